@@ -1,0 +1,356 @@
+//===- dtcc_rt.h - What a compiled program says to the runtime -*- C -*-======//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one contract between the compiler and the runtime. It includes nothing
+// but <stdint.h>, and neither side links the other.
+//
+// A compiled program is three symbols:
+//
+//   dtcc_image         a position-independent block of bytes: a dtcc_image_header
+//                      followed by the sections it points to (all offsets are in
+//                      bytes from the start of the image, all arrays are aligned
+//                      to 8). It is constant data and the same for every rank;
+//                      its size does not depend on the number of ranks.
+//   dtcc_kernels       an array of pointers to the generated kernels
+//   dtcc_kernel_count  its length (uint64_t)
+//
+// A step is a list of *actions*. An action runs one *phase* (a range of the
+// command table) for one slot (a micro-batch). A *command* is one kernel,
+// library call, collective or copy over *views*: typed strided boxes at
+// `offset + slot * slot_stride` of an arena.
+//
+// Every call gets the context of its rank: ranks may be threads of one process,
+// so there are no globals.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_ABI_DTCC_RT_H
+#define DTCC_RUNTIME_ABI_DTCC_RT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
+#define DTCC_ABI_VERSION 1u
+
+/// No string, view, command, communicator, ...
+#define DTCC_NONE 0xffffffffu
+/// Largest rank of a view, a state or an input.
+#define DTCC_MAX_RANK 8
+/// Largest number of mesh axes that shard one dimension.
+#define DTCC_MAX_AXES 7
+
+/// Element types. The size in bytes is dtcc_dtype_size's.
+typedef enum dtcc_dtype {
+  DTCC_F32 = 0,
+  DTCC_F64 = 1,
+  DTCC_BF16 = 2,
+  DTCC_F16 = 3,
+  DTCC_I64 = 4,
+  DTCC_I32 = 5,
+  DTCC_I16 = 6,
+  DTCC_I8 = 7,
+  DTCC_BOOL = 8, /* one byte, 0 or 1 */
+} dtcc_dtype;
+
+static inline int64_t dtcc_dtype_size(uint32_t dtype) {
+  switch (dtype) {
+  case DTCC_F64:
+  case DTCC_I64:
+    return 8;
+  case DTCC_F32:
+  case DTCC_I32:
+    return 4;
+  case DTCC_BF16:
+  case DTCC_F16:
+  case DTCC_I16:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+/// `count` elements of a section that starts `offset` bytes into the image.
+typedef struct dtcc_section {
+  uint64_t offset;
+  uint64_t count;
+} dtcc_section;
+
+/// An axis of the mesh, outermost first. Rank axes number the ranks row-major:
+/// rank = ((c0 * n1 + c1) * n2 + c2) ... over the rank axes alone. The time axis
+/// numbers the micro-batches of a step and has no part in the rank number.
+typedef struct dtcc_axis {
+  uint32_t name; /* string */
+  uint32_t kind; /* dtcc_axis_kind */
+  int64_t size;
+} dtcc_axis;
+typedef enum dtcc_axis_kind { DTCC_AXIS_RANK = 0, DTCC_AXIS_TIME = 1 } dtcc_axis_kind;
+
+/// An ordered set of mesh axes, outermost first. Its linear index is that of the
+/// coordinates in this order: ((c0 * n1 + c1) * n2 ...). Time axes contribute the
+/// slot of the running action.
+typedef struct dtcc_axes {
+  uint8_t count;
+  uint8_t ids[DTCC_MAX_AXES]; /* into the axes section */
+} dtcc_axes;
+
+/// A group of ranks: those that differ only in `axes`. A rank's index in the
+/// group is the linear index of `axes`.
+typedef struct dtcc_communicator {
+  uint32_t name; /* string */
+  uint32_t reserved;
+  dtcc_axes axes;
+} dtcc_communicator;
+
+/// One block of memory, allocated before the first step and never again.
+typedef struct dtcc_arena {
+  uint32_t name; /* string: "state", "activations", "workspace", ... */
+  uint32_t kind; /* dtcc_memory */
+  uint64_t bytes;
+} dtcc_arena;
+typedef enum dtcc_memory { DTCC_MEMORY_HOST = 0, DTCC_MEMORY_DEVICE = 1 } dtcc_memory;
+
+/// A typed strided box of an arena. Sizes and strides are in elements, offsets
+/// in bytes. A rank-0 view is one element.
+typedef struct dtcc_view {
+  uint32_t arena;
+  uint8_t dtype; /* dtcc_dtype */
+  uint8_t rank;
+  uint16_t reserved;
+  int64_t offset;
+  int64_t slot_stride;
+  int64_t sizes[DTCC_MAX_RANK];
+  int64_t strides[DTCC_MAX_RANK];
+} dtcc_view;
+
+typedef enum dtcc_command_kind {
+  DTCC_KERNEL = 0,  /* op: index into dtcc_kernels */
+  DTCC_LIBRARY = 1, /* op: dtcc_library_op, see LibraryOps.def */
+  DTCC_COLLECTIVE = 2, /* op: dtcc_collective_op */
+  DTCC_COPY = 3,    /* operands: from, to; the same shape, any strides */
+  DTCC_FILL = 4,    /* operand: what to fill; attribute 0: the element's bits */
+  DTCC_SEND = 5,    /* to attribute 0 = index in the communicator */
+  DTCC_RECEIVE = 6, /* from attribute 0 */
+} dtcc_command_kind;
+
+typedef enum dtcc_library_op {
+#define DTCC_LIBRARY_OP(NAME, MNEMONIC, DESCRIPTION) DTCC_LIB_##NAME,
+#include "runtime/abi/LibraryOps.def"
+  DTCC_LIB_COUNT
+} dtcc_library_op;
+
+/// Operands: input, output. Both are contiguous. All members of a communicator
+/// issue the same sequence of collectives on it.
+typedef enum dtcc_collective_op {
+  DTCC_ALL_REDUCE = 0,     /* same sizes; may be in place */
+  DTCC_ALL_GATHER = 1,     /* output = inputs in the order of the group */
+  DTCC_REDUCE_SCATTER = 2, /* output = my part of the reduced input */
+  DTCC_ALL_TO_ALL = 3,     /* part i of the input to member i */
+  DTCC_BROADCAST = 4,      /* from member 0 */
+  DTCC_BARRIER = 5,
+} dtcc_collective_op;
+
+typedef enum dtcc_reduction { DTCC_SUM = 0, DTCC_MAX = 1, DTCC_MIN = 2 } dtcc_reduction;
+
+/// One row of the command table.
+typedef struct dtcc_command {
+  uint32_t kind; /* dtcc_command_kind */
+  uint32_t op;
+  uint32_t name;          /* string: what the command computes, for people */
+  uint32_t stream;        /* commands of one stream run in order */
+  uint32_t first_operand; /* into the operands section (view indices): inputs, outputs, then the workspace, if any */
+  uint32_t operand_count;
+  uint32_t first_attribute; /* into the attributes section (int64, doubles by their bits) */
+  uint32_t attribute_count;
+  uint32_t first_wait; /* into the waits section */
+  uint32_t wait_count;
+  uint32_t communicator; /* of a collective, send or receive; else DTCC_NONE */
+  uint32_t predicate;    /* view of one i32: the command runs if it is not 0; or DTCC_NONE. Collectives have none. */
+  uint32_t reduction;    /* dtcc_reduction */
+  uint32_t reserved;
+  int64_t extent; /* kernels: the trip count of the parallel loop, shared out over the threads of the rank */
+  int64_t grain;  /* kernels: least number of iterations worth a thread */
+  double flops;   /* of the command on one rank: for the share of peak, traces and the null device */
+  double bytes;   /* read and written */
+} dtcc_command;
+
+/// Wait for `command` (an index of the command table) in the action `distance`
+/// actions back (0: this one).
+typedef struct dtcc_wait {
+  uint32_t command;
+  uint32_t distance;
+} dtcc_wait;
+
+typedef struct dtcc_phase {
+  uint32_t name; /* string: "forward_backward", "update", ... */
+  uint32_t first_command;
+  uint32_t command_count;
+  uint32_t reserved;
+} dtcc_phase;
+
+/// The step of stage `stage`: actions in order. Slots number micro-batches.
+typedef struct dtcc_action {
+  uint32_t phase;
+  uint32_t slot;
+} dtcc_action;
+
+/// How one dimension of a whole tensor lies on the mesh. The local extent is
+/// `padded / product of axes`; cells at or past `size` are padding.
+typedef struct dtcc_dim {
+  int64_t size;
+  int64_t padded;
+  dtcc_axes axes;
+} dtcc_dim;
+
+/// A model input. Dimension 0 counts examples; time axes in `dims` select the
+/// micro-batch: the view of slot s receives part s.
+typedef struct dtcc_input {
+  uint32_t name; /* string */
+  uint32_t view; /* DTCC_NONE: the model does not read it */
+  uint32_t rank;
+  uint32_t role; /* dtcc_input_role */
+  dtcc_dim dims[DTCC_MAX_RANK];
+  int64_t lower; /* legal values of an integer input: [lower, upper), or ignore */
+  int64_t upper; /* upper <= lower: not checked */
+  int64_t ignore; /* a legal value outside the bounds (ignore_index), or lower */
+} dtcc_input;
+typedef enum dtcc_input_role {
+  DTCC_INPUT_DATA = 0,
+  DTCC_INPUT_TOKENS = 1, /* what --tokens fills */
+  DTCC_INPUT_LABELS = 2, /* with --tokens: the same tokens; see label_shift of the header */
+} dtcc_input_role;
+
+typedef enum dtcc_state_role {
+  DTCC_STATE_PARAMETER = 0,
+  DTCC_STATE_BUFFER = 1,  /* not trained, saved */
+  DTCC_STATE_SLOT = 2,    /* optimizer slot of `parameter`; zero at start */
+} dtcc_state_role;
+
+typedef enum dtcc_init {
+  DTCC_INIT_ZERO = 0,
+  DTCC_INIT_CONSTANT = 1, /* init_a */
+  DTCC_INIT_NORMAL = 2,   /* mean init_a, deviation init_b; Philox keyed by seed, state and global element */
+  DTCC_INIT_UNIFORM = 3,  /* [init_a, init_b) */
+  DTCC_INIT_FILE = 4,     /* tensor `name` of the weights */
+} dtcc_init;
+
+/// One tensor of state. `view` is this rank's block (contiguous or not), whose
+/// whole is described by `dims`; the saved tensor has the same row-major bytes
+/// under `saved_sizes`. With `flat` axes the rank holds only a share of the
+/// block: see dtcc_bucket.
+typedef struct dtcc_state {
+  uint32_t name;   /* string: under which it is saved and loaded */
+  uint32_t view;   /* compute copy; DTCC_NONE if only a share is held (slots) */
+  uint32_t rank;
+  uint32_t role;   /* dtcc_state_role */
+  uint32_t dtype;
+  uint32_t bucket; /* index of its bucket */
+  uint32_t parameter; /* slots: the state they belong to; else DTCC_NONE */
+  uint32_t trainable;
+  uint32_t saved_rank;
+  uint32_t init; /* dtcc_init */
+  double init_a;
+  double init_b;
+  int64_t bucket_offset; /* elements from the start of the bucket */
+  int64_t saved_sizes[DTCC_MAX_RANK];
+  dtcc_dim dims[DTCC_MAX_RANK];
+} dtcc_state;
+
+/// One-dimensional storage of the states of one layout. `view` is the whole
+/// local bucket or, with `flat` axes, this rank's contiguous slice of it:
+/// elements [index * length / n, (index + 1) * length / n).
+typedef struct dtcc_bucket {
+  uint32_t name; /* string */
+  uint32_t view;
+  int64_t length; /* elements of the whole local bucket, padding included */
+  dtcc_axes flat;
+  dtcc_axes sharded; /* axes that shard the states in it: their squares are summed over these */
+  uint32_t role; /* dtcc_state_role; slots name their parameters' bucket below */
+  uint32_t parameters;
+} dtcc_bucket;
+
+/// A range of a bucket that belongs to one parameter.
+typedef struct dtcc_segment {
+  uint32_t bucket;
+  uint32_t state;
+  int64_t offset;
+  int64_t length;
+  double decay;    /* weight decay */
+  double lr_scale; /* times the learning rate */
+} dtcc_segment;
+
+/// Scalars that the host writes before or reads after a step.
+typedef enum dtcc_scalar {
+  DTCC_SCALAR_LOSS_SUM = 0,  /* f32, read: sum over the global batch */
+  DTCC_SCALAR_LOSS_COUNT = 1, /* f32, read */
+  DTCC_SCALAR_GRAD_NORM = 2, /* f32, read: before clipping */
+  DTCC_SCALAR_LR = 3,        /* f32, written */
+  DTCC_SCALAR_STEP = 4,      /* i64, written: the number of this step, from 1 */
+  DTCC_SCALAR_COUNT = 5,
+} dtcc_scalar;
+
+/// The optimizer's defaults, which the command line may override.
+typedef struct dtcc_training {
+  double lr;
+  uint32_t schedule; /* 0 constant, 1 linear, 2 cosine */
+  uint32_t warmup;
+  int64_t batch;     /* global examples of one step */
+  int64_t tokens;    /* tokens of one step, or 0 if the model has none */
+  int64_t label_shift; /* --tokens: label of position t is token t + label_shift; 0 where the model shifts itself */
+  uint64_t seed;
+} dtcc_training;
+
+typedef struct dtcc_image_header {
+  uint32_t magic;
+  uint32_t abi_version;
+  uint64_t image_bytes;
+  uint32_t model;   /* string */
+  uint32_t plan;    /* string: the plan as JSON */
+  uint32_t cpu;     /* string: the processor the kernels were generated for, e.g. "znver4" */
+  uint32_t weights; /* string: file name of the weights beside the program, or empty */
+  dtcc_training training;
+  uint32_t scalars[8];       /* views, by dtcc_scalar */
+  double peak_activation_bytes; /* for --info */
+  dtcc_section strings;      /* char, each NUL-terminated; a string is its byte offset here */
+  dtcc_section axes;         /* dtcc_axis */
+  dtcc_section communicators;
+  dtcc_section arenas;
+  dtcc_section views;
+  dtcc_section operands;     /* uint32_t */
+  dtcc_section attributes;   /* int64_t */
+  dtcc_section waits;
+  dtcc_section commands;
+  dtcc_section phases;
+  dtcc_section actions;
+  dtcc_section inputs;
+  dtcc_section states;
+  dtcc_section buckets;
+  dtcc_section segments;
+} dtcc_image_header;
+
+/// What a generated kernel sees of its rank.
+typedef struct dtcc_rank {
+  int64_t rank;
+  int64_t ranks;
+  int64_t slot;
+  uint64_t seed;
+  int64_t step;             /* from 1 */
+  const int64_t *coordinates; /* one per mesh axis, time axes included (the slot) */
+} dtcc_rank;
+
+/// A generated kernel: iterations [begin, end) of its parallel loop. `buffers`
+/// holds the address of each operand's view.
+typedef void (*dtcc_kernel)(const dtcc_rank *rank, void *const *buffers, int64_t begin, int64_t end);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // DTCC_RUNTIME_ABI_DTCC_RT_H

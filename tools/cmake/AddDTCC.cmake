@@ -1,0 +1,86 @@
+# The functions with which every folder declares its targets.
+#
+#   dtcc_tablegen(TARGET FILE.td -gen-op-decls FILE.h.inc ...)  generated headers
+#   dtcc_library(NAME SOURCES ... [TABLEGEN targets] [LINK libraries])
+#   dtcc_runtime_library(NAME SOURCES ... [LINK libraries])     no LLVM in it
+#   dtcc_tool(NAME SOURCES ... LINK libraries)
+#
+# Includes are rooted at the repository: the first path component is the floor.
+
+set(DTCC_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
+set(DTCC_WARNINGS -Wall -Wextra -Wno-unused-parameter -Werror)
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+if(DTCC_SANITIZE)
+  add_compile_options(-fsanitize=${DTCC_SANITIZE} -fno-sanitize=vptr,function -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${DTCC_SANITIZE} -fno-sanitize=vptr,function)
+endif()
+
+# LLVM's headers are built with RTTI and without exceptions.
+add_library(dtcc_mlir INTERFACE)
+target_include_directories(dtcc_mlir SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_options(dtcc_mlir INTERFACE -fno-exceptions)
+# Bundled shared libraries: 0.2 s to link. Never link single MLIR archives beside them.
+target_link_libraries(dtcc_mlir INTERFACE MLIR LLVM)
+
+# One precompiled header for all code that sees MLIR: 5 times less to compile.
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/dtcc_pch.cpp CONTENT "// owns the precompiled header\n")
+add_library(dtcc_pch OBJECT ${CMAKE_BINARY_DIR}/dtcc_pch.cpp)
+target_link_libraries(dtcc_pch PRIVATE dtcc_mlir)
+target_compile_options(dtcc_pch PRIVATE ${DTCC_WARNINGS})
+target_precompile_headers(dtcc_pch PRIVATE ${CMAKE_SOURCE_DIR}/dialects/Precompiled.h)
+set_target_properties(dtcc_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+# dtcc_tablegen(target file.td generator output [generator output ...])
+function(dtcc_tablegen target td)
+  set(outputs)
+  list(APPEND rules ${ARGN})
+  get_filename_component(source ${td} ABSOLUTE)
+  while(rules)
+    list(POP_FRONT rules generator output)
+    separate_arguments(generator)
+    set(path ${CMAKE_CURRENT_BINARY_DIR}/${output})
+    add_custom_command(OUTPUT ${path}
+      COMMAND ${LLVM_TOOLS_BINARY_DIR}/mlir-tblgen ${generator} ${source} -I ${CMAKE_SOURCE_DIR}
+              -I ${MLIR_INCLUDE_DIRS} -o ${path} -d ${path}.d --write-if-changed
+      DEPENDS ${source} DEPFILE ${path}.d COMMENT "TableGen ${output}" VERBATIM)
+    list(APPEND outputs ${path})
+  endwhile()
+  add_custom_target(${target} DEPENDS ${outputs})
+endfunction()
+
+function(dtcc_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;TABLEGEN;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC dtcc_mlir ${ARG_LINK})
+  target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
+  target_precompile_headers(${name} REUSE_FROM dtcc_pch)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  if(ARG_TABLEGEN)
+    add_dependencies(${name} ${ARG_TABLEGEN})
+  endif()
+endfunction()
+
+# Planning and cost code: plain C++, no MLIR types.
+function(dtcc_plain_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  target_compile_options(${name} PRIVATE ${DTCC_WARNINGS} -O2)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# Runtime code runs inside the programs: optimized in every preset.
+function(dtcc_runtime_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  target_compile_options(${name} PRIVATE ${DTCC_WARNINGS} -O3)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+function(dtcc_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
+endfunction()
