@@ -4,6 +4,7 @@
 #   dtcc_library(NAME SOURCES ... [TABLEGEN targets] [LINK libraries])
 #   dtcc_runtime_library(NAME SOURCES ... [LINK libraries])     no LLVM in it
 #   dtcc_tool(NAME SOURCES ... LINK libraries)
+#   dtcc_unit_test(NAME SOURCES ... [LINK libraries])           GoogleTest, run by ctest
 #
 # Includes are rooted at the repository: the first path component is the floor.
 
@@ -83,4 +84,17 @@ function(dtcc_tool name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
+endfunction()
+
+# A GoogleTest program, one ctest entry "unit-NAME". Runs in the build folder of
+# its CMakeLists.txt, where it may write.
+function(dtcc_unit_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/unit)
+  add_test(NAME unit-${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(unit-${name} PROPERTIES TIMEOUT 300)
 endfunction()
