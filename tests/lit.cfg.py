@@ -6,7 +6,7 @@
 #   %models   ../shared/models             shared-models   the folder exists
 #   %inputs   tests/inputs                 mpi             mpirun exists
 #   %source   the repository               python-onnx     %python can import onnx
-#   %mpirun   mpirun, fit for few cores    asan            the build is sanitized
+#   %mpirun   mpirun, fit for few cores
 #   %python   the build folder's Python
 import os
 import subprocess
@@ -26,12 +26,11 @@ config.environment["PATH"] = os.pathsep.join(
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
 config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 
-python = os.path.join(config.dtcc_build, "python", "bin", "python")
 config.substitutions += [
     ("%models", config.shared_models),
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
     ("%source", config.dtcc_source),
-    ("%python", python),
+    ("%python", config.python),
     # Spinning ranks that outnumber the cores are a thousand times slower: they must yield. A hang ends.
     ("%mpirun", "timeout 120 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
                 " --mca btl self,vader --mca pml ob1 --mca plm isolated"),
@@ -41,5 +40,5 @@ if os.path.isdir(config.shared_models):
     config.available_features.add("shared-models")
 if config.mpirun and "NOTFOUND" not in config.mpirun:
     config.available_features.add("mpi")
-if os.path.exists(python) and subprocess.run([python, "-c", "import onnx"], capture_output=True).returncode == 0:
+if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("python-onnx")
