@@ -1,0 +1,108 @@
+//===- Image.cpp - A checked view of a program's image -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Image.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/ImageChecker.h"
+
+#include <algorithm>
+
+namespace dtcc::rt {
+
+Image::Image(const void *bytes, uint64_t kernelCount)
+    : base(static_cast<const std::byte *>(bytes)), head(static_cast<const dtcc_image_header *>(bytes)) {
+  checkHeader(*head);
+  for (const dtcc_axis &axis : axes()) {
+    int64_t &product = axis.kind == DTCC_AXIS_RANK ? rankCount : slotCount;
+    if (axis.size < 1 || product > (int64_t(1) << 31) / axis.size)
+      fail("damaged program: mesh axis size must be at least 1 and the product below 2^31, got: ", axis.size);
+    product *= axis.size;
+  }
+  checkTables(*this, kernelCount);
+}
+
+std::string_view Image::string(uint32_t offset) const {
+  if (offset == DTCC_NONE)
+    return {};
+  return reinterpret_cast<const char *>(base + head->strings.offset + offset);
+}
+
+std::span<const uint32_t> Image::operands(const dtcc_command &command) const {
+  return section<uint32_t>(head->operands).subspan(command.first_operand, command.operand_count);
+}
+
+std::span<const int64_t> Image::attributes(const dtcc_command &command) const {
+  return section<int64_t>(head->attributes).subspan(command.first_attribute, command.attribute_count);
+}
+
+std::span<const dtcc_wait> Image::waits(const dtcc_command &command) const {
+  return section<dtcc_wait>(head->waits).subspan(command.first_wait, command.wait_count);
+}
+
+int64_t Image::extent(const dtcc_axes &set) const {
+  int64_t product = 1;
+  for (int i = 0; i < set.count; ++i)
+    product *= axes()[set.ids[i]].size;
+  return product;
+}
+
+std::vector<int64_t> Image::coordinates(int64_t rank, int64_t slot) const {
+  std::vector<int64_t> result(axes().size());
+  for (size_t i = result.size(); i-- > 0;) {
+    const dtcc_axis &axis = axes()[i];
+    int64_t &rest = axis.kind == DTCC_AXIS_RANK ? rank : slot;
+    result[i] = rest % axis.size;
+    rest /= axis.size;
+  }
+  return result;
+}
+
+int64_t Image::index(const dtcc_axes &set, const int64_t *coordinates) const {
+  int64_t result = 0;
+  for (int i = 0; i < set.count; ++i)
+    result = result * axes()[set.ids[i]].size + coordinates[set.ids[i]];
+  return result;
+}
+
+std::vector<int64_t> Image::members(const dtcc_communicator &communicator, int64_t rank) const {
+  std::vector<int64_t> mine = coordinates(rank, 0);
+  std::vector<int64_t> result(static_cast<size_t>(extent(communicator.axes)));
+  for (size_t member = 0; member < result.size(); ++member) {
+    int64_t rest = static_cast<int64_t>(member);
+    for (int i = communicator.axes.count; i-- > 0;) {
+      int64_t size = axes()[communicator.axes.ids[i]].size;
+      mine[communicator.axes.ids[i]] = rest % size;
+      rest /= size;
+    }
+    int64_t number = 0;
+    for (size_t i = 0; i < mine.size(); ++i)
+      if (axes()[i].kind == DTCC_AXIS_RANK)
+        number = number * axes()[i].size + mine[i];
+    result[member] = number;
+  }
+  return result;
+}
+
+int64_t elementCount(const dtcc_view &view) {
+  int64_t count = 1;
+  for (int i = 0; i < view.rank; ++i)
+    count *= view.sizes[i];
+  return count;
+}
+
+bool isContiguous(const dtcc_view &view) {
+  int64_t expected = 1;
+  for (int i = view.rank; i-- > 0;) {
+    if (view.sizes[i] != 1 && view.strides[i] != expected)
+      return false;
+    expected *= view.sizes[i];
+  }
+  return true;
+}
+
+} // namespace dtcc::rt

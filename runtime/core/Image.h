@@ -1,0 +1,89 @@
+//===- Image.h - A checked view of a program's image -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The image is bytes in the executable. It is checked once, whole: magic,
+// version, every section, every index, every view against its arena. After that
+// no other code of the runtime checks an index of it again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CORE_IMAGE_H
+#define DTCC_RUNTIME_CORE_IMAGE_H
+
+#include "runtime/abi/dtcc_rt.h"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace dtcc::rt {
+
+class Image {
+public:
+  /// Checks the image at `bytes` (aligned to 8), which may use `kernelCount`
+  /// kernels. Throws Error with one message that names the first wrong item. The
+  /// bytes must outlive the Image.
+  Image(const void *bytes, uint64_t kernelCount);
+
+  const dtcc_image_header &header() const { return *head; }
+  const dtcc_training &training() const { return head->training; }
+
+  /// The string at a checked offset; DTCC_NONE is the empty string.
+  std::string_view string(uint32_t offset) const;
+
+  std::span<const dtcc_axis> axes() const { return section<dtcc_axis>(head->axes); }
+  std::span<const dtcc_communicator> communicators() const { return section<dtcc_communicator>(head->communicators); }
+  std::span<const dtcc_arena> arenas() const { return section<dtcc_arena>(head->arenas); }
+  std::span<const dtcc_view> views() const { return section<dtcc_view>(head->views); }
+  std::span<const dtcc_command> commands() const { return section<dtcc_command>(head->commands); }
+  std::span<const dtcc_phase> phases() const { return section<dtcc_phase>(head->phases); }
+  std::span<const dtcc_action> actions() const { return section<dtcc_action>(head->actions); }
+  std::span<const dtcc_input> inputs() const { return section<dtcc_input>(head->inputs); }
+  std::span<const dtcc_state> states() const { return section<dtcc_state>(head->states); }
+  std::span<const dtcc_bucket> buckets() const { return section<dtcc_bucket>(head->buckets); }
+  std::span<const dtcc_segment> segments() const { return section<dtcc_segment>(head->segments); }
+
+  /// View indices of a command: inputs, outputs, workspace.
+  std::span<const uint32_t> operands(const dtcc_command &command) const;
+  std::span<const int64_t> attributes(const dtcc_command &command) const;
+  std::span<const dtcc_wait> waits(const dtcc_command &command) const;
+  /// View index of a scalar, or DTCC_NONE.
+  uint32_t scalar(dtcc_scalar which) const { return head->scalars[which]; }
+
+  /// Product of the rank axes' sizes.
+  int64_t ranks() const { return rankCount; }
+  /// Product of the time axes' sizes: the micro-batches of a step.
+  int64_t slots() const { return slotCount; }
+  /// Product of the sizes of `axes`.
+  int64_t extent(const dtcc_axes &axes) const;
+  /// Coordinates on every mesh axis, in the order of the axes section.
+  std::vector<int64_t> coordinates(int64_t rank, int64_t slot) const;
+  /// Linear index of `axes` at `coordinates` (one per mesh axis).
+  int64_t index(const dtcc_axes &axes, const int64_t *coordinates) const;
+  /// Ranks of the group of `rank` in the order of the group.
+  std::vector<int64_t> members(const dtcc_communicator &communicator, int64_t rank) const;
+
+private:
+  template <typename T> std::span<const T> section(const dtcc_section &where) const {
+    return {reinterpret_cast<const T *>(base + where.offset), static_cast<size_t>(where.count)};
+  }
+  const std::byte *base;
+  const dtcc_image_header *head;
+  int64_t rankCount = 1;
+  int64_t slotCount = 1;
+};
+
+/// Elements of a view.
+int64_t elementCount(const dtcc_view &view);
+/// True if the elements of `view` are dense in row-major order (sizes of 1 may
+/// have any stride).
+bool isContiguous(const dtcc_view &view);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_CORE_IMAGE_H

@@ -1,0 +1,62 @@
+//===- Rank.h - The context of one rank -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All that belongs to one rank: its coordinates, its arenas, its team, its
+// communicators. Ranks may be threads of one process, so there are no globals:
+// every op gets the Rank.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CORE_RANK_H
+#define DTCC_RUNTIME_CORE_RANK_H
+
+#include "runtime/core/Image.h"
+#include "runtime/core/ThreadTeam.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace dtcc::rt {
+
+class Communicator;
+
+struct Rank {
+  /// `arenas` start empty: the executor fills them in.
+  Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed);
+  Rank(const Rank &) = delete;
+  Rank &operator=(const Rank &) = delete;
+
+  /// What kernels see; `abi.coordinates` points into `coordinates`.
+  dtcc_rank abi;
+  const Image &image;
+  ThreadTeam &team;
+  /// One per mesh axis, time axes included: their coordinates are those of the
+  /// running action's slot.
+  std::vector<int64_t> coordinates;
+  /// Start of each arena of the image.
+  std::vector<std::byte *> arenas;
+  /// One per communicator of the image.
+  std::vector<Communicator *> communicators;
+  /// All ranks; null in a program of one rank.
+  Communicator *world = nullptr;
+
+  /// Sets the slot and the coordinates of the time axes.
+  void enterSlot(int64_t slot);
+  /// This rank's linear index on `axes`.
+  int64_t index(const dtcc_axes &axes) const { return image.index(axes, coordinates.data()); }
+  /// This rank's index in a communicator; 0 for -1 and DTCC_NONE.
+  int64_t groupIndex(int64_t communicator) const;
+  /// First element of a view in `slot`.
+  void *address(uint32_t view, int64_t slot) const {
+    const dtcc_view &v = image.views()[view];
+    return arenas[v.arena] + v.offset + slot * v.slot_stride;
+  }
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_CORE_RANK_H
