@@ -1,0 +1,65 @@
+//===- ContractionOps.td - Products, reductions and table rows
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_DIALECTS_GRAPH_CONTRACTIONOPS
+#define DTCC_DIALECTS_GRAPH_CONTRACTIONOPS
+
+include "dialects/graph/GraphAttrs.td"
+
+def Graph_ContractOp : Graph_DiffOp<"contract"> {
+  let summary = "product of two tensors, summed over the letters that the result has not";
+  let description = [{
+    `spec` names every dimension by a letter, as einsum: "btc,chd->bthd". A letter
+    stands at most once in a term, every letter of the result stands in an operand, and
+    a letter of one operand alone stands in the result. Linear in each operand.
+    Products accumulate in f32 or wider.
+  }];
+  let arguments = (ins StrAttr:$spec, Graph_FloatTensor:$lhs, Graph_FloatTensor:$rhs);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Graph_ReduceOp : Graph_DiffOp<"reduce"> {
+  let summary = "sum, maximum or minimum over `dims` (increasing), which vanish";
+  let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$kind $x $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Graph_SoftmaxOp : Graph_DiffOp<"softmax", [SameOperandsAndResultType]> {
+  let summary = "exp(x - max) / sum over `dims` together; `log` takes the logarithm";
+  let arguments = (ins Graph_FloatTensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$log);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = "$x $dims attr-dict `:` type($x)";
+}
+def Graph_CumsumOp : Graph_PureOp<"cumsum", [SameOperandsAndResultType]> {
+  let summary = "running sum along `dim`, inclusive; integers and floats, no gradient";
+  let arguments = (ins Graph_Tensor:$x, I64Attr:$dim);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+def Graph_EmbeddingOp : Graph_DiffOp<"embedding"> {
+  let summary = "rows of a table: y[i.., c..] = table[ids[i..], c..]";
+  let description = [{
+    The rows are an index factor whose result is partial: a shard gives 0 for ids that
+    are not its own, so the vocabulary may be split. On a shard `row_axes` names the axes
+    that split the rows. `padding_idx` >= 0: that row receives no gradient.
+  }];
+  let arguments = (ins Graph_FloatTensor:$table, Graph_IntTensor:$ids, DefaultValuedAttr<I64Attr, "-1">:$padding_idx,
+                       OptionalAttr<ArrayAttr>:$row_axes);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
+}
+def Graph_EmbeddingGradOp : Graph_PureOp<"embedding_grad"> {
+  let summary = "table gradient: dtable[ids[i..], c..] += dy[i.., c..]; linear in dy; ids are summed over";
+  let arguments = (ins Graph_FloatTensor:$dy, Graph_IntTensor:$ids, DefaultValuedAttr<I64Attr, "-1">:$padding_idx,
+                       OptionalAttr<ArrayAttr>:$row_axes);
+  let results = (outs Graph_FloatTensor:$dtable);
+  let assemblyFormat = "$dy `,` $ids attr-dict `:` functional-type(operands, results)";
+}
+
+#endif // DTCC_DIALECTS_GRAPH_CONTRACTIONOPS

@@ -1,0 +1,38 @@
+//===- Graph.h - The graph dialect: what a training step computes
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one public header of the dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_GRAPH_GRAPH_H
+#define DTCC_DIALECTS_GRAPH_GRAPH_H
+
+#include "dialects/interfaces/OpInterfaces.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace dtcc::graph {
+/// A tensor<...> or !dist.tensor<...> of static shape: what graph ops compute on.
+bool isTensorLike(mlir::Type type);
+} // namespace dtcc::graph
+
+#include "dialects/graph/GraphDialect.h.inc"
+#include "dialects/graph/GraphEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/graph/GraphAttrs.h.inc"
+#include "dialects/graph/GraphInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/graph/GraphOps.h.inc"
+
+#endif // DTCC_DIALECTS_GRAPH_GRAPH_H

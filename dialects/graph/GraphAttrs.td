@@ -1,0 +1,98 @@
+//===- GraphAttrs.td - Attributes of the graph dialect
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Enumerations, attention masks, initial values and optimizers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_GRAPH_GRAPHATTRS
+#define DTCC_DIALECTS_GRAPH_GRAPHATTRS
+
+include "dialects/graph/Graph.td"
+
+class Graph_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::dtcc::graph";
+  let genSpecializedAttr = 0;
+}
+class Graph_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Graph_Dialect, info, mnemonic>;
+
+def Graph_ReduceKind : Graph_Enum<"ReduceKind", "what a reduction computes", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>, I32EnumAttrCase<"min", 2>]>;
+def Graph_ReduceKindAttr : Graph_EnumAttr<Graph_ReduceKind, "reduce_kind">;
+
+def Graph_Predicate : Graph_Enum<"Predicate", "comparison; on floats ordered, but ne", [
+    I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,
+    I32EnumAttrCase<"le", 3>, I32EnumAttrCase<"gt", 4>, I32EnumAttrCase<"ge", 5>]>;
+def Graph_PredicateAttr : Graph_EnumAttr<Graph_Predicate, "predicate">;
+
+def Graph_GeluForm : Graph_Enum<"GeluForm", "exact (erf) or the tanh approximation", [
+    I32EnumAttrCase<"exact", 0>, I32EnumAttrCase<"tanh", 1>]>;
+def Graph_GeluFormAttr : Graph_EnumAttr<Graph_GeluForm, "gelu_form">;
+
+def Graph_EmptyRow : Graph_Enum<"EmptyRow", "attention of a query that sees no key", [
+    I32EnumAttrCase<"uniform", 0>, I32EnumAttrCase<"zero", 1>, I32EnumAttrCase<"nan", 2>]>;
+def Graph_EmptyRowAttr : Graph_EnumAttr<Graph_EmptyRow, "empty_row">;
+
+def Graph_StateRole : Graph_Enum<"StateRole", "what a state is for", [
+    I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"buffer", 1>]>;
+def Graph_StateRoleAttr : Graph_EnumAttr<Graph_StateRole, "role">;
+
+def Graph_InitKind : Graph_Enum<"InitKind", "how a state without a value starts", [
+    I32EnumAttrCase<"zero", 0>, I32EnumAttrCase<"constant", 1>, I32EnumAttrCase<"normal", 2>,
+    I32EnumAttrCase<"uniform", 3>]>;
+
+class Graph_Attr<string name, string mnem> : AttrDef<Graph_Dialect, name> { let mnemonic = mnem; }
+
+def Graph_MaskAttr : Graph_Attr<"Mask", "mask"> {
+  let summary = "which keys j a query i sees";
+  let description = [{
+    A conjunction of predicates, never a tensor:
+    `causal`: j <= i + offset; `window_left`: i - j < window_left (0: none);
+    `key`: an operand [b, s] of booleans, true for visible keys;
+    `segment`: operands [b, t] and [b, s] of integers, equal where visible.
+    Example: `#graph.mask<causal = true, offset = 0, key = true>`.
+  }];
+  let parameters = (ins DefaultValuedParameter<"bool", "false">:$causal,
+                        DefaultValuedParameter<"int64_t", "0">:$offset,
+                        DefaultValuedParameter<"int64_t", "0">:$window_left,
+                        DefaultValuedParameter<"bool", "false">:$key,
+                        DefaultValuedParameter<"bool", "false">:$segment);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Graph_InitAttr : Graph_Attr<"Init", "init"> {
+  let summary = "initial value of a state: zero, constant a, normal(mean a, deviation b), uniform [a, b)";
+  let parameters = (ins EnumParameter<Graph_InitKind>:$kind, DefaultValuedParameter<"double", "0.0">:$a,
+                        DefaultValuedParameter<"double", "0.0">:$b);
+  let assemblyFormat = "`<` $kind (`,` $a^ (`,` $b^)?)? `>`";
+}
+
+def Graph_AdamAttr : Graph_Attr<"Adam", "adam"> {
+  let summary = "Adam and AdamW, as PyTorch defines them";
+  let description = [{
+    With g the gradient of the mean loss: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g g;
+    p -= lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps). `decoupled` (AdamW):
+    p *= 1 - lr * weight_decay before; else weight_decay * p is added to g.
+    Slots: m, v.
+  }];
+  let parameters = (ins "double":$lr, "double":$beta1, "double":$beta2, "double":$eps,
+                        "double":$weight_decay, "bool":$decoupled);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Graph_SgdAttr : Graph_Attr<"Sgd", "sgd"> {
+  let summary = "stochastic gradient descent with momentum, as PyTorch defines it";
+  let description = [{
+    g += weight_decay * p; buf = momentum * buf + (first step ? 1 : 1 - dampening) * g;
+    p -= lr * (nesterov ? g + momentum * buf : buf). Slot: buf, if momentum is not 0.
+  }];
+  let parameters = (ins "double":$lr, "double":$momentum, "double":$dampening,
+                        "double":$weight_decay, "bool":$nesterov);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+#endif // DTCC_DIALECTS_GRAPH_GRAPHATTRS

@@ -1,0 +1,59 @@
+//===- TrainingOps.td - State and its update
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_DIALECTS_GRAPH_TRAININGOPS
+#define DTCC_DIALECTS_GRAPH_TRAININGOPS
+
+include "dialects/graph/GraphAttrs.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
+  let summary = "a tensor that lives across steps: a parameter or a buffer";
+  let description = [{
+    `type` is the factored shape; `saved_name` and `saved_shape` are those under which it
+    is loaded and saved, with the same row-major bytes. Optimizer slots are not states
+    of this level: the update's attribute implies them. `value` is the initial value
+    (dense or a resource), else `init` says how to make one; at least one is given.
+    ```
+    graph.state @wte : tensor<257x66xf32> {role = #graph<role parameter>, trainable = true, decay = true,
+        saved_name = "transformer.wte.weight", saved_shape = array<i64: 257, 66>, init = #graph.init<normal, 0.0, 0.02>}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_Tensor>:$type, Graph_StateRoleAttr:$role,
+                       BoolAttr:$trainable, BoolAttr:$decay, StrAttr:$saved_name, DenseI64ArrayAttr:$saved_shape,
+                       OptionalAttr<ElementsAttr>:$value, OptionalAttr<Graph_InitAttr>:$init);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>]> {
+  let summary = "the value of a state at the start of the step";
+  let arguments = (ins FlatSymbolRefAttr:$state);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$state attr-dict `:` type($y)";
+}
+def Graph_WriteOp : Op<Graph_Dialect, "write", [MemoryEffects<[MemWrite]>]> {
+  let summary = "the value of a buffer at the end of the step (running statistics)";
+  let arguments = (ins FlatSymbolRefAttr:$state, Graph_Tensor:$x);
+  let assemblyFormat = "$state `,` $x attr-dict `:` type($x)";
+}
+def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one optimizer step on all trainable states";
+  let description = [{
+    `gradients` are those of the loss *sum*, one a state of `states`, in its type; the
+    update uses gradient / count. `norm` is the global norm of the gradients of the
+    mean, before clipping to `clip` (0: off; PyTorch's clip_grad_norm_: times
+    min(1, clip / (norm + 1e-6))). Everything about decay stands on the states.
+  }];
+  let arguments = (ins Graph_FloatScalar:$count, Variadic<Graph_FloatTensor>:$gradients,
+                       TypedArrayAttrBase<FlatSymbolRefAttr, "states">:$states, AnyAttr:$optimizer,
+                       DefaultValuedAttr<F64Attr, "0.0">:$clip);
+  let results = (outs Graph_FloatScalar:$norm);
+  let assemblyFormat = "$count `,` `(` $gradients `)` `to` $states attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // DTCC_DIALECTS_GRAPH_TRAININGOPS

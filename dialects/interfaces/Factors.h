@@ -1,0 +1,100 @@
+//===- Factors.h - Which dimensions of an op are one loop
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A *factor* is one loop of an op, in the way an einsum names its letters:
+// `contract "bk,kn->bn"` has the factors b, k and n. A factor map says which
+// factor every dimension of every operand and result walks. It is all that
+// verification, planning, partitioning and padding know of an op:
+//
+//  - dimensions of one factor have one size (the generic verifier);
+//  - a plan assigns mesh axes to factors; the layouts of operands and results are
+//    projections of that, so an op cannot disagree with itself;
+//  - axes on a factor that the result has not (a reduction) leave the result
+//    partial over these axes;
+//  - a partial operand is legal only where the op is linear in it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_INTERFACES_FACTORS_H
+#define DTCC_DIALECTS_INTERFACES_FACTORS_H
+
+#include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace dtcc {
+
+/// How the iterations of a factor depend on each other.
+enum class FactorKind {
+  /// Independent: each part of the result comes from the same part of the operands.
+  Parallel,
+  /// Summed (or max, min) away: a part gives a partial result.
+  Reduce,
+  /// Wanted whole by the op.
+  Replicate,
+  /// Neighbouring parts overlap (convolution, pooling, shift).
+  Window,
+  /// Independent, given the global offset of the part (iota, random numbers,
+  /// rows of an embedding table). With `partial`, the result is partial over it.
+  Index,
+  /// Coupled, but the op has a local form with partial results and their merge
+  /// (softmax, norms, cross entropy over classes, attention over keys).
+  Decompose,
+};
+
+enum class ReductionKind { Sum, Max, Min };
+
+/// What padded cells of an operand must hold along a factor for the rest of the
+/// result to be right.
+enum class PaddingNeed {
+  /// Anything: padded cells reach only padded cells.
+  Any,
+  /// The neutral element of the reduction (0 for a sum).
+  Neutral,
+  /// The op knows the unpadded size and skips padded cells.
+  Skipped,
+};
+
+struct Factor {
+  int64_t size = 1;
+  FactorKind kind = FactorKind::Parallel;
+  /// Of Reduce factors, and of Index factors whose result is partial.
+  ReductionKind reduction = ReductionKind::Sum;
+  /// Index factors only: results are partial over the axes of this factor.
+  bool partial = false;
+  PaddingNeed padding = PaddingNeed::Any;
+};
+
+/// No factor: a dimension nobody may shard.
+constexpr int64_t kNoFactor = -1;
+
+/// The factor map of one op instance.
+struct FactorMap {
+  llvm::SmallVector<Factor> factors;
+  /// Per operand, per dimension: index into `factors`, or kNoFactor.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> operands;
+  /// Per result, per dimension.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> results;
+  /// Sets of operands in which the op is jointly linear: add {{0, 1}},
+  /// contract {{0}, {1}}. Partial sums may enter through all members of one set.
+  llvm::SmallVector<llvm::SmallVector<unsigned>> linear;
+
+  /// Adds a factor and returns its index.
+  int64_t add(int64_t size, FactorKind kind = FactorKind::Parallel);
+  /// The factors that no result dimension walks.
+  llvm::SmallVector<int64_t> reducedFactors() const;
+};
+
+/// One parallel factor a dimension, walked by all operands and results of that
+/// rank; rank-0 operands walk none. For elementwise ops; `linear` is left empty.
+FactorMap elementwiseFactorMap(mlir::Operation *op);
+
+/// Verifies that each dimension has its factor's size and that ranks agree.
+mlir::LogicalResult verifyFactorMap(mlir::Operation *op, const FactorMap &map);
+
+} // namespace dtcc
+
+#endif // DTCC_DIALECTS_INTERFACES_FACTORS_H

@@ -1,0 +1,76 @@
+//===- OpInterfaces.td - What passes know of an op
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything a pass must know about an op stands in these interfaces, declared
+// beside the op, never in a switch over op kinds elsewhere.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_INTERFACES_OPINTERFACES
+#define DTCC_DIALECTS_INTERFACES_OPINTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def FactorOpInterface : OpInterface<"FactorOpInterface"> {
+  let description = [{
+    The op's loops, as a map from dimensions to factors: see Factors.h. The
+    generic verifier checks all shapes by it.
+  }];
+  let cppNamespace = "::dtcc";
+  let methods = [
+    InterfaceMethod<"The factor map of this instance, from its present types.",
+                    "::dtcc::FactorMap", "getFactorMap">,
+  ];
+  let verify = [{
+    return ::dtcc::verifyFactorMap($_op, ::llvm::cast<::dtcc::FactorOpInterface>($_op).getFactorMap());
+  }];
+}
+
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let description = [{
+    How to build the backward ops. `resultGrads` has one entry a result, null where
+    nothing flows back; `operandGrads` arrives with one null entry an operand and
+    receives the gradients. Gradients have the type of their operand. Only those
+    with `wanted` set need be built. The caller tags what the builder creates with
+    the origin of the forward op (see Origin.h).
+  }];
+  let cppNamespace = "::dtcc";
+  let methods = [
+    InterfaceMethod<"Builds the gradient ops.", "::mlir::LogicalResult", "buildGradient",
+                    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGrads,
+                         "::llvm::ArrayRef<bool>":$wanted, "::llvm::MutableArrayRef<::mlir::Value>":$operandGrads)>,
+  ];
+}
+
+def WorkOpInterface : OpInterface<"WorkOpInterface"> {
+  let description = [{
+    The work of the op on one device, from *local* sizes. A multiply-add counts as
+    two. Bytes follow from the shapes of operands and results.
+  }];
+  let cppNamespace = "::dtcc";
+  let methods = [
+    InterfaceMethod<"Floating point operations, given the local size of each factor of the factor map.",
+                    "double", "getFlops", (ins "::llvm::ArrayRef<int64_t>":$factorSizes)>,
+  ];
+}
+
+def ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
+  let description = [{
+    The op's meaning, executable: computes results from whole operands in f64 or
+    integers. `results` arrives shaped and typed, zero filled. Used by the
+    evaluators, by constant folding at import, and by recognition.
+  }];
+  let cppNamespace = "::dtcc";
+  let methods = [
+    InterfaceMethod<"Evaluates the op.", "::mlir::LogicalResult", "evaluate",
+                    (ins "::llvm::ArrayRef<::dtcc::HostTensor>":$operands,
+                         "::llvm::MutableArrayRef<::dtcc::HostTensor>":$results,
+                         "const ::dtcc::EvaluationContext &":$context)>,
+  ];
+}
+
+#endif // DTCC_DIALECTS_INTERFACES_OPINTERFACES
