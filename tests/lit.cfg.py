@@ -7,7 +7,8 @@
 #   %inputs   tests/inputs                 mpi             mpirun exists
 #   %source   the repository               python-onnx     %python can import onnx
 #   %mpirun   mpirun, fit for few cores
-#   %python   the build folder's Python
+#   %python   the build folder's Python      python-torch, python-transformers, python-torchvision
+#   %torch-python, %export                     what %torch-python can import
 import os
 import subprocess
 
@@ -26,7 +27,12 @@ config.environment["PATH"] = os.pathsep.join(
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
 config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 
+# PyTorch is large and only the export script needs it: an environment of its own, if there is one.
+torch_python = os.environ.get("DTCC_TORCH_PYTHON", os.path.join(config.dtcc_build, "export", "bin", "python"))
+
 config.substitutions += [
+    ("%torch-python", torch_python),
+    ("%export", "env PYTHONPATH=%source/tools/export:%S/inputs " + torch_python + " -m dtcc_export"),
     ("%models", config.shared_models),
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
     ("%source", config.dtcc_source),
@@ -42,3 +48,7 @@ if config.mpirun and "NOTFOUND" not in config.mpirun:
     config.available_features.add("mpi")
 if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("python-onnx")
+if os.path.exists(torch_python):
+    look = "from importlib.util import find_spec as f; print(*[m for m in ('torch', 'transformers', 'torchvision') if f(m)])"
+    found = subprocess.run([torch_python, "-c", look], capture_output=True, text=True).stdout.split()
+    config.available_features.update("python-" + module for module in found)

@@ -1,0 +1,107 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small models that the export script is tried on, each as python -m dtcc_export takes it."""
+import torch
+import torch.nn.functional as F
+
+
+def tokens(rows=2, length=16, vocabulary=61):
+    return torch.randint(2, vocabulary, (rows, length), generator=torch.Generator().manual_seed(1))
+
+
+class Mlp(torch.nn.Module):
+    """Equal biases, a zero bias, a parameter that the loss does not see, a frozen one, and two dropouts of one value."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(7, 12)
+        self.second = torch.nn.Linear(12, 12)
+        self.third = torch.nn.Linear(12, 5)
+        self.unseen = torch.nn.Parameter(torch.ones(3))
+        self.scale = torch.nn.Parameter(torch.ones(12))
+        self.shift = torch.nn.Parameter(torch.zeros(12), requires_grad=False)
+        for layer in (self.first, self.second, self.third):
+            torch.nn.init.zeros_(layer.bias)
+
+    def forward(self, x):
+        h = torch.relu(self.first(x)) * self.scale + self.shift
+        h = F.dropout(h, 0.1, self.training) + self.second(F.dropout(h, 0.1, self.training))
+        return self.third(h)
+
+
+def mlp():
+    torch.manual_seed(0)
+    labels = torch.tensor([1, 2, 0, 4])
+    return Mlp(), {"x": torch.randn(4, 7), "labels": labels}, {"loss": "cross_entropy:label_smoothing=0.1"}
+
+
+def mlp_custom():
+    module, inputs, _ = mlp()
+    optimizer = torch.optim.AdamW([
+        {"params": [p for p in module.parameters() if p.ndim > 1], "weight_decay": 0.1},
+        {"params": [p for p in module.parameters() if p.ndim == 1 and p.requires_grad], "weight_decay": 0.0}])
+    return module, inputs, {"loss": lambda out, labels: F.nll_loss(F.log_softmax(out, -1), labels), "optimizer": optimizer}
+
+
+class ConvNet(torch.nn.Module):
+    """Two batch norms that start equal: as exported for inference they would vanish into the convolutions."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 4, 3, bias=False)
+        self.norm = torch.nn.BatchNorm2d(4)
+        self.again = torch.nn.Conv2d(4, 4, 3, bias=False)
+        self.last = torch.nn.BatchNorm2d(4)
+        self.head = torch.nn.Linear(4, 5)
+
+    def forward(self, x):
+        x = torch.relu(self.norm(self.conv(x)))
+        return self.head(torch.relu(self.last(self.again(x))).mean((2, 3)))
+
+
+def convnet():
+    torch.manual_seed(0)
+    return ConvNet(), {"x": torch.randn(4, 3, 8, 8), "labels": torch.tensor([1, 4, 0, 2])}, {"loss": "cross_entropy"}
+
+
+def gpt2():
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.GPT2Config(vocab_size=61, n_positions=32, n_embd=24, n_layer=2, n_head=4, use_cache=False,
+                           bos_token_id=0, eos_token_id=0)
+    return hf.GPT2LMHeadModel(config), {"input_ids": tokens(), "labels": tokens()}
+
+
+def llama():
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.LlamaConfig(vocab_size=61, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
+                            num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32, use_cache=False,
+                            bos_token_id=0, eos_token_id=0, pad_token_id=None)
+    return hf.LlamaForCausalLM(config), {"input_ids": tokens(), "labels": tokens()}
+
+
+def bert():
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.BertConfig(vocab_size=61, hidden_size=24, num_hidden_layers=2, num_attention_heads=4,
+                           intermediate_size=40, max_position_embeddings=32, pad_token_id=0)
+    inputs = {"input_ids": tokens(), "attention_mask": torch.ones(2, 16, dtype=torch.int64), "labels": tokens()}
+    inputs["attention_mask"][1, 12:] = 0
+    return hf.BertForMaskedLM(config), inputs, {"no_decay": ["*bias", "*LayerNorm*"]}
+
+
+def vit():
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.ViTConfig(hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40,
+                          image_size=30, patch_size=6, num_channels=3, num_labels=5, hidden_dropout_prob=0.1)
+    images = torch.randn(3, 3, 30, 30)
+    return hf.ViTForImageClassification(config), {"pixel_values": images, "labels": torch.tensor([1, 4, 0])}
+
+
+def resnet18():
+    import torchvision
+    torch.manual_seed(0)
+    module = torchvision.models.resnet18(num_classes=5)
+    return module, {"x": torch.randn(2, 3, 64, 64), "labels": torch.tensor([1, 4])}, {"loss": "cross_entropy"}

@@ -1,0 +1,16 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Exports a PyTorch module, with its loss, to an ONNX file that trains as the module does.
+
+    import dtcc_export
+    dtcc_export.export(model, {"input_ids": ids, "labels": ids}, "model.onnx")
+
+torch.onnx.export serves inference: it merges parameters that are equal at the start, drops zero biases, stores weights
+transposed, folds batch norm away and turns dropout off. Here every parameter stays one initializer under its own name
+and shape, dropout and batch norm stay in training form, the loss is the output, and a manifest in the file's metadata
+(key "dtcc.manifest") says which parameters train, decay and are tied. docs/export.md has the whole story.
+"""
+from .api import ExportError, export
+from .check import check
+
+__all__ = ["ExportError", "check", "export"]

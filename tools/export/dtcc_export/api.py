@@ -1,0 +1,199 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""export(): trace, keep what trains, write."""
+import contextlib
+import inspect
+import io
+import json
+import os
+import tempfile
+
+import onnx_ir as ir
+import onnxscript.optimizer
+import torch
+
+from . import graph as surgery
+from . import manifest
+from .losses import ExportError, with_loss
+from .rewrite import rewrite_lossy_calls
+
+PREFIX = "model."  # the wrapper's name for the user's module
+EXTERNAL_FROM = 256 << 20  # bytes of parameters from which on they lie beside the file
+
+
+def named_inputs(module, example_inputs):
+    """Example inputs by the name under which forward takes them."""
+    if isinstance(example_inputs, torch.Tensor):
+        example_inputs = (example_inputs,)
+    if not isinstance(example_inputs, dict):
+        names = list(inspect.signature(module.forward).parameters)
+        if len(example_inputs) > len(names):
+            raise ExportError(f"forward takes {len(names)} arguments, got {len(example_inputs)}; name the others: "
+                              "pass a dict")
+        example_inputs = dict(zip(names, example_inputs))
+    for name, value in example_inputs.items():
+        if not name.isidentifier():
+            raise ExportError(f"input name must be an identifier, got: '{name}'")
+        if not isinstance(value, torch.Tensor):
+            raise ExportError(f"example input '{name}' must be a tensor, got: {type(value).__name__}")
+    return dict(example_inputs)
+
+
+def default_dynamic(inputs):
+    """The first dimension is the batch; the second of integer inputs (token ids, masks, labels) the sequence."""
+    dynamic = {}
+    for name, value in inputs.items():
+        dynamic[name] = {0: "batch"} if value.dim() else {}
+        if value.dim() == 2 and not value.is_floating_point():
+            dynamic[name][1] = "seq"
+    return dynamic
+
+
+def check_examples(inputs, dynamic):
+    sizes = {}
+    for name, dims in dynamic.items():
+        if name not in inputs:
+            raise ExportError(f"dynamic names an unknown input: '{name}'")
+        for axis, symbol in dims.items():
+            size = inputs[name].shape[axis]
+            if size < 2:
+                raise ExportError(f"dynamic dimension '{symbol}' of '{name}' must be at least 2 in the example, got: "
+                                  f"{size}; the exporter would take it for a constant")
+            if sizes.setdefault(symbol, size) != size:
+                raise ExportError(f"dimension '{symbol}' is {sizes[symbol]} and {size} in the examples")
+
+
+@contextlib.contextmanager
+def training(module, force):
+    """The module in training mode, as an optimizer step sees it; its own modes come back."""
+    modes = {m: m.training for m in module.modules()}
+    if force:
+        module.train()
+    try:
+        yield
+    finally:
+        for m, mode in modes.items():
+            m.training = mode
+
+
+def trace(wrapper, inputs, dynamic, opset):
+    """The exporter's own result, before any optimization."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
+        names = {symbol for dims in shapes.values() for symbol in dims.values()}
+        dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
+        program = torch.export.export(
+            wrapper, (), kwargs=inputs, strict=False,
+            dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})
+        program = rewrite_lossy_calls(program)
+        exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
+                                     verbose=False, opset_version=opset)
+    return exported.model
+
+
+def reduction_of(output, described):
+    """How examples enter the loss: as the graph's last operator says, "mean" for our own, None where nobody knows."""
+    node = output.producer()
+    if node is not None and "reduction" in node.attributes:
+        return node.attributes["reduction"].as_string()
+    return "mean" if described["kind"] not in ("module", "custom") else None
+
+
+def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=None, no_decay=(), train=True,
+           opset=None, external_data=None):
+    """Writes module and loss as one ONNX graph whose only output is the loss, and returns the manifest.
+
+    module          a torch.nn.Module; it is not changed
+    example_inputs  {name: tensor}, or the tensors in the order of forward; batch and sequence at least 2
+    path            the file to write; it is replaced only if all went well
+    loss            None: the module returns its loss, or something with .loss (transformers with labels);
+                    "cross_entropy", "causal_lm", "mse", "l1" or "bce", with options as in dtcc's --loss, on the
+                    example input "labels" ("target"); a callable (output, targets by name) -> scalar;
+                    False: no loss, the graph returns the module's output
+    dynamic         {input: {axis: symbol}}; default: axis 0 is "batch", axis 1 of integer matrices "seq"
+    optimizer       a torch optimizer over the parameters: its groups say what trains and decays
+    no_decay        globs of parameter names without weight decay
+    train           False keeps each submodule's own mode instead of training mode for all
+    opset           ONNX opset; default: the exporter's
+    external_data   weights beside the file, in PATH.data; default: above 256 MiB
+
+    Raises ExportError for what the file could not say faithfully.
+    """
+    inputs = named_inputs(module, example_inputs)
+    dynamic = default_dynamic(inputs) if dynamic is None else dynamic
+    check_examples(inputs, dynamic)
+    with training(module, train):
+        wrapper, targets, described = with_loss(module, list(inputs), loss)
+        wrapper.training = module.training
+        model = trace(wrapper, inputs, dynamic, opset)
+        moving = {PREFIX + n + ".running_mean" for n, m in module.named_modules()
+                  if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.training and m.track_running_stats}
+    graph = model.graph
+
+    # Every parameter under its first name, also those that the graph does not read.
+    names = manifest.canonical_names(module)
+    kept, used = [], set()
+    for name, first in names.items():
+        value = graph.initializers.get(PREFIX + name)
+        if value is not None and value.uses():
+            used.add(first)
+    for name, first in names.items():
+        value = graph.initializers.get(PREFIX + name)
+        if value is None and name == first and first not in used:
+            tensor = module.get_parameter(first).detach()
+            value = ir.Value(name=PREFIX + first, const_value=ir.tensor(tensor.numpy(), name=first))
+            value.shape, value.dtype = value.const_value.shape, value.const_value.dtype
+            graph.initializers[value.name] = value
+        if value is not None:
+            kept.append(value)
+    statistics = [v for n, v in graph.initializers.items() if n.endswith((".running_mean", ".running_var"))]
+
+    if train:
+        surgery.switch_on_dropout(graph)
+    follows = surgery.switch_on_batch_norm(graph, moving)
+    with surgery.hidden(graph, kept + statistics), surgery.distinct_dropouts(graph):
+        onnxscript.optimizer.optimize_ir(model)
+    surgery.drop_traces(model)
+
+    first_of = {PREFIX + n: f for n, f in names.items()}
+    for value in list(graph.initializers.values()):
+        if value.name in first_of or value.name.startswith(PREFIX):
+            new = first_of.get(value.name, value.name[len(PREFIX):])
+            del graph.initializers[value.name]
+            value.name = new
+            if value.const_value is not None:
+                value.const_value.name = new
+            graph.initializers[new] = value
+    for node in graph:
+        if node.op_type == "BatchNormalization" and len(node.outputs) == 3:
+            for output in list(node.outputs)[1:]:
+                output.name = output.name.removeprefix(PREFIX)
+    follows = {k.removeprefix(PREFIX): v.removeprefix(PREFIX) for k, v in follows.items()}
+    if loss is not False:
+        graph.outputs[0].name = "loss"
+
+    in_optimizer = None if optimizer is None else {id(p) for g in optimizer.param_groups for p in g["params"]}
+    reduction = {} if loss is False else {"output": "loss", "reduction": reduction_of(graph.outputs[0], described)}
+    facts = {"version": manifest.VERSION, "producer": f"dtcc_export 1 (torch {torch.__version__.partition('+')[0]})",
+             "parameters": manifest.parameters(module, used, optimizer, no_decay, in_optimizer),
+             "buffers": manifest.buffers(module, graph.initializers, follows),
+             "loss": {**described, **reduction},
+             "inputs": manifest.inputs(graph, targets)}
+    model.metadata_props[manifest.KEY] = json.dumps(facts, separators=(",", ":"))
+    model.producer_name, model.producer_version = "dtcc_export", "1"
+    write(model, path, external_data)
+    return facts
+
+
+def write(model, path, external_data):
+    """Writes beside the target first: a failed export leaves an older file as it was."""
+    if external_data is None:
+        size = sum(v.const_value.nbytes for v in model.graph.initializers.values() if v.const_value is not None)
+        external_data = size > EXTERNAL_FROM
+    folder, name = os.path.split(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise ExportError(f"no such folder: '{folder}'")
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".dtcc_export.") as temporary:
+        ir.save(model, os.path.join(temporary, name), external_data=name + ".data" if external_data else None)
+        for file in os.listdir(temporary):
+            os.replace(os.path.join(temporary, file), os.path.join(folder, file))

@@ -1,0 +1,96 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Work on the exported graph: nothing that trains may be folded, merged, transposed or switched off."""
+import contextlib
+
+import onnx_ir as ir
+
+
+@contextlib.contextmanager
+def hidden(graph, values):
+    """Turns initializers into graph inputs for a while.
+
+    An optimizer cannot fold, merge, fuse or drop what it does not know: the exporter's own optimizer may then be used
+    on everything else. Whatever became of uses inside, the values come back as initializers under their names.
+    """
+    held = {}
+    for value in values:
+        held[value] = (value.name, value.const_value)
+        del graph.initializers[value.name]
+        value.const_value = None
+        graph.inputs.append(value)
+    try:
+        yield
+    finally:
+        for value, (name, tensor) in held.items():
+            graph.inputs.remove(value)
+            value.name, value.const_value = name, tensor
+            graph.initializers[name] = value
+
+
+@contextlib.contextmanager
+def distinct_dropouts(graph):
+    """Marks every Dropout: the optimizer would take two of one tensor for a common subexpression."""
+    nodes = [n for n in graph if n.op_type == "Dropout" and "seed" not in n.attributes]
+    for number, node in enumerate(nodes):
+        node.attributes["seed"] = ir.AttrInt64("seed", number)
+    try:
+        yield
+    finally:
+        for node in nodes:
+            node.attributes.pop("seed", None)
+
+
+def switch_on_dropout(graph):
+    """Gives every Dropout its training_mode: the exporter leaves it out for attention's. Returns how many it gave.
+
+    Whoever traced a module in training mode has only dropouts that work; those of frozen parts leave no node.
+    """
+    given = 0
+    true = None
+    for node in list(graph):
+        if node.op_type != "Dropout" or (len(node.inputs) > 2 and node.inputs[2] is not None):
+            continue
+        if true is None:
+            tensor = ir.tensor([True], dtype=ir.DataType.BOOL, name="training_mode").numpy().reshape(())
+            constant = ir.node("Constant", [], attributes={"value": ir.tensor(tensor)})
+            graph.insert_before(node, constant)
+            true = constant.outputs[0]
+            true.dtype, true.shape = ir.DataType.BOOL, ir.Shape([])
+        inputs = list(node.inputs) + [None] * (3 - len(node.inputs))
+        node.resize_inputs(3)
+        for index, value in enumerate(inputs[:2]):
+            node.replace_input_with(index, value)
+        node.replace_input_with(2, true)
+        given += 1
+    return given
+
+
+def switch_on_batch_norm(graph, training):
+    """Puts BatchNormalization into the form that uses the batch's statistics and moves the running ones.
+
+    training: names of the running means whose module trains. Returns {buffer's name: the value that follows it}.
+    """
+    follows = {}
+    for node in graph:
+        if node.op_type != "BatchNormalization" or node.inputs[3] is None or node.inputs[3].name not in training:
+            continue
+        node.attributes["training_mode"] = ir.AttrInt64("training_mode", 1)
+        if len(node.outputs) == 1:
+            node.resize_outputs(3)
+        for output, buffer in zip(list(node.outputs)[1:], list(node.inputs)[3:]):
+            output.name = buffer.name + ".next"
+            output.shape, output.dtype = buffer.shape, buffer.dtype
+            follows[buffer.name] = output.name
+    return follows
+
+
+def drop_traces(model):
+    """Removes what only debugging the exporter needs: local paths, and most of a small file's size."""
+    for node in ir.traversal.RecursiveGraphIterator(model.graph):
+        for key in [k for k in node.metadata_props if k != "namespace"]:
+            del node.metadata_props[key]
+    for value in list(model.graph.inputs) + list(model.graph.initializers.values()):
+        value.metadata_props.clear()
+    model.metadata_props.clear()
+    model.graph.metadata_props.clear()

@@ -1,0 +1,111 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The module that is traced: the user's module followed by its loss."""
+import inspect
+
+import torch
+import torch.nn.functional as F
+
+
+class ExportError(ValueError):
+    """Something the exported file could not say faithfully, or a wrong argument."""
+
+
+def cross_entropy(logits, labels, ignore_index=-100, label_smoothing=0.0, shift=0):
+    """Mean cross entropy over the labels that are not ignore_index; classes are the last dimension of logits.
+
+    With shift=1, position t is scored against the label of position t+1 (causal language models).
+    """
+    if shift:
+        logits, labels = logits[..., :-1, :], labels[..., 1:]
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index=int(ignore_index),
+                           label_smoothing=float(label_smoothing))
+
+
+# kind -> (function of the output and the target, what the second argument is called by default)
+KINDS = {
+    "cross_entropy": (cross_entropy, "labels"),
+    "causal_lm": (lambda logits, labels, **options: cross_entropy(logits, labels, shift=1, **options), "labels"),
+    "mse": (lambda prediction, target: F.mse_loss(prediction, target), "target"),
+    "l1": (lambda prediction, target: F.l1_loss(prediction, target), "target"),
+    "bce": (lambda prediction, target: F.binary_cross_entropy_with_logits(prediction, target), "target"),
+}
+
+
+def parse(text):
+    """"kind:key=value,..." -> (kind, {key: value}), as in dtcc's own --loss."""
+    kind, _, rest = text.partition(":")
+    if kind not in KINDS:
+        raise ExportError(f"unknown loss '{kind}'; known: {', '.join(KINDS)}, or a callable")
+    options = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise ExportError(f"loss option '{item}' must be key=value")
+        options[key] = value
+    return kind, options
+
+
+def main_output(output):
+    """The tensor a loss is computed from: the output itself, its .logits, or its first element."""
+    if isinstance(output, torch.Tensor):
+        return output
+    for name in ("logits", "prediction_logits", "last_hidden_state"):
+        if getattr(output, name, None) is not None:
+            return getattr(output, name)
+    if isinstance(output, (tuple, list)):
+        return output[0]
+    raise ExportError(f"the module returns {type(output).__name__}; give loss= as a callable that takes it")
+
+
+def own_loss(output):
+    """The loss of a module that computes it itself: a scalar, or .loss of what it returns."""
+    loss = getattr(output, "loss", None) if not isinstance(output, torch.Tensor) else output
+    if loss is None or loss.dim() != 0:
+        raise ExportError("the module returns no scalar and nothing with a scalar .loss; "
+                          "give the loss, for example loss='cross_entropy', or the labels among the inputs")
+    return loss
+
+
+def plan_loss(loss, input_names):
+    """Decides what the traced module computes.
+
+    Returns (function of (output, targets by name), names of the inputs that are targets, description for the manifest).
+    """
+    if loss is None:
+        targets = [n for n in input_names if n in ("labels", "label", "target", "targets")]
+        return (lambda output, **_: own_loss(output)), [], targets, {"kind": "module"}
+    if loss is False:
+        return (lambda output, **_: main_output(output)), [], [], {"kind": "none"}
+    if isinstance(loss, str):
+        kind, options = parse(loss)
+        function, default = KINDS[kind]
+        target = options.pop("labels", options.pop("target", default))
+        if target not in input_names:
+            raise ExportError(f"loss '{kind}' needs an example input named '{target}', got: {', '.join(input_names)}")
+        numbers = {k: float(v) if "." in v else int(v) for k, v in options.items()}
+        described = {"kind": "cross_entropy" if kind == "causal_lm" else kind, **numbers}
+        if kind == "causal_lm":
+            described["shift"] = 1
+        return (lambda output, **t: function(main_output(output), t[target], **numbers)), [target], [target], described
+    names = [p for p in list(inspect.signature(loss).parameters)[1:] if p in input_names]
+    return (lambda output, **t: loss(output, **t)), names, names, {"kind": "custom"}
+
+
+def with_loss(module, input_names, loss):
+    """A module whose forward takes the inputs by name and returns the loss.
+
+    Returns (wrapper, names of inputs that are targets, description). The wrapper's forward is written out because the
+    exporter names the graph's inputs after its signature.
+    """
+    function, consumed, targets, described = plan_loss(loss, input_names)
+    passed = [n for n in input_names if n not in consumed]
+    signature = ", ".join(input_names)
+    source = (f"def forward(self, {signature}):\n"
+              f"    output = self.model({', '.join(f'{n}={n}' for n in passed)})\n"
+              f"    return self.loss_of(output, {', '.join(f'{n}={n}' for n in consumed)})\n")
+    scope = {}
+    exec(source, scope)  # noqa: S102 - input_names are identifiers, checked by the caller
+    wrapper = type("WithLoss", (torch.nn.Module,), {"forward": scope["forward"]})()
+    wrapper.model, wrapper.loss_of = module, function
+    return wrapper, targets, described

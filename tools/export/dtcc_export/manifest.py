@@ -1,0 +1,85 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The manifest: what an ONNX graph cannot say about the module it came from.
+
+Metadata key "dtcc.manifest", a JSON object; docs/export.md describes every field.
+"""
+import fnmatch
+
+KEY = "dtcc.manifest"
+VERSION = 1
+
+
+def canonical_names(module):
+    """name -> first name, for all parameters: tied parameters are one object under several names."""
+    first, names = {}, {}
+    for name, parameter in module.named_parameters(remove_duplicate=False):
+        names[name] = first.setdefault(id(parameter), name)
+    return names
+
+
+def decayed(module, optimizer, no_decay):
+    """name -> whether weight decay applies: by the optimizer's groups if one is given, else to all but no_decay."""
+    groups = {}
+    if optimizer is not None:
+        groups = {id(p): g.get("weight_decay", 0) != 0 for g in optimizer.param_groups for p in g["params"]}
+    return {name: groups.get(id(p), optimizer is None) and not any(fnmatch.fnmatch(name, g) for g in no_decay)
+            for name, p in module.named_parameters()}
+
+
+def padding_rows(module):
+    """Embedding parameter -> row that PyTorch's lookup sends no gradient to (padding_idx); ONNX has no word for it."""
+    rows = {}
+    for prefix, child in module.named_modules():
+        if getattr(child, "padding_idx", None) is not None and hasattr(child, "weight"):
+            rows[f"{prefix}.weight" if prefix else "weight"] = int(child.padding_idx)
+    return rows
+
+
+def parameters(module, used, optimizer, no_decay, in_optimizer):
+    """One row a name. `used` holds the names of initializers that the graph reads."""
+    decay, rows, padding = decayed(module, optimizer, no_decay), [], padding_rows(module)
+    trained = None if optimizer is None else in_optimizer
+    for name, first in canonical_names(module).items():
+        parameter = module.get_parameter(name)
+        row = {"name": name, "initializer": first, "shape": list(parameter.shape), "transposed": False,
+               "trainable": bool(parameter.requires_grad and (trained is None or id(parameter) in trained)),
+               "decay": bool(decay[first]), "tied_to": None if name == first else first}
+        if first not in used:
+            row["unused"] = True  # no gradient: PyTorch's optimizers leave it alone, decay included
+        if first in padding:
+            row["padding_idx"] = padding[first]
+        rows.append(row)
+    return rows
+
+
+def buffers(module, initializers, follows):
+    """The buffers that are initializers of the file; running statistics say how they move."""
+    rows = []
+    for name, buffer in module.named_buffers():
+        if name not in initializers:
+            continue
+        row = {"name": name, "initializer": name, "shape": list(buffer.shape)}
+        if name in follows:
+            owner = module.get_submodule(name.rpartition(".")[0])
+            # PyTorch moves the running variance with the unbiased estimate, ONNX's operator with the population's.
+            row["update"] = {"value": follows[name], "momentum": owner.momentum, "variance": "unbiased"}
+        rows.append(row)
+    return rows
+
+
+def inputs(graph, targets):
+    """One row a graph input, with its role: tokens index a table of parameters, labels feed the loss alone."""
+    rows = []
+    for value in graph.inputs:
+        role = "input"
+        if value.name in targets:
+            role = "labels"
+        elif value.name.endswith("mask"):
+            role = "mask"
+        elif any(n.op_type == "Gather" and i == 1 and n.inputs[0] is not None and n.inputs[0].is_initializer()
+                 for n, i in value.uses()):
+            role = "tokens"
+        shape = [d if isinstance(d, int) else str(d.value) for d in value.shape]
+        rows.append({"name": value.name, "role": role, "dtype": value.dtype.name, "shape": shape})
+    return rows
