@@ -1,0 +1,25 @@
+//===- Exec.cpp - The exec dialect -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+#include "dialects/exec/ExecDialect.cpp.inc"
+
+using namespace mlir;
+using namespace dtcc::exec;
+
+void ExecDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/exec/ExecOps.cpp.inc"
+      >();
+}
+
+#define GET_OP_CLASSES
+#include "dialects/exec/ExecOps.cpp.inc"

@@ -1,0 +1,80 @@
+//===- FusedOps.td - Ops that one generated kernel computes -*- tablegen -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_EXEC_FUSEDOPS
+#define DTCC_DIALECTS_EXEC_FUSEDOPS
+
+include "dialects/exec/Exec.td"
+
+def Exec_FusedOp : Exec_Op<"fused", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "graph ops that become one kernel";
+  let description = [{
+    Reads the operands (one block argument each, of the same type), writes the
+    results. The body holds `graph` ops over local tensors and ends in `exec.yield`.
+    Values inside the body that are not yielded never reach memory. `name` says to
+    people what is computed.
+    ```mlir
+    %r = exec.fused(%a, %b) {name = "add_gelu"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32> {
+    ^bb0(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>):
+      %s = graph.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %g = graph.gelu %s {form = #graph<gelu_form exact>} : tensor<4x8xf32>
+      exec.yield %g : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs, OptionalAttr<StrAttr>:$name);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) $body";
+  let hasRegionVerifier = 1;
+}
+
+def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["FusedOp", "FuncOp"]>]> {
+  let summary = "the values that leave a fused body";
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+// Stands here because it is what a fused op becomes: the body is unchanged.
+def Exec_FuncOp : Exec_Op<"func", [IsolatedFromAbove, SingleBlock, Symbol, RecursiveMemoryEffects]> {
+  let summary = "a kernel to generate: a fused body and the layout of its buffers";
+  let description = [{
+    What `exec-bufferize` makes of `exec.fused` ops: equal bodies over equally laid out
+    buffers become one function, which `exec.kernel` commands call. The kernel
+    generator replaces it by an `llvm.func` of the same name and of the type
+    `dtcc_kernel`, with the attributes `dtcc.extent` and `dtcc.grain` (i64).
+
+    `buffers` holds one memref type per argument of the body, then one per yielded
+    value: the shape and element type of the tensor, with the strides of the buffer.
+    Per yielded value, `accumulate` says 0 overwrite, 1 add to the buffer, 2 add
+    unless the slot is 0; and `in_place` the argument whose buffer it overwrites, or -1.
+    Buffers overlap in no other way.
+    ```mlir
+    exec.func @add_0 buffers [memref<8x4xf32, strided<[1, 8]>>, memref<8x4xf32>, memref<8x4xf32>]
+        accumulate [0] in_place [1] {
+    ^bb0(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>):
+      %s = graph.add %x, %y : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      exec.yield %s : tensor<8x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$buffers, DenseI64ArrayAttr:$accumulate,
+                       DenseI64ArrayAttr:$in_place);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `buffers` $buffers `accumulate` $accumulate `in_place` $in_place attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    YieldOp getYield();
+    /// The buffer of argument `i`, or of yielded value `i`.
+    ::mlir::MemRefType getInputBuffer(unsigned i);
+    ::mlir::MemRefType getOutputBuffer(unsigned i);
+  }];
+}
+
+#endif // DTCC_DIALECTS_EXEC_FUSEDOPS
