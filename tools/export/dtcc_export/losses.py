@@ -14,10 +14,11 @@ class ExportError(ValueError):
 def cross_entropy(logits, labels, ignore_index=-100, label_smoothing=0.0, shift=0):
     """Mean cross entropy over the labels that are not ignore_index; classes are the last dimension of logits.
 
-    With shift=1, position t is scored against the label of position t+1 (causal language models).
+    With shift=1, position t is scored against the label of position t+1 (causal language models); the last position
+    is ignored. The labels move and the logits stay whole: an odd length would not split over devices.
     """
     if shift:
-        logits, labels = logits[..., :-1, :], labels[..., 1:]
+        labels = F.pad(labels, (0, 1), value=int(ignore_index))[..., 1:]
     return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index=int(ignore_index),
                            label_smoothing=float(label_smoothing))
 
