@@ -118,12 +118,16 @@ typedef struct dtcc_arena {
 typedef enum dtcc_memory { DTCC_MEMORY_HOST = 0, DTCC_MEMORY_DEVICE = 1 } dtcc_memory;
 
 /// A typed strided box of an arena. Sizes and strides are in elements, offsets
-/// in bytes. A rank-0 view is one element.
+/// in bytes. A rank-0 view is one element. A view may be the rank's own block of
+/// a box that lies whole in its memory (its share of a bucket, its slice of a
+/// replicated tensor): then it starts index * sizes[d] * strides[d] elements
+/// later, with the rank's index in a communicator and d = block_dim.
 typedef struct dtcc_view {
   uint32_t arena;
   uint8_t dtype; /* dtcc_dtype */
   uint8_t rank;
-  uint16_t reserved;
+  uint8_t block_of;  /* 0, or 1 + the communicator's index */
+  uint8_t block_dim; /* 0 where block_of is 0 */
   int64_t offset;
   int64_t slot_stride;
   int64_t sizes[DTCC_MAX_RANK];

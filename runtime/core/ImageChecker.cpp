@@ -82,13 +82,20 @@ void checkView(const Image &image, size_t i) {
                 view.offset);
   check.require(view.slot_stride >= 0 && view.slot_stride % width == 0,
                 "slot stride must be a multiple of the element size", view.slot_stride);
+  check.require(view.block_of <= image.communicators().size(), "communicator of a block must exist",
+                int(view.block_of));
+  check.require(view.block_of == 0 || view.block_dim < view.rank, "dimension of a block must exist",
+                int(view.block_dim));
   bool empty = false;
   Wide last = 0;
   for (int d = 0; d < view.rank; ++d) {
     check.require(view.sizes[d] >= 0, "size must be at least 0", view.sizes[d]);
     check.require(view.strides[d] >= 0, "stride must be at least 0", view.strides[d]);
     empty |= view.sizes[d] == 0;
-    last += Wide(view.sizes[d] - 1) * view.strides[d];
+    bool block = view.block_of != 0 && d == view.block_dim;
+    Wide size = block ? view.sizes[d] * Wide(image.extent(image.communicators()[view.block_of - 1].axes))
+                      : Wide(view.sizes[d]);
+    last += (size - 1) * view.strides[d];
   }
   if (empty)
     last = -1;

@@ -53,7 +53,10 @@ struct Rank {
   /// First element of a view in `slot`.
   void *address(uint32_t view, int64_t slot) const {
     const dtcc_view &v = image.views()[view];
-    return arenas[v.arena] + v.offset + slot * v.slot_stride;
+    int64_t block = v.block_of == 0 ? 0
+                                    : groupIndex(v.block_of - 1) * v.sizes[v.block_dim] * v.strides[v.block_dim] *
+                                          dtcc_dtype_size(v.dtype);
+    return arenas[v.arena] + v.offset + slot * v.slot_stride + block;
   }
 };
 
