@@ -78,7 +78,8 @@ def llama():
     config = hf.LlamaConfig(vocab_size=61, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
                             num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32, use_cache=False,
                             bos_token_id=0, eos_token_id=0, pad_token_id=None)
-    return hf.LlamaForCausalLM(config), {"input_ids": tokens(), "labels": tokens()}
+    ids = tokens()
+    return hf.LlamaForCausalLM(config), {"input_ids": ids, "labels": ids}  # one tensor, two inputs
 
 
 def bert():

@@ -36,7 +36,8 @@ def named_inputs(module, example_inputs):
             raise ExportError(f"input name must be an identifier, got: '{name}'")
         if not isinstance(value, torch.Tensor):
             raise ExportError(f"example input '{name}' must be a tensor, got: {type(value).__name__}")
-    return dict(example_inputs)
+    # One tensor given as two inputs, as ids and labels often are, would be traced as one input.
+    return {name: value.detach().clone() for name, value in example_inputs.items()}
 
 
 def default_dynamic(inputs):
