@@ -1,0 +1,176 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules of the house that a program can check. CONTRIBUTING.md gives their reasons.
+
+    lint.py RULE [--root DIR] [--clang-format PROGRAM]
+
+Prints one line a finding, "file:line: what to do", and fails if there is one.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+CODE = (".cpp", ".h", ".td", ".def", ".py", ".cmake", ".inc")
+MOST_LINES = 600
+
+# The floor of a file -> the floors whose files it may include. Tests see everything.
+FLOORS = {
+    "runtime/abi": {"runtime/abi"},
+    "runtime": {"runtime", "runtime/abi"},
+    "dialects": {"dialects", "runtime/abi"},
+    "passes": {"passes", "dialects", "runtime/abi"},
+    "frontends": {"frontends", "dialects"},
+    "compiler": {"compiler", "passes", "dialects", "runtime/abi"},
+    "tools": {"tools", "compiler", "passes", "frontends", "dialects", "runtime/abi"},
+}
+# Others' headers that are named in quotes, as LLVM does.
+FOREIGN = ("mlir/", "llvm/", "llvm-c/", "lld/", "onnx/", "gtest/", "gmock/")
+# Folders that must build without these headers.
+WITHOUT = {"runtime/": ("mlir/", "llvm/"), "passes/cost/": ("mlir/",), "passes/plan/": ("mlir/",)}
+
+
+def files(root):
+    """All files of the project: those of git, tracked or new but not ignored, else what lies there."""
+    git = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, text=True)
+    top = subprocess.run(["git", "-C", root, "rev-parse", "--show-toplevel"], capture_output=True, text=True)
+    if git.returncode == 0 and os.path.realpath(top.stdout.strip()) == os.path.realpath(root):
+        found = [f for f in git.stdout.split("\0") if f]
+    else:
+        found = []
+        for folder, folders, names in os.walk(root):
+            folders[:] = [f for f in folders if not f.startswith((".git", "build"))]
+            found += [os.path.relpath(os.path.join(folder, n), root) for n in names]
+    return sorted(f for f in set(found) if os.path.isfile(os.path.join(root, f)))
+
+
+def text(root, file):
+    with open(os.path.join(root, file), encoding="utf-8", errors="replace") as stream:
+        return stream.read()
+
+
+def floor_of(path):
+    if path.startswith("runtime/abi/"):
+        return "runtime/abi"
+    return path.split("/", 1)[0]
+
+
+def includes(root):
+    """A file includes its own floor or lower ones, by paths from the repository's root."""
+    for file in files(root):
+        floor = floor_of(file)
+        if not file.endswith((".cpp", ".h", ".td", ".def", ".inc")) or floor not in FLOORS:
+            continue
+        for number, line in enumerate(text(root, file).splitlines(), 1):
+            match = re.match(r'\s*#?\s*include\s+(["<])([^">]+)[">]', line)
+            if not match:
+                continue
+            quote, path = match.groups()
+            for folder, heads in WITHOUT.items():
+                if file.startswith(folder) and path.startswith(heads):
+                    yield file, number, f"{folder} must not include \"{path}\""
+            if quote == "<" or path.startswith(FOREIGN):
+                continue
+            target = floor_of(path)
+            if target not in FLOORS:
+                yield file, number, f"include \"{path}\" by its path from the repository's root"
+            elif target not in FLOORS[floor]:
+                yield file, number, f"{floor} must not include {target} (\"{path}\")"
+
+
+def passes(root):
+    """Every pass says what it does, and a test runs it; none names its constructor."""
+    everything = files(root)
+    tests = "\n".join(text(root, f) for f in everything if f.startswith("tests/") and f.endswith((".mlir", ".test")))
+    for file in everything:
+        if not os.path.basename(file).endswith("Passes.td"):
+            continue
+        source = text(root, file)
+        starts = list(re.finditer(r'^def\s+(\w+)\s*:\s*(?:Pass|InterfacePass)<"([^"]+)"', source, re.M))
+        ends = [m.start() for m in starts[1:]] + [len(source)]
+        for match, end in zip(starts, ends):
+            number, body = source.count("\n", 0, match.start()) + 1, source[match.start():end]
+            name, argument = match.groups()
+            described = re.search(r"let\s+description\s*=\s*\[\{(.*?)\}\]", body, re.S)
+            if not described or len(described.group(1).split()) < 8:
+                yield file, number, f"pass {name} needs a description: what it accepts, what it leaves, an example"
+            if re.search(r"let\s+constructor", body):
+                yield file, number, f"pass {name} must not name a constructor: TableGen makes it"
+            if not re.search(rf"{re.escape(argument)}(?![\w-])", tests):
+                yield file, number, f"no lit test runs --{argument}"
+
+
+def sizes(root):
+    """No file is too long to be read at once."""
+    for file in files(root):
+        if file.endswith(CODE):
+            lines = text(root, file).count("\n")
+            if lines > MOST_LINES:
+                yield file, lines, f"{lines} lines, at most {MOST_LINES}: split it by family"
+
+
+def names(root):
+    """A file is named after what it holds."""
+    for file in files(root):
+        stem = os.path.basename(file).split(".")[0]
+        if re.search(r"(utils?|common|misc|helpers?|uncategorized)$", stem, re.I):
+            yield file, 1, "name the file after what it holds"
+
+
+def licence(root):
+    """The head of every source file says under which licence it is."""
+    for file in files(root):
+        source = text(root, file)
+        script = source.startswith("#!") and "\n" in source
+        if (file.endswith((".cpp", ".h", ".td", ".def", ".py")) or script) and not file.endswith(("lit.cfg.py",)):
+            if "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception" not in "\n".join(source.splitlines()[:8]):
+                yield file, 1, "the licence lines are missing from the head; take them from runtime/abi/dtcc_rt.h"
+
+
+def paths(root):
+    """Nothing names a place of one person's machine."""
+    places = re.compile(r"(?<![\w.\-/])/(?:home|root|work)/")  # a literal would find itself
+    for file in files(root):
+        if file.endswith(CODE + (".md", ".txt", ".json", ".mlir", ".test")) or "." not in os.path.basename(file):
+            for number, line in enumerate(text(root, file).splitlines(), 1):
+                if places.search(line):
+                    yield file, number, "a path of one machine"
+
+
+def formatting(root, clang_format):
+    """C++ is formatted by .clang-format."""
+    sources = [f for f in files(root) if f.endswith((".cpp", ".h"))]
+    for start in range(0, len(sources), 50):
+        batch = sources[start:start + 50]
+        done = subprocess.run([clang_format, "--dry-run", "--style=file", *batch], cwd=root, capture_output=True, text=True)
+        seen = set()
+        for match in re.finditer(r"^(.+?):(\d+):\d+: (?:warning|error): (.*)", done.stderr, re.M):
+            if match.group(1) not in seen:
+                seen.add(match.group(1))
+                yield match.group(1), int(match.group(2)), f"not formatted; run {os.path.basename(clang_format)} -i on it"
+        if done.returncode and not seen:
+            yield batch[0], 1, f"{clang_format} failed: {done.stderr.strip()}"
+
+
+RULES = {"includes": includes, "passes": passes, "sizes": sizes, "names": names, "licence": licence, "paths": paths,
+         "formatting": formatting}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rule", choices=RULES)
+    parser.add_argument("--root", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+    parser.add_argument("--clang-format", default="clang-format-22")
+    arguments = parser.parse_args()
+    rule = RULES[arguments.rule]
+    extra = [arguments.clang_format] if rule is formatting else []
+    found = list(rule(arguments.root, *extra))
+    for file, line, message in found:
+        print(f"{file}:{line}: {message}")
+    print(f"{arguments.rule}: {rule.__doc__.splitlines()[0]} {len(found)} findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
