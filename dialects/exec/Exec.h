@@ -21,7 +21,26 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <optional>
+
+namespace dtcc::exec {
+/// The dtcc_library_op of a mnemonic of LibraryOps.def.
+std::optional<uint32_t> getLibraryOp(llvm::StringRef mnemonic);
+/// Bytes of one element in memory; a boolean takes one.
+int64_t getElementBytes(mlir::Type type);
+/// Strides in elements; the type must have static ones.
+llvm::SmallVector<int64_t> getStrides(mlir::MemRefType type);
+/// Whether the elements follow each other in row-major order without gaps.
+bool isDense(mlir::MemRefType type);
+/// Bytes from the first element to the end of the last.
+int64_t getSpan(mlir::MemRefType type);
+} // namespace dtcc::exec
+
 #include "dialects/exec/ExecDialect.h.inc"
+#include "dialects/exec/ExecEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/exec/ExecTypes.h.inc"
+#include "dialects/exec/ExecInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/exec/ExecOps.h.inc"
 

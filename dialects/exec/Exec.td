@@ -30,6 +30,7 @@ def Exec_Dialect : Dialect {
     commands over views. A command is exactly one row of the command table of
     runtime/abi/dtcc_rt.h; emission adds nothing to it.
   }];
+  let useDefaultTypePrinterParser = 1;
 }
 
 class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;

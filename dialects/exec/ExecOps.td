@@ -6,3 +6,5 @@
 //===----------------------------------------------------------------------===//
 
 include "dialects/exec/FusedOps.td"
+include "dialects/exec/ProgramOps.td"
+include "dialects/exec/CommandOps.td"

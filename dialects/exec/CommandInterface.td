@@ -1,0 +1,28 @@
+//===- CommandInterface.td - What a command touches -*- tablegen -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_EXEC_COMMANDINTERFACE
+#define DTCC_DIALECTS_EXEC_COMMANDINTERFACE
+
+include "mlir/IR/OpBase.td"
+
+def Exec_CommandOpInterface : OpInterface<"CommandOpInterface"> {
+  let description = [{ A command, to those who ask what it touches and when. }];
+  let cppNamespace = "::dtcc::exec";
+  let methods = [
+    InterfaceMethod<"Views that it reads.", "::mlir::OperandRange", "getIns">,
+    InterfaceMethod<"Views that it writes.", "::mlir::OperandRange", "getOuts">,
+    InterfaceMethod<"Memory whose content it neither expects nor leaves.", "::mlir::ValueRange", "getScratch", (ins),
+                    [{}], [{ return {}; }]>,
+    InterfaceMethod<"Whether it reads what it writes (sums, updates in place).", "bool", "readsOuts", (ins), [{}],
+                    [{ return false; }]>,
+    InterfaceMethod<"Events that it waits for.", "::mlir::OperandRange", "getAfter">,
+    InterfaceMethod<"Its stream.", "uint64_t", "getStream">,
+  ];
+}
+
+#endif // DTCC_DIALECTS_EXEC_COMMANDINTERFACE

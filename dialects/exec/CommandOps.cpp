@@ -1,0 +1,77 @@
+//===- CommandOps.cpp - Verifiers of commands -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "runtime/abi/dtcc_rt.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace dtcc::exec;
+
+std::optional<uint32_t> dtcc::exec::getLibraryOp(StringRef mnemonic) {
+  return llvm::StringSwitch<std::optional<uint32_t>>(mnemonic)
+#define DTCC_LIBRARY_OP(NAME, MNEMONIC, DESCRIPTION) .Case(MNEMONIC, DTCC_LIB_##NAME)
+#include "runtime/abi/LibraryOps.def"
+      .Default(std::nullopt);
+}
+
+LogicalResult LibraryOp::verify() {
+  if (!getLibraryOp(getOp()))
+    return emitOpError("must name an op of runtime/abi/LibraryOps.def, got: \"") << getOp() << '"';
+  for (Attribute attribute : getParameters()) {
+    bool known = isa<FlatSymbolRefAttr, UnitAttr>(attribute) ||
+                 (isa<IntegerAttr>(attribute) && cast<IntegerAttr>(attribute).getType().isSignlessInteger(64)) ||
+                 (isa<FloatAttr>(attribute) && cast<FloatAttr>(attribute).getType().isF64());
+    if (!known)
+      return emitOpError("parameter must be an i64, an f64, a symbol or unit, got: ") << attribute;
+  }
+  return success();
+}
+
+/// Fails unless the command has `ins` inputs and `outs` outputs.
+template <typename Op> static LogicalResult verifyCounts(Op op, size_t ins, size_t outs) {
+  if (op.getIns().size() != ins || op.getOuts().size() != outs)
+    return op.emitOpError("must have ") << ins << " inputs and " << outs << " outputs, got: " << op.getIns().size()
+                                        << " and " << op.getOuts().size();
+  return success();
+}
+
+LogicalResult CollectiveOp::verify() {
+  if (getKind() == CollectiveKind::barrier)
+    return verifyCounts(*this, 0, 0);
+  if (failed(verifyCounts(*this, 1, 1)))
+    return failure();
+  auto in = cast<MemRefType>(getIns()[0].getType()), out = cast<MemRefType>(getOuts()[0].getType());
+  if (in.getElementType() != out.getElementType())
+    return emitOpError("must have one element type");
+  for (MemRefType type : {in, out})
+    if (!isDense(type))
+      return emitOpError("views must be dense, got: ") << type;
+  bool same = getKind() != CollectiveKind::all_gather && getKind() != CollectiveKind::reduce_scatter;
+  if (same && in.getNumElements() != out.getNumElements())
+    return emitOpError("input and output must have one size, got: ")
+           << in.getNumElements() << " and " << out.getNumElements();
+  return success();
+}
+
+LogicalResult CopyOp::verify() {
+  if (failed(verifyCounts(*this, 1, 1)))
+    return failure();
+  auto in = cast<MemRefType>(getIns()[0].getType()), out = cast<MemRefType>(getOuts()[0].getType());
+  if (in.getShape() != out.getShape() || in.getElementType() != out.getElementType())
+    return emitOpError("both sides must have one shape and element type, got: ") << in << " and " << out;
+  return success();
+}
+
+LogicalResult FillOp::verify() {
+  if (failed(verifyCounts(*this, 0, 1)))
+    return failure();
+  Type element = cast<MemRefType>(getOuts()[0].getType()).getElementType();
+  if (getValue().getType() != element)
+    return emitOpError("value must have the element type ") << element << ", got: " << getValue();
+  return success();
+}

@@ -1,0 +1,92 @@
+//===- CommandOps.td - One op per row of the command table -*- tablegen -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every command reads `ins` and writes `outs`. Commands of one stream run in order;
+// `after` adds the events of commands of other streams.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_EXEC_COMMANDOPS
+#define DTCC_DIALECTS_EXEC_COMMANDOPS
+
+include "dialects/exec/CommandInterface.td"
+include "dialects/exec/Exec.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Exec_EventType : TypeDef<Exec_Dialect, "Event"> {
+  let mnemonic = "event";
+  let summary = "the end of a command in the running action";
+}
+
+class Exec_CommandOp<string mnemonic, dag own, list<string> overrides = []> : Exec_Op<mnemonic, [
+    AttrSizedOperandSegments, ParentOneOf<["PhaseOp"]>, DeclareOpInterfaceMethods<Exec_CommandOpInterface, overrides>]> {
+  let arguments = !con((ins Variadic<AnyStaticShapeMemRef>:$ins, Variadic<AnyStaticShapeMemRef>:$outs,
+                            Variadic<Exec_EventType>:$after,
+                            DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$stream,
+                            OptionalAttr<StrAttr>:$name), own);
+  let results = (outs Optional<Exec_EventType>:$done);
+}
+class Exec_CommandFormat<string head, string tail = ""> {
+  string format = head # "(`ins` `(` $ins^ `:` type($ins) `)`)? (`outs` `(` $outs^ `:` type($outs) `)`)?" # tail #
+                  "(`after` `(` $after^ `)`)? attr-dict (`->` type($done)^)?";
+}
+
+def Exec_KernelOp : Exec_CommandOp<"kernel", (ins FlatSymbolRefAttr:$function, UnitAttr:$accumulates), ["readsOuts"]> {
+  let summary = "a generated kernel: an exec.func, or the llvm.func made of it";
+  let description = [{ `accumulates`: it adds to an output, in some slot. }];
+  let assemblyFormat = Exec_CommandFormat<"$function ">.format;
+  let extraClassDefinition = [{ bool $cppClass::readsOuts() { return getAccumulates(); } }];
+}
+
+def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$parameters,
+      Variadic<AnyStaticShapeMemRef>:$workspace, UnitAttr:$updates,
+      DefaultValuedAttr<F64Attr, "0.0">:$flops), ["readsOuts", "getScratch"]> {
+  let summary = "an op of the runtime, by its mnemonic in runtime/abi/LibraryOps.def";
+  let description = [{
+    `parameters` (its attributes in the table) stand in the order of LibraryOps.def: i64, f64, a symbol for the index
+    of a communicator or bucket, unit for -1 (none). `updates`: it reads its outputs.
+    ```mlir
+    exec.library "matmul" ins(%x, %w : ...) outs(%y : ...) workspace(%s : ...) [2, 0]
+    ```
+  }];
+  let assemblyFormat = Exec_CommandFormat<"$op ", "(`workspace` `(` $workspace^ `:` type($workspace) `)`)? $parameters ">.format;
+  let extraClassDefinition = [{
+    bool $cppClass::readsOuts() { return getUpdates(); }
+    ::mlir::ValueRange $cppClass::getScratch() { return getWorkspace(); }
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_CollectiveKind : I32EnumAttr<"CollectiveKind", "dtcc_collective_op", [
+    I32EnumAttrCase<"all_reduce", 0>, I32EnumAttrCase<"all_gather", 1>, I32EnumAttrCase<"reduce_scatter", 2>,
+    I32EnumAttrCase<"all_to_all", 3>, I32EnumAttrCase<"broadcast", 4>, I32EnumAttrCase<"barrier", 5>]> {
+  let cppNamespace = "::dtcc::exec";
+}
+def Exec_Reduction : I32EnumAttr<"Reduction", "dtcc_reduction", [
+    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>, I32EnumAttrCase<"min", 2>]> {
+  let cppNamespace = "::dtcc::exec";
+}
+def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$kind, Exec_Reduction:$reduction,
+                                                          FlatSymbolRefAttr:$communicator)> {
+  let summary = "a collective on dense views; `reduction` says nothing where nothing is reduced";
+  let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator ">.format;
+  let hasVerifier = 1;
+}
+
+def Exec_CopyOp : Exec_CommandOp<"copy", (ins)> {
+  let summary = "one view to another of the same shape and element type; any strides";
+  let assemblyFormat = Exec_CommandFormat<"">.format;
+  let hasVerifier = 1;
+}
+
+def Exec_FillOp : Exec_CommandOp<"fill", (ins TypedAttrInterface:$value)> {
+  let summary = "one value in every element of a view";
+  let assemblyFormat = Exec_CommandFormat<"$value ">.format;
+  let hasVerifier = 1;
+}
+
+#endif // DTCC_DIALECTS_EXEC_COMMANDOPS

@@ -1,0 +1,118 @@
+//===- ProgramOps.td - A rank's program: memory, groups, phases -*- tablegen -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_EXEC_PROGRAMOPS
+#define DTCC_DIALECTS_EXEC_PROGRAMOPS
+
+include "dialects/exec/Exec.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+
+def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator, SingleBlock]> {
+  let summary = "the step of one rank, the same text for all ranks";
+  let description = [{
+    Holds, in this order, communicators, arenas, buffers, views of inputs and
+    scalars, and phases. A step runs the phases in order. `mesh` names the mesh
+    whose axes number the ranks and the micro-batches.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `mesh` $mesh attr-dict-with-keyword $body";
+}
+
+class Exec_ProgramPart<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, !listconcat([HasParent<"ProgramOp">], traits)>;
+
+def Exec_CommunicatorOp : Exec_ProgramPart<"communicator", [Symbol]> {
+  let summary = "the ranks that differ only in `axes`; a rank's index is the linear index of these, outermost first";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes);
+  let assemblyFormat = "$sym_name `over` $axes attr-dict";
+}
+
+def Exec_ArenaOp : Exec_ProgramPart<"arena", [Symbol]> {
+  let summary = "one block of memory, allocated before the first step; `bytes` is 0 until planned";
+  let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntNonNegative]>:$bytes);
+  let assemblyFormat = "$sym_name `:` $bytes attr-dict";
+}
+
+def Exec_BufferOp : Exec_ProgramPart<"buffer", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "`bytes` of an arena, at `offset` once planned";
+  let description = [{
+    A buffer in a planned arena shares its bytes with buffers that live at other times.
+    `persistent`: it holds its content across steps, or is written by the host: no
+    sharing. `bucket` names the bucket of state whose storage it is.
+    ```mlir
+    exec.buffer @x : 4096 in @activations at 64
+    exec.buffer @params.0 : 65536 in @state at 0 persistent {bucket = @params.0}
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntNonNegative]>:$bytes,
+                       FlatSymbolRefAttr:$arena, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$offset,
+                       UnitAttr:$persistent, OptionalAttr<FlatSymbolRefAttr>:$bucket);
+  let assemblyFormat = "$sym_name `:` $bytes `in` $arena (`at` $offset^)? (`persistent` $persistent^)? attr-dict";
+}
+
+def Exec_ViewOp : Exec_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a typed strided box of a buffer";
+  let description = [{
+    Starts `offset + slot * slot_stride` bytes into the buffer; the strides stand in
+    the type. With `block d of @c` it is the rank's own block: it starts
+    index * size(d) * stride(d) elements later, with the rank's index in `@c`.
+    ```mlir
+    %x = exec.view @x[128] : memref<4x8xf32, strided<[16, 1]>>
+    %ids = exec.view @ids[0 + slot * 512] : memref<64xi64>
+    %share = exec.view @params.0[0] block 0 of @dp : memref<8192xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$buffer, ConfinedAttr<I64Attr, [IntNonNegative]>:$offset,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$slot_stride,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$block_dim,
+                       OptionalAttr<FlatSymbolRefAttr>:$block_of);
+  let results = (outs AnyStaticShapeMemRef:$view);
+  let assemblyFormat = [{
+    $buffer `[` $offset (`+` `slot` `*` $slot_stride^)? `]` (`block` $block_dim^ `of` $block_of)? attr-dict
+    `:` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_InputRole : I32EnumAttr<"InputRole", "what the host fills a model input with", [
+    I32EnumAttrCase<"data", 0>, I32EnumAttrCase<"tokens", 1>, I32EnumAttrCase<"labels", 2>]> {
+  let cppNamespace = "::dtcc::exec";
+}
+def Exec_InputOp : Exec_ProgramPart<"input"> {
+  let summary = "a model input: the host writes this rank's part of each micro-batch into the view";
+  let description = [{
+    `sizes` and `padded` are those of the whole tensor of a step, `axes` holds the mesh
+    axes of each dimension, time axes included. `bounds` is [lower, upper, ignore] of
+    an integer input. A model input that the step does not read has no view.
+  }];
+  let arguments = (ins StrAttr:$name, Exec_InputRole:$role, Optional<AnyStaticShapeMemRef>:$view,
+                       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$padded, ArrayAttr:$axes,
+                       OptionalAttr<DenseI64ArrayAttr>:$bounds);
+  let assemblyFormat = "$name $role ($view^ `:` type($view))? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Exec_ScalarKind : I32EnumAttr<"ScalarKind", "a scalar that the host writes before or reads after a step", [
+    I32EnumAttrCase<"loss_sum", 0>, I32EnumAttrCase<"loss_count", 1>, I32EnumAttrCase<"grad_norm", 2>,
+    I32EnumAttrCase<"lr", 3>, I32EnumAttrCase<"step", 4>]> {
+  let cppNamespace = "::dtcc::exec";
+}
+def Exec_ScalarOp : Exec_ProgramPart<"scalar"> {
+  let summary = "where one of dtcc_scalar lies";
+  let arguments = (ins Exec_ScalarKind:$kind, AnyStaticShapeMemRef:$view);
+  let assemblyFormat = "$kind $view attr-dict `:` type($view)";
+}
+
+def Exec_PhaseOp : Exec_ProgramPart<"phase", [Symbol, NoTerminator, SingleBlock]> {
+  let summary = "commands in order, run for slots 0 .. repeat - 1";
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$repeat);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name (`repeat` $repeat^)? attr-dict-with-keyword $body";
+}
+
+#endif // DTCC_DIALECTS_EXEC_PROGRAMOPS
