@@ -15,6 +15,7 @@
 #define DTCC_RUNTIME_CORE_RANK_H
 
 #include "runtime/core/Image.h"
+#include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
 
 #include <cstddef>
@@ -34,6 +35,8 @@ struct Rank {
   dtcc_rank abi;
   const Image &image;
   ThreadTeam &team;
+  /// Tiles of the team's threads: library ops reserve them when they are bound.
+  TeamScratch scratch;
   /// One per mesh axis, time axes included: their coordinates are those of the
   /// running action's slot.
   std::vector<int64_t> coordinates;
