@@ -1,0 +1,76 @@
+//===- Embedding.cpp - Lookup of table rows and its gradient -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/Embedding.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dtcc::rt {
+namespace {
+
+/// Elements that are worth a thread.
+constexpr int64_t grainElements = 16384;
+
+void fillZero(const Matrix<float> &to, int64_t row, int64_t begin, int64_t end) {
+  if (to.columnStride == 1)
+    std::memset(to.row(row) + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
+  else
+    for (int64_t c = begin; c < end; ++c)
+      to.row(row)[c * to.columnStride] = 0;
+}
+
+} // namespace
+
+void embedding(ThreadTeam &team, const Matrix<const float> &table, const Integers &ids, int64_t offset,
+               const Matrix<float> &out) {
+  bool dense = table.columnStride == 1 && out.columnStride == 1;
+  int64_t grain = std::max<int64_t>(1, grainElements / std::max<int64_t>(out.columns, 1));
+  team.parallelFor(out.rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t row = ids[i] - offset;
+      if (row < 0 || row >= table.rows)
+        fillZero(out, i, 0, out.columns);
+      else if (dense)
+        std::memcpy(out.row(i), table.row(row), static_cast<size_t>(out.columns) * sizeof(float));
+      else
+        for (int64_t c = 0; c < out.columns; ++c)
+          out.row(i)[c * out.columnStride] = table.row(row)[c * table.columnStride];
+    }
+  });
+}
+
+void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
+                   int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable) {
+  if (!accumulate) {
+    int64_t grain = std::max<int64_t>(1, grainElements / std::max<int64_t>(dtable.columns, 1));
+    team.parallelFor(dtable.rows, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        fillZero(dtable, row, 0, dtable.columns);
+    });
+  }
+  // Threads share out the columns, a cache line of them at a time: each adds the
+  // rows in order, so an id that stands twice needs no lock.
+  constexpr int64_t line = 16;
+  bool dense = dout.columnStride == 1 && dtable.columnStride == 1;
+  int64_t grain = std::max<int64_t>(1, grainElements / (line * std::max<int64_t>(dout.rows, 1)));
+  team.parallelFor((dtable.columns + line - 1) / line, grain, [&](int64_t begin, int64_t end) {
+    begin *= line, end = std::min(end * line, dtable.columns);
+    for (int64_t i = 0; i < dout.rows; ++i) {
+      int64_t id = ids[i], row = id - offset;
+      if (row < 0 || row >= dtable.rows || (paddingId >= 0 && id == paddingId))
+        continue;
+      if (dense)
+        kernels.addTo(dtable.row(row) + begin, dout.row(i) + begin, end - begin);
+      else
+        for (int64_t c = begin; c < end; ++c)
+          dtable.row(row)[c * dtable.columnStride] += dout.row(i)[c * dout.columnStride];
+    }
+  });
+}
+
+} // namespace dtcc::rt

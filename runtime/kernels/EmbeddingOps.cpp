@@ -1,0 +1,86 @@
+//===- EmbeddingOps.cpp - The library ops of embeddings -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/CheckedOperands.h"
+#include "runtime/kernels/Embedding.h"
+#include "runtime/kernels/LibraryOps.h"
+
+namespace dtcc::rt {
+namespace {
+
+template <typename T> Matrix<T> matrixOf(const dtcc_view &view) {
+  return {nullptr, view.sizes[0], view.sizes[1], strideOf(view, 0), view.sizes[1] == 1 ? 1 : view.strides[1]};
+}
+Integers integersOf(const dtcc_view &view) {
+  return {nullptr, view.sizes[0], strideOf(view, 0), view.dtype == DTCC_I64};
+}
+
+class EmbeddingOp final : public LibraryOp {
+public:
+  explicit EmbeddingOp(const CheckedOperands &operands) {
+    operands.expect(3, 1);
+    const dtcc_view &tableView = operands.tensor(0, "table", {-1, -1});
+    const dtcc_view &idsView = operands.integers(1, "ids", -1);
+    table = matrixOf<const float>(tableView);
+    ids = integersOf(idsView);
+    out = matrixOf<float>(operands.tensor(2, "out", {idsView.sizes[0], tableView.sizes[1]}));
+    communicator = operands.communicator(0);
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    table.data = static_cast<const float *>(buffers[0]);
+    ids.data = buffers[1];
+    out.data = static_cast<float *>(buffers[2]);
+    embedding(rank.team, table, ids, rank.groupIndex(communicator) * table.rows, out);
+  }
+
+private:
+  Matrix<const float> table;
+  Integers ids;
+  Matrix<float> out;
+  int64_t communicator;
+};
+
+class EmbeddingGradOp final : public LibraryOp {
+public:
+  explicit EmbeddingGradOp(const CheckedOperands &operands) {
+    operands.expect(3, 3);
+    const dtcc_view &doutView = operands.tensor(0, "dout", {-1, -1});
+    dout = matrixOf<const float>(doutView);
+    ids = integersOf(operands.integers(1, "ids", doutView.sizes[0]));
+    dtable = matrixOf<float>(operands.tensor(2, "dtable", {-1, doutView.sizes[1]}));
+    communicator = operands.communicator(0);
+    accumulate = operands.accumulation(1);
+    paddingId = operands.integer(2);
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    dout.data = static_cast<const float *>(buffers[0]);
+    ids.data = buffers[1];
+    dtable.data = static_cast<float *>(buffers[2]);
+    embeddingGrad(rank.team, vectorKernels(), dout, ids, rank.groupIndex(communicator) * dtable.rows,
+                  accumulates(accumulate, rank), paddingId, dtable);
+  }
+
+private:
+  Matrix<const float> dout;
+  Integers ids;
+  Matrix<float> dtable;
+  int64_t communicator;
+  int64_t paddingId;
+  Accumulation accumulate;
+};
+
+} // namespace
+
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_EMBEDDING>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<EmbeddingOp>(CheckedOperands(command, rank));
+}
+
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_EMBEDDING_GRAD>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<EmbeddingGradOp>(CheckedOperands(command, rank));
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,105 @@
+//===- Matmul.cpp - Matrix products over the threads of a rank -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/Matmul.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dtcc::rt {
+namespace {
+
+/// One matrix product instead of a batch, where every matrix of the batch meets
+/// the same right operand and the rows of all are evenly spaced.
+void mergeBatch(ProductProblem &p) {
+  bool oneRhs = p.g == 1 || p.rhsStrides[0] == 0;
+  bool lhsMerges = p.g == 1 || p.m == 1 || p.lhsStrides[0] == p.m * p.lhsStrides[1];
+  bool outMerges = p.g == 1 || p.m == 1 || p.outStrides[0] == p.m * p.outStrides[1];
+  if (p.g == 1 || !oneRhs || !lhsMerges || !outMerges)
+    return;
+  if (p.m == 1)
+    p.lhsStrides[1] = p.lhsStrides[0], p.outStrides[1] = p.outStrides[0];
+  p.m *= p.g;
+  p.g = 1;
+}
+
+/// out^T = rhs^T lhs^T, for results whose columns are contiguous.
+void transpose(ProductProblem &p) {
+  std::swap(p.m, p.n);
+  std::swap(p.lhs, p.rhs);
+  std::swap(p.lhsStrides, p.rhsStrides);
+  for (auto *strides : {p.lhsStrides, p.rhsStrides, p.outStrides})
+    std::swap(strides[1], strides[2]);
+}
+
+/// Gives dimensions of one element a stride that libraries accept: the step of a
+/// dense matrix. False if no dimension is contiguous.
+bool normalise(int64_t rows, int64_t columns, int64_t (&strides)[3]) {
+  if (columns == 1 && rows == 1)
+    strides[1] = strides[2] = 1;
+  else if (columns == 1)
+    strides[2] = strides[1] == 1 ? std::max<int64_t>(rows, 1) : 1;
+  else if (rows == 1)
+    strides[1] = strides[2] == 1 ? columns : 1;
+  return (strides[2] == 1 && strides[1] >= columns) || (strides[1] == 1 && strides[2] >= rows);
+}
+
+} // namespace
+
+size_t matmulWorkspaceBytes(int64_t m, int64_t n, int64_t k) {
+  return sizeof(float) * static_cast<size_t>(k * n) + (size_t(1) << 20);
+}
+
+Matmul::Matmul(const ProductProblem &problem, size_t workspaceBytes, const VectorKernels &kernels, TeamScratch &scratch)
+    : planned(problem), kernels(kernels) {
+  mergeBatch(planned);
+  if (planned.n > 1 && planned.outStrides[2] != 1 && planned.outStrides[1] == 1 && !planned.bias) {
+    transpose(planned);
+    transposed = true;
+  }
+  bool plain = normalise(planned.m, planned.k, planned.lhsStrides) &&
+               normalise(planned.k, planned.n, planned.rhsStrides) &&
+               normalise(planned.m, planned.n, planned.outStrides) && planned.outStrides[2] == 1 &&
+               (!planned.bias || planned.biasStride == 1 || planned.n == 1);
+  // Layouts of batches are the library's to choose from plain ones only.
+  for (bool packed : {true, false}) {
+    if (!plain || (packed && planned.g > 1))
+      continue;
+    library = createOneDnnProduct(planned, packed);
+    if (library && library->workspaceBytes() <= workspaceBytes) {
+      chosen = packed ? ProductMethod::OneDnnPacked : ProductMethod::OneDnnPlain;
+      return;
+    }
+  }
+  library.reset();
+  scratch.reserve(productScratch * sizeof(float));
+}
+
+void Matmul::run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem,
+                 std::byte *workspace) const {
+  ProductProblem p = planned;
+  p.lhs = transposed ? problem.rhs : problem.lhs;
+  p.rhs = transposed ? problem.lhs : problem.rhs;
+  p.bias = problem.bias;
+  p.out = problem.out;
+  if (library)
+    library->run(p, workspace);
+  else
+    ownProduct(team, kernels, p, scratch);
+}
+
+void ownProduct(ThreadTeam &team, const VectorKernels &kernels, const ProductProblem &problem,
+                const TeamScratch &scratch) {
+  int64_t rowBlocks = (problem.m + productRows - 1) / productRows;
+  int64_t columnBlocks = (problem.n + productColumns - 1) / productColumns;
+  team.parallelParts(problem.g * rowBlocks * columnBlocks, 1, [&](int64_t begin, int64_t end, int part) {
+    for (int64_t item = begin; item < end; ++item)
+      kernels.product(problem, item, scratch.at<float>(part));
+  });
+}
+
+} // namespace dtcc::rt

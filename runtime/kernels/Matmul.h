@@ -1,0 +1,58 @@
+//===- Matmul.h - Matrix products over the threads of a rank -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses once, when a command is bound, between oneDNN on packed or plain
+// operands and our own product, by what fits into the planned workspace.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_KERNELS_MATMUL_H
+#define DTCC_RUNTIME_KERNELS_MATMUL_H
+
+#include "runtime/core/TeamScratch.h"
+#include "runtime/core/ThreadTeam.h"
+#include "runtime/kernels/OneDnn.h"
+#include "runtime/kernels/vector/VectorKernels.h"
+
+namespace dtcc::rt {
+
+/// How a product is computed.
+enum class ProductMethod { OneDnnPacked, OneDnnPlain, Own };
+
+/// The workspace, in bytes, with which the fastest method runs. The compiler plans
+/// it by the same formula (LibraryOps.def).
+size_t matmulWorkspaceBytes(int64_t m, int64_t n, int64_t k);
+
+class Matmul {
+public:
+  /// Plans `problem`, of which only addresses may change later (whether there is a
+  /// bias may not). `workspaceBytes`: what run() may use. `scratch` is grown.
+  /// To be called by the thread that runs it: oneDNN plans for its team.
+  Matmul(const ProductProblem &problem, size_t workspaceBytes, const VectorKernels &kernels, TeamScratch &scratch);
+
+  /// The addresses of `problem`, everything else as planned. `workspace` is aligned to 64.
+  void run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem, std::byte *workspace) const;
+
+  ProductMethod method() const { return chosen; }
+
+private:
+  /// The problem after merging and transposing; its addresses are stale.
+  ProductProblem planned;
+  bool transposed = false; // out^T = rhs^T lhs^T is computed instead
+  const VectorKernels &kernels;
+  std::unique_ptr<OneDnnProduct> library;
+  ProductMethod chosen = ProductMethod::Own;
+};
+
+/// Computes `problem` by our own product alone: deterministic for any number of
+/// threads. `scratch` holds productScratch floats a thread.
+void ownProduct(ThreadTeam &team, const VectorKernels &kernels, const ProductProblem &problem,
+                const TeamScratch &scratch);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_KERNELS_MATMUL_H

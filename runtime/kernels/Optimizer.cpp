@@ -1,0 +1,100 @@
+//===- Optimizer.cpp - Updates of a share of a bucket -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/Optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dtcc::rt {
+namespace {
+
+/// Elements that are worth a thread; a multiple of a cache line.
+constexpr int64_t grain = 16384;
+
+/// Calls fn(range, begin, end) for every overlap of the ranges with each thread's
+/// part of the elements.
+template <typename Fn> void forEachOverlap(ThreadTeam &team, std::span<const UpdateRange> ranges, Fn fn) {
+  if (ranges.empty())
+    return;
+  constexpr int64_t line = 16;
+  int64_t lines = (ranges.back().end + line - 1) / line;
+  team.parallelFor(lines, grain / line, [&](int64_t begin, int64_t end) {
+    begin *= line, end *= line;
+    auto range =
+        std::partition_point(ranges.begin(), ranges.end(), [&](const UpdateRange &r) { return r.end <= begin; });
+    for (; range != ranges.end() && range->begin < end; ++range)
+      fn(*range, std::max(begin, range->begin), std::min(end, range->end));
+  });
+}
+
+} // namespace
+
+double sumSquares(ThreadTeam &team, const VectorKernels &kernels, const float *x, int64_t n,
+                  std::span<double> partial) {
+  int64_t block = std::max<int64_t>(8192, (n + sumSquaresBlocks - 1) / sumSquaresBlocks);
+  int64_t blocks = (n + block - 1) / block;
+  team.parallelFor(blocks, std::max<int64_t>(1, grain / block), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      partial[static_cast<size_t>(i)] = kernels.sumSquares(x + i * block, std::min(block, n - i * block));
+  });
+  double sum = 0;
+  for (int64_t i = 0; i < blocks; ++i)
+    sum += partial[static_cast<size_t>(i)];
+  return sum;
+}
+
+GradScale gradScale(double squares, double count, double clip) {
+  if (count == 0)
+    return {0, 0};
+  double norm = std::sqrt(squares) / count;
+  double scale = 1 / count;
+  if (clip > 0)
+    scale *= std::min(1.0, clip / (norm + 1e-6));
+  return {static_cast<float>(norm), static_cast<float>(scale)};
+}
+
+void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
+                float *v) {
+  double correction1 = 1, correction2 = 1;
+  if (options.biasCorrection) {
+    correction1 = 1 - std::pow(options.beta1, static_cast<double>(step));
+    correction2 = 1 - std::pow(options.beta2, static_cast<double>(step));
+  }
+  forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
+    double rate = lr * range.lrScale;
+    AdamStep s;
+    s.gradScale = scale;
+    s.l2 = options.decoupled ? 0.0f : static_cast<float>(range.decay);
+    s.keep = options.decoupled ? static_cast<float>(1 - rate * range.decay) : 1.0f;
+    s.beta2 = static_cast<float>(options.beta2);
+    s.oneMinusBeta1 = static_cast<float>(1 - options.beta1);
+    s.oneMinusBeta2 = static_cast<float>(1 - options.beta2);
+    s.stepSize = static_cast<float>(rate / correction1);
+    s.rootCorrection = static_cast<float>(std::sqrt(correction2));
+    s.eps = static_cast<float>(options.eps);
+    kernels.adam(s, end - begin, grad + begin, p + begin, m + begin, v + begin);
+  });
+}
+
+void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+               const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+               float *buffer) {
+  forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
+    SgdStep s;
+    s.gradScale = scale;
+    s.decay = static_cast<float>(range.decay);
+    s.momentum = static_cast<float>(options.momentum);
+    s.dampened = step == 1 ? 1.0f : static_cast<float>(1 - options.dampening);
+    s.lr = static_cast<float>(lr * range.lrScale);
+    s.nesterov = options.nesterov;
+    kernels.sgd(s, end - begin, grad + begin, p + begin, buffer ? buffer + begin : nullptr);
+  });
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,63 @@
+//===- Optimizer.h - Updates of a share of a bucket -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_KERNELS_OPTIMIZER_H
+#define DTCC_RUNTIME_KERNELS_OPTIMIZER_H
+
+#include "runtime/core/ThreadTeam.h"
+#include "runtime/kernels/vector/VectorKernels.h"
+
+#include <span>
+#include <vector>
+
+namespace dtcc::rt {
+
+/// Blocks of sumSquares: their partial sums are added in order.
+constexpr int64_t sumSquaresBlocks = 1024;
+
+/// Sum of squares of x[0, n) in f64, the same bits for any number of threads.
+/// `partial` is scratch memory for sumSquaresBlocks sums.
+double sumSquares(ThreadTeam &team, const VectorKernels &kernels, const float *x, int64_t n, std::span<double> partial);
+
+struct GradScale {
+  float norm;  // of the mean gradient
+  float scale; // to multiply the summed gradient by
+};
+/// `squares`: of the summed gradient; `count`: what the sum is divided by; `clip`:
+/// largest norm, or 0. A count of 0 gives norm 0 and scale 0: nothing was learnt.
+GradScale gradScale(double squares, double count, double clip);
+
+/// A range of a share whose elements have the same hyperparameters.
+struct UpdateRange {
+  int64_t begin, end; // in the share
+  double decay;
+  double lrScale;
+};
+
+struct AdamOptions {
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  bool decoupled = true; // AdamW; else Adam with decay in the gradient
+  bool biasCorrection = true;
+};
+/// One step number `step` (from 1) of torch.optim.AdamW or Adam over the ranges,
+/// the gradient times `scale` first. Elements outside every range stay.
+void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
+                float *v);
+
+struct SgdOptions {
+  double momentum = 0, dampening = 0;
+  bool nesterov = false;
+};
+/// One step of torch.optim.SGD; `buffer` is null without momentum.
+void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+               const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+               float *buffer);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_KERNELS_OPTIMIZER_H

@@ -1,0 +1,153 @@
+//===- OptimizerOps.cpp - The library ops of the update -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/CheckedOperands.h"
+#include "runtime/kernels/LibraryOps.h"
+#include "runtime/kernels/Optimizer.h"
+
+#include <algorithm>
+
+namespace dtcc::rt {
+namespace {
+
+class SumSquaresOp final : public LibraryOp {
+public:
+  explicit SumSquaresOp(const CheckedOperands &operands) : partial(sumSquaresBlocks) {
+    operands.expect(2, 1);
+    size = operands.dense(0, "in", -1).sizes[0];
+    operands.scalar(1, "out");
+    accumulate = operands.accumulation(0);
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    float &out = *static_cast<float *>(buffers[1]);
+    double sum = sumSquares(rank.team, vectorKernels(), static_cast<const float *>(buffers[0]), size, partial);
+    out = static_cast<float>((accumulates(accumulate, rank) ? out : 0.0) + sum);
+  }
+
+private:
+  int64_t size;
+  Accumulation accumulate;
+  std::vector<double> partial;
+};
+
+class GradScaleOp final : public LibraryOp {
+public:
+  explicit GradScaleOp(const CheckedOperands &operands) {
+    operands.expect(4, 1);
+    const char *names[] = {"squares", "count", "norm", "scale"};
+    for (size_t i = 0; i < 4; ++i)
+      operands.scalar(i, names[i]);
+    clip = operands.real(0);
+  }
+  void run(Rank &, void *const *buffers) override {
+    auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
+    GradScale result = gradScale(*scalar(0), *scalar(1), clip);
+    *scalar(2) = result.norm;
+    *scalar(3) = result.scale;
+  }
+
+private:
+  double clip;
+};
+
+/// The segments of a bucket that overlap this rank's share of `size` elements,
+/// in the share's own offsets and in ascending order.
+std::vector<UpdateRange> rangesOf(const CheckedOperands &operands, const Rank &rank, int64_t bucket,
+                                  int64_t communicator, int64_t size) {
+  if (bucket < 0 || bucket >= static_cast<int64_t>(rank.image.buckets().size()))
+    operands.reject("bucket must be below ", rank.image.buckets().size(), ", got: ", bucket);
+  const int64_t offset = rank.groupIndex(communicator) * size;
+  std::vector<UpdateRange> ranges;
+  for (const dtcc_segment &segment : rank.image.segments()) {
+    int64_t begin = std::max<int64_t>(segment.offset - offset, 0);
+    int64_t end = std::min(segment.offset + segment.length - offset, size);
+    if (static_cast<int64_t>(segment.bucket) == bucket && begin < end)
+      ranges.push_back({begin, end, segment.decay, segment.lr_scale});
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) { return a.begin < b.begin; });
+  // Neighbours with equal hyperparameters are one run: fewer, longer loops.
+  std::vector<UpdateRange> merged;
+  for (const UpdateRange &range : ranges) {
+    if (!merged.empty() && merged.back().end > range.begin)
+      operands.reject("segments of bucket ", bucket, " overlap at element ", range.begin + offset);
+    if (!merged.empty() && merged.back().end == range.begin && merged.back().decay == range.decay &&
+        merged.back().lrScale == range.lrScale)
+      merged.back().end = range.end;
+    else
+      merged.push_back(range);
+  }
+  return merged;
+}
+
+/// What both updates read: grad, scale, lr, step, p.
+class UpdateOp : public LibraryOp {
+protected:
+  UpdateOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes) {
+    operands.expect(required, attributes);
+    size = operands.dense(0, "grad", -1).sizes[0];
+    operands.scalar(1, "scale");
+    operands.scalar(2, "lr");
+    operands.scalar(3, "step", DTCC_I64);
+    const char *names[] = {"p", "slot 0", "slot 1"};
+    for (size_t i = 4; i < required; ++i)
+      operands.dense(i, names[i - 4], size);
+    ranges = rangesOf(operands, rank, operands.integer(0), operands.communicator(1), size);
+  }
+  static float *floats(void *const *buffers, size_t i) { return static_cast<float *>(buffers[i]); }
+  static int64_t stepOf(void *const *buffers) { return *static_cast<const int64_t *>(buffers[3]); }
+
+  int64_t size;
+  std::vector<UpdateRange> ranges;
+};
+
+class AdamOp final : public UpdateOp {
+public:
+  AdamOp(const CheckedOperands &operands, const Rank &rank) : UpdateOp(operands, rank, 7, 7) {
+    options = {operands.real(2), operands.real(3), operands.real(4), operands.flag(5), operands.flag(6)};
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    adamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
+               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), floats(buffers, 6));
+  }
+
+private:
+  AdamOptions options;
+};
+
+class SgdOp final : public UpdateOp {
+public:
+  SgdOp(const CheckedOperands &operands, const Rank &rank)
+      : UpdateOp(operands, rank, hasBuffer(operands) ? 6 : 5, 5),
+        options{operands.real(2), operands.real(3), operands.flag(4)} {}
+  void run(Rank &rank, void *const *buffers) override {
+    sgdUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
+              floats(buffers, 0), floats(buffers, 4), options.momentum != 0 ? floats(buffers, 5) : nullptr);
+  }
+
+private:
+  static bool hasBuffer(const CheckedOperands &operands) {
+    return operands.attributeCount() == 5 && operands.real(2) != 0;
+  }
+  SgdOptions options;
+};
+
+} // namespace
+
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SUM_SQUARES>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<SumSquaresOp>(CheckedOperands(command, rank));
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GRAD_SCALE>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<GradScaleOp>(CheckedOperands(command, rank));
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ADAMW>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<AdamOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SGD>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<SgdOp>(CheckedOperands(command, rank), rank);
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,81 @@
+//===- Product.cpp - Matrix products without a library -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For products that no workspace was planned for, and for builds without oneDNN.
+// A block of the result is summed in scratch memory over packed panels of the
+// right operand, in an order that depends on the sizes alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/vector/SmallProduct.h"
+#include "runtime/kernels/vector/Table.h"
+
+namespace dtcc::rt::DTCC_SIMD_LEVEL {
+namespace {
+
+DTCC_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/// panel[k][c] = b[k, c], columns padded with zeros to whole vectors.
+void packPanel(const float *b, int64_t rowStride, int64_t columnStride, int64_t depth, int64_t columns, float *panel) {
+  int64_t padded = (columns + lanes - 1) / lanes * lanes;
+  if (columnStride == 1) {
+    for (int64_t k = 0; k < depth; ++k) {
+      float *to = panel + k * productColumns;
+      __builtin_memcpy(to, b + k * rowStride, (size_t)columns * sizeof(float));
+      for (int64_t c = columns; c < padded; ++c)
+        to[c] = 0;
+    }
+    return;
+  }
+  for (int64_t c = 0; c < padded; ++c) {
+    int64_t k = 0;
+    if (rowStride == 1 && c % lanes == 0 && c + lanes <= columns) {
+      for (; k + lanes <= depth; k += lanes)
+        transposeSquare(b + c * columnStride + k, columnStride, panel + k * productColumns + c, productColumns, 1.0f);
+      for (; k < depth; ++k)
+        for (int64_t l = 0; l < lanes; ++l)
+          panel[k * productColumns + c + l] = b[k + (c + l) * columnStride];
+      c += lanes - 1;
+      continue;
+    }
+    for (; k < depth; ++k)
+      panel[k * productColumns + c] = c < columns ? b[k * rowStride + c * columnStride] : 0;
+  }
+}
+
+} // namespace
+
+void productBlock(const ProductProblem &p, int64_t item, float *scratch) {
+  int64_t rowBlocks = (p.m + productRows - 1) / productRows, columnBlocks = (p.n + productColumns - 1) / productColumns;
+  int64_t i = item % rowBlocks * productRows, j = item / rowBlocks % columnBlocks * productColumns;
+  int64_t g = item / rowBlocks / columnBlocks;
+  int64_t rows = least(productRows, p.m - i), columns = least(productColumns, p.n - j);
+  int64_t vectors = (columns + lanes - 1) / lanes;
+  const float *lhs = p.lhs + g * p.lhsStrides[0] + i * p.lhsStrides[1];
+  const float *rhs = p.rhs + g * p.rhsStrides[0] + j * p.rhsStrides[2];
+  float *out = p.out + g * p.outStrides[0] + i * p.outStrides[1] + j * p.outStrides[2];
+  float *panel = scratch, *sums = scratch + productDepth * productColumns;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < productColumns; ++c)
+      sums[r * productColumns + c] = 0;
+  for (int64_t k = 0; k < p.k; k += productDepth) {
+    int64_t depth = least(productDepth, p.k - k);
+    packPanel(rhs + k * p.rhsStrides[1], p.rhsStrides[1], p.rhsStrides[2], depth, columns, panel);
+    product<true>(rows, vectors, depth, lhs + k * p.lhsStrides[2], p.lhsStrides[1], p.lhsStrides[2], panel,
+                  productColumns, sums, productColumns);
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) {
+      float *to = out + r * p.outStrides[1] + c * p.outStrides[2];
+      float sum = sums[r * productColumns + c];
+      if (p.bias)
+        sum += p.bias[(j + c) * p.biasStride];
+      *to = p.accumulate ? *to + sum : sum;
+    }
+}
+
+} // namespace dtcc::rt::DTCC_SIMD_LEVEL

@@ -1,0 +1,34 @@
+//===- Table.h - The functions that each instruction set defines -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Documented at the fields of VectorKernels, which Table.cpp fills in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_KERNELS_VECTOR_TABLE_H
+#define DTCC_RUNTIME_KERNELS_VECTOR_TABLE_H
+
+#include "runtime/kernels/vector/VectorKernels.h"
+
+namespace dtcc::rt::DTCC_SIMD_LEVEL {
+
+void attention(const AttentionProblem &problem, int64_t item, float *scratch);
+void attentionGrad(const AttentionProblem &problem, int64_t batch, int64_t head, int64_t queryBegin, int64_t queryEnd,
+                   int64_t keyBegin, int64_t keyEnd, bool queryGradients, bool keyGradients, float *scratch);
+void rowStatistics(const float *x, int64_t n, float *largest, double *sum);
+void shiftedExponential(const float *x, int64_t n, float shift, float *y);
+double sumSquares(const float *x, int64_t n);
+void addTo(float *to, const float *from, int64_t n);
+void adam(const AdamStep &step, int64_t n, const float *grad, float *p, float *m, float *v);
+void sgd(const SgdStep &step, int64_t n, const float *grad, float *p, float *buffer);
+void productBlock(const ProductProblem &problem, int64_t item, float *scratch);
+
+extern const VectorKernels table;
+
+} // namespace dtcc::rt::DTCC_SIMD_LEVEL
+
+#endif // DTCC_RUNTIME_KERNELS_VECTOR_TABLE_H

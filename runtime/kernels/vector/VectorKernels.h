@@ -1,0 +1,85 @@
+//===- VectorKernels.h - The kernels of one instruction set -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The hand-written inner loops, one table an instruction set. All work on a part
+// of an op and know nothing of threads, ranks or images.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_KERNELS_VECTOR_VECTORKERNELS_H
+#define DTCC_RUNTIME_KERNELS_VECTOR_VECTORKERNELS_H
+
+#include "runtime/kernels/AttentionProblem.h"
+#include "runtime/kernels/ProductProblem.h"
+
+namespace dtcc::rt {
+
+/// Hyperparameters of one Adam step over elements that share them.
+struct AdamStep {
+  float gradScale; // times the gradient
+  float l2;        // weight decay added to the gradient
+  float keep;      // 1 - lr * decoupled weight decay
+  float beta2;
+  float oneMinusBeta1, oneMinusBeta2; // rounded from f64: 1 - float(beta) has another last bit
+  float stepSize;                     // lr / (1 - beta1^t)
+  float rootCorrection;               // sqrt(1 - beta2^t)
+  float eps;
+};
+
+/// Hyperparameters of one SGD step over elements that share them.
+struct SgdStep {
+  float gradScale;
+  float decay;
+  float momentum; // 0: no buffer
+  float dampened; // factor of the gradient in the buffer: 1 on the first step, else 1 - dampening
+  float lr;
+  bool nesterov;
+};
+
+struct VectorKernels {
+  const char *name;
+  int lanes;
+
+  /// Attention of query block `item` (see attentionItems). `scratch`: attentionScratch floats.
+  void (*attention)(const AttentionProblem &problem, int64_t item, float *scratch);
+  /// Gradients of one (batch, kv head): dk and dv of keys [keyBegin, keyEnd) if
+  /// `keyGradients`, dq of all queries if `queryGradients` (over those keys only).
+  void (*attentionGrad)(const AttentionProblem &problem, int64_t batch, int64_t head, int64_t queryBegin,
+                        int64_t queryEnd, int64_t keyBegin, int64_t keyEnd, bool queryGradients, bool keyGradients,
+                        float *scratch);
+
+  /// The largest of x[0, n) and the sum of exp(x - largest) in f64; n >= 1.
+  void (*rowStatistics)(const float *x, int64_t n, float *largest, double *sum);
+  /// y[i] = exp(x[i] - shift); may be in place.
+  void (*shiftedExponential)(const float *x, int64_t n, float shift, float *y);
+  /// Sum of squares in f64, in an order that depends on n alone.
+  double (*sumSquares)(const float *x, int64_t n);
+  /// to[i] += from[i].
+  void (*addTo)(float *to, const float *from, int64_t n);
+
+  void (*adam)(const AdamStep &step, int64_t n, const float *grad, float *p, float *m, float *v);
+  void (*sgd)(const SgdStep &step, int64_t n, const float *grad, float *p, float *buffer);
+
+  /// Block `item` of a matrix product (see productItems). `scratch`: productScratch floats.
+  void (*product)(const ProductProblem &problem, int64_t item, float *scratch);
+};
+
+/// Queries of one forward item, and of one backward block.
+constexpr int64_t attentionQueryBlock = 64;
+constexpr int64_t attentionKeyBlock = 64;
+/// Block of `product`: rows and columns of the result, and depth of a packed panel.
+constexpr int64_t productRows = 120, productColumns = 64, productDepth = 256;
+constexpr int64_t productScratch = (productRows + productDepth) * productColumns;
+
+/// The best table for this processor.
+const VectorKernels &vectorKernels();
+/// Every table that this processor can run, best first.
+const VectorKernels *const *supportedVectorKernels(size_t &count);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_KERNELS_VECTOR_VECTORKERNELS_H
