@@ -1,0 +1,166 @@
+//===- KernelSuite.h - Programs of one library command -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds the image of a program with one library command over given tensors, and
+// runs the command as a rank of it would: what is tested is the ABI's promise, not
+// a function of the runtime.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TESTS_CONFORMANCE_KERNELSUITE_H
+#define DTCC_TESTS_CONFORMANCE_KERNELSUITE_H
+
+#include "runtime/core/Image.h"
+#include "runtime/core/Rank.h"
+#include "runtime/kernels/LibraryOp.h"
+
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace dtcc::rt::test {
+
+/// A mesh `p.0 (ranks) x mb (time)` with one communicator over p.0.
+class OneCommand {
+public:
+  OneCommand(dtcc_library_op op, int64_t ranks = 1, int64_t slots = 1) : ranks(ranks), slots(slots) {
+    command.kind = DTCC_LIBRARY;
+    command.op = op;
+    command.communicator = command.predicate = DTCC_NONE;
+  }
+
+  /// Appends an operand with its content; returns its number. Sizes row-major dense.
+  template <typename T> size_t operand(dtcc_dtype type, std::vector<int64_t> sizes, const std::vector<T> &content) {
+    dtcc_view view = {};
+    view.dtype = static_cast<uint8_t>(type);
+    view.rank = static_cast<uint8_t>(sizes.size());
+    view.offset = static_cast<int64_t>(memory.size());
+    int64_t step = 1;
+    for (size_t d = sizes.size(); d-- > 0;) {
+      view.sizes[d] = sizes[d];
+      view.strides[d] = step;
+      step *= sizes[d];
+    }
+    size_t bytes = content.size() * sizeof(T);
+    memory.resize((memory.size() + bytes + 63) / 64 * 64);
+    if (bytes)
+      std::memcpy(memory.data() + view.offset, content.data(), bytes);
+    views.push_back(view);
+    return views.size() - 1;
+  }
+  size_t floats(std::vector<int64_t> sizes, const std::vector<float> &content) {
+    return operand(DTCC_F32, std::move(sizes), content);
+  }
+  size_t longs(std::vector<int64_t> sizes, const std::vector<int64_t> &content) {
+    return operand(DTCC_I64, std::move(sizes), content);
+  }
+  /// An output or workspace: `content` everywhere.
+  size_t output(std::vector<int64_t> sizes, float content = -77.0f) {
+    int64_t count = 1;
+    for (int64_t size : sizes)
+      count *= size;
+    return floats(std::move(sizes), std::vector<float>(static_cast<size_t>(count), content));
+  }
+  void attribute(int64_t value) { attributes.push_back(value); }
+  void attribute(double value) { attributes.push_back(std::bit_cast<int64_t>(value)); }
+  dtcc_view &view(size_t i) { return views[i]; }
+  void bucket(int64_t length) {
+    dtcc_bucket b = {};
+    b.name = DTCC_NONE, b.view = DTCC_NONE, b.parameters = DTCC_NONE;
+    b.length = length;
+    buckets.push_back(b);
+  }
+  void segment(uint32_t bucket, int64_t offset, int64_t length, double decay, double lrScale) {
+    segments.push_back({bucket, /*state=*/0, offset, length, decay, lrScale});
+  }
+
+  /// Binds the command once and runs it for `rank` in `slot`.
+  void run(int64_t rank = 0, int64_t slot = 0, int threads = 2) {
+    std::vector<uint64_t> bytes = image();
+    Image checked(bytes.data(), 0);
+    ThreadTeam team(threads);
+    Rank context(checked, rank, team, /*seed=*/1);
+    context.arenas.push_back(reinterpret_cast<std::byte *>(memory.data()));
+    std::unique_ptr<LibraryOp> op = createLibraryOp(checked.commands()[0], context);
+    context.enterSlot(slot);
+    std::vector<void *> addresses;
+    for (uint32_t view : checked.operands(checked.commands()[0]))
+      addresses.push_back(context.address(view, slot));
+    op->run(context, addresses.data());
+  }
+
+  /// The content of operand `i`, whose elements must be dense.
+  template <typename T = float> std::vector<T> content(size_t i) const {
+    size_t count = 1;
+    for (int d = 0; d < views[i].rank; ++d)
+      count *= static_cast<size_t>(views[i].sizes[d]);
+    std::vector<T> values(count);
+    std::memcpy(values.data(), memory.data() + views[i].offset, count * sizeof(T));
+    return values;
+  }
+
+private:
+  template <typename T>
+  static void append(std::vector<uint64_t> &bytes, dtcc_section &where, const std::vector<T> &rows) {
+    where = {bytes.size() * 8, rows.size()};
+    size_t words = (rows.size() * sizeof(T) + 7) / 8;
+    bytes.resize(bytes.size() + words);
+    if (!rows.empty())
+      std::memcpy(reinterpret_cast<char *>(bytes.data()) + where.offset, rows.data(), rows.size() * sizeof(T));
+  }
+  std::vector<uint64_t> image() {
+    std::vector<uint64_t> bytes((sizeof(dtcc_image_header) + 7) / 8);
+    dtcc_image_header header = {};
+    header.magic = DTCC_ABI_MAGIC;
+    header.abi_version = DTCC_ABI_VERSION;
+    for (uint32_t &scalar : header.scalars)
+      scalar = DTCC_NONE;
+    header.model = header.plan = header.cpu = header.weights = DTCC_NONE;
+    std::string strings("the command\0group\0", 18);
+    append(bytes, header.strings, std::vector<char>(strings.begin(), strings.end()));
+    append(bytes, header.axes, std::vector<dtcc_axis>{{12, DTCC_AXIS_RANK, ranks}, {12, DTCC_AXIS_TIME, slots}});
+    dtcc_communicator group = {};
+    group.name = 12;
+    group.axes.count = 1;
+    append(bytes, header.communicators, std::vector<dtcc_communicator>{group});
+    append(bytes, header.arenas, std::vector<dtcc_arena>{{12, DTCC_MEMORY_HOST, memory.size()}});
+    append(bytes, header.views, views);
+    std::vector<uint32_t> operands;
+    for (uint32_t i = 0; i < views.size(); ++i)
+      operands.push_back(i);
+    append(bytes, header.operands, operands);
+    append(bytes, header.attributes, attributes);
+    append(bytes, header.waits, std::vector<dtcc_wait>());
+    command.operand_count = static_cast<uint32_t>(operands.size());
+    command.attribute_count = static_cast<uint32_t>(attributes.size());
+    append(bytes, header.commands, std::vector<dtcc_command>{command});
+    append(bytes, header.phases, std::vector<dtcc_phase>());
+    append(bytes, header.actions, std::vector<dtcc_action>());
+    append(bytes, header.inputs, std::vector<dtcc_input>());
+    dtcc_state state = {};
+    state.name = state.view = state.parameter = DTCC_NONE;
+    append(bytes, header.states, std::vector<dtcc_state>(buckets.empty() ? 0 : 1, state));
+    append(bytes, header.buckets, buckets);
+    append(bytes, header.segments, segments);
+    header.image_bytes = bytes.size() * 8;
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return bytes;
+  }
+
+  int64_t ranks, slots;
+  dtcc_command command = {};
+  std::vector<dtcc_view> views;
+  std::vector<int64_t> attributes;
+  std::vector<dtcc_bucket> buckets;
+  std::vector<dtcc_segment> segments;
+  std::vector<char> memory;
+};
+
+} // namespace dtcc::rt::test
+
+#endif // DTCC_TESTS_CONFORMANCE_KERNELSUITE_H

@@ -1,0 +1,164 @@
+//===- CrossEntropyTest.cpp - Sharded cross entropy against its definition -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/CrossEntropy.h"
+
+#include "tests/unit/kernels/Fixture.h"
+
+#include <limits>
+
+using namespace dtcc::rt;
+using namespace dtcc::rt::test;
+
+namespace {
+
+struct Case {
+  int64_t rows, classes, shards, shardColumns;
+  bool ignore;
+};
+
+/// Runs all steps over the shards of one case as the ranks would.
+void runCase(const Case &c, const VectorKernels &kernels, int threads, bool wideLabels, bool inPlace) {
+  std::mt19937 random(static_cast<unsigned>(c.rows + c.classes));
+  std::normal_distribution<float> normal(0, 4);
+  auto n = [](int64_t x) { return static_cast<size_t>(x); };
+  const int64_t stride = c.shardColumns + 3;
+  std::vector<std::vector<float>> logits(n(c.shards), std::vector<float>(n(c.rows * stride), 1e30f));
+  std::vector<std::vector<double>> whole(n(c.rows), std::vector<double>(n(c.classes)));
+  for (int64_t i = 0; i < c.rows; ++i)
+    for (int64_t j = 0; j < c.classes; ++j) {
+      float value = normal(random);
+      whole[n(i)][n(j)] = value;
+      logits[n(j / c.shardColumns)][n(i * stride + j % c.shardColumns)] = value;
+    }
+  // Padding columns and the gaps between rows hold 1e30: nobody may read them.
+  std::vector<int64_t> labels(n(c.rows));
+  std::vector<int32_t> narrow(n(c.rows));
+  IgnoredLabels ignored{c.ignore, -100};
+  for (int64_t i = 0; i < c.rows; ++i) {
+    labels[n(i)] = c.ignore && i % 3 == 1 ? -100 : static_cast<int64_t>(random() % static_cast<unsigned>(c.classes));
+    narrow[n(i)] = static_cast<int32_t>(labels[n(i)]);
+  }
+  Integers given{wideLabels ? static_cast<const void *>(labels.data()) : narrow.data(), c.rows, 1, wideLabels};
+
+  ThreadTeam team(threads);
+  std::vector<float> gmax(n(c.rows), -std::numeric_limits<float>::infinity()), sum(n(c.rows), 0), target(n(c.rows), 0);
+  std::vector<std::vector<float>> maxes, sums;
+  for (int64_t shard = 0; shard < c.shards; ++shard) {
+    std::vector<float> rowmax(n(c.rows)), rowsum(n(c.rows)), here(n(c.rows));
+    crossEntropyStats(team, kernels, {c.rows, c.shardColumns, shard * c.shardColumns, c.classes},
+                      logits[n(shard)].data(), stride, given, {rowmax.data()}, {rowsum.data()}, {here.data()});
+    for (int64_t i = 0; i < c.rows; ++i) {
+      gmax[n(i)] = std::max(gmax[n(i)], rowmax[n(i)]);
+      target[n(i)] += here[n(i)];
+    }
+    maxes.push_back(rowmax);
+    sums.push_back(rowsum);
+  }
+  for (int64_t shard = 0; shard < c.shards; ++shard) {
+    crossEntropyMerge(c.rows, {maxes[n(shard)].data()}, {gmax.data()}, {sums[n(shard)].data()});
+    for (int64_t i = 0; i < c.rows; ++i)
+      sum[n(i)] += sums[n(shard)][n(i)];
+  }
+  std::vector<float> lse(n(c.rows));
+  float loss = 100, count = 7;
+  crossEntropyLoss(c.rows, {gmax.data()}, {sum.data()}, {target.data()}, given, ignored, true, {lse.data()}, loss,
+                   count);
+
+  double wantLoss = 100, wantCount = 7;
+  for (int64_t i = 0; i < c.rows; ++i) {
+    double total = 0, largest = *std::max_element(whole[n(i)].begin(), whole[n(i)].end());
+    for (double x : whole[n(i)])
+      total += std::exp(x - largest);
+    double want = largest + std::log(total);
+    EXPECT_NEAR(lse[n(i)], want, 1e-6 * (1 + std::abs(want)));
+    if (labels[n(i)] == -100)
+      continue;
+    wantLoss += want - whole[n(i)][n(labels[n(i)])];
+    wantCount += 1;
+  }
+  EXPECT_NEAR(loss, wantLoss, 1e-6 * wantLoss);
+  EXPECT_EQ(count, wantCount);
+
+  for (int64_t shard = 0; shard < c.shards; ++shard) {
+    std::vector<float> grad(n(c.rows * stride), 1e30f), &input = logits[n(shard)];
+    float *to = inPlace ? input.data() : grad.data();
+    crossEntropyGrad(team, kernels, {c.rows, c.shardColumns, shard * c.shardColumns, c.classes}, input.data(), stride,
+                     given, {lse.data()}, ignored, to, stride);
+    for (int64_t i = 0; i < c.rows; ++i)
+      for (int64_t j = 0; j < stride; ++j) {
+        float got = to[i * stride + j];
+        int64_t column = shard * c.shardColumns + j;
+        if (j >= c.shardColumns) {
+          EXPECT_EQ(got, 1e30f) << "written past row " << i;
+          continue;
+        }
+        double want = 0;
+        if (column < c.classes && labels[n(i)] != -100)
+          want = std::exp(whole[n(i)][n(column)] - lse[n(i)]) - (column == labels[n(i)] ? 1 : 0);
+        ASSERT_NEAR(got, want, 3e-7) << "row " << i << " class " << column;
+      }
+  }
+}
+
+TEST(CrossEntropy, MatchesItsDefinition) {
+  const Case cases[] = {
+      {1, 1, 1, 1, false},   {5, 10, 1, 10, false},    {9, 1031, 1, 1040, true}, {4, 100, 3, 40, true},
+      {7, 33, 4, 16, false}, {3, 3000, 2, 1504, true}, {6, 17, 1, 17, true},
+  };
+  for (const Case &c : cases)
+    forEachInstructionSet([&](const VectorKernels &kernels) {
+      SCOPED_TRACE(testing::Message() << c.rows << " rows of " << c.classes << " classes in " << c.shards);
+      runCase(c, kernels, 1, true, false);
+      runCase(c, kernels, 2, false, true);
+    });
+}
+
+TEST(CrossEntropy, CountsNothingWhenAllLabelsAreIgnored) {
+  float logits[] = {1, 2, 3, 4, 5, 6};
+  int64_t labels[] = {-100, -100};
+  float rowmax[2], rowsum[2], target[2], lse[2], loss = 5, count = 5;
+  ThreadTeam team(1);
+  Integers given{labels, 2, 1, true};
+  crossEntropyStats(team, vectorKernels(), {2, 3, 0, 3}, logits, 3, given, {rowmax}, {rowsum}, {target});
+  EXPECT_EQ(target[0], 0);
+  crossEntropyLoss(2, {rowmax}, {rowsum}, {target}, given, {true, -100}, false, {lse}, loss, count);
+  EXPECT_EQ(loss, 0);
+  EXPECT_EQ(count, 0);
+  crossEntropyGrad(team, vectorKernels(), {2, 3, 0, 3}, logits, 3, given, {lse}, {true, -100}, logits, 3);
+  for (float g : logits)
+    EXPECT_EQ(g, 0);
+}
+
+TEST(CrossEntropy, GivesTheSameBitsOnAnyNumberOfThreads) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  const int64_t rows = 37, classes = 2001;
+  std::vector<float> logits(rows * classes);
+  for (float &x : logits)
+    x = normal(random);
+  std::vector<int64_t> labels(rows, 5);
+  std::vector<float> first;
+  for (int threads : {1, 2, 5}) {
+    ThreadTeam team(threads);
+    std::vector<float> rowmax(rows), rowsum(rows), target(rows), lse(rows), grad(rows * classes);
+    float loss = 0, count = 0;
+    Integers given{labels.data(), rows, 1, true};
+    crossEntropyStats(team, vectorKernels(), {rows, classes, 0, classes}, logits.data(), classes, given,
+                      {rowmax.data()}, {rowsum.data()}, {target.data()});
+    crossEntropyLoss(rows, {rowmax.data()}, {rowsum.data()}, {target.data()}, given, {}, false, {lse.data()}, loss,
+                     count);
+    crossEntropyGrad(team, vectorKernels(), {rows, classes, 0, classes}, logits.data(), classes, given, {lse.data()},
+                     {}, grad.data(), classes);
+    grad.push_back(loss);
+    if (threads == 1)
+      first = grad;
+    EXPECT_EQ(first, grad);
+  }
+}
+
+} // namespace

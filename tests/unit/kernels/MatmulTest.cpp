@@ -1,0 +1,167 @@
+//===- MatmulTest.cpp - Matrix products against their definition -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/Matmul.h"
+
+#include "tests/unit/kernels/Fixture.h"
+
+using namespace dtcc::rt;
+using namespace dtcc::rt::test;
+
+namespace {
+
+/// Strides of a product's operands, by the order of their dimensions in memory.
+struct Layout {
+  const char *name;
+  std::vector<int> lhs, rhs, out;
+  int64_t gap;
+};
+
+const Layout layouts[] = {
+    {"rows", {0, 1, 2}, {0, 1, 2}, {0, 1, 2}, 0},
+    {"rows with gaps", {0, 1, 2}, {0, 1, 2}, {0, 1, 2}, 5},
+    {"transposed rhs", {0, 1, 2}, {0, 2, 1}, {0, 1, 2}, 0},
+    {"transposed lhs", {0, 2, 1}, {0, 1, 2}, {0, 1, 2}, 3},
+    {"both transposed", {0, 2, 1}, {0, 2, 1}, {0, 1, 2}, 0},
+    {"transposed out", {0, 1, 2}, {0, 1, 2}, {0, 2, 1}, 0},
+    {"batch innermost but one", {1, 0, 2}, {1, 0, 2}, {1, 0, 2}, 0},
+};
+
+struct Sizes {
+  int64_t g, m, n, k;
+};
+
+struct Trial {
+  ProductProblem p;
+  Box lhs, rhs, bias, out, start;
+  std::vector<double> want;
+
+  Trial(const Sizes &s, const Layout &layout, bool biased, bool accumulate, bool broadcastRhs = false) {
+    std::mt19937 random(static_cast<unsigned>(s.m * 7 + s.n * 3 + s.k));
+    lhs = Box({s.g, s.m, s.k}, layout.lhs, layout.gap);
+    rhs = Box({broadcastRhs ? 1 : s.g, s.k, s.n}, layout.rhs, layout.gap);
+    out = Box({s.g, s.m, s.n}, layout.out, layout.gap);
+    bias = Box::dense({s.n});
+    for (Box *box : {&lhs, &rhs, &out, &bias})
+      box->fillRandom(random);
+    start = out;
+    p.g = s.g, p.m = s.m, p.n = s.n, p.k = s.k;
+    auto strides = [](const Box &box, int64_t (&to)[3]) {
+      for (size_t i = 0; i < 3; ++i)
+        to[i] = box.sizes[i] == 1 ? 0 : box.strides[i];
+    };
+    strides(lhs, p.lhsStrides);
+    strides(rhs, p.rhsStrides);
+    strides(out, p.outStrides);
+    p.accumulate = accumulate;
+    p.bias = biased ? bias.data() : nullptr;
+    attach();
+    for (int64_t g = 0; g < s.g; ++g)
+      for (int64_t i = 0; i < s.m; ++i)
+        for (int64_t j = 0; j < s.n; ++j) {
+          double sum = (accumulate ? out.at(g, i, j) : 0.0) + (biased ? bias.at(j) : 0.0);
+          for (int64_t x = 0; x < s.k; ++x)
+            sum += static_cast<double>(lhs.at(g, i, x)) * rhs.at(broadcastRhs ? 0 : g, x, j);
+          want.push_back(sum);
+        }
+  }
+  void attach() {
+    p.lhs = lhs.data(), p.rhs = rhs.data(), p.out = out.data();
+    if (p.bias)
+      p.bias = bias.data();
+  }
+  void check() {
+    double tolerance = 1e-6 * std::sqrt(static_cast<double>(p.k) + 1) * 4;
+    size_t i = 0, wrong = 0;
+    out.forEach([&](size_t offset) {
+      if (std::abs(out.memory[offset] - want[i]) > tolerance && wrong++ < 3)
+        ADD_FAILURE() << "element " << i << ": " << out.memory[offset] << " instead of " << want[i];
+      ++i;
+    });
+    EXPECT_TRUE(out.guarded());
+  }
+};
+
+const Sizes sizesList[] = {{1, 1, 1, 1},    {1, 1, 70, 33},    {1, 33, 1, 17},  {1, 5, 3, 1},
+                           {1, 64, 48, 96}, {1, 130, 65, 300}, {3, 17, 19, 23}, {4, 32, 16, 64}};
+
+TEST(Matmul, MatchesItsDefinition) {
+  for (const Layout &layout : layouts)
+    for (const Sizes &s : sizesList)
+      for (bool biased : {false, true})
+        for (bool accumulate : {false, true})
+          // Enough for packing, for nothing but scratchpads, and for neither.
+          for (size_t workspace : {size_t(1) << 23, size_t(0)}) {
+            SCOPED_TRACE(testing::Message() << layout.name << " " << s.g << "x" << s.m << "x" << s.n << "x" << s.k
+                                            << " bias " << biased << " accumulate " << accumulate);
+            Trial trial(s, layout, biased, accumulate);
+            ThreadTeam team(2);
+            TeamScratch scratch(2);
+            Matmul matmul(trial.p, workspace, vectorKernels(), scratch);
+            std::vector<std::byte> memory(workspace + 64);
+            auto address = (reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64;
+            matmul.run(team, scratch, trial.p, reinterpret_cast<std::byte *>(address));
+            trial.check();
+            // A second run, with other addresses, gives the same result.
+            trial.out = trial.start;
+            Box moved = trial.lhs;
+            trial.lhs.fill(0);
+            trial.attach();
+            trial.p.lhs = moved.data();
+            matmul.run(team, scratch, trial.p, reinterpret_cast<std::byte *>(address));
+            trial.check();
+          }
+}
+
+TEST(Matmul, SharesOneRightOperandAmongABatch) {
+  for (const Layout &layout : layouts) {
+    SCOPED_TRACE(layout.name);
+    Trial trial({3, 20, 24, 40}, layout, false, false, /*broadcastRhs=*/true);
+    ThreadTeam team(1);
+    TeamScratch scratch(1);
+    Matmul matmul(trial.p, 0, vectorKernels(), scratch);
+    matmul.run(team, scratch, trial.p, nullptr);
+    trial.check();
+  }
+}
+
+TEST(Matmul, TakesTheFastPathWhenItsWorkspaceIsPlanned) {
+  if (!hasOneDnn())
+    GTEST_SKIP() << "oneDNN is not installed";
+  for (Sizes s : {Sizes{1, 256, 512, 384}, Sizes{1, 100, 1003, 768}}) {
+    Trial trial(s, layouts[0], false, false);
+    TeamScratch scratch(1);
+    ThreadTeam team(1);
+    EXPECT_NE(Matmul(trial.p, matmulWorkspaceBytes(s.m, s.n, s.k), vectorKernels(), scratch).method(),
+              ProductMethod::Own);
+    EXPECT_EQ(Matmul(trial.p, 0, vectorKernels(), scratch).method(), ProductMethod::Own);
+  }
+}
+
+TEST(OwnProduct, MatchesItsDefinitionOnEveryInstructionSet) {
+  for (const Layout &layout : layouts)
+    for (const Sizes &s : sizesList) {
+      Trial trial(s, layout, true, true);
+      forEachInstructionSet([&](const VectorKernels &kernels) {
+        Box first;
+        for (int threads : {1, 2, 3}) {
+          trial.out = trial.start;
+          trial.attach();
+          ThreadTeam team(threads);
+          TeamScratch scratch(threads);
+          scratch.reserve(productScratch * sizeof(float));
+          ownProduct(team, kernels, trial.p, scratch);
+          trial.check();
+          if (threads == 1)
+            first = trial.out;
+          EXPECT_TRUE(first.sameBits(trial.out));
+        }
+      });
+    }
+}
+
+} // namespace

@@ -1,0 +1,164 @@
+//===- OptimizerTest.cpp - Updates and norms against their definitions -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/Optimizer.h"
+
+#include "tests/unit/kernels/Fixture.h"
+
+using namespace dtcc::rt;
+using namespace dtcc::rt::test;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats randomFloats(size_t n, unsigned seed, float deviation = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, deviation);
+  Floats x(n);
+  for (float &v : x)
+    v = normal(random);
+  return x;
+}
+
+/// Three parameters with gaps, none of whose ends falls on a vector's.
+const std::vector<UpdateRange> ranges = {{3, 1000, 0.1, 1.0}, {1000, 1017, 0.0, 0.5}, {1100, 70001, 0.01, 2.0}};
+constexpr size_t size = 70020;
+
+/// The range of element i, or null.
+const UpdateRange *rangeOf(size_t i) {
+  for (const UpdateRange &r : ranges)
+    if (static_cast<int64_t>(i) >= r.begin && static_cast<int64_t>(i) < r.end)
+      return &r;
+  return nullptr;
+}
+
+TEST(Adam, MatchesTorchOverSeveralSteps) {
+  for (bool decoupled : {true, false})
+    for (bool biasCorrection : {true, false})
+      forEachInstructionSet([&](const VectorKernels &kernels) {
+        AdamOptions options;
+        options.beta1 = 0.9, options.beta2 = 0.95, options.eps = 1e-8;
+        options.decoupled = decoupled, options.biasCorrection = biasCorrection;
+        Floats p = randomFloats(size, 1), m(size, 0), v(size, 0);
+        std::vector<double> wp(p.begin(), p.end()), wm(size, 0), wv(size, 0);
+        ThreadTeam team(2);
+        const double lr = 3e-3, scale = 0.25;
+        for (int64_t step = 1; step <= 4; ++step) {
+          Floats grad = randomFloats(size, static_cast<unsigned>(step) + 10);
+          adamUpdate(team, kernels, ranges, options, static_cast<float>(scale), lr, step, grad.data(), p.data(),
+                     m.data(), v.data());
+          for (size_t i = 0; i < size; ++i) {
+            const UpdateRange *r = rangeOf(i);
+            if (!r)
+              continue;
+            double g = grad[i] * scale, rate = lr * r->lrScale;
+            if (decoupled)
+              wp[i] *= 1 - rate * r->decay;
+            else
+              g += r->decay * wp[i];
+            wm[i] = options.beta1 * wm[i] + (1 - options.beta1) * g;
+            wv[i] = options.beta2 * wv[i] + (1 - options.beta2) * g * g;
+            double mhat = wm[i], vhat = wv[i];
+            if (biasCorrection) {
+              mhat /= 1 - std::pow(options.beta1, static_cast<double>(step));
+              vhat /= 1 - std::pow(options.beta2, static_cast<double>(step));
+            }
+            wp[i] -= rate * mhat / (std::sqrt(vhat) + options.eps);
+          }
+        }
+        for (size_t i = 0; i < size; ++i) {
+          ASSERT_NEAR(p[i], wp[i], 2e-6 * (1 + std::abs(wp[i]))) << i;
+          ASSERT_NEAR(m[i], wm[i], 1e-6) << i;
+          ASSERT_NEAR(v[i], wv[i], 1e-6) << i;
+        }
+      });
+}
+
+TEST(Sgd, MatchesTorchOverSeveralSteps) {
+  struct {
+    double momentum, dampening;
+    bool nesterov;
+  } variants[] = {{0, 0, false}, {0.9, 0, false}, {0.9, 0.3, false}, {0.9, 0, true}};
+  for (auto variant : variants)
+    forEachInstructionSet([&](const VectorKernels &kernels) {
+      SgdOptions options{variant.momentum, variant.dampening, variant.nesterov};
+      Floats p = randomFloats(size, 1), buffer(size, 0);
+      std::vector<double> wp(p.begin(), p.end()), wb(size, 0);
+      ThreadTeam team(2);
+      const double lr = 0.1;
+      for (int64_t step = 1; step <= 3; ++step) {
+        Floats grad = randomFloats(size, static_cast<unsigned>(step) + 20);
+        sgdUpdate(team, kernels, ranges, options, 0.5f, lr, step, grad.data(), p.data(),
+                  variant.momentum != 0 ? buffer.data() : nullptr);
+        for (size_t i = 0; i < size; ++i) {
+          const UpdateRange *r = rangeOf(i);
+          if (!r)
+            continue;
+          double g = grad[i] * 0.5 + r->decay * wp[i];
+          if (variant.momentum != 0) {
+            wb[i] = variant.momentum * wb[i] + (step == 1 ? 1 : 1 - variant.dampening) * g;
+            g = variant.nesterov ? g + variant.momentum * wb[i] : wb[i];
+          }
+          wp[i] -= lr * r->lrScale * g;
+        }
+      }
+      for (size_t i = 0; i < size; ++i)
+        ASSERT_NEAR(p[i], wp[i], 2e-6 * (1 + std::abs(wp[i]))) << i;
+    });
+}
+
+TEST(Updates, GiveTheSameBitsOnAnyNumberOfThreads) {
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    Floats first;
+    for (int threads : {1, 2, 3}) {
+      ThreadTeam team(threads);
+      Floats grad = randomFloats(size, 5), p = randomFloats(size, 6), m(size, 0.5f), v(size, 0.25f);
+      adamUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, 5, grad.data(), p.data(), m.data(), v.data());
+      sgdUpdate(team, kernels, ranges, {0.9, 0.1, true}, 0.3f, 1e-2, 5, grad.data(), p.data(), m.data());
+      if (threads == 1)
+        first = p;
+      EXPECT_EQ(first, p);
+    }
+  });
+}
+
+TEST(SumSquares, IsExactAndIndependentOfTheThreads) {
+  for (size_t n : {size_t(0), size_t(1), size_t(31), size_t(8192), size_t(100003), size_t(9000001)}) {
+    Floats x = randomFloats(n, 9, 1e-3f);
+    long double want = 0;
+    for (float value : x)
+      want += static_cast<long double>(value) * value;
+    forEachInstructionSet([&](const VectorKernels &kernels) {
+      std::vector<double> partial(sumSquaresBlocks);
+      double first = 0;
+      for (int threads : {1, 2, 3}) {
+        ThreadTeam team(threads);
+        double sum = sumSquares(team, kernels, x.data(), static_cast<int64_t>(n), partial);
+        EXPECT_NEAR(sum, static_cast<double>(want), 1e-13 * static_cast<double>(want));
+        if (threads == 1)
+          first = sum;
+        EXPECT_EQ(first, sum);
+      }
+    });
+  }
+}
+
+TEST(GradScale, ClipsTheMeanGradient) {
+  GradScale off = gradScale(400, 10, 0);
+  EXPECT_FLOAT_EQ(off.norm, 2);
+  EXPECT_FLOAT_EQ(off.scale, 0.1f);
+  GradScale clipped = gradScale(400, 10, 1);
+  EXPECT_FLOAT_EQ(clipped.norm, 2);
+  EXPECT_FLOAT_EQ(clipped.scale, static_cast<float>(0.1 / (2 + 1e-6)));
+  EXPECT_FLOAT_EQ(gradScale(400, 10, 5).scale, 0.1f);
+  GradScale nothing = gradScale(0, 0, 1);
+  EXPECT_EQ(nothing.norm, 0);
+  EXPECT_EQ(nothing.scale, 0);
+}
+
+} // namespace
