@@ -72,11 +72,9 @@ def inputs(graph, targets):
     """One row a graph input, with its role: tokens index a table of parameters, labels feed the loss alone."""
     rows = []
     for value in graph.inputs:
-        role = "input"
+        role = "data"
         if value.name in targets:
             role = "labels"
-        elif value.name.endswith("mask"):
-            role = "mask"
         elif any(n.op_type == "Gather" and i == 1 and n.inputs[0] is not None and n.inputs[0].is_initializer()
                  for n, i in value.uses()):
             role = "tokens"
