@@ -1,0 +1,75 @@
+//===- Choice.h - One choice a node, costs on nodes and edges
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The problem under every placement inside a mesh: each node takes one of its
+// candidates; a candidate costs something by itself, and a pair of candidates of
+// neighbouring nodes costs something together (a reshard). Least total cost wins.
+// Known as the partitioned boolean quadratic problem (Scholz and Eckstein, "Register
+// allocation for irregular architectures", 2002).
+//
+// Check the problem, solve, verify the solution: each is a function on plain values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_PLAN_CHOICE_H
+#define DTCC_PASSES_PLAN_CHOICE_H
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace dtcc::plan {
+
+/// The cost of what must not happen.
+constexpr double kForbidden = std::numeric_limits<double>::infinity();
+
+struct ChoiceProblem {
+  /// Per node, per candidate: its own cost (not negative; kForbidden allowed).
+  std::vector<std::vector<double>> nodes;
+
+  struct Edge {
+    uint32_t from, to; // nodes; from != to
+    /// Row-major: [candidate of from][candidate of to].
+    std::vector<double> costs;
+  };
+  /// Parallel edges add up.
+  std::vector<Edge> edges;
+
+  uint32_t addNode(std::vector<double> costs);
+  void addEdge(uint32_t from, uint32_t to, std::vector<double> costs);
+  /// Empty, or what is wrong: an empty node, a matrix of the wrong size, a negative or
+  /// undefined cost.
+  std::string check() const;
+};
+
+struct ChoiceSolution {
+  std::vector<uint32_t> candidates; // one a node
+  double cost = 0;
+  /// No solution costs less than this. Equal to `cost` if the solution is proven best.
+  double lowerBound = 0;
+  /// Search steps beyond the exact reductions.
+  uint64_t branches = 0;
+
+  bool isOptimal() const { return lowerBound >= cost; }
+};
+
+/// The cost of a choice; kForbidden if it is forbidden.
+double costOf(const ChoiceProblem &problem, const std::vector<uint32_t> &candidates);
+
+/// Exact reductions of nodes with at most two neighbours (R0, R1, R2), then branch and
+/// bound on the node of most neighbours, at most `maxBranches` of them; past that the
+/// best solution so far is returned with its bound. Deterministic: among equal costs the
+/// lower candidate wins.
+ChoiceSolution solve(const ChoiceProblem &problem, uint64_t maxBranches = 100000);
+
+/// All choices, for small problems: the oracle.
+ChoiceSolution solveExhaustively(const ChoiceProblem &problem);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PASSES_PLAN_CHOICE_H
