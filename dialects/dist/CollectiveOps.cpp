@@ -1,0 +1,96 @@
+//===- CollectiveOps.cpp - What ranks exchange
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "dialects/dist/Dist.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+/// The mesh around `op`, after a check that its axes exist there, once each. Time
+/// axes may stand where nothing is communicated.
+static FailureOr<Mesh> meshOf(Operation *op, ArrayAttr names, bool timeAllowed) {
+  FailureOr<Mesh> mesh = findMesh(op);
+  if (failed(mesh))
+    return op->emitOpError("must stand in a dist.program with a mesh");
+  Axes axes = toAxes(names);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const MeshAxis *axis = mesh->find(axes[i]);
+    if (!axis)
+      return op->emitOpError("axis must be one of the mesh, got: ") << axes[i];
+    if (axis->time && !timeAllowed)
+      return op->emitOpError("cannot communicate over the time axis: ") << axes[i];
+    if (std::find(axes.begin(), axes.begin() + i, axes[i]) != axes.begin() + i)
+      return op->emitOpError("axis must stand once, got twice: ") << axes[i];
+  }
+  return mesh;
+}
+
+/// Checks that the result is the operand with dimension `grows` times and dimension
+/// `shrinks` divided by the size of the group (-1: no such dimension).
+static LogicalResult verifyExchange(Operation *op, ArrayAttr names, int64_t grows, int64_t shrinks, bool timeAllowed) {
+  FailureOr<Mesh> mesh = meshOf(op, names, timeAllowed);
+  if (failed(mesh))
+    return failure();
+  auto from = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto to = cast<RankedTensorType>(op->getResult(0).getType());
+  for (int64_t dim : {grows, shrinks})
+    if (dim < -1 || dim >= from.getRank())
+      return op->emitOpError("dimension must be below the rank ") << from.getRank() << ", got: " << dim;
+  int64_t size = mesh->product(toAxes(names));
+  SmallVector<int64_t> shape(from.getShape());
+  if (grows >= 0)
+    shape[grows] *= size;
+  if (shrinks >= 0) {
+    if (shape[shrinks] % size)
+      return op->emitOpError("dimension ")
+             << shrinks << " must divide by the group of " << size << ", got: " << shape[shrinks];
+    shape[shrinks] /= size;
+  }
+  auto expected = RankedTensorType::get(shape, from.getElementType());
+  if (to != expected)
+    return op->emitOpError("result must be ") << expected << ", got: " << to;
+  return success();
+}
+
+LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyExchange(*this, getAxes(), -1, -1, false);
+}
+
+LogicalResult ZeroFillOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyExchange(*this, getAxes(), -1, -1, true);
+}
+
+/// A dimension that an attribute names: -1 would mean "none" above.
+static LogicalResult verifyDim(Operation *op, int64_t dim) {
+  return dim >= 0 ? success() : op->emitOpError("dimension must not be negative, got: ") << dim;
+}
+
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &) {
+  return success(succeeded(verifyDim(*this, getDim())) &&
+                 succeeded(verifyExchange(*this, getAxes(), getDim(), -1, false)));
+}
+
+LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &) {
+  return success(succeeded(verifyDim(*this, getDim())) &&
+                 succeeded(verifyExchange(*this, getAxes(), -1, getDim(), false)));
+}
+
+LogicalResult LocalSliceOp::verifySymbolUses(SymbolTableCollection &) {
+  return success(succeeded(verifyDim(*this, getDim())) &&
+                 succeeded(verifyExchange(*this, getAxes(), -1, getDim(), true)));
+}
+
+LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &) {
+  if (failed(verifyDim(*this, getFrom())) || failed(verifyDim(*this, getTo())))
+    return failure();
+  if (getFrom() == getTo())
+    return emitOpError("dimensions must differ, got twice: ") << getFrom();
+  return verifyExchange(*this, getAxes(), getFrom(), getTo(), false);
+}
+
+} // namespace dtcc::dist

@@ -1,0 +1,64 @@
+//===- CollectiveOps.td - What ranks exchange
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// On local tensors, inside a dist.program. `axes` names mesh axes, outermost first:
+// the ranks that differ only in them form a group, and the linear index of their
+// coordinates orders its members. Time axes may stand in local_slice and zero_fill
+// alone: they communicate nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_DIST_COLLECTIVEOPS
+#define DTCC_DIALECTS_DIST_COLLECTIVEOPS
+
+include "dialects/dist/Dist.td"
+
+class Dist_AxesOp<string mnemonic, list<Trait> traits = []> : Dist_Op<mnemonic, !listconcat([
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+def Dist_AllReduceOp : Dist_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
+  let summary = "the sum (maximum, minimum) over the group, on every member";
+  let arguments = (ins Dist_ReductionAttr:$kind, Dist_Local:$x, Dist_AxisNames:$axes);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$kind $x `over` $axes attr-dict `:` type($x)";
+}
+def Dist_AllGatherOp : Dist_AxesOp<"all_gather"> {
+  let summary = "the parts of all members, joined along dimension dim";
+  let arguments = (ins Dist_Local:$x, I64Attr:$dim, Dist_AxisNames:$axes);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
+}
+def Dist_ReduceScatterOp : Dist_AxesOp<"reduce_scatter"> {
+  let summary = "this member's part along dimension dim of the sum (maximum, minimum)";
+  let arguments = (ins Dist_ReductionAttr:$kind, Dist_Local:$x, I64Attr:$dim, Dist_AxisNames:$axes);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$kind $x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
+}
+def Dist_AllToAllOp : Dist_AxesOp<"all_to_all"> {
+  let summary = "moves the axes from one dimension to another";
+  let description = [{
+    Member i sends part j along dimension `to` to member j, and joins what it receives
+    along dimension `from`: that grows by the size of the group, `to` shrinks by it.
+  }];
+  let arguments = (ins Dist_Local:$x, I64Attr:$from, I64Attr:$to, Dist_AxisNames:$axes);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$x `from` $from `to` $to `over` $axes attr-dict `:` type($x) `->` type($y)";
+}
+def Dist_LocalSliceOp : Dist_AxesOp<"local_slice"> {
+  let summary = "this member's part along dimension dim; no communication";
+  let arguments = (ins Dist_Local:$x, I64Attr:$dim, Dist_AxisNames:$axes);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
+}
+def Dist_ZeroFillOp : Dist_AxesOp<"zero_fill", [SameOperandsAndResultType]> {
+  let summary = "x on member 0, zeros on the others: a replicated value as a partial sum; no communication";
+  let arguments = (ins Dist_Local:$x, Dist_AxisNames:$axes);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
+}
+
+#endif // DTCC_DIALECTS_DIST_COLLECTIVEOPS

@@ -1,0 +1,151 @@
+//===- ProgramOps.cpp - The program of a rank: storage and phases
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "dialects/dist/Dist.h"
+#include "mlir/IR/Builders.h"
+
+#define GET_OP_CLASSES
+#include "dialects/dist/DistOps.cpp.inc"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+LogicalResult BucketOp::verify() {
+  if (getLength() < 1)
+    return emitOpError("length must be at least 1, got: ") << getLength();
+  bool derived = getRole() == BucketRole::Gradient || getRole() == BucketRole::Slot;
+  if (derived != getOf().has_value())
+    return emitOpError(derived ? "needs the parameter bucket it is `of`"
+                               : "has no parameter bucket: `of` is for gradients and slots");
+  if ((getRole() == BucketRole::Slot) != getSlot().has_value())
+    return emitOpError("slot buckets have a slot number, and only they");
+  return success();
+}
+
+LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getOf())
+    return success();
+  auto parameters = symbols.lookupNearestSymbolFrom<BucketOp>(*this, getOfAttr());
+  if (!parameters || parameters.getRole() != BucketRole::Parameter)
+    return emitOpError("must be of a parameter bucket, got: ") << getOfAttr();
+  if (parameters.getLength() != getLength())
+    return emitOpError("length must be that of its parameters, ") << parameters.getLength() << ", got: " << getLength();
+  return success();
+}
+
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<MeshOp>(*this, getMeshAttr()))
+    return emitOpError("needs a dist.mesh, got: ") << getMeshAttr();
+  return success();
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  for (Operation &op : *getBody().begin())
+    if (!isa<PhaseOp>(op))
+      return op.emitOpError("must not stand in a dist.program outside of a phase");
+  return success();
+}
+
+LogicalResult PhaseOp::verifyRegions() {
+  if (static_cast<int64_t>(getRepeat()) < 1)
+    return emitOpError("repeat must be at least 1, got: ") << static_cast<int64_t>(getRepeat());
+  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  if (yield.getOperandTypes() != getResultTypes())
+    return emitOpError("results must have the types of what it yields");
+  if (getRepeat() > 1 && getNumResults())
+    return emitOpError("yields nothing when repeated: accumulate into a bucket instead");
+  return success();
+}
+
+/// The bucket that `name` refers to, of one of the `roles`, and what a rank stores of it.
+static FailureOr<int64_t> storedLength(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name,
+                                       ArrayRef<BucketRole> roles) {
+  auto program = op->getParentOfType<ProgramOp>();
+  FailureOr<Mesh> mesh = findMesh(op);
+  if (failed(mesh))
+    return op->emitOpError("must stand in a dist.program with a mesh");
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(program, name);
+  if (!bucket)
+    return op->emitOpError("needs a dist.bucket, got: ") << name;
+  if (!roles.empty() && !llvm::is_contained(roles, bucket.getRole()))
+    return op->emitOpError("cannot be of a bucket for ") << stringifyBucketRole(bucket.getRole()) << "s: " << name;
+  Axes flat = toAxes(bucket.getFlat());
+  for (const std::string &axis : flat)
+    if (!mesh->find(axis) || mesh->isTime(axis))
+      return op->emitOpError("flat axis of the bucket must be a rank axis of the mesh, got: ") << axis;
+  return bucket.getLength() / mesh->product(flat);
+}
+
+/// Checks that a value at `offset` lies within the bucket and has its element type.
+static LogicalResult verifyRange(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name, int64_t offset,
+                                 RankedTensorType type, ArrayRef<BucketRole> roles) {
+  FailureOr<int64_t> length = storedLength(op, symbols, name, roles);
+  if (failed(length))
+    return failure();
+  if (offset < 0 || offset + type.getNumElements() > *length)
+    return op->emitOpError("must lie within the ") << *length << " elements of " << name << ", got: [" << offset << ", "
+                                                   << offset + type.getNumElements() << ")";
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), name);
+  if (bucket.getElementType() != type.getElementType())
+    return op->emitOpError("element type must be ") << bucket.getElementType() << ", got: " << type.getElementType();
+  return success();
+}
+
+LogicalResult ViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyRange(*this, symbols, getBucketAttr(), getOffset(), cast<RankedTensorType>(getY().getType()), {});
+}
+
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyRange(*this, symbols, getBucketAttr(), getOffset(), cast<RankedTensorType>(getX().getType()),
+                     {BucketRole::Gradient, BucketRole::Scalar});
+}
+
+LogicalResult SumSquaresOp::verify() {
+  if (getXs().empty())
+    return emitOpError("needs an operand");
+  return success();
+}
+
+LogicalResult UpdateBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> length = storedLength(*this, symbols, getBucketAttr(), {BucketRole::Parameter});
+  if (failed(length))
+    return failure();
+  Mesh mesh = *findMesh(*this);
+  for (const std::string &axis : toAxes(getFlat()))
+    if (!mesh.find(axis) || mesh.isTime(axis))
+      return emitOpError("flat axis must be a rank axis of the mesh, got: ") << axis;
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), getBucketAttr());
+  int64_t share = bucket.getLength() / mesh.product(toAxes(getFlat()));
+  auto grad = cast<RankedTensorType>(getGrad().getType());
+  if (grad.getRank() != 1 || grad.getNumElements() != share)
+    return emitOpError("gradient must hold the share of ") << share << " elements, got: " << grad;
+  for (auto slot : getSlots().getAsRange<FlatSymbolRefAttr>()) {
+    FailureOr<int64_t> stored = storedLength(*this, symbols, slot, {BucketRole::Slot});
+    if (failed(stored))
+      return failure();
+    if (*stored != share)
+      return emitOpError("slots must hold the share of ") << share << " elements, got " << *stored << " in " << slot;
+  }
+  return success();
+}
+
+LogicalResult GatherBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> length = storedLength(*this, symbols, getBucketAttr(), {BucketRole::Parameter});
+  if (failed(length))
+    return failure();
+  Mesh mesh = *findMesh(*this);
+  for (const std::string &axis : toAxes(getAxes()))
+    if (!mesh.find(axis) || mesh.isTime(axis))
+      return emitOpError("axis must be a rank axis of the mesh, got: ") << axis;
+  if (*length % mesh.product(toAxes(getAxes())))
+    return emitOpError("length of the bucket must divide by the group of ")
+           << mesh.product(toAxes(getAxes())) << ", got: " << *length;
+  return success();
+}
+
+} // namespace dtcc::dist

@@ -1,0 +1,112 @@
+//===- ProgramOps.td - The program of a rank: storage and phases
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_DIALECTS_DIST_PROGRAMOPS
+#define DTCC_DIALECTS_DIST_PROGRAMOPS
+
+include "dialects/dist/Dist.td"
+
+def Dist_BucketOp : Dist_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one-dimensional storage of states of one layout, or of their gradients or slots";
+  let description = [{
+    `length` counts the elements of the whole local bucket, padding included. With
+    `flat` axes a rank stores only its share, the contiguous range
+    [i * length / n, (i + 1) * length / n) for its index i of n in these axes.
+    `sharded` names the axes that shard the states in it: a sum over all elements of
+    the states is summed over these. States start at multiples of 16 elements and
+    `length` is a multiple of 16 n. Cells between states hold zero from the start, and
+    nothing but whole-bucket updates (which keep zeros) writes them.
+
+    `of` names the parameter bucket of a gradient or slot bucket, whose cells
+    correspond; slots are numbered by `slot` in the order of the optimizer.
+    ```
+    dist.bucket parameter @params.0 : 123456 x f32 sharded ["tp"]
+    dist.bucket gradient @grads.0 : 123456 x f32 of @params.0 sharded ["tp"]
+    dist.bucket slot @slots.0.0 : 123456 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
+    dist.bucket scalar @scalars : 16 x f32
+    ```
+  }];
+  let arguments = (ins Dist_BucketRoleAttr:$role, SymbolNameAttr:$sym_name, I64Attr:$length, TypeAttr:$element_type,
+                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<I64Attr>:$slot,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$sharded, DefaultValuedAttr<StrArrayAttr, "{}">:$flat);
+  let assemblyFormat = [{
+    $role $sym_name `:` $length `x` $element_type (`of` $of^)? (`slot` $slot^)? (`sharded` $sharded^)? (`flat` $flat^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+def Dist_ProgramOp : Dist_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one training step, as every rank runs it";
+  let description = [{
+    Holds phases alone, which run in order. Values are local tensors; a phase yields
+    what later phases read. The program is the same on every rank: an op that needs
+    to know its part is told axes (`row_axes`, `class_axes`, `offset_axes`), never a
+    number of a rank.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `mesh` $mesh attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+def Dist_PhaseOp : Dist_Op<"phase", [HasParent<"ProgramOp">, SingleBlockImplicitTerminator<"YieldOp">,
+    RecursiveMemoryEffects]> {
+  let summary = "a part of the step that runs once, or once a micro-batch";
+  let description = [{
+    `repeat` n: runs n times, as slots 0 to n - 1, the coordinate of the time axis. A
+    repeated phase yields nothing: what outlives a slot is accumulated in buckets.
+    ```
+    %mask = dist.phase @prologue { ... dist.yield %m : tensor<..> } : tensor<..>
+    dist.phase @microbatch repeat 2 { ... }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$repeat);
+  let results = (outs Variadic<Dist_Local>:$values);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name (`repeat` $repeat^)? attr-dict-with-keyword $body (`:` type($values)^)?";
+  let hasRegionVerifier = 1;
+}
+def Dist_YieldOp : Dist_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"PhaseOp">]> {
+  let summary = "ends a phase with the values that later phases read";
+  let arguments = (ins Variadic<Dist_Local>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
+}
+
+def Dist_InputOp : Dist_Op<"input", [MemoryEffects<[MemRead]>]> {
+  let summary = "this rank's part of a model input, of this slot's micro-batch";
+  let description = [{
+    `layout` is the whole input: what the loader cuts the part from. `role` is "data",
+    "tokens" or "labels"; `bounds`, if any, are lower, upper and the legal value
+    outside of them (see runtime/abi/dtcc_rt.h).
+  }];
+  let arguments = (ins StrAttr:$name, TypeAttrOf<Dist_TensorType>:$layout, OptionalAttr<StrAttr>:$role,
+                       OptionalAttr<DenseI64ArrayAttr>:$bounds);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$name `of` $layout attr-dict `:` type($y)";
+}
+
+class Dist_BucketUser<string mnemonic, list<Trait> traits = []> : Dist_Op<mnemonic, !listconcat([
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+def Dist_ViewOp : Dist_BucketUser<"view", [MemoryEffects<[MemRead]>]> {
+  let summary = "a range of a bucket as a tensor: storage, no copy";
+  let description = [{
+    The offset is in elements from the start of what this rank stores of the bucket;
+    the range is dense in row-major order.
+    `%w = dist.view @params.0[1024] : tensor<768x3x6x64xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, I64Attr:$offset);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$bucket `[` $offset `]` attr-dict `:` type($y)";
+}
+def Dist_AccumulateOp : Dist_BucketUser<"accumulate", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "adds a value to a range of a bucket; slot 0 overwrites, later slots add";
+  let arguments = (ins Dist_Local:$x, FlatSymbolRefAttr:$bucket, I64Attr:$offset);
+  let assemblyFormat = "$x `into` $bucket `[` $offset `]` attr-dict `:` type($x)";
+}
+
+#endif // DTCC_DIALECTS_DIST_PROGRAMOPS

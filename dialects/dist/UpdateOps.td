@@ -1,0 +1,56 @@
+//===- UpdateOps.td - What ends a step: norm, update, report
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_DIALECTS_DIST_UPDATEOPS
+#define DTCC_DIALECTS_DIST_UPDATEOPS
+
+include "dialects/dist/ProgramOps.td"
+
+def Dist_SumSquaresOp : Dist_Op<"sum_squares", [Pure]> {
+  let summary = "the sum of the squares of all cells of all operands, summed in a fixed order";
+  let arguments = (ins Variadic<Dist_Local>:$xs);
+  let results = (outs Dist_FloatScalar:$y);
+  let assemblyFormat = "$xs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Dist_GradScaleOp : Dist_Op<"grad_scale", [Pure]> {
+  let summary = "norm = sqrt(squares) / count; scale = 1 / count * min(1, clip / (norm + 1e-6)), unclipped if clip is 0";
+  let description = [{ `squares` is the sum over all elements of the fully reduced gradients of the loss sum. }];
+  let arguments = (ins Dist_FloatScalar:$squares, Dist_FloatScalar:$count, DefaultValuedAttr<F64Attr, "0.0">:$clip);
+  let results = (outs Dist_FloatScalar:$norm, Dist_FloatScalar:$scale);
+  let assemblyFormat = "$squares `,` $count attr-dict `:` functional-type(operands, results)";
+}
+def Dist_UpdateBucketOp : Dist_BucketUser<"update_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one optimizer step on this rank's share of a parameter bucket";
+  let description = [{
+    `grad` is the fully reduced gradient of the share (of the whole bucket without
+    `flat` axes); it is multiplied by `scale` first. Weight decay and the scale of the
+    learning rate are those of the states in the bucket. The other shares are then out
+    of date until `gather_bucket`.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Dist_Local:$grad, Dist_FloatScalar:$scale,
+                       TypedArrayAttrBase<FlatSymbolRefAttr, "slot buckets">:$slots, AnyAttr:$optimizer,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat);
+  let assemblyFormat = [{
+    $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale)
+  }];
+}
+def Dist_GatherBucketOp : Dist_BucketUser<"gather_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "in place: each member's share of the bucket to all members";
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Dist_AxisNames:$axes);
+  let assemblyFormat = "$bucket `over` $axes attr-dict";
+}
+def Dist_ReportOp : Dist_Op<"report", [MemoryEffects<[MemWrite]>]> {
+  let summary = "the scalars that the host reads after the step, whole and equal on all ranks";
+  let arguments = (ins Dist_FloatScalar:$loss_sum, Dist_FloatScalar:$count, Optional<Dist_FloatScalar>:$grad_norm);
+  let assemblyFormat = [{
+    `loss_sum` $loss_sum `,` `count` $count (`,` `grad_norm` $grad_norm^)? attr-dict `:`
+    type($loss_sum) `,` type($count) (`,` type($grad_norm)^)?
+  }];
+}
+
+#endif // DTCC_DIALECTS_DIST_UPDATEOPS
