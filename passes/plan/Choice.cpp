@@ -244,7 +244,7 @@ void Solver::search(Graph graph, std::vector<Elimination> stack) {
   if (widest == graph.nodes.size())
     return finish(stack);
   double here = bound(graph, stack);
-  if (here >= best.cost)
+  if (here >= best.cost && !best.candidates.empty())
     return;
   // Candidates by their local cost: the first dive is the usual greedy heuristic.
   std::vector<std::pair<double, uint32_t>> order;
