@@ -1,0 +1,89 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Losses and gradient norms of the given models, 10 steps in f32, against PyTorch in double precision.
+
+Prints one JSON line for each model, run and plan: the greatest relative differences, and beside them those of PyTorch's
+own f32. Fails if a loss is farther off than 1e-5 or four times PyTorch's own, whichever is more.
+
+    python3 tests/benchmarks/golden.py                         # mlp gpt2 llama bert vit, all plans
+    python3 tests/benchmarks/golden.py --models gpt2 --plans dp=2 --mpi
+"""
+import argparse
+import json
+import os
+import sys
+import tempfile
+
+import measure
+
+MODELS = ("mlp", "gpt2", "llama", "bert", "vit")
+PLANS = ("dp=1", "dp=2", "tp=2", "dp=2,tp=2", "dp=4:zero=1")
+
+
+def ranks_of(mesh):
+    count = 1
+    for axis in mesh.split(","):
+        count *= int(axis.split("=")[1])
+    return count
+
+
+def optimizer_option(spec):
+    keys = {"AdamW": ("lr", "beta1", "beta2", "eps", "weight_decay"), "SGD": ("lr", "momentum", "weight_decay")}
+    return f"--optimizer={spec['kind'].lower()}:" + ",".join(f"{k}={spec[k]!r}" for k in keys[spec["kind"]])
+
+
+def worst(ours, reference):
+    return max(abs(a - b) / max(abs(b), 1e-30) for a, b in zip(ours, reference, strict=True))
+
+
+def one(model, file, run_name, plan, mpi):
+    folder = os.path.join(measure.SHARED, "models", model)
+    with open(os.path.join(folder, "golden.json")) as stream:
+        golden = json.load(stream)
+    run, (mesh, _, zero) = golden["runs"][run_name], plan.partition(":")
+    ranks = ranks_of(mesh)
+    bind = f"batch={golden['batch']}" + (f",seq={golden['seq']}" if golden["seq"] else "")
+    options = [f"--bind={bind}", f"--cluster=cpu:{ranks}", f"--mesh={mesh}", optimizer_option(run["optimizer"])]
+    options += [f"--{zero}"] if zero else []
+    if run["clip"]:
+        options.append(f"--clip={run['clip']['max_norm']}")
+    row = {"benchmark": "golden", "model": model, "file": file, "run": run_name, "plan": plan, "mpi": mpi}
+    try:
+        with tempfile.TemporaryDirectory() as build:
+            program = os.path.join(build, model)
+            seconds, _ = measure.compile_model(os.path.join(folder, file), program, options)
+            metrics, _ = measure.train(program, [f"--data={os.path.join(folder, 'data')}", f"--steps={golden['steps']}"],
+                                       ranks if mpi else 0, limit=300)
+        reference, own = run["f64"], run["f32"]
+        loss = worst([r["loss"] for r in metrics["steps"]], reference["loss"])
+        norm = worst([r["grad_norm"] for r in metrics["steps"]], reference["gradient_norm"])
+        own_loss, own_norm = worst(own["loss"], reference["loss"]), worst(own["gradient_norm"], reference["gradient_norm"])
+        good = loss <= max(1e-5, 4 * own_loss) and norm <= max(1e-5, 4 * own_norm)
+        measure.emit(**row, good=good, loss=float(f"{loss:.3g}"), gradient_norm=float(f"{norm:.3g}"),
+                     torch_loss=float(f"{own_loss:.3g}"), torch_gradient_norm=float(f"{own_norm:.3g}"),
+                     compile_seconds=round(seconds, 2))
+        return good
+    except (measure.Failed, KeyError, ValueError) as error:
+        measure.emit(**row, good=False, error=str(error)[-600:])
+        return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="*", default=MODELS)
+    parser.add_argument("--plans", nargs="*", default=PLANS)
+    parser.add_argument("--runs", nargs="*", help="default: all that golden.json has")
+    parser.add_argument("--file", default="loss.onnx")
+    parser.add_argument("--mpi", action="store_true")
+    arguments = parser.parse_args()
+    results = []
+    for model in arguments.models:
+        with open(os.path.join(measure.SHARED, "models", model, "golden.json")) as stream:
+            runs = arguments.runs or json.load(stream)["runs"]
+        results += [one(model, arguments.file, run, plan, arguments.mpi) for run in runs for plan in arguments.plans]
+    measure.note(f"{sum(results)} of {len(results)} within reach")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
