@@ -45,6 +45,7 @@ def Graph_AttentionGradOp : Graph_PureOp<"attention_grad"> {
     $q `,` $k `,` $v (`mask` `(` $mask_operands^ `)`)? `out` $out `,` $lse `,` $dout $mask attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 def Graph_RotaryOp : Graph_DiffOp<"rotary"> {
   let summary = "rotates pairs: y0 = x0 cos - x1 sin, y1 = x1 cos + x0 sin";

@@ -35,12 +35,14 @@ def Graph_SoftmaxOp : Graph_DiffOp<"softmax", [SameOperandsAndResultType]> {
   let arguments = (ins Graph_FloatTensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$log);
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = "$x $dims attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 def Graph_CumsumOp : Graph_PureOp<"cumsum", [SameOperandsAndResultType]> {
   let summary = "running sum along `dim`, inclusive; integers and floats, no gradient";
   let arguments = (ins Graph_Tensor:$x, I64Attr:$dim);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 def Graph_EmbeddingOp : Graph_DiffOp<"embedding"> {
   let summary = "rows of a table: y[i.., c..] = table[ids[i..], c..]";
@@ -53,6 +55,7 @@ def Graph_EmbeddingOp : Graph_DiffOp<"embedding"> {
                        OptionalAttr<ArrayAttr>:$row_axes);
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_EmbeddingGradOp : Graph_PureOp<"embedding_grad"> {
   let summary = "table gradient: dtable[ids[i..], c..] += dy[i.., c..]; linear in dy; ids are summed over";
@@ -60,6 +63,7 @@ def Graph_EmbeddingGradOp : Graph_PureOp<"embedding_grad"> {
                        OptionalAttr<ArrayAttr>:$row_axes);
   let results = (outs Graph_FloatTensor:$dtable);
   let assemblyFormat = "$dy `,` $ids attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif // DTCC_DIALECTS_GRAPH_CONTRACTIONOPS

@@ -98,12 +98,14 @@ def Graph_CompareOp : Graph_ElementwiseOp<"compare"> {
   let arguments = (ins Graph_PredicateAttr:$predicate, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_BoolTensor:$y);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_SelectOp : Graph_ElementwiseOp<"select"> {
   let summary = "x where the condition holds, else y; linear in x and y together";
   let arguments = (ins Graph_BoolTensor:$condition, Graph_Tensor:$x, Graph_Tensor:$y);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$condition `,` $x `,` $y attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_CastOp : Graph_ElementwiseOp<"cast"> {
   let summary = "converts the element type; floats to nearest even, to integers towards zero; linear between floats";
@@ -125,6 +127,7 @@ def Graph_DropoutOp : Graph_DiffOp<"dropout", [SameOperandsAndResultType]> {
                        OptionalAttr<DenseI64ArrayAttr>:$global_shape, OptionalAttr<ArrayAttr>:$offset_axes);
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 #endif // DTCC_DIALECTS_GRAPH_ELEMENTWISEOPS

@@ -12,6 +12,7 @@
 #ifndef DTCC_DIALECTS_GRAPH_GRAPH_H
 #define DTCC_DIALECTS_GRAPH_GRAPH_H
 
+#include "dialects/graph/Real.h"
 #include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -40,6 +40,7 @@ def Graph_Dialect : Dialect {
     Operands may also be `!dist.tensor`, the same ops partitioned.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 /// tensor<...> or !dist.tensor<...>, of static shape.

@@ -45,6 +45,11 @@ def Graph_InitKind : Graph_Enum<"InitKind", "how a state without a value starts"
     I32EnumAttrCase<"zero", 0>, I32EnumAttrCase<"constant", 1>, I32EnumAttrCase<"normal", 2>,
     I32EnumAttrCase<"uniform", 3>]>;
 
+/// A number; see Real.h. Accessors give a double.
+class Graph_Real<string default = ""> : AttrParameter<"::dtcc::graph::Real", "number", "double"> {
+  let defaultValue = default;
+}
+
 class Graph_Attr<string name, string mnem> : AttrDef<Graph_Dialect, name> { let mnemonic = mnem; }
 
 def Graph_MaskAttr : Graph_Attr<"Mask", "mask"> {
@@ -66,9 +71,10 @@ def Graph_MaskAttr : Graph_Attr<"Mask", "mask"> {
 
 def Graph_InitAttr : Graph_Attr<"Init", "init"> {
   let summary = "initial value of a state: zero, constant a, normal(mean a, deviation b), uniform [a, b)";
-  let parameters = (ins EnumParameter<Graph_InitKind>:$kind, DefaultValuedParameter<"double", "0.0">:$a,
-                        DefaultValuedParameter<"double", "0.0">:$b);
-  let assemblyFormat = "`<` $kind (`,` $a^ (`,` $b^)?)? `>`";
+  let parameters = (ins EnumParameter<Graph_InitKind>:$kind, Graph_Real<"0.0">:$a,
+                        Graph_Real<"0.0">:$b);
+  // By hand: a declarative optional group drops b where a is 0.
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Graph_AdamAttr : Graph_Attr<"Adam", "adam"> {
@@ -79,8 +85,8 @@ def Graph_AdamAttr : Graph_Attr<"Adam", "adam"> {
     p *= 1 - lr * weight_decay before; else weight_decay * p is added to g.
     Slots: m, v.
   }];
-  let parameters = (ins "double":$lr, "double":$beta1, "double":$beta2, "double":$eps,
-                        "double":$weight_decay, "bool":$decoupled);
+  let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$beta1, Graph_Real<>:$beta2, Graph_Real<>:$eps,
+                        Graph_Real<>:$weight_decay, "bool":$decoupled);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -90,8 +96,8 @@ def Graph_SgdAttr : Graph_Attr<"Sgd", "sgd"> {
     g += weight_decay * p; buf = momentum * buf + (first step ? 1 : 1 - dampening) * g;
     p -= lr * (nesterov ? g + momentum * buf : buf). Slot: buf, if momentum is not 0.
   }];
-  let parameters = (ins "double":$lr, "double":$momentum, "double":$dampening,
-                        "double":$weight_decay, "bool":$nesterov);
+  let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$momentum, Graph_Real<>:$dampening,
+                        Graph_Real<>:$weight_decay, "bool":$nesterov);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

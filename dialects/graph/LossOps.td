@@ -25,6 +25,7 @@ def Graph_CrossEntropyOp : Graph_DiffOp<"cross_entropy"> {
   let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$labels, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Graph_FloatScalar:$sum, Graph_FloatScalar:$count, Graph_FloatTensor:$lse);
   let assemblyFormat = "$logits `,` $labels attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_CrossEntropyGradOp : Graph_PureOp<"cross_entropy_grad"> {
   let summary = "gradient of the sum: exp(logits - lse) - onehot(label), 0 in ignored rows";
@@ -34,6 +35,7 @@ def Graph_CrossEntropyGradOp : Graph_PureOp<"cross_entropy_grad"> {
                        OptionalAttr<ArrayAttr>:$class_axes);
   let results = (outs Graph_FloatTensor:$dlogits);
   let assemblyFormat = "$logits `,` $labels `,` $lse attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 // The local form of cross_entropy: see runtime/abi/LibraryOps.def. A partitioned
@@ -45,6 +47,7 @@ def Graph_CrossEntropyStatsOp : Graph_PureOp<"cross_entropy_stats"> {
                        OptionalAttr<ArrayAttr>:$class_axes);
   let results = (outs Graph_FloatTensor:$maximum, Graph_FloatTensor:$sum, Graph_FloatTensor:$target);
   let assemblyFormat = "$logits `,` $labels attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_CrossEntropyMergeOp : Graph_PureOp<"cross_entropy_merge"> {
   let summary = "sum * exp(maximum - global maximum)";
@@ -58,6 +61,7 @@ def Graph_CrossEntropyLossOp : Graph_PureOp<"cross_entropy_loss"> {
                        Graph_IntTensor:$labels, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Graph_FloatScalar:$loss, Graph_FloatScalar:$count, Graph_FloatTensor:$lse);
   let assemblyFormat = "$maximum `,` $sum `,` $target `,` $labels attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif // DTCC_DIALECTS_GRAPH_LOSSOPS

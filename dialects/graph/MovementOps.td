@@ -15,6 +15,7 @@ def Graph_ConstantOp : Graph_PureOp<"constant", [ConstantLike]> {
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "attr-dict $value `:` type($y)";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 def Graph_IotaOp : Graph_PureOp<"iota"> {
@@ -24,6 +25,7 @@ def Graph_IotaOp : Graph_PureOp<"iota"> {
                        OptionalAttr<ArrayAttr>:$offset_axes);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "attr-dict `:` type($y)";
+  let hasVerifier = 1;
 }
 def Graph_ReshapeOp : Graph_DiffOp<"reshape"> {
   let summary = "the same cells in row-major order under another shape";
@@ -34,6 +36,7 @@ def Graph_ReshapeOp : Graph_DiffOp<"reshape"> {
   let arguments = (ins Graph_Tensor:$x);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 def Graph_TransposeOp : Graph_DiffOp<"transpose"> {
@@ -72,6 +75,7 @@ def Graph_ShiftOp : Graph_PureOp<"shift", [SameOperandsAndResultType]> {
   let arguments = (ins Graph_IntTensor:$x, I64Attr:$dim, I64Attr:$amount, I64Attr:$fill);
   let results = (outs Graph_IntTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 def Graph_ConcatOp : Graph_DiffOp<"concat"> {
   let summary = "joins along an existing dimension";
@@ -85,12 +89,14 @@ def Graph_StackOp : Graph_DiffOp<"stack"> {
   let arguments = (ins Variadic<Graph_Tensor>:$xs, I64Attr:$dim);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$xs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_UnstackOp : Graph_DiffOp<"unstack"> {
   let summary = "the parts along dimension dim, one result each; its gradient is stack";
   let arguments = (ins Graph_Tensor:$x, I64Attr:$dim);
   let results = (outs Variadic<Graph_Tensor>:$ys);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_GatherOp : Graph_DiffOp<"gather"> {
   let summary = "y[a.., i.., c..] = x[a.., indices[i..], c..] along `axis`";
@@ -98,6 +104,7 @@ def Graph_GatherOp : Graph_DiffOp<"gather"> {
   let arguments = (ins Graph_Tensor:$x, Graph_IntTensor:$indices, I64Attr:$axis);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$x `,` $indices attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif // DTCC_DIALECTS_GRAPH_MOVEMENTOPS

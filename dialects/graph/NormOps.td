@@ -21,6 +21,7 @@ def Graph_LayerNormOp : Graph_DiffOp<"layer_norm"> {
                        DenseI64ArrayAttr:$dims, F64Attr:$eps);
   let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$mean, Graph_FloatTensor:$rstd);
   let assemblyFormat = "$x `,` $scale `,` $bias $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_LayerNormGradOp : Graph_PureOp<"layer_norm_grad"> {
   let summary = "input gradient of layer_norm";
@@ -28,6 +29,7 @@ def Graph_LayerNormGradOp : Graph_PureOp<"layer_norm_grad"> {
                        Graph_FloatTensor:$mean, Graph_FloatTensor:$rstd, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_FloatTensor:$dx);
   let assemblyFormat = "$dy `,` $x `,` $scale `,` $mean `,` $rstd $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_LayerNormParamGradOp : Graph_PureOp<"layer_norm_param_grad"> {
   let summary = "dscale = sum of dy * (x - mean) * rstd, dbias = sum of dy, over all dimensions but dims";
@@ -35,12 +37,14 @@ def Graph_LayerNormParamGradOp : Graph_PureOp<"layer_norm_param_grad"> {
                        Graph_FloatTensor:$rstd, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_FloatTensor:$dscale, Graph_FloatTensor:$dbias);
   let assemblyFormat = "$dy `,` $x `,` $mean `,` $rstd $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_RmsNormOp : Graph_DiffOp<"rms_norm"> {
   let summary = "x * rstd * scale, rstd = 1 / sqrt(mean of x^2 + eps)";
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale, DenseI64ArrayAttr:$dims, F64Attr:$eps);
   let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$rstd);
   let assemblyFormat = "$x `,` $scale $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_RmsNormGradOp : Graph_PureOp<"rms_norm_grad"> {
   let summary = "input gradient of rms_norm";
@@ -48,12 +52,14 @@ def Graph_RmsNormGradOp : Graph_PureOp<"rms_norm_grad"> {
                        Graph_FloatTensor:$rstd, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_FloatTensor:$dx);
   let assemblyFormat = "$dy `,` $x `,` $scale `,` $rstd $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Graph_RmsNormParamGradOp : Graph_PureOp<"rms_norm_param_grad"> {
   let summary = "dscale = sum of dy * x * rstd over all dimensions but dims";
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$rstd, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_FloatTensor:$dscale);
   let assemblyFormat = "$dy `,` $x `,` $rstd $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif // DTCC_DIALECTS_GRAPH_NORMOPS

@@ -29,18 +29,19 @@ def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }
-def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>]> {
+def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a state at the start of the step";
   let arguments = (ins FlatSymbolRefAttr:$state);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$state attr-dict `:` type($y)";
 }
-def Graph_WriteOp : Op<Graph_Dialect, "write", [MemoryEffects<[MemWrite]>]> {
+def Graph_WriteOp : Op<Graph_Dialect, "write", [MemoryEffects<[MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a buffer at the end of the step (running statistics)";
   let arguments = (ins FlatSymbolRefAttr:$state, Graph_Tensor:$x);
   let assemblyFormat = "$state `,` $x attr-dict `:` type($x)";
 }
-def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWrite]>,
+                                        DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one optimizer step on all trainable states";
   let description = [{
     `gradients` are those of the loss *sum*, one a state of `states`, in its type; the

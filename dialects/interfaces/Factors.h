@@ -17,6 +17,11 @@
 //    partial over these axes;
 //  - a partial operand is legal only where the op is linear in it.
 //
+// A result that walks a factor is sharded by it, of whatever kind. One that does not
+// is partial over the factor's axes if the factor is Reduce, or Index with `partial`
+// (cross_entropy: rows are Reduce, sum and count become partial, lse is sharded), and
+// the same on all ranks otherwise.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_DIALECTS_INTERFACES_FACTORS_H

@@ -48,6 +48,14 @@ struct HostTensor {
   void round();
 };
 
+/// Calls `body(index, position)` for every index of `shape`, last dimension fastest;
+/// `position` counts from 0. A rank-0 shape has one index, a shape with a 0 none.
+void forEachIndex(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(llvm::ArrayRef<int64_t>, int64_t)> body);
+/// Row-major strides in elements.
+llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
+/// The position of an index, given strides.
+int64_t positionOf(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> strides);
+
 /// What an op may ask while it is evaluated.
 struct EvaluationContext {
   uint64_t seed = 0;

@@ -25,6 +25,8 @@ def FactorOpInterface : OpInterface<"FactorOpInterface"> {
     InterfaceMethod<"The factor map of this instance, from its present types.",
                     "::dtcc::FactorMap", "getFactorMap">,
   ];
+  // After the op's own verifier, so that getFactorMap may rely on valid attributes.
+  let verifyWithRegions = 1;
   let verify = [{
     return ::dtcc::verifyFactorMap($_op, ::llvm::cast<::dtcc::FactorOpInterface>($_op).getFactorMap());
   }];

@@ -1,0 +1,169 @@
+//===- ContractionOps.cpp - Factors and verifiers of products and reductions
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/ContractSpec.h"
+#include "dialects/graph/Shapes.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::graph;
+
+//===----------------------------------------------------------------------===//
+// contract
+//===----------------------------------------------------------------------===//
+
+ContractSpec ContractSpec::parse(StringRef spec) {
+  auto [left, result] = spec.split("->");
+  auto [lhs, rhs] = left.split(",");
+  return {lhs.str(), rhs.str(), result.str()};
+}
+std::string ContractSpec::str() const { return lhs + "," + rhs + "->" + result; }
+std::string ContractSpec::letters() const {
+  std::string all = result;
+  for (char letter : lhs + rhs)
+    if (all.find(letter) == std::string::npos)
+      all += letter;
+  return all;
+}
+
+FactorMap ContractOp::getFactorMap() {
+  ContractSpec spec = ContractSpec::parse(getSpec());
+  FactorMap map;
+  map.linear = {{0}, {1}};
+  if (getLhs() == getRhs())
+    map.linear.clear();
+  std::string letters = spec.letters();
+  for (char letter : letters) {
+    size_t inLhs = spec.lhs.find(letter), inRhs = spec.rhs.find(letter);
+    int64_t factor =
+        map.add(inLhs != std::string::npos ? shapeOf(getLhs())[inLhs] : shapeOf(getRhs())[inRhs]);
+    if (spec.result.find(letter) == std::string::npos)
+      setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Neutral);
+  }
+  auto factorsOf = [&](const std::string &term) {
+    Dims dims;
+    for (char letter : term)
+      dims.push_back(letters.find(letter));
+    return dims;
+  };
+  map.operands = {factorsOf(spec.lhs), factorsOf(spec.rhs)};
+  map.results = {factorsOf(spec.result)};
+  return map;
+}
+double ContractOp::getFlops(ArrayRef<int64_t> sizes) { return 2 * product(sizes); }
+
+LogicalResult ContractOp::verify() {
+  StringRef text = getSpec();
+  if (text.count(',') != 1 || text.count("->") != 1)
+    return emitOpError() << "spec must be of the form \"ab,bc->ac\", got: \"" << text << "\"";
+  ContractSpec spec = ContractSpec::parse(text);
+  auto checkTerm = [&](const std::string &term, StringRef what, Value value) -> LogicalResult {
+    for (size_t i = 0; i < term.size(); ++i) {
+      if (!llvm::isAlpha(term[i]))
+        return emitOpError() << "spec must name dimensions by letters, got: '" << term[i] << "'";
+      if (term.find(term[i], i + 1) != std::string::npos)
+        return emitOpError() << "spec must not repeat a letter in one term, got: '" << term[i] << "' in \"" << term
+                             << "\"";
+    }
+    if (rankOf(value) != static_cast<int64_t>(term.size()))
+      return emitOpError() << what << " must have rank " << term.size() << " by the spec, got: " << rankOf(value);
+    return success();
+  };
+  if (failed(checkTerm(spec.lhs, "lhs", getLhs())) || failed(checkTerm(spec.rhs, "rhs", getRhs())) ||
+      failed(checkTerm(spec.result, "result", getY())))
+    return failure();
+  for (char letter : spec.letters()) {
+    int terms = (spec.lhs.find(letter) != std::string::npos) + (spec.rhs.find(letter) != std::string::npos);
+    bool inResult = spec.result.find(letter) != std::string::npos;
+    if (terms == 0)
+      return emitOpError() << "every letter of the result must stand in an operand, got: '" << letter << "'";
+    if (terms == 1 && !inResult)
+      return emitOpError() << "a letter of one operand alone must stand in the result, got: '" << letter << "'";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// reduce, softmax, cumsum
+//===----------------------------------------------------------------------===//
+
+FactorMap ReduceOp::getFactorMap() {
+  FactorMap map;
+  if (getKind() == ReduceKind::sum)
+    map.linear = {{0}};
+  Dims x = addFactors(map, getX());
+  setFactorKind(map, at(x, getDims()), FactorKind::Reduce, PaddingNeed::Neutral);
+  for (int64_t factor : at(x, getDims()))
+    map.factors[factor].reduction = static_cast<ReductionKind>(getKind());
+  map.operands.push_back(x);
+  map.results.push_back(without(x, getDims()));
+  return map;
+}
+double ReduceOp::getFlops(ArrayRef<int64_t> sizes) { return product(sizes); }
+LogicalResult ReduceOp::verify() {
+  if (failed(verifySameElement(*this, getX(), getY())))
+    return failure();
+  return verifyDims(*this, getDims(), rankOf(getX()));
+}
+
+FactorMap SoftmaxOp::getFactorMap() {
+  FactorMap map = elementwiseFactorMap(*this);
+  setFactorKind(map, getDims(), FactorKind::Decompose, PaddingNeed::Neutral);
+  return map;
+}
+double SoftmaxOp::getFlops(ArrayRef<int64_t> sizes) { return 16 * product(sizes); }
+LogicalResult SoftmaxOp::verify() { return verifyDims(*this, getDims(), rankOf(getX())); }
+
+FactorMap CumsumOp::getFactorMap() {
+  FactorMap map = elementwiseFactorMap(*this);
+  map.linear = {{0}};
+  map.factors[getDim()].kind = FactorKind::Replicate;
+  return map;
+}
+double CumsumOp::getFlops(ArrayRef<int64_t> sizes) { return product(sizes); }
+LogicalResult CumsumOp::verify() { return verifyDim(*this, "dim", getDim(), rankOf(getX())); }
+
+//===----------------------------------------------------------------------===//
+// embedding
+//===----------------------------------------------------------------------===//
+
+FactorMap EmbeddingOp::getFactorMap() {
+  FactorMap map;
+  map.linear = {{0}};
+  Dims table = addFactors(map, getTable()), ids = addFactors(map, getIds());
+  map.factors[table[0]].kind = FactorKind::Index;
+  map.factors[table[0]].partial = true;
+  map.operands = {table, ids};
+  map.results.push_back(concat(ids, ArrayRef(table).drop_front()));
+  return map;
+}
+double EmbeddingOp::getFlops(ArrayRef<int64_t>) { return 0; }
+LogicalResult EmbeddingOp::verify() {
+  if (failed(verifySameElement(*this, getTable(), getY())))
+    return failure();
+  return verifyRankAtLeast(*this, "table", getTable(), 1);
+}
+
+FactorMap EmbeddingGradOp::getFactorMap() {
+  FactorMap map;
+  map.linear = {{0}};
+  Dims table = addFactors(map, getDtable()), ids = addFactors(map, getIds());
+  map.factors[table[0]].kind = FactorKind::Index;
+  setFactorKind(map, ids, FactorKind::Reduce, PaddingNeed::Neutral);
+  map.operands = {concat(ids, ArrayRef(table).drop_front()), ids};
+  map.results = {table};
+  return map;
+}
+double EmbeddingGradOp::getFlops(ArrayRef<int64_t> sizes) {
+  // The rows do not multiply the work: each id adds one row.
+  return sizes[0] ? product(sizes) / sizes[0] : 0;
+}
+LogicalResult EmbeddingGradOp::verify() {
+  if (failed(verifySameElement(*this, getDy(), getDtable())))
+    return failure();
+  return verifyRankAtLeast(*this, "result", getDtable(), 1);
+}

@@ -1,0 +1,72 @@
+//===- TrainingOps.cpp - Verifiers of state and its update
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Shapes.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::graph;
+
+LogicalResult StateOp::verify() {
+  auto type = cast<ShapedType>(getType());
+  if (product(type.getShape()) != product(getSavedShape()))
+    return emitOpError() << "saved_shape must have as many cells as the type, got: " << product(getSavedShape())
+                         << " and " << product(type.getShape());
+  if (!getValue() && !getInit())
+    return emitOpError("needs a value or an init");
+  if (auto value = getValue()) {
+    auto valueType = cast<ShapedType>(value->getType());
+    if (valueType.getElementType() != type.getElementType() || valueType.getShape() != type.getShape())
+      return emitOpError() << "value must have the shape and element type of the state, got: " << valueType;
+  }
+  if (getTrainable() && !isa<FloatType>(type.getElementType()))
+    return emitOpError() << "a trainable state must hold floats, got: " << type.getElementType();
+  return success();
+}
+
+/// Finds the state and checks that `type` is its type; local and distributed values
+/// of a state differ in shape and are checked where they are made.
+static LogicalResult verifyAccess(Operation *op, FlatSymbolRefAttr name, Type type, SymbolTableCollection &symbols) {
+  auto state = symbols.lookupNearestSymbolFrom<StateOp>(op, name);
+  if (!state)
+    return op->emitOpError() << "must name a graph.state, got: " << name;
+  if (isa<RankedTensorType>(type) && type != state.getType())
+    return op->emitOpError() << "type must be that of " << name << ", " << state.getType() << ", got: " << type;
+  return success();
+}
+
+LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyAccess(*this, getStateAttr(), getY().getType(), symbols);
+}
+LogicalResult WriteOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyAccess(*this, getStateAttr(), getX().getType(), symbols);
+}
+LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (auto [name, gradient] : llvm::zip_equal(getStates(), getGradients())) {
+    if (failed(verifyAccess(*this, cast<FlatSymbolRefAttr>(name), gradient.getType(), symbols)))
+      return failure();
+    auto state = symbols.lookupNearestSymbolFrom<StateOp>(*this, cast<FlatSymbolRefAttr>(name));
+    if (!state.getTrainable())
+      return emitOpError() << "must update trainable states only, got: " << name;
+  }
+  return success();
+}
+
+LogicalResult UpdateOp::verify() {
+  if (getStates().size() != getGradients().size())
+    return emitOpError() << "needs one gradient a state, got: " << getGradients().size() << " for "
+                         << getStates().size();
+  if (!isa<AdamAttr, SgdAttr>(getOptimizer()))
+    return emitOpError() << "optimizer must be #graph.adam or #graph.sgd, got: " << getOptimizer();
+  if (getClip().isNegative())
+    return emitOpError() << "clip must not be negative, got: " << getClip().convertToDouble();
+  llvm::DenseSet<Attribute> seen;
+  for (Attribute state : getStates())
+    if (!seen.insert(state).second)
+      return emitOpError() << "must update a state once, got twice: " << state;
+  return success();
+}

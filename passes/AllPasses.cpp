@@ -1,0 +1,15 @@
+//===- AllPasses.cpp - The list of passes of dtcc
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/AllPasses.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/graph/Passes.h"
+
+void dtcc::registerAllPasses() {
+  mlir::registerTransformsPasses();
+  graph::registerGraphPasses();
+}
