@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/AllDialects.h"
+#include "dialects/dist/Dist.h"
+#include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,5 +15,5 @@
 
 void dtcc::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect>();
-  registry.insert<graph::GraphDialect>();
+  registry.insert<graph::GraphDialect, dist::DistDialect, exec::ExecDialect>();
 }

@@ -7,9 +7,11 @@
 
 #include "passes/AllPasses.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/exec/Passes.h"
 #include "passes/graph/Passes.h"
 
 void dtcc::registerAllPasses() {
   mlir::registerTransformsPasses();
   graph::registerGraphPasses();
+  exec::registerExecPasses();
 }

@@ -1,0 +1,210 @@
+//===- ExpandComposites.cpp - Norms and softmax as reductions and elementwise ops
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel generator knows cells and reductions. What is made of these is expanded
+// here, on local shapes, just before fusion puts it together again with its neighbours.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/exec/Passes.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_EXPANDCOMPOSITES
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+
+namespace dtcc::exec {
+namespace {
+
+/// Builds expressions over tensors of one shape, some dimensions of which are
+/// normalised together.
+struct Expression {
+  PatternRewriter &rewriter;
+  Location loc;
+  RankedTensorType type; // the full shape
+  SmallVector<int64_t> dims, others;
+
+  Expression(PatternRewriter &rewriter, Operation *op, Value full, ArrayRef<int64_t> normalised)
+      : rewriter(rewriter), loc(op->getLoc()), type(cast<RankedTensorType>(full.getType())),
+        dims(normalised.begin(), normalised.end()) {
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (!llvm::is_contained(dims, dim))
+        others.push_back(dim);
+  }
+
+  int64_t count() const {
+    int64_t n = 1;
+    for (int64_t dim : dims)
+      n *= type.getDimSize(dim);
+    return n;
+  }
+  RankedTensorType shapeOf(ArrayRef<int64_t> which) const {
+    SmallVector<int64_t> shape;
+    for (int64_t dim : which)
+      shape.push_back(type.getDimSize(dim));
+    return RankedTensorType::get(shape, type.getElementType());
+  }
+  Value constant(RankedTensorType shape, double value) {
+    auto attr = DenseElementsAttr::get(shape, rewriter.getFloatAttr(shape.getElementType(), value));
+    return graph::ConstantOp::create(rewriter, loc, shape, attr);
+  }
+  Value add(Value x, Value y) { return graph::AddOp::create(rewriter, loc, x, y); }
+  Value sub(Value x, Value y) { return graph::SubOp::create(rewriter, loc, x, y); }
+  Value mul(Value x, Value y) { return graph::MulOp::create(rewriter, loc, x, y); }
+  Value scale(Value x, double factor) { return mul(x, constant(cast<RankedTensorType>(x.getType()), factor)); }
+  /// Reduces the normalised dimensions.
+  Value reduce(graph::ReduceKind kind, Value x) {
+    return graph::ReduceOp::create(rewriter, loc, shapeOf(others), kind, x, dims);
+  }
+  Value mean(Value x) { return scale(reduce(graph::ReduceKind::sum, x), 1.0 / double(count())); }
+  /// Sums over the other dimensions.
+  Value overRows(Value x) {
+    return graph::ReduceOp::create(rewriter, loc, shapeOf(dims), graph::ReduceKind::sum, x, others);
+  }
+  /// Repeats a statistic over the normalised dimensions, or a parameter over the others.
+  Value perRow(Value x) { return graph::BroadcastOp::create(rewriter, loc, type, x, others); }
+  Value perCell(Value x) { return graph::BroadcastOp::create(rewriter, loc, type, x, dims); }
+};
+
+struct ExpandLayerNorm : OpRewritePattern<graph::LayerNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(graph::LayerNormOp op, PatternRewriter &rewriter) const override {
+    Expression e(rewriter, op, op.getX(), op.getDims());
+    Value mean = e.mean(op.getX());
+    Value centred = e.sub(op.getX(), e.perRow(mean));
+    Value variance = e.mean(e.mul(centred, centred));
+    Value eps = e.constant(cast<RankedTensorType>(variance.getType()), op.getEps().convertToDouble());
+    Value rstd = graph::RsqrtOp::create(rewriter, op.getLoc(), e.add(variance, eps));
+    Value normal = e.mul(centred, e.perRow(rstd));
+    Value y = e.add(e.mul(normal, e.perCell(op.getScale())), e.perCell(op.getBias()));
+    rewriter.replaceOp(op, {y, mean, rstd});
+    return success();
+  }
+};
+
+// With u = dy * scale and n = (x - mean) * rstd: dx = rstd * (u - mean(u) - n * mean(u * n)).
+struct ExpandLayerNormGrad : OpRewritePattern<graph::LayerNormGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(graph::LayerNormGradOp op, PatternRewriter &rewriter) const override {
+    Expression e(rewriter, op, op.getX(), op.getDims());
+    Value normal = e.mul(e.sub(op.getX(), e.perRow(op.getMean())), e.perRow(op.getRstd()));
+    Value u = e.mul(op.getDy(), e.perCell(op.getScale()));
+    Value centred = e.sub(u, e.perRow(e.mean(u)));
+    Value along = e.mul(normal, e.perRow(e.mean(e.mul(u, normal))));
+    rewriter.replaceOp(op, e.mul(e.sub(centred, along), e.perRow(op.getRstd())));
+    return success();
+  }
+};
+
+struct ExpandLayerNormParamGrad : OpRewritePattern<graph::LayerNormParamGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(graph::LayerNormParamGradOp op, PatternRewriter &rewriter) const override {
+    Expression e(rewriter, op, op.getX(), op.getDims());
+    Value normal = e.mul(e.sub(op.getX(), e.perRow(op.getMean())), e.perRow(op.getRstd()));
+    rewriter.replaceOp(op, {e.overRows(e.mul(op.getDy(), normal)), e.overRows(op.getDy())});
+    return success();
+  }
+};
+
+struct ExpandRmsNorm : OpRewritePattern<graph::RmsNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(graph::RmsNormOp op, PatternRewriter &rewriter) const override {
+    Expression e(rewriter, op, op.getX(), op.getDims());
+    Value square = e.mean(e.mul(op.getX(), op.getX()));
+    Value eps = e.constant(cast<RankedTensorType>(square.getType()), op.getEps().convertToDouble());
+    Value rstd = graph::RsqrtOp::create(rewriter, op.getLoc(), e.add(square, eps));
+    Value y = e.mul(e.mul(op.getX(), e.perRow(rstd)), e.perCell(op.getScale()));
+    rewriter.replaceOp(op, {y, rstd});
+    return success();
+  }
+};
+
+// With u = dy * scale and n = x * rstd: dx = rstd * (u - n * mean(u * n)).
+struct ExpandRmsNormGrad : OpRewritePattern<graph::RmsNormGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(graph::RmsNormGradOp op, PatternRewriter &rewriter) const override {
+    Expression e(rewriter, op, op.getX(), op.getDims());
+    Value normal = e.mul(op.getX(), e.perRow(op.getRstd()));
+    Value u = e.mul(op.getDy(), e.perCell(op.getScale()));
+    Value along = e.mul(normal, e.perRow(e.mean(e.mul(u, normal))));
+    rewriter.replaceOp(op, e.mul(e.sub(u, along), e.perRow(op.getRstd())));
+    return success();
+  }
+};
+
+struct ExpandRmsNormParamGrad : OpRewritePattern<graph::RmsNormParamGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(graph::RmsNormParamGradOp op, PatternRewriter &rewriter) const override {
+    Expression e(rewriter, op, op.getX(), op.getDims());
+    rewriter.replaceOp(op, e.overRows(e.mul(op.getDy(), e.mul(op.getX(), e.perRow(op.getRstd())))));
+    return success();
+  }
+};
+
+struct ExpandSoftmax : OpRewritePattern<graph::SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(graph::SoftmaxOp op, PatternRewriter &rewriter) const override {
+    Expression e(rewriter, op, op.getX(), op.getDims());
+    Value shifted = e.sub(op.getX(), e.perRow(e.reduce(graph::ReduceKind::max, op.getX())));
+    Value exp = graph::ExpOp::create(rewriter, op.getLoc(), shifted);
+    Value sum = e.reduce(graph::ReduceKind::sum, exp);
+    if (op.getLog()) {
+      rewriter.replaceOp(op, e.sub(shifted, e.perRow(graph::LogOp::create(rewriter, op.getLoc(), sum))));
+      return success();
+    }
+    Value one = e.constant(cast<RankedTensorType>(sum.getType()), 1.0);
+    rewriter.replaceOp(op, e.mul(exp, e.perRow(graph::DivOp::create(rewriter, op.getLoc(), one, sum))));
+    return success();
+  }
+};
+
+// Rotation of pairs: the two halves are parts of x, and the result is their stack.
+struct ExpandRotary : OpRewritePattern<graph::RotaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(graph::RotaryOp op, PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(op.getX().getType());
+    int64_t pair = op.getPair();
+    SmallVector<int64_t> shape(type.getShape());
+    shape.erase(shape.begin() + pair);
+    auto half = RankedTensorType::get(shape, type.getElementType());
+    auto parts = graph::UnstackOp::create(rewriter, loc, TypeRange{half, half}, op.getX(), pair);
+    SmallVector<int64_t> dims;
+    for (int64_t dim : op.getTableDims())
+      dims.push_back(dim > pair ? dim - 1 : dim);
+    Value cos = graph::BroadcastOp::create(rewriter, loc, half, op.getCos(), dims);
+    Value sin = graph::BroadcastOp::create(rewriter, loc, half, op.getSin(), dims);
+    Value x0 = parts.getResult(0), x1 = parts.getResult(1);
+    auto mul = [&](Value a, Value b) -> Value { return graph::MulOp::create(rewriter, loc, a, b); };
+    Value plus0 = mul(x0, cos), turn0 = mul(x1, sin), plus1 = mul(x1, cos), turn1 = mul(x0, sin);
+    if (op.getInverse())
+      std::swap(turn0, turn1), std::swap(plus0, plus1);
+    // Forward: y0 = x0 cos - x1 sin, y1 = x1 cos + x0 sin. Inverse: y1 = x1 cos - x0 sin, y0 = x0 cos + x1 sin.
+    Value less = graph::SubOp::create(rewriter, loc, plus0, turn0),
+          more = graph::AddOp::create(rewriter, loc, plus1, turn1);
+    SmallVector<Value> ys = op.getInverse() ? SmallVector<Value>{more, less} : SmallVector<Value>{less, more};
+    rewriter.replaceOpWithNewOp<graph::StackOp>(op, type, ys, pair);
+    return success();
+  }
+};
+
+struct ExpandComposites : impl::ExpandCompositesBase<ExpandComposites> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExpandLayerNorm, ExpandLayerNormGrad, ExpandLayerNormParamGrad, ExpandRmsNorm, ExpandRmsNormGrad,
+                 ExpandRmsNormParamGrad, ExpandSoftmax, ExpandRotary>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace dtcc::exec

@@ -1,0 +1,266 @@
+//===- Fuse.cpp - Put ops that are one kernel into exec.fused
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Greedy, in program order: an op joins the kernel of one of its producers, or of a
+// sibling that reads the same values, if the domain analysis says that the result is
+// still one kernel and no path leaves the kernel and comes back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/graph/Graph.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/exec/Passes.h"
+#include "passes/exec/codegen/KernelDomain.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_FUSE
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+
+namespace dtcc::exec {
+namespace {
+
+/// More buffers than this and addresses no longer fit into registers.
+constexpr size_t kMostBuffers = 24;
+
+struct Group {
+  SmallVector<Operation *> ops; // in program order
+};
+
+class BlockFusion {
+public:
+  BlockFusion(Block &block) : block(block) {}
+  void run();
+
+private:
+  void place(Operation *op);
+  bool join(Group &group, Operation *op);
+  /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
+  SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
+  bool leavesAndReturns(const Group &group, Operation *op) const;
+  void outline(Group &group);
+
+  Block &block;
+  SmallVector<std::unique_ptr<Group>> groups;
+  llvm::DenseMap<Operation *, Group *> groupOf;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+};
+
+/// Ops whose results are repeated in each kernel that reads them, in program order.
+SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) const {
+  llvm::SetVector<Operation *> all(ops.begin(), ops.end());
+  for (size_t i = 0; i < all.size(); ++i)
+    for (Value operand : all[i]->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && producer->getBlock() == &block && isFusible(producer) && isDuplicable(producer))
+        all.insert(producer);
+  SmallVector<Operation *> sorted(all.begin(), all.end());
+  llvm::sort(sorted, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });
+  return sorted;
+}
+
+/// Whether an operand of `op` outside the group depends on the group.
+bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
+  llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
+  unsigned first = numbers.lookup(group.ops.front());
+  SmallVector<Operation *> work;
+  auto push = [&](Operation *from, bool direct) {
+    for (Value operand : from->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || producer->getBlock() != &block || numbers.lookup(producer) < first)
+        continue;
+      if (members.contains(producer)) {
+        if (!direct)
+          return true;
+        continue;
+      }
+      // Another kernel stands as a whole where its last op stands.
+      if (Group *other = groupOf.lookup(producer)) {
+        for (Operation *member : other->ops)
+          if (seen.insert(member).second)
+            work.push_back(member);
+      } else if (seen.insert(producer).second) {
+        work.push_back(producer);
+      }
+    }
+    return false;
+  };
+  push(op, /*direct=*/true);
+  while (!work.empty())
+    if (push(work.pop_back_val(), /*direct=*/false))
+      return true;
+  return false;
+}
+
+bool BlockFusion::join(Group &group, Operation *op) {
+  SmallVector<Operation *> ops(group.ops);
+  ops.push_back(op);
+  SmallVector<Operation *> kernel = withDuplicates(ops);
+  llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
+  llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  auto isOutput = [&](Value value) {
+    return members.contains(value.getDefiningOp()) &&
+           llvm::any_of(value.getUsers(), [&](Operation *user) { return !inside.contains(user); });
+  };
+  if (failed(KernelDomain::analyze(kernel, isOutput)) || leavesAndReturns(group, op))
+    return false;
+  llvm::SmallPtrSet<Value, 16> buffers;
+  for (Operation *member : kernel) {
+    for (Value operand : member->getOperands())
+      if (!inside.contains(operand.getDefiningOp()))
+        buffers.insert(operand);
+    for (Value result : member->getResults())
+      if (isOutput(result))
+        buffers.insert(result);
+  }
+  if (buffers.size() > kMostBuffers)
+    return false;
+  group.ops.push_back(op);
+  groupOf[op] = &group;
+  return true;
+}
+
+void BlockFusion::place(Operation *op) {
+  // Nearest first: producers, then other readers of the same values.
+  llvm::SetVector<Group *> candidates;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      if (Group *group = groupOf.lookup(producer))
+        candidates.insert(group);
+  auto latestFirst = [&](Group *a, Group *b) { return numbers.lookup(a->ops.back()) > numbers.lookup(b->ops.back()); };
+  SmallVector<Group *> producers = candidates.takeVector();
+  llvm::sort(producers, latestFirst);
+  llvm::SetVector<Group *> siblings;
+  for (Value operand : op->getOperands())
+    for (Operation *user : operand.getUsers())
+      if (Group *group = groupOf.lookup(user))
+        siblings.insert(group);
+  SmallVector<Group *> others = siblings.takeVector();
+  llvm::sort(others, latestFirst);
+  for (Group *group : llvm::concat<Group *>(producers, others))
+    if (join(*group, op))
+      return;
+  auto group = std::make_unique<Group>();
+  group->ops.push_back(op);
+  groupOf[op] = group.get();
+  groups.push_back(std::move(group));
+}
+
+/// Moves the group's ops, with clones of the duplicable ones, into one exec.fused.
+void BlockFusion::outline(Group &group) {
+  SmallVector<Operation *> kernel = withDuplicates(group.ops);
+  llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end());
+  llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
+  llvm::SetVector<Value> inputs, outputs;
+  for (Operation *op : kernel) {
+    for (Value operand : op->getOperands())
+      if (!inside.contains(operand.getDefiningOp()))
+        inputs.insert(operand);
+    if (members.contains(op))
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }))
+          outputs.insert(result);
+  }
+  Operation *last = group.ops.back();
+  OpBuilder builder(last);
+  builder.setInsertionPointAfter(last);
+  SmallVector<Type> types;
+  for (Value output : outputs)
+    types.push_back(output.getType());
+  auto fused = FusedOp::create(builder, last->getLoc(), types, inputs.getArrayRef(), StringAttr());
+  Block *body = builder.createBlock(&fused.getBody());
+  IRMapping mapping;
+  for (Value input : inputs)
+    mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
+  for (Operation *op : kernel)
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value output : outputs)
+    yielded.push_back(mapping.lookup(output));
+  YieldOp::create(builder, last->getLoc(), yielded);
+  for (auto [output, result] : llvm::zip_equal(outputs, fused.getResults()))
+    Value(output).replaceUsesWithIf(
+        result, [&](OpOperand &use) { return use.getOwner() != fused && !members.contains(use.getOwner()); });
+  for (Operation *op : llvm::reverse(group.ops))
+    op->erase();
+}
+
+/// A kernel stands where its last op stood, and readers of its other values may stand
+/// before it. Puts every op after what it reads, and keeps the order of effects.
+static void restoreOrder(Block &block) {
+  llvm::SetVector<Operation *> ordered;
+  Operation *lastEffect = nullptr;
+  llvm::DenseMap<Operation *, Operation *> effectBefore;
+  SmallVector<Operation *> original;
+  for (Operation &op : block) {
+    original.push_back(&op);
+    if (isMemoryEffectFree(&op))
+      continue;
+    effectBefore[&op] = lastEffect;
+    lastEffect = &op;
+  }
+  auto visit = [&](auto &self, Operation *op) -> void {
+    if (ordered.contains(op))
+      return;
+    if (Operation *before = effectBefore.lookup(op))
+      self(self, before);
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
+        self(self, producer);
+    ordered.insert(op);
+  };
+  for (Operation *op : original)
+    visit(visit, op);
+  for (Operation *op : ordered)
+    op->moveBefore(&block, block.end());
+}
+
+void BlockFusion::run() {
+  unsigned number = 0;
+  for (Operation &op : block)
+    numbers[&op] = number++;
+  for (Operation &op : block) {
+    if (!isFusible(&op))
+      continue;
+    // Something that costs nothing is a kernel of its own only for readers that are not kernels.
+    if (isDuplicable(&op) &&
+        llvm::all_of(op.getUsers(), [&](Operation *user) { return user->getBlock() == &block && isFusible(user); }))
+      continue;
+    place(&op);
+  }
+  SmallVector<Operation *> duplicable;
+  for (Operation &op : block)
+    if (isFusible(&op) && isDuplicable(&op) && !groupOf.count(&op))
+      duplicable.push_back(&op);
+  for (std::unique_ptr<Group> &group : groups)
+    outline(*group);
+  for (Operation *op : llvm::reverse(duplicable))
+    if (op->use_empty())
+      op->erase();
+  restoreOrder(block);
+}
+
+struct Fuse : impl::FuseBase<Fuse> {
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      if (isa<FusedOp>(op))
+        return WalkResult::skip();
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          if (!isa<ModuleOp>(op))
+            BlockFusion(block).run();
+      return WalkResult::advance();
+    });
+  }
+};
+} // namespace
+} // namespace dtcc::exec

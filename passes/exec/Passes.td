@@ -1,0 +1,50 @@
+//===- Passes.td - Passes to the exec level
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_PASSES_EXEC_PASSES
+#define DTCC_PASSES_EXEC_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandComposites : Pass<"exec-expand-composites"> {
+  let summary = "norms, softmax and rotary embedding as reductions and elementwise ops";
+  let description = [{
+    What the kernel generator computes is cells and reductions: composites without a
+    library op are rewritten to these, on local shapes. Attention, embedding, cross
+    entropy and contractions stay. Example (tests/passes/exec/expand-composites.mlir):
+    `graph.rms_norm` becomes a mean of squares, `graph.rsqrt` and two products.
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
+def Fuse : Pass<"exec-fuse"> {
+  let summary = "put ops that are one kernel into exec.fused";
+  let description = [{
+    Every elementwise op, broadcast and reduction of f32 ends in an `exec.fused` with
+    the neighbours that share its loops: see codegen/KernelDomain.h for what one kernel
+    can be. Splat constants, broadcasts and iotas are repeated in each kernel that reads
+    them. The order of ops with effects does not change. Example
+    (tests/passes/exec/fuse.mlir): a residual sum and the layer norm after it become one
+    kernel with two results.
+  }];
+  let dependentDialects = ["::dtcc::exec::ExecDialect"];
+}
+
+def GenerateKernels : Pass<"exec-generate-kernels", "::mlir::ModuleOp"> {
+  let summary = "replace exec.func by the code of its kernel";
+  let description = [{
+    Each `exec.func` becomes an `llvm.func` of the type `dtcc_kernel` with the same name
+    and the attributes `dtcc.extent`, `dtcc.grain`, `dtcc.flops` and `dtcc.bytes`: loops in
+    scf, cells in arith, math and vector, memory in llvm. Example
+    (tests/passes/exec/generate-kernels.mlir): a bias and gelu over [8, 24] become one
+    loop over 192 cells.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+#endif // DTCC_PASSES_EXEC_PASSES

@@ -1,0 +1,103 @@
+//===- CellEmitter.h - The code of one cell of a kernel
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the value of any tensor of a fused body at the current position of the loops:
+// as a vector of lanes along the innermost loop, or as a scalar where it is the same
+// for a whole row. Loops are the generator's business; addresses are this one's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_EXEC_CODEGEN_CELLEMITTER_H
+#define DTCC_PASSES_EXEC_CODEGEN_CELLEMITTER_H
+
+#include "dialects/graph/Graph.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "passes/exec/codegen/KernelDomain.h"
+
+namespace dtcc::exec {
+
+/// Lanes of a generated vector. LLVM splits them where registers are narrower.
+constexpr int64_t kLanes = 16;
+
+/// One loop of the kernel: a run of domain dimensions that every buffer walks with one stride.
+struct KernelLoop {
+  int64_t size = 1;
+  bool reduced = false;
+};
+
+/// How a buffer, or an iota, is addressed: `start + sum of loop index * stride`.
+struct Access {
+  mlir::Type elementType;
+  llvm::SmallVector<int64_t> strides; // one a loop, 0 where it does not walk it
+  mlir::Value pointer;                // null for an iota
+  int64_t start = 0;                  // of an iota
+};
+
+/// Where the loops stand. `indices` has one i64 a loop; that of the last loop is the
+/// first lane's. `mask` is null if all lanes are in range.
+struct Position {
+  llvm::SmallVector<mlir::Value> indices;
+  mlir::Value mask;
+};
+
+class CellEmitter {
+public:
+  CellEmitter(mlir::OpBuilder &builder, mlir::Location loc, const KernelDomain &domain)
+      : builder(builder), loc(loc), domain(domain) {}
+
+  llvm::DenseMap<mlir::Value, Access> accesses;
+
+  /// Starts a row: forgets its scalars. They are emitted before `innerLoop` while that is set.
+  void startRow() { rowCells.clear(); }
+  void setInnerLoop(mlir::Operation *loop) { innerLoop = loop; }
+  /// Moves to another position: forgets the vectors.
+  void moveTo(Position position) {
+    here = std::move(position);
+    cells.clear();
+  }
+  const Position &position() const { return here; }
+
+  /// The vector of `value` at the current position.
+  mlir::Value vectorOf(mlir::Value value);
+  /// The scalar of a row value in the current row.
+  mlir::Value scalarOf(mlir::Value value);
+  /// Makes the result of a reduction known in the rest of the row.
+  void setScalar(mlir::Value value, mlir::Value scalar) { rowCells[value] = scalar; }
+
+  /// Stores a vector (or, for `scalar`, one cell) through an access; `accumulate` as in
+  /// generateKernel, with `firstSlot` an i1 that is true in slot 0.
+  void storeVector(const Access &access, mlir::Value vector, int64_t accumulate, mlir::Value firstSlot);
+  void storeScalar(const Access &access, mlir::Value scalar, int64_t accumulate, mlir::Value firstSlot);
+
+  mlir::Value constantI64(int64_t value);
+  mlir::VectorType lanesOf(mlir::Type elementType) const { return mlir::VectorType::get({kLanes}, elementType); }
+
+private:
+  mlir::Value splat(mlir::Value scalar);
+  /// In elements, of the first lane.
+  mlir::Value offsetOf(const Access &access);
+  mlir::Value addressOf(const Access &access, mlir::Value offset);
+  mlir::Value laneOffsets(const Access &access, mlir::Value offset);
+  mlir::Value loadVector(const Access &access);
+  mlir::Value loadScalar(const Access &access);
+  mlir::Value iotaVector(const Access &access, mlir::Type elementType);
+  mlir::Value constantOf(graph::ConstantOp op, bool vector);
+  bool isRowLevel(mlir::Value value) const;
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  const KernelDomain &domain;
+  Position here;
+  mlir::Operation *innerLoop = nullptr;
+  llvm::DenseMap<mlir::Value, mlir::Value> cells;
+  llvm::DenseMap<mlir::Value, mlir::Value> rowCells;
+};
+
+} // namespace dtcc::exec
+
+#endif // DTCC_PASSES_EXEC_CODEGEN_CELLEMITTER_H

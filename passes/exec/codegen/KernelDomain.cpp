@@ -1,0 +1,182 @@
+//===- KernelDomain.cpp - The loops of a fused kernel
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Maps are found by propagation: an op that works on the largest rank spans the
+// domain, and each op relates the maps of its operands and results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/codegen/KernelDomain.h"
+#include "dialects/graph/Graph.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+using namespace mlir;
+using Map = llvm::SmallVector<int64_t>;
+
+namespace dtcc::exec {
+
+static ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
+
+bool KernelDomain::isFullValue(Value value) const { return maps.lookup(value).size() == sizes.size(); }
+
+bool KernelDomain::isRowValue(Value value) const {
+  Map map = maps.lookup(value);
+  return map.size() + reduced.size() == sizes.size() && llvm::none_of(map, [&](int64_t dim) { return isReduced(dim); });
+}
+
+static bool isSplatConstant(Operation *op) {
+  auto constant = dyn_cast<graph::ConstantOp>(op);
+  return constant && (constant.getValue().isSplat() || constant.getType().getRank() == 0);
+}
+
+bool isFusible(Operation *op) {
+  if (op->getNumResults() == 0 || !isa<FactorOpInterface>(op))
+    return false;
+  // Reductions of integers are shape arithmetic; bodies of f64 would need a math library.
+  auto supported = [](Type type) {
+    Type element = cast<ShapedType>(type).getElementType();
+    return element.isF32() || element.isInteger(1) || element.isInteger(32) || element.isInteger(64);
+  };
+  if (!llvm::all_of(op->getOperandTypes(), supported) || !llvm::all_of(op->getResultTypes(), supported))
+    return false;
+  if (auto reduce = dyn_cast<graph::ReduceOp>(op))
+    return shapeOf(reduce.getX()).getElementType().isF32();
+  if (auto iota = dyn_cast<graph::IotaOp>(op))
+    return !iota.getOffsetAxes();
+  return isa<graph::ElementwiseOpInterface, graph::BroadcastOp>(op) || isSplatConstant(op);
+}
+
+bool isDuplicable(Operation *op) { return isa<graph::BroadcastOp, graph::IotaOp>(op) || isSplatConstant(op); }
+
+namespace {
+/// Propagates maps over the ops of a would-be kernel until nothing changes.
+class Propagation {
+public:
+  Propagation(ArrayRef<Operation *> ops, KernelDomain &domain) : ops(ops), domain(domain) {}
+
+  /// Fails on a contradiction: two uses of one value walk different dimensions.
+  LogicalResult run() {
+    seed();
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Operation *op : ops)
+        if (failed(visit(op, changed)))
+          return failure();
+    }
+    for (Operation *op : ops) {
+      for (Value value : op->getOperands())
+        if (!domain.maps.count(value))
+          return failure();
+      for (Value value : op->getResults())
+        if (!domain.maps.count(value))
+          return failure();
+    }
+    return success();
+  }
+
+private:
+  /// The op of the largest iteration space spans the domain; the first of equals.
+  void seed() {
+    Value widest;
+    for (Operation *op : ops) {
+      Value candidate = isa<graph::ReduceOp>(op) ? op->getOperand(0) : op->getResult(0);
+      if (!widest || shapeOf(candidate).getRank() > shapeOf(widest).getRank())
+        widest = candidate;
+    }
+    domain.sizes.assign(shapeOf(widest).getShape().begin(), shapeOf(widest).getShape().end());
+    domain.maps[widest] = llvm::to_vector(llvm::seq<int64_t>(0, domain.sizes.size()));
+  }
+
+  LogicalResult set(Value value, Map map, bool &changed) {
+    auto [it, inserted] = domain.maps.try_emplace(value, map);
+    if (!inserted)
+      return success(it->second == map);
+    for (auto [dim, size] : llvm::zip_equal(map, shapeOf(value).getShape()))
+      if (domain.sizes[dim] != size)
+        return failure();
+    changed = true;
+    return success();
+  }
+
+  LogicalResult visit(Operation *op, bool &changed) {
+    if (auto broadcast = dyn_cast<graph::BroadcastOp>(op)) {
+      auto it = domain.maps.find(broadcast.getY());
+      if (it == domain.maps.end())
+        return success();
+      Map map;
+      for (int64_t dim : broadcast.getDims())
+        map.push_back(it->second[dim]);
+      return set(broadcast.getX(), map, changed);
+    }
+    if (auto reduce = dyn_cast<graph::ReduceOp>(op))
+      return visitReduce(reduce, changed);
+    // Elementwise, and ops without operands: one map for all.
+    auto values =
+        llvm::to_vector(llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector(op->getResults())));
+    for (Value known : values) {
+      auto it = domain.maps.find(known);
+      if (it == domain.maps.end())
+        continue;
+      Map map = it->second;
+      for (Value value : values)
+        if (failed(set(value, map, changed)))
+          return failure();
+      break;
+    }
+    return success();
+  }
+
+  LogicalResult visitReduce(graph::ReduceOp reduce, bool &changed) {
+    auto it = domain.maps.find(reduce.getX());
+    if (it == domain.maps.end())
+      return success();
+    Map kept, over;
+    for (auto [index, dim] : llvm::enumerate(it->second))
+      (llvm::is_contained(reduce.getDims(), int64_t(index)) ? over : kept).push_back(dim);
+    llvm::sort(over);
+    if (domain.reduced.empty())
+      domain.reduced = over;
+    // All reductions of a kernel run over the same loops.
+    if (domain.reduced != over || it->second.size() != domain.sizes.size())
+      return failure();
+    return set(reduce.getY(), kept, changed);
+  }
+
+  ArrayRef<Operation *> ops;
+  KernelDomain &domain;
+};
+} // namespace
+
+FailureOr<KernelDomain> KernelDomain::analyze(ArrayRef<Operation *> ops, llvm::function_ref<bool(Value)> isOutput) {
+  KernelDomain domain;
+  if (ops.empty() || failed(Propagation(ops, domain).run()))
+    return failure();
+  int64_t innermost = domain.sizes.size() - 1;
+  if (!domain.reduced.empty())
+    domain.kind = domain.isReduced(innermost) ? KernelKind::Row : KernelKind::Column;
+  for (Operation *op : ops)
+    for (Value value : op->getResults()) {
+      if (!isOutput(value))
+        continue;
+      // What is stored must be computed once: a cell of the domain, or one a row.
+      bool once = domain.isFullValue(value) || (domain.kind == KernelKind::Row && domain.isRowValue(value)) ||
+                  (domain.kind == KernelKind::Column && isa<graph::ReduceOp>(op));
+      if (!once)
+        return failure();
+    }
+  if (domain.kind == KernelKind::Column)
+    // Column sums exist only after the last row: nothing in the kernel may read them.
+    for (Operation *op : ops)
+      if (isa<graph::ReduceOp>(op))
+        for (Operation *user : op->getUsers())
+          if (llvm::is_contained(ops, user))
+            return failure();
+  return domain;
+}
+
+} // namespace dtcc::exec
