@@ -171,7 +171,7 @@ void SharedGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc_d
     int64_t length = std::min(chunk, count - at);
     for (int64_t part = 0; part < size; ++part)
       copyBytes(stage(me) + part * length * width, static_cast<const std::byte *>(in) + (part * count + at) * width,
-           length * width);
+                length * width);
     barrier("reduce_scatter");
     for (int64_t i = 0; i < size; ++i)
       sources[static_cast<size_t>(i)] = stage(i) + me * length * width;
