@@ -22,24 +22,28 @@ namespace {
 struct Launcher {
   const char *name;
   const char *size;
-  const char *needs;
+  const char *needs; /* this process's number */
+  const char *node;  /* processes of this node */
 };
 const Launcher launchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-    {"mpirun", "PMI_SIZE", "PMI_RANK"},
-    {"torchrun", "WORLD_SIZE", "RANK"},
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_NTASKS_PER_NODE"},
+    {"mpirun", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"},
+    {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE"},
 };
 
 } // namespace
 
 void detectLauncher(Launch &launch) {
   for (const Launcher &launcher : launchers) {
-    const char *size = std::getenv(launcher.size);
-    if (!size || !std::getenv(launcher.needs))
+    const char *size = std::getenv(launcher.size), *number = std::getenv(launcher.needs);
+    if (!size || !number)
       continue;
     launch.launcher = launcher.name;
-    launch.processes = std::strtoll(size, nullptr, 10);
+    launch.processes = launch.nodeProcesses = std::strtoll(size, nullptr, 10);
+    launch.process = std::strtoll(number, nullptr, 10);
+    if (const char *node = std::getenv(launcher.node))
+      launch.nodeProcesses = std::strtoll(node, nullptr, 10);
     return;
   }
 }

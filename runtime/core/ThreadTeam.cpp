@@ -31,6 +31,7 @@ struct Region {
   void *closure;
   std::mutex lock;
   std::exception_ptr failure;
+  int failedPart = 0;
 };
 
 void runPart(Region &region, int part) {
@@ -48,9 +49,13 @@ void regionEntry(void *data) {
   try {
     runPart(region, part);
   } catch (...) {
-    // An exception may not cross libgomp's frames.
+    // An exception may not cross libgomp's frames. The first part's is kept, as if
+    // the loop had run in order.
     std::lock_guard<std::mutex> guard(region.lock);
-    region.failure = std::current_exception();
+    if (!region.failure || part < region.failedPart) {
+      region.failure = std::current_exception();
+      region.failedPart = part;
+    }
   }
 }
 
@@ -70,7 +75,7 @@ int ThreadTeam::parts(int64_t extent, int64_t grain) const {
 void ThreadTeam::run(int64_t extent, int parts, Body body, void *closure) {
   if (extent <= 0)
     return;
-  Region region{extent, parts, body, closure, {}, {}};
+  Region region{extent, parts, body, closure, {}, {}, 0};
   if (parts == 1) {
     runPart(region, 0);
     return;
