@@ -95,8 +95,8 @@ void checkView(const Image &image, size_t i) {
     check.require(view.strides[d] >= 0, "stride must be at least 0", view.strides[d]);
     empty |= view.sizes[d] == 0;
     bool block = view.block_of != 0 && d == view.block_dim;
-    Wide size = block ? view.sizes[d] * Wide(image.extent(image.communicators()[view.block_of - 1].axes))
-                      : Wide(view.sizes[d]);
+    Wide size =
+        block ? view.sizes[d] * Wide(image.extent(image.communicators()[view.block_of - 1].axes)) : Wide(view.sizes[d]);
     last += (size - 1) * view.strides[d];
   }
   if (empty)

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/OpenMp.h"
 #include "runtime/core/RankRun.h"
 
 #include <cstring>
@@ -122,11 +123,16 @@ int statusOf(const std::exception &error) {
   return static_cast<int>(dynamic_cast<const std::bad_alloc *>(&error) ? Status::Memory : Status::BadInput);
 }
 
-/// Says why, and ends all processes. All may have met the same bad input: the others
-/// let process 0 say so, whose abort ends them before they speak.
-void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
+/// All processes may have met the same bad input: the others let process 0 say so,
+/// whose end makes the launcher end them before they speak.
+void letFirstSpeak(const Launch &launch) {
   if (launch.process != 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+/// Says why, and ends all processes.
+void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
+  letFirstSpeak(launch);
   std::cerr << "error: " << error.what() << std::endl;
   transport.abort(statusOf(error));
 }
@@ -212,7 +218,15 @@ int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const O
     return 0;
   }
   launch.threads = options.threads > 0 ? options.threads : defaultThreads(launch);
-  std::unique_ptr<Transport> transport = createTransport(launch);
+  int64_t local = launch.launcher.empty() ? launch.ranks : launch.nodeProcesses;
+  openMp(/*oversubscribed=*/local * launch.threads > machineCores());
+  std::unique_ptr<Transport> transport;
+  try {
+    transport = createTransport(launch);
+  } catch (const Error &) {
+    letFirstSpeak(launch);
+    throw;
+  }
   if (launch.launcher.empty())
     return runRanks(launch, image, kernels, options, *transport);
   try {

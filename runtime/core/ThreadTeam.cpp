@@ -8,18 +8,11 @@
 #include "runtime/core/ThreadTeam.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/OpenMp.h"
 
 #include <algorithm>
 #include <exception>
 #include <mutex>
-
-// libgomp's entry points, as the compilers emit calls to them. Naming them here
-// keeps clang's own OpenMP runtime out of the program.
-extern "C" {
-void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags);
-int omp_get_thread_num(void);
-void omp_set_num_threads(int threads);
-}
 
 namespace dtcc::rt {
 namespace {
@@ -43,7 +36,7 @@ void runPart(Region &region, int part) {
 
 void regionEntry(void *data) {
   Region &region = *static_cast<Region *>(data);
-  int part = omp_get_thread_num();
+  int part = openMp()->threadNumber();
   if (part >= region.parts)
     return;
   try {
@@ -64,7 +57,11 @@ void regionEntry(void *data) {
 ThreadTeam::ThreadTeam(int threads) : count(threads) {
   if (threads < 1)
     fail("threads of a rank must be at least 1, got: ", threads);
-  omp_set_num_threads(threads);
+  const OpenMp *library = openMp();
+  if (library)
+    library->setThreads(threads);
+  else if (threads > 1)
+    fail("cannot open libgomp.so.1, which ", threads, " threads a rank need: install it, or give --threads=1");
 }
 
 int ThreadTeam::parts(int64_t extent, int64_t grain) const {
@@ -82,7 +79,7 @@ void ThreadTeam::run(int64_t extent, int parts, Body body, void *closure) {
   }
   // Always the whole team: libgomp ends the threads that a smaller region leaves
   // out, and would start them again for the next.
-  GOMP_parallel(regionEntry, &region, static_cast<unsigned>(count), 0);
+  openMp()->parallel(regionEntry, &region, static_cast<unsigned>(count), 0);
   if (region.failure)
     std::rethrow_exception(region.failure);
 }
