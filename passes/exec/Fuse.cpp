@@ -14,7 +14,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/exec/BlockOrder.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "llvm/ADT/SetVector.h"
@@ -73,13 +73,19 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
   unsigned first = numbers.lookup(group.ops.front());
   SmallVector<Operation *> work;
-  auto push = [&](Operation *from, bool direct) {
+  auto push = [&](auto &self, Operation *from, bool direct) -> bool {
     for (Value operand : from->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (!producer || producer->getBlock() != &block || numbers.lookup(producer) < first)
         continue;
       if (members.contains(producer)) {
         if (!direct)
+          return true;
+        continue;
+      }
+      // What is repeated in the kernel is no way out of it.
+      if (direct && isFusible(producer) && isDuplicable(producer)) {
+        if (self(self, producer, direct))
           return true;
         continue;
       }
@@ -94,9 +100,9 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
     }
     return false;
   };
-  push(op, /*direct=*/true);
+  push(push, op, /*direct=*/true);
   while (!work.empty())
-    if (push(work.pop_back_val(), /*direct=*/false))
+    if (push(push, work.pop_back_val(), /*direct=*/false))
       return true;
   return false;
 }
@@ -194,36 +200,6 @@ void BlockFusion::outline(Group &group) {
     op->erase();
 }
 
-/// A kernel stands where its last op stood, and readers of its other values may stand
-/// before it. Puts every op after what it reads, and keeps the order of effects.
-static void restoreOrder(Block &block) {
-  llvm::SetVector<Operation *> ordered;
-  Operation *lastEffect = nullptr;
-  llvm::DenseMap<Operation *, Operation *> effectBefore;
-  SmallVector<Operation *> original;
-  for (Operation &op : block) {
-    original.push_back(&op);
-    if (isMemoryEffectFree(&op))
-      continue;
-    effectBefore[&op] = lastEffect;
-    lastEffect = &op;
-  }
-  auto visit = [&](auto &self, Operation *op) -> void {
-    if (ordered.contains(op))
-      return;
-    if (Operation *before = effectBefore.lookup(op))
-      self(self, before);
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
-        self(self, producer);
-    ordered.insert(op);
-  };
-  for (Operation *op : original)
-    visit(visit, op);
-  for (Operation *op : ordered)
-    op->moveBefore(&block, block.end());
-}
-
 void BlockFusion::run() {
   unsigned number = 0;
   for (Operation &op : block)
@@ -246,6 +222,7 @@ void BlockFusion::run() {
   for (Operation *op : llvm::reverse(duplicable))
     if (op->use_empty())
       op->erase();
+  // A kernel stands where its last op stood; readers of its other values may stand before it.
   restoreOrder(block);
 }
 
