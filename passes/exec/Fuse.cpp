@@ -107,16 +107,25 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
   return false;
 }
 
+/// Whether something that is not in the kernel reads the value. A duplicable op is
+/// in each kernel that reads it.
+static bool isReadOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &members) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (members.contains(user))
+      return false;
+    if (!isFusible(user) || !isDuplicable(user))
+      return true;
+    return llvm::any_of(user->getResults(), [&](Value result) { return isReadOutside(result, members); });
+  });
+}
+
 bool BlockFusion::join(Group &group, Operation *op) {
   SmallVector<Operation *> ops(group.ops);
   ops.push_back(op);
   SmallVector<Operation *> kernel = withDuplicates(ops);
   llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
-  auto isOutput = [&](Value value) {
-    return members.contains(value.getDefiningOp()) &&
-           llvm::any_of(value.getUsers(), [&](Operation *user) { return !inside.contains(user); });
-  };
+  auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
   if (failed(KernelDomain::analyze(kernel, isOutput)) || leavesAndReturns(group, op))
     return false;
   llvm::SmallPtrSet<Value, 16> buffers;
@@ -173,7 +182,7 @@ void BlockFusion::outline(Group &group) {
         inputs.insert(operand);
     if (members.contains(op))
       for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }))
+        if (isReadOutside(result, members))
           outputs.insert(result);
   }
   Operation *last = group.ops.back();
@@ -196,8 +205,9 @@ void BlockFusion::outline(Group &group) {
   for (auto [output, result] : llvm::zip_equal(outputs, fused.getResults()))
     Value(output).replaceUsesWithIf(
         result, [&](OpOperand &use) { return use.getOwner() != fused && !members.contains(use.getOwner()); });
-  for (Operation *op : llvm::reverse(group.ops))
-    op->erase();
+  for (Operation *op : llvm::reverse(kernel))
+    if (op->use_empty())
+      op->erase();
 }
 
 void BlockFusion::run() {
@@ -213,15 +223,11 @@ void BlockFusion::run() {
       continue;
     place(&op);
   }
-  SmallVector<Operation *> duplicable;
-  for (Operation &op : block)
-    if (isFusible(&op) && isDuplicable(&op) && !groupOf.count(&op))
-      duplicable.push_back(&op);
   for (std::unique_ptr<Group> &group : groups)
     outline(*group);
-  for (Operation *op : llvm::reverse(duplicable))
-    if (op->use_empty())
-      op->erase();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isFusible(&op) && isDuplicable(&op) && op.use_empty())
+      op.erase();
   // A kernel stands where its last op stood; readers of its other values may stand before it.
   restoreOrder(block);
 }
