@@ -7,11 +7,13 @@
 
 #include "passes/AllPasses.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/dist/Passes.h"
 #include "passes/exec/Passes.h"
 #include "passes/graph/Passes.h"
 
 void dtcc::registerAllPasses() {
   mlir::registerTransformsPasses();
   graph::registerGraphPasses();
+  dist::registerDistPasses();
   exec::registerExecPasses();
 }

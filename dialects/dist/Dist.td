@@ -33,7 +33,8 @@ def Dist_Dialect : Dialect {
     the local tensors of a rank, with explicit collectives, in phases.
 
     Discardable attributes: a `graph.state` carries `dist.layout` (a TypeAttr of its
-    `!dist.tensor`), and in the second form `dist.bucket` and `dist.offset` (elements).
+    `!dist.tensor`) and, if its update is shared, `dist.flat` (the axes that share it);
+    in the second form also `dist.bucket` and `dist.offset` (elements).
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;

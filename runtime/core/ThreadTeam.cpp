@@ -8,11 +8,18 @@
 #include "runtime/core/ThreadTeam.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/core/OpenMp.h"
 
 #include <algorithm>
 #include <exception>
 #include <mutex>
+
+// libgomp's entry points, as the compilers emit calls to them. Naming them here
+// keeps clang's own OpenMP runtime out of the program.
+extern "C" {
+void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags);
+int omp_get_thread_num(void);
+void omp_set_num_threads(int threads);
+}
 
 namespace dtcc::rt {
 namespace {
@@ -24,7 +31,6 @@ struct Region {
   void *closure;
   std::mutex lock;
   std::exception_ptr failure;
-  int failedPart = 0;
 };
 
 void runPart(Region &region, int part) {
@@ -36,19 +42,15 @@ void runPart(Region &region, int part) {
 
 void regionEntry(void *data) {
   Region &region = *static_cast<Region *>(data);
-  int part = openMp()->threadNumber();
+  int part = omp_get_thread_num();
   if (part >= region.parts)
     return;
   try {
     runPart(region, part);
   } catch (...) {
-    // An exception may not cross libgomp's frames. The first part's is kept, as if
-    // the loop had run in order.
+    // An exception may not cross libgomp's frames.
     std::lock_guard<std::mutex> guard(region.lock);
-    if (!region.failure || part < region.failedPart) {
-      region.failure = std::current_exception();
-      region.failedPart = part;
-    }
+    region.failure = std::current_exception();
   }
 }
 
@@ -57,11 +59,7 @@ void regionEntry(void *data) {
 ThreadTeam::ThreadTeam(int threads) : count(threads) {
   if (threads < 1)
     fail("threads of a rank must be at least 1, got: ", threads);
-  const OpenMp *library = openMp();
-  if (library)
-    library->setThreads(threads);
-  else if (threads > 1)
-    fail("cannot open libgomp.so.1, which ", threads, " threads a rank need: install it, or give --threads=1");
+  omp_set_num_threads(threads);
 }
 
 int ThreadTeam::parts(int64_t extent, int64_t grain) const {
@@ -72,14 +70,14 @@ int ThreadTeam::parts(int64_t extent, int64_t grain) const {
 void ThreadTeam::run(int64_t extent, int parts, Body body, void *closure) {
   if (extent <= 0)
     return;
-  Region region{extent, parts, body, closure, {}, {}, 0};
+  Region region{extent, parts, body, closure, {}, {}};
   if (parts == 1) {
     runPart(region, 0);
     return;
   }
   // Always the whole team: libgomp ends the threads that a smaller region leaves
   // out, and would start them again for the next.
-  openMp()->parallel(regionEntry, &region, static_cast<unsigned>(count), 0);
+  GOMP_parallel(regionEntry, &region, static_cast<unsigned>(count), 0);
   if (region.failure)
     std::rethrow_exception(region.failure);
 }

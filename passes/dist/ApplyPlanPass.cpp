@@ -1,0 +1,55 @@
+//===- ApplyPlanPass.cpp - The pass dist-apply-plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/dist/ApplyPlan.h"
+#include "passes/dist/Passes.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+#define GEN_PASS_DEF_DISTAPPLYPLAN
+#include "passes/dist/Passes.h.inc"
+
+namespace {
+struct ApplyPlanPass : impl::DistApplyPlanBase<ApplyPlanPass> {
+  using DistApplyPlanBase::DistApplyPlanBase;
+
+  /// The plan of the options; a message and nothing if they are wrong.
+  std::optional<plan::Plan> makePlan() {
+    if (!planFile.empty()) {
+      llvm::Expected<plan::Plan> plan = plan::readPlan(planFile);
+      if (!plan) {
+        getOperation().emitError(llvm::toString(plan.takeError()));
+        return std::nullopt;
+      }
+      return *plan;
+    }
+    int64_t sizes[3] = {1, 1, 1};
+    const StringRef names[3] = {"mb", "dp", "tp"};
+    for (StringRef part : llvm::split(mesh, ',')) {
+      if (part.empty())
+        continue;
+      auto [name, text] = part.split('=');
+      auto at = llvm::find(names, name);
+      int64_t size = 0;
+      if (at == std::end(names) || text.getAsInteger(10, size) || size < 1) {
+        getOperation().emitError("mesh must be sizes of mb, dp and tp, as \"mb=2,dp=2\", got: ") << part;
+        return std::nullopt;
+      }
+      sizes[at - names] = size;
+    }
+    return plan::makeDefaultPlan(sizes[0], sizes[1], sizes[2], zero);
+  }
+
+  void runOnOperation() override {
+    std::optional<plan::Plan> plan = makePlan();
+    if (!plan || failed(applyPlan(getOperation(), *plan)))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace dtcc::dist

@@ -1,0 +1,107 @@
+//===- Buckets.cpp - Which bucket every state lives in, and where
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/dist/Buckets.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+/// `axes` in the order of the mesh, without its time axes.
+static Axes meshOrder(const Mesh &mesh, const Axes &axes) {
+  Axes result;
+  for (const MeshAxis &axis : mesh.axes)
+    if (!axis.time && contains(axes, axis.name))
+      result.push_back(axis.name);
+  return result;
+}
+
+int64_t optimizerSlots(Attribute optimizer) {
+  if (auto sgd = dyn_cast<graph::SgdAttr>(optimizer))
+    return sgd.getMomentum() != 0 ? 1 : 0;
+  return 2; // Adam's m and v
+}
+
+FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::StringMap<Layout> &gradients) {
+  Buckets result;
+  for (auto state : module.getOps<graph::StateOp>()) {
+    auto layoutAttr = state->getAttrOfType<TypeAttr>(kLayoutAttr);
+    if (!layoutAttr)
+      return state.emitError("has no dist.layout: run dist-apply-plan first");
+    auto type = cast<TensorType>(layoutAttr.getValue());
+    RankedTensorType local = localType(type, mesh);
+    if (!local)
+      return state.emitError("layout must divide by the mesh, got: ") << type;
+    BucketKey key;
+    Axes sharded;
+    for (ArrayAttr axes : type.getAxes())
+      llvm::append_range(sharded, toAxes(axes));
+    key.sharded = meshOrder(mesh, sharded);
+    key.elementType = type.getElementType();
+    auto gradient = gradients.find(state.getSymName());
+    key.trainable = gradient != gradients.end();
+    key.role = state.getRole();
+    if (key.trainable) {
+      key.partial = meshOrder(mesh, gradient->second.partial);
+      if (auto flat = state->getAttrOfType<ArrayAttr>(kFlatAttr))
+        key.flat = toAxes(flat);
+    }
+    auto at = llvm::find_if(result.buckets, [&](const Bucket &bucket) { return bucket.key == key; });
+    if (at == result.buckets.end()) {
+      result.buckets.push_back({key, std::to_string(result.buckets.size()), 0, {}, {}, {}, {}});
+      at = std::prev(result.buckets.end());
+    }
+    at->states.push_back(state);
+    result.places[state.getSymName()] = {static_cast<size_t>(at - result.buckets.begin()), at->length, local};
+    at->length = llvm::alignTo(at->length + local.getNumElements(), kBucketAlignment);
+  }
+  for (Bucket &bucket : result.buckets)
+    bucket.length =
+        llvm::alignTo(std::max<int64_t>(bucket.length, 1), kBucketAlignment * mesh.product(bucket.key.flat));
+  return result;
+}
+
+void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
+  auto make = [&](BucketRole role, const Twine &name, const Bucket &bucket, FlatSymbolRefAttr of,
+                  std::optional<int64_t> slot, const Axes &flat) {
+    auto op =
+        BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), role), builder.getStringAttr(name),
+                         builder.getI64IntegerAttr(bucket.length), TypeAttr::get(bucket.key.elementType), of,
+                         slot ? builder.getI64IntegerAttr(*slot) : IntegerAttr(),
+                         fromAxes(builder.getContext(), bucket.key.sharded), fromAxes(builder.getContext(), flat));
+    return FlatSymbolRefAttr::get(op.getSymNameAttr());
+  };
+  for (Bucket &bucket : buckets) {
+    bool parameters = bucket.key.role == graph::StateRole::parameter;
+    bucket.values = make(parameters ? BucketRole::Parameter : BucketRole::Buffer,
+                         (parameters ? "params." : "buffers.") + bucket.number, bucket, {}, {}, {});
+    for (graph::StateOp state : bucket.states) {
+      state->setAttr(kBucketAttr, bucket.values);
+      state->setAttr(kOffsetAttr, builder.getI64IntegerAttr(places[state.getSymName()].offset));
+    }
+    if (!bucket.key.trainable)
+      continue;
+    bucket.gradients = make(BucketRole::Gradient, "grads." + bucket.number, bucket, bucket.values, {}, {});
+    for (int64_t i = 0; i < slots; ++i)
+      bucket.slots.push_back(
+          make(BucketRole::Slot, "slots." + bucket.number + "." + Twine(i), bucket, bucket.values, i, bucket.key.flat));
+  }
+  BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), BucketRole::Scalar),
+                   builder.getStringAttr(kScalars), builder.getI64IntegerAttr(kBucketAlignment),
+                   TypeAttr::get(builder.getF32Type()), FlatSymbolRefAttr(), IntegerAttr(), builder.getArrayAttr({}),
+                   builder.getArrayAttr({}));
+}
+
+const StatePlace *Buckets::find(StringRef state) const {
+  auto at = places.find(state);
+  return at == places.end() ? nullptr : &at->second;
+}
+
+} // namespace dtcc::dist

@@ -1,0 +1,80 @@
+//===- Buckets.h - Which bucket every state lives in, and where
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// States share a bucket if one collective and one update can serve them: the same axes
+// shard them, their gradients are partial over the same axes, the same axes share their
+// update, they have one element type, and all or none of them train.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_DIST_BUCKETS_H
+#define DTCC_PASSES_DIST_BUCKETS_H
+
+#include "dialects/dist/Dist.h"
+#include "dialects/graph/Graph.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace dtcc::dist {
+
+/// States start at multiples of this, in elements: 64 bytes of f32.
+constexpr int64_t kBucketAlignment = 16;
+
+/// What states of one bucket have in common.
+struct BucketKey {
+  /// In the order of the mesh.
+  Axes sharded, partial, flat;
+  mlir::Type elementType;
+  bool trainable = false;
+  graph::StateRole role = graph::StateRole::parameter;
+  bool operator==(const BucketKey &) const = default;
+};
+
+struct Bucket {
+  BucketKey key;
+  /// "0", "1", ...: the part of the names after the dot.
+  std::string number;
+  /// Elements of the whole local bucket, padded.
+  int64_t length = 0;
+  llvm::SmallVector<graph::StateOp> states;
+  mlir::FlatSymbolRefAttr values, gradients;
+  llvm::SmallVector<mlir::Attribute> slots;
+};
+
+struct StatePlace {
+  size_t bucket;
+  int64_t offset;
+  mlir::RankedTensorType localType;
+};
+
+/// All buckets of a step.
+class Buckets {
+public:
+  /// Places all states of the module. `gradients` gives the layout of each trained state's
+  /// gradient. `slots` is the number of optimizer slots of an element.
+  static mlir::FailureOr<Buckets> plan(mlir::ModuleOp module, const Mesh &mesh,
+                                       const llvm::StringMap<Layout> &gradients);
+  /// Adds the dist.bucket ops, and on each state its bucket and offset.
+  void emit(mlir::OpBuilder &builder, mlir::Location loc, int64_t slots);
+
+  const StatePlace *find(llvm::StringRef state) const;
+  llvm::ArrayRef<Bucket> all() const { return buckets; }
+
+  /// Offsets in the bucket of scalars.
+  static constexpr int64_t kLossSum = 0, kCount = 1;
+  static constexpr llvm::StringLiteral kScalars = "scalars";
+
+private:
+  std::vector<Bucket> buckets;
+  llvm::StringMap<StatePlace> places;
+};
+
+/// How many values an optimizer keeps beside each parameter.
+int64_t optimizerSlots(mlir::Attribute optimizer);
+
+} // namespace dtcc::dist
+
+#endif // DTCC_PASSES_DIST_BUCKETS_H

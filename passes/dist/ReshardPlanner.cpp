@@ -1,0 +1,208 @@
+//===- ReshardPlanner.cpp - The cheapest way from one layout to another
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/dist/ReshardPlanner.h"
+#include <algorithm>
+#include <set>
+
+namespace dtcc::dist {
+
+const char *Move::name(Kind kind) {
+  static const char *const names[] = {"all_gather",     "local_slice", "all_to_all",
+                                      "reduce_scatter", "all_reduce",  "zero_fill"};
+  return names[kind];
+}
+
+static void erase(Axes &axes, const Axes &gone) {
+  std::erase_if(axes, [&](const std::string &axis) { return contains(gone, axis); });
+}
+
+Layout applyMove(const Move &move, Layout layout) {
+  switch (move.kind) {
+  case Move::AllGather:
+    erase(layout.dims[move.dim], move.axes);
+    break;
+  case Move::AllToAll:
+    erase(layout.dims[move.dim], move.axes);
+    layout.dims[move.to].insert(layout.dims[move.to].end(), move.axes.begin(), move.axes.end());
+    break;
+  case Move::ReduceScatter:
+    erase(layout.partial, move.axes);
+    [[fallthrough]];
+  case Move::LocalSlice:
+    layout.dims[move.dim].insert(layout.dims[move.dim].end(), move.axes.begin(), move.axes.end());
+    break;
+  case Move::AllReduce:
+    erase(layout.partial, move.axes);
+    break;
+  case Move::ZeroFill:
+    layout.partial.insert(layout.partial.end(), move.axes.begin(), move.axes.end());
+    break;
+  }
+  std::sort(layout.partial.begin(), layout.partial.end());
+  if (layout.partial.empty())
+    layout.reduction = PartialKind::Sum;
+  return layout;
+}
+
+double bytesMoved(const Move &move, double before, double after, int64_t group) {
+  // A start costs about as much as 4 KiB; what is only copied locally, a fiftieth of what is sent.
+  constexpr double kStart = 4096, kCopy = 0.02;
+  double others = 1.0 - 1.0 / group;
+  switch (move.kind) {
+  case Move::AllGather:
+    return kStart + after * others;
+  case Move::AllToAll:
+  case Move::ReduceScatter:
+    return kStart + before * others;
+  case Move::AllReduce:
+    return kStart + 2 * before * others;
+  case Move::LocalSlice:
+  case Move::ZeroFill:
+    return 1 + kCopy * after;
+  }
+  return 0;
+}
+
+ReshardPlanner::ReshardPlanner(Mesh mesh, MoveCost cost, double memoryCap)
+    : mesh(std::move(mesh)), cost(std::move(cost)), memoryCap(memoryCap) {}
+
+/// Is the time axis part of `axes`?
+static bool anyTime(const Mesh &mesh, const Axes &axes) {
+  return std::any_of(axes.begin(), axes.end(), [&](const std::string &axis) { return mesh.isTime(axis); });
+}
+
+/// All moves that are possible from `layout`, on the way to `to`.
+static std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &mesh) {
+  std::vector<Move> moves;
+  int64_t rank = layout.dims.size();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    const Axes &axes = layout.dims[dim];
+    for (size_t count = 1; count <= axes.size(); ++count) {
+      Axes last(axes.end() - count, axes.end());
+      if (anyTime(mesh, last))
+        break;
+      moves.push_back({Move::AllGather, dim, -1, last, PartialKind::Sum});
+      for (int64_t other = 0; other < rank; ++other)
+        if (other != dim)
+          moves.push_back({Move::AllToAll, dim, other, last, PartialKind::Sum});
+    }
+    for (const MeshAxis &axis : mesh.axes) {
+      if (!layout.uses(axis.name) && to.uses(axis.name))
+        moves.push_back({Move::LocalSlice, dim, -1, {axis.name}, PartialKind::Sum});
+      if (contains(layout.partial, axis.name) && !axis.time)
+        moves.push_back({Move::ReduceScatter, dim, -1, {axis.name}, layout.reduction});
+    }
+  }
+  // Partial axes that may be reduced, in every combination: reducing two at once is cheaper than twice.
+  Axes partial;
+  for (const std::string &axis : layout.partial)
+    if (!mesh.isTime(axis))
+      partial.push_back(axis);
+  for (unsigned subset = 1; subset < (1u << partial.size()); ++subset) {
+    Axes axes;
+    for (size_t i = 0; i < partial.size(); ++i)
+      if (subset & (1u << i))
+        axes.push_back(partial[i]);
+    moves.push_back({Move::AllReduce, -1, -1, axes, layout.reduction});
+  }
+  // A partial maximum cannot be filled with zeros.
+  if (layout.partial.empty() || layout.reduction == PartialKind::Sum)
+    if (to.reduction == PartialKind::Sum)
+      for (const std::string &axis : to.partial)
+        if (!layout.uses(axis))
+          moves.push_back({Move::ZeroFill, -1, -1, {axis}, PartialKind::Sum});
+  return moves;
+}
+
+/// Joins neighbouring moves of one kind on one dimension: gather b then a is gather [a, b];
+/// slice or scatter a then b is slice or scatter [a, b].
+static std::vector<Move> fuse(const std::vector<Move> &moves) {
+  std::vector<Move> fused;
+  for (const Move &move : moves) {
+    Move *last = fused.empty() ? nullptr : &fused.back();
+    bool joins = last && last->kind == move.kind && last->dim == move.dim && last->to == move.to &&
+                 last->reduction == move.reduction && move.kind != Move::AllToAll;
+    if (!joins)
+      fused.push_back(move);
+    else
+      last->axes.insert(move.kind == Move::AllGather ? last->axes.begin() : last->axes.end(), move.axes.begin(),
+                        move.axes.end());
+  }
+  return fused;
+}
+
+std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) const {
+  auto bytes = [&](const Layout &layout) -> std::optional<double> {
+    auto local = layout.localShape(key.shape, mesh);
+    if (!local)
+      return std::nullopt;
+    double size = key.elementBytes;
+    for (int64_t extent : *local)
+      size *= extent;
+    return size;
+  };
+  struct Reached {
+    double cost;
+    Layout before;
+    Move move;
+    bool done = false;
+  };
+  std::optional<double> first = bytes(key.from), last = bytes(key.to);
+  if (!first || !last)
+    return std::nullopt;
+  double cap = memoryCap > 0 ? std::max(*first, *last) + memoryCap : 0;
+  // Ordered containers: equal costs are settled the same way on every machine.
+  std::map<Layout, Reached> reached;
+  std::set<std::pair<double, Layout>> open;
+  reached[key.from] = {0, key.from, {}};
+  open.insert({0, key.from});
+  while (!open.empty()) {
+    auto [costHere, layout] = *open.begin();
+    open.erase(open.begin());
+    reached[layout].done = true;
+    if (layout == key.to)
+      break;
+    double before = *bytes(layout);
+    for (const Move &move : movesFrom(layout, key.to, mesh)) {
+      Layout next = applyMove(move, layout);
+      std::optional<double> after = bytes(next);
+      if (!after || (cap > 0 && *after > cap))
+        continue;
+      double total = costHere + cost(move, before, *after, mesh.product(move.axes));
+      auto [at, isNew] = reached.try_emplace(next, Reached{total, layout, move});
+      if (!isNew) {
+        if (at->second.done || at->second.cost <= total)
+          continue;
+        open.erase({at->second.cost, next});
+        at->second = {total, layout, move};
+      }
+      open.insert({total, next});
+    }
+  }
+  auto end = reached.find(key.to);
+  if (end == reached.end())
+    return std::nullopt;
+  ReshardPlan plan;
+  plan.cost = end->second.cost;
+  for (Layout at = key.to; at != key.from; at = reached[at].before)
+    plan.moves.push_back(reached[at].move);
+  std::reverse(plan.moves.begin(), plan.moves.end());
+  plan.moves = fuse(plan.moves);
+  return plan;
+}
+
+const std::optional<ReshardPlan> &ReshardPlanner::plan(const Layout &from, const Layout &to,
+                                                       const std::vector<int64_t> &shape, int64_t elementBytes) {
+  Key key{from, to, shape, elementBytes};
+  auto at = known.find(key);
+  if (at == known.end())
+    at = known.emplace(key, search(key)).first;
+  return at->second;
+}
+
+} // namespace dtcc::dist

@@ -1,0 +1,116 @@
+//===- UpdatePhase.cpp - What every rank does at the end of a step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/dist/UpdatePhase.h"
+#include "mlir/IR/Builders.h"
+#include "passes/dist/EmitMoves.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+static Value view(OpBuilder &builder, Location loc, StringRef bucket, int64_t offset, ArrayRef<int64_t> shape,
+                  Type element) {
+  return ViewOp::create(builder, loc, RankedTensorType::get(shape, element),
+                        FlatSymbolRefAttr::get(builder.getContext(), bucket), builder.getI64IntegerAttr(offset));
+}
+
+static Value allReduce(OpBuilder &builder, Location loc, Value x, const Axes &axes) {
+  if (axes.empty())
+    return x;
+  return AllReduceOp::create(builder, loc, x.getType(), Reduction::Sum, x, fromAxes(builder.getContext(), axes));
+}
+
+/// Loss sum and count over the whole batch: one collective if they are partial alike.
+static std::pair<Value, Value> emitLoss(OpBuilder &builder, const UpdateDescription &step) {
+  Type f32 = builder.getF32Type();
+  static_assert(Buckets::kLossSum + 1 == Buckets::kCount);
+  if (step.lossPartial == step.countPartial && !step.lossPartial.empty()) {
+    Value both = view(builder, step.loc, Buckets::kScalars, Buckets::kLossSum, {2}, f32);
+    both = allReduce(builder, step.loc, both, step.lossPartial);
+    Type scalar = RankedTensorType::get({}, f32);
+    auto parts = graph::UnstackOp::create(builder, step.loc, TypeRange{scalar, scalar}, both, 0);
+    return {parts.getResult(0), parts.getResult(1)};
+  }
+  Value sum = view(builder, step.loc, Buckets::kScalars, Buckets::kLossSum, {}, f32);
+  Value count = view(builder, step.loc, Buckets::kScalars, Buckets::kCount, {}, f32);
+  return {allReduce(builder, step.loc, sum, step.lossPartial), allReduce(builder, step.loc, count, step.countPartial)};
+}
+
+/// The whole gradients of a bucket, or of this rank's share of it.
+static Value emitGradient(OpBuilder &builder, Location loc, const Bucket &bucket, const Mesh &mesh) {
+  Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {bucket.length}, bucket.key.elementType);
+  // Runs of flat axes, outermost first: scattered where the gradient is partial, cut where it is not.
+  Axes run;
+  for (size_t i = 0; i < bucket.key.flat.size(); ++i) {
+    bool partial = contains(bucket.key.partial, bucket.key.flat[i]);
+    run.push_back(bucket.key.flat[i]);
+    if (i + 1 < bucket.key.flat.size() && contains(bucket.key.partial, bucket.key.flat[i + 1]) == partial)
+      continue;
+    Move move{partial ? Move::ReduceScatter : Move::LocalSlice, 0, -1, run, PartialKind::Sum};
+    gradient = emitMove(builder, loc, move, gradient, mesh);
+    run.clear();
+  }
+  Axes rest;
+  for (const std::string &axis : bucket.key.partial)
+    if (!contains(bucket.key.flat, axis))
+      rest.push_back(axis);
+  return allReduce(builder, loc, gradient, rest);
+}
+
+/// The sum of squares over all logical elements. A rank's share counts once: it is summed
+/// over the axes that share the update and those that shard the states, and over no others,
+/// on which ranks hold the same. Shares with the same axes are summed together.
+static Value emitSquares(OpBuilder &builder, Location loc, ArrayRef<std::pair<const Bucket *, Value>> gradients,
+                         const Mesh &mesh) {
+  SmallVector<std::pair<Axes, SmallVector<Value>>> groups;
+  for (auto [bucket, gradient] : gradients) {
+    Axes axes;
+    for (const MeshAxis &axis : mesh.axes)
+      if (contains(bucket->key.flat, axis.name) || contains(bucket->key.sharded, axis.name))
+        axes.push_back(axis.name);
+    auto at = llvm::find_if(groups, [&](auto &group) { return group.first == axes; });
+    if (at == groups.end())
+      groups.push_back({axes, {gradient}});
+    else
+      at->second.push_back(gradient);
+  }
+  Value total;
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  for (auto &[axes, values] : groups) {
+    Value squares = SumSquaresOp::create(builder, loc, scalar, values);
+    squares = allReduce(builder, loc, squares, axes);
+    total = total ? Value(graph::AddOp::create(builder, loc, total, squares)) : squares;
+  }
+  return total;
+}
+
+void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh) {
+  Location loc = step.loc;
+  auto [sum, count] = emitLoss(builder, step);
+  SmallVector<std::pair<const Bucket *, Value>> gradients;
+  for (const Bucket &bucket : buckets.all())
+    if (bucket.key.trainable)
+      gradients.push_back({&bucket, emitGradient(builder, loc, bucket, mesh)});
+  Value norm;
+  if (!gradients.empty()) {
+    Value squares = emitSquares(builder, loc, gradients, mesh);
+    Type scalar = squares.getType();
+    auto scale = GradScaleOp::create(builder, loc, TypeRange{scalar, scalar}, squares, count, llvm::APFloat(step.clip));
+    norm = scale.getNorm();
+    for (auto [bucket, gradient] : gradients) {
+      ArrayAttr flat = fromAxes(builder.getContext(), bucket->key.flat);
+      UpdateBucketOp::create(builder, loc, bucket->values, gradient, scale.getScale(),
+                             builder.getArrayAttr(bucket->slots), step.optimizer, flat);
+      if (!bucket->key.flat.empty())
+        GatherBucketOp::create(builder, loc, bucket->values, flat);
+    }
+  }
+  ReportOp::create(builder, loc, sum, count, norm);
+}
+
+} // namespace dtcc::dist

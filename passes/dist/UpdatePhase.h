@@ -1,0 +1,32 @@
+//===- UpdatePhase.h - What every rank does at the end of a step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_PASSES_DIST_UPDATEPHASE_H
+#define DTCC_PASSES_DIST_UPDATEPHASE_H
+
+#include "passes/dist/Buckets.h"
+
+namespace dtcc::dist {
+
+/// What the update phase needs to know of the step.
+struct UpdateDescription {
+  mlir::Location loc;
+  /// Axes over which loss sum and count are still partial, in the order of the mesh.
+  Axes lossPartial, countPartial;
+  /// Null: a step that updates nothing.
+  mlir::Attribute optimizer;
+  double clip = 0;
+};
+
+/// Builds the phase's ops at the builder's place: loss and count reduced; per bucket the
+/// gradients reduced (under ZeRO each rank its share), the norm over all logical
+/// elements, the update, the gather of the shares.
+void emitUpdate(mlir::OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh);
+
+} // namespace dtcc::dist
+
+#endif // DTCC_PASSES_DIST_UPDATEPHASE_H

@@ -1,0 +1,102 @@
+//===- Plan.cpp - Where a training step runs, as a plain value
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/plan/Plan.h"
+#include <algorithm>
+
+namespace dtcc::plan {
+
+const OpPlan *Plan::findOp(int64_t origin) const {
+  for (const OpPlan &op : ops)
+    if (op.origin == origin)
+      return &op;
+  return nullptr;
+}
+
+const StatePlan *Plan::findState(llvm::StringRef name) const {
+  for (const StatePlan &state : states)
+    if (state.name == name)
+      return &state;
+  return nullptr;
+}
+
+Axes Plan::withoutUnitAxes(const Axes &axes) const {
+  Axes result;
+  for (const std::string &axis : axes)
+    if (mesh.find(axis)->size > 1)
+      result.push_back(axis);
+  return result;
+}
+
+template <typename... Args> static llvm::Error fail(const char *format, Args... args) {
+  return llvm::createStringError(std::errc::invalid_argument, format, args...);
+}
+
+llvm::Error Plan::check() const {
+  for (size_t i = 0; i < mesh.axes.size(); ++i) {
+    const dist::MeshAxis &axis = mesh.axes[i];
+    if (axis.size < 1)
+      return fail("mesh axis size must be at least 1, got: %lld for \"%s\"", static_cast<long long>(axis.size),
+                  axis.name.c_str());
+    if (mesh.find(axis.name) != &axis)
+      return fail("mesh axes must have different names, got twice: \"%s\"", axis.name.c_str());
+    if (axis.time && i != 0)
+      return fail("the time axis must stand first in the mesh, got: \"%s\"", axis.name.c_str());
+  }
+  auto known = [&](const Axes &axes, const std::string &where, bool timeAllowed) -> llvm::Error {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (!mesh.find(axes[i]))
+        return fail("%s must name axes of the mesh, got: \"%s\"", where.c_str(), axes[i].c_str());
+      if (!timeAllowed && mesh.isTime(axes[i]))
+        return fail("%s must not name the time axis, got: \"%s\"", where.c_str(), axes[i].c_str());
+      if (std::find(axes.begin(), axes.begin() + i, axes[i]) != axes.begin() + i)
+        return fail("%s must name an axis once, got twice: \"%s\"", where.c_str(), axes[i].c_str());
+    }
+    return llvm::Error::success();
+  };
+  if (zero < 0 || zero > 1)
+    return fail("zero must be 0 or 1, got: %lld", static_cast<long long>(zero));
+  if (llvm::Error error = known(batchAxes, "batch_axes", true))
+    return error;
+  if (llvm::Error error = known(flatAxes, "flat_axes", false))
+    return error;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    std::string where = "ops[" + std::to_string(i) + "]";
+    if (findOp(ops[i].origin) != &ops[i])
+      return fail("%s must place another op, origin %lld is placed twice", where.c_str(),
+                  static_cast<long long>(ops[i].origin));
+    Axes all = ops[i].partial;
+    for (const auto &[factor, axes] : ops[i].factors)
+      all.insert(all.end(), axes.begin(), axes.end());
+    if (llvm::Error error = known(all, where, true))
+      return error;
+  }
+  for (size_t i = 0; i < states.size(); ++i) {
+    std::string where = "states[" + std::to_string(i) + "]";
+    if (findState(states[i].name) != &states[i])
+      return fail("%s must place another state, \"%s\" is placed twice", where.c_str(), states[i].name.c_str());
+    if (states[i].zero && (*states[i].zero < 0 || *states[i].zero > 1))
+      return fail("%s zero must be 0 or 1, got: %lld", where.c_str(), static_cast<long long>(*states[i].zero));
+    Axes all;
+    for (const Axes &axes : states[i].layout.value_or(std::vector<Axes>()))
+      all.insert(all.end(), axes.begin(), axes.end());
+    if (llvm::Error error = known(all, where, false))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero) {
+  Plan plan;
+  plan.mesh.axes = {{"mb", microbatches, true}, {"dp", dp, false}, {"tp", tp, false}};
+  plan.batchAxes = {"mb", "dp"};
+  plan.zero = zero;
+  plan.flatAxes = {"dp"};
+  return plan;
+}
+
+} // namespace dtcc::plan

@@ -1,0 +1,84 @@
+//===- Plan.h - Where a training step runs, as a plain value
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a search decides and `dist-apply-plan` carries out: a mesh, the axes of the
+// factors of forward ops, the layouts of states. Free of MLIR, so that plans can be
+// made, compared and timed without IR. Its file format is docs/plan-format.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_PLAN_PLAN_H
+#define DTCC_PASSES_PLAN_PLAN_H
+
+#include "dialects/dist/Layout.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <map>
+
+namespace dtcc::plan {
+
+using dist::Axes;
+using dist::Mesh;
+
+/// The placement of one forward op, which its backward ops inherit.
+struct OpPlan {
+  /// The number of the forward op (dialects/graph/Origin.h).
+  int64_t origin = 0;
+  /// Its name, "graph.contract": a plan for another graph is noticed.
+  std::string op;
+  /// Axes by the index of the factor in the op's factor map, outermost first.
+  std::map<int64_t, Axes> factors;
+  /// Axes over which the operands of the op's first linear set arrive as partial
+  /// sums that flow through to its results.
+  Axes partial;
+  bool operator==(const OpPlan &) const = default;
+};
+
+/// The placement of one state. What is absent follows from the ops that read it.
+struct StatePlan {
+  std::string name;
+  std::optional<std::vector<Axes>> layout;
+  std::optional<int64_t> zero;
+  bool operator==(const StatePlan &) const = default;
+};
+
+struct Plan {
+  static constexpr int64_t kVersion = 1;
+  /// Axes of size 1 may stand here; layouts never name them.
+  Mesh mesh;
+  /// The axes that split the examples of a step, outermost first: {"mb", "dp"}.
+  Axes batchAxes;
+  /// 0: every rank updates everything. 1: ranks share the update over `flatAxes`.
+  int64_t zero = 0;
+  Axes flatAxes;
+  std::vector<OpPlan> ops;
+  std::vector<StatePlan> states;
+
+  /// The placement of the forward op `origin`, or null.
+  const OpPlan *findOp(int64_t origin) const;
+  const StatePlan *findState(llvm::StringRef name) const;
+  /// `axes` without those of size 1.
+  Axes withoutUnitAxes(const Axes &axes) const;
+  /// Axes exist, sizes and stages are in range.
+  llvm::Error check() const;
+  /// As docs/plan-format.md says; `indent` 0 gives one line.
+  std::string toJson(unsigned indent = 2) const;
+  bool operator==(const Plan &) const = default;
+};
+
+/// A plan for data parallelism over `dp` ranks, `microbatches` accumulated, with an
+/// axis `tp` whose ranks compute the same as long as no op is given it.
+Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero);
+
+/// Reads a plan. `file` is named in the message of an error, with line and column or
+/// the place in the document.
+llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file);
+llvm::Expected<Plan> readPlan(llvm::StringRef path);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PASSES_PLAN_PLAN_H

@@ -1,0 +1,153 @@
+//===- PlanJson.cpp - Plans as JSON
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/plan/Plan.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace json = llvm::json;
+
+namespace dtcc::plan {
+
+std::string Plan::toJson(unsigned indent) const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream, indent);
+  auto axes = [&](const Axes &names) {
+    for (const std::string &name : names)
+      out.value(name);
+  };
+  out.object([&] {
+    out.attribute("version", kVersion);
+    out.attributeArray("mesh", [&] {
+      for (const dist::MeshAxis &axis : mesh.axes)
+        out.object([&] {
+          out.attribute("name", axis.name);
+          out.attribute("size", axis.size);
+          out.attribute("kind", axis.time ? "time" : "rank");
+        });
+    });
+    out.attributeArray("batch_axes", [&] { axes(batchAxes); });
+    out.attribute("zero", zero);
+    out.attributeArray("flat_axes", [&] { axes(flatAxes); });
+    out.attributeArray("ops", [&] {
+      for (const OpPlan &op : ops)
+        out.object([&] {
+          out.attribute("origin", op.origin);
+          out.attribute("op", op.op);
+          out.attributeObject("factors", [&] {
+            for (const auto &[factor, names] : op.factors)
+              out.attributeArray(std::to_string(factor), [&, &list = names] { axes(list); });
+          });
+          if (!op.partial.empty())
+            out.attributeArray("partial", [&] { axes(op.partial); });
+        });
+    });
+    out.attributeArray("states", [&] {
+      for (const StatePlan &state : states)
+        out.object([&] {
+          out.attribute("name", state.name);
+          if (state.layout)
+            out.attributeArray("layout", [&] {
+              for (const Axes &names : *state.layout)
+                out.array([&] { axes(names); });
+            });
+          if (state.zero)
+            out.attribute("zero", *state.zero);
+        });
+    });
+  });
+  if (indent)
+    stream << "\n";
+  return text;
+}
+
+bool fromJSON(const json::Value &value, OpPlan &op, json::Path path) {
+  json::ObjectMapper map(value, path);
+  std::map<std::string, Axes> factors;
+  if (!map || !map.map("origin", op.origin) || !map.map("op", op.op) || !map.mapOptional("factors", factors) ||
+      !map.mapOptional("partial", op.partial))
+    return false;
+  for (const auto &[key, axes] : factors) {
+    int64_t factor;
+    if (llvm::StringRef(key).getAsInteger(10, factor) || factor < 0) {
+      path.field("factors").field(key).report("expected the index of a factor as key");
+      return false;
+    }
+    op.factors[factor] = axes;
+  }
+  return true;
+}
+
+bool fromJSON(const json::Value &value, StatePlan &state, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", state.name) && map.mapOptional("layout", state.layout) &&
+         map.mapOptional("zero", state.zero);
+}
+
+static bool readAxis(const json::Value &value, dist::MeshAxis &axis, json::Path path) {
+  json::ObjectMapper map(value, path);
+  std::string kind;
+  if (!map || !map.map("name", axis.name) || !map.map("size", axis.size) || !map.map("kind", kind))
+    return false;
+  if (kind != "rank" && kind != "time") {
+    path.field("kind").report("expected \"rank\" or \"time\"");
+    return false;
+  }
+  axis.time = kind == "time";
+  return true;
+}
+
+static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path) {
+  json::ObjectMapper map(value, path);
+  int64_t version;
+  if (!map || !map.map("version", version))
+    return false;
+  if (version != Plan::kVersion) {
+    path.field("version").report("expected version 1");
+    return false;
+  }
+  const json::Array *mesh = value.getAsObject()->getArray("mesh");
+  if (!mesh) {
+    path.field("mesh").report("expected array");
+    return false;
+  }
+  for (size_t i = 0; i < mesh->size(); ++i)
+    if (!readAxis((*mesh)[i], plan.mesh.axes.emplace_back(), path.field("mesh").index(i)))
+      return false;
+  return map.map("batch_axes", plan.batchAxes) && map.mapOptional("zero", plan.zero) &&
+         map.mapOptional("flat_axes", plan.flatAxes) && map.mapOptional("ops", plan.ops) &&
+         map.mapOptional("states", plan.states);
+}
+
+llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file) {
+  auto located = [&](llvm::Error error) {
+    return llvm::createStringError(std::errc::invalid_argument, "%s: %s", file.str().c_str(),
+                                   llvm::toString(std::move(error)).c_str());
+  };
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return located(value.takeError());
+  Plan plan;
+  json::Path::Root root("plan");
+  if (!readPlanValue(*value, plan, root))
+    return located(root.getError());
+  if (llvm::Error error = plan.check())
+    return located(std::move(error));
+  return plan;
+}
+
+llvm::Expected<Plan> readPlan(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError(buffer.getError(), "%s: cannot read the plan: %s", path.str().c_str(),
+                                   buffer.getError().message().c_str());
+  return parsePlan((*buffer)->getBuffer(), path);
+}
+
+} // namespace dtcc::plan
