@@ -119,7 +119,8 @@ def Graph_DropoutOp : Graph_DiffOp<"dropout", [SameOperandsAndResultType]> {
   let description = [{
     The random number of a cell is Philox4x32-10 with the key (seed, id) and the
     counter (step, index of the cell in the whole tensor), so it does not depend on the
-    placement, and recompute repeats it. The gradient is the same op with the same
+    placement, and recompute repeats it: see interfaces/Philox.h. A cell stays where its
+    number in [0, 1) is at least `ratio`. The gradient is the same op with the same
     `id` on the gradient. On a shard, `offset_axes` names the mesh axes that split each
     dimension and `global_shape` the whole shape.
   }];

@@ -28,4 +28,48 @@ def GraphCanonicalize : Pass<"graph-canonicalize", "::mlir::ModuleOp"> {
   }];
 }
 
+def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
+  let summary = "turn @loss into @step: forward, backward, update";
+  let description = [{
+    Reverse mode from the loss sum, with seed 1, toward trainable states; the update
+    divides by the count. A state on which the loss does not depend is not updated, not
+    even by decay, as in PyTorch. Every op is tagged with its origin, its phase and, in
+    the backward pass, its factors' origins (dialects/graph/Origin.h). Example:
+
+    ```mlir
+    %w = graph.read @w : tensor<4x3xf32>
+    %y = graph.contract "bk,kn->bn" %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+    %sum, %count, %lse = graph.cross_entropy %y, %labels : ...
+    return %sum, %count : tensor<f32>, tensor<f32>
+    ```
+    gains
+    ```mlir
+    %dy = graph.cross_entropy_grad %y, %labels, %lse {origin = 2, origin_factors = array<i64: 0, 1>, phase = "I"} : ...
+    %dw = graph.contract "bn,bk->kn" %dy, %x {origin = 1, origin_factors = array<i64: 2, 1, 0>, phase = "W"} : ...
+    %norm = graph.update %count, (%dw) to [@w] {optimizer = #graph.adam<..>, phase = "U", ..} : ...
+    return %sum, %count, %norm : tensor<f32>, tensor<f32>, tensor<f32>
+    ```
+    Tested by tests/passes/graph/differentiate.mlir.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "", "#graph.adam<..> or #graph.sgd<..>; default: the module's graph.optimizer, else AdamW as PyTorch has it">,
+    Option<"clip", "clip", "double", "0.0", "global gradient norm to clip to; 0: off">,
+  ];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
+def GraphVerifyStep : Pass<"graph-verify-step", "::mlir::ModuleOp"> {
+  let summary = "check what later passes rely on in @step";
+  let description = [{
+    One update; sum, count and norm as results; every op tagged with origin and phase;
+    every backward op with as many origin factors as it has factors, each of the size of
+    the forward op's. For example, this is refused, for its two factors have one origin:
+
+    ```mlir
+    %dy = graph.neg %y {origin = 2, origin_factors = array<i64: 0>, phase = "I"} : tensor<2x3xf32>
+    ```
+    Tested by tests/passes/graph/verify-step-errors.mlir.
+  }];
+}
+
 #endif // DTCC_PASSES_GRAPH_PASSES

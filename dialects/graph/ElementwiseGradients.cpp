@@ -1,0 +1,111 @@
+//===- ElementwiseGradients.cpp - Gradients of elementwise ops
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Build.h"
+#include "dialects/graph/Shapes.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::graph;
+
+/// Of unary ops: EXPRESSION gives the operand's gradient from x, y, dy and builder b.
+#define DTCC_UNARY_GRADIENT(OP, EXPRESSION)                                                                            \
+  LogicalResult OP::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,                         \
+                                  MutableArrayRef<Value> operandGrads) {                                               \
+    Build b(builder, getLoc());                                                                                        \
+    [[maybe_unused]] Value x = getX(), y = getY(), dy = grads[0];                                                      \
+    if (dy && wanted[0])                                                                                               \
+      operandGrads[0] = EXPRESSION;                                                                                    \
+    return success();                                                                                                  \
+  }
+/// Of ops whose gradient is 0 everywhere.
+#define DTCC_NO_GRADIENT(OP)                                                                                           \
+  LogicalResult OP::buildGradient(OpBuilder &, ValueRange, ArrayRef<bool>, MutableArrayRef<Value>) {                   \
+    return success();                                                                                                  \
+  }
+
+DTCC_UNARY_GRADIENT(NegOp, b.neg(dy))
+DTCC_UNARY_GRADIENT(AbsOp, b.mul(dy, SignOp::create(builder, getLoc(), x)))
+DTCC_UNARY_GRADIENT(ExpOp, b.mul(dy, y))
+DTCC_UNARY_GRADIENT(LogOp, b.div(dy, x))
+DTCC_UNARY_GRADIENT(SqrtOp, b.div(b.mul(dy, 0.5), y))
+DTCC_UNARY_GRADIENT(RsqrtOp, b.mul(dy, b.mul(b.div(y, x), -0.5)))
+DTCC_UNARY_GRADIENT(SinOp, b.mul(dy, CosOp::create(builder, getLoc(), x)))
+DTCC_UNARY_GRADIENT(CosOp, b.neg(b.mul(dy, SinOp::create(builder, getLoc(), x))))
+DTCC_UNARY_GRADIENT(TanhOp, b.mul(dy, b.sub(b.splat(y, 1), b.mul(y, y))))
+DTCC_UNARY_GRADIENT(ErfOp, b.mul(dy, b.mul(ExpOp::create(builder, getLoc(), b.neg(b.mul(x, x))), M_2_SQRTPI)))
+DTCC_UNARY_GRADIENT(LogisticOp, b.mul(dy, b.mul(y, b.sub(b.splat(y, 1), y))))
+DTCC_NO_GRADIENT(FloorOp)
+DTCC_NO_GRADIENT(SignOp)
+DTCC_UNARY_GRADIENT(ReluOp, ReluGradOp::create(builder, getLoc(), x, dy))
+DTCC_UNARY_GRADIENT(SiluOp, SiluGradOp::create(builder, getLoc(), x, dy))
+DTCC_UNARY_GRADIENT(GeluOp, GeluGradOp::create(builder, getLoc(), x, dy, getForm()))
+DTCC_UNARY_GRADIENT(DropoutOp, DropoutOp::create(builder, getLoc(), dy, getRatioAttr(), getIdAttr(),
+                                                 getGlobalShapeAttr(), getOffsetAxesAttr()))
+DTCC_NO_GRADIENT(NotOp)
+DTCC_NO_GRADIENT(IsNanOp)
+DTCC_NO_GRADIENT(CompareOp)
+DTCC_NO_GRADIENT(AndOp)
+DTCC_NO_GRADIENT(OrOp)
+DTCC_NO_GRADIENT(XorOp)
+
+LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
+                                    MutableArrayRef<Value> operandGrads) {
+  if (grads[0] && wanted[0] && isFloat(getX()) && isFloat(getY()))
+    operandGrads[0] = CastOp::create(builder, getLoc(), getX().getType(), grads[0]);
+  return success();
+}
+
+/// Of binary ops: EXPRESSIONs give the gradients from x, y, z (the result), dz and b.
+#define DTCC_BINARY_GRADIENT(OP, LEFT, RIGHT)                                                                          \
+  LogicalResult OP::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,                         \
+                                  MutableArrayRef<Value> operandGrads) {                                               \
+    Build b(builder, getLoc());                                                                                        \
+    [[maybe_unused]] Value x = getLhs(), y = getRhs(), z = getY(), dz = grads[0];                                      \
+    if (!dz || !isFloat(z))                                                                                            \
+      return success();                                                                                                \
+    if (wanted[0])                                                                                                     \
+      operandGrads[0] = LEFT;                                                                                          \
+    if (wanted[1])                                                                                                     \
+      operandGrads[1] = RIGHT;                                                                                         \
+    return success();                                                                                                  \
+  }
+
+/// dx of x to the power y, the square without a power.
+static Value powSlope(const Build &b, Value x, Value y, Value dz) {
+  if (splatValue(y) == 2.0)
+    return b.mul(dz, b.mul(x, 2));
+  return b.mul(dz, b.mul(y, PowOp::create(b.builder, b.loc, x, b.sub(y, b.splat(y, 1)))));
+}
+/// dz where `winner` beats `other`, half of it where they are equal.
+static Value share(const Build &b, Predicate beats, Value winner, Value other, Value dz) {
+  Value zero = b.splat(dz, 0), half = b.select(b.compare(Predicate::eq, winner, other), b.mul(dz, 0.5), zero);
+  return b.select(b.compare(beats, winner, other), dz, half);
+}
+
+DTCC_BINARY_GRADIENT(AddOp, dz, dz)
+DTCC_BINARY_GRADIENT(SubOp, dz, b.neg(dz))
+DTCC_BINARY_GRADIENT(MulOp, b.mul(dz, y), b.mul(dz, x))
+DTCC_BINARY_GRADIENT(DivOp, b.div(dz, y), b.neg(b.div(b.mul(dz, z), y)))
+DTCC_BINARY_GRADIENT(PowOp, powSlope(b, x, y, dz), b.mul(dz, b.mul(z, LogOp::create(builder, getLoc(), x))))
+DTCC_BINARY_GRADIENT(MaxOp, share(b, Predicate::gt, x, y, dz), share(b, Predicate::gt, y, x, dz))
+DTCC_BINARY_GRADIENT(MinOp, share(b, Predicate::lt, x, y, dz), share(b, Predicate::lt, y, x, dz))
+DTCC_BINARY_GRADIENT(RemOp, dz, b.neg(b.mul(dz, FloorOp::create(builder, getLoc(), b.div(x, y)))))
+
+LogicalResult SelectOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
+                                      MutableArrayRef<Value> operandGrads) {
+  Build b(builder, getLoc());
+  Value dz = grads[0];
+  if (!dz || !isFloat(dz))
+    return success();
+  if (wanted[1])
+    operandGrads[1] = b.select(getCondition(), dz, b.splat(dz, 0));
+  if (wanted[2])
+    operandGrads[2] = b.select(getCondition(), b.splat(dz, 0), dz);
+  return success();
+}

@@ -1,0 +1,234 @@
+//===- ElementwiseReference.cpp - The meaning of elementwise ops
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Shapes.h"
+#include "dialects/graph/Shard.h"
+#include "dialects/interfaces/Philox.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::graph;
+
+using Operands = ArrayRef<HostTensor>;
+using Results = MutableArrayRef<HostTensor>;
+
+//===----------------------------------------------------------------------===//
+// One float in, one float out
+//===----------------------------------------------------------------------===//
+
+static LogicalResult eachCell(Operands operands, Results results, double (*function)(double)) {
+  for (size_t i = 0; i < results[0].floats.size(); ++i)
+    results[0].floats[i] = function(operands[0].floats[i]);
+  return success();
+}
+
+static double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+static double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+// sqrt(2 / pi), as GPT-2 has it.
+static constexpr double kGeluScale = 0.7978845608028653559, kGeluCube = 0.044715;
+static double geluExact(double x) { return 0.5 * x * (1 + std::erf(x * M_SQRT1_2)); }
+static double geluTanh(double x) { return 0.5 * x * (1 + std::tanh(kGeluScale * (x + kGeluCube * x * x * x))); }
+static double geluExactSlope(double x) {
+  return 0.5 * (1 + std::erf(x * M_SQRT1_2)) + x * std::exp(-0.5 * x * x) * 0.3989422804014326779;
+}
+static double geluTanhSlope(double x) {
+  double t = std::tanh(kGeluScale * (x + kGeluCube * x * x * x));
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * kGeluScale * (1 + 3 * kGeluCube * x * x);
+}
+
+#define DTCC_UNARY(OP, EXPRESSION)                                                                                     \
+  LogicalResult OP::evaluate(Operands operands, Results results, const EvaluationContext &) {                          \
+    return eachCell(operands, results, [](double x) -> double { return EXPRESSION; });                                 \
+  }
+DTCC_UNARY(NegOp, -x)
+DTCC_UNARY(AbsOp, std::fabs(x))
+DTCC_UNARY(ExpOp, std::exp(x))
+DTCC_UNARY(LogOp, std::log(x))
+DTCC_UNARY(SqrtOp, std::sqrt(x))
+DTCC_UNARY(RsqrtOp, 1 / std::sqrt(x))
+DTCC_UNARY(SinOp, std::sin(x))
+DTCC_UNARY(CosOp, std::cos(x))
+DTCC_UNARY(TanhOp, std::tanh(x))
+DTCC_UNARY(ErfOp, std::erf(x))
+DTCC_UNARY(LogisticOp, logistic(x))
+DTCC_UNARY(FloorOp, std::floor(x))
+DTCC_UNARY(SignOp, sign(x))
+// Written so that NaN stays NaN.
+DTCC_UNARY(ReluOp, x <= 0 ? 0 : x)
+DTCC_UNARY(SiluOp, x *logistic(x))
+LogicalResult GeluOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  return eachCell(operands, results, getForm() == GeluForm::exact ? geluExact : geluTanh);
+}
+
+/// Gradients of activations: slope(x) * dy.
+static LogicalResult eachSlope(Operands operands, Results results, double (*slope)(double)) {
+  for (size_t i = 0; i < results[0].floats.size(); ++i)
+    results[0].floats[i] = slope(operands[0].floats[i]) * operands[1].floats[i];
+  return success();
+}
+LogicalResult ReluGradOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  for (size_t i = 0; i < results[0].floats.size(); ++i)
+    results[0].floats[i] = operands[0].floats[i] > 0 ? operands[1].floats[i] : 0;
+  return success();
+}
+LogicalResult SiluGradOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  return eachSlope(operands, results, [](double x) {
+    double s = logistic(x);
+    return s * (1 + x * (1 - s));
+  });
+}
+LogicalResult GeluGradOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  return eachSlope(operands, results, getForm() == GeluForm::exact ? geluExactSlope : geluTanhSlope);
+}
+
+//===----------------------------------------------------------------------===//
+// Two operands, floats or integers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult eachPair(Operands operands, Results results, double (*floats)(double, double),
+                              int64_t (*ints)(int64_t, int64_t)) {
+  for (size_t i = 0; i < results[0].floats.size(); ++i)
+    results[0].floats[i] = floats(operands[0].floats[i], operands[1].floats[i]);
+  for (size_t i = 0; i < results[0].ints.size(); ++i)
+    results[0].ints[i] = ints(operands[0].ints[i], operands[1].ints[i]);
+  return success();
+}
+
+static double maximum(double x, double y) { return std::isnan(x) || x > y ? x : y; }
+static double minimum(double x, double y) { return std::isnan(x) || x < y ? x : y; }
+/// Integer division by 0 has no value; the reference says 0.
+static int64_t quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? -x : x / y; }
+static int64_t remainder(int64_t x, int64_t y) {
+  if (y == 0 || y == -1)
+    return 0;
+  int64_t r = x % y;
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+static int64_t power(int64_t x, int64_t y) {
+  int64_t result = y < 0 ? 0 : 1;
+  for (; y > 0; --y)
+    result *= x;
+  return result;
+}
+
+#define DTCC_BINARY(OP, FLOATS, INTS)                                                                                  \
+  LogicalResult OP::evaluate(Operands operands, Results results, const EvaluationContext &) {                          \
+    return eachPair(                                                                                                   \
+        operands, results, [](double x, double y) -> double { return FLOATS; },                                        \
+        [](int64_t x, int64_t y) -> int64_t { return INTS; });                                                         \
+  }
+DTCC_BINARY(AddOp, x + y, x + y)
+DTCC_BINARY(SubOp, x - y, x - y)
+DTCC_BINARY(MulOp, x *y, x *y)
+DTCC_BINARY(DivOp, x / y, quotient(x, y))
+DTCC_BINARY(PowOp, std::pow(x, y), power(x, y))
+DTCC_BINARY(MaxOp, maximum(x, y), x > y ? x : y)
+DTCC_BINARY(MinOp, minimum(x, y), x < y ? x : y)
+DTCC_BINARY(RemOp, x - std::floor(x / y) * y, remainder(x, y))
+#define DTCC_LOGICAL(OP, INTS)                                                                                         \
+  LogicalResult OP::evaluate(Operands operands, Results results, const EvaluationContext &) {                          \
+    if (operands[0].isFloat())                                                                                         \
+      return emitOpError("needs integers or booleans");                                                                \
+    return eachPair(                                                                                                   \
+        operands, results, nullptr, [](int64_t x, int64_t y) -> int64_t { return INTS; });                             \
+  }
+DTCC_LOGICAL(AndOp, x &y)
+DTCC_LOGICAL(OrOp, x | y)
+DTCC_LOGICAL(XorOp, x ^ y)
+
+//===----------------------------------------------------------------------===//
+// The others
+//===----------------------------------------------------------------------===//
+
+LogicalResult NotOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  for (size_t i = 0; i < results[0].ints.size(); ++i)
+    results[0].ints[i] = !operands[0].ints[i];
+  return success();
+}
+LogicalResult IsNanOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  for (size_t i = 0; i < results[0].ints.size(); ++i)
+    results[0].ints[i] = std::isnan(operands[0].floats[i]);
+  return success();
+}
+
+template <typename T>
+static bool holds(Predicate predicate, T x, T y) {
+  switch (predicate) {
+  case Predicate::eq:
+    return x == y;
+  case Predicate::ne:
+    return x != y;
+  case Predicate::lt:
+    return x < y;
+  case Predicate::le:
+    return x <= y;
+  case Predicate::gt:
+    return x > y;
+  case Predicate::ge:
+    return x >= y;
+  }
+  llvm_unreachable("all predicates are named");
+}
+LogicalResult CompareOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  for (size_t i = 0; i < results[0].ints.size(); ++i)
+    results[0].ints[i] = operands[0].isFloat()
+                             ? holds(getPredicate(), operands[0].floats[i], operands[1].floats[i])
+                             : holds(getPredicate(), operands[0].ints[i], operands[1].ints[i]);
+  return success();
+}
+LogicalResult SelectOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  for (size_t i = 0; i < operands[0].ints.size(); ++i) {
+    const HostTensor &from = operands[operands[0].ints[i] ? 1 : 2];
+    if (from.isFloat())
+      results[0].floats[i] = from.floats[i];
+    else
+      results[0].ints[i] = from.ints[i];
+  }
+  return success();
+}
+
+/// Keeps the low bits of an integer, as a narrower type would.
+static int64_t wrap(int64_t value, Type type) {
+  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  if (bits >= 64)
+    return value;
+  uint64_t low = static_cast<uint64_t>(value) & ((uint64_t(1) << bits) - 1);
+  bool negative = !type.isUnsignedInteger() && bits > 1 && (low >> (bits - 1)) != 0;
+  return negative ? static_cast<int64_t>(low) - (int64_t(1) << bits) : static_cast<int64_t>(low);
+}
+LogicalResult CastOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  const HostTensor &x = operands[0];
+  HostTensor &y = results[0];
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (y.isFloat())
+      y.floats[i] = x.isFloat() ? x.floats[i] : static_cast<double>(x.ints[i]);
+    else if (y.elementType.isInteger(1))
+      y.ints[i] = x.isFloat() ? x.floats[i] != 0 : x.ints[i] != 0;
+    else if (!x.isFloat())
+      y.ints[i] = wrap(x.ints[i], y.elementType);
+    else // Out of range is undefined in C++ and in ONNX: the reference says 0.
+      y.ints[i] = std::fabs(x.floats[i]) < 0x1p63 ? wrap(static_cast<int64_t>(x.floats[i]), y.elementType) : 0;
+  }
+  return success();
+}
+
+LogicalResult DropoutOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
+  const HostTensor &x = operands[0];
+  Dims whole = getGlobalShape() ? Dims(*getGlobalShape()) : Dims(x.shape);
+  Dims strides = rowMajorStrides(whole), offsets(x.rank(), 0);
+  if (auto axes = getOffsetAxes())
+    for (int64_t i = 0; i < x.rank(); ++i)
+      offsets[i] = shardNumber(cast<ArrayAttr>((*axes)[i]), context) * x.shape[i];
+  double ratio = getRatio().convertToDouble(), scale = 1 / (1 - ratio);
+  forEachIndex(x.shape, [&](ArrayRef<int64_t> index, int64_t position) {
+    uint64_t element = positionOf(index, strides) + positionOf(offsets, strides);
+    bool kept = philoxUniform(context.seed, getId(), element, context.step) >= ratio;
+    results[0].floats[position] = kept ? x.floats[position] * scale : 0;
+  });
+  return success();
+}

@@ -1,0 +1,254 @@
+//===- Differentiate.cpp - A loss becomes a training step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reverse mode over one block. How to differentiate an op is the op's own knowledge;
+// here is only who needs a gradient, how gradients of one value add up, and what every
+// backward op is tagged with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Build.h"
+#include "dialects/graph/Origin.h"
+#include "dialects/graph/Shapes.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "passes/graph/OriginFactors.h"
+#include "passes/graph/Passes.h"
+
+using namespace mlir;
+
+namespace dtcc::graph {
+#define GEN_PASS_DEF_GRAPHDIFFERENTIATE
+#include "passes/graph/Passes.h.inc"
+
+namespace {
+
+/// Notes the ops that are built while it lives.
+class Recorder : public OpBuilder::Listener {
+public:
+  explicit Recorder(OpBuilder &builder) : builder(builder) { builder.setListener(this); }
+  ~Recorder() override { builder.setListener(nullptr); }
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { ops.push_back(op); }
+  SmallVector<Operation *> ops;
+
+private:
+  OpBuilder &builder;
+};
+
+class Differentiation {
+public:
+  Differentiation(func::FuncOp function, Attribute optimizer, double clip)
+      : function(function), optimizer(optimizer), clip(clip), builder(function.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  void tagForward();
+  void findDependences();
+  LogicalResult differentiate(Operation *op);
+  void addGradient(Operation *user, unsigned operand, Value gradient, Phase phase);
+  void markPhases(Operation *op, ArrayRef<Operation *> built, ArrayRef<Value> gradients);
+  void buildUpdate();
+
+  func::FuncOp function;
+  Attribute optimizer;
+  double clip;
+  OpBuilder builder;
+  int64_t originCount = 0;
+  /// Values on a differentiable path from a trainable state.
+  llvm::DenseSet<Value> active;
+  /// Values that depend on states and constants alone: their gradients are weight gradients.
+  llvm::DenseSet<Value> parameters;
+  llvm::DenseMap<Value, Value> gradients;
+};
+
+void Differentiation::tagForward() {
+  for (Operation &op : function.front().without_terminator())
+    setOrigin(&op, originCount++, Phase::Forward);
+}
+
+void Differentiation::findDependences() {
+  SymbolTableCollection symbols;
+  for (Operation &op : function.front().without_terminator()) {
+    bool trainable = false, differentiable = isa<DifferentiableOpInterface>(op);
+    if (auto read = dyn_cast<ReadOp>(op))
+      trainable = symbols.lookupNearestSymbolFrom<StateOp>(read, read.getStateAttr()).getTrainable();
+    else if (differentiable)
+      trainable = llvm::any_of(op.getOperands(), [&](Value value) { return active.contains(value); });
+    bool parameter = llvm::all_of(op.getOperands(), [&](Value value) { return parameters.contains(value); });
+    for (Value result : op.getResults()) {
+      if (trainable && isFloat(result))
+        active.insert(result);
+      if (parameter)
+        parameters.insert(result);
+    }
+  }
+}
+
+/// Adds to what other users of the operand gave.
+void Differentiation::addGradient(Operation *user, unsigned operand, Value gradient, Phase phase) {
+  Value &sum = gradients[user->getOperand(operand)];
+  if (!sum) {
+    sum = gradient;
+    return;
+  }
+  auto add = AddOp::create(builder, user->getLoc(), sum, gradient);
+  setOrigin(add, *getOrigin(user), phase);
+  setOriginFactors(add, cast<FactorOpInterface>(user).getFactorMap().operands[operand]);
+  sum = add;
+}
+
+/// What an activation's gradient needs is I; what only parameters' gradients need is W.
+void Differentiation::markPhases(Operation *op, ArrayRef<Operation *> built, ArrayRef<Value> operandGrads) {
+  llvm::SmallPtrSet<Operation *, 8> input;
+  SmallVector<Operation *> worklist;
+  auto visit = [&](Value value) {
+    Operation *definer = value ? value.getDefiningOp() : nullptr;
+    if (definer && llvm::is_contained(built, definer) && input.insert(definer).second)
+      worklist.push_back(definer);
+  };
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGrads))
+    if (!parameters.contains(operand))
+      visit(gradient);
+  while (!worklist.empty())
+    for (Value operand : worklist.pop_back_val()->getOperands())
+      visit(operand);
+  for (Operation *created : built)
+    setOrigin(created, *getOrigin(op), input.contains(created) ? Phase::InputGradient : Phase::WeightGradient);
+}
+
+LogicalResult Differentiation::differentiate(Operation *op) {
+  SmallVector<Value> resultGrads;
+  for (Value result : op->getResults())
+    resultGrads.push_back(gradients.lookup(result));
+  if (llvm::none_of(resultGrads, [](Value grad) { return static_cast<bool>(grad); }))
+    return success();
+  SmallVector<bool> wanted;
+  for (Value operand : op->getOperands())
+    wanted.push_back(active.contains(operand));
+  if (!llvm::is_contained(wanted, true))
+    return success();
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return op->emitOpError("has no gradient");
+  SmallVector<Value> operandGrads(op->getNumOperands());
+  SmallVector<Operation *> built;
+  {
+    Recorder recorder(builder);
+    if (failed(differentiable.buildGradient(builder, resultGrads, wanted, operandGrads)))
+      return failure();
+    built = std::move(recorder.ops);
+  }
+  markPhases(op, built, operandGrads);
+  trackOriginFactors(op, resultGrads, operandGrads, built);
+  for (unsigned i = 0; i < operandGrads.size(); ++i)
+    if (wanted[i] && operandGrads[i])
+      addGradient(op, i, operandGrads[i],
+                  parameters.contains(op->getOperand(i)) ? Phase::WeightGradient : Phase::InputGradient);
+  return success();
+}
+
+void Differentiation::buildUpdate() {
+  // In the order of the states; several reads of one state add up.
+  auto module = function->getParentOfType<ModuleOp>();
+  Operation *end = function.front().getTerminator();
+  builder.setInsertionPoint(end);
+  llvm::MapVector<StringAttr, Value> sums;
+  for (StateOp state : module.getOps<StateOp>())
+    sums[state.getSymNameAttr()] = Value();
+  for (ReadOp read : function.getOps<ReadOp>()) {
+    Value gradient = gradients.lookup(read.getY());
+    if (!gradient)
+      continue;
+    Value &sum = sums[read.getStateAttr().getAttr()];
+    if (sum) {
+      auto add = AddOp::create(builder, read.getLoc(), sum, gradient);
+      setOrigin(add, *getOrigin(read), Phase::WeightGradient);
+      // A read has no factors to inherit.
+      setOriginFactors(add, SmallVector<int64_t>(rankOf(gradient), kNoFactor));
+      sum = add;
+    } else {
+      sum = gradient;
+    }
+  }
+  SmallVector<Value> operands;
+  SmallVector<Attribute> states;
+  for (auto &[name, gradient] : sums)
+    if (gradient) {
+      operands.push_back(gradient);
+      states.push_back(FlatSymbolRefAttr::get(name));
+    }
+  Value sum = end->getOperand(0), count = end->getOperand(1);
+  auto update = UpdateOp::create(builder, function.getLoc(), count.getType(), count, operands,
+                                 builder.getArrayAttr(states), optimizer, llvm::APFloat(clip));
+  setOrigin(update, originCount++, Phase::Update);
+  end->setOperands({sum, count, update.getNorm()});
+  function.setName("step");
+  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), end->getOperandTypes()));
+}
+
+LogicalResult Differentiation::run() {
+  Operation *end = function.front().getTerminator();
+  auto isScalar = [](Value value) { return isTensorLike(value.getType()) && rankOf(value) == 0 && isFloat(value); };
+  if (end->getNumOperands() != 2 || !isScalar(end->getOperand(0)) || !isScalar(end->getOperand(1)))
+    return function.emitOpError("must return the loss as a pair of float scalars (sum, count)");
+  tagForward();
+  findDependences();
+  Value loss = end->getOperand(0);
+  if (!active.contains(loss))
+    return function.emitOpError("must return a loss that depends on a trainable state");
+  SmallVector<Operation *> forward;
+  for (Operation &op : function.front().without_terminator())
+    forward.push_back(&op);
+  builder.setInsertionPoint(end);
+  Value seed = Build(builder, loss.getLoc()).splat(loss, 1);
+  setOrigin(seed.getDefiningOp(), *getOrigin(loss.getDefiningOp()), Phase::InputGradient);
+  setOriginFactors(seed.getDefiningOp(), {});
+  gradients[loss] = seed;
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(differentiate(op)))
+      return failure();
+  buildUpdate();
+  // What the formulas built and nothing reads.
+  SmallVector<Operation *> built;
+  for (Operation &op : function.front())
+    built.push_back(&op);
+  for (Operation *op : llvm::reverse(built))
+    if (isOpTriviallyDead(op))
+      op->erase();
+  return success();
+}
+
+struct Differentiate : impl::GraphDifferentiateBase<Differentiate> {
+  using GraphDifferentiateBase::GraphDifferentiateBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto function = module.lookupSymbol<func::FuncOp>("loss");
+    if (!function || function.isExternal() || !function.getBody().hasOneBlock()) {
+      module.emitError("needs a function @loss of one block");
+      return signalPassFailure();
+    }
+    Attribute attr = module->getAttr("graph.optimizer");
+    if (!optimizer.empty())
+      attr = parseAttribute(optimizer, &getContext());
+    else if (!attr) // PyTorch's defaults of AdamW.
+      attr = AdamAttr::get(&getContext(), 1e-3, 0.9, 0.999, 1e-8, 0.01, true);
+    if (!isa_and_nonnull<AdamAttr, SgdAttr>(attr)) {
+      module.emitError() << "optimizer must be #graph.adam<..> or #graph.sgd<..>, got: " << optimizer.getValue();
+      return signalPassFailure();
+    }
+    if (clip < 0) {
+      module.emitError() << "clip must not be negative, got: " << clip.getValue();
+      return signalPassFailure();
+    }
+    if (failed(Differentiation(function, attr, clip).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace dtcc::graph

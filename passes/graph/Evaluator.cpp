@@ -1,0 +1,207 @@
+//===- Evaluator.cpp - Runs a graph function on whole tensors
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/Evaluator.h"
+#include "dialects/interfaces/Philox.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace dtcc::graph {
+
+static HostTensor emptyOf(Type type) {
+  auto shaped = cast<ShapedType>(type);
+  return HostTensor(shaped.getShape(), shaped.getElementType());
+}
+
+FailureOr<SmallVector<HostTensor>> evaluateOp(Operation *op, ArrayRef<HostTensor> operands,
+                                              const EvaluationContext &context, bool round) {
+  auto reference = dyn_cast<ReferenceOpInterface>(op);
+  if (!reference)
+    return op->emitOpError("has no reference");
+  SmallVector<HostTensor> results;
+  for (Type type : op->getResultTypes())
+    results.push_back(emptyOf(type));
+  if (failed(reference.evaluate(operands, results, context)))
+    return failure();
+  if (round)
+    for (HostTensor &result : results)
+      result.round();
+  return results;
+}
+
+LogicalResult Evaluator::initialize() {
+  int64_t number = 0;
+  for (StateOp state : module.getOps<StateOp>()) {
+    ++number;
+    HostTensor tensor = emptyOf(state.getType());
+    if (auto value = state.getValue()) {
+      FailureOr<HostTensor> read = HostTensor::fromAttribute(*value);
+      if (failed(read))
+        return state.emitOpError("value must be dense or a resource with its bytes");
+      tensor = std::move(*read);
+    } else {
+      InitAttr init = *state.getInit();
+      for (int64_t i = 0; i < static_cast<int64_t>(tensor.floats.size()); ++i) {
+        // Two numbers a cell, from the counters 2i and 2i + 1.
+        double u = philoxUniform(seed, number, 2 * i, 0), w = philoxUniform(seed, number, 2 * i + 1, 0);
+        switch (init.getKind()) {
+        case InitKind::zero:
+          break;
+        case InitKind::constant:
+          tensor.floats[i] = init.getA();
+          break;
+        case InitKind::normal: // Box-Muller.
+          tensor.floats[i] = init.getA() + init.getB() * std::sqrt(-2 * std::log(1 - u)) * std::cos(2 * M_PI * w);
+          break;
+        case InitKind::uniform:
+          tensor.floats[i] = init.getA() + (init.getB() - init.getA()) * u;
+          break;
+        }
+      }
+      for (int64_t &cell : tensor.ints)
+        cell = init.getKind() == InitKind::constant ? static_cast<int64_t>(init.getA()) : 0;
+    }
+    if (rounds)
+      tensor.round();
+    states[state.getSymName()] = std::move(tensor);
+  }
+  return success();
+}
+
+FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function, ArrayRef<HostTensor> arguments) {
+  if (arguments.size() != function.getNumArguments())
+    return function.emitOpError() << "needs " << function.getNumArguments() << " arguments, got: " << arguments.size();
+  llvm::DenseMap<Value, HostTensor> values;
+  for (auto [argument, tensor] : llvm::zip_equal(function.getArguments(), arguments)) {
+    auto type = cast<ShapedType>(argument.getType());
+    if (type.getShape() != ArrayRef<int64_t>(tensor.shape))
+      return function.emitOpError() << "argument " << argument.getArgNumber() << " must be " << type;
+    values[argument] = tensor;
+  }
+  EvaluationContext context;
+  context.seed = seed;
+  context.step = step;
+  llvm::StringMap<HostTensor> written;
+  bool updated = false;
+  for (Operation &op : function.front()) {
+    SmallVector<HostTensor> operands, results;
+    for (Value operand : op.getOperands())
+      operands.push_back(values.at(operand));
+    if (isa<func::ReturnOp>(op)) {
+      for (auto &entry : written)
+        states[entry.getKey()] = entry.getValue();
+      step += updated;
+      return operands;
+    }
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      auto state = states.find(read.getState());
+      if (state == states.end())
+        return op.emitOpError() << "needs state @" << read.getState();
+      results.push_back(state->second);
+    } else if (auto write = dyn_cast<WriteOp>(op)) {
+      written[write.getState()] = operands[0];
+    } else if (auto optimizer = dyn_cast<UpdateOp>(op)) {
+      FailureOr<HostTensor> norm = update(optimizer, operands);
+      if (failed(norm))
+        return failure();
+      results.push_back(std::move(*norm));
+      updated = true;
+    } else {
+      FailureOr<SmallVector<HostTensor>> evaluated = evaluateOp(&op, operands, context, rounds);
+      if (failed(evaluated))
+        return failure();
+      results = std::move(*evaluated);
+    }
+    for (auto [result, tensor] : llvm::zip_equal(op.getResults(), results))
+      values[result] = std::move(tensor);
+  }
+  return function.emitOpError("must end in a return");
+}
+
+namespace {
+/// One parameter's step; formulas as in the attributes' descriptions.
+struct ParameterStep {
+  int64_t step;
+  bool decay;
+  llvm::function_ref<double(double)> rounded;
+  HostTensor &parameter;
+  llvm::SmallVector<HostTensor> &slots;
+
+  void adam(AdamAttr a, ArrayRef<double> gradient) {
+    if (slots.empty())
+      slots.assign(2, HostTensor(parameter.shape, parameter.elementType));
+    double correction1 = 1 - std::pow(a.getBeta1(), step), correction2 = 1 - std::pow(a.getBeta2(), step);
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      double &p = parameter.floats[i], &m = slots[0].floats[i], &v = slots[1].floats[i], g = gradient[i];
+      double weightDecay = decay ? a.getWeightDecay() : 0;
+      if (a.getDecoupled())
+        p = rounded(p * (1 - a.getLr() * weightDecay));
+      else
+        g += weightDecay * p;
+      m = rounded(a.getBeta1() * m + (1 - a.getBeta1()) * g);
+      v = rounded(a.getBeta2() * v + (1 - a.getBeta2()) * g * g);
+      p = rounded(p - a.getLr() * (m / correction1) / (std::sqrt(v / correction2) + a.getEps()));
+    }
+  }
+
+  void sgd(SgdAttr a, ArrayRef<double> gradient) {
+    bool momentum = a.getMomentum() != 0;
+    if (slots.empty() && momentum)
+      slots.assign(1, HostTensor(parameter.shape, parameter.elementType));
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      double &p = parameter.floats[i], g = gradient[i] + (decay ? a.getWeightDecay() * p : 0);
+      if (momentum) {
+        double &buffer = slots[0].floats[i];
+        buffer = rounded(a.getMomentum() * buffer + (step == 1 ? 1 : 1 - a.getDampening()) * g);
+        g = a.getNesterov() ? g + a.getMomentum() * buffer : buffer;
+      }
+      p = rounded(p - a.getLr() * g);
+    }
+  }
+};
+} // namespace
+
+FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operands) {
+  double count = operands[0].floats[0], square = 0;
+  // Without an example there is nothing to learn.
+  double scale = count == 0 ? 0 : 1 / count;
+  for (const HostTensor &gradient : operands.drop_front())
+    for (double g : gradient.floats)
+      square += g * scale * g * scale;
+  HostTensor norm({}, operands[0].elementType);
+  norm.floats[0] = std::sqrt(square);
+  double clip = op.getClip().convertToDouble();
+  if (clip > 0)
+    scale *= std::min(1.0, clip / (norm.floats[0] + 1e-6));
+  for (auto [name, gradient] : llvm::zip_equal(op.getStates(), operands.drop_front())) {
+    StringRef symbol = cast<FlatSymbolRefAttr>(name).getValue();
+    auto state = module.lookupSymbol<StateOp>(symbol);
+    std::vector<double> scaled(gradient.floats);
+    for (double &g : scaled)
+      g *= scale;
+    Type element = gradient.elementType;
+    auto rounded = [&](double value) {
+      if (!rounds)
+        return value;
+      HostTensor cell({}, element);
+      cell.floats[0] = value;
+      cell.round();
+      return cell.floats[0];
+    };
+    ParameterStep parameter{step, state.getDecay(), rounded, states[symbol], slots[symbol]};
+    if (auto adam = dyn_cast<AdamAttr>(op.getOptimizer()))
+      parameter.adam(adam, scaled);
+    else
+      parameter.sgd(cast<SgdAttr>(op.getOptimizer()), scaled);
+  }
+  if (rounds)
+    norm.round();
+  return norm;
+}
+
+} // namespace dtcc::graph
