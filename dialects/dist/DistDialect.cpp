@@ -9,6 +9,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -21,6 +22,14 @@ using namespace mlir;
 
 namespace dtcc::dist {
 
+namespace {
+/// Constants made by folding stay in their phase: a program holds nothing but phases.
+struct KeepConstantsInPhase : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const override { return isa<PhaseOp>(region->getParentOp()); }
+};
+} // namespace
+
 void DistDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -31,6 +40,7 @@ void DistDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/dist/DistOps.cpp.inc"
       >();
+  addInterfaces<KeepConstantsInPhase>();
 }
 
 Axes toAxes(ArrayAttr names) {

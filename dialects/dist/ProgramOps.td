@@ -105,8 +105,12 @@ def Dist_ViewOp : Dist_BucketUser<"view", [MemoryEffects<[MemRead]>]> {
 }
 def Dist_AccumulateOp : Dist_BucketUser<"accumulate", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "adds a value to a range of a bucket; slot 0 overwrites, later slots add";
-  let arguments = (ins Dist_Local:$x, FlatSymbolRefAttr:$bucket, I64Attr:$offset);
-  let assemblyFormat = "$x `into` $bucket `[` $offset `]` attr-dict `:` type($x)";
+  let description = [{
+    `again`: adds in slot 0 too, because an accumulate of the same range stands before.
+    `dist.accumulate %dw into @grads.0[1024] : tensor<768x3072xf32>`
+  }];
+  let arguments = (ins Dist_Local:$x, FlatSymbolRefAttr:$bucket, I64Attr:$offset, UnitAttr:$again);
+  let assemblyFormat = "$x `into` $bucket `[` $offset `]` (`again` $again^)? attr-dict `:` type($x)";
 }
 
 #endif // DTCC_DIALECTS_DIST_PROGRAMOPS

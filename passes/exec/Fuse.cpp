@@ -14,7 +14,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/exec/BlockOrder.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "llvm/ADT/SetVector.h"
@@ -73,13 +73,19 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
   unsigned first = numbers.lookup(group.ops.front());
   SmallVector<Operation *> work;
-  auto push = [&](Operation *from, bool direct) {
+  auto push = [&](auto &self, Operation *from, bool direct) -> bool {
     for (Value operand : from->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (!producer || producer->getBlock() != &block || numbers.lookup(producer) < first)
         continue;
       if (members.contains(producer)) {
         if (!direct)
+          return true;
+        continue;
+      }
+      // What is repeated in the kernel is no way out of it.
+      if (direct && isFusible(producer) && isDuplicable(producer)) {
+        if (self(self, producer, direct))
           return true;
         continue;
       }
@@ -94,11 +100,23 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
     }
     return false;
   };
-  push(op, /*direct=*/true);
+  push(push, op, /*direct=*/true);
   while (!work.empty())
-    if (push(work.pop_back_val(), /*direct=*/false))
+    if (push(push, work.pop_back_val(), /*direct=*/false))
       return true;
   return false;
+}
+
+/// Whether something that is not in the kernel reads the value. A duplicable op is
+/// in each kernel that reads it.
+static bool isReadOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &members) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (members.contains(user))
+      return false;
+    if (!isFusible(user) || !isDuplicable(user))
+      return true;
+    return llvm::any_of(user->getResults(), [&](Value result) { return isReadOutside(result, members); });
+  });
 }
 
 bool BlockFusion::join(Group &group, Operation *op) {
@@ -107,10 +125,7 @@ bool BlockFusion::join(Group &group, Operation *op) {
   SmallVector<Operation *> kernel = withDuplicates(ops);
   llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
-  auto isOutput = [&](Value value) {
-    return members.contains(value.getDefiningOp()) &&
-           llvm::any_of(value.getUsers(), [&](Operation *user) { return !inside.contains(user); });
-  };
+  auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
   if (failed(KernelDomain::analyze(kernel, isOutput)) || leavesAndReturns(group, op))
     return false;
   llvm::SmallPtrSet<Value, 16> buffers;
@@ -167,7 +182,7 @@ void BlockFusion::outline(Group &group) {
         inputs.insert(operand);
     if (members.contains(op))
       for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }))
+        if (isReadOutside(result, members))
           outputs.insert(result);
   }
   Operation *last = group.ops.back();
@@ -190,38 +205,9 @@ void BlockFusion::outline(Group &group) {
   for (auto [output, result] : llvm::zip_equal(outputs, fused.getResults()))
     Value(output).replaceUsesWithIf(
         result, [&](OpOperand &use) { return use.getOwner() != fused && !members.contains(use.getOwner()); });
-  for (Operation *op : llvm::reverse(group.ops))
-    op->erase();
-}
-
-/// A kernel stands where its last op stood, and readers of its other values may stand
-/// before it. Puts every op after what it reads, and keeps the order of effects.
-static void restoreOrder(Block &block) {
-  llvm::SetVector<Operation *> ordered;
-  Operation *lastEffect = nullptr;
-  llvm::DenseMap<Operation *, Operation *> effectBefore;
-  SmallVector<Operation *> original;
-  for (Operation &op : block) {
-    original.push_back(&op);
-    if (isMemoryEffectFree(&op))
-      continue;
-    effectBefore[&op] = lastEffect;
-    lastEffect = &op;
-  }
-  auto visit = [&](auto &self, Operation *op) -> void {
-    if (ordered.contains(op))
-      return;
-    if (Operation *before = effectBefore.lookup(op))
-      self(self, before);
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
-        self(self, producer);
-    ordered.insert(op);
-  };
-  for (Operation *op : original)
-    visit(visit, op);
-  for (Operation *op : ordered)
-    op->moveBefore(&block, block.end());
+  for (Operation *op : llvm::reverse(kernel))
+    if (op->use_empty())
+      op->erase();
 }
 
 void BlockFusion::run() {
@@ -237,15 +223,12 @@ void BlockFusion::run() {
       continue;
     place(&op);
   }
-  SmallVector<Operation *> duplicable;
-  for (Operation &op : block)
-    if (isFusible(&op) && isDuplicable(&op) && !groupOf.count(&op))
-      duplicable.push_back(&op);
   for (std::unique_ptr<Group> &group : groups)
     outline(*group);
-  for (Operation *op : llvm::reverse(duplicable))
-    if (op->use_empty())
-      op->erase();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isFusible(&op) && isDuplicable(&op) && op.use_empty())
+      op.erase();
+  // A kernel stands where its last op stood; readers of its other values may stand before it.
   restoreOrder(block);
 }
 

@@ -21,6 +21,31 @@ def ExpandComposites : Pass<"exec-expand-composites"> {
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def SplitAccumulation : Pass<"exec-split-accumulation"> {
+  let summary = "accumulate the terms of a sum one by one";
+  let description = [{
+    A gradient that is a sum (a tied embedding's two, a classifier's by chunks) need not
+    exist: each term is accumulated into the bucket where it is made. Example
+    (tests/passes/exec/split-accumulation.mlir): `accumulate(add(a, b))` becomes
+    `accumulate(a)` and `accumulate(b) again`.
+  }];
+  let dependentDialects = ["::dtcc::dist::DistDialect"];
+}
+
+def ChunkClassifier : Pass<"exec-chunk-classifier"> {
+  let summary = "compute loss and its gradient over chunks of rows, so that logits are never whole";
+  let description = [{
+    Logits [rows, classes] are the largest tensor of a language model, and are read
+    once: by the cross entropy and by its gradient. From the product that makes them to
+    the products that read their gradient, everything is done for one chunk of rows at
+    a time, of at most `chunk-bytes` of logits. Row results are joined, sums are added
+    up. Nothing is computed twice. Example (tests/passes/exec/chunk-classifier.mlir):
+    4 samples of 256 tokens and 50257 classes become 4 chunks.
+  }];
+  let options = [Option<"chunkBytes", "chunk-bytes", "int64_t", "int64_t(64) << 20", "largest logits of a chunk">];
+  let dependentDialects = ["::dtcc::dist::DistDialect"];
+}
+
 def Fuse : Pass<"exec-fuse"> {
   let summary = "put ops that are one kernel into exec.fused";
   let description = [{

@@ -17,11 +17,12 @@ namespace dtcc::rt {
 Image::Image(const void *bytes, uint64_t kernelCount)
     : base(static_cast<const std::byte *>(bytes)), head(static_cast<const dtcc_image_header *>(bytes)) {
   checkHeader(*head);
+  int64_t cells = 1;
   for (const dtcc_axis &axis : axes()) {
-    int64_t &product = axis.kind == DTCC_AXIS_RANK ? rankCount : slotCount;
-    if (axis.size < 1 || product > (int64_t(1) << 31) / axis.size)
+    if (axis.size < 1 || cells > (int64_t(1) << 31) / axis.size)
       fail("damaged program: mesh axis size must be at least 1 and the product below 2^31, got: ", axis.size);
-    product *= axis.size;
+    cells *= axis.size;
+    grid.axes.push_back({axis.size, axis.kind == DTCC_AXIS_TIME});
   }
   checkTables(*this, kernelCount);
 }
@@ -44,46 +45,17 @@ std::span<const dtcc_wait> Image::waits(const dtcc_command &command) const {
   return section<dtcc_wait>(head->waits).subspan(command.first_wait, command.wait_count);
 }
 
-int64_t Image::extent(const dtcc_axes &set) const {
-  int64_t product = 1;
-  for (int i = 0; i < set.count; ++i)
-    product *= axes()[set.ids[i]].size;
-  return product;
-}
-
-std::vector<int64_t> Image::coordinates(int64_t rank, int64_t slot) const {
-  std::vector<int64_t> result(axes().size());
-  for (size_t i = result.size(); i-- > 0;) {
-    const dtcc_axis &axis = axes()[i];
-    int64_t &rest = axis.kind == DTCC_AXIS_RANK ? rank : slot;
-    result[i] = rest % axis.size;
-    rest /= axis.size;
-  }
-  return result;
-}
-
-int64_t Image::index(const dtcc_axes &set, const int64_t *coordinates) const {
-  int64_t result = 0;
-  for (int i = 0; i < set.count; ++i)
-    result = result * axes()[set.ids[i]].size + coordinates[set.ids[i]];
-  return result;
-}
-
 std::vector<int64_t> Image::members(const dtcc_communicator &communicator, int64_t rank) const {
-  std::vector<int64_t> mine = coordinates(rank, 0);
+  std::vector<int64_t> mine = grid.coordinates(rank, 0);
   std::vector<int64_t> result(static_cast<size_t>(extent(communicator.axes)));
   for (size_t member = 0; member < result.size(); ++member) {
-    int64_t rest = static_cast<int64_t>(member);
+    auto rest = static_cast<int64_t>(member);
     for (int i = communicator.axes.count; i-- > 0;) {
-      int64_t size = axes()[communicator.axes.ids[i]].size;
+      int64_t size = grid.axes[communicator.axes.ids[i]].size;
       mine[communicator.axes.ids[i]] = rest % size;
       rest /= size;
     }
-    int64_t number = 0;
-    for (size_t i = 0; i < mine.size(); ++i)
-      if (axes()[i].kind == DTCC_AXIS_RANK)
-        number = number * axes()[i].size + mine[i];
-    result[member] = number;
+    result[member] = grid.rankAt(mine);
   }
   return result;
 }

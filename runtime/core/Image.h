@@ -14,7 +14,7 @@
 #ifndef DTCC_RUNTIME_CORE_IMAGE_H
 #define DTCC_RUNTIME_CORE_IMAGE_H
 
-#include "runtime/abi/dtcc_rt.h"
+#include "runtime/core/Mesh.h"
 
 #include <cstddef>
 #include <span>
@@ -55,16 +55,11 @@ public:
   /// View index of a scalar, or DTCC_NONE.
   uint32_t scalar(dtcc_scalar which) const { return head->scalars[which]; }
 
-  /// Product of the rank axes' sizes.
-  int64_t ranks() const { return rankCount; }
-  /// Product of the time axes' sizes: the micro-batches of a step.
-  int64_t slots() const { return slotCount; }
-  /// Product of the sizes of `axes`.
-  int64_t extent(const dtcc_axes &axes) const;
-  /// Coordinates on every mesh axis, in the order of the axes section.
-  std::vector<int64_t> coordinates(int64_t rank, int64_t slot) const;
-  /// Linear index of `axes` at `coordinates` (one per mesh axis).
-  int64_t index(const dtcc_axes &axes, const int64_t *coordinates) const;
+  const Mesh &mesh() const { return grid; }
+  int64_t ranks() const { return grid.ranks(); }
+  /// The micro-batches of a step.
+  int64_t slots() const { return grid.slots(); }
+  int64_t extent(const dtcc_axes &set) const { return grid.extent(set); }
   /// Ranks of the group of `rank` in the order of the group.
   std::vector<int64_t> members(const dtcc_communicator &communicator, int64_t rank) const;
 
@@ -74,8 +69,7 @@ private:
   }
   const std::byte *base;
   const dtcc_image_header *head;
-  int64_t rankCount = 1;
-  int64_t slotCount = 1;
+  Mesh grid;
 };
 
 /// Elements of a view.

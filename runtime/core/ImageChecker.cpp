@@ -10,6 +10,8 @@
 #include "runtime/core/Error.h"
 
 #include <cstdint>
+#include <set>
+#include <string_view>
 
 namespace dtcc::rt {
 namespace {
@@ -93,8 +95,8 @@ void checkView(const Image &image, size_t i) {
     check.require(view.strides[d] >= 0, "stride must be at least 0", view.strides[d]);
     empty |= view.sizes[d] == 0;
     bool block = view.block_of != 0 && d == view.block_dim;
-    Wide size = block ? view.sizes[d] * Wide(image.extent(image.communicators()[view.block_of - 1].axes))
-                      : Wide(view.sizes[d]);
+    Wide size =
+        block ? view.sizes[d] * Wide(image.extent(image.communicators()[view.block_of - 1].axes)) : Wide(view.sizes[d]);
     last += (size - 1) * view.strides[d];
   }
   if (empty)
@@ -209,6 +211,12 @@ void checkState(const Image &image, size_t i) {
   check.index(state.view, image.views().size(), "view must exist", /*optional=*/true);
   check.index(state.parameter, image.states().size(), "parameter must exist", /*optional=*/true);
   check.index(state.bucket, image.buckets().size(), "bucket must exist", /*optional=*/state.view != DTCC_NONE);
+  if (state.view == DTCC_NONE) {
+    uint32_t share = image.buckets()[state.bucket].view;
+    check.index(share, image.views().size(), "a state without a view must have its bucket's");
+    check.require(image.views()[share].dtype == state.dtype, "the bucket must have the state's element type",
+                  int(image.views()[share].dtype));
+  }
   if (state.view != DTCC_NONE) {
     check.localSizes(state.dims, state.rank, state.view);
     check.require(image.views()[state.view].dtype == state.dtype, "the view must have the state's element type",
@@ -339,8 +347,13 @@ void checkTables(const Image &image, uint64_t kernelCount) {
     checkInput(image, i);
   for (size_t i = 0; i < image.buckets().size(); ++i)
     checkBucket(image, i);
-  for (size_t i = 0; i < image.states().size(); ++i)
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < image.states().size(); ++i) {
     checkState(image, i);
+    RowChecker(image, "state", i)
+        .require(names.insert(image.string(image.states()[i].name)).second, "names must differ",
+                 image.string(image.states()[i].name));
+  }
   for (size_t i = 0; i < image.segments().size(); ++i) {
     RowChecker check(image, "segment", i);
     const dtcc_segment &segment = image.segments()[i];

@@ -50,7 +50,7 @@ struct Rank {
   /// Sets the slot and the coordinates of the time axes.
   void enterSlot(int64_t slot);
   /// This rank's linear index on `axes`.
-  int64_t index(const dtcc_axes &axes) const { return image.index(axes, coordinates.data()); }
+  int64_t index(const dtcc_axes &axes) const { return image.mesh().index(axes, coordinates.data()); }
   /// This rank's index in a communicator; 0 for -1 and DTCC_NONE.
   int64_t groupIndex(int64_t communicator) const;
   /// First element of a view in `slot`.

@@ -8,18 +8,11 @@
 #include "runtime/core/ThreadTeam.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/OpenMp.h"
 
 #include <algorithm>
 #include <exception>
 #include <mutex>
-
-// libgomp's entry points, as the compilers emit calls to them. Naming them here
-// keeps clang's own OpenMP runtime out of the program.
-extern "C" {
-void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags);
-int omp_get_thread_num(void);
-void omp_set_num_threads(int threads);
-}
 
 namespace dtcc::rt {
 namespace {
@@ -31,6 +24,7 @@ struct Region {
   void *closure;
   std::mutex lock;
   std::exception_ptr failure;
+  int failedPart = 0;
 };
 
 void runPart(Region &region, int part) {
@@ -42,15 +36,19 @@ void runPart(Region &region, int part) {
 
 void regionEntry(void *data) {
   Region &region = *static_cast<Region *>(data);
-  int part = omp_get_thread_num();
+  int part = openMp()->threadNumber();
   if (part >= region.parts)
     return;
   try {
     runPart(region, part);
   } catch (...) {
-    // An exception may not cross libgomp's frames.
+    // An exception may not cross libgomp's frames. The first part's is kept, as if
+    // the loop had run in order.
     std::lock_guard<std::mutex> guard(region.lock);
-    region.failure = std::current_exception();
+    if (!region.failure || part < region.failedPart) {
+      region.failure = std::current_exception();
+      region.failedPart = part;
+    }
   }
 }
 
@@ -59,7 +57,11 @@ void regionEntry(void *data) {
 ThreadTeam::ThreadTeam(int threads) : count(threads) {
   if (threads < 1)
     fail("threads of a rank must be at least 1, got: ", threads);
-  omp_set_num_threads(threads);
+  const OpenMp *library = openMp();
+  if (library)
+    library->setThreads(threads);
+  else if (threads > 1)
+    fail("cannot open libgomp.so.1, which ", threads, " threads a rank need: install it, or give --threads=1");
 }
 
 int ThreadTeam::parts(int64_t extent, int64_t grain) const {
@@ -70,14 +72,14 @@ int ThreadTeam::parts(int64_t extent, int64_t grain) const {
 void ThreadTeam::run(int64_t extent, int parts, Body body, void *closure) {
   if (extent <= 0)
     return;
-  Region region{extent, parts, body, closure, {}, {}};
+  Region region{extent, parts, body, closure, {}, {}, 0};
   if (parts == 1) {
     runPart(region, 0);
     return;
   }
   // Always the whole team: libgomp ends the threads that a smaller region leaves
   // out, and would start them again for the next.
-  GOMP_parallel(regionEntry, &region, static_cast<unsigned>(count), 0);
+  openMp()->parallel(regionEntry, &region, static_cast<unsigned>(count), 0);
   if (region.failure)
     std::rethrow_exception(region.failure);
 }

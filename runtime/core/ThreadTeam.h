@@ -7,8 +7,7 @@
 //
 // Generated kernels and library ops of a rank share one team. The team is
 // libgomp's own pool of the rank's thread, so oneDNN (which uses libgomp) and our
-// kernels run on the same threads and no core is fought over. libgomp waits
-// passively by itself once the process has more team threads than cores.
+// kernels run on the same threads and no core is fought over (see OpenMp.h).
 //
 // A team belongs to the thread that made it: parallelFor may be called from that
 // thread only, and does not nest.

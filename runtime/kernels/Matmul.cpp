@@ -50,9 +50,17 @@ bool normalise(int64_t rows, int64_t columns, int64_t (&strides)[3]) {
 
 } // namespace
 
-size_t matmulWorkspaceBytes(int64_t m, int64_t n, int64_t k) {
-  return sizeof(float) * static_cast<size_t>(k * n) + (size_t(1) << 20);
+size_t matmulWorkspaceBytes(const ProductProblem &problem) {
+  bool rowMajor = problem.rhsStrides[2] == 1 && problem.k > 1 && problem.rhsStrides[1] > 1;
+  bool oneMatrix = problem.g == 1 || problem.rhsStrides[0] == 0;
+  if (!rowMajor || !oneMatrix || problem.rhsStrides[1] * sizeof(float) % 4096 != 0)
+    return 0;
+  // oneDNN pads columns to its blocks of at most 64.
+  return sizeof(float) * static_cast<size_t>(problem.k * ((problem.n + 63) / 64 * 64));
 }
+
+/// Tiles of a library that take more than this are left to our own product.
+constexpr size_t largestScratch = size_t(64) << 20;
 
 Matmul::Matmul(const ProductProblem &problem, size_t workspaceBytes, const VectorKernels &kernels, TeamScratch &scratch)
     : planned(problem), kernels(kernels) {
@@ -65,15 +73,13 @@ Matmul::Matmul(const ProductProblem &problem, size_t workspaceBytes, const Vecto
                normalise(planned.k, planned.n, planned.rhsStrides) &&
                normalise(planned.m, planned.n, planned.outStrides) && planned.outStrides[2] == 1 &&
                (!planned.bias || planned.biasStride == 1 || planned.n == 1);
-  // Layouts of batches are the library's to choose from plain ones only.
-  for (bool packed : {true, false}) {
-    if (!plain || (packed && planned.g > 1))
-      continue;
-    library = createOneDnnProduct(planned, packed);
-    if (library && library->workspaceBytes() <= workspaceBytes) {
-      chosen = packed ? ProductMethod::OneDnnPacked : ProductMethod::OneDnnPlain;
-      return;
-    }
+  bool copies = planned.g == 1 && matmulWorkspaceBytes(planned) > 0;
+  if (plain && (!copies || workspaceBytes > 0))
+    library = createOneDnnProduct(planned, copies);
+  if (library && library->packedBytes() <= workspaceBytes && library->scratchBytes() <= largestScratch) {
+    chosen = copies ? ProductMethod::OneDnnPacked : ProductMethod::OneDnnPlain;
+    scratch.reserveTotal(library->scratchBytes());
+    return;
   }
   library.reset();
   scratch.reserve(productScratch * sizeof(float));
@@ -87,7 +93,7 @@ void Matmul::run(ThreadTeam &team, const TeamScratch &scratch, const ProductProb
   p.bias = problem.bias;
   p.out = problem.out;
   if (library)
-    library->run(p, workspace);
+    library->run(p, workspace, scratch.at<std::byte>(0));
   else
     ownProduct(team, kernels, p, scratch);
 }

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses once, when a command is bound, between oneDNN on packed or plain
-// operands and our own product, by what fits into the planned workspace.
+// Chooses once, when a command is bound, between oneDNN on plain operands, oneDNN
+// on a copy of the right one and our own product. README.md has the measurements
+// behind the choice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +24,17 @@ namespace dtcc::rt {
 /// How a product is computed.
 enum class ProductMethod { OneDnnPacked, OneDnnPlain, Own };
 
-/// The workspace, in bytes, with which the fastest method runs. The compiler plans
-/// it by the same formula (LibraryOps.def).
-size_t matmulWorkspaceBytes(int64_t m, int64_t n, int64_t k);
+/// The workspace, in bytes, with which the fastest method runs; the compiler plans it
+/// by the same formula (LibraryOps.def). It is what a copy of a row-major right
+/// operand takes whose rows are a multiple of 4 KiB apart: such rows fall into the
+/// same sets of the caches, and oneDNN loses a sixth of its speed on them. Other
+/// products need none.
+size_t matmulWorkspaceBytes(const ProductProblem &problem);
 
 class Matmul {
 public:
   /// Plans `problem`, of which only addresses may change later (whether there is a
-  /// bias may not). `workspaceBytes`: what run() may use. `scratch` is grown.
+  /// bias may not). `workspaceBytes`: what run() may use, 0 is legal. `scratch` is grown.
   /// To be called by the thread that runs it: oneDNN plans for its team.
   Matmul(const ProductProblem &problem, size_t workspaceBytes, const VectorKernels &kernels, TeamScratch &scratch);
 

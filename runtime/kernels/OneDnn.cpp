@@ -149,8 +149,8 @@ public:
     const dnnl_memory_desc_t *pad = lib.dnnl_primitive_desc_query_md(primitiveDesc, dnnl_query_scratchpad_md, 0);
     if (!chosen || !pad || lib.dnnl_stream_create(&stream.handle, lib.engine, dnnl_stream_default_flags))
       return false;
-    packedBytes = packed ? aligned(lib.dnnl_memory_desc_get_size(chosen)) : 0;
-    padBytes = aligned(lib.dnnl_memory_desc_get_size(pad));
+    packedSize = packed ? aligned(lib.dnnl_memory_desc_get_size(chosen)) : 0;
+    padSize = aligned(lib.dnnl_memory_desc_get_size(pad));
     if (packed) {
       PrimitiveDesc reorderDesc;
       if (lib.dnnl_reorder_primitive_desc_create(&reorderDesc.handle, &rhs, lib.engine, chosen, lib.engine, nullptr) ||
@@ -162,19 +162,20 @@ public:
            create(padMemory, *pad);
   }
 
-  size_t workspaceBytes() const override { return packedBytes + padBytes; }
+  size_t packedBytes() const override { return packedSize; }
+  size_t scratchBytes() const override { return padSize; }
 
-  void run(const ProductProblem &p, std::byte *workspace) override {
+  void run(const ProductProblem &p, std::byte *copy, std::byte *scratch) override {
     const Library &lib = library();
     set(lhsMemory, p.lhs);
     set(rhsMemory, p.rhs);
     set(outMemory, p.out);
     if (packed) {
-      set(packedMemory, workspace);
+      set(packedMemory, copy);
       dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, rhsMemory}, {DNNL_ARG_TO, packedMemory}};
       lib.dnnl_primitive_execute(reorder, stream, 2, args);
     }
-    set(padMemory, workspace + packedBytes);
+    set(padMemory, scratch);
     dnnl_exec_arg_t args[5] = {{DNNL_ARG_SRC, lhsMemory},
                                {DNNL_ARG_WEIGHTS, packed ? packedMemory : rhsMemory},
                                {DNNL_ARG_DST, outMemory},
@@ -196,7 +197,7 @@ private:
   Primitive primitive, reorder;
   Memory lhsMemory, rhsMemory, outMemory, packedMemory, biasMemory, padMemory;
   Stream stream;
-  size_t packedBytes = 0, padBytes = 0;
+  size_t packedSize = 0, padSize = 0;
   bool packed = false;
 };
 

@@ -90,7 +90,7 @@ private:
 LogicalResult KernelGenerator::collectLoops() {
   for (Operation &op : body.without_terminator()) {
     if (!isFusible(&op))
-      return op.emitError("is not an op that a kernel can be generated for");
+      return op.emitOpError("is not an op that a kernel can be generated for");
     ops.push_back(&op);
     if (auto reduce = dyn_cast<graph::ReduceOp>(op))
       reductions.push_back(reduce);

@@ -108,25 +108,40 @@ void loadRowTerms(const AttentionProblem &p, const QueryBlock &block, int64_t b,
 }
 
 /// From scores and dout.v to P and dS (before the factor `scale`), in place.
-void differentiateSoftmax(const AttentionProblem &p, const QueryBlock &block, int64_t b, int64_t begin, int64_t n,
-                          Scratch &s) {
-  bool everywhere = allSee(block, begin, begin + n);
-  for (int64_t j = 0; j < n; ++j) {
-    bool allowed = keyAllowed(p, b, begin + j);
-    for (int64_t v = 0; v < block.vectors; ++v) {
-      float *weight = s.weights + j * blockQueries + v * lanes, *grad = s.grads + j * blockQueries + v * lanes;
-      Floats score = load(weight), slope = broadcast(1.0f);
-      if (p.softcap > 0) {
-        Floats bounded = hyperbolicTangent(score);
-        slope = 1.0f - bounded * bounded;
-        score = bounded * p.softcap;
+void differentiateSoftmax(const AttentionProblem &p, const QueryBlock &block, const KeySpans &spans, int64_t b,
+                          int64_t begin, Scratch &s) {
+  for (int x = 0; x < spans.count; ++x) {
+    auto [first, last, vector] = spans.spans[x];
+    bool everywhere = allSee(block, begin + first, begin + last);
+    for (int64_t j = first; j < last; ++j) {
+      bool allowed = keyAllowed(p, b, begin + j);
+      for (int64_t v = vector; v < block.vectors; ++v) {
+        float *weight = s.weights + j * blockQueries + v * lanes, *grad = s.grads + j * blockQueries + v * lanes;
+        Floats score = load(weight), slope = broadcast(1.0f);
+        if (p.softcap > 0) {
+          Floats bounded = hyperbolicTangent(score);
+          slope = 1.0f - bounded * bounded;
+          score = bounded * p.softcap;
+        }
+        Floats w = exponential(score - load(s.lse + v * lanes));
+        if (!allowed || !everywhere)
+          w = select(allowed ? sees(block, v, begin + j) : Ints(0), w, broadcast(0.0f));
+        store(weight, w);
+        store(grad, w * (load(grad) - load(s.dot + v * lanes)) * slope);
       }
-      Floats w = exponential(score - load(s.lse + v * lanes));
-      if (!allowed || !everywhere)
-        w = select(allowed ? sees(block, v, begin + j) : Ints(0), w, broadcast(0.0f));
-      store(weight, w);
-      store(grad, w * (load(grad) - load(s.dot + v * lanes)) * slope);
     }
+  }
+}
+
+/// tile[key][c] = sum over the block's queries of weights[key][query] * rows[query][c].
+void sumOverQueries(const float *weights, const QueryBlock &block, const KeySpans &spans, const Rows &rows,
+                    int64_t columns, float *tile) {
+  int64_t stride = roundUp(columns, lanes);
+  for (int x = 0; x < spans.count; ++x) {
+    auto [first, last, vector] = spans.spans[x];
+    int64_t from = vector * lanes;
+    product<false>(last - first, stride / lanes, largest(block.count - from, 0), weights + first * blockQueries + from,
+                   blockQueries, 1, rows.data + from * rows.stride, rows.stride, tile + first * stride, stride);
   }
 }
 
@@ -187,22 +202,28 @@ void attentionGrad(const AttentionProblem &p, int64_t b, int64_t h, int64_t quer
         for (int64_t j = first; j < last; j += blockKeys) {
           int64_t n = least(blockKeys, last - j);
           const float *k = keyRows(p.k, b, h, j), *v = keyRows(p.v, b, h, j);
-          product<false>(n, block.vectors, p.qkSize, k, p.k.strides[1], p.k.strides[3], s.queries, blockQueries,
-                         s.weights, blockQueries);
-          product<false>(n, block.vectors, p.vSize, v, p.v.strides[1], p.v.strides[3], s.douts, blockQueries, s.grads,
-                         blockQueries);
-          differentiateSoftmax(p, block, b, j, n, s);
+          const KeySpans spans = makeKeySpans(block, j, n);
+          for (int x = 0; x < spans.count; ++x) {
+            auto [low, high, from] = spans.spans[x];
+            int64_t at = low * blockQueries + from * lanes;
+            product<false>(high - low, block.vectors - from, p.qkSize, k + low * p.k.strides[1], p.k.strides[1],
+                           p.k.strides[3], s.queries + from * lanes, blockQueries, s.weights + at, blockQueries);
+            product<false>(high - low, block.vectors - from, p.vSize, v + low * p.v.strides[1], p.v.strides[1],
+                           p.v.strides[3], s.douts + from * lanes, blockQueries, s.grads + at, blockQueries);
+          }
+          differentiateSoftmax(p, block, spans, b, j, s);
           if (keyGradients) {
-            product<false>(n, eTile / lanes, block.count, s.weights, blockQueries, 1, doutRows.data, doutRows.stride,
-                           s.tile, eTile);
+            sumOverQueries(s.weights, block, spans, doutRows, p.vSize, s.tile);
             addTile(s.tile, eTile, n, p.vSize, 1.0f, keyRows(p.dv, b, h, j), p.dv.strides[1], p.dv.strides[3]);
-            product<false>(n, dTile / lanes, block.count, s.grads, blockQueries, 1, qRows.data, qRows.stride, s.tile,
-                           dTile);
+            sumOverQueries(s.grads, block, spans, qRows, p.qkSize, s.tile);
             addTile(s.tile, dTile, n, p.qkSize, p.scale, keyRows(p.dk, b, h, j), p.dk.strides[1], p.dk.strides[3]);
           }
-          if (queryGradients)
-            product<true>(p.qkSize, block.vectors, n, k, p.k.strides[3], p.k.strides[1], s.grads, blockQueries, s.dqs,
-                          blockQueries);
+          for (int x = 0; queryGradients && x < spans.count; ++x) {
+            auto [low, high, from] = spans.spans[x];
+            product<true>(p.qkSize, block.vectors - from, high - low, k + low * p.k.strides[1], p.k.strides[3],
+                          p.k.strides[1], s.grads + low * blockQueries + from * lanes, blockQueries,
+                          s.dqs + from * lanes, blockQueries);
+          }
         }
         if (queryGradients)
           unpackTransposed(s.dqs, block.count, p.qkSize, p.scale, queryRows(p.dq, b, h, g, i), p.dq.strides[1],

@@ -38,7 +38,43 @@ struct QueryBlock {
   int64_t commonBegin, commonEnd; // keys that every query may see
   int32_t lower[blockQueries];    // query's keys: lower <= j <= upper
   int32_t upper[blockQueries];
+  int32_t vectorUpper[blockQueries / lanes]; // the largest `upper` of each vector
 };
+
+/// Keys [begin, end) of a block of keys, all of which only vectors from `vector`
+/// on see: under a causal mask, the vectors before it hold earlier queries.
+struct KeySpan {
+  int64_t begin, end, vector;
+};
+constexpr int64_t spanKeys = 16;
+
+/// What must be computed of a block of keys: spans in ascending order of keys.
+struct KeySpans {
+  KeySpan spans[blockKeys / spanKeys];
+  int count = 0;
+  /// Keys that vector v may see: [0, keysOf(v)).
+  int64_t keysOf(int64_t v) const {
+    int64_t keys = 0;
+    for (int i = 0; i < count; ++i)
+      if (v >= spans[i].vector)
+        keys = spans[i].end;
+    return keys;
+  }
+};
+
+DTCC_INLINE KeySpans makeKeySpans(const QueryBlock &block, int64_t begin, int64_t n) {
+  KeySpans result;
+  for (int64_t k = 0; k < n; k += spanKeys) {
+    int64_t v = 0, end = least(k + spanKeys, n);
+    while (v < block.vectors && block.vectorUpper[v] < begin + k)
+      ++v;
+    if (result.count > 0 && result.spans[result.count - 1].vector == v)
+      result.spans[result.count - 1].end = end;
+    else
+      result.spans[result.count++] = {k, end, v};
+  }
+  return result;
+}
 
 static void makeQueryBlock(const AttentionProblem &p, int64_t begin, QueryBlock &block) {
   block.begin = begin;
@@ -65,6 +101,8 @@ static void makeQueryBlock(const AttentionProblem &p, int64_t begin, QueryBlock 
     block.commonEnd = least(block.commonEnd, upper + 1);
     block.lower[lane] = (int32_t)lower;
     block.upper[lane] = (int32_t)upper;
+    int32_t &vectorUpper = block.vectorUpper[lane / lanes];
+    vectorUpper = lane % lanes == 0 || (int32_t)upper > vectorUpper ? (int32_t)upper : vectorUpper;
   }
 }
 

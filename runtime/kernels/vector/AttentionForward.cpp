@@ -26,33 +26,36 @@ struct RunningSoftmax {
   float sum[blockQueries];
 };
 
-/// Caps and masks the scores of keys [begin, begin + n) in place.
-void adjustScores(const AttentionProblem &p, const QueryBlock &block, int64_t b, int64_t begin, int64_t n,
+/// Caps and masks the scores of the keys from `begin` on in place.
+void adjustScores(const AttentionProblem &p, const QueryBlock &block, const KeySpans &spans, int64_t b, int64_t begin,
                   float *scores) {
-  if (p.softcap > 0)
-    for (int64_t j = 0; j < n; ++j)
-      for (int64_t v = 0; v < block.vectors; ++v) {
+  for (int x = 0; x < spans.count; ++x) {
+    auto [first, last, vector] = spans.spans[x];
+    bool everywhere = allSee(block, begin + first, begin + last);
+    for (int64_t j = first; j < last; ++j) {
+      bool allowed = keyAllowed(p, b, begin + j), whole = everywhere && allowed;
+      if (whole && p.softcap <= 0)
+        continue;
+      for (int64_t v = vector; v < block.vectors; ++v) {
         float *s = scores + j * blockQueries + v * lanes;
-        store(s, hyperbolicTangent(load(s)) * p.softcap);
+        Floats score = load(s);
+        if (p.softcap > 0)
+          score = hyperbolicTangent(score) * p.softcap;
+        if (!whole)
+          score = select(allowed ? sees(block, v, begin + j) : Ints(0), score, broadcast(-infinity));
+        store(s, score);
       }
-  bool everywhere = allSee(block, begin, begin + n);
-  if (everywhere && !p.keyMask)
-    return;
-  for (int64_t j = 0; j < n; ++j) {
-    bool allowed = keyAllowed(p, b, begin + j);
-    if (allowed && everywhere)
-      continue;
-    for (int64_t v = 0; v < block.vectors; ++v) {
-      float *s = scores + j * blockQueries + v * lanes;
-      Ints seen = allowed ? sees(block, v, begin + j) : Ints(0);
-      store(s, select(seen, load(s), broadcast(-infinity)));
     }
   }
 }
 
 /// Turns scores into exp(score - largest) and rescales what was summed before.
-void stepSoftmax(const QueryBlock &block, int64_t n, int64_t vSize, float *scores, float *sums, RunningSoftmax &state) {
+void stepSoftmax(const QueryBlock &block, const KeySpans &spans, int64_t vSize, float *scores, float *sums,
+                 RunningSoftmax &state) {
   for (int64_t v = 0; v < block.vectors; ++v) {
+    const int64_t n = spans.keysOf(v);
+    if (n == 0)
+      continue;
     float *s = scores + v * lanes;
     Floats before = load(state.largest + v * lanes);
     Floats even = before, odd = before;
@@ -117,12 +120,22 @@ void attention(const AttentionProblem &p, int64_t item, float *scratch) {
 
   for (int64_t j = block.keyBegin; j < block.keyEnd; j += blockKeys) {
     int64_t n = least(blockKeys, block.keyEnd - j);
-    product<false>(n, block.vectors, p.qkSize, keyRows(p.k, b, h, j), p.k.strides[1], p.k.strides[3], queries,
-                   blockQueries, scores, blockQueries);
-    adjustScores(p, block, b, j, n, scores);
-    stepSoftmax(block, n, p.vSize, scores, sums, state);
-    product<true>(p.vSize, block.vectors, n, keyRows(p.v, b, h, j), p.v.strides[3], p.v.strides[1], scores,
-                  blockQueries, sums, blockQueries);
+    const KeySpans spans = makeKeySpans(block, j, n);
+    const float *keys = keyRows(p.k, b, h, j), *values = keyRows(p.v, b, h, j);
+    for (int x = 0; x < spans.count; ++x) {
+      auto [first, last, v] = spans.spans[x];
+      product<false>(last - first, block.vectors - v, p.qkSize, keys + first * p.k.strides[1], p.k.strides[1],
+                     p.k.strides[3], queries + v * lanes, blockQueries, scores + first * blockQueries + v * lanes,
+                     blockQueries);
+    }
+    adjustScores(p, block, spans, b, j, scores);
+    stepSoftmax(block, spans, p.vSize, scores, sums, state);
+    for (int x = 0; x < spans.count; ++x) {
+      auto [first, last, v] = spans.spans[x];
+      product<true>(p.vSize, block.vectors - v, last - first, values + first * p.v.strides[1], p.v.strides[3],
+                    p.v.strides[1], scores + first * blockQueries + v * lanes, blockQueries, sums + v * lanes,
+                    blockQueries);
+    }
   }
 
   for (int64_t v = 0; v < block.vectors; ++v) {

@@ -86,20 +86,22 @@ struct Trial {
   }
 };
 
-const Sizes sizesList[] = {{1, 1, 1, 1},    {1, 1, 70, 33},    {1, 33, 1, 17},  {1, 5, 3, 1},
-                           {1, 64, 48, 96}, {1, 130, 65, 300}, {3, 17, 19, 23}, {4, 32, 16, 64}};
+const Sizes sizesList[] = {{1, 1, 1, 1},      {1, 1, 70, 33},  {1, 33, 1, 17},  {1, 5, 3, 1},    {1, 64, 48, 96},
+                           {1, 130, 65, 300}, {3, 17, 19, 23}, {4, 32, 16, 64}, {1, 20, 1024, 9}};
 
 TEST(Matmul, MatchesItsDefinition) {
+  ThreadTeam team(2);
   for (const Layout &layout : layouts)
     for (const Sizes &s : sizesList)
       for (bool biased : {false, true})
         for (bool accumulate : {false, true})
-          // Enough for packing, for nothing but scratchpads, and for neither.
-          for (size_t workspace : {size_t(1) << 23, size_t(0)}) {
+          // Enough for copies, and nothing.
+          for (size_t workspace : {size_t(1) << 18, size_t(0)}) {
             SCOPED_TRACE(testing::Message() << layout.name << " " << s.g << "x" << s.m << "x" << s.n << "x" << s.k
                                             << " bias " << biased << " accumulate " << accumulate);
             Trial trial(s, layout, biased, accumulate);
-            ThreadTeam team(2);
+            if (workspace && !matmulWorkspaceBytes(trial.p))
+              continue;
             TeamScratch scratch(2);
             Matmul matmul(trial.p, workspace, vectorKernels(), scratch);
             std::vector<std::byte> memory(workspace + 64);
@@ -129,16 +131,24 @@ TEST(Matmul, SharesOneRightOperandAmongABatch) {
   }
 }
 
-TEST(Matmul, TakesTheFastPathWhenItsWorkspaceIsPlanned) {
+TEST(Matmul, CopiesRightOperandsOfAlignedRowsWhenTheirWorkspaceIsPlanned) {
   if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not installed";
-  for (Sizes s : {Sizes{1, 256, 512, 384}, Sizes{1, 100, 1003, 768}}) {
-    Trial trial(s, layouts[0], false, false);
-    TeamScratch scratch(1);
-    ThreadTeam team(1);
-    EXPECT_NE(Matmul(trial.p, matmulWorkspaceBytes(s.m, s.n, s.k), vectorKernels(), scratch).method(),
-              ProductMethod::Own);
-    EXPECT_EQ(Matmul(trial.p, 0, vectorKernels(), scratch).method(), ProductMethod::Own);
+  TeamScratch scratch(1);
+  ThreadTeam team(1);
+  auto methodOf = [&](const Trial &trial, size_t workspace) {
+    return Matmul(trial.p, workspace, vectorKernels(), scratch).method();
+  };
+  const Layout &rows = layouts[0], &transposedRhs = layouts[2];
+  Trial aligned({1, 40, 1024, 96}, rows, false, false), odd({1, 40, 1003, 96}, rows, false, false),
+      transposed({1, 40, 1024, 96}, transposedRhs, false, false);
+  EXPECT_EQ(matmulWorkspaceBytes(aligned.p), 4u * 1024 * 96);
+  EXPECT_EQ(methodOf(aligned, matmulWorkspaceBytes(aligned.p)), ProductMethod::OneDnnPacked);
+  EXPECT_EQ(methodOf(aligned, matmulWorkspaceBytes(aligned.p) - 1), ProductMethod::Own);
+  EXPECT_EQ(methodOf(aligned, 0), ProductMethod::Own);
+  for (const Trial *trial : {&odd, &transposed}) {
+    EXPECT_EQ(matmulWorkspaceBytes(trial->p), 0u);
+    EXPECT_EQ(methodOf(*trial, 0), ProductMethod::OneDnnPlain);
   }
 }
 

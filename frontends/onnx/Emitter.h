@@ -1,0 +1,119 @@
+//===- Emitter.h - Makes graph ops, or folds them
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The vocabulary in which the rules of ops/*.cpp are written: numpy's semantics on
+// top, the graph dialect's strict ops below. Each function first tries what is known
+// of its operands (constants, positions, splats) and makes an op only if it must.
+// A null operand gives a null result; errors are emitted where they are found.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_FRONTENDS_ONNX_EMITTER_H
+#define DTCC_FRONTENDS_ONNX_EMITTER_H
+
+#include "dialects/graph/Graph.h"
+#include "frontends/onnx/Tensor.h"
+#include "mlir/IR/Builders.h"
+
+namespace dtcc::onnx {
+
+class Emitter {
+public:
+  Emitter(mlir::OpBuilder builder, mlir::Location loc) : builder(builder), loc(loc) {}
+
+  void setLoc(mlir::Location newLoc) { loc = newLoc; }
+  mlir::Location getLoc() const { return loc; }
+  mlir::OpBuilder &getBuilder() { return builder; }
+  /// Emits an error here; converts to a null Tensor.
+  Tensor error(const llvm::Twine &message);
+
+  // Sources.
+  Tensor fromValue(mlir::Value value);
+  Tensor constant(HostTensor cells);
+  Tensor scalar(double value, mlir::Type element);
+  Tensor integers(llvm::ArrayRef<int64_t> values);
+  Tensor affine(mlir::RankedTensorType type, Affine affine);
+  Tensor splat(mlir::RankedTensorType type, double value);
+
+  // What is known.
+  /// All cells, if they are known and few.
+  std::shared_ptr<const HostTensor> known(const Tensor &x);
+  std::optional<Affine> knownAffine(const Tensor &x);
+  /// The one value of all cells.
+  std::optional<double> knownSplat(const Tensor &x);
+  /// The SSA value, made now if there is none.
+  mlir::Value value(const Tensor &x);
+
+  // Movement.
+  Tensor reshape(const Tensor &x, llvm::ArrayRef<int64_t> shape);
+  Tensor transpose(const Tensor &x, llvm::ArrayRef<int64_t> permutation);
+  /// numpy's broadcast_to: aligned right, sizes equal or 1.
+  Tensor broadcastTo(const Tensor &x, llvm::ArrayRef<int64_t> shape);
+  Tensor slice(const Tensor &x, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> sizes,
+               llvm::ArrayRef<int64_t> strides);
+  Tensor pad(const Tensor &x, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high, double value);
+  Tensor concat(llvm::ArrayRef<Tensor> xs, int64_t dim);
+  /// y[a.., i.., c..] = x[a.., indices[i..], c..]; indices count from 0.
+  Tensor gather(const Tensor &x, const Tensor &indices, int64_t axis);
+  /// y[i.., c..] = x[coordinates[0][i..], coordinates[1][i..], .., c..].
+  Tensor gatherPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates);
+  Tensor cast(const Tensor &x, mlir::Type element);
+  Tensor cumsum(const Tensor &x, int64_t dim);
+  /// Drops dimension `dim` of size 1; adds one at `dim`.
+  Tensor squeeze(const Tensor &x, int64_t dim);
+  Tensor unsqueeze(const Tensor &x, int64_t dim);
+
+  // Arithmetic, with numpy's broadcasting.
+  Tensor add(const Tensor &x, const Tensor &y);
+  Tensor sub(const Tensor &x, const Tensor &y);
+  Tensor mul(const Tensor &x, const Tensor &y);
+  Tensor div(const Tensor &x, const Tensor &y);
+  Tensor compare(graph::Predicate predicate, const Tensor &x, const Tensor &y);
+  Tensor logicalAnd(const Tensor &x, const Tensor &y);
+  Tensor logicalOr(const Tensor &x, const Tensor &y);
+  Tensor logicalNot(const Tensor &x);
+  Tensor select(const Tensor &condition, const Tensor &x, const Tensor &y);
+  template <typename OpTy> Tensor binary(const Tensor &x, const Tensor &y) {
+    Tensor a = x, b = y;
+    if (!broadcastTogether({&a, &b}))
+      return nullptr;
+    mlir::RankedTensorType type = a->type;
+    return finish(OpTy::create(builder, loc, type, value(a), value(b)), {a, b});
+  }
+  template <typename OpTy, typename... Args> Tensor unary(const Tensor &x, Args... args) {
+    if (!x)
+      return nullptr;
+    return finish(OpTy::create(builder, loc, x->type, value(x), args...), {x});
+  }
+
+  // Products and reductions.
+  /// numpy's matmul.
+  Tensor matmul(const Tensor &x, const Tensor &y);
+  Tensor contract(llvm::StringRef spec, const Tensor &x, const Tensor &y);
+  /// `dims` in any order; they vanish, or stay with size 1.
+  Tensor reduce(graph::ReduceKind kind, const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);
+  Tensor mean(const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);
+  Tensor softmax(const Tensor &x, llvm::ArrayRef<int64_t> dims, bool log);
+
+  /// Wraps result 0 of a new op, or folds it when all operands are known and the result is small.
+  Tensor finish(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
+  mlir::RankedTensorType typeLike(const Tensor &x, llvm::ArrayRef<int64_t> shape) {
+    return mlir::RankedTensorType::get(shape, elementOf(x));
+  }
+  /// Broadcasts all to their common shape. False: they do not fit (the error is out) or one is null.
+  bool broadcastTogether(llvm::ArrayRef<Tensor *> xs);
+
+private:
+  std::optional<llvm::SmallVector<int64_t>> commonShape(llvm::ArrayRef<Tensor *> xs);
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+};
+
+} // namespace dtcc::onnx
+
+#endif // DTCC_FRONTENDS_ONNX_EMITTER_H

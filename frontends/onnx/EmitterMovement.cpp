@@ -1,0 +1,381 @@
+//===- EmitterMovement.cpp - Reshapes, slices, gathers and casts
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Positions and splats stay what they are under movement, so that a mask written as
+// index arithmetic ends as one comparison of positions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Emitter.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+/// Steps of positions under a new shape, if each counting dimension survives in order among those not of size 1.
+static std::optional<Affine> reshapeAffine(const Affine &affine, ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  Affine result{affine.offset, SmallVector<int64_t>(to.size(), 0)};
+  if (affine.isSplat())
+    return result;
+  size_t next = 0;
+  for (auto [size, step] : llvm::zip_equal(from, affine.steps)) {
+    if (size == 1)
+      continue;
+    while (next < to.size() && to[next] == 1)
+      ++next;
+    if (next == to.size() || to[next] != size)
+      return std::nullopt;
+    result.steps[next++] = step;
+  }
+  return result;
+}
+
+Tensor Emitter::reshape(const Tensor &x, ArrayRef<int64_t> shape) {
+  if (!x || shapeOf(x) == shape)
+    return x;
+  if (checkedSize(shape) != cellsOf(shapeOf(x))) {
+    std::string from, to;
+    llvm::raw_string_ostream(from) << x->type;
+    llvm::raw_string_ostream(to) << typeLike(x, shape);
+    return error("a reshape must keep the number of elements, got: " + from + " to " + to +
+                 "; an export with a fixed batch size writes such shapes");
+  }
+  RankedTensorType type = typeLike(x, shape);
+  if (x->constant) {
+    HostTensor cells = *x->constant;
+    cells.shape.assign(shape.begin(), shape.end());
+    return constant(std::move(cells));
+  }
+  if (x->splat)
+    return splat(type, x->splat->floats[0]);
+  if (x->affine)
+    if (std::optional<Affine> result = reshapeAffine(*x->affine, shapeOf(x), shape))
+      return affine(type, *result);
+  Value operand = value(x);
+  // A chain of reshapes is one.
+  if (auto inner = operand.getDefiningOp<graph::ReshapeOp>()) {
+    operand = inner.getX();
+    if (operand.getType() == type)
+      return fromValue(operand);
+  }
+  return fromValue(graph::ReshapeOp::create(builder, loc, type, operand));
+}
+
+Tensor Emitter::squeeze(const Tensor &x, int64_t dim) {
+  if (!x)
+    return nullptr;
+  SmallVector<int64_t> shape(shapeOf(x));
+  shape.erase(shape.begin() + dim);
+  return reshape(x, shape);
+}
+
+Tensor Emitter::unsqueeze(const Tensor &x, int64_t dim) {
+  if (!x)
+    return nullptr;
+  SmallVector<int64_t> shape(shapeOf(x));
+  shape.insert(shape.begin() + dim, 1);
+  return reshape(x, shape);
+}
+
+Tensor Emitter::transpose(const Tensor &x, ArrayRef<int64_t> permutation) {
+  if (!x || llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
+    return x;
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(shapeOf(x)[dim]);
+  RankedTensorType type = typeLike(x, shape);
+  if (x->splat)
+    return splat(type, x->splat->floats[0]);
+  if (x->affine) {
+    Affine result{x->affine->offset, {}};
+    for (int64_t dim : permutation)
+      result.steps.push_back(x->affine->steps[dim]);
+    return affine(type, result);
+  }
+  return finish(graph::TransposeOp::create(builder, loc, type, value(x), permutation), {x});
+}
+
+Tensor Emitter::broadcastTo(const Tensor &x, ArrayRef<int64_t> shape) {
+  if (!x || shapeOf(x) == shape)
+    return x;
+  int64_t lead = int64_t(shape.size()) - rankOf(x);
+  SmallVector<int64_t> kept, dims;
+  bool fits = lead >= 0;
+  for (int64_t dim = 0; fits && dim < rankOf(x); ++dim) {
+    int64_t size = shapeOf(x)[dim];
+    fits = size == 1 || size == shape[dim + lead];
+    if (size == 1 && shape[dim + lead] != 1)
+      continue;
+    kept.push_back(size);
+    dims.push_back(dim + lead);
+  }
+  if (!fits) {
+    std::string from, to;
+    llvm::raw_string_ostream(from) << x->type;
+    llvm::raw_string_ostream(to) << typeLike(x, shape);
+    return error("cannot broadcast " + from + " to " + to);
+  }
+  RankedTensorType type = typeLike(x, shape);
+  if (isFloat(x)) {
+    if (std::optional<double> cell = knownSplat(x))
+      return splat(type, *cell);
+  } else if (std::optional<Affine> known = knownAffine(x)) {
+    Affine result{known->offset, SmallVector<int64_t>(shape.size(), 0)};
+    for (int64_t dim : dims)
+      result.steps[dim] = known->steps[dim - lead];
+    return affine(type, result);
+  }
+  Tensor compact = reshape(x, kept);
+  if (int64_t(kept.size()) == type.getRank())
+    return compact;
+  return finish(graph::BroadcastOp::create(builder, loc, type, value(compact), dims), {compact});
+}
+
+Tensor Emitter::slice(const Tensor &x, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
+  if (!x || (shapeOf(x) == sizes && llvm::all_of(offsets, [](int64_t offset) { return offset == 0; })))
+    return x;
+  RankedTensorType type = typeLike(x, sizes);
+  if (x->splat)
+    return splat(type, x->splat->floats[0]);
+  if (x->constant || !isFloat(x)) {
+    // Stored positions stay positions: a table of position ids cut to the bound length.
+    std::optional<Affine> known = cellsOf(shapeOf(x)) > 64 || !x->constant ? knownAffine(x) : std::nullopt;
+    if (known) {
+      Affine result{known->offset, {}};
+      for (auto [offset, stride, step] : llvm::zip_equal(offsets, strides, known->steps)) {
+        result.offset += offset * step;
+        result.steps.push_back(stride * step);
+      }
+      return affine(type, result);
+    }
+  }
+  Value operand = value(x);
+  // Labels padded at the end and cut at the start are a shift: the cells keep their dimension.
+  if (auto pad = operand.getDefiningOp<graph::PadOp>(); pad && !isFloat(x)) {
+    auto inner = cast<RankedTensorType>(pad.getX().getType());
+    SmallVector<int64_t> moved;
+    for (int64_t dim = 0; dim < inner.getRank(); ++dim)
+      if (offsets[dim] != pad.getLow()[dim])
+        moved.push_back(dim);
+    if (inner.getShape() == sizes && moved.size() == 1 && llvm::all_equal(strides) && strides[0] == 1)
+      return fromValue(graph::ShiftOp::create(builder, loc, type, pad.getX(), moved[0],
+                                              offsets[moved[0]] - pad.getLow()[moved[0]],
+                                              int64_t(pad.getValue().convertToDouble())));
+  }
+  return finish(graph::SliceOp::create(builder, loc, type, operand, offsets, strides), {x});
+}
+
+Tensor Emitter::pad(const Tensor &x, ArrayRef<int64_t> low, ArrayRef<int64_t> high, double value) {
+  if (!x)
+    return nullptr;
+  SmallVector<int64_t> shape;
+  for (auto [size, before, after] : llvm::zip_equal(shapeOf(x), low, high))
+    shape.push_back(size + before + after);
+  if (shapeOf(x) == ArrayRef(shape))
+    return x;
+  return finish(graph::PadOp::create(builder, loc, typeLike(x, shape), this->value(x), low, high,
+                                     APFloat(value)),
+                {x});
+}
+
+/// Positions that go on where the piece before ends.
+static std::optional<Affine> joinAffine(Emitter &emitter, ArrayRef<Tensor> xs, int64_t dim) {
+  std::optional<Affine> result = emitter.knownAffine(xs[0]);
+  int64_t length = shapeOf(xs[0])[dim];
+  for (const Tensor &x : xs.drop_front()) {
+    std::optional<Affine> next = emitter.knownAffine(x);
+    if (!result || !next)
+      return std::nullopt;
+    int64_t size = shapeOf(x)[dim];
+    int64_t step = next->offset - result->offset;
+    if (length > 0 && step % length != 0)
+      return std::nullopt;
+    step = length > 0 ? step / length : next->steps[dim];
+    if ((length > 1 && result->steps[dim] != step) || (size > 1 && next->steps[dim] != step))
+      return std::nullopt;
+    for (int64_t other = 0; other < int64_t(result->steps.size()); ++other)
+      if (other != dim && result->steps[other] != next->steps[other])
+        return std::nullopt;
+    result->steps[dim] = step;
+    length += size;
+  }
+  return result;
+}
+
+Tensor Emitter::concat(ArrayRef<Tensor> xs, int64_t dim) {
+  SmallVector<Tensor> parts;
+  for (const Tensor &x : xs) {
+    if (!x)
+      return nullptr;
+    if (rankOf(x) != rankOf(xs[0]) || elementOf(x) != elementOf(xs[0]))
+      return error("joined tensors must have one rank and element type");
+    for (int64_t other = 0; other < rankOf(x); ++other)
+      if (other != dim && shapeOf(x)[other] != shapeOf(xs[0])[other])
+        return error("joined tensors must agree in all dimensions but " + Twine(dim) + ", got: " +
+                     Twine(shapeOf(xs[0])[other]) + " and " + Twine(shapeOf(x)[other]));
+    if (shapeOf(x)[dim] > 0)
+      parts.push_back(x);
+  }
+  if (parts.empty())
+    return xs[0];
+  if (parts.size() == 1)
+    return parts[0];
+  SmallVector<int64_t> shape(shapeOf(parts[0]));
+  shape[dim] = 0;
+  for (const Tensor &x : parts)
+    shape[dim] += shapeOf(x)[dim];
+  RankedTensorType type = typeLike(parts[0], shape);
+  bool shapeArithmetic = llvm::all_of(parts, [](const Tensor &x) { return x->constant != nullptr; });
+  if (!isFloat(parts[0]) && !shapeArithmetic) {
+    if (std::optional<Affine> joined = joinAffine(*this, parts, dim))
+      return affine(type, *joined);
+    // Coordinates for GatherND: kept apart until somebody wants the whole.
+    if (dim == type.getRank() - 1 && llvm::all_of(parts, [&](const Tensor &x) { return shapeOf(x)[dim] == 1; })) {
+      auto data = std::make_shared<TensorData>();
+      data->type = type;
+      for (const Tensor &x : parts)
+        data->coordinates.push_back(squeeze(x, dim));
+      return data;
+    }
+  }
+  SmallVector<Value> values;
+  for (const Tensor &x : parts)
+    values.push_back(value(x));
+  return finish(graph::ConcatOp::create(builder, loc, type, values, dim), parts);
+}
+
+Tensor Emitter::gather(const Tensor &x, const Tensor &indices, int64_t axis) {
+  if (!x || !indices)
+    return nullptr;
+  SmallVector<int64_t> shape(shapeOf(x).take_front(axis));
+  shape.append(shapeOf(indices).begin(), shapeOf(indices).end());
+  shape.append(shapeOf(x).begin() + axis + 1, shapeOf(x).end());
+  if (std::optional<Affine> at = knownAffine(indices)) {
+    // A plain index along positions, and a cut out of anything at one place.
+    if (std::optional<Affine> cells = isFloat(x) || x->constant ? std::nullopt : knownAffine(x)) {
+      Affine result{cells->offset + at->offset * cells->steps[axis], {}};
+      result.steps.append(cells->steps.begin(), cells->steps.begin() + axis);
+      for (int64_t step : at->steps)
+        result.steps.push_back(step * cells->steps[axis]);
+      result.steps.append(cells->steps.begin() + axis + 1, cells->steps.end());
+      return affine(typeLike(x, shape), result);
+    }
+    if (!x->constant && cellsOf(shapeOf(indices)) == 1) {
+      SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), strides(rankOf(x), 1);
+      offsets[axis] = at->offset;
+      sizes[axis] = 1;
+      if (at->offset < 0 || at->offset >= shapeOf(x)[axis])
+        return error("index must be within the " + Twine(shapeOf(x)[axis]) + " cells of the axis, got: " +
+                     Twine(at->offset));
+      return reshape(slice(x, offsets, sizes, strides), shape);
+    }
+  }
+  Value operand = value(x);
+  if (axis == 0 && rankOf(x) == 2 && operand.getDefiningOp<graph::ReadOp>() && isFloat(x))
+    return fromValue(graph::EmbeddingOp::create(builder, loc, typeLike(x, shape), operand, value(indices),
+                                                builder.getI64IntegerAttr(-1), nullptr));
+  return finish(graph::GatherOp::create(builder, loc, typeLike(x, shape), operand, value(indices), axis), {x, indices});
+}
+
+/// The dimension along which a coordinate walks all `size` cells in order, or -1.
+static int64_t wholeWalk(Emitter &emitter, const Tensor &coordinate, int64_t size) {
+  std::optional<Affine> at = emitter.knownAffine(coordinate);
+  if (!at || at->offset != 0)
+    return -1;
+  int64_t found = -1;
+  for (auto [dim, step] : llvm::enumerate(at->steps)) {
+    if (step == 0)
+      continue;
+    if (step != 1 || found >= 0 || shapeOf(coordinate)[dim] != size)
+      return -1;
+    found = dim;
+  }
+  return found;
+}
+
+Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
+  if (!x || llvm::is_contained(coordinates, nullptr))
+    return nullptr;
+  int64_t count = coordinates.size();
+  ArrayRef<int64_t> points = shapeOf(coordinates[0]), rest = shapeOf(x).drop_front(count);
+  SmallVector<int64_t> shape(points);
+  shape.append(rest.begin(), rest.end());
+  if (std::optional<Affine> cells = isFloat(x) ? std::nullopt : knownAffine(x)) {
+    Affine result{cells->offset, SmallVector<int64_t>(points.size(), 0)};
+    bool composed = true;
+    for (int64_t i = 0; i < count; ++i) {
+      std::optional<Affine> at = knownAffine(coordinates[i]);
+      if (cells->steps[i] == 0)
+        continue;
+      composed &= at.has_value();
+      if (!at)
+        break;
+      result.offset += at->offset * cells->steps[i];
+      for (auto [sum, step] : llvm::zip_equal(result.steps, at->steps))
+        sum += step * cells->steps[i];
+    }
+    if (composed) {
+      result.steps.append(cells->steps.begin() + count, cells->steps.end());
+      return affine(typeLike(x, shape), result);
+    }
+  }
+  // Coordinates that walk whole dimensions: a transpose and a broadcast.
+  SmallVector<int64_t> walks;
+  for (int64_t i = 0; i < count; ++i)
+    walks.push_back(wholeWalk(*this, coordinates[i], shapeOf(x)[i]));
+  if (!llvm::is_contained(walks, -1) && llvm::SmallDenseSet<int64_t>(walks.begin(), walks.end()).size() == walks.size()) {
+    SmallVector<int64_t> permutation = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x))), dims;
+    llvm::sort(MutableArrayRef(permutation).take_front(count), [&](int64_t a, int64_t b) { return walks[a] < walks[b]; });
+    for (int64_t i = 0; i < count; ++i)
+      dims.push_back(walks[permutation[i]]);
+    for (size_t i = 0; i < rest.size(); ++i)
+      dims.push_back(points.size() + i);
+    Tensor turned = transpose(x, permutation);
+    if (turned->type.getRank() == int64_t(shape.size()))
+      return turned;
+    return finish(graph::BroadcastOp::create(builder, loc, typeLike(x, shape), value(turned), dims), {turned});
+  }
+  // In general: rows of the flattened dimensions.
+  Tensor row = coordinates[0];
+  for (int64_t i = 1; i < count; ++i)
+    row = add(mul(row, scalar(double(shapeOf(x)[i]), elementOf(row))), coordinates[i]);
+  SmallVector<int64_t> flat = {cellsOf(shapeOf(x).take_front(count))};
+  flat.append(rest.begin(), rest.end());
+  return gather(reshape(x, flat), row, 0);
+}
+
+Tensor Emitter::cast(const Tensor &x, Type element) {
+  if (!x || elementOf(x) == element)
+    return x;
+  auto type = RankedTensorType::get(shapeOf(x), element);
+  bool toBool = element.isInteger(1), toFloat = isa<FloatType>(element);
+  if (!isFloat(x) && !toFloat) {
+    std::optional<Affine> known = x->constant && rankOf(x) > 0 ? std::nullopt : knownAffine(x);
+    if (known && (!toBool || known->isSplat())) {
+      if (toBool)
+        known->offset = known->offset != 0;
+      return affine(type, *known);
+    }
+  } else if (std::optional<double> cell = x->constant && rankOf(x) > 0 ? std::nullopt : knownSplat(x)) {
+    return splat(type, toBool ? double(*cell != 0) : *cell);
+  }
+  if (toBool)
+    return compare(graph::Predicate::ne, x, scalar(0, elementOf(x)));
+  return finish(graph::CastOp::create(builder, loc, type, value(x)), {x});
+}
+
+Tensor Emitter::cumsum(const Tensor &x, int64_t dim) {
+  if (!x)
+    return nullptr;
+  if (!isFloat(x))
+    if (std::optional<double> cell = knownSplat(x)) {
+      Affine result{int64_t(*cell), SmallVector<int64_t>(rankOf(x), 0)};
+      result.steps[dim] = int64_t(*cell);
+      return affine(x->type, result);
+    }
+  return finish(graph::CumsumOp::create(builder, loc, x->type, value(x), dim), {x});
+}

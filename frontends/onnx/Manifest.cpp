@@ -1,0 +1,48 @@
+//===- Manifest.cpp - What the exporting module knew of its parameters
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Manifest.h"
+#include "frontends/onnx/Model.h"
+#include "onnx/onnx-ml.pb.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace dtcc::onnx;
+
+LogicalResult Manifest::read(const Model &model) {
+  for (const auto &property : model.proto().metadata_props()) {
+    if (property.key() != "dtcc.manifest")
+      continue;
+    llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(property.value());
+    if (!parsed)
+      return emitError(model.loc()) << "the metadata 'dtcc.manifest' is not JSON: " << llvm::toString(parsed.takeError());
+    const llvm::json::Object *facts = parsed->getAsObject();
+    const llvm::json::Array *rows = facts ? facts->getArray("parameters") : nullptr;
+    if (!rows || facts->getInteger("version") != 1)
+      return emitError(model.loc()) << "the metadata 'dtcc.manifest' must be of version 1 and list parameters";
+    present = true;
+    for (const llvm::json::Value &value : *rows) {
+      const llvm::json::Object *row = value.getAsObject();
+      std::optional<StringRef> name = row ? row->getString("initializer") : std::nullopt;
+      if (!name)
+        return emitError(model.loc()) << "a parameter of the metadata 'dtcc.manifest' must name its initializer";
+      ManifestEntry &entry = entries[*name];
+      entry.trainable = row->getBoolean("trainable").value_or(true);
+      entry.decay = row->getBoolean("decay").value_or(true);
+      entry.paddingIndex = row->getInteger("padding_idx").value_or(-1);
+    }
+  }
+  return success();
+}
+
+const ManifestEntry *Manifest::find(StringRef initializer) const {
+  auto found = entries.find(initializer);
+  return found == entries.end() ? nullptr : &found->second;
+}

@@ -1,0 +1,45 @@
+//===- Manifest.h - What the exporting module knew of its parameters
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The export script writes the names, ties and trainability of parameters into the
+// file's metadata, under `dtcc.manifest`, because an ONNX graph does not hold them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_FRONTENDS_ONNX_MANIFEST_H
+#define DTCC_FRONTENDS_ONNX_MANIFEST_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringMap.h"
+#include <string>
+
+namespace dtcc::onnx {
+
+class Model;
+
+struct ManifestEntry {
+  bool trainable = true, decay = true;
+  /// The row of an embedding that receives no gradient, or -1.
+  int64_t paddingIndex = -1;
+};
+
+class Manifest {
+public:
+  /// Reads the metadata of `model`, if there is any.
+  mlir::LogicalResult read(const Model &model);
+  bool exists() const { return present; }
+  /// The entry of an initializer, or null: not a parameter.
+  const ManifestEntry *find(llvm::StringRef initializer) const;
+
+private:
+  bool present = false;
+  llvm::StringMap<ManifestEntry> entries;
+};
+
+} // namespace dtcc::onnx
+
+#endif // DTCC_FRONTENDS_ONNX_MANIFEST_H

@@ -1,0 +1,91 @@
+//===- Model.h - An ONNX file, checked and mapped
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bytes to messages and tensors. Everything in the file is hostile until checked
+// here: nesting, ranks, sizes, names, paths of external data. Weights are views of
+// mapped files or of the parsed message, never copies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_FRONTENDS_ONNX_MODEL_H
+#define DTCC_FRONTENDS_ONNX_MODEL_H
+
+#include "dialects/interfaces/HostTensor.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include <memory>
+#include <optional>
+
+namespace onnx {
+class ModelProto;
+class TensorProto;
+} // namespace onnx
+
+namespace dtcc::onnx {
+
+/// Dimensions of a tensor beyond this are refused.
+constexpr int64_t kMaxRank = 32;
+/// Nested messages and calls of functions beyond this are refused.
+constexpr int kMaxNesting = 64;
+
+/// A tensor of the file. `bytes` is empty with `hasData` false when the file names data that is not there.
+struct StoredTensor {
+  std::string name;
+  mlir::RankedTensorType type;
+  llvm::ArrayRef<char> bytes;
+  bool hasData = false;
+  /// Keeps `bytes` alive.
+  std::shared_ptr<const void> owner;
+
+  /// The cells as values; needs data.
+  HostTensor toHost() const;
+};
+
+/// The element type of an ONNX data type, or null if dtcc has none for it.
+mlir::Type elementType(mlir::MLIRContext *context, int32_t onnxType);
+/// Its name in ONNX's documents, for messages.
+llvm::StringRef elementTypeName(int32_t onnxType);
+
+class Model {
+public:
+  Model(mlir::MLIRContext *context, llvm::StringRef path, llvm::StringRef externalRoot, bool dataOptional);
+  ~Model();
+
+  /// Reads and checks the file. Errors are emitted at the file.
+  mlir::LogicalResult load();
+  /// Decodes a tensor, mapping its external data. With `dataOptional`, data that is missing as a whole is no error.
+  mlir::FailureOr<StoredTensor> decode(const ::onnx::TensorProto &tensor, mlir::Location loc);
+
+  const ::onnx::ModelProto &proto() const { return *message; }
+  /// The location of the file.
+  mlir::Location loc() const { return fileLoc; }
+  /// Version of the default operator set.
+  int64_t opset() const { return opsets.lookup(""); }
+  /// Version of an operator set, 0 if the file does not import it.
+  int64_t opset(llvm::StringRef domain) const { return opsets.lookup(domain); }
+
+private:
+  /// A read-only mapping of an external file, or of nothing if it does not exist.
+  struct Mapping;
+  mlir::FailureOr<std::shared_ptr<Mapping>> map(llvm::StringRef location, mlir::Location loc);
+  mlir::LogicalResult decodeExternal(const ::onnx::TensorProto &tensor, StoredTensor &result, int64_t size,
+                                     mlir::Location loc);
+
+  mlir::MLIRContext *context;
+  std::string path, folder, externalRoot;
+  bool dataOptional;
+  mlir::Location fileLoc;
+  std::shared_ptr<::onnx::ModelProto> message;
+  llvm::StringMap<int64_t> opsets;
+  llvm::StringMap<std::shared_ptr<Mapping>> mappings;
+};
+
+} // namespace dtcc::onnx
+
+#endif // DTCC_FRONTENDS_ONNX_MODEL_H

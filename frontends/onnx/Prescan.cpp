@@ -1,0 +1,101 @@
+//===- Prescan.cpp - Checks of a whole file before anything is built
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names are defined once and before their use; every operator is known. What is
+// unsupported is listed all at once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+using ::onnx::FunctionProto;
+using ::onnx::GraphProto;
+using ::onnx::NodeProto;
+
+template <typename T> using Repeated = google::protobuf::RepeatedPtrField<T>;
+
+LogicalResult Importer::checkGraph(const GraphProto &graph, llvm::StringSet<> known, int depth) {
+  if (depth > kMaxNesting)
+    return emitError(model.loc()) << "graphs must not be nested more than " << kMaxNesting << " deep";
+  if (graph.sparse_initializer_size() > 0)
+    return emitError(model.loc()) << "sparse initializers are not supported";
+  llvm::StringSet<> initializers, later;
+  for (const auto &tensor : graph.initializer())
+    if (!initializers.insert(tensor.name()).second)
+      return emitError(model.loc()) << "initializer '" << tensor.name() << "' is defined twice";
+  for (const auto &tensor : graph.initializer())
+    known.insert(tensor.name());
+  for (const auto &input : graph.input())
+    if (!known.insert(input.name()).second && !initializers.contains(input.name()))
+      return emitError(model.loc()) << "input '" << input.name() << "' is defined twice";
+  for (const NodeProto &node : graph.node())
+    for (const std::string &output : node.output())
+      later.insert(output);
+  for (const NodeProto &node : graph.node()) {
+    for (const std::string &input : node.input()) {
+      if (!input.empty() && !known.contains(input))
+        return emitError(nodeLoc(node)) << "operand '" << input << "' is "
+                                        << (later.contains(input)
+                                                ? "used before it is made: nodes are out of order, or form a cycle"
+                                                : "not defined");
+      used.insert(input);
+    }
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g() && failed(checkGraph(attribute.g(), known, depth + 1)))
+        return failure();
+    for (const std::string &output : node.output())
+      if (!output.empty() && !known.insert(output).second)
+        return emitError(nodeLoc(node)) << "'" << output << "' is defined twice";
+  }
+  if (graph.output_size() == 0)
+    return emitError(model.loc()) << "the graph has no output";
+  for (const auto &output : graph.output()) {
+    used.insert(output.name());
+    if (!known.contains(output.name()))
+      return emitError(model.loc()) << "output '" << output.name() << "' is not defined";
+  }
+  return success();
+}
+
+void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<std::string> &out, int depth) {
+  if (depth > kMaxNesting)
+    return;
+  for (const NodeProto &node : nodes) {
+    StringRef name = !node.name().empty() ? StringRef(node.name())
+                     : node.output_size() ? StringRef(node.output(0))
+                                          : StringRef("?");
+    bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+    if (!findFunction(node) && !(standard && table.find(node.op_type(), model.opset())))
+      out.push_back((Twine(standard ? "ai.onnx" : node.domain()) + "." + node.op_type() + " version " +
+                     Twine(model.opset(standard ? "" : node.domain())) + " ('" + name + "')")
+                        .str());
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        listUnsupported(attribute.g().node(), out, depth + 1);
+  }
+}
+
+LogicalResult Importer::checkNodes() {
+  std::vector<std::string> unsupported;
+  listUnsupported(model.proto().graph().node(), unsupported, 0);
+  for (const FunctionProto &function : model.proto().functions()) {
+    listUnsupported(function.node(), unsupported, 0);
+    for (const NodeProto &node : function.node())
+      for (const std::string &input : node.input())
+        used.insert(input);
+    for (const std::string &output : function.output())
+      used.insert(output);
+  }
+  if (unsupported.empty())
+    return success();
+  return emitError(model.loc()) << "unsupported nodes (" << unsupported.size() << "): "
+                                << llvm::join(unsupported, ", ");
+}

@@ -1,0 +1,115 @@
+//===- Rules.h - How each ONNX operator is imported
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A rule turns one node into graph ops through the Emitter. Rules stand in ops/*.cpp
+// by family; a new operator is one entry there:
+//
+//     table.on("Relu", 6, {1, 1}, [](OpBinder &node) {
+//       return node.result(0, node.emit().unary<graph::ReluOp>(node.input(0)));
+//     });
+//
+// The version is the first operator set with this meaning; the latest entry not above
+// the model's set is taken.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_FRONTENDS_ONNX_RULES_H
+#define DTCC_FRONTENDS_ONNX_RULES_H
+
+#include "frontends/onnx/Emitter.h"
+#include "llvm/ADT/StringMap.h"
+#include <map>
+
+namespace onnx {
+class NodeProto;
+class AttributeProto;
+class GraphProto;
+} // namespace onnx
+
+namespace dtcc::onnx {
+
+class Importer;
+
+/// A node's operands and attributes for a rule. Operands below the rule's minimum exist.
+class OpBinder {
+public:
+  OpBinder(Importer &importer, const ::onnx::NodeProto &node, int64_t version)
+      : importer(importer), node(node), version(version) {}
+
+  Emitter &emit();
+  int64_t opset() const { return version; }
+  const ::onnx::NodeProto &proto() const { return node; }
+
+  unsigned numInputs() const;
+  bool has(unsigned i) const;
+  Tensor input(unsigned i);
+  /// Whether somebody may use output i.
+  bool wants(unsigned i) const;
+
+  int64_t integer(llvm::StringRef name, int64_t otherwise);
+  double real(llvm::StringRef name, double otherwise);
+  std::string text(llvm::StringRef name, llvm::StringRef otherwise);
+  std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name);
+  bool hasAttribute(llvm::StringRef name);
+  const ::onnx::AttributeProto *attribute(llvm::StringRef name);
+
+  /// The cells of operand i, which must be known now: shapes, axes, pads.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> constantIntegers(unsigned i);
+  /// An axis attribute or value counted from the end if negative; checked against `rank`.
+  mlir::FailureOr<int64_t> axis(int64_t value, int64_t rank);
+  /// Axes from an attribute (before `since`) or operand i (from then on); absent: nothing.
+  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> axes(unsigned i, int64_t since, int64_t rank);
+
+  /// Sets output i; a null tensor is a failure that was reported.
+  mlir::LogicalResult result(unsigned i, const Tensor &value);
+  mlir::InFlightDiagnostic error(const llvm::Twine &message = "");
+  Importer &getImporter() { return importer; }
+
+private:
+  Importer &importer;
+  const ::onnx::NodeProto &node;
+  int64_t version;
+};
+
+using Rule = mlir::LogicalResult (*)(OpBinder &);
+
+struct RuleEntry {
+  unsigned minInputs, maxInputs;
+  Rule rule;
+};
+
+class RuleTable {
+public:
+  RuleTable();
+  void on(llvm::StringRef op, int64_t since, std::pair<unsigned, unsigned> inputs, Rule rule) {
+    rules[op][since] = {inputs.first, inputs.second, rule};
+  }
+  /// The entry for a version of the default domain, or null.
+  const RuleEntry *find(llvm::StringRef op, int64_t version) const;
+
+private:
+  llvm::StringMap<std::map<int64_t, RuleEntry>> rules;
+};
+
+constexpr unsigned kAnyNumber = ~0u;
+
+// The families.
+void addMathRules(RuleTable &table);
+void addLogicRules(RuleTable &table);
+void addShapeRules(RuleTable &table);
+void addMovementRules(RuleTable &table);
+void addIndexingRules(RuleTable &table);
+void addLinearRules(RuleTable &table);
+void addReductionRules(RuleTable &table);
+void addNormRules(RuleTable &table);
+void addAttentionRules(RuleTable &table);
+void addLossRules(RuleTable &table);
+void addRandomRules(RuleTable &table);
+
+} // namespace dtcc::onnx
+
+#endif // DTCC_FRONTENDS_ONNX_RULES_H

@@ -1,0 +1,238 @@
+//===- States.cpp - Initializers as states and constants
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A float initializer with dimensions becomes a state until the finished graph shows
+// that no gradient reaches it; scalars and integers are constants. Here too: ties
+// found by their bytes, vectors that the exporter merged because they were equal,
+// and files without weight data.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+/// Wraps mapped bytes as a resource; the blob keeps their owner alive. Misaligned data, which a file may hold, is copied.
+static ElementsAttr resource(const StoredTensor &stored) {
+  size_t align = std::max<size_t>(1, stored.type.getElementTypeBitWidth() / 8);
+  AsmResourceBlob blob;
+  if (reinterpret_cast<uintptr_t>(stored.bytes.data()) % align == 0) {
+    blob = AsmResourceBlob(stored.bytes, align, [owner = stored.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
+  } else {
+    blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(stored.bytes, align, /*dataIsMutable=*/false);
+  }
+  return cast<ElementsAttr>(DenseResourceElementsAttr::get(stored.type, stored.name, std::move(blob)));
+}
+
+/// All elements have the same bytes.
+static bool isUniform(const StoredTensor &stored) {
+  size_t width = std::max<size_t>(1, stored.type.getElementTypeBitWidth() / 8);
+  return stored.bytes.size() <= width ||
+         std::memcmp(stored.bytes.data(), stored.bytes.data() + width, stored.bytes.size() - width) == 0;
+}
+
+Tensor Importer::makeState(const StoredTensor &stored, StringRef name) {
+  std::string symbol = name.str();
+  for (int i = 1; !symbols.insert(symbol).second; ++i)
+    symbol = (name + "." + Twine(i)).str();
+  OpBuilder builder(function);
+  Location loc = NameLoc::get(builder.getStringAttr(name), model.loc());
+  bool hasValue = stored.hasData && !options.randomInit;
+  auto op = graph::StateOp::create(builder, loc, symbol, stored.type, graph::StateRole::parameter, /*trainable=*/true,
+                                   /*decay=*/true, name, stored.type.getShape(),
+                                   hasValue ? resource(stored) : ElementsAttr(), graph::InitAttr());
+  Tensor read = emitter.fromValue(
+      graph::ReadOp::create(emitter.getBuilder(), loc, stored.type, FlatSymbolRefAttr::get(context, symbol)));
+  stateOf[name] = states.size();
+  states.push_back({name.str(), stored, op, read});
+  return read;
+}
+
+/// Equal cells, `b` transposed if asked. Both are matrices of `width`-byte elements.
+static bool sameCells(const StoredTensor &a, const StoredTensor &b, bool transposed) {
+  size_t width = a.type.getElementTypeBitWidth() / 8;
+  if (!transposed)
+    return std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
+  int64_t rows = a.type.getDimSize(0), columns = a.type.getDimSize(1);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      if (std::memcmp(a.bytes.data() + (i * columns + j) * width, b.bytes.data() + (j * rows + i) * width, width) != 0)
+        return false;
+  return true;
+}
+
+/// The state that `stored` repeats, as it stands or transposed, or null.
+Tensor Importer::findTied(const StoredTensor &stored) {
+  auto view = [&](State &state, bool transposed) {
+    return transposed ? emitter.transpose(state.read, {1, 0}) : state.read;
+  };
+  bool matrix = stored.type.getRank() == 2;
+  auto turned = [&](const State &state) {
+    return matrix && state.stored.type.getDimSize(0) == stored.type.getDimSize(1) &&
+           state.stored.type.getDimSize(1) == stored.type.getDimSize(0) && state.stored.type.getRank() == 2;
+  };
+  for (const auto &[a, b] : options.ties)
+    for (const auto &[one, other] : {std::pair(a, b), std::pair(b, a)})
+      if (other == stored.name && stateOf.contains(one)) {
+        State &state = states[stateOf[one]];
+        if (state.stored.type == stored.type)
+          return view(state, false);
+        if (turned(state))
+          return view(state, true);
+        return emitter.error("tied initializers '" + one + "' and '" + other + "' must have one shape, or transposed ones");
+      }
+  if (!matrix || !stored.hasData || manifest.exists() || isUniform(stored))
+    return nullptr;
+  for (State &state : states) {
+    if (!state.stored.hasData || state.stored.bytes.size() != stored.bytes.size() ||
+        state.stored.type.getElementType() != stored.type.getElementType())
+      continue;
+    bool same = state.stored.type == stored.type && sameCells(stored, state.stored, false);
+    bool transposed = !same && turned(state) && sameCells(stored, state.stored, true);
+    if (!same && !transposed)
+      continue;
+    note("initializer '" + stored.name + "' holds the " + (transposed ? "transposed " : "") + "bytes of '" + state.name +
+         "': they are taken as one tied parameter");
+    return view(state, transposed);
+  }
+  return nullptr;
+}
+
+/// Buffers whose data the file leaves out, by their usual names.
+Tensor Importer::withoutData(const StoredTensor &stored) {
+  StringRef name = stored.name;
+  ArrayRef<int64_t> shape = stored.type.getShape();
+  Type element = stored.type.getElementType();
+  if (isa<FloatType>(element) && shape.size() == 1 && name.ends_with("inv_freq")) {
+    note("buffer '" + name + "' has no data; rotary frequencies of base 10000 are assumed");
+    HostTensor cells(shape, element);
+    for (int64_t i = 0; i < shape[0]; ++i)
+      cells.floats[i] = std::pow(10000.0, -double(i) / double(shape[0]));
+    cells.round();
+    return emitter.constant(std::move(cells));
+  }
+  if (element.isInteger(64) && !shape.empty()) {
+    Affine cells{0, SmallVector<int64_t>(shape.size(), 0)};
+    bool positions = name.ends_with("position_ids");
+    if (positions)
+      cells.steps.back() = 1;
+    note("buffer '" + name + "' has no data; " + (positions ? "0, 1, 2, ..." : "zeros") + " are assumed");
+    return emitter.affine(stored.type, cells);
+  }
+  return emitter.error("initializer '" + name + "' has no data, and its kind of value cannot be guessed");
+}
+
+Tensor Importer::fromInitializer(const TensorProto &tensor, StringRef name) {
+  FailureOr<StoredTensor> stored = model.decode(tensor, emitter.getLoc());
+  if (failed(stored))
+    return nullptr;
+  stored->name = name.str();
+  bool floats = isa<FloatType>(stored->type.getElementType());
+  bool named = manifest.find(name) || llvm::is_contained(options.trainable, name);
+  if (floats && !(name.ends_with("inv_freq") && !stored->hasData) && (stored->type.getRank() > 0 || named)) {
+    if (Tensor tied = findTied(*stored))
+      return tied;
+    return makeState(*stored, name);
+  }
+  if (!stored->hasData)
+    return withoutData(*stored);
+  return emitter.constant(stored->toHost());
+}
+
+Tensor Importer::storedConstant(const TensorProto &tensor, StringRef name) {
+  FailureOr<StoredTensor> stored = model.decode(tensor, emitter.getLoc());
+  if (failed(stored))
+    return nullptr;
+  if (!stored->hasData)
+    return emitter.error("a constant must have its data in the file");
+  // Some exporters write weights as constants.
+  if (isa<FloatType>(stored->type.getElementType()) && stored->type.getRank() >= 2 &&
+      cellsOf(stored->type.getShape()) > 64) {
+    stored->name = name.str();
+    return makeState(*stored, name);
+  }
+  return emitter.constant(stored->toHost());
+}
+
+/// Whether operand i of a node is a place for a vector parameter: scale or bias of a norm, bias of a product.
+static bool isVectorSlot(const NodeProto &node, int i) {
+  const std::string &op = node.op_type();
+  if (op == "LayerNormalization" || op == "BatchNormalization" || op == "GroupNormalization")
+    return i == 1 || i == 2;
+  if (op == "RMSNormalization")
+    return i == 1;
+  return (op == "Gemm" && i == 2) || op == "Add" || op == "Mul";
+}
+
+void Importer::findMergedInitializers() {
+  if (manifest.exists())
+    return;
+  llvm::StringMap<SmallVector<std::pair<const NodeProto *, int>>> uses;
+  for (const NodeProto &node : model.proto().graph().node())
+    for (int i = 0; i < node.input_size(); ++i)
+      uses[node.input(i)].push_back({&node, i});
+  for (const TensorProto &tensor : model.proto().graph().initializer()) {
+    const auto &places = uses[tensor.name()];
+    bool floats = tensor.data_type() == TensorProto::FLOAT || tensor.data_type() == TensorProto::FLOAT16 ||
+                  tensor.data_type() == TensorProto::BFLOAT16;
+    if (!floats || tensor.dims_size() != 1 || places.size() < 2 || tensor.dims(0) < 2 ||
+        !llvm::all_of(places, [](auto place) { return isVectorSlot(*place.first, place.second); }))
+      continue;
+    // Without the bytes, or with trained ones, sharing is what the file says.
+    FailureOr<StoredTensor> stored = model.decode(tensor, model.loc());
+    if (failed(stored) || !stored->hasData || !isUniform(*stored))
+      continue;
+    merged[tensor.name()] = places[0].first->output(0);
+    emitRemark(model.loc()) << "initializer '" << tensor.name() << "' stands for " << places.size()
+                            << " vectors that were equal when the model was exported; each use becomes a parameter of "
+                               "its own, named after its node";
+  }
+}
+
+Tensor Importer::operand(const NodeProto &node, unsigned i) {
+  StringRef name = node.input(i);
+  auto entry = merged.find(name);
+  if (entry == merged.end() || entry->second == node.output(0) || callDepth > 0)
+    return lookup(name);
+  std::string own = (name + "@" + node.output(0)).str();
+  if (stateOf.contains(own))
+    return states[stateOf[own]].read;
+  for (const TensorProto &tensor : model.proto().graph().initializer())
+    if (tensor.name() == name) {
+      FailureOr<StoredTensor> stored = model.decode(tensor, emitter.getLoc());
+      if (failed(stored))
+        return nullptr;
+      stored->name = own;
+      return makeState(*stored, own);
+    }
+  return lookup(name);
+}
+
+Tensor Importer::droppedBias(StringRef weight, int64_t size) {
+  if (merged.empty() || !stateOf.contains(weight) || !weight.ends_with(".weight"))
+    return nullptr;
+  std::string name = (weight.drop_back(strlen("weight")) + "bias").str();
+  if (stateOf.contains(name))
+    return states[stateOf[name]].read;
+  note("the exporter drops biases that are zero: parameter '" + name + "' is made again, as zeros");
+  StoredTensor zeros;
+  zeros.name = name;
+  zeros.type = RankedTensorType::get({size}, states[stateOf[weight]].stored.type.getElementType());
+  auto bytes = std::make_shared<std::vector<char>>(size * zeros.type.getElementTypeBitWidth() / 8, 0);
+  zeros.bytes = *bytes;
+  zeros.owner = bytes;
+  zeros.hasData = true;
+  return makeState(zeros, name);
+}

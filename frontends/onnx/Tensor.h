@@ -1,0 +1,68 @@
+//===- Tensor.h - A value during import
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the importer knows of an ONNX value: always its static type, often more. A
+// value that is known need not exist as an op until somebody needs it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_FRONTENDS_ONNX_TENSOR_H
+#define DTCC_FRONTENDS_ONNX_TENSOR_H
+
+#include "dialects/interfaces/HostTensor.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
+#include <memory>
+#include <optional>
+
+namespace dtcc::onnx {
+
+/// Tensors of more cells are never folded: masks must stay predicates.
+constexpr int64_t kMaxFoldedCells = 16 * 1024;
+
+/// An integer tensor whose cell at index i is offset + sum of steps[d] * i[d]: positions, and constants of any size.
+/// Booleans are 0 or 1 and have no steps.
+struct Affine {
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> steps;
+  bool isSplat() const {
+    return llvm::all_of(steps, [](int64_t step) { return step == 0; });
+  }
+};
+
+/// Everything known of a value. Handles share it, so that an op is made once.
+struct TensorData {
+  mlir::RankedTensorType type;
+  /// The SSA value, if one was made.
+  mlir::Value value;
+  /// All cells, row-major (at most kMaxFoldedCells).
+  std::shared_ptr<const HostTensor> constant;
+  /// The one value of all cells, of rank 0.
+  std::shared_ptr<const HostTensor> splat;
+  std::optional<Affine> affine;
+  /// An index tensor made by joining coordinates along its last dimension: these, without that dimension.
+  llvm::SmallVector<std::shared_ptr<TensorData>, 0> coordinates;
+  /// A mean: the value is sum / count.
+  std::shared_ptr<TensorData> sum, count;
+};
+
+/// Null when making it failed (the error is out).
+using Tensor = std::shared_ptr<TensorData>;
+
+inline llvm::ArrayRef<int64_t> shapeOf(const Tensor &x) { return x->type.getShape(); }
+inline int64_t rankOf(const Tensor &x) { return x->type.getRank(); }
+inline mlir::Type elementOf(const Tensor &x) { return x->type.getElementType(); }
+inline bool isFloat(const Tensor &x) { return mlir::isa<mlir::FloatType>(elementOf(x)); }
+
+/// Product of sizes; static shapes of an importable model fit 63 bits (see checkedSize).
+int64_t cellsOf(llvm::ArrayRef<int64_t> shape);
+/// The product, or nothing if a size is negative or the product overflows.
+std::optional<int64_t> checkedSize(llvm::ArrayRef<int64_t> shape);
+
+} // namespace dtcc::onnx
+
+#endif // DTCC_FRONTENDS_ONNX_TENSOR_H

@@ -1,0 +1,147 @@
+//===- ops/Attention.cpp - Attention and rotary embedding
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The Attention operator becomes the products and the softmax that it stands for, as
+// older operator sets write it: recovery then meets one form only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+/// [b, t, heads * d] -> [b, heads, t, d].
+static Tensor splitHeads(Emitter &emit, const Tensor &x, int64_t heads) {
+  if (rankOf(x) == 4)
+    return x;
+  ArrayRef<int64_t> shape = shapeOf(x);
+  return emit.transpose(emit.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
+}
+
+static LogicalResult attentionRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor q = node.input(0), k = node.input(1), v = node.input(2), mask = node.input(3);
+  for (unsigned i = 4; i < node.numInputs(); ++i)
+    if (node.has(i))
+      return node.error("past keys and values are not supported in training");
+  if (node.wants(1) || node.wants(2) || node.wants(3))
+    return node.error("only the output Y is supported");
+  int64_t heads = node.integer("q_num_heads", 0), keyHeads = node.integer("kv_num_heads", 0), rank = rankOf(q);
+  if (rankOf(k) != rank || rankOf(v) != rank || (rank != 3 && rank != 4))
+    return node.error("q, k and v must all have rank 3, or all rank 4");
+  if (rank == 3) {
+    if (heads < 1 || keyHeads < 1 || shapeOf(q)[2] % heads || shapeOf(k)[2] % keyHeads || shapeOf(v)[2] % keyHeads)
+      return node.error("q_num_heads and kv_num_heads must divide the last dimensions");
+    q = splitHeads(emit, q, heads);
+    k = splitHeads(emit, k, keyHeads);
+    v = splitHeads(emit, v, keyHeads);
+  }
+  int64_t batch = shapeOf(q)[0], rows = shapeOf(q)[2], columns = shapeOf(k)[2];
+  heads = shapeOf(q)[1];
+  keyHeads = shapeOf(k)[1];
+  if (keyHeads < 1 || heads % keyHeads || shapeOf(v)[1] != keyHeads || shapeOf(v)[2] != columns ||
+      shapeOf(k)[3] != shapeOf(q)[3])
+    return node.error("the shapes of q, k and v do not fit together");
+  // Grouped heads repeat each key head.
+  auto repeat = [&](const Tensor &x) {
+    if (heads == keyHeads)
+      return x;
+    ArrayRef<int64_t> shape = shapeOf(x);
+    Tensor wide = emit.broadcastTo(emit.unsqueeze(x, 2), {batch, keyHeads, heads / keyHeads, shape[2], shape[3]});
+    return emit.reshape(wide, {batch, heads, shape[2], shape[3]});
+  };
+  double scale = node.hasAttribute("scale") ? node.real("scale", 1) : 1 / std::sqrt(double(shapeOf(q)[3]));
+  Tensor scores = emit.matmul(q, emit.transpose(repeat(k), {0, 1, 3, 2}));
+  if (!scores)
+    return failure();
+  Type element = elementOf(scores);
+  scores = emit.mul(scores, emit.scalar(scale, element));
+  if (double cap = node.real("softcap", 0); cap != 0)
+    scores = emit.mul(emit.unary<graph::TanhOp>(emit.div(scores, emit.scalar(cap, element))), emit.scalar(cap, element));
+  Tensor lowest = emit.scalar(-std::numeric_limits<double>::infinity(), element);
+  if (node.integer("is_causal", 0)) {
+    auto type = RankedTensorType::get({rows, columns}, emit.getBuilder().getI64Type());
+    Tensor seen = emit.compare(graph::Predicate::le, emit.affine(type, {0, {0, 1}}), emit.affine(type, {0, {1, 0}}));
+    scores = emit.select(seen, scores, lowest);
+  }
+  if (mask) {
+    if (rankOf(mask) > 4 || rankOf(mask) < 2 || shapeOf(mask).back() != columns)
+      return node.error("the mask must have rank 2 to 4 and end in the number of keys");
+    scores = elementOf(mask).isInteger(1) ? emit.select(mask, scores, lowest) : emit.add(scores, mask);
+  }
+  if (!scores)
+    return failure();
+  Tensor y = emit.matmul(emit.softmax(scores, {3}, false), repeat(v));
+  if (rank == 3 && y)
+    y = emit.reshape(emit.transpose(y, {0, 2, 1, 3}), {batch, rows, heads * shapeOf(v)[3]});
+  return node.result(0, y);
+}
+
+static LogicalResult rotaryRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  OpBuilder &builder = emit.getBuilder();
+  Tensor x = node.input(0), cos = node.input(1), sin = node.input(2);
+  int64_t rank = rankOf(x), heads = node.integer("num_heads", 0);
+  if (node.has(3))
+    return node.error("position_ids are not supported: index the tables before");
+  if (rank == 3) {
+    if (heads < 1 || shapeOf(x)[2] % heads)
+      return node.error("num_heads must divide the last dimension");
+    x = splitHeads(emit, x, heads);
+  } else if (rank != 4) {
+    return node.error("must have rank 3 or 4, got: " + Twine(rank));
+  }
+  int64_t size = shapeOf(x)[3], turned = node.integer("rotary_embedding_dim", 0), rows = shapeOf(x)[2];
+  if (turned == 0)
+    turned = size;
+  if (turned < 2 || turned % 2 || turned > size || !isFloat(x))
+    return node.error("rotary_embedding_dim must be even and at most " + Twine(size) + ", got: " + Twine(turned));
+  int64_t half = turned / 2;
+  // Tables are [b, t, half], the same for all heads; the exporter writes [1, t, half].
+  SmallVector<int64_t> tableDims = {2};
+  for (Tensor *table : {&cos, &sin}) {
+    if (rankOf(*table) != 3 || shapeOf(*table)[1] != rows || shapeOf(*table)[2] != half)
+      return node.error("cos and sin must be [b, t, " + Twine(half) + "]");
+    if (shapeOf(*table)[0] == 1)
+      *table = emit.reshape(*table, {rows, half});
+    else if (shapeOf(*table)[0] == shapeOf(x)[0])
+      tableDims = {0, 2};
+    else
+      return node.error("cos and sin must have the batch of x, or 1");
+  }
+  if (rankOf(cos) != rankOf(sin))
+    return node.error("cos and sin must have one shape");
+  bool interleaved = node.integer("interleaved", 0);
+  SmallVector<int64_t> offsets(4, 0), strides(4, 1), shape(shapeOf(x));
+  shape[3] = turned;
+  Tensor head = emit.slice(x, offsets, shape, strides);
+  SmallVector<int64_t> pairs(shape);
+  pairs.back() = interleaved ? half : 2;
+  pairs.push_back(interleaved ? 2 : half);
+  tableDims.push_back(interleaved ? 3 : 4);
+  head = emit.reshape(head, pairs);
+  auto op = graph::RotaryOp::create(builder, emit.getLoc(), head->type, emit.value(head), emit.value(cos),
+                                    emit.value(sin), builder.getI64IntegerAttr(interleaved ? 4 : 3),
+                                    builder.getDenseI64ArrayAttr(tableDims), UnitAttr());
+  Tensor y = emit.reshape(emit.fromValue(op.getY()), shape);
+  if (turned < size) {
+    offsets[3] = turned;
+    shape[3] = size - turned;
+    y = emit.concat({y, emit.slice(x, offsets, shape, strides)}, 3);
+  }
+  if (rank == 3)
+    y = emit.reshape(emit.transpose(y, {0, 2, 1, 3}), shapeOf(node.input(0)));
+  return node.result(0, y);
+}
+
+void dtcc::onnx::addAttentionRules(RuleTable &table) {
+  table.on("Attention", 23, {3, 7}, attentionRule);
+  table.on("RotaryEmbedding", 23, {3, 4}, rotaryRule);
+}

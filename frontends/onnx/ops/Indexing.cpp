@@ -1,0 +1,148 @@
+//===- ops/Indexing.cpp - Gathers, triangles and running sums
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+/// Indices counted from the end become counted from the start where they are known; others count from 0 already, or
+/// the runtime's check of the input's bounds says so.
+static Tensor fromStart(Emitter &emit, const Tensor &indices, int64_t size) {
+  if (std::shared_ptr<const HostTensor> cells = indices->constant) {
+    HostTensor moved = *cells;
+    for (int64_t &cell : moved.ints) {
+      if (cell < -size || cell >= size)
+        return emit.error("an index must be within the " + Twine(size) + " cells of the axis, got: " + Twine(cell));
+      cell = cell < 0 ? cell + size : cell;
+    }
+    return emit.constant(std::move(moved));
+  }
+  if (std::optional<Affine> at = emit.knownAffine(indices)) {
+    int64_t low = at->offset, high = at->offset;
+    for (auto [step, count] : llvm::zip_equal(at->steps, shapeOf(indices)))
+      (step < 0 ? low : high) += step * std::max<int64_t>(count - 1, 0);
+    if (high < 0 && low + size >= 0) {
+      at->offset += size;
+      return emit.affine(indices->type, *at);
+    }
+    if (low < 0 || high >= size)
+      return emit.error("positions must be within the " + Twine(size) + " rows of the table, got: " +
+                        Twine(low < 0 ? low : high));
+  }
+  return indices;
+}
+
+static LogicalResult gatherRule(OpBinder &node) {
+  Tensor x = node.input(0), indices = node.input(1);
+  FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(x));
+  if (failed(axis))
+    return failure();
+  if (isFloat(indices))
+    return node.error("indices must be integers");
+  return node.result(0, node.emit().gather(x, fromStart(node.emit(), indices, shapeOf(x)[*axis]), *axis));
+}
+
+/// The coordinates of an index tensor whose last dimension lists them.
+static SmallVector<Tensor> coordinatesOf(Emitter &emit, const Tensor &indices) {
+  if (!indices->coordinates.empty())
+    return SmallVector<Tensor>(indices->coordinates.begin(), indices->coordinates.end());
+  SmallVector<Tensor> result;
+  SmallVector<int64_t> offsets(rankOf(indices), 0), shape(shapeOf(indices)), strides(rankOf(indices), 1);
+  int64_t count = shape.back();
+  shape.back() = 1;
+  for (int64_t i = 0; i < count; ++i) {
+    offsets.back() = i;
+    result.push_back(emit.squeeze(emit.slice(indices, offsets, shape, strides), rankOf(indices) - 1));
+  }
+  return result;
+}
+
+static LogicalResult gatherNDRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), indices = node.input(1);
+  if (node.integer("batch_dims", 0) != 0)
+    return node.error("batch_dims must be 0, got: " + Twine(node.integer("batch_dims", 0)));
+  if (rankOf(indices) < 1 || isFloat(indices) || shapeOf(indices).back() < 1 || shapeOf(indices).back() > rankOf(x))
+    return node.error("indices must be integers whose last dimension is at least 1 and at most the rank of the data");
+  SmallVector<Tensor> coordinates;
+  for (auto [i, coordinate] : llvm::enumerate(coordinatesOf(emit, indices))) {
+    coordinates.push_back(fromStart(emit, coordinate, shapeOf(x)[i]));
+    if (!coordinates.back())
+      return failure();
+  }
+  return node.result(0, emit.gatherPoints(x, coordinates));
+}
+
+static LogicalResult gatherElementsRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), indices = node.input(1);
+  FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(x));
+  if (failed(axis))
+    return failure();
+  if (isFloat(indices) || rankOf(indices) != rankOf(x))
+    return node.error("indices must be integers of the data's rank");
+  SmallVector<Tensor> coordinates;
+  for (int64_t dim = 0; dim < rankOf(x); ++dim) {
+    if (dim != *axis && shapeOf(indices)[dim] > shapeOf(x)[dim])
+      return node.error("indices must not be larger than the data");
+    Affine own{0, SmallVector<int64_t>(rankOf(x), 0)};
+    own.steps[dim] = 1;
+    coordinates.push_back(dim == *axis ? fromStart(emit, indices, shapeOf(x)[dim]) : emit.affine(indices->type, own));
+  }
+  return node.result(0, emit.gatherPoints(x, coordinates));
+}
+
+static LogicalResult triluRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  int64_t offset = 0;
+  if (rankOf(x) < 2)
+    return node.error("must have at least two dimensions");
+  if (node.has(1)) {
+    FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
+    if (failed(given))
+      return failure();
+    if (given->size() != 1)
+      return node.error("the diagonal must be one number");
+    offset = (*given)[0];
+  }
+  // Row i keeps column j where j >= i + k (upper) or j <= i + k.
+  RankedTensorType type = RankedTensorType::get(shapeOf(x).take_back(2), emit.getBuilder().getI64Type());
+  Tensor kept = emit.compare(node.integer("upper", 1) ? graph::Predicate::ge : graph::Predicate::le,
+                             emit.affine(type, {0, {0, 1}}), emit.affine(type, {offset, {1, 0}}));
+  if (elementOf(x).isInteger(1))
+    return node.result(0, emit.logicalAnd(kept, x));
+  return node.result(0, emit.select(kept, x, emit.scalar(0, elementOf(x))));
+}
+
+static LogicalResult cumsumRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
+  if (failed(given))
+    return failure();
+  if (given->size() != 1)
+    return node.error("the axis must be one number");
+  FailureOr<int64_t> axis = node.axis((*given)[0], rankOf(x));
+  if (failed(axis))
+    return failure();
+  if (node.integer("exclusive", 0) || node.integer("reverse", 0))
+    return node.error("exclusive and reverse are not supported");
+  return node.result(0, node.emit().cumsum(x, *axis));
+}
+
+void dtcc::onnx::addIndexingRules(RuleTable &table) {
+  table.on("Gather", 1, {2, 2}, gatherRule);
+  table.on("GatherND", 11, {2, 2}, gatherNDRule);
+  table.on("GatherElements", 11, {2, 2}, gatherElementsRule);
+  table.on("Trilu", 14, {1, 2}, triluRule);
+  table.on("CumSum", 11, {2, 2}, cumsumRule);
+}

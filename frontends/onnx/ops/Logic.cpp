@@ -1,0 +1,68 @@
+//===- ops/Logic.cpp - Comparisons, booleans and casts
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+template <graph::Predicate Predicate> static LogicalResult compareRule(OpBinder &node) {
+  return node.result(0, node.emit().compare(Predicate, node.input(0), node.input(1)));
+}
+
+static LogicalResult castTo(OpBinder &node, Type element) {
+  return node.result(0, node.emit().cast(node.input(0), element));
+}
+
+static LogicalResult castRule(OpBinder &node) {
+  int64_t to = node.integer("to", 0);
+  Type element = elementType(node.emit().getBuilder().getContext(), to);
+  if (!element)
+    return node.error("cannot cast to " + elementTypeName(to));
+  return castTo(node, element);
+}
+
+static LogicalResult isNanRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  auto type = RankedTensorType::get(shapeOf(x), emit.getBuilder().getI1Type());
+  return node.result(0, emit.finish(graph::IsNanOp::create(emit.getBuilder(), emit.getLoc(), type, emit.value(x)), {x}));
+}
+
+void dtcc::onnx::addLogicRules(RuleTable &table) {
+  table.on("Equal", 7, {2, 2}, compareRule<graph::Predicate::eq>);
+  table.on("Less", 7, {2, 2}, compareRule<graph::Predicate::lt>);
+  table.on("LessOrEqual", 12, {2, 2}, compareRule<graph::Predicate::le>);
+  table.on("Greater", 7, {2, 2}, compareRule<graph::Predicate::gt>);
+  table.on("GreaterOrEqual", 12, {2, 2}, compareRule<graph::Predicate::ge>);
+  Rule conjunction = [](OpBinder &node) {
+    return node.result(0, node.emit().logicalAnd(node.input(0), node.input(1)));
+  };
+  Rule disjunction = [](OpBinder &node) {
+    return node.result(0, node.emit().logicalOr(node.input(0), node.input(1)));
+  };
+  Rule exclusive = [](OpBinder &node) {
+    return node.result(0, node.emit().binary<graph::XorOp>(node.input(0), node.input(1)));
+  };
+  table.on("And", 7, {2, 2}, conjunction);
+  table.on("Or", 7, {2, 2}, disjunction);
+  table.on("Xor", 7, {2, 2}, exclusive);
+  table.on("BitwiseAnd", 18, {2, 2}, conjunction);
+  table.on("BitwiseOr", 18, {2, 2}, disjunction);
+  table.on("BitwiseXor", 18, {2, 2}, exclusive);
+  table.on("Not", 1, {1, 1}, [](OpBinder &node) { return node.result(0, node.emit().logicalNot(node.input(0))); });
+  table.on("Where", 9, {3, 3}, [](OpBinder &node) {
+    return node.result(0, node.emit().select(node.input(0), node.input(1), node.input(2)));
+  });
+  table.on("IsNaN", 9, {1, 1}, isNanRule);
+  table.on("Cast", 6, {1, 1}, castRule);
+  table.on("CastLike", 15, {2, 2}, [](OpBinder &node) { return castTo(node, elementOf(node.input(1))); });
+}

@@ -1,0 +1,126 @@
+//===- ops/Loss.cpp - Losses as a sum and a count
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Losses.h"
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+/// A reshape looked through: what is below it, if that drops no order.
+static Value belowReshape(Value value) {
+  auto reshape = value.getDefiningOp<graph::ReshapeOp>();
+  return reshape ? Value(reshape.getX()) : value;
+}
+
+/// The dimension of which a slice cuts one cell, at the start or the end; -1 if it does anything else.
+static int64_t cutDimension(graph::SliceOp slice, int64_t offset) {
+  if (!slice)
+    return -1;
+  auto from = cast<RankedTensorType>(slice.getX().getType()), to = cast<RankedTensorType>(slice.getY().getType());
+  int64_t found = -1;
+  for (int64_t dim = 0; dim < from.getRank(); ++dim) {
+    if (slice.getStrides()[dim] != 1)
+      return -1;
+    if (from.getDimSize(dim) == to.getDimSize(dim))
+      continue;
+    if (found >= 0 || from.getDimSize(dim) != to.getDimSize(dim) + 1 || slice.getOffsets()[dim] != offset)
+      return -1;
+    found = dim;
+  }
+  return found;
+}
+
+/// `logits[:, :-1]` against `labels[:, 1:]` becomes whole logits against shifted labels, whose last is ignored: an
+/// odd length would not split over devices.
+static void unsliceShifted(Emitter &emit, Tensor &logits, Tensor &labels, std::optional<int64_t> &ignoreIndex) {
+  auto rowsCut = belowReshape(emit.value(logits)).getDefiningOp<graph::SliceOp>();
+  auto labelsCut = belowReshape(emit.value(labels)).getDefiningOp<graph::SliceOp>();
+  int64_t dim = cutDimension(rowsCut, 0);
+  if (dim < 0 || cutDimension(labelsCut, 1) != dim)
+    return;
+  auto whole = cast<RankedTensorType>(rowsCut.getX().getType());
+  auto ids = cast<RankedTensorType>(labelsCut.getX().getType());
+  if (whole.getShape().drop_back() != ids.getShape() || whole.getShape().back() != shapeOf(logits).back())
+    return;
+  if (!ignoreIndex)
+    ignoreIndex = -100;
+  OpBuilder &builder = emit.getBuilder();
+  logits = emit.fromValue(rowsCut.getX());
+  labels = emit.fromValue(graph::ShiftOp::create(builder, emit.getLoc(), ids, labelsCut.getX(), dim, 1, *ignoreIndex));
+}
+
+Tensor dtcc::onnx::crossEntropy(Emitter &emit, Tensor logits, Tensor labels, std::optional<int64_t> ignoreIndex) {
+  if (!logits || !labels)
+    return nullptr;
+  if (rankOf(logits) < 1 || !isFloat(logits) || isFloat(labels) || shapeOf(logits).drop_back() != shapeOf(labels))
+    return emit.error("labels must be integers of the shape of the logits without their classes");
+  unsliceShifted(emit, logits, labels, ignoreIndex);
+  OpBuilder &builder = emit.getBuilder();
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  auto rows = RankedTensorType::get(shapeOf(labels), elementOf(logits));
+  auto op = graph::CrossEntropyOp::create(builder, emit.getLoc(), TypeRange{scalar, scalar, rows}, emit.value(logits),
+                                          emit.value(labels),
+                                          ignoreIndex ? builder.getI64IntegerAttr(*ignoreIndex) : IntegerAttr());
+  auto mean = std::make_shared<TensorData>();
+  mean->type = scalar;
+  mean->sum = emit.fromValue(op.getSum());
+  mean->count = emit.fromValue(op.getCount());
+  return mean;
+}
+
+/// [n, c, d..] -> [n, d.., c].
+static Tensor classesLast(Emitter &emit, const Tensor &x) {
+  SmallVector<int64_t> permutation = {0};
+  llvm::append_range(permutation, llvm::seq<int64_t>(2, rankOf(x)));
+  permutation.push_back(1);
+  return emit.transpose(x, permutation);
+}
+
+static LogicalResult finishLoss(OpBinder &node, const Tensor &logits) {
+  Emitter &emit = node.emit();
+  if (node.has(2))
+    return node.error("class weights are not supported");
+  std::optional<int64_t> ignore;
+  if (node.hasAttribute("ignore_index"))
+    ignore = node.integer("ignore_index", -100);
+  std::string reduction = node.text("reduction", "mean");
+  if (reduction != "mean" && reduction != "sum")
+    return node.error("reduction must be mean or sum, got: " + reduction);
+  Tensor loss = crossEntropy(emit, logits, node.input(1), ignore);
+  if (loss && reduction == "sum")
+    loss = emit.cast(loss->sum, elementOf(logits));
+  return node.result(0, loss);
+}
+
+static LogicalResult softmaxCrossEntropyRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor scores = node.input(0);
+  if (rankOf(scores) < 2)
+    return node.error("scores must be [n, c, ..]");
+  if (node.wants(1) && failed(node.result(1, emit.softmax(scores, {1}, true))))
+    return failure();
+  return finishLoss(node, classesLast(emit, scores));
+}
+
+static LogicalResult negativeLogLikelihoodRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  auto softmax = x->value ? x->value.getDefiningOp<graph::SoftmaxOp>() : graph::SoftmaxOp();
+  if (!softmax || !softmax.getLog() || softmax.getDims() != ArrayRef<int64_t>{1})
+    return node.error("must stand on a LogSoftmax over the classes");
+  return finishLoss(node, classesLast(emit, emit.fromValue(softmax.getX())));
+}
+
+void dtcc::onnx::addLossRules(RuleTable &table) {
+  table.on("SoftmaxCrossEntropyLoss", 12, {2, 3}, softmaxCrossEntropyRule);
+  table.on("NegativeLogLikelihoodLoss", 12, {2, 3}, negativeLogLikelihoodRule);
+}

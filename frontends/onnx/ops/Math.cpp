@@ -1,0 +1,149 @@
+//===- ops/Math.cpp - Elementwise arithmetic
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Float and integer arithmetic with numpy's broadcasting.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+template <typename OpTy> static LogicalResult unaryRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  if (!isFloat(x))
+    return node.error("must have a float operand");
+  return node.result(0, node.emit().unary<OpTy>(x));
+}
+
+using Join = Tensor (*)(Emitter &, const Tensor &, const Tensor &);
+template <typename OpTy> static Tensor join(Emitter &emit, const Tensor &x, const Tensor &y) {
+  return emit.binary<OpTy>(x, y);
+}
+static Tensor joinSum(Emitter &emit, const Tensor &x, const Tensor &y) { return emit.add(x, y); }
+
+/// Sum, Max and Min take any number of operands.
+template <Join Two> static LogicalResult variadicRule(OpBinder &node) {
+  Tensor result = node.input(0);
+  for (unsigned i = 1; i < node.numInputs(); ++i)
+    result = Two(node.emit(), result, node.input(i));
+  return node.result(0, result);
+}
+
+template <Tensor (Emitter::*Two)(const Tensor &, const Tensor &)> static LogicalResult binaryRule(OpBinder &node) {
+  return node.result(0, (node.emit().*Two)(node.input(0), node.input(1)));
+}
+
+/// Integers have no negation or absolute value op.
+static LogicalResult negRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, isFloat(x) ? emit.unary<graph::NegOp>(x) : emit.sub(emit.scalar(0, elementOf(x)), x));
+}
+
+static LogicalResult absRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, isFloat(x) ? emit.unary<graph::AbsOp>(x)
+                                   : emit.binary<graph::MaxOp>(x, emit.sub(emit.scalar(0, elementOf(x)), x)));
+}
+
+static LogicalResult powRule(OpBinder &node) {
+  // The result has the type of the base, whatever the exponent's.
+  Tensor x = node.input(0);
+  return node.result(0, node.emit().binary<graph::PowOp>(x, node.emit().cast(node.input(1), elementOf(x))));
+}
+
+static LogicalResult ceilRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  return node.result(0, emit.unary<graph::NegOp>(emit.unary<graph::FloorOp>(emit.unary<graph::NegOp>(node.input(0)))));
+}
+
+static LogicalResult reciprocalRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  if (x->value)
+    if (auto root = x->value.getDefiningOp<graph::SqrtOp>())
+      return node.result(0, emit.unary<graph::RsqrtOp>(emit.fromValue(root.getX())));
+  return node.result(0, emit.div(emit.scalar(1, elementOf(x)), x));
+}
+
+static LogicalResult geluRule(OpBinder &node) {
+  std::string form = node.text("approximate", "none");
+  if (form != "none" && form != "tanh")
+    return node.error("approximate must be none or tanh, got: " + form);
+  return node.result(0, node.emit().unary<graph::GeluOp>(
+                            node.input(0), form == "tanh" ? graph::GeluForm::tanh : graph::GeluForm::exact));
+}
+
+static LogicalResult clipRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), low = node.input(1), high = node.input(2);
+  if (node.opset() < 11) {
+    low = node.hasAttribute("min") ? emit.scalar(node.real("min", 0), elementOf(x)) : nullptr;
+    high = node.hasAttribute("max") ? emit.scalar(node.real("max", 0), elementOf(x)) : nullptr;
+  }
+  if (low)
+    x = emit.binary<graph::MaxOp>(x, low);
+  if (high)
+    x = emit.binary<graph::MinOp>(x, high);
+  return node.result(0, x);
+}
+
+static LogicalResult leakyReluRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), below = emit.mul(x, emit.scalar(node.real("alpha", 0.01), elementOf(x)));
+  return node.result(0, emit.select(emit.compare(graph::Predicate::ge, x, emit.scalar(0, elementOf(x))), x, below));
+}
+
+/// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
+static LogicalResult softplusRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), one = emit.scalar(1, elementOf(x));
+  Tensor small = emit.unary<graph::ExpOp>(emit.unary<graph::NegOp>(emit.unary<graph::AbsOp>(x)));
+  return node.result(0, emit.add(emit.unary<graph::ReluOp>(x), emit.unary<graph::LogOp>(emit.add(one, small))));
+}
+
+static LogicalResult modRule(OpBinder &node) {
+  if (node.integer("fmod", 0) != 0)
+    return node.error("fmod = 1 is not supported");
+  return node.result(0, node.emit().binary<graph::RemOp>(node.input(0), node.input(1)));
+}
+
+void dtcc::onnx::addMathRules(RuleTable &table) {
+  table.on("Abs", 6, {1, 1}, absRule);
+  table.on("Exp", 6, {1, 1}, unaryRule<graph::ExpOp>);
+  table.on("Log", 6, {1, 1}, unaryRule<graph::LogOp>);
+  table.on("Sqrt", 6, {1, 1}, unaryRule<graph::SqrtOp>);
+  table.on("Sin", 7, {1, 1}, unaryRule<graph::SinOp>);
+  table.on("Cos", 7, {1, 1}, unaryRule<graph::CosOp>);
+  table.on("Tanh", 6, {1, 1}, unaryRule<graph::TanhOp>);
+  table.on("Erf", 9, {1, 1}, unaryRule<graph::ErfOp>);
+  table.on("Sigmoid", 6, {1, 1}, unaryRule<graph::LogisticOp>);
+  table.on("Floor", 6, {1, 1}, unaryRule<graph::FloorOp>);
+  table.on("Sign", 9, {1, 1}, unaryRule<graph::SignOp>);
+  table.on("Relu", 6, {1, 1}, unaryRule<graph::ReluOp>);
+  table.on("Neg", 6, {1, 1}, negRule);
+  table.on("Ceil", 6, {1, 1}, ceilRule);
+  table.on("Reciprocal", 6, {1, 1}, reciprocalRule);
+  table.on("Gelu", 20, {1, 1}, geluRule);
+  table.on("Clip", 6, {1, 3}, clipRule);
+  table.on("LeakyRelu", 6, {1, 1}, leakyReluRule);
+  table.on("Softplus", 1, {1, 1}, softplusRule);
+  table.on("Add", 7, {2, 2}, binaryRule<&Emitter::add>);
+  table.on("Sub", 7, {2, 2}, binaryRule<&Emitter::sub>);
+  table.on("Mul", 7, {2, 2}, binaryRule<&Emitter::mul>);
+  table.on("Div", 7, {2, 2}, binaryRule<&Emitter::div>);
+  table.on("Pow", 7, {2, 2}, powRule);
+  table.on("Mod", 10, {2, 2}, modRule);
+  table.on("Sum", 8, {1, kAnyNumber}, variadicRule<joinSum>);
+  table.on("Max", 8, {1, kAnyNumber}, variadicRule<join<graph::MaxOp>>);
+  table.on("Min", 8, {1, kAnyNumber}, variadicRule<join<graph::MinOp>>);
+}

@@ -1,0 +1,307 @@
+//===- ops/Movement.cpp - Reshapes, transposes, slices and joins
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+static LogicalResult reshapeRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  FailureOr<SmallVector<int64_t>> target = node.constantIntegers(1);
+  if (failed(target))
+    return failure();
+  int64_t inferred = -1, known = 1;
+  for (auto [i, size] : llvm::enumerate(*target)) {
+    if (size == 0 && node.integer("allowzero", 0) == 0) {
+      if (int64_t(i) >= rankOf(x))
+        return node.error("dimension " + Twine(i) + " is to be copied, but the operand has rank " + Twine(rankOf(x)));
+      size = shapeOf(x)[i];
+    }
+    if (size == -1) {
+      if (inferred >= 0)
+        return node.error("at most one dimension may be inferred");
+      inferred = i;
+    } else if (size < 0 || llvm::MulOverflow(known, size, known)) {
+      return node.error("a dimension must be -1 or at least 0, got: " + Twine(size));
+    }
+  }
+  if (int64_t(target->size()) > kMaxRank)
+    return node.error("must have at most " + Twine(kMaxRank) + " dimensions, got: " + Twine(target->size()));
+  int64_t cells = cellsOf(shapeOf(x));
+  if (inferred >= 0) {
+    if (known == 0 || cells % known != 0)
+      return node.error("cannot infer a dimension: " + Twine(cells) + " elements are not a multiple of " + Twine(known) +
+                        "; an export with a fixed batch size writes such shapes");
+    (*target)[inferred] = cells / known;
+  }
+  return node.result(0, node.emit().reshape(x, *target));
+}
+
+static LogicalResult flattenRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  int64_t axis = node.integer("axis", 1), rank = rankOf(x);
+  if (axis < -rank || axis > rank)
+    return node.error("axis must be within a tensor of rank " + Twine(rank) + ", got: " + Twine(axis));
+  axis = axis < 0 ? axis + rank : axis;
+  return node.result(
+      0, node.emit().reshape(x, {cellsOf(shapeOf(x).take_front(axis)), cellsOf(shapeOf(x).drop_front(axis))}));
+}
+
+static LogicalResult squeezeRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  FailureOr<std::optional<SmallVector<int64_t>>> axes = node.axes(1, 13, rankOf(x));
+  if (failed(axes))
+    return failure();
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(shapeOf(x))) {
+    bool named = *axes ? llvm::is_contained(**axes, int64_t(dim)) : size == 1;
+    if (named && size != 1)
+      return node.error("a squeezed dimension must have size 1, got: " + Twine(size));
+    if (!named)
+      shape.push_back(size);
+  }
+  return node.result(0, node.emit().reshape(x, shape));
+}
+
+static LogicalResult unsqueezeRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  // Axes count in the result, whose rank is known only with their number.
+  int64_t count = 0;
+  if (node.opset() < 13) {
+    count = node.integers("axes").value_or(SmallVector<int64_t>()).size();
+  } else if (node.has(1)) {
+    FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
+    if (failed(given))
+      return failure();
+    count = given->size();
+  }
+  FailureOr<std::optional<SmallVector<int64_t>>> axes = node.axes(1, 13, rankOf(x) + count);
+  if (failed(axes))
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(x));
+  for (int64_t axis : (*axes).value_or(SmallVector<int64_t>()))
+    shape.insert(shape.begin() + axis, 1);
+  return node.result(0, node.emit().reshape(x, shape));
+}
+
+static LogicalResult transposeRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  SmallVector<int64_t> identity = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x)));
+  SmallVector<int64_t> permutation =
+      node.integers("perm").value_or(SmallVector<int64_t>(identity.rbegin(), identity.rend()));
+  SmallVector<int64_t> sorted = permutation;
+  llvm::sort(sorted);
+  if (sorted != identity)
+    return node.error("perm must be a permutation of the " + Twine(rankOf(x)) + " dimensions");
+  return node.result(0, node.emit().transpose(x, permutation));
+}
+
+static LogicalResult expandRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  FailureOr<SmallVector<int64_t>> target = node.constantIntegers(1);
+  if (failed(target))
+    return failure();
+  SmallVector<int64_t> shape = *target;
+  if (int64_t(shape.size()) < rankOf(x))
+    shape.insert(shape.begin(), rankOf(x) - shape.size(), 1);
+  // Expand goes both ways: a size of 1 in the target keeps the operand's.
+  for (int64_t i = 1; i <= rankOf(x); ++i)
+    if (shape[shape.size() - i] == 1)
+      shape[shape.size() - i] = shapeOf(x)[rankOf(x) - i];
+  if (!checkedSize(shape) || int64_t(shape.size()) > kMaxRank)
+    return node.error("the shape is too large or negative");
+  return node.result(0, node.emit().broadcastTo(x, shape));
+}
+
+static LogicalResult tileRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  FailureOr<SmallVector<int64_t>> repeats = node.constantIntegers(1);
+  if (failed(repeats))
+    return failure();
+  if (int64_t(repeats->size()) != rankOf(x))
+    return node.error("must have one number of repeats a dimension");
+  // [n] repeated r times is [r, n] flattened.
+  SmallVector<int64_t> split, wide, result;
+  for (auto [size, times] : llvm::zip_equal(shapeOf(x), *repeats)) {
+    int64_t whole;
+    if (times < 0 || llvm::MulOverflow(times, size, whole))
+      return node.error("repeats must be at least 0 and fit, got: " + Twine(times));
+    split.append({1, size});
+    wide.append({times, size});
+    result.push_back(whole);
+  }
+  if (!checkedSize(wide))
+    return node.error("the result is too large");
+  return node.result(0, node.emit().reshape(node.emit().broadcastTo(node.emit().reshape(x, split), wide), result));
+}
+
+static LogicalResult concatRule(OpBinder &node) {
+  SmallVector<Tensor> xs;
+  for (unsigned i = 0; i < node.numInputs(); ++i)
+    xs.push_back(node.input(i));
+  FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(xs[0]));
+  if (failed(axis))
+    return failure();
+  return node.result(0, node.emit().concat(xs, *axis));
+}
+
+static LogicalResult splitRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(x));
+  if (failed(axis))
+    return failure();
+  int64_t size = shapeOf(x)[*axis], count = node.proto().output_size();
+  SmallVector<int64_t> sizes;
+  if (node.opset() >= 13 && node.has(1)) {
+    FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
+    if (failed(given))
+      return failure();
+    sizes = *given;
+  } else if (auto given = node.opset() < 13 ? node.integers("split") : std::nullopt) {
+    sizes = *given;
+  } else {
+    int64_t parts = node.integer("num_outputs", count);
+    if (parts < 1 || parts != count)
+      return node.error("num_outputs must be the number of outputs, got: " + Twine(parts));
+    // Equal parts; the last may be smaller.
+    int64_t part = (size + parts - 1) / parts;
+    for (int64_t i = 0; i < parts; ++i)
+      sizes.push_back(std::min(part, std::max<int64_t>(size - i * part, 0)));
+  }
+  int64_t sum = 0;
+  for (int64_t part : sizes)
+    if (part < 0 || llvm::AddOverflow(sum, part, sum))
+      return node.error("a part must have a size of at least 0, got: " + Twine(part));
+  if (sum != size || int64_t(sizes.size()) != count)
+    return node.error("the " + Twine(count) + " parts must add up to " + Twine(size) + ", got: " + Twine(sum));
+  SmallVector<int64_t> offsets(rankOf(x), 0), strides(rankOf(x), 1), shape(shapeOf(x));
+  for (auto [i, part] : llvm::enumerate(sizes)) {
+    shape[*axis] = part;
+    if (failed(node.result(i, node.emit().slice(x, offsets, shape, strides))))
+      return failure();
+    offsets[*axis] += part;
+  }
+  return success();
+}
+
+static LogicalResult sliceRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  SmallVector<int64_t> lists[4]; // starts, ends, axes, steps
+  static constexpr StringRef names[] = {"starts", "ends", "axes"};
+  for (unsigned i = 0; i < 4; ++i) {
+    if (node.opset() >= 10 && node.has(i + 1)) {
+      FailureOr<SmallVector<int64_t>> given = node.constantIntegers(i + 1);
+      if (failed(given))
+        return failure();
+      lists[i] = *given;
+    } else if (node.opset() < 10 && i < 3) {
+      lists[i] = node.integers(names[i]).value_or(SmallVector<int64_t>());
+    }
+  }
+  auto &[starts, ends, axes, steps] = lists;
+  if (axes.empty())
+    llvm::append_range(axes, llvm::seq<int64_t>(0, starts.size()));
+  if (steps.empty())
+    steps.assign(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    return node.error("starts, ends, axes and steps must have one length");
+  SmallVector<int64_t> offsets(rankOf(x), 0), strides(rankOf(x), 1), shape(shapeOf(x));
+  for (auto [start, end, given, step] : llvm::zip_equal(starts, ends, axes, steps)) {
+    FailureOr<int64_t> axis = node.axis(given, rankOf(x));
+    if (failed(axis))
+      return failure();
+    if (step == 0)
+      return node.error("a step must not be 0");
+    int64_t size = shapeOf(x)[*axis];
+    auto clamp = [&](int64_t at, int64_t low, int64_t high) {
+      return std::max(low, std::min(at < 0 ? std::max(at, -size - 1) + size : at, high));
+    };
+    int64_t from = step > 0 ? clamp(start, 0, size) : clamp(start, 0, size - 1);
+    int64_t to = step > 0 ? clamp(end, 0, size) : clamp(end, -1, size - 1);
+    int64_t distance = step > 0 ? to - from : from - to;
+    // The smallest integer has no negation.
+    uint64_t stride = step > 0 ? uint64_t(step) : uint64_t(0) - uint64_t(step);
+    int64_t count = distance <= 0 ? 0 : int64_t((uint64_t(distance) - 1) / stride) + 1;
+    offsets[*axis] = count > 0 ? from : 0;
+    strides[*axis] = count > 1 ? step : 1;
+    shape[*axis] = count;
+  }
+  return node.result(0, node.emit().slice(x, offsets, shape, strides));
+}
+
+static LogicalResult padRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  if (std::string mode = node.text("mode", "constant"); mode != "constant")
+    return node.error("mode must be constant, got: " + mode);
+  SmallVector<int64_t> pads = node.integers("pads").value_or(SmallVector<int64_t>());
+  double value = node.real("value", 0);
+  if (node.opset() >= 11) {
+    FailureOr<SmallVector<int64_t>> given = node.has(1) ? node.constantIntegers(1) : pads;
+    if (failed(given))
+      return failure();
+    pads = *given;
+    if (node.has(2)) {
+      std::optional<double> cell = node.emit().knownSplat(node.input(2));
+      if (!cell)
+        return node.error("the value must be known at compile time");
+      value = *cell;
+    }
+  }
+  SmallVector<int64_t> axes = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x)));
+  if (node.opset() >= 18 && node.has(3)) {
+    FailureOr<SmallVector<int64_t>> given = node.constantIntegers(3);
+    if (failed(given))
+      return failure();
+    axes = *given;
+  }
+  if (pads.size() != 2 * axes.size())
+    return node.error("pads must have two numbers an axis, got: " + Twine(pads.size()));
+  constexpr int64_t limit = int64_t(1) << 40;
+  SmallVector<int64_t> low(rankOf(x), 0), high(rankOf(x), 0);
+  for (auto [i, given] : llvm::enumerate(axes)) {
+    FailureOr<int64_t> axis = node.axis(given, rankOf(x));
+    if (failed(axis))
+      return failure();
+    low[*axis] = pads[i];
+    high[*axis] = pads[axes.size() + i];
+    if (std::clamp(low[*axis], -limit, limit) != low[*axis] || std::clamp(high[*axis], -limit, limit) != high[*axis])
+      return node.error("pads are too large");
+  }
+  // Negative pads cut.
+  SmallVector<int64_t> offsets, shape, whole, strides(rankOf(x), 1);
+  for (auto [size, before, after] : llvm::zip_equal(shapeOf(x), low, high)) {
+    offsets.push_back(std::max<int64_t>(-before, 0));
+    shape.push_back(size - offsets.back() - std::max<int64_t>(-after, 0));
+    if (shape.back() < 0)
+      return node.error("negative pads must leave at least 0 cells");
+    before = std::max<int64_t>(before, 0);
+    after = std::max<int64_t>(after, 0);
+    whole.push_back(before + shape.back() + after);
+  }
+  if (!checkedSize(whole))
+    return node.error("the result is too large");
+  return node.result(0, node.emit().pad(node.emit().slice(x, offsets, shape, strides), low, high, value));
+}
+
+void dtcc::onnx::addMovementRules(RuleTable &table) {
+  table.on("Reshape", 5, {2, 2}, reshapeRule);
+  table.on("Flatten", 1, {1, 1}, flattenRule);
+  table.on("Squeeze", 1, {1, 2}, squeezeRule);
+  table.on("Unsqueeze", 1, {1, 2}, unsqueezeRule);
+  table.on("Transpose", 1, {1, 1}, transposeRule);
+  table.on("Expand", 8, {2, 2}, expandRule);
+  table.on("Tile", 6, {2, 2}, tileRule);
+  table.on("Concat", 4, {1, kAnyNumber}, concatRule);
+  table.on("Split", 2, {1, 2}, splitRule);
+  table.on("Slice", 1, {1, 5}, sliceRule);
+  table.on("Pad", 2, {1, 4}, padRule);
+}

@@ -1,0 +1,88 @@
+//===- Safetensors.h - The safetensors format ----------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A safetensors file is a 64-bit little-endian length, a JSON object of that length
+// (name -> dtype, shape, data_offsets; "__metadata__" -> strings), and the tensors'
+// bytes. Format: https://github.com/huggingface/safetensors#format. Files from
+// outside are not trusted: every field is checked before it is used.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CHECKPOINT_SAFETENSORS_H
+#define DTCC_RUNTIME_CHECKPOINT_SAFETENSORS_H
+
+#include "runtime/core/Elements.h"
+#include "runtime/core/MappedFile.h"
+
+#include <map>
+#include <vector>
+
+namespace dtcc::rt {
+
+struct SafetensorsEntry {
+  std::string dtype; /* as in the file: "F32", "BF16", ... */
+  std::vector<int64_t> shape;
+  uint64_t offset; /* of the first byte, from the start of the file */
+  uint64_t bytes;
+
+  int64_t elements() const;
+};
+
+class SafetensorsFile {
+public:
+  /// Throws Error that names the file and what is wrong with it.
+  explicit SafetensorsFile(const std::string &path);
+
+  const std::string &path() const { return file.path(); }
+  const std::map<std::string, SafetensorsEntry> &entries() const { return table; }
+  const std::map<std::string, std::string> &metadata() const { return strings; }
+  /// Null if there is no such tensor.
+  const SafetensorsEntry *find(const std::string &name) const;
+  const std::byte *data(const SafetensorsEntry &entry) const { return file.bytes().data() + entry.offset; }
+  /// The element type, or Error for one that the runtime does not read.
+  FileType type(const std::string &name, const SafetensorsEntry &entry) const;
+
+private:
+  MappedFile file;
+  std::map<std::string, SafetensorsEntry> table;
+  std::map<std::string, std::string> strings;
+};
+
+/// A file to be written: names and shapes first, then offsets are known, and the
+/// ranks that write it agree on them.
+class SafetensorsLayout {
+public:
+  /// Appends a tensor; returns its index.
+  size_t add(const std::string &name, uint32_t dtype, std::vector<int64_t> shape);
+  void setMetadata(const std::string &key, const std::string &value) { strings[key] = value; }
+  /// Fixes the header; after it offset() and fileBytes() are valid.
+  void finish();
+
+  /// First byte of a tensor, from the start of the file.
+  uint64_t offset(size_t index) const { return header.size() + rows[index].begin; }
+  uint64_t fileBytes() const { return header.size() + total; }
+  const std::string &headerBytes() const { return header; }
+
+private:
+  struct Row {
+    std::string name;
+    uint32_t dtype;
+    std::vector<int64_t> shape;
+    uint64_t begin, end;
+  };
+  std::vector<Row> rows;
+  std::map<std::string, std::string> strings;
+  uint64_t total = 0;
+  std::string header;
+};
+
+/// "[3, 4]"
+std::string shapeText(const std::vector<int64_t> &shape);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_CHECKPOINT_SAFETENSORS_H

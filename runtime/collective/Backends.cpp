@@ -1,0 +1,62 @@
+//===- Backends.cpp - Choosing how ranks talk ----------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/core/Error.h"
+
+#include <cstdlib>
+
+namespace dtcc::rt {
+
+#define DTCC_COLLECTIVE_BACKEND(NAME, WHEN) std::unique_ptr<Transport> create##NAME##Transport(const Launch &launch);
+#include "runtime/collective/Backends.def"
+
+namespace {
+
+/// What each launcher sets in the environment of its processes. A variable that
+/// only says "inside an allocation" is not enough: `needs` is set by the launch.
+struct Launcher {
+  const char *name;
+  const char *size;
+  const char *needs; /* this process's number */
+  const char *node;  /* processes of this node */
+};
+const Launcher launchers[] = {
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_NTASKS_PER_NODE"},
+    {"mpirun", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"},
+    {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE"},
+};
+
+} // namespace
+
+void detectLauncher(Launch &launch) {
+  for (const Launcher &launcher : launchers) {
+    const char *size = std::getenv(launcher.size), *number = std::getenv(launcher.needs);
+    if (!size || !number)
+      continue;
+    launch.launcher = launcher.name;
+    launch.processes = launch.nodeProcesses = std::strtoll(size, nullptr, 10);
+    launch.process = std::strtoll(number, nullptr, 10);
+    if (const char *node = std::getenv(launcher.node))
+      launch.nodeProcesses = std::strtoll(node, nullptr, 10);
+    return;
+  }
+}
+
+std::unique_ptr<Transport> createTransport(const Launch &launch) {
+  if (!launch.launcher.empty() && launch.processes != launch.ranks)
+    fail("the plan has ", launch.ranks, " ranks, and ", launch.launcher, " started ", launch.processes,
+         " processes: start ", launch.ranks, ", or compile for ", launch.processes);
+#define DTCC_COLLECTIVE_BACKEND(NAME, WHEN)                                                                            \
+  if (auto transport = create##NAME##Transport(launch))                                                                \
+    return transport;
+#include "runtime/collective/Backends.def"
+  fail("no collective backend serves ", launch.ranks, " ranks started by '", launch.launcher, "'");
+}
+
+} // namespace dtcc::rt

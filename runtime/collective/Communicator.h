@@ -1,0 +1,111 @@
+//===- Communicator.h - The collectives that a program may call -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A Communicator is one rank's handle on a group of ranks. Every member calls the
+// same collectives in the same order. Results are deterministic: reductions combine
+// the members' values in the order of the group, and every member gets the same
+// bits, on every run and with every backend.
+//
+// A Transport makes the Communicators of one process. Backends.def lists the
+// transports; to add one, add a row there and a file beside this one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_COLLECTIVE_COMMUNICATOR_H
+#define DTCC_RUNTIME_COLLECTIVE_COMMUNICATOR_H
+
+#include "runtime/abi/dtcc_rt.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dtcc::rt {
+
+class Communicator {
+public:
+  Communicator(int64_t size, int64_t index) : members(size), me(index) {}
+  virtual ~Communicator() = default;
+
+  int64_t size() const { return members; }
+  /// This rank's position in the order of the group.
+  int64_t index() const { return me; }
+
+  /// `count` elements of `in` reduced over the group; `out` may be `in`.
+  /// (MPI_Allreduce, ncclAllReduce)
+  virtual void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) = 0;
+  /// `out` (size * count elements) = the members' `in` (count) in order; `in` may
+  /// be this rank's place in `out`. (MPI_Allgather, ncclAllGather)
+  virtual void allGather(const void *in, void *out, int64_t count, dtcc_dtype type) = 0;
+  /// `out` (count) = part `index` of the reduced `in` (size * count). `out` may be
+  /// that part of `in`. (MPI_Reduce_scatter_block, ncclReduceScatter)
+  virtual void reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) = 0;
+  /// Part i (count elements) of `in` to part `index` of member i's `out`.
+  /// (MPI_Alltoall, ncclAlltoAll)
+  virtual void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) = 0;
+  /// `out` = `in` of member 0; the others' `in` is not read. (MPI_Bcast,
+  /// ncclBroadcast)
+  virtual void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) = 0;
+  /// Returns when all members have called it. (MPI_Barrier; NCCL has none)
+  virtual void barrier() = 0;
+
+  /// Before the first send: one more message of up to `bytes` to `peer` may be
+  /// under way at a time. Both ends call it, in any order.
+  virtual void reserveSend(int64_t peer, int64_t bytes) = 0;
+  /// Copies the message and returns; waits only while all reserved messages to
+  /// `peer` are under way. Messages of a pair arrive in order. (MPI_Isend,
+  /// ncclSend)
+  virtual void send(const void *data, int64_t bytes, int64_t peer) = 0;
+  /// Waits for the next message of `peer`, which must have `bytes` bytes.
+  /// (MPI_Recv, ncclRecv)
+  virtual void receive(void *data, int64_t bytes, int64_t peer) = 0;
+
+  /// Memory that this handle holds for staging.
+  virtual uint64_t stagingBytes() const = 0;
+
+protected:
+  int64_t members;
+  int64_t me;
+};
+
+/// How this process was started and what it is to run.
+struct Launch {
+  std::string launcher; /* "mpirun", "srun", "torchrun", or empty */
+  int64_t processes = 1;
+  int64_t process = 0;       /* this one's number */
+  int64_t nodeProcesses = 1; /* of this node, as far as the launcher says */
+  int64_t ranks = 1;         /* of the plan */
+  int threads = 1;           /* of each rank */
+  int hangSeconds = 600;     /* a wait longer than this is reported as a hang */
+};
+
+class Transport {
+public:
+  virtual ~Transport() = default;
+  /// The ranks that threads of this process run.
+  virtual std::vector<int64_t> localRanks() const = 0;
+  /// The handle of `rank` on the group `members`. Every rank of the program calls
+  /// this for the same sequence of names, each with its own group. Safe to call
+  /// from several threads.
+  virtual std::unique_ptr<Communicator> group(const std::string &name, std::span<const int64_t> members,
+                                              int64_t rank) = 0;
+  /// A rank failed: makes every wait of the other ranks throw Error, or ends
+  /// their processes with `status`. Idempotent.
+  virtual void abort(int status) noexcept = 0;
+};
+
+/// The transport that serves `launch`: the first of Backends.def that does.
+std::unique_ptr<Transport> createTransport(const Launch &launch);
+
+/// Reads the launchers' environment variables.
+void detectLauncher(Launch &launch);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_COLLECTIVE_COMMUNICATOR_H

@@ -1,0 +1,131 @@
+//===- Reduce.cpp - Element-wise reduction in a fixed order --- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/collective/Reduce.h"
+
+#include "runtime/core/HalfFloat.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+// The same arithmetic compiled for wider vectors, chosen when the program starts.
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
+#define DTCC_MULTIVERSION __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define DTCC_MULTIVERSION
+#endif
+
+namespace dtcc::rt {
+namespace {
+
+/// Elements of one pass: the accumulator and one chunk of a source stay in the
+/// first-level cache.
+constexpr int64_t chunkElements = 2048;
+
+struct BF16 {
+  using Storage = uint16_t;
+  using Accumulator = float;
+  static float load(uint16_t bits) { return fromBF16(bits); }
+  static uint16_t store(float value) { return toBF16(value); }
+};
+struct F16 {
+  using Storage = uint16_t;
+  using Accumulator = float;
+  static float load(uint16_t bits) { return fromF16(bits); }
+  static uint16_t store(float value) { return toF16(value); }
+};
+template <typename T> struct Plain {
+  using Storage = T;
+  // Sums of integers wrap: unsigned arithmetic has the same bits and is defined.
+  using Accumulator = T;
+  static T load(T value) { return value; }
+  static T store(T value) { return value; }
+};
+
+template <dtcc_reduction reduction, typename T> inline T combine(T a, T b) {
+  if constexpr (reduction == DTCC_SUM) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+    else
+      return a + b;
+  } else if constexpr (reduction == DTCC_MAX) {
+    return a > b || a != a ? a : b;
+  } else {
+    return a < b || a != a ? a : b;
+  }
+}
+
+template <typename Element, dtcc_reduction reduction>
+inline __attribute__((always_inline)) void reduceRange(const void *const *sources, size_t sourceCount,
+                                                       void *const *destinations, size_t destinationCount,
+                                                       int64_t begin, int64_t end, int64_t shift) {
+  using Storage = typename Element::Storage;
+  using Accumulator = typename Element::Accumulator;
+  alignas(64) Accumulator sum[chunkElements];
+  alignas(64) Storage rounded[chunkElements];
+  for (int64_t at = begin; at < end; at += chunkElements) {
+    int64_t count = std::min(chunkElements, end - at);
+    const Storage *first = static_cast<const Storage *>(sources[0]) + at;
+    for (int64_t i = 0; i < count; ++i)
+      sum[i] = Element::load(first[i]);
+    for (size_t s = 1; s < sourceCount; ++s) {
+      const Storage *source = static_cast<const Storage *>(sources[s]) + at;
+      for (int64_t i = 0; i < count; ++i)
+        sum[i] = combine<reduction>(sum[i], Element::load(source[i]));
+    }
+    const Storage *result;
+    if constexpr (std::is_same_v<Storage, Accumulator>) {
+      result = sum;
+    } else {
+      for (int64_t i = 0; i < count; ++i)
+        rounded[i] = Element::store(sum[i]);
+      result = rounded;
+    }
+    for (size_t d = 0; d < destinationCount; ++d)
+      std::memcpy(static_cast<Storage *>(destinations[d]) + (at - shift), result,
+                  static_cast<size_t>(count) * sizeof(Storage));
+  }
+}
+
+#define DTCC_REDUCER(NAME, ELEMENT, REDUCTION)                                                                         \
+  DTCC_MULTIVERSION void NAME##_##REDUCTION(const void *const *s, size_t sn, void *const *d, size_t dn, int64_t b,     \
+                                            int64_t e, int64_t shift) {                                                \
+    reduceRange<ELEMENT, REDUCTION>(s, sn, d, dn, b, e, shift);                                                        \
+  }
+#define DTCC_REDUCERS(NAME, ...)                                                                                       \
+  DTCC_REDUCER(NAME, __VA_ARGS__, DTCC_SUM)                                                                            \
+  DTCC_REDUCER(NAME, __VA_ARGS__, DTCC_MAX)                                                                            \
+  DTCC_REDUCER(NAME, __VA_ARGS__, DTCC_MIN)
+DTCC_REDUCERS(f32, Plain<float>)
+DTCC_REDUCERS(f64, Plain<double>)
+DTCC_REDUCERS(bf16, BF16)
+DTCC_REDUCERS(f16, F16)
+DTCC_REDUCERS(i64, Plain<int64_t>)
+DTCC_REDUCERS(i32, Plain<int32_t>)
+DTCC_REDUCERS(i16, Plain<int16_t>)
+DTCC_REDUCERS(i8, Plain<int8_t>)
+DTCC_REDUCERS(boolean, Plain<uint8_t>)
+
+using Reducer = void (*)(const void *const *, size_t, void *const *, size_t, int64_t, int64_t, int64_t);
+#define DTCC_ROW(NAME) {NAME##_DTCC_SUM, NAME##_DTCC_MAX, NAME##_DTCC_MIN}
+/// By dtcc_dtype, then dtcc_reduction.
+const Reducer reducers[][3] = {DTCC_ROW(f32), DTCC_ROW(f64), DTCC_ROW(bf16), DTCC_ROW(f16),    DTCC_ROW(i64),
+                               DTCC_ROW(i32), DTCC_ROW(i16), DTCC_ROW(i8),   DTCC_ROW(boolean)};
+
+} // namespace
+
+void reduceElements(dtcc_dtype type, dtcc_reduction reduction, std::span<const void *const> sources,
+                    std::span<void *const> destinations, int64_t begin, int64_t end, int64_t shift) {
+  // A sum of booleans is "any", as a maximum is.
+  if (type == DTCC_BOOL && reduction == DTCC_SUM)
+    reduction = DTCC_MAX;
+  reducers[type][reduction](sources.data(), sources.size(), destinations.data(), destinations.size(), begin, end,
+                            shift);
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,67 @@
+//===- Wait.h - Waiting for another rank ---------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A counter that one side raises and the other waits for, in memory that threads
+// or processes share. A wait spins a little, then gives up the core, then sleeps in
+// the kernel (futex); where ranks outnumber cores it does not spin, because the rank
+// it waits for needs the core.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_COLLECTIVE_WAIT_H
+#define DTCC_RUNTIME_COLLECTIVE_WAIT_H
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace dtcc::rt {
+
+struct alignas(64) Signal {
+  std::atomic<uint32_t> value{0};
+  std::atomic<uint32_t> sleepers{0};
+};
+
+class Waiter {
+public:
+  /// `aborted` becomes non-zero when a rank has failed. A wait of more than
+  /// `hangSeconds` throws Status::Hang.
+  Waiter(bool oversubscribed, const std::atomic<uint32_t> &aborted, int hangSeconds)
+      : spins(oversubscribed ? 0 : 4000), yields(oversubscribed ? 40 : 200), aborted(aborted),
+        hangSeconds(hangSeconds) {}
+
+  /// Returns when signal.value has reached `target` (modulo 2^32). `what` names
+  /// the wait in the message of a hang. Throws Status::PeerLost after an abort.
+  template <typename Describe> void await(Signal &signal, uint32_t target, Describe &&what) const {
+    if (poll(signal, target))
+      return;
+    for (double waited = 0; !sleep(signal, target); waited += sleepSeconds)
+      if (waited > hangSeconds)
+        hang(what());
+  }
+
+  /// Adds 1, and wakes who sleeps.
+  static void raise(Signal &signal);
+
+private:
+  static constexpr double sleepSeconds = 0.05;
+  static bool reached(const Signal &signal, uint32_t target) {
+    return static_cast<int32_t>(signal.value.load(std::memory_order_acquire) - target) >= 0;
+  }
+  bool poll(Signal &signal, uint32_t target) const;
+  bool sleep(Signal &signal, uint32_t target) const;
+  [[noreturn]] void hang(const std::string &what) const;
+
+  int spins;
+  int yields;
+  const std::atomic<uint32_t> &aborted;
+  int hangSeconds;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_COLLECTIVE_WAIT_H

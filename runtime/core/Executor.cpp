@@ -1,0 +1,153 @@
+//===- Executor.cpp - Runs the command table of one rank ------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Executor.h"
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/core/Error.h"
+
+namespace dtcc::rt {
+
+uint64_t arenaBytes(const Image &image) {
+  uint64_t bytes = 0;
+  for (const dtcc_arena &arena : image.arenas())
+    bytes += arena.bytes;
+  return bytes;
+}
+
+Executor::Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trace)
+    : rank(rank), kernels(kernels), trace(trace), entered(static_cast<size_t>(rank.image.slots())) {
+  for (const dtcc_arena &arena : rank.image.arenas()) {
+    std::string name(rank.image.string(arena.name));
+    if (arena.kind != DTCC_MEMORY_HOST)
+      failWith(Status::Device, "the plan places the arena '", name,
+               "' on a GPU, and this program runs on processors: compile for cpu");
+    memory.emplace_back(arena.bytes, name.c_str(), rank.team);
+    rank.arenas.push_back(memory.back().data());
+  }
+}
+
+void Executor::bind() {
+  const Image &image = rank.image;
+  for (const dtcc_command &command : image.commands()) {
+    Bound &bound = table.emplace_back();
+    bound.command = &command;
+    auto operands = image.operands(command);
+    for (uint32_t view : operands) {
+      bound.bases.push_back(static_cast<std::byte *>(rank.address(view, 0)));
+      bound.slotStrides.push_back(image.views()[view].slot_stride);
+    }
+    bound.buffers.resize(operands.size());
+    if (command.communicator != DTCC_NONE)
+      bound.communicator = rank.communicators[command.communicator];
+    switch (command.kind) {
+    case DTCC_KERNEL:
+      bound.kernel = kernels[command.op];
+      break;
+    case DTCC_LIBRARY:
+      bound.library = createLibraryOp(command, rank);
+      break;
+    case DTCC_COPY:
+      bound.copy.emplace(image.views()[operands[0]], image.views()[operands[1]]);
+      break;
+    case DTCC_SEND: {
+      const dtcc_view &view = image.views()[operands[0]];
+      bound.communicator->reserveSend(image.attributes(command)[0], elementCount(view) * dtcc_dtype_size(view.dtype));
+      break;
+    }
+    default:
+      break;
+    }
+  }
+}
+
+void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
+  std::fill(entered.begin(), entered.end(), false);
+  for (const dtcc_action &action : rank.image.actions()) {
+    rank.enterSlot(action.slot);
+    if (!entered[action.slot]) {
+      entered[action.slot] = true;
+      beforeSlot(action.slot);
+    }
+    const dtcc_phase &phase = rank.image.phases()[action.phase];
+    for (uint32_t i = 0; i < phase.command_count; ++i) {
+      Bound &bound = table[phase.first_command + i];
+      for (size_t b = 0; b < bound.buffers.size(); ++b)
+        bound.buffers[b] = bound.bases[b] + action.slot * bound.slotStrides[b];
+      uint32_t predicate = bound.command->predicate;
+      if (predicate != DTCC_NONE && *static_cast<const int32_t *>(rank.address(predicate, action.slot)) == 0)
+        continue;
+      if (!trace) {
+        run(bound);
+        continue;
+      }
+      auto begin = Trace::Clock::now();
+      run(bound);
+      trace->add({phase.first_command + i, action.slot, rank.abi.step, begin, Trace::Clock::now()});
+    }
+  }
+}
+
+void Executor::run(Bound &bound) {
+  const dtcc_command &command = *bound.command;
+  void *const *buffers = bound.buffers.data();
+  switch (command.kind) {
+  case DTCC_KERNEL:
+    rank.team.parallelFor(command.extent, command.grain,
+                          [&](int64_t begin, int64_t end) { bound.kernel(&rank.abi, buffers, begin, end); });
+    break;
+  case DTCC_LIBRARY:
+    bound.library->run(rank, buffers);
+    break;
+  case DTCC_COLLECTIVE:
+    runCollective(bound);
+    break;
+  case DTCC_COPY:
+    bound.copy->run(buffers[0], buffers[1], rank.team);
+    break;
+  case DTCC_FILL:
+    fillView(rank.image.views()[rank.image.operands(command)[0]], buffers[0], rank.image.attributes(command)[0],
+             rank.team);
+    break;
+  case DTCC_SEND:
+  case DTCC_RECEIVE: {
+    const dtcc_view &view = rank.image.views()[rank.image.operands(command)[0]];
+    int64_t bytes = elementCount(view) * dtcc_dtype_size(view.dtype), peer = rank.image.attributes(command)[0];
+    if (command.kind == DTCC_SEND)
+      bound.communicator->send(buffers[0], bytes, peer);
+    else
+      bound.communicator->receive(buffers[0], bytes, peer);
+    break;
+  }
+  }
+}
+
+void Executor::runCollective(Bound &bound) {
+  const dtcc_command &command = *bound.command;
+  Communicator &group = *bound.communicator;
+  if (command.op == DTCC_BARRIER)
+    return group.barrier();
+  auto operands = rank.image.operands(command);
+  const dtcc_view &in = rank.image.views()[operands[0]], &out = rank.image.views()[operands[1]];
+  auto type = static_cast<dtcc_dtype>(in.dtype);
+  auto reduction = static_cast<dtcc_reduction>(command.reduction);
+  void *from = bound.buffers[0], *to = bound.buffers[1];
+  switch (command.op) {
+  case DTCC_ALL_REDUCE:
+    return group.allReduce(from, to, elementCount(in), type, reduction);
+  case DTCC_ALL_GATHER:
+    return group.allGather(from, to, elementCount(in), type);
+  case DTCC_REDUCE_SCATTER:
+    return group.reduceScatter(from, to, elementCount(out), type, reduction);
+  case DTCC_ALL_TO_ALL:
+    return group.allToAll(from, to, elementCount(in) / group.size(), type);
+  case DTCC_BROADCAST:
+    return group.broadcast(from, to, elementCount(in), type);
+  }
+}
+
+} // namespace dtcc::rt

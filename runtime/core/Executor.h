@@ -1,0 +1,72 @@
+//===- Executor.h - Runs the command table of one rank -------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The executor walks the actions of a step and runs the commands of each action's
+// phase. It runs all streams on the rank's one thread in program order, which
+// satisfies every wait (the image's check makes sure that waits look back). Kernels
+// and library ops use the rank's team.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CORE_EXECUTOR_H
+#define DTCC_RUNTIME_CORE_EXECUTOR_H
+
+#include "runtime/core/Memory.h"
+#include "runtime/core/Rank.h"
+#include "runtime/core/StridedCopy.h"
+#include "runtime/core/Trace.h"
+#include "runtime/kernels/LibraryOp.h"
+
+#include <functional>
+#include <optional>
+
+namespace dtcc::rt {
+
+class Executor {
+public:
+  /// Allocates the rank's arenas, zeroed. `kernels` are the program's; `trace` may
+  /// be null. All three outlive the executor.
+  Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trace);
+
+  /// Makes the library ops, plans the copies, reserves the messages. The rank's
+  /// communicators must be in place.
+  void bind();
+
+  /// Runs every action of one step. `beforeSlot` is called when a slot is entered
+  /// for the first time in the step.
+  void runStep(const std::function<void(int64_t slot)> &beforeSlot);
+
+private:
+  /// A command and all that the bind phase made for it.
+  struct Bound {
+    const dtcc_command *command;
+    dtcc_kernel kernel = nullptr;
+    std::unique_ptr<LibraryOp> library;
+    std::optional<StridedCopy> copy;
+    Communicator *communicator = nullptr;
+    std::vector<std::byte *> bases;
+    std::vector<int64_t> slotStrides;
+    std::vector<void *> buffers; /* for the running slot */
+  };
+
+  void run(Bound &bound);
+  void runCollective(Bound &bound);
+
+  Rank &rank;
+  std::span<const dtcc_kernel> kernels;
+  Trace *trace;
+  std::vector<ArenaMemory> memory;
+  std::vector<Bound> table;
+  std::vector<bool> entered; /* slots of this step */
+};
+
+/// Bytes of all arenas of one rank.
+uint64_t arenaBytes(const Image &image);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_CORE_EXECUTOR_H

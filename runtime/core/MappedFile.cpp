@@ -1,0 +1,47 @@
+//===- MappedFile.cpp - A file read through memory ------------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/MappedFile.h"
+
+#include "runtime/core/Error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace dtcc::rt {
+
+MappedFile::MappedFile(const std::string &path) : name(path) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    fail("cannot read ", path, ": ", std::strerror(errno));
+  struct stat status;
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(file);
+    fail("cannot read ", path, ": not a regular file");
+  }
+  length = static_cast<size_t>(status.st_size);
+  void *mapping = length == 0 ? nullptr : mmap(nullptr, length, PROT_READ, MAP_SHARED, file, 0);
+  close(file);
+  if (mapping == MAP_FAILED)
+    fail("cannot map ", path, ": ", std::strerror(errno));
+  start = static_cast<const std::byte *>(mapping);
+}
+
+MappedFile::~MappedFile() {
+  if (start)
+    munmap(const_cast<std::byte *>(start), length);
+}
+
+MappedFile::MappedFile(MappedFile &&other) noexcept
+    : name(std::move(other.name)), start(std::exchange(other.start, nullptr)), length(other.length) {}
+
+} // namespace dtcc::rt

@@ -1,0 +1,42 @@
+//===- MappedFile.h - A file read through memory -------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Input files (weights, data, tokens, checkpoints) are mapped, not read: a rank only
+// touches the pages of its own part.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CORE_MAPPEDFILE_H
+#define DTCC_RUNTIME_CORE_MAPPEDFILE_H
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace dtcc::rt {
+
+class MappedFile {
+public:
+  /// Maps a whole file for reading. Throws Error that names the file.
+  explicit MappedFile(const std::string &path);
+  ~MappedFile();
+  MappedFile(MappedFile &&other) noexcept;
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+
+  const std::string &path() const { return name; }
+  std::span<const std::byte> bytes() const { return {start, length}; }
+
+private:
+  std::string name;
+  const std::byte *start = nullptr;
+  size_t length = 0;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_CORE_MAPPEDFILE_H

@@ -1,0 +1,181 @@
+//===- Metrics.cpp - What a run reports ----------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Metrics.h"
+
+#include "runtime/core/Error.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+using Json = nlohmann::ordered_json;
+
+namespace dtcc::rt {
+namespace {
+
+template <typename... Args> std::string format(const char *text, Args... args) {
+  char buffer[160];
+  std::snprintf(buffer, sizeof(buffer), text, args...);
+  return buffer;
+}
+
+std::string timeText(double seconds) {
+  auto whole = static_cast<long>(seconds + 0.5);
+  return whole >= 3600 ? format("%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60)
+                       : format("%ld:%02ld", whole / 60, whole % 60);
+}
+
+} // namespace
+
+std::string bytesText(double bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 4; ++unit)
+    bytes /= 1024;
+  return format(unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
+}
+
+double stepFlops(const Image &image) {
+  double flops = 0;
+  for (const dtcc_action &action : image.actions()) {
+    const dtcc_phase &phase = image.phases()[action.phase];
+    for (uint32_t i = 0; i < phase.command_count; ++i)
+      flops += image.commands()[phase.first_command + i].flops;
+  }
+  return flops;
+}
+
+Metrics::Metrics(const Image &image, const std::string &path, bool append) : image(image), path(path) {
+  if (path.empty())
+    return;
+  file.open(path, append ? std::ios::app : std::ios::trunc);
+  if (!file)
+    failWith(Status::Write, "cannot write ", path, ": ", std::strerror(errno));
+}
+
+void Metrics::write(const std::string &line) {
+  if (path.empty())
+    return;
+  file << line << std::endl; // each line is complete for who follows the file
+  if (!file)
+    failWith(Status::Write, "cannot write ", path, ": ", std::strerror(errno));
+}
+
+void Metrics::start(const RunFacts &facts) {
+  run = facts;
+  flops = stepFlops(image) * static_cast<double>(image.ranks());
+  Json mesh = Json::object(), bytes = Json::object();
+  for (const dtcc_axis &axis : image.axes())
+    mesh[std::string(image.string(axis.name))] = axis.size;
+  uint64_t largest = 0;
+  for (size_t i = 0; i < facts.bytes.size(); ++i) {
+    bytes["rank" + std::to_string(i)] = facts.bytes[i];
+    largest = std::max(largest, facts.bytes[i]);
+  }
+  std::cerr << "memory: " << bytesText(static_cast<double>(largest)) << " a rank, " << facts.threads
+            << (facts.threads == 1 ? " thread" : " threads") << " a rank, " << image.ranks()
+            << (image.ranks() == 1 ? " rank" : " ranks") << "\n";
+  write(Json{{"event", "start"},
+             {"model", std::string(image.string(image.header().model))},
+             {"ranks", image.ranks()},
+             {"mesh", mesh},
+             {"transport", facts.transport},
+             {"threads", facts.threads},
+             {"batch", image.training().batch},
+             {"tokens", image.training().tokens},
+             {"steps", facts.steps},
+             {"first_step", facts.firstStep},
+             {"seed", facts.seed},
+             {"flops_per_step", flops},
+             {"bytes", bytes}}
+            .dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void Metrics::step(const StepFacts &facts) {
+  bool tokens = image.training().tokens > 0;
+  double items = static_cast<double>(tokens ? image.training().tokens : image.training().batch);
+  double rate = items / facts.seconds;
+  Json row{{"step", facts.step}, {"loss", facts.loss}};
+  if (facts.hasGradNorm)
+    row["grad_norm"] = facts.gradNorm;
+  row["lr"] = facts.lr;
+  row["step_seconds"] = facts.seconds;
+  row[tokens ? "tokens_per_second" : "samples_per_second"] = rate;
+  write(row.dump());
+
+  if (facts.step > run.firstStep)
+    totalSeconds += facts.seconds;
+  auto timed = static_cast<double>(facts.step - run.firstStep);
+  double left = static_cast<double>(run.steps - facts.step) * (timed > 0 ? totalSeconds / timed : facts.seconds);
+  std::string line = format("step %lld/%lld  loss %.6f  %.0f %s/s", static_cast<long long>(facts.step),
+                            static_cast<long long>(run.steps), facts.loss, rate, tokens ? "tokens" : "samples");
+  if (flops > 0)
+    line += format("  %.1f GFLOP/s", flops / facts.seconds * 1e-9);
+  std::cout << line << "  left " << timeText(left) << std::endl;
+  if (!std::isfinite(facts.loss) && !warned) {
+    warned = true;
+    std::cerr << "warning: the loss of step " << facts.step << " is not finite\n";
+  }
+}
+
+void Metrics::end(int64_t steps, bool interrupted) {
+  Json bytes = Json::object();
+  for (size_t i = 0; i < run.bytes.size(); ++i)
+    bytes["rank" + std::to_string(i)] = run.bytes[i];
+  Json row{{"event", "end"}, {"steps", steps}};
+  if (interrupted)
+    row["interrupted"] = true;
+  row["peak_bytes"] = bytes;
+  write(row.dump());
+}
+
+std::string infoText(const Image &image) {
+  std::ostringstream out;
+  const dtcc_training &training = image.training();
+  out << "model    " << image.string(image.header().model) << "\n";
+  out << "mesh    ";
+  for (const dtcc_axis &axis : image.axes())
+    out << " " << image.string(axis.name) << "=" << axis.size;
+  out << (image.axes().empty() ? " one rank" : "") << " (" << image.ranks() << " ranks, " << image.slots()
+      << " micro-batches)\n";
+  double bytes = 0;
+  for (const dtcc_arena &arena : image.arenas())
+    bytes += static_cast<double>(arena.bytes);
+  out << "memory   " << bytesText(bytes) << " a rank:";
+  for (const dtcc_arena &arena : image.arenas())
+    out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
+  out << "\n";
+  int64_t parameters = 0;
+  for (const dtcc_state &state : image.states()) {
+    int64_t count = 1;
+    for (uint32_t d = 0; d < state.rank; ++d)
+      count *= state.dims[d].size;
+    parameters += state.role == DTCC_STATE_PARAMETER ? count : 0;
+  }
+  out << "params   " << parameters << "\n";
+  out << "work     " << stepFlops(image) * static_cast<double>(image.ranks()) * 1e-9 << " GFLOP a step, "
+      << image.commands().size() << " commands\n";
+  const char *schedules[] = {"constant", "linear", "cosine"};
+  out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
+      << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
+  out << "cpu      " << image.string(image.header().cpu) << "\n";
+  for (const dtcc_input &input : image.inputs()) {
+    out << "input    " << image.string(input.name) << " [";
+    for (uint32_t d = 0; d < input.rank; ++d)
+      out << (d ? ", " : "") << input.dims[d].size;
+    out << "]" << (input.view == DTCC_NONE ? " (not read)" : "") << "\n";
+  }
+  if (!image.string(image.header().plan).empty())
+    out << "plan     " << image.string(image.header().plan) << "\n";
+  return out.str();
+}
+
+} // namespace dtcc::rt

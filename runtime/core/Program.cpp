@@ -1,0 +1,240 @@
+//===- Program.cpp - A training run --------------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Program.h"
+
+#include "runtime/checkpoint/WholeFile.h"
+#include "runtime/core/Cores.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/OpenMp.h"
+#include "runtime/core/RankRun.h"
+
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace dtcc::rt {
+namespace {
+
+/// Threads of a rank: its share of the cores that this process may use.
+int defaultThreads(const Launch &launch) {
+  if (launch.launcher.empty())
+    return std::max<int>(1, availableCores() / static_cast<int>(launch.ranks));
+  // A process that is bound to some cores has these for itself.
+  if (availableCores() < machineCores())
+    return availableCores();
+  return std::max<int>(1, machineCores() / static_cast<int>(std::max<int64_t>(1, launch.nodeProcesses)));
+}
+
+void checkMemory(const Image &image, int64_t ranks) {
+  uint64_t needed = arenaBytes(image) * static_cast<uint64_t>(ranks), available = availableMemory();
+  if (needed > available)
+    failWith(Status::Memory, "the plan needs ", bytesText(static_cast<double>(needed)), " of memory for ", ranks,
+             ranks == 1 ? " rank, and " : " ranks, and ", bytesText(static_cast<double>(available)), " are free");
+}
+
+/// Finds out before the run, not after it, that its results cannot be written.
+void checkOutputs(const Options &options) {
+  for (const std::string &path : {options.save, options.profile, options.metrics}) {
+    if (path.empty())
+      continue;
+    fs::path folder = fs::path(path).parent_path();
+    std::error_code error;
+    if (fs::is_directory(path, error))
+      fail("cannot write ", path, ": it is a folder");
+    if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
+      fail("cannot write ", path, ": ", std::strerror(errno));
+  }
+  if (options.checkpoint.empty())
+    return;
+  std::error_code error;
+  fs::create_directories(options.checkpoint, error);
+  if (error || access(options.checkpoint.c_str(), W_OK) != 0)
+    fail("cannot write checkpoints to ", options.checkpoint, ": ",
+         error ? error.message() : std::string(std::strerror(errno)));
+}
+
+/// Opens the file of initial weights if a state needs it.
+void openWeights(const Image &image, const Options &options, std::optional<SafetensorsFile> &weights) {
+  bool needed = false;
+  for (const dtcc_state &state : image.states())
+    needed |= state.init == DTCC_INIT_FILE;
+  if (!needed)
+    return;
+  std::error_code error;
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  std::string name(image.string(image.header().weights));
+  fs::path named = program.parent_path() / name, beside = program.string() + ".weights";
+  if (!options.weights.empty())
+    weights.emplace(options.weights);
+  else if (!name.empty() && fs::exists(named, error))
+    weights.emplace(named.string());
+  else if (fs::exists(beside, error))
+    weights.emplace(beside.string());
+  else
+    fail("the initial weights are missing: ", name.empty() ? beside.string() : named.string(),
+         " must stand beside the program, or --weights=FILE name it");
+}
+
+/// The first failure of a rank stops the others; theirs (PeerLost) are its echo and
+/// may be recorded before it.
+class Failures {
+public:
+  void record(std::exception_ptr failure, bool echo) {
+    std::lock_guard<std::mutex> guard(lock);
+    if (first && (!firstIsEcho || echo))
+      return;
+    first = failure;
+    firstIsEcho = echo;
+  }
+  void rethrow() const {
+    if (first)
+      std::rethrow_exception(first);
+  }
+
+private:
+  std::mutex lock;
+  std::exception_ptr first;
+  bool firstIsEcho = false;
+};
+
+void writeTrace(const std::string &path, const Launch &launch, const std::vector<RankResult> &results,
+                const std::vector<int64_t> &ranks) {
+  std::string text = "[";
+  for (const RankResult &result : results)
+    text += (text.size() > 1 ? ",\n" : "") + result.trace;
+  // Processes write a file each: Perfetto opens several at once.
+  bool several = !launch.launcher.empty() && ranks[0] != 0;
+  writeWhole(several ? path + ".rank-" + std::to_string(ranks[0]) : path, text + "]\n");
+}
+
+int statusOf(const std::exception &error) {
+  if (auto *known = dynamic_cast<const Error *>(&error))
+    return static_cast<int>(known->status);
+  return static_cast<int>(dynamic_cast<const std::bad_alloc *>(&error) ? Status::Memory : Status::BadInput);
+}
+
+/// All processes may have met the same bad input: the others let process 0 say so,
+/// whose end makes the launcher end them before they speak.
+void letFirstSpeak(const Launch &launch) {
+  if (launch.process != 0)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+/// Says why, and ends all processes.
+void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
+  letFirstSpeak(launch);
+  std::cerr << "error: " << error.what() << std::endl;
+  transport.abort(statusOf(error));
+}
+
+int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
+             Transport &transport) {
+  std::vector<int64_t> ranks = transport.localRanks();
+  checkMemory(image, static_cast<int64_t>(ranks.size()));
+  checkOutputs(options);
+  Batches batches(image, options.data);
+  RunPosition begin{0, 0, options.seed, options.data.shuffle};
+  std::optional<CheckpointReader> checkpoint;
+  if (options.resume) {
+    std::string path = latestCheckpoint(options.checkpoint);
+    if (!path.empty()) {
+      checkpoint.emplace(path);
+      begin = checkpoint->position();
+      if (begin.shuffle != options.data.shuffle)
+        fail("checkpoint ", path, " was written with ",
+             begin.shuffle ? "--shuffle=" + std::to_string(*begin.shuffle) : std::string("no --shuffle"),
+             ": give the same to go on");
+    }
+  }
+  std::optional<SafetensorsFile> weights;
+  if (!checkpoint)
+    openWeights(image, options, weights);
+  int64_t steps = options.steps > 0 ? options.steps : batches.stepsPerEpoch();
+  if (steps == INT64_MAX)
+    failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+  SharedRun shared{image,
+                   kernels,
+                   options,
+                   launch,
+                   transport,
+                   batches,
+                   weights ? &*weights : nullptr,
+                   checkpoint ? &*checkpoint : nullptr,
+                   begin,
+                   steps,
+                   Trace::Clock::now(),
+                   [&](const std::exception &error) {
+                     if (launch.launcher.empty())
+                       transport.abort(statusOf(error));
+                     else
+                       reportAndAbort(launch, transport, error);
+                   }};
+
+  std::vector<RankResult> results(ranks.size());
+  Failures failures;
+  auto guarded = [&](size_t i) {
+    try {
+      results[i] = runRank(shared, ranks[i]);
+    } catch (const std::exception &error) {
+      failures.record(std::current_exception(), statusOf(error) == static_cast<int>(Status::PeerLost));
+      // A rank that fails before its run begins has not told the others.
+      if (launch.launcher.empty())
+        transport.abort(statusOf(error));
+    }
+  };
+  // The first rank runs on the process's own thread: the only one that may call MPI.
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < ranks.size(); ++i)
+    threads.emplace_back(guarded, i);
+  guarded(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  failures.rethrow();
+  if (!options.profile.empty())
+    writeTrace(options.profile, launch, results, ranks);
+  return static_cast<int>(results[0].interrupted ? Status::Interrupted : Status::Done);
+}
+
+} // namespace
+
+int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const Options &options) {
+  Launch launch;
+  launch.ranks = image.ranks();
+  launch.hangSeconds = options.hangSeconds;
+  detectLauncher(launch);
+  if (options.info) {
+    if (launch.process == 0)
+      std::cout << infoText(image);
+    return 0;
+  }
+  launch.threads = options.threads > 0 ? options.threads : defaultThreads(launch);
+  int64_t local = launch.launcher.empty() ? launch.ranks : launch.nodeProcesses;
+  openMp(/*oversubscribed=*/local * launch.threads > machineCores());
+  std::unique_ptr<Transport> transport;
+  try {
+    transport = createTransport(launch);
+  } catch (const Error &) {
+    letFirstSpeak(launch);
+    throw;
+  }
+  if (launch.launcher.empty())
+    return runRanks(launch, image, kernels, options, *transport);
+  try {
+    return runRanks(launch, image, kernels, options, *transport);
+  } catch (const std::exception &error) {
+    reportAndAbort(launch, *transport, error);
+    return statusOf(error);
+  }
+}
+
+} // namespace dtcc::rt

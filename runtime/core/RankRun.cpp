@@ -1,0 +1,160 @@
+//===- RankRun.cpp - The run of one rank ---------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/RankRun.h"
+
+#include "runtime/checkpoint/Weights.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Initialize.h"
+#include "runtime/core/Signals.h"
+
+#include <memory>
+
+namespace dtcc::rt {
+namespace {
+
+class RankRun {
+public:
+  RankRun(const SharedRun &shared, int64_t number)
+      : shared(shared), image(shared.image), team(shared.launch.threads),
+        trace(shared.options.profile.empty() ? nullptr : new Trace()), rank(image, number, team, shared.begin.seed),
+        executor(rank, shared.kernels, trace.get()) {}
+
+  RankResult run() {
+    openCommunicators();
+    if (shared.checkpoint)
+      shared.checkpoint->load(rank);
+    else
+      initializeStates(rank, shared.begin.seed, shared.weights);
+    executor.bind();
+    startMetrics();
+
+    bool interrupted = agree(interruptRequested());
+    int64_t step = shared.begin.step;
+    while (step < shared.steps && !interrupted) {
+      runStep(++step);
+      interrupted = agree(interruptRequested());
+      bool last = step == shared.steps || interrupted;
+      int64_t every = shared.options.checkpointEvery;
+      if (!shared.options.checkpoint.empty() && (last || (every > 0 && step % every == 0)))
+        writeCheckpoint(shared.options.checkpoint, positionAfter(step), rank);
+    }
+    if (!interrupted && !shared.options.save.empty())
+      saveWholeTensors(shared.options.save, rank);
+    if (metrics)
+      metrics->end(step, interrupted);
+    // Nobody leaves before all are done: a rank that ends early would end the
+    // others' processes.
+    if (rank.world)
+      rank.world->barrier();
+    return {interrupted, trace ? trace->json(image, rank.abi.rank, shared.origin) : std::string()};
+  }
+
+private:
+  void openCommunicators() {
+    if (image.ranks() > 1) {
+      std::vector<int64_t> all(static_cast<size_t>(image.ranks()));
+      for (size_t i = 0; i < all.size(); ++i)
+        all[i] = static_cast<int64_t>(i);
+      world = shared.transport.group("all ranks", all, rank.abi.rank);
+      rank.world = world.get();
+    }
+    for (size_t i = 0; i < image.communicators().size(); ++i) {
+      const dtcc_communicator &communicator = image.communicators()[i];
+      std::string name = std::string(image.string(communicator.name)) + " #" + std::to_string(i);
+      groups.push_back(shared.transport.group(name, image.members(communicator, rank.abi.rank), rank.abi.rank));
+      rank.communicators.push_back(groups.back().get());
+    }
+  }
+
+  /// True on all ranks if it is true on any.
+  bool agree(bool mine) {
+    int32_t flag = mine;
+    if (rank.world)
+      rank.world->allReduce(&flag, &flag, 1, DTCC_I32, DTCC_MAX);
+    return flag != 0;
+  }
+
+  void startMetrics() {
+    uint64_t bytes = arenaBytes(image);
+    for (const auto &group : groups)
+      bytes += group->stagingBytes();
+    if (world)
+      bytes += world->stagingBytes();
+    RunFacts facts{shared.steps,          shared.begin.step + 1,
+                   shared.launch.threads, shared.launch.launcher.empty() ? "threads" : shared.launch.launcher,
+                   shared.begin.seed,     std::vector<uint64_t>(static_cast<size_t>(image.ranks()), bytes)};
+    if (rank.world)
+      rank.world->allGather(&bytes, facts.bytes.data(), 1, DTCC_I64);
+    if (rank.abi.rank != 0)
+      return;
+    metrics.emplace(image, shared.options.metrics, /*append=*/shared.checkpoint != nullptr);
+    metrics->start(facts);
+  }
+
+  template <typename T> T *scalar(dtcc_scalar which) {
+    uint32_t view = image.scalar(which);
+    return view == DTCC_NONE ? nullptr : static_cast<T *>(rank.address(view, 0));
+  }
+
+  void runStep(int64_t step) {
+    auto begin = Trace::Clock::now();
+    double lr = shared.options.rate.at(step, shared.steps);
+    rank.abi.step = step;
+    if (auto *value = scalar<float>(DTCC_SCALAR_LR))
+      *value = static_cast<float>(lr);
+    if (auto *value = scalar<int64_t>(DTCC_SCALAR_STEP))
+      *value = step;
+    int64_t first = positionAfter(step - 1).examples;
+    executor.runStep([&](int64_t slot) { shared.batches.fill(rank, slot, first); });
+    if (!metrics)
+      return;
+    StepFacts facts;
+    facts.step = step;
+    auto *sum = scalar<float>(DTCC_SCALAR_LOSS_SUM), *count = scalar<float>(DTCC_SCALAR_LOSS_COUNT);
+    if (sum)
+      facts.loss = static_cast<double>(*sum) / (count ? static_cast<double>(*count) : 1.0);
+    if (auto *norm = scalar<float>(DTCC_SCALAR_GRAD_NORM)) {
+      facts.hasGradNorm = true;
+      facts.gradNorm = static_cast<double>(*norm);
+    }
+    facts.lr = lr;
+    facts.seconds = std::chrono::duration<double>(Trace::Clock::now() - begin).count();
+    metrics->step(facts);
+  }
+
+  RunPosition positionAfter(int64_t step) const {
+    RunPosition position = shared.begin;
+    position.examples += (step - position.step) * image.training().batch;
+    position.step = step;
+    return position;
+  }
+
+  const SharedRun &shared;
+  const Image &image;
+  ThreadTeam team;
+  std::unique_ptr<Trace> trace;
+  Rank rank;
+  Executor executor;
+  std::unique_ptr<Communicator> world;
+  std::vector<std::unique_ptr<Communicator>> groups;
+  std::optional<Metrics> metrics;
+};
+
+} // namespace
+
+RankResult runRank(const SharedRun &shared, int64_t number) {
+  RankRun rank(shared, number);
+  try {
+    return rank.run();
+  } catch (const std::exception &error) {
+    shared.onFailure(error);
+    throw;
+  }
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,193 @@
+//===- Batches.cpp - The inputs of every step ----------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/Batches.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/StridedCopy.h"
+#include "runtime/data/Permutation.h"
+
+#include <cstring>
+#include <filesystem>
+
+namespace fs = std::filesystem;
+
+namespace dtcc::rt {
+namespace {
+
+/// Elements of one example.
+int64_t exampleElements(const dtcc_input &input) {
+  int64_t count = 1;
+  for (uint32_t d = 1; d < input.rank; ++d)
+    count *= input.dims[d].size;
+  return count;
+}
+
+/// The file of each input that --data names: by NAME=FILE, else DIR/NAME.npy.
+std::map<std::string, std::string> findFiles(const Image &image, const std::vector<std::string> &options) {
+  std::map<std::string, std::string> files;
+  std::vector<std::string> directories;
+  for (const std::string &option : options) {
+    std::error_code error;
+    size_t equals = option.find('=');
+    if (fs::is_directory(option, error)) {
+      directories.push_back(option);
+    } else if (equals == std::string::npos) {
+      fail("--data=", option, ": no such folder (a single file is given as NAME=FILE)");
+    } else {
+      std::string name = option.substr(0, equals);
+      bool known = false;
+      std::string names;
+      for (const dtcc_input &input : image.inputs()) {
+        known |= image.string(input.name) == name;
+        names += (names.empty() ? "" : ", ") + std::string(image.string(input.name));
+      }
+      if (!known)
+        fail("--data=", option, ": the model has no input '", name, "' (it has: ", names, ")");
+      files[name] = option.substr(equals + 1);
+    }
+  }
+  for (const dtcc_input &input : image.inputs()) {
+    std::string name(image.string(input.name));
+    for (const std::string &directory : directories) {
+      std::error_code error;
+      fs::path path = fs::path(directory) / (name + ".npy");
+      if (!files.count(name) && fs::exists(path, error))
+        files[name] = path.string();
+    }
+  }
+  return files;
+}
+
+} // namespace
+
+Batches::Batches(const Image &image, const DataOptions &options)
+    : image(image), batch(image.training().batch), shuffle(options.shuffle) {
+  std::map<std::string, std::string> files = findFiles(image, options.data);
+  std::optional<TokenStream> tokens;
+  if (!options.tokens.empty())
+    tokens.emplace(options.tokens);
+  int64_t labelShift = image.training().label_shift;
+  bool tokensUsed = false;
+  for (const dtcc_input &input : image.inputs()) {
+    if (input.view == DTCC_NONE)
+      continue;
+    std::string name(image.string(input.name));
+    Input row{&input, nullptr};
+    if (auto file = files.find(name); file != files.end()) {
+      std::vector<int64_t> shape;
+      for (uint32_t d = 1; d < input.rank; ++d)
+        shape.push_back(input.dims[d].size);
+      row.source = openNpySource(file->second, name, shape);
+    } else if (tokens && input.role != DTCC_INPUT_DATA) {
+      int64_t shift = input.role == DTCC_INPUT_LABELS ? labelShift : 0;
+      row.source = tokens->rows(exampleElements(input), shift, labelShift);
+      tokensUsed = true;
+    } else if (tokens) {
+      fail("--tokens does not fill the input '", name, "': give it by --data=", name, "=FILE.npy");
+    } else if (options.data.empty()) {
+      failWith(Status::Usage, "the input '", name, "' needs data: give --data=DIR with ", name, ".npy, --data=", name,
+               "=FILE.npy, or --tokens=FILE");
+    } else {
+      fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of --data");
+    }
+    if (!inputs.empty() && inputs[0].source->examples() != row.source->examples())
+      fail("all inputs must have as many examples: ", inputs[0].source->path(), " has ", inputs[0].source->examples(),
+           ", ", row.source->path(), " has ", row.source->examples());
+    // Types are tried on no elements here, on all when they are read.
+    const char zero[8] = {};
+    char sink[8];
+    uint32_t dtype = image.views()[input.view].dtype;
+    if (convertElements(row.source->type(), zero, dtype, sink, 1, /*rounding=*/false) >= 0)
+      fail(row.source->path(), ": the input '", name, "' must be ", dtypeName(dtype),
+           ", got: ", fileTypeName(row.source->type()));
+    inputs.push_back(std::move(row));
+  }
+  if (tokens && !tokensUsed)
+    fail("--tokens=", options.tokens, ": the model has no token input, or --data gives them all");
+  if (inputs.empty()) {
+    epochSteps = INT64_MAX; // a model without inputs trains on nothing, for ever
+    return;
+  }
+  examples = inputs[0].source->examples();
+  epochSteps = batch > 0 ? examples / batch : 0;
+  if (epochSteps == 0)
+    fail(inputs[0].source->path(), ": a batch needs ", batch, " examples, got: ", examples);
+}
+
+int64_t Batches::exampleAt(int64_t position) const {
+  int64_t perEpoch = epochSteps * batch;
+  int64_t epoch = position / perEpoch, place = position % perEpoch;
+  return shuffle ? Permutation(examples, *shuffle, static_cast<uint64_t>(epoch))(place) : place;
+}
+
+void Batches::convert(const Input &row, int64_t example, int64_t offset, void *target, int64_t count) const {
+  const dtcc_input &input = *row.input;
+  FileType type = row.source->type();
+  uint32_t dtype = image.views()[input.view].dtype;
+  const std::byte *source = row.source->at(example, offset);
+  auto bad = [&](int64_t i, const auto &...what) {
+    fail(row.source->path(), ": input '", image.string(input.name), "', example ", example, ", element ", offset + i,
+         ": ", what..., ", got: ", elementAsDouble(type, source, i));
+  };
+  int64_t wrong = convertElements(type, source, dtype, target, count, /*rounding=*/false);
+  if (wrong >= 0)
+    bad(wrong, "the value must be exact as ", dtypeName(dtype));
+  if (input.upper <= input.lower)
+    return;
+  auto check = [&](auto *values) {
+    for (int64_t i = 0; i < count; ++i) {
+      auto value = static_cast<int64_t>(values[i]);
+      if ((value < input.lower || value >= input.upper) && value != input.ignore)
+        bad(i, "the value must be from ", input.lower, " to ", input.upper - 1);
+    }
+  };
+  if (dtype == DTCC_I64)
+    check(static_cast<int64_t *>(target));
+  else if (dtype == DTCC_I32)
+    check(static_cast<int32_t *>(target));
+  else if (dtype == DTCC_I16)
+    check(static_cast<int16_t *>(target));
+  else if (dtype == DTCC_I8)
+    check(static_cast<int8_t *>(target));
+}
+
+void Batches::fill(const Rank &rank, int64_t slot, int64_t first) const {
+  for (const Input &input : inputs)
+    fillInput(rank, input, slot, first);
+}
+
+void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_t first) const {
+  const dtcc_input &input = *row.input;
+  const dtcc_view &view = image.views()[input.view];
+  int64_t width = dtcc_dtype_size(view.dtype);
+  auto *base = static_cast<std::byte *>(rank.address(input.view, slot));
+  Block block =
+      makeBlock(image.mesh(), input.dims, static_cast<int>(input.rank), rank.coordinates.data(), view.strides);
+  bool padded = false;
+  for (uint32_t d = 0; d < input.rank; ++d)
+    padded |= input.dims[d].padded != input.dims[d].size;
+  // Other values may have used the memory since the last step.
+  if (padded)
+    fillView(view, base, 0, rank.team);
+  BlockDim rows = block.dims[0];
+  Block example;
+  example.rank = block.rank - 1;
+  for (size_t d = 1; d < static_cast<size_t>(block.rank); ++d)
+    example.dims[d - 1] = block.dims[d];
+  // A scattered innermost dimension is rare: its runs have one element each.
+  rank.team.parallelFor(rows.valid, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t source = exampleAt(first + rows.start + i);
+      BlockRuns runs(example);
+      for (Run run; runs.next(run);)
+        convert(row, source, run.whole, base + (i * rows.stride + run.local) * width, run.length);
+    }
+  });
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,157 @@
+//===- ExampleSource.cpp - Where the examples of one input come from -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/ExampleSource.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/data/Npy.h"
+
+#include <cstring>
+#include <optional>
+
+namespace dtcc::rt {
+namespace {
+
+std::string sizesText(const std::vector<int64_t> &sizes) {
+  std::string text = "[examples";
+  for (int64_t size : sizes)
+    text += ", " + std::to_string(size);
+  return text + "]";
+}
+
+class NpySource final : public ExampleSource {
+public:
+  NpySource(const std::string &path, const std::string &input, const std::vector<int64_t> &shape) : file(path) {
+    std::vector<int64_t> rest;
+    if (!file.shape().empty())
+      rest.assign(file.shape().begin() + 1, file.shape().end());
+    // A model may have factored a dimension: what counts is the example's size; but
+    // an array of the same rank must agree in every dimension.
+    int64_t need = 1, have = file.shape().empty() ? -1 : 1;
+    for (int64_t size : shape)
+      need *= size;
+    for (int64_t size : rest)
+      have *= size;
+    if (have != need || (rest.size() == shape.size() && rest != shape))
+      fail(path, ": the input '", input, "' must have the shape ", sizesText(shape),
+           ", got: ", file.shape().empty() ? std::string("a scalar") : sizesText(rest));
+    elements = need;
+  }
+  int64_t examples() const override { return file.shape()[0]; }
+  const std::string &path() const override { return file.path(); }
+  FileType type() const override { return file.type(); }
+  const std::byte *at(int64_t example, int64_t offset) const override {
+    return file.data() + (example * elements + offset) * fileTypeSize(file.type());
+  }
+
+private:
+  NpyFile file;
+  int64_t elements = 1;
+};
+
+} // namespace
+
+std::unique_ptr<ExampleSource> openNpySource(const std::string &path, const std::string &input,
+                                             const std::vector<int64_t> &shape) {
+  return std::make_unique<NpySource>(path, input, shape);
+}
+
+struct TokenStream::Contents {
+  std::optional<NpyFile> npy;
+  std::optional<MappedFile> raw;
+  std::string path;
+  FileType type = FileType::U16;
+  const std::byte *data = nullptr;
+  int64_t count = 0;
+};
+
+namespace {
+
+class TokenRows final : public ExampleSource {
+public:
+  TokenRows(std::shared_ptr<const void> keep, const std::string &path, FileType type, const std::byte *data,
+            int64_t rows, int64_t length)
+      : keep(std::move(keep)), name(path), element(type), data(data), rows(rows), length(length) {}
+  int64_t examples() const override { return rows; }
+  const std::string &path() const override { return name; }
+  FileType type() const override { return element; }
+  const std::byte *at(int64_t example, int64_t offset) const override {
+    return data + (example * length + offset) * fileTypeSize(element);
+  }
+
+private:
+  std::shared_ptr<const void> keep; /* the mapping */
+  std::string name;
+  FileType element;
+  const std::byte *data;
+  int64_t rows, length;
+};
+
+/// llm.c's header: 256 int32, of which magic, version and the number of tokens.
+struct LlmcFormat {
+  int32_t magic, version;
+  FileType type;
+};
+const LlmcFormat llmcFormats[] = {{20240520, 1, FileType::U16}, {20240801, 7, FileType::U32}};
+constexpr size_t llmcHeaderBytes = 1024;
+
+} // namespace
+
+TokenStream::TokenStream(const std::string &spec) : contents(std::make_shared<Contents>()) {
+  Contents &c = *contents;
+  c.path = spec;
+  std::string suffix = spec.size() > 4 ? spec.substr(spec.size() - 4) : "";
+  if (suffix == ":u16" || suffix == ":u32") {
+    c.path.resize(spec.size() - 4);
+    c.type = suffix == ":u16" ? FileType::U16 : FileType::U32;
+    c.raw.emplace(c.path);
+    auto width = static_cast<size_t>(fileTypeSize(c.type));
+    if (c.raw->bytes().size() % width != 0)
+      fail(c.path, ": the size must be a multiple of ", width, " bytes, got: ", c.raw->bytes().size());
+    c.data = c.raw->bytes().data();
+    c.count = static_cast<int64_t>(c.raw->bytes().size() / width);
+  } else if (suffix == ".npy") {
+    c.npy.emplace(c.path);
+    if (c.npy->shape().size() != 1)
+      fail(c.path, ": a stream of tokens must have one dimension, got: ", c.npy->shape().size());
+    if (c.npy->type() == FileType::F32 || c.npy->type() == FileType::F64 || c.npy->type() == FileType::F16)
+      fail(c.path, ": tokens must be integers, got: ", fileTypeName(c.npy->type()));
+    c.type = c.npy->type();
+    c.data = c.npy->data();
+    c.count = c.npy->elements();
+  } else {
+    c.raw.emplace(c.path);
+    auto bytes = c.raw->bytes();
+    int32_t header[3] = {0, 0, 0};
+    if (bytes.size() >= llmcHeaderBytes)
+      std::memcpy(header, bytes.data(), sizeof(header));
+    const LlmcFormat *found = nullptr;
+    for (const LlmcFormat &format : llmcFormats)
+      if (header[0] == format.magic && header[1] == format.version)
+        found = &format;
+    if (!found)
+      fail(c.path, ": not a token file of a known format (.npy, or llm.c's .bin); for raw ids append :u16 or :u32");
+    c.type = found->type;
+    c.count = header[2];
+    auto needed =
+        llmcHeaderBytes + static_cast<size_t>(std::max(header[2], 0)) * static_cast<size_t>(fileTypeSize(c.type));
+    if (header[2] < 0 || bytes.size() != needed)
+      fail(c.path, ": its header counts ", header[2], " tokens, for which the file must have ", needed,
+           " bytes, got: ", bytes.size());
+    c.data = bytes.data() + llmcHeaderBytes;
+  }
+}
+
+TokenStream::~TokenStream() = default;
+
+std::unique_ptr<ExampleSource> TokenStream::rows(int64_t length, int64_t shift, int64_t largestShift) const {
+  const Contents &c = *contents;
+  int64_t rows = length > 0 ? std::max<int64_t>(0, c.count - largestShift) / length : 0;
+  return std::make_unique<TokenRows>(contents, c.path, c.type, c.data + shift * fileTypeSize(c.type), rows, length);
+}
+
+} // namespace dtcc::rt

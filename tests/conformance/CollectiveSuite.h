@@ -1,0 +1,34 @@
+//===- CollectiveSuite.h - What every collective backend must do -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The suite runs on a set of ranks that some backend connects: threads of the test, or
+// processes that mpirun started. Every rank calls it with the same communicators. It
+// returns what is wrong, empty if nothing is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TESTS_CONFORMANCE_COLLECTIVESUITE_H
+#define DTCC_TESTS_CONFORMANCE_COLLECTIVESUITE_H
+
+#include "runtime/collective/Communicator.h"
+
+namespace dtcc::rt::test {
+
+/// Runs every collective, element type, reduction and a range of sizes on `group`.
+/// Results are compared with a computation from the same inputs in the order of the
+/// group, bit for bit.
+std::string checkCollectives(Communicator &group);
+
+/// Messages in a ring, several under way at once, different lengths.
+std::string checkMessages(Communicator &group);
+
+/// Groups of a mesh of `rows` x `columns` ranks: reductions over rows and columns.
+std::string checkGroups(Transport &transport, int64_t rank, int64_t rows, int64_t columns);
+
+} // namespace dtcc::rt::test
+
+#endif // DTCC_TESTS_CONFORMANCE_COLLECTIVESUITE_H

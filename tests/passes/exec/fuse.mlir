@@ -1,0 +1,51 @@
+// RUN: dtcc-opt --exec-expand-composites --exec-fuse %s | FileCheck %s
+
+// A residual sum and the norm after it are one kernel with two results that are read.
+// CHECK-LABEL: dist.phase @norm
+// CHECK: exec.fused
+// CHECK: graph.add
+// CHECK: graph.rsqrt
+// CHECK: exec.yield %{{.*}}, %{{.*}} : tensor<2x8xf32>, tensor<2x8xf32>
+// CHECK-NOT: exec.fused
+// CHECK: dist.accumulate
+
+// A reduction over rows and one over columns have no common loops.
+// CHECK-LABEL: dist.phase @rowsAndColumns
+// CHECK-COUNT-2: exec.fused
+// CHECK-NOT: exec.fused
+// CHECK: dist.accumulate
+
+// %c reads %a by way of a product: %a and %c in one kernel would wait for themselves.
+// CHECK-LABEL: dist.phase @leavesAndReturns
+// CHECK: exec.fused
+// CHECK: graph.contract
+// CHECK: exec.fused
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+dist.bucket parameter @params.0 : 128 x f32
+dist.bucket gradient @grads.0 : 128 x f32 of @params.0
+dist.program @step mesh @mesh {
+  dist.phase @norm {
+    %x = dist.view @params.0[0] : tensor<2x8xf32>
+    %r = dist.view @params.0[16] : tensor<2x8xf32>
+    %s = dist.view @params.0[32] : tensor<8xf32>
+    %h = graph.add %x, %r : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+    %y, %rstd = graph.rms_norm %h, %s [1] {eps = 1.0e-5 : f64}
+        : (tensor<2x8xf32>, tensor<8xf32>) -> (tensor<2x8xf32>, tensor<2xf32>)
+    dist.accumulate %h into @grads.0[0] : tensor<2x8xf32>
+    dist.accumulate %y into @grads.0[16] : tensor<2x8xf32>
+  }
+  dist.phase @rowsAndColumns {
+    %x = dist.view @params.0[0] : tensor<2x8xf32>
+    %a = graph.reduce #graph<reduce_kind sum> %x [1] : (tensor<2x8xf32>) -> tensor<2xf32>
+    %b = graph.reduce #graph<reduce_kind sum> %x [0] : (tensor<2x8xf32>) -> tensor<8xf32>
+    dist.accumulate %a into @grads.0[0] : tensor<2xf32>
+    dist.accumulate %b into @grads.0[16] : tensor<8xf32>
+  }
+  dist.phase @leavesAndReturns {
+    %x = dist.view @params.0[0] : tensor<8x8xf32>
+    %a = graph.exp %x : tensor<8x8xf32>
+    %p = graph.contract "ab,bc->ac" %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %c = graph.add %a, %p : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.accumulate %c into @grads.0[0] : tensor<8x8xf32>
+  }
+}

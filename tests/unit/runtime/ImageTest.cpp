@@ -1,0 +1,129 @@
+//===- ImageTest.cpp - The image reader refuses what is damaged -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Image.h"
+#include "runtime/core/Error.h"
+#include "tests/unit/runtime/LinearRegression.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace dtcc::rt::test {
+namespace {
+
+/// The message with which the image is refused, or "" if it is taken.
+std::string refusal(const std::vector<uint64_t> &image) {
+  try {
+    Image(image.data(), linearRegressionKernelCount);
+    return "";
+  } catch (const Error &error) {
+    return error.what();
+  }
+}
+
+TEST(Image, ReadsWhatTheBuilderWrote) {
+  LinearRegressionPlan plan;
+  plan.ranks = 2;
+  plan.microbatches = 2;
+  std::vector<uint64_t> bytes = linearRegressionImage(plan);
+  Image image(bytes.data(), linearRegressionKernelCount);
+  EXPECT_EQ(image.ranks(), 2);
+  EXPECT_EQ(image.slots(), 2);
+  EXPECT_EQ(image.string(image.header().model), "test");
+  EXPECT_EQ(image.inputs().size(), 2u);
+  EXPECT_EQ(image.members(image.communicators()[0], 1), (std::vector<int64_t>{0, 1}));
+}
+
+TEST(Image, MembersOfGroupsOnAMesh) {
+  ImageBuilder b;
+  uint8_t dp = b.axis("dp", 2), tp = b.axis("tp", 3);
+  b.communicator("dp", {dp});
+  b.communicator("tp", {tp});
+  b.communicator("swapped", {tp, dp});
+  std::vector<uint64_t> bytes = b.build();
+  Image image(bytes.data(), 0);
+  EXPECT_EQ(image.members(image.communicators()[0], 4), (std::vector<int64_t>{1, 4}));
+  EXPECT_EQ(image.members(image.communicators()[1], 4), (std::vector<int64_t>{3, 4, 5}));
+  EXPECT_EQ(image.members(image.communicators()[2], 4), (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
+}
+
+struct Damage {
+  const char *expected;
+  std::function<void(ImageBuilder &)> builder;
+};
+
+TEST(Image, NamesTheFirstWrongItem) {
+  const Damage damages[] = {
+      {"magic", [](ImageBuilder &b) { b.header.magic = 1; }},
+      {"compile it again", [](ImageBuilder &b) { b.header.abi_version = 9; }},
+      {"view 0: arena must exist", [](ImageBuilder &b) { b.views[0].arena = 7; }},
+      {"view 0: the view must end inside its arena", [](ImageBuilder &b) { b.views[0].sizes[0] = 1 << 20; }},
+      {"view 0: the view must end inside its arena", [](ImageBuilder &b) { b.views[0].strides[0] = INT64_MAX; }},
+      {"view 0: size must be at least 0", [](ImageBuilder &b) { b.views[0].sizes[0] = -1; }},
+      {"view 0: offset", [](ImageBuilder &b) { b.views[0].offset = 3; }},
+      {"view 0: rank", [](ImageBuilder &b) { b.views[0].rank = 9; }},
+      {"view 0: element type", [](ImageBuilder &b) { b.views[0].dtype = 99; }},
+      {"command 0: kind", [](ImageBuilder &b) { b.commands[0].kind = 99; }},
+      {"command 0: operands must exist", [](ImageBuilder &b) { b.commands[0].first_operand = 0xfffffff0u; }},
+      {"command 0: kernel must exist", [](ImageBuilder &b) { b.commands[0].op = 1000; }},
+      {"command 0: predicate must be a view", [](ImageBuilder &b) { b.commands[0].predicate = 1000; }},
+      {"command 1: communicator", [](ImageBuilder &b) { b.commands[1].communicator = 5; }},
+      {"command 1: sizes of a collective", [](ImageBuilder &b) { b.commands[1].op = DTCC_ALL_GATHER; }},
+      {"phase 0: commands must exist", [](ImageBuilder &b) { b.phases[0].command_count = 50; }},
+      {"action 0: phase", [](ImageBuilder &b) { b.actions[0].phase = 3; }},
+      {"action 0: slot", [](ImageBuilder &b) { b.actions[0].slot = 3; }},
+      {"mesh axis size", [](ImageBuilder &b) { b.axes[0].size = 0; }},
+      {"mesh axis size", [](ImageBuilder &b) { b.axes[0].size = int64_t(1) << 40; }},
+      {"communicator 0: an axis", [](ImageBuilder &b) { b.communicators[0].axes.ids[0] = 9; }},
+      {"a wait must name an earlier command",
+       [](ImageBuilder &b) {
+         b.waits.push_back({1, 0});
+         b.commands[0].wait_count = 1;
+       }},
+      {"scalar 3: element type", [](ImageBuilder &b) { b.header.scalars[DTCC_SCALAR_LR] = 1; }},
+  };
+  for (const Damage &damage : damages) {
+    ImageBuilder b;
+    uint8_t dp = b.axis("dp", 2);
+    uint32_t group = b.communicator("dp", {dp});
+    uint32_t arena = b.arena("work");
+    uint32_t a = b.view(arena, DTCC_F32, {16});
+    b.view(arena, DTCC_I64, {1});
+    b.kernel(0, {a}, 16);
+    b.collective(DTCC_ALL_REDUCE, group, a, a);
+    b.action(b.phase("all"));
+    EXPECT_EQ(refusal(b.build()), "");
+    damage.builder(b);
+    EXPECT_NE(refusal(b.build()).find(damage.expected), std::string::npos)
+        << "expected: " << damage.expected << "\ngot: " << refusal(b.build());
+  }
+}
+
+TEST(Image, SectionsMustLieInside) {
+  std::vector<uint64_t> image = linearRegressionImage({});
+  auto *header = reinterpret_cast<dtcc_image_header *>(image.data());
+  header->views.count = 1u << 30;
+  EXPECT_NE(refusal(image).find("section of views"), std::string::npos) << refusal(image);
+}
+
+// Any single field set to any of a few values: refused or taken, never a crash.
+TEST(Image, SurvivesEveryFlippedWord) {
+  std::vector<uint64_t> good = linearRegressionImage({});
+  for (size_t word = 0; word < good.size(); ++word)
+    for (uint64_t value : {uint64_t(0), ~uint64_t(0), uint64_t(1) << 40, good[word] + 8}) {
+      // The image's own length is what the program says of itself: it is believed.
+      if (word == offsetof(dtcc_image_header, image_bytes) / 8)
+        continue;
+      std::vector<uint64_t> bad = good;
+      bad[word] = value;
+      refusal(bad);
+    }
+}
+
+} // namespace
+} // namespace dtcc::rt::test
