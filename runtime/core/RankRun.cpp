@@ -80,7 +80,7 @@ private:
   }
 
   void startMetrics() {
-    uint64_t bytes = arenaBytes(image);
+    uint64_t bytes = arenaBytes(image) + rank.scratch.bytesPerThread() * static_cast<uint64_t>(team.threads());
     for (const auto &group : groups)
       bytes += group->stagingBytes();
     if (world)

@@ -1,0 +1,239 @@
+//===- ExecutorTest.cpp - The executor runs what the table says -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Executor.h"
+#include "runtime/collective/Communicator.h"
+#include "runtime/core/Error.h"
+#include "tests/unit/runtime/ImageBuilder.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <functional>
+#include <thread>
+
+namespace dtcc::rt::test {
+namespace {
+
+void addOneKernel(const dtcc_rank *, void *const *buffers, int64_t begin, int64_t end) {
+  auto *values = static_cast<float *>(buffers[0]);
+  for (int64_t i = begin; i < end; ++i)
+    values[i] += 1;
+}
+
+/// Writes rank, slot, step and the mesh coordinates.
+void contextKernel(const dtcc_rank *rank, void *const *buffers, int64_t, int64_t) {
+  auto *values = static_cast<int64_t *>(buffers[0]);
+  values[0] = rank->rank * 1000 + rank->ranks;
+  values[1] = rank->slot;
+  values[2] = rank->step;
+  values[3] = rank->coordinates[0] * 10 + rank->coordinates[1];
+}
+
+/// The two flags: is this rank 0, is it rank 1.
+void flagKernel(const dtcc_rank *rank, void *const *buffers, int64_t, int64_t) {
+  *static_cast<int32_t *>(buffers[0]) = rank->rank == 0;
+  *static_cast<int32_t *>(buffers[1]) = rank->rank == 1;
+}
+
+const dtcc_kernel kernels[] = {addOneKernel, contextKernel, flagKernel};
+
+/// Runs one step of a program on all its ranks as threads; then `inspect` each rank.
+void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank = 1) {
+  std::vector<uint64_t> bytes = b.build();
+  Image image(bytes.data(), std::size(kernels));
+  Launch launch;
+  launch.ranks = image.ranks();
+  auto transport = createTransport(launch);
+  auto body = [&](int64_t number) {
+    ThreadTeam team(threadsPerRank);
+    Rank rank(image, number, team, 0);
+    std::vector<std::unique_ptr<Communicator>> groups;
+    for (const dtcc_communicator &communicator : image.communicators()) {
+      groups.push_back(
+          transport->group(std::string(image.string(communicator.name)), image.members(communicator, number), number));
+      rank.communicators.push_back(groups.back().get());
+    }
+    Executor executor(rank, kernels, nullptr);
+    executor.bind();
+    for (int64_t step = 1; step <= steps; ++step) {
+      rank.abi.step = step;
+      executor.runStep([](int64_t) {});
+    }
+    inspect(rank);
+  };
+  std::vector<std::thread> others;
+  for (int64_t i = 1; i < image.ranks(); ++i)
+    others.emplace_back(body, i);
+  body(0);
+  for (std::thread &other : others)
+    other.join();
+}
+
+template <typename T> std::vector<T> contents(Rank &rank, uint32_t view, int64_t slot = 0) {
+  auto *start = static_cast<const T *>(rank.address(view, slot));
+  return {start, start + elementCount(rank.image.views()[view])};
+}
+
+TEST(Executor, KernelsSeeTheirContextAndCoverTheirRange) {
+  for (int threads : {1, 2, 3}) {
+    ImageBuilder b;
+    b.axis("dp", 2);
+    b.axis("mb", 2, DTCC_AXIS_TIME);
+    uint32_t arena = b.arena("work");
+    uint32_t values = b.view(arena, DTCC_F32, {1000}), context = b.view(arena, DTCC_I64, {4}, 2);
+    b.kernel(0, {values}, 1000, 10);
+    b.kernel(1, {context}, 1);
+    uint32_t phase = b.phase("all");
+    b.action(phase, 0);
+    b.action(phase, 1);
+    runAll(
+        b, 3,
+        [&](Rank &rank) {
+          EXPECT_EQ(contents<float>(rank, values), std::vector<float>(1000, 6));
+          for (int64_t slot : {0, 1})
+            EXPECT_EQ(contents<int64_t>(rank, context, slot),
+                      (std::vector<int64_t>{rank.abi.rank * 1000 + 2, slot, 3, rank.abi.rank * 10 + slot}));
+        },
+        threads);
+  }
+}
+
+TEST(Executor, CopiesAnyStrides) {
+  ImageBuilder b;
+  uint32_t arena = b.arena("work");
+  uint32_t from = b.view(arena, DTCC_F32, {3, 4, 5}), to = b.view(arena, DTCC_F32, {5, 3, 4});
+  // The target's memory is [5, 3, 4]; seen as [3, 4, 5] it is a transposition.
+  dtcc_view turned = b.views[to];
+  turned.sizes[0] = 3, turned.sizes[1] = 4, turned.sizes[2] = 5;
+  turned.strides[0] = 4, turned.strides[1] = 1, turned.strides[2] = 12;
+  b.views.push_back(turned);
+  auto turnedView = static_cast<uint32_t>(b.views.size() - 1);
+  // Every value different: fill, then add its own index by kernels over growing tails.
+  b.fill(from, std::bit_cast<int32_t>(0.0f));
+  for (int64_t i = 0; i < 60; ++i) {
+    dtcc_view tail = b.views[from];
+    tail.rank = 1;
+    tail.offset += i * 4;
+    tail.sizes[0] = 60 - i;
+    tail.strides[0] = 1;
+    b.views.push_back(tail);
+    b.kernel(0, {static_cast<uint32_t>(b.views.size() - 1)}, 60 - i);
+  }
+  b.copy(from, turnedView);
+  b.action(b.phase("all"));
+  runAll(b, 1, [&](Rank &rank) {
+    std::vector<float> source = contents<float>(rank, from), target = contents<float>(rank, to);
+    for (size_t i = 0; i < 3; ++i)
+      for (size_t j = 0; j < 4; ++j)
+        for (size_t k = 0; k < 5; ++k) {
+          EXPECT_EQ(source[(i * 4 + j) * 5 + k], static_cast<float>((i * 4 + j) * 5 + k + 1));
+          EXPECT_EQ(target[(k * 3 + i) * 4 + j], source[(i * 4 + j) * 5 + k]);
+        }
+  });
+}
+
+TEST(Executor, FillsStridedViewsOnly) {
+  for (dtcc_dtype type : {DTCC_F32, DTCC_F64, DTCC_BF16, DTCC_I8}) {
+    ImageBuilder b;
+    uint32_t arena = b.arena("work");
+    uint32_t all = b.view(arena, type, {4, 6});
+    dtcc_view inner = b.views[all];
+    inner.offset += dtcc_dtype_size(type);
+    inner.sizes[0] = 2, inner.sizes[1] = 3;
+    inner.strides[0] = 12, inner.strides[1] = 2;
+    b.views.push_back(inner);
+    b.fill(static_cast<uint32_t>(b.views.size() - 1), 0x0101010101010101);
+    b.action(b.phase("all"));
+    runAll(b, 1, [&](Rank &rank) {
+      auto *bytes = static_cast<const char *>(rank.address(all, 0));
+      for (int64_t i = 0; i < 24; ++i) {
+        bool inside = i / 6 % 2 == 0 && i % 6 % 2 == 1;
+        for (int64_t byte = 0; byte < dtcc_dtype_size(type); ++byte)
+          EXPECT_EQ(bytes[i * dtcc_dtype_size(type) + byte], inside ? 1 : 0) << i;
+      }
+    });
+  }
+}
+
+TEST(Executor, PredicatesDecide) {
+  for (int32_t flag : {0, 1, -1}) {
+    ImageBuilder b;
+    uint32_t arena = b.arena("work");
+    uint32_t values = b.view(arena, DTCC_F32, {4}), predicate = b.view(arena, DTCC_I32, {});
+    b.fill(predicate, flag);
+    b.kernel(0, {values}, 4).predicate = predicate;
+    b.action(b.phase("all"));
+    runAll(b, 1, [&](Rank &rank) { EXPECT_EQ(contents<float>(rank, values)[0], flag != 0 ? 1 : 0); });
+  }
+}
+
+TEST(Executor, EveryCollective) {
+  ImageBuilder b;
+  uint8_t dp = b.axis("dp", 4);
+  uint32_t group = b.communicator("dp", {dp}), arena = b.arena("work");
+  uint32_t mine = b.view(arena, DTCC_I64, {4}), all = b.view(arena, DTCC_I64, {16});
+  uint32_t sum = b.view(arena, DTCC_I64, {16}), share = b.view(arena, DTCC_I64, {4});
+  uint32_t turned = b.view(arena, DTCC_I64, {16}), first = b.view(arena, DTCC_I64, {4});
+  b.axis("mb", 1, DTCC_AXIS_TIME);
+  b.kernel(1, {mine}, 1); // mine[0] = rank * 1000 + 4
+  b.collective(DTCC_ALL_GATHER, group, mine, all);
+  b.collective(DTCC_ALL_REDUCE, group, all, sum, DTCC_MAX);
+  b.collective(DTCC_REDUCE_SCATTER, group, all, share);
+  b.collective(DTCC_ALL_TO_ALL, group, all, turned);
+  b.collective(DTCC_BROADCAST, group, mine, first);
+  b.action(b.phase("all"));
+  runAll(b, 1, [&](Rank &rank) {
+    std::vector<int64_t> gathered = contents<int64_t>(rank, all);
+    for (int64_t r = 0; r < 4; ++r)
+      EXPECT_EQ(gathered[static_cast<size_t>(r * 4)], r * 1000 + 4);
+    EXPECT_EQ(contents<int64_t>(rank, sum), gathered);
+    EXPECT_EQ(contents<int64_t>(rank, share)[0], 4 * (rank.abi.rank * 1000 + 4));
+    EXPECT_EQ(contents<int64_t>(rank, turned)[4], rank.abi.rank * 1000 + 4);
+    EXPECT_EQ(contents<int64_t>(rank, first)[0], 4);
+  });
+}
+
+// A pipeline of two stages: member 0 sends each slot's value, member 1 receives it.
+TEST(Executor, MessagesArriveInOrder) {
+  ImageBuilder b;
+  uint8_t pp = b.axis("pp", 2);
+  b.axis("mb", 4, DTCC_AXIS_TIME);
+  uint32_t group = b.communicator("pp", {pp}), arena = b.arena("work");
+  uint32_t mine = b.view(arena, DTCC_I64, {4}), got = b.view(arena, DTCC_I64, {4}, 4);
+  uint32_t isFirst = b.view(arena, DTCC_I32, {}), isSecond = b.view(arena, DTCC_I32, {});
+  b.kernel(1, {mine}, 1);
+  b.kernel(2, {isFirst, isSecond}, 1);
+  dtcc_command &send = b.command(DTCC_SEND, 0, {mine}, {1});
+  send.communicator = group;
+  send.predicate = isFirst;
+  dtcc_command &receive = b.command(DTCC_RECEIVE, 0, {got}, {0});
+  receive.communicator = group;
+  receive.predicate = isSecond;
+  uint32_t phase = b.phase("all");
+  for (uint32_t slot = 0; slot < 4; ++slot)
+    b.action(phase, slot);
+  runAll(b, 5, [&](Rank &rank) {
+    for (int64_t slot = 0; slot < 4; ++slot)
+      EXPECT_EQ(contents<int64_t>(rank, got, slot),
+                rank.abi.rank == 1 ? (std::vector<int64_t>{2, slot, 5, slot}) : std::vector<int64_t>(4));
+  });
+}
+
+TEST(Executor, RefusesMemoryOfAGpu) {
+  ImageBuilder b;
+  b.arenas.push_back({b.string("device"), DTCC_MEMORY_DEVICE, 64});
+  try {
+    runAll(b, 1, [](Rank &) {});
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status, Status::Device);
+  }
+}
+
+} // namespace
+} // namespace dtcc::rt::test
