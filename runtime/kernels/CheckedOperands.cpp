@@ -70,15 +70,6 @@ void CheckedOperands::expectContiguousRows(const dtcc_view &view, const char *op
     reject("elements of ", operand, " must be adjacent, got stride: ", view.strides[last]);
 }
 
-size_t CheckedOperands::workspaceBytes(size_t required) const {
-  if (operandCount() <= required)
-    return 0;
-  const dtcc_view &view = operand(required);
-  if (!isContiguous(view))
-    reject("the workspace must be dense");
-  return static_cast<size_t>(elementCount(view) * dtcc_dtype_size(view.dtype));
-}
-
 int64_t CheckedOperands::communicator(size_t attribute) const {
   int64_t index = integer(attribute);
   if (index < -1 || index >= static_cast<int64_t>(communicators))

@@ -50,8 +50,6 @@ public:
   const dtcc_view &scalar(size_t i, const char *name, dtcc_dtype type = DTCC_F32) const;
   /// Fails unless elements along the last dimension are adjacent.
   void expectContiguousRows(const dtcc_view &view, const char *name) const;
-  /// Bytes of the workspace behind `required` operands, or 0.
-  size_t workspaceBytes(size_t required) const;
   /// The communicator of a `coordinate` attribute, or -1.
   int64_t communicator(size_t attribute) const;
   Accumulation accumulation(size_t attribute) const;

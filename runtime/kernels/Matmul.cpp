@@ -48,21 +48,19 @@ bool normalise(int64_t rows, int64_t columns, int64_t (&strides)[3]) {
   return (strides[2] == 1 && strides[1] >= columns) || (strides[1] == 1 && strides[2] >= rows);
 }
 
-} // namespace
-
-size_t matmulWorkspaceBytes(const ProductProblem &problem) {
-  bool rowMajor = problem.rhsStrides[2] == 1 && problem.k > 1 && problem.rhsStrides[1] > 1;
-  bool oneMatrix = problem.g == 1 || problem.rhsStrides[0] == 0;
-  if (!rowMajor || !oneMatrix || problem.rhsStrides[1] * sizeof(float) % 4096 != 0)
-    return 0;
-  // oneDNN pads columns to its blocks of at most 64.
-  return sizeof(float) * static_cast<size_t>(problem.k * ((problem.n + 63) / 64 * 64));
+/// Rows of the right operand a multiple of 4 KiB apart fall into the same sets of
+/// the caches: oneDNN loses a sixth of its speed on them, and our own product,
+/// which copies panels, does not.
+bool crowdsCaches(const ProductProblem &p) {
+  return p.k > 1 && p.rhsStrides[2] == 1 && p.rhsStrides[1] * static_cast<int64_t>(sizeof(float)) % 4096 == 0;
 }
 
 /// Tiles of a library that take more than this are left to our own product.
 constexpr size_t largestScratch = size_t(64) << 20;
 
-Matmul::Matmul(const ProductProblem &problem, size_t workspaceBytes, const VectorKernels &kernels, TeamScratch &scratch)
+} // namespace
+
+Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, TeamScratch &scratch)
     : planned(problem), kernels(kernels) {
   mergeBatch(planned);
   if (planned.n > 1 && planned.outStrides[2] != 1 && planned.outStrides[1] == 1 && !planned.bias) {
@@ -73,11 +71,10 @@ Matmul::Matmul(const ProductProblem &problem, size_t workspaceBytes, const Vecto
                normalise(planned.k, planned.n, planned.rhsStrides) &&
                normalise(planned.m, planned.n, planned.outStrides) && planned.outStrides[2] == 1 &&
                (!planned.bias || planned.biasStride == 1 || planned.n == 1);
-  bool copies = planned.g == 1 && matmulWorkspaceBytes(planned) > 0;
-  if (plain && (!copies || workspaceBytes > 0))
-    library = createOneDnnProduct(planned, copies);
-  if (library && library->packedBytes() <= workspaceBytes && library->scratchBytes() <= largestScratch) {
-    chosen = copies ? ProductMethod::OneDnnPacked : ProductMethod::OneDnnPlain;
+  if (plain && !crowdsCaches(planned))
+    library = createOneDnnProduct(planned);
+  if (library && library->scratchBytes() <= largestScratch) {
+    chosen = ProductMethod::OneDnn;
     scratch.reserveTotal(library->scratchBytes());
     return;
   }
@@ -85,15 +82,14 @@ Matmul::Matmul(const ProductProblem &problem, size_t workspaceBytes, const Vecto
   scratch.reserve(productScratch * sizeof(float));
 }
 
-void Matmul::run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem,
-                 std::byte *workspace) const {
+void Matmul::run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem) const {
   ProductProblem p = planned;
   p.lhs = transposed ? problem.rhs : problem.lhs;
   p.rhs = transposed ? problem.lhs : problem.rhs;
   p.bias = problem.bias;
   p.out = problem.out;
   if (library)
-    library->run(p, workspace, scratch.at<std::byte>(0));
+    library->run(p, scratch.at<std::byte>(0));
   else
     ownProduct(team, kernels, p, scratch);
 }

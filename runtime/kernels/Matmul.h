@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses once, when a command is bound, between oneDNN on plain operands, oneDNN
-// on a copy of the right one and our own product. README.md has the measurements
-// behind the choice.
+// Chooses once, when a command is bound, between oneDNN and our own product.
+// README.md has the measurements behind the choice.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,24 +21,17 @@
 namespace dtcc::rt {
 
 /// How a product is computed.
-enum class ProductMethod { OneDnnPacked, OneDnnPlain, Own };
-
-/// The workspace, in bytes, with which the fastest method runs; the compiler plans it
-/// by the same formula (LibraryOps.def). It is what a copy of a row-major right
-/// operand takes whose rows are a multiple of 4 KiB apart: such rows fall into the
-/// same sets of the caches, and oneDNN loses a sixth of its speed on them. Other
-/// products need none.
-size_t matmulWorkspaceBytes(const ProductProblem &problem);
+enum class ProductMethod { OneDnn, Own };
 
 class Matmul {
 public:
   /// Plans `problem`, of which only addresses may change later (whether there is a
-  /// bias may not). `workspaceBytes`: what run() may use, 0 is legal. `scratch` is grown.
+  /// bias may not). Reserves what it needs of `scratch`.
   /// To be called by the thread that runs it: oneDNN plans for its team.
-  Matmul(const ProductProblem &problem, size_t workspaceBytes, const VectorKernels &kernels, TeamScratch &scratch);
+  Matmul(const ProductProblem &problem, const VectorKernels &kernels, TeamScratch &scratch);
 
-  /// The addresses of `problem`, everything else as planned. `workspace` is aligned to 64.
-  void run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem, std::byte *workspace) const;
+  /// The addresses of `problem`, everything else as planned.
+  void run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem) const;
 
   ProductMethod method() const { return chosen; }
 

@@ -40,9 +40,8 @@ public:
       if (accumulate == (adds ? Accumulation::Never : Accumulation::Always))
         continue;
       p.accumulate = adds;
-      matmul[adds] = std::make_unique<Matmul>(p, operands.workspaceBytes(required), vectorKernels(), rank.scratch);
+      matmul[adds] = std::make_unique<Matmul>(p, vectorKernels(), rank.scratch);
     }
-    hasWorkspace = operands.operandCount() > required;
   }
 
   void run(Rank &rank, void *const *buffers) override {
@@ -53,7 +52,7 @@ public:
     p.out = static_cast<float *>(buffers[required - 1]);
     bool adds = accumulates(accumulate, rank);
     p.accumulate = adds;
-    matmul[adds]->run(rank.team, rank.scratch, p, hasWorkspace ? static_cast<std::byte *>(buffers[required]) : nullptr);
+    matmul[adds]->run(rank.team, rank.scratch, p);
   }
 
 private:
@@ -62,7 +61,7 @@ private:
   std::unique_ptr<Matmul> matmul[2];
   Accumulation accumulate;
   size_t required;
-  bool hasBias, hasWorkspace;
+  bool hasBias;
 };
 
 } // namespace

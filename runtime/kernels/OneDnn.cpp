@@ -27,7 +27,6 @@ namespace {
   F(dnnl_stream_destroy)                                                                                               \
   F(dnnl_stream_wait)                                                                                                  \
   F(dnnl_memory_desc_init_by_strides)                                                                                  \
-  F(dnnl_memory_desc_init_by_tag)                                                                                      \
   F(dnnl_memory_desc_get_size)                                                                                         \
   F(dnnl_memory_create)                                                                                                \
   F(dnnl_memory_destroy)                                                                                               \
@@ -43,7 +42,6 @@ namespace {
   F(dnnl_primitive_desc_create)                                                                                        \
   F(dnnl_primitive_desc_destroy)                                                                                       \
   F(dnnl_primitive_desc_query_md)                                                                                      \
-  F(dnnl_reorder_primitive_desc_create)                                                                                \
   F(dnnl_primitive_create)                                                                                             \
   F(dnnl_primitive_destroy)                                                                                            \
   F(dnnl_primitive_execute)
@@ -114,15 +112,11 @@ size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 class Product final : public OneDnnProduct {
 public:
   /// False if the library refuses.
-  bool init(const ProductProblem &p, bool pack) {
+  bool init(const ProductProblem &p) {
     const Library &lib = library();
-    dnnl_memory_desc_t lhs, rhs, out, bias, weights;
+    dnnl_memory_desc_t lhs, rhs, out, bias;
     if (!describe(lhs, p.g, p.m, p.k, p.lhsStrides) || !describe(rhs, p.g, p.k, p.n, p.rhsStrides) ||
         !describe(out, p.g, p.m, p.n, p.outStrides))
-      return false;
-    weights = rhs;
-    packed = pack && p.g == 1;
-    if (packed && lib.dnnl_memory_desc_init_by_tag(&weights, 2, rhs.dims, dnnl_f32, dnnl_format_tag_any))
       return false;
     if (p.bias) {
       dnnl_dims_t sizes = {1, 1, p.n}, steps = {p.n, p.n, 1};
@@ -131,7 +125,7 @@ public:
         return false;
     }
     dnnl_matmul_desc_t desc;
-    if (lib.dnnl_matmul_desc_init(&desc, &lhs, &weights, p.bias ? &bias : nullptr, &out))
+    if (lib.dnnl_matmul_desc_init(&desc, &lhs, &rhs, p.bias ? &bias : nullptr, &out))
       return false;
     Attributes attributes;
     PostOps postOps;
@@ -145,39 +139,24 @@ public:
     if (lib.dnnl_primitive_desc_create(&primitiveDesc.handle, &desc, attributes, lib.engine, nullptr) ||
         lib.dnnl_primitive_create(&primitive.handle, primitiveDesc))
       return false;
-    const dnnl_memory_desc_t *chosen = lib.dnnl_primitive_desc_query_md(primitiveDesc, dnnl_query_weights_md, 0);
     const dnnl_memory_desc_t *pad = lib.dnnl_primitive_desc_query_md(primitiveDesc, dnnl_query_scratchpad_md, 0);
-    if (!chosen || !pad || lib.dnnl_stream_create(&stream.handle, lib.engine, dnnl_stream_default_flags))
+    if (!pad || lib.dnnl_stream_create(&stream.handle, lib.engine, dnnl_stream_default_flags))
       return false;
-    packedSize = packed ? aligned(lib.dnnl_memory_desc_get_size(chosen)) : 0;
     padSize = aligned(lib.dnnl_memory_desc_get_size(pad));
-    if (packed) {
-      PrimitiveDesc reorderDesc;
-      if (lib.dnnl_reorder_primitive_desc_create(&reorderDesc.handle, &rhs, lib.engine, chosen, lib.engine, nullptr) ||
-          lib.dnnl_primitive_create(&reorder.handle, reorderDesc))
-        return false;
-    }
     return create(lhsMemory, lhs) && create(rhsMemory, rhs) && create(outMemory, out) &&
-           (!packed || create(packedMemory, *chosen)) && (!p.bias || create(biasMemory, bias)) &&
-           create(padMemory, *pad);
+           (!p.bias || create(biasMemory, bias)) && create(padMemory, *pad);
   }
 
-  size_t packedBytes() const override { return packedSize; }
   size_t scratchBytes() const override { return padSize; }
 
-  void run(const ProductProblem &p, std::byte *copy, std::byte *scratch) override {
+  void run(const ProductProblem &p, std::byte *scratch) override {
     const Library &lib = library();
     set(lhsMemory, p.lhs);
     set(rhsMemory, p.rhs);
     set(outMemory, p.out);
-    if (packed) {
-      set(packedMemory, copy);
-      dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, rhsMemory}, {DNNL_ARG_TO, packedMemory}};
-      lib.dnnl_primitive_execute(reorder, stream, 2, args);
-    }
     set(padMemory, scratch);
     dnnl_exec_arg_t args[5] = {{DNNL_ARG_SRC, lhsMemory},
-                               {DNNL_ARG_WEIGHTS, packed ? packedMemory : rhsMemory},
+                               {DNNL_ARG_WEIGHTS, rhsMemory},
                                {DNNL_ARG_DST, outMemory},
                                {DNNL_ARG_SCRATCHPAD, padMemory},
                                {}};
@@ -194,22 +173,21 @@ private:
   static void set(const Memory &memory, const void *address) {
     library().dnnl_memory_set_data_handle(memory, const_cast<void *>(address));
   }
-  Primitive primitive, reorder;
-  Memory lhsMemory, rhsMemory, outMemory, packedMemory, biasMemory, padMemory;
+  Primitive primitive;
+  Memory lhsMemory, rhsMemory, outMemory, biasMemory, padMemory;
   Stream stream;
-  size_t packedSize = 0, padSize = 0;
-  bool packed = false;
+  size_t padSize = 0;
 };
 
 } // namespace
 
 bool hasOneDnn() { return library().engine != nullptr; }
 
-std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem, bool packed) {
+std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem) {
   if (!hasOneDnn())
     return nullptr;
   auto product = std::make_unique<Product>();
-  if (!product->init(problem, packed))
+  if (!product->init(problem))
     return nullptr;
   return product;
 }
@@ -221,7 +199,7 @@ std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem
 namespace dtcc::rt {
 
 bool hasOneDnn() { return false; }
-std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &, bool) { return nullptr; }
+std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &) { return nullptr; }
 
 } // namespace dtcc::rt
 

@@ -24,18 +24,15 @@ namespace dtcc::rt {
 class OneDnnProduct {
 public:
   virtual ~OneDnnProduct() = default;
-  /// Bytes that run() needs for the copy of the right operand, 0 if it makes none.
-  virtual size_t packedBytes() const = 0;
   /// Bytes that run() needs for the threads' tiles: about 1 MiB, more with more threads.
   virtual size_t scratchBytes() const = 0;
-  /// `problem` has the sizes and strides of creation; the two memories are aligned to 64.
-  virtual void run(const ProductProblem &problem, std::byte *packed, std::byte *scratch) = 0;
+  /// `problem` has the sizes and strides of creation; `scratch` is aligned to 64.
+  virtual void run(const ProductProblem &problem, std::byte *scratch) = 0;
 };
 
-/// Null where oneDNN is missing or refuses. With `packed` (one matrix only: g = 1)
-/// the right operand is first copied to the layout that oneDNN prefers. One of the
-/// last two strides of each operand must be 1; a bias must be dense.
-std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem, bool packed);
+/// Null where oneDNN is missing or refuses. One of the last two strides of each
+/// operand must be 1; a bias must be dense.
+std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem);
 
 /// True if the library was found.
 bool hasOneDnn();

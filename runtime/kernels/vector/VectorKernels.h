@@ -72,7 +72,7 @@ struct VectorKernels {
 constexpr int64_t attentionQueryBlock = 64;
 constexpr int64_t attentionKeyBlock = 64;
 /// Block of `product`: rows and columns of the result, and depth of a packed panel.
-constexpr int64_t productRows = 120, productColumns = 64, productDepth = 256;
+constexpr int64_t productRows = 258, productColumns = 64, productDepth = 256;
 constexpr int64_t productScratch = (productRows + productDepth) * productColumns;
 
 /// The best table for this processor.

@@ -110,9 +110,6 @@ void matmuls(ThreadTeam &team, TeamScratch &scratch) {
       std::vector<float> lhs = randomFloats(static_cast<size_t>(rows * depth)),
                          rhs = randomFloats(static_cast<size_t>(depth * columns)),
                          out(static_cast<size_t>(rows * columns));
-      size_t planned = static_cast<size_t>((depth + 63) * (columns + 63)) * sizeof(float);
-      std::vector<std::byte> memory(planned + 64);
-      auto *workspace = reinterpret_cast<std::byte *>((reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64);
       ProductProblem p;
       p.m = rows, p.n = columns, p.k = depth;
       p.lhs = lhs.data(), p.rhs = rhs.data(), p.out = out.data();
@@ -122,16 +119,12 @@ void matmuls(ThreadTeam &team, TeamScratch &scratch) {
       double gflop = 2e-9 * static_cast<double>(rows * columns * depth);
       std::string name = "matmul " + kind + " " + std::to_string(rows) + "x" + std::to_string(columns) + "x" +
                          std::to_string(depth) + " ";
-      for (bool packed : {true, false})
-        if (auto product = createOneDnnProduct(p, packed)) {
-          scratch.reserveTotal(product->scratchBytes());
-          measure(name + (packed ? "packed" : "plain"), gflop, "GFLOP",
-                  [&] { product->run(p, workspace, scratch.at<std::byte>(0)); });
-        }
+      if (auto product = createOneDnnProduct(p)) {
+        scratch.reserveTotal(product->scratchBytes());
+        measure(name + "onednn", gflop, "GFLOP", [&] { product->run(p, scratch.at<std::byte>(0)); });
+      }
       scratch.reserve(productScratch * sizeof(float));
       measure(name + "own", gflop, "GFLOP", [&] { ownProduct(team, vectorKernels(), p, scratch); });
-      Matmul chosen(p, planned, vectorKernels(), scratch);
-      measure(name + "chosen", gflop, "GFLOP", [&] { chosen.run(team, scratch, p, workspace); });
       if (sgemm)
         measure(name + "openblas", gflop, "GFLOP", [&] {
           sgemm(/*row major*/ 101, transposeLhs ? 112 : 111, transposeRhs ? 112 : 111, static_cast<int>(rows),
