@@ -28,9 +28,7 @@ public:
   }
 
   /// Positions of the first cell of a row.
-  int64_t qRow(int64_t ib, int64_t it, int64_t ih, int64_t ig) const {
-    return (((ib * t + it) * h + ih) * g + ig) * d;
-  }
+  int64_t qRow(int64_t ib, int64_t it, int64_t ih, int64_t ig) const { return (((ib * t + it) * h + ih) * g + ig) * d; }
   int64_t outRow(int64_t ib, int64_t it, int64_t ih, int64_t ig) const {
     return (((ib * t + it) * h + ih) * g + ig) * e;
   }
@@ -157,9 +155,8 @@ LogicalResult RotaryOp::evaluate(Operands operands, Results results, const Evalu
     int64_t table = positionOf(at(index, getTableDims()), tableStrides);
     double c = cosine.floats[table], s = sign * sine.floats[table];
     // y0 = x0 c - x1 s, y1 = x1 c + x0 s.
-    results[0].floats[position] = index[pair] == 0
-                                      ? x.floats[position] * c - x.floats[position + stride] * s
-                                      : x.floats[position] * c + x.floats[position - stride] * s;
+    results[0].floats[position] = index[pair] == 0 ? x.floats[position] * c - x.floats[position + stride] * s
+                                                   : x.floats[position] * c + x.floats[position - stride] * s;
   });
   return success();
 }

@@ -47,11 +47,11 @@ LogicalResult RmsNormOp::buildGradient(OpBuilder &builder, ValueRange grads, Arr
   if (!grads[0])
     return success();
   if (wanted[0])
-    operandGrads[0] = RmsNormGradOp::create(builder, getLoc(), getX().getType(), grads[0], getX(), getScale(),
-                                            getRstd(), getDims());
+    operandGrads[0] =
+        RmsNormGradOp::create(builder, getLoc(), getX().getType(), grads[0], getX(), getScale(), getRstd(), getDims());
   if (wanted[1])
-    operandGrads[1] = RmsNormParamGradOp::create(builder, getLoc(), getScale().getType(), grads[0], getX(),
-                                                 getRstd(), getDims());
+    operandGrads[1] =
+        RmsNormParamGradOp::create(builder, getLoc(), getScale().getType(), grads[0], getX(), getRstd(), getDims());
   return success();
 }
 
@@ -80,9 +80,8 @@ LogicalResult RotaryOp::buildGradient(OpBuilder &builder, ValueRange grads, Arra
     return emitOpError("has no gradient to its tables");
   // The transpose of a rotation rotates back.
   if (wanted[0])
-    operandGrads[0] = RotaryOp::create(builder, getLoc(), getX().getType(), grads[0], getCos(), getSin(),
-                                       getPairAttr(), getTableDimsAttr(),
-                                       getInverse() ? UnitAttr() : builder.getUnitAttr());
+    operandGrads[0] = RotaryOp::create(builder, getLoc(), getX().getType(), grads[0], getCos(), getSin(), getPairAttr(),
+                                       getTableDimsAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr());
   return success();
 }
 
@@ -93,8 +92,8 @@ LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange grads
   if (!grads[0] || !wanted[0])
     return success();
   Build b(builder, getLoc());
-  Value grad = CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getLabels(),
-                                          getLse(), getIgnoreIndexAttr(), IntegerAttr(), ArrayAttr());
+  Value grad = CrossEntropyGradOp::create(builder, getLoc(), getLogits().getType(), getLogits(), getLabels(), getLse(),
+                                          getIgnoreIndexAttr(), IntegerAttr(), ArrayAttr());
   // The sum has f32; the seed of a loss is 1 and vanishes.
   if (splatValue(grads[0]) != 1.0) {
     Value seed = grads[0];

@@ -39,8 +39,7 @@ FactorMap ContractOp::getFactorMap() {
   std::string letters = spec.letters();
   for (char letter : letters) {
     size_t inLhs = spec.lhs.find(letter), inRhs = spec.rhs.find(letter);
-    int64_t factor =
-        map.add(inLhs != std::string::npos ? shapeOf(getLhs())[inLhs] : shapeOf(getRhs())[inRhs]);
+    int64_t factor = map.add(inLhs != std::string::npos ? shapeOf(getLhs())[inLhs] : shapeOf(getRhs())[inRhs]);
     if (spec.result.find(letter) == std::string::npos)
       setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Neutral);
   }

@@ -31,10 +31,7 @@ public:
       attr = DenseElementsAttr::get(shaped, Attribute(attr));
     return arith::ConstantOp::create(builder, loc, attr);
   }
-  template <typename Op, typename... Args>
-  Value make(Args... args) const {
-    return Op::create(builder, loc, args...);
-  }
+  template <typename Op, typename... Args> Value make(Args... args) const { return Op::create(builder, loc, args...); }
   Value add(Value x, Value y) const { return make<arith::AddFOp>(x, y); }
   Value sub(Value x, Value y) const { return make<arith::SubFOp>(x, y); }
   Value mul(Value x, Value y) const { return make<arith::MulFOp>(x, y); }
@@ -44,18 +41,14 @@ public:
   Value erf(Value x) const { return make<math::ErfOp>(x); }
   Value less(Value x, Value y) const { return make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, y); }
   Value select(Value condition, Value x, Value y) const { return make<arith::SelectOp>(condition, x, y); }
-  Value logistic(Value x) const {
-    return div(number(1), add(number(1), exp(make<arith::NegFOp>(x))));
-  }
+  Value logistic(Value x) const { return div(number(1), add(number(1), exp(make<arith::NegFOp>(x)))); }
   /// tanh's argument in the approximation of gelu.
   Value geluInner(Value x) const {
     Value cube = mul(mul(x, x), x);
     return mul(number(0.7978845608028654), add(x, mul(number(0.044715), cube)));
   }
   /// Phi(x), the normal distribution.
-  Value normal(Value x) const {
-    return mul(number(0.5), add(number(1), erf(mul(x, number(0.7071067811865476)))));
-  }
+  Value normal(Value x) const { return mul(number(0.5), add(number(1), erf(mul(x, number(0.7071067811865476))))); }
 
   OpBuilder &builder;
   Location loc;
@@ -81,8 +74,8 @@ DTCC_CELL(TanhOp, c.tanh(x))
 DTCC_CELL(ErfOp, c.erf(x))
 DTCC_CELL(LogisticOp, c.logistic(x))
 DTCC_CELL(FloorOp, c.make<math::FloorOp>(x))
-DTCC_CELL(SignOp, c.select(c.less(c.number(0), x), c.number(1),
-                           c.select(c.less(x, c.number(0)), c.number(-1), c.number(0))))
+DTCC_CELL(SignOp,
+          c.select(c.less(c.number(0), x), c.number(1), c.select(c.less(x, c.number(0)), c.number(-1), c.number(0))))
 DTCC_CELL(ReluOp, c.make<arith::MaximumFOp>(x, c.number(0)))
 DTCC_CELL(SiluOp, c.mul(x, c.logistic(x)))
 
@@ -113,8 +106,7 @@ Value GeluGradOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) 
     slope = c.add(c.normal(x), c.mul(x, density));
   } else {
     Value t = c.tanh(c.geluInner(x));
-    Value inner = c.mul(c.number(0.7978845608028654),
-                        c.add(c.number(1), c.mul(c.number(3 * 0.044715), c.mul(x, x))));
+    Value inner = c.mul(c.number(0.7978845608028654), c.add(c.number(1), c.mul(c.number(3 * 0.044715), c.mul(x, x))));
     Value outer = c.mul(c.mul(c.number(0.5), x), c.sub(c.number(1), c.mul(t, t)));
     slope = c.add(c.mul(c.number(0.5), c.add(c.number(1), t)), c.mul(outer, inner));
   }

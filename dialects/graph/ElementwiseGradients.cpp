@@ -25,9 +25,7 @@ using namespace dtcc::graph;
   }
 /// Of ops whose gradient is 0 everywhere.
 #define DTCC_NO_GRADIENT(OP)                                                                                           \
-  LogicalResult OP::buildGradient(OpBuilder &, ValueRange, ArrayRef<bool>, MutableArrayRef<Value>) {                   \
-    return success();                                                                                                  \
-  }
+  LogicalResult OP::buildGradient(OpBuilder &, ValueRange, ArrayRef<bool>, MutableArrayRef<Value>) { return success(); }
 
 DTCC_UNARY_GRADIENT(NegOp, b.neg(dy))
 DTCC_UNARY_GRADIENT(AbsOp, b.mul(dy, SignOp::create(builder, getLoc(), x)))

@@ -134,8 +134,7 @@ DTCC_BINARY(RemOp, x - std::floor(x / y) * y, remainder(x, y))
   LogicalResult OP::evaluate(Operands operands, Results results, const EvaluationContext &) {                          \
     if (operands[0].isFloat())                                                                                         \
       return emitOpError("needs integers or booleans");                                                                \
-    return eachPair(                                                                                                   \
-        operands, results, nullptr, [](int64_t x, int64_t y) -> int64_t { return INTS; });                             \
+    return eachPair(operands, results, nullptr, [](int64_t x, int64_t y) -> int64_t { return INTS; });                 \
   }
 DTCC_LOGICAL(AndOp, x &y)
 DTCC_LOGICAL(OrOp, x | y)
@@ -156,8 +155,7 @@ LogicalResult IsNanOp::evaluate(Operands operands, Results results, const Evalua
   return success();
 }
 
-template <typename T>
-static bool holds(Predicate predicate, T x, T y) {
+template <typename T> static bool holds(Predicate predicate, T x, T y) {
   switch (predicate) {
   case Predicate::eq:
     return x == y;
@@ -176,9 +174,8 @@ static bool holds(Predicate predicate, T x, T y) {
 }
 LogicalResult CompareOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
   for (size_t i = 0; i < results[0].ints.size(); ++i)
-    results[0].ints[i] = operands[0].isFloat()
-                             ? holds(getPredicate(), operands[0].floats[i], operands[1].floats[i])
-                             : holds(getPredicate(), operands[0].ints[i], operands[1].ints[i]);
+    results[0].ints[i] = operands[0].isFloat() ? holds(getPredicate(), operands[0].floats[i], operands[1].floats[i])
+                                               : holds(getPredicate(), operands[0].ints[i], operands[1].ints[i]);
   return success();
 }
 LogicalResult SelectOp::evaluate(Operands operands, Results results, const EvaluationContext &) {

@@ -15,7 +15,7 @@ using namespace dtcc::graph;
 static Dims logitFactors(FactorMap &map, Value logits, FactorKind rows, FactorKind classes) {
   Dims all = addFactors(map, logits);
   setFactorKind(map, ArrayRef(all).drop_back(), rows,
-          rows == FactorKind::Reduce ? PaddingNeed::Neutral : PaddingNeed::Any);
+                rows == FactorKind::Reduce ? PaddingNeed::Neutral : PaddingNeed::Any);
   setFactorKind(map, all.back(), classes, PaddingNeed::Skipped);
   return all;
 }

@@ -76,8 +76,7 @@ LogicalResult SliceOp::buildGradient(OpBuilder &builder, ValueRange grads, Array
 LogicalResult PadOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
                                    MutableArrayRef<Value> operandGrads) {
   if (grads[0] && wanted[0])
-    operandGrads[0] =
-        SliceOp::create(builder, getLoc(), getX().getType(), grads[0], getLow(), Dims(rankOf(getX()), 1));
+    operandGrads[0] = SliceOp::create(builder, getLoc(), getX().getType(), grads[0], getLow(), Dims(rankOf(getX()), 1));
   return success();
 }
 
@@ -88,8 +87,7 @@ LogicalResult ConcatOp::buildGradient(OpBuilder &builder, ValueRange grads, Arra
   Dims offsets(rankOf(getY()), 0);
   for (auto [i, x] : llvm::enumerate(getXs())) {
     if (wanted[i])
-      operandGrads[i] =
-          SliceOp::create(builder, getLoc(), x.getType(), grads[0], offsets, Dims(offsets.size(), 1));
+      operandGrads[i] = SliceOp::create(builder, getLoc(), x.getType(), grads[0], offsets, Dims(offsets.size(), 1));
     offsets[getDim()] += shapeOf(x)[getDim()];
   }
   return success();
@@ -126,8 +124,7 @@ LogicalResult GatherOp::buildGradient(OpBuilder &builder, ValueRange grads, Arra
   // With the axis first, x is a table whose rows are indexed.
   int64_t axis = getAxis(), rank = rankOf(getX()), count = rankOf(getIndices());
   Dims rows = concat(axis, without(range(0, rank), axis));
-  Dims indexFirst = concat(range(axis, axis + count),
-                           concat(range(0, axis), range(axis + count, rankOf(getY()))));
+  Dims indexFirst = concat(range(axis, axis + count), concat(range(0, axis), range(axis + count, rankOf(getY()))));
   Value dy = b.transpose(grads[0], indexFirst);
   Value table = EmbeddingGradOp::create(builder, getLoc(), withShape(getX().getType(), at(shapeOf(getX()), rows)), dy,
                                         getIndices(), builder.getI64IntegerAttr(-1), ArrayAttr());

@@ -220,8 +220,7 @@ LogicalResult PadOp::verify() {
       return emitOpError() << "low and high must not be negative, got: " << std::min(getLow()[i], getHigh()[i]);
     int64_t size = getLow()[i] + shapeOf(getX())[i] + getHigh()[i];
     if (shapeOf(getY())[i] != size)
-      return emitOpError() << "result dimension " << i << " must have size " << size
-                           << ", got: " << shapeOf(getY())[i];
+      return emitOpError() << "result dimension " << i << " must have size " << size << ", got: " << shapeOf(getY())[i];
   }
   return success();
 }

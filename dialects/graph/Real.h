@@ -41,8 +41,7 @@ inline mlir::AsmPrinter &operator<<(mlir::AsmPrinter &printer, const Real &real)
 } // namespace dtcc::graph
 
 namespace mlir {
-template <>
-struct FieldParser<dtcc::graph::Real> {
+template <> struct FieldParser<dtcc::graph::Real> {
   static FailureOr<dtcc::graph::Real> parse(AsmParser &parser) {
     double value;
     if (parser.parseFloat(value))

@@ -34,7 +34,8 @@ Dims concat(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b);
 /// Adds one factor a dimension of `value` and returns them.
 Dims addFactors(FactorMap &map, mlir::Value value, FactorKind kind = FactorKind::Parallel);
 /// Changes the kind and padding need of `factors`.
-void setFactorKind(FactorMap &map, llvm::ArrayRef<int64_t> factors, FactorKind kind, PaddingNeed padding = PaddingNeed::Any);
+void setFactorKind(FactorMap &map, llvm::ArrayRef<int64_t> factors, FactorKind kind,
+                   PaddingNeed padding = PaddingNeed::Any);
 
 /// Multiplies the sizes.
 double product(llvm::ArrayRef<int64_t> sizes);

@@ -14,8 +14,9 @@ using namespace dtcc::graph;
 LogicalResult StateOp::verify() {
   auto type = cast<ShapedType>(getType());
   if (product(type.getShape()) != product(getSavedShape()))
-    return emitOpError() << "saved_shape must have as many cells as the type, got: " << product(getSavedShape())
-                         << " and " << product(type.getShape());
+    return emitOpError() << "saved_shape must have as many cells as the type, got: "
+                         << static_cast<int64_t>(product(getSavedShape())) << " and "
+                         << static_cast<int64_t>(product(type.getShape()));
   if (!getValue() && !getInit())
     return emitOpError("needs a value or an init");
   if (auto value = getValue()) {

@@ -123,8 +123,9 @@ FailureOr<HostTensor> HostTensor::fromAttribute(ElementsAttr attr) {
   } else {
     int64_t i = 0;
     for (const llvm::APInt &value : dense.getValues<llvm::APInt>())
-      tensor.ints[i++] = element.isInteger(1) || element.isUnsignedInteger() ? static_cast<int64_t>(value.getZExtValue())
-                                                                             : value.getSExtValue();
+      tensor.ints[i++] = element.isInteger(1) || element.isUnsignedInteger()
+                             ? static_cast<int64_t>(value.getZExtValue())
+                             : value.getSExtValue();
   }
   return tensor;
 }

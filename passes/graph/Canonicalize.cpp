@@ -73,8 +73,8 @@ struct FoldResultTranspose : OpRewritePattern<TransposeOp> {
     spec.result = result;
     // At the product's place: its operands dominate it, and it dominates the transpose.
     rewriter.setInsertionPoint(product);
-    auto folded = ContractOp::create(rewriter, product.getLoc(), op.getType(), spec.str(), product.getLhs(),
-                                     product.getRhs());
+    auto folded =
+        ContractOp::create(rewriter, product.getLoc(), op.getType(), spec.str(), product.getLhs(), product.getRhs());
     folded->setDiscardableAttrs(product->getDiscardableAttrDictionary());
     rewriter.replaceOp(op, folded);
     rewriter.eraseOp(product);

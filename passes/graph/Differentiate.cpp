@@ -73,10 +73,11 @@ void Differentiation::tagForward() {
 void Differentiation::findDependences() {
   SymbolTableCollection symbols;
   for (Operation &op : function.front().without_terminator()) {
-    bool trainable = false, differentiable = isa<DifferentiableOpInterface>(op);
+    // An op without a gradient is on the path too: it must be reported, not passed over.
+    bool trainable = false;
     if (auto read = dyn_cast<ReadOp>(op))
       trainable = symbols.lookupNearestSymbolFrom<StateOp>(read, read.getStateAttr()).getTrainable();
-    else if (differentiable)
+    else
       trainable = llvm::any_of(op.getOperands(), [&](Value value) { return active.contains(value); });
     bool parameter = llvm::all_of(op.getOperands(), [&](Value value) { return parameters.contains(value); });
     for (Value result : op.getResults()) {

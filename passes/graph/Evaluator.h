@@ -37,8 +37,7 @@ public:
 
   /// Runs the function and returns its results. States change where it ends in an
   /// update or writes a buffer; the step number counts the updates.
-  mlir::FailureOr<llvm::SmallVector<HostTensor>> run(mlir::func::FuncOp function,
-                                                     llvm::ArrayRef<HostTensor> arguments);
+  mlir::FailureOr<llvm::SmallVector<HostTensor>> run(mlir::func::FuncOp function, llvm::ArrayRef<HostTensor> arguments);
 
   /// By symbol name.
   llvm::StringMap<HostTensor> states;

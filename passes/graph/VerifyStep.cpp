@@ -32,8 +32,7 @@ LogicalResult verifyFactors(Operation *op, Operation *forward) {
     if (number == kNoFactor)
       continue;
     if (number < 0 || number >= static_cast<int64_t>(forwardMap.factors.size()))
-      return op->emitOpError() << "origin factor must be in [0, " << forwardMap.factors.size()
-                               << "), got: " << number;
+      return op->emitOpError() << "origin factor must be in [0, " << forwardMap.factors.size() << "), got: " << number;
     if (forwardMap.factors[number].size != factor.size)
       return op->emitOpError() << "factor must have the size of its origin, " << forwardMap.factors[number].size
                                << ", got: " << factor.size;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/graph/Evaluator.h"
 #include "dialects/AllDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/graph/Evaluator.h"
 #include "passes/graph/Passes.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -69,9 +69,7 @@ protected:
     EXPECT_TRUE(succeeded(manager.run(*module)));
     return module;
   }
-  Attribute sgd(double lr, double momentum = 0) {
-    return SgdAttr::get(&context, lr, momentum, 0.0, 0.0, false);
-  }
+  Attribute sgd(double lr, double momentum = 0) { return SgdAttr::get(&context, lr, momentum, 0.0, 0.0, false); }
 
   MLIRContext context;
 };

@@ -12,8 +12,8 @@
 #include "dialects/AllDialects.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/ADT/StringSet.h"
 #include "passes/graph/Evaluator.h"
+#include "llvm/ADT/StringSet.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
@@ -39,8 +39,12 @@ struct Case {
   {"graph." NAME, "%x: tensor<2x3xf64>, %y: tensor<2x3xf64>",                                                          \
    "graph." NAME " %x, %y : (tensor<2x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>", ##__VA_ARGS__}
 #define BITS(NAME)                                                                                                     \
-  {"graph." NAME, "%x: tensor<2xi1>, %y: tensor<2xi1>",                                                                \
-   "graph." NAME " %x, %y : (tensor<2xi1>, tensor<2xi1>) -> tensor<2xi1>", -2, 2, true}
+  {"graph." NAME,                                                                                                      \
+   "%x: tensor<2xi1>, %y: tensor<2xi1>",                                                                               \
+   "graph." NAME " %x, %y : (tensor<2xi1>, tensor<2xi1>) -> tensor<2xi1>",                                             \
+   -2,                                                                                                                 \
+   2,                                                                                                                  \
+   true}
 
 const Case cases[] = {
     UNARY("neg"),
@@ -87,8 +91,7 @@ const Case cases[] = {
     {"graph.slice", "%x: tensor<2x5xf64>", "graph.slice %x [0, 1] [1, 1] : (tensor<2x5xf64>) -> tensor<2x3xf64>"},
     {"graph.slice", "%x: tensor<2x5xf64>", "graph.slice %x [1, 1] [1, 2] : (tensor<2x5xf64>) -> tensor<1x2xf64>"},
     {"graph.slice", "%x: tensor<8xf64>", "graph.slice %x [1] [3] : (tensor<8xf64>) -> tensor<3xf64>"},
-    {"graph.pad", "%x: tensor<2x3xf64>",
-     "graph.pad %x [0, 1] [1, 2] 7.0 : (tensor<2x3xf64>) -> tensor<3x6xf64>"},
+    {"graph.pad", "%x: tensor<2x3xf64>", "graph.pad %x [0, 1] [1, 2] 7.0 : (tensor<2x3xf64>) -> tensor<3x6xf64>"},
     {"graph.concat", "%x: tensor<2x3xf64>, %y: tensor<2x1xf64>",
      "graph.concat %x, %y {dim = 1 : i64} : (tensor<2x3xf64>, tensor<2x1xf64>) -> tensor<2x4xf64>"},
     {"graph.stack", "%x: tensor<2x3xf64>, %y: tensor<2x3xf64>",
@@ -181,8 +184,7 @@ protected:
 
   void check(const Case &test, const std::string &prefix = "") {
     SCOPED_TRACE(test.body);
-    std::string text =
-        "func.func @f(" + std::string(test.arguments) + ") {\n" + prefix + test.body + "\n return\n}";
+    std::string text = "func.func @f(" + std::string(test.arguments) + ") {\n" + prefix + test.body + "\n return\n}";
     auto module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     auto function = *module->getOps<func::FuncOp>().begin();
