@@ -69,9 +69,15 @@ public:
   void attribute(int64_t value) { attributes.push_back(value); }
   void attribute(double value) { attributes.push_back(std::bit_cast<int64_t>(value)); }
   dtcc_view &view(size_t i) { return views[i]; }
+  /// A bucket of memory of its own, for the segments to lie in.
   void bucket(int64_t length) {
+    dtcc_view view = {};
+    view.dtype = DTCC_F32, view.rank = 1, view.sizes[0] = length, view.strides[0] = 1;
+    view.offset = static_cast<int64_t>(memory.size());
+    memory.resize((memory.size() + static_cast<size_t>(length) * sizeof(float) + 63) / 64 * 64);
+    bucketViews.push_back(view);
     dtcc_bucket b = {};
-    b.name = DTCC_NONE, b.view = DTCC_NONE, b.parameters = DTCC_NONE;
+    b.name = DTCC_NONE, b.parameters = DTCC_NONE;
     b.length = length;
     buckets.push_back(b);
   }
@@ -129,7 +135,12 @@ private:
     group.axes.count = 1;
     append(bytes, header.communicators, std::vector<dtcc_communicator>{group});
     append(bytes, header.arenas, std::vector<dtcc_arena>{{12, DTCC_MEMORY_HOST, memory.size()}});
-    append(bytes, header.views, views);
+    std::vector<dtcc_view> all = views;
+    for (size_t i = 0; i < buckets.size(); ++i) {
+      buckets[i].view = static_cast<uint32_t>(all.size());
+      all.push_back(bucketViews[i]);
+    }
+    append(bytes, header.views, all);
     std::vector<uint32_t> operands;
     for (uint32_t i = 0; i < views.size(); ++i)
       operands.push_back(i);
@@ -154,7 +165,7 @@ private:
 
   int64_t ranks, slots;
   dtcc_command command = {};
-  std::vector<dtcc_view> views;
+  std::vector<dtcc_view> views, bucketViews;
   std::vector<int64_t> attributes;
   std::vector<dtcc_bucket> buckets;
   std::vector<dtcc_segment> segments;
