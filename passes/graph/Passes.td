@@ -28,6 +28,30 @@ def GraphCanonicalize : Pass<"graph-canonicalize", "::mlir::ModuleOp"> {
   }];
 }
 
+def GraphFactorDimensions : Pass<"graph-factor-dimensions", "::mlir::ModuleOp"> {
+  let summary = "give every tensor its finest dimensions";
+  let description = [{
+    Splits and merges of dimensions are propagated through the whole module, so that a
+    dimension is one factor: reshapes become relabelings and vanish, dimensions of size
+    1 go, equal splits become `graph.unstack` and equal joins `graph.stack`. States keep
+    their saved shape, inputs and results theirs. A reshape that really mixes factors
+    stays. Example:
+
+    ```mlir
+    %r = graph.reshape %x : (tensor<2x5x12xf32>) -> tensor<10x12xf32>
+    %p = graph.contract "mk,kn->mn" %r, %w : (tensor<10x12xf32>, tensor<12x24xf32>) -> tensor<10x24xf32>
+    %h = graph.reshape %p : (tensor<10x24xf32>) -> tensor<2x5x3x8xf32>
+    ```
+    becomes
+    ```mlir
+    %h = graph.contract "abc,cde->abde" %x, %w
+        : (tensor<2x5x12xf32>, tensor<12x3x8xf32>) -> tensor<2x5x3x8xf32>
+    ```
+    Tested by tests/passes/graph/factor-dimensions.mlir.
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn @loss into @step: forward, backward, update";
   let description = [{
