@@ -33,8 +33,17 @@ namespace {
 
 const char *filter = "";
 
-std::vector<float> randomFloats(size_t n) {
-  std::vector<float> x(n);
+/// Memory aligned as an arena's is.
+template <typename T> struct ArenaAllocator {
+  using value_type = T;
+  T *allocate(size_t n) { return static_cast<T *>(std::aligned_alloc(4096, (n * sizeof(T) + 4095) / 4096 * 4096)); }
+  void deallocate(T *p, size_t) { std::free(p); }
+  bool operator==(const ArenaAllocator &) const { return true; }
+};
+using Floats = std::vector<float, ArenaAllocator<float>>;
+
+Floats randomFloats(size_t n) {
+  Floats x(n);
   uint32_t state = 12345;
   for (float &v : x) {
     state = state * 1664525u + 1013904223u;
@@ -107,9 +116,8 @@ void matmuls(ThreadTeam &team, TeamScratch &scratch) {
       bool transposeLhs = kind == "TN", transposeRhs = kind == "NT";
       int64_t rows = transposeLhs ? k : m, columns = transposeRhs ? k : n;
       int64_t depth = transposeLhs ? m : transposeRhs ? n : k;
-      std::vector<float> lhs = randomFloats(static_cast<size_t>(rows * depth)),
-                         rhs = randomFloats(static_cast<size_t>(depth * columns)),
-                         out(static_cast<size_t>(rows * columns));
+      Floats lhs = randomFloats(static_cast<size_t>(rows * depth)),
+             rhs = randomFloats(static_cast<size_t>(depth * columns)), out(static_cast<size_t>(rows * columns));
       ProductProblem p;
       p.m = rows, p.n = columns, p.k = depth;
       p.lhs = lhs.data(), p.rhs = rhs.data(), p.out = out.data();
@@ -143,8 +151,7 @@ void attentions(ThreadTeam &team, TeamScratch &scratch) {
                 {1, 1024, 12, 64, false}, {1, 1024, 8, 128, true}, {4, 197, 12, 64, false}};
   for (auto [b, t, h, d, causal] : shapes) {
     size_t n = static_cast<size_t>(b * t * h * d);
-    std::vector<float> qkv = randomFloats(3 * n), grads(3 * n), out(n), dout = randomFloats(n),
-                       lse(static_cast<size_t>(b * h * t));
+    Floats qkv = randomFloats(3 * n), grads(3 * n), out(n), dout = randomFloats(n), lse(static_cast<size_t>(b * h * t));
     AttentionProblem p;
     p.batch = b, p.queries = p.keys = t, p.kvHeads = h, p.groups = 1, p.qkSize = p.vSize = d;
     p.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(d)));
@@ -180,8 +187,8 @@ void attentions(ThreadTeam &team, TeamScratch &scratch) {
 
 void crossEntropies(ThreadTeam &team) {
   const int64_t rows = 256, classes = 50257, columns = 50304;
-  std::vector<float> logits = randomFloats(rows * columns), grad(logits.size());
-  std::vector<float> rowmax(rows), rowsum(rows), target(rows), lse(rows, 11);
+  Floats logits = randomFloats(rows * columns), grad(logits.size());
+  Floats rowmax(rows), rowsum(rows), target(rows), lse(rows, 11);
   std::vector<int64_t> labels(rows, 17);
   Integers given{labels.data(), rows, 1, true};
   double gb = 1e-9 * rows * columns * 4;
@@ -197,7 +204,7 @@ void crossEntropies(ThreadTeam &team) {
 
 void updates(ThreadTeam &team) {
   const size_t n = 32 << 20;
-  std::vector<float> grad(n, 1e-3f), p(n, 1), m(n, 0), v(n, 0);
+  Floats grad(n, 1e-3f), p(n, 1), m(n, 0), v(n, 0);
   std::vector<UpdateRange> ranges = {{0, static_cast<int64_t>(n), 0.1, 1}};
   double gb = 1e-9 * static_cast<double>(n) * 4;
   measure("adamw 32Mi (4 read, 3 written)", 7 * gb, "GB", [&] {
