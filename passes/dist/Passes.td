@@ -39,6 +39,37 @@ def DistApplyPlan : Pass<"dist-apply-plan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::dist::DistDialect"];
 }
 
+def DistSearchPlan : Pass<"dist-search-plan", "::mlir::ModuleOp"> {
+  let summary = "search the best plan for a number of ranks, and apply it";
+  let description = [{
+    Prices every factoring of `ranks` into data and tensor parallel ranks, with ZeRO 0
+    and 1, each with the placement of ops and states that costs least (SolvePlacement.h),
+    and applies the best as `dist-apply-plan` does. What is given is not searched.
+
+    With `ranks=2 tp=2` the two products of a feed-forward block are split by columns,
+    then by rows (tests/passes/dist/search-plan.mlir):
+
+    ```mlir
+    %h = graph.contract "bk,kn->bn" %x, %w1 : (tensor<8x64xf32>, tensor<64x256xf32>) -> tensor<8x256xf32>
+    ```
+    becomes
+    ```mlir
+    %h = graph.contract "bk,kn->bn" %x, %w1 : (!dist.tensor<8x64xf32, @mesh, [{},{} ]>,
+        !dist.tensor<64x256xf32, @mesh, [{},{tp} ]>) -> !dist.tensor<8x256xf32, @mesh, [{},{tp} ]>
+    ```
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "1", "ranks of the cluster">,
+    Option<"cores", "cores", "int64_t", "1", "cores that they share">,
+    Option<"memory", "memory", "double", "0", "bytes that they share; 0: not known">,
+    Option<"dp", "dp", "int64_t", "-1", "data-parallel ranks; -1: searched">,
+    Option<"tp", "tp", "int64_t", "-1", "tensor-parallel ranks; -1: searched">,
+    Option<"zero", "zero", "int64_t", "-1", "ZeRO stage; -1: searched">,
+    Option<"microbatches", "microbatches", "int64_t", "1", "micro-batches of a step">,
+  ];
+  let dependentDialects = ["::dtcc::dist::DistDialect"];
+}
+
 def DistLowerToProgram : Pass<"dist-lower-to-program", "::mlir::ModuleOp"> {
   let summary = "make the program of a rank from a distributed training step";
   let description = [{

@@ -1,0 +1,106 @@
+//===- SearchMesh.cpp - Which mesh and which ZeRO stage
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/dist/SearchMesh.h"
+#include "dialects/graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+/// The global batch: the first dimension of the inputs.
+static int64_t batchOf(func::FuncOp step) {
+  for (Type type : step.getArgumentTypes())
+    if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0)
+      return shaped.getDimSize(0);
+  return 1;
+}
+
+static int64_t slotsOf(func::FuncOp step) {
+  int64_t slots = 0;
+  step.walk([&](graph::UpdateOp update) {
+    if (isa<graph::AdamAttr>(update.getOptimizer()))
+      slots = 2;
+    else if (auto sgd = dyn_cast<graph::SgdAttr>(update.getOptimizer()))
+      slots = sgd.getMomentum() != 0 ? 1 : 0;
+  });
+  return slots;
+}
+
+/// Prices one mesh with its best placement, for ZeRO 0 and 1.
+static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64_t tp, const MeshRequest &request,
+                           const cost::Machine &machine, std::vector<PricedPlan> &plans) {
+  plan::Plan base = plan::makeDefaultPlan(request.microbatches, dp, tp, 0);
+  FailureOr<PlacementCost> placed = solvePlacement(module, base, machine, request.tp.has_value());
+  if (failed(placed))
+    return failure();
+  // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
+  if (!request.tp && tp > 1 && base.ops.empty())
+    return success();
+  for (int64_t zero : {0, 1}) {
+    if ((request.zero && *request.zero != zero) || (!request.zero && zero == 1 && dp == 1))
+      continue;
+    PricedPlan priced;
+    priced.plan = plan::makeDefaultPlan(request.microbatches, dp, tp, zero);
+    priced.plan.ops = base.ops;
+    priced.plan.states = base.states;
+    priced.dp = dp;
+    priced.tp = tp;
+    priced.zero = zero;
+    double shares = zero ? dp : 1;
+    priced.parameterBytes = placed->parameterBytes;
+    priced.gradientBytes = placed->gradientBytes;
+    priced.slotBytes = slotsOf(step) * placed->gradientBytes / shares;
+    priced.activationBytes = placed->activationBytes;
+    // A ring all-reduce sends 2 (n-1)/n of the data; so do a reduce-scatter and an all-gather.
+    priced.gradientSeconds = machine.secondsForTransfer(2 * double(dp - 1) / double(dp) * placed->gradientBytes);
+    // The placement counted a whole update on every rank.
+    double update = machine.secondsForWork(0, 7 * placed->gradientBytes);
+    priced.placementSeconds = placed->seconds - update * (1 - 1 / shares);
+    priced.fits = machine.memoryBytes == 0 || priced.bytes() <= machine.memoryBytes;
+    plans.push_back(std::move(priced));
+  }
+  return success();
+}
+
+FailureOr<std::vector<PricedPlan>> searchMesh(ModuleOp module, const MeshRequest &request,
+                                              const cost::Machine &machine) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step)
+    return module.emitError("needs a function @step: run graph-differentiate first");
+  int64_t batch = batchOf(step);
+  std::vector<PricedPlan> plans;
+  for (int64_t tp = 1; tp <= machine.ranks; ++tp) {
+    int64_t dp = machine.ranks / tp;
+    if (machine.ranks % tp || (request.tp && *request.tp != tp) || (request.dp && *request.dp != dp) ||
+        batch % (dp * request.microbatches))
+      continue;
+    if (failed(price(module, step, dp, tp, request, machine, plans)))
+      return failure();
+  }
+  if (plans.empty()) {
+    InFlightDiagnostic error = step.emitError("no mesh of ")
+                               << machine.ranks << " ranks splits a batch of " << batch << " examples";
+    if (request.dp || request.tp)
+      error << " with dp=" << request.dp.value_or(0) << " and tp=" << request.tp.value_or(0) << " (0: any)";
+    if (request.microbatches > 1)
+      error << " in " << request.microbatches << " micro-batches";
+    error << "; bind another batch or choose another mesh";
+    return failure();
+  }
+  std::sort(plans.begin(), plans.end(), [](const PricedPlan &a, const PricedPlan &b) {
+    if (a.fits != b.fits)
+      return a.fits;
+    if (a.seconds() != b.seconds())
+      return a.seconds() < b.seconds();
+    return a.bytes() < b.bytes();
+  });
+  return plans;
+}
+
+} // namespace dtcc::dist

@@ -1,0 +1,48 @@
+//===- SearchMesh.h - Which mesh and which ZeRO stage
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first search: every data x tensor parallel factoring of the ranks and ZeRO 0 and
+// 1, each with its best placement, priced by the first cost model.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_DIST_SEARCHMESH_H
+#define DTCC_PASSES_DIST_SEARCHMESH_H
+
+#include "passes/dist/SolvePlacement.h"
+
+namespace dtcc::dist {
+
+/// What is given; what is absent is searched.
+struct MeshRequest {
+  std::optional<int64_t> dp, tp, zero;
+  int64_t microbatches = 1;
+};
+
+/// A plan with its forecast.
+struct PricedPlan {
+  plan::Plan plan;
+  int64_t dp = 1, tp = 1, zero = 0;
+  /// Seconds of a step: work and tensor-parallel reshards, and what data parallelism adds.
+  double placementSeconds = 0, gradientSeconds = 0;
+  /// Bytes of a rank: parameters, gradients, slots of the optimizer, activations.
+  double parameterBytes = 0, gradientBytes = 0, slotBytes = 0, activationBytes = 0;
+  bool fits = true;
+
+  double seconds() const { return placementSeconds + gradientSeconds; }
+  double bytes() const { return parameterBytes + gradientBytes + slotBytes + activationBytes; }
+};
+
+/// All plans that divide the batch, best first: those that fit before those that do not,
+/// then by time, then by memory. Fails with a message if there is none: `dp * tp` is not
+/// `machine.ranks`, or the batch does not divide.
+mlir::FailureOr<std::vector<PricedPlan>> searchMesh(mlir::ModuleOp module, const MeshRequest &request,
+                                                    const cost::Machine &machine);
+
+} // namespace dtcc::dist
+
+#endif // DTCC_PASSES_DIST_SEARCHMESH_H
