@@ -1,0 +1,68 @@
+//===- CollectiveBenchmark.cpp - The runtime's collectives ---- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Threads of this process: collective-benchmark RANKS. Under mpirun: the plugin.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/core/Error.h"
+#include "tests/benchmarks/collectives/Sizes.h"
+
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+using namespace dtcc::rt;
+using namespace dtcc::rt::bench;
+
+static void runRank(Transport &transport, const char *backend, int64_t ranks, int64_t rank) {
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < ranks; ++i)
+    all.push_back(i);
+  auto group = transport.group("world", all, rank);
+  std::vector<float> in(static_cast<size_t>(sizes.back() / 4), 1.0f), out(in.size());
+  for (const char *operation : operations)
+    for (int64_t bytes : sizes) {
+      int64_t count = bytes / 4, part = count / ranks;
+      if (operation != operations[0] && part == 0)
+        continue;
+      auto body = [&] {
+        if (operation == operations[0])
+          group->allReduce(in.data(), in.data(), count, DTCC_F32, DTCC_MAX);
+        else if (operation == operations[1])
+          group->allGather(in.data(), out.data(), part, DTCC_F32);
+        else if (operation == operations[2])
+          group->reduceScatter(in.data(), out.data(), part, DTCC_F32, DTCC_SUM);
+        else
+          group->allToAll(in.data(), out.data(), part, DTCC_F32);
+      };
+      double seconds = measure(bytes, body, [&] { group->barrier(); });
+      if (rank == 0)
+        print(backend, operation, ranks, bytes, seconds);
+    }
+}
+
+int main(int argc, char **argv) {
+  try {
+    Launch launch;
+    detectLauncher(launch);
+    launch.ranks = launch.launcher.empty() ? (argc > 1 ? std::atoi(argv[1]) : 2) : launch.processes;
+    auto transport = createTransport(launch);
+    const char *backend = launch.launcher.empty() ? "threads" : "dtcc-mpi";
+    std::vector<int64_t> ranks = transport->localRanks();
+    std::vector<std::thread> threads;
+    for (size_t i = 1; i < ranks.size(); ++i)
+      threads.emplace_back([&, i] { runRank(*transport, backend, launch.ranks, ranks[i]); });
+    runRank(*transport, backend, launch.ranks, ranks[0]);
+    for (std::thread &thread : threads)
+      thread.join();
+  } catch (const Error &error) {
+    std::cerr << "error: " << error.what() << "\n";
+    return 1;
+  }
+}
