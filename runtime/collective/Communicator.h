@@ -28,6 +28,8 @@
 
 namespace dtcc::rt {
 
+class ThreadTeam;
+
 class Communicator {
 public:
   Communicator(int64_t size, int64_t index) : members(size), me(index) {}
@@ -65,6 +67,10 @@ public:
   /// Waits for the next message of `peer`, which must have `bytes` bytes.
   /// (MPI_Recv, ncclRecv)
   virtual void receive(void *data, int64_t bytes, int64_t peer) = 0;
+
+  /// Lets reductions and copies of large buffers use the team of the calling rank;
+  /// results do not depend on it.
+  virtual void useTeam(ThreadTeam &) {}
 
   /// Memory that this handle holds for staging.
   virtual uint64_t stagingBytes() const = 0;

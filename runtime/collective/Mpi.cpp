@@ -165,6 +165,11 @@ public:
            ", got: ", got);
   }
 
+  void useTeam(ThreadTeam &team) override {
+    if (shared)
+      shared->useTeam(team);
+  }
+
   uint64_t stagingBytes() const override {
     uint64_t bytes = pack.size() + received.size();
     if (shared && me == 0)

@@ -9,6 +9,7 @@
 
 #include "runtime/collective/Reduce.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/ThreadTeam.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,12 +31,34 @@ std::pair<int64_t, int64_t> slice(int64_t count, int64_t parts, int64_t index) {
   return {std::min(count, lines * index / parts * line), std::min(count, lines * (index + 1) / parts * line)};
 }
 
-void copyBytes(void *to, const void *from, int64_t bytes) {
-  if (to != from && bytes > 0)
-    std::memcpy(to, from, static_cast<size_t>(bytes));
-}
+/// Bytes that are worth a thread of their own.
+constexpr int64_t grainBytes = 256 << 10;
 
 } // namespace
+
+void SharedGroup::copyBytes(void *to, const void *from, int64_t bytes) const {
+  if (to == from || bytes <= 0)
+    return;
+  auto part = [&](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<std::byte *>(to) + begin, static_cast<const std::byte *>(from) + begin,
+                static_cast<size_t>(end - begin));
+  };
+  if (team)
+    team->parallelFor(bytes, grainBytes, part);
+  else
+    part(0, bytes);
+}
+
+void SharedGroup::reduce(dtcc_dtype type, dtcc_reduction reduction, std::span<const void *const> sources,
+                         std::span<void *const> destinations, int64_t begin, int64_t end, int64_t shift) const {
+  auto part = [&](int64_t first, int64_t last) {
+    reduceElements(type, reduction, sources, destinations, begin + first, begin + last, shift);
+  };
+  if (team)
+    team->parallelFor(end - begin, grainBytes / dtcc_dtype_size(type), part);
+  else
+    part(0, end - begin);
+}
 
 size_t SharedGroup::memoryBytes(int64_t size, bool direct) {
   auto n = static_cast<size_t>(size);
@@ -98,7 +121,7 @@ void SharedGroup::smallAllReduce(const void *in, void *out, int64_t count, dtcc_
   std::vector<const void *> sources;
   for (int64_t i = 0; i < size; ++i)
     sources.push_back(places + i * smallBytes);
-  reduceElements(type, reduction, sources, {&out, 1}, 0, count, 0);
+  reduce(type, reduction, sources, {&out, 1}, 0, count, 0);
 }
 
 void SharedGroup::directAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
@@ -110,7 +133,7 @@ void SharedGroup::directAllReduce(const void *in, void *out, int64_t count, dtcc
     destinations.push_back(members[i].out);
   }
   auto [begin, end] = slice(count, size, me);
-  reduceElements(type, reduction, sources, destinations, begin, end, 0);
+  reduce(type, reduction, sources, destinations, begin, end, 0);
   barrier("all_reduce");
 }
 
@@ -125,7 +148,7 @@ void SharedGroup::stagedAllReduce(const void *in, void *out, int64_t count, dtcc
     copyBytes(stage(me), static_cast<const std::byte *>(in) + at * width, length * width);
     barrier("all_reduce");
     auto [begin, end] = slice(length, size, me);
-    reduceElements(type, reduction, sources, {&destination, 1}, begin, end, 0);
+    reduce(type, reduction, sources, {&destination, 1}, begin, end, 0);
     barrier("all_reduce");
     copyBytes(static_cast<std::byte *>(out) + at * width, result, length * width);
   }
@@ -161,7 +184,7 @@ void SharedGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc_d
     publish(in, out, "reduce_scatter");
     for (int64_t i = 0; i < size; ++i)
       sources[static_cast<size_t>(i)] = members[i].in;
-    reduceElements(type, reduction, sources, {&out, 1}, me * count, (me + 1) * count, me * count);
+    reduce(type, reduction, sources, {&out, 1}, me * count, (me + 1) * count, me * count);
     barrier("reduce_scatter");
     return;
   }
@@ -176,7 +199,7 @@ void SharedGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc_d
     for (int64_t i = 0; i < size; ++i)
       sources[static_cast<size_t>(i)] = stage(i) + me * length * width;
     void *to = static_cast<std::byte *>(out) + at * width;
-    reduceElements(type, reduction, sources, {&to, 1}, 0, length, 0);
+    reduce(type, reduction, sources, {&to, 1}, 0, length, 0);
     barrier("reduce_scatter");
   }
 }

@@ -43,6 +43,8 @@ public:
   void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type);
   void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type);
   void barrier(const char *what = "barrier");
+  /// Shares large reductions and copies out over the threads of the calling rank.
+  void useTeam(ThreadTeam &threads) { team = &threads; }
 
 private:
   struct Control;
@@ -57,6 +59,10 @@ private:
   void smallAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   void directAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   void stagedAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
+  void copyBytes(void *to, const void *from, int64_t bytes) const;
+  /// reduceElements, by the team.
+  void reduce(dtcc_dtype type, dtcc_reduction reduction, std::span<const void *const> sources,
+              std::span<void *const> destinations, int64_t begin, int64_t end, int64_t shift) const;
   std::byte *stage(int64_t member) const { return stages + member * chunkBytes; }
   std::string describe(const char *what) const;
 
@@ -70,6 +76,7 @@ private:
   std::byte *smalls; /* [2][size][smallBytes] */
   std::byte *stages; /* staged only: [size][chunkBytes], then one result of chunkBytes */
   std::byte *result;
+  ThreadTeam *team = nullptr;
   uint32_t generation = 0; /* barriers passed */
   uint32_t smallCount = 0; /* small reductions done */
 

@@ -109,6 +109,8 @@ public:
     Waiter::raise(from.taken);
   }
 
+  void useTeam(ThreadTeam &team) override { group.useTeam(team); }
+
   uint64_t stagingBytes() const override {
     // Shared memory is counted once, with member 0.
     uint64_t bytes = me == 0 ? SharedGroup::memoryBytes(members, true) : 0;

@@ -67,6 +67,7 @@ private:
       const dtcc_communicator &communicator = image.communicators()[i];
       std::string name = std::string(image.string(communicator.name)) + " #" + std::to_string(i);
       groups.push_back(shared.transport.group(name, image.members(communicator, rank.abi.rank), rank.abi.rank));
+      groups.back()->useTeam(team);
       rank.communicators.push_back(groups.back().get());
     }
   }

@@ -140,6 +140,25 @@ TEST_F(Program, RefusesBadInput) {
   }
 }
 
+// Only the rank that reads example 7 fails; the others must not wait for it for ever.
+TEST_F(Program, OneRanksBadInputStopsAll) {
+  std::vector<double> x(44 * 5, 0.5);
+  x[7 * 5 + 1] = 0.1; // not exact in f32
+  writeNpy(out / "x.npy", "<f8", "(44, 5)", x.data(), x.size() * 8);
+  std::string options = "--steps=3 --data=x=" + (out / "x.npy");
+  for (int ranks : {1, 2, 4}) {
+    Outcome outcome = run(ranks, options, 2);
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.output.find("example 7, element 1"), std::string::npos) << outcome.output;
+    EXPECT_EQ(outcome.output.find("another rank"), std::string::npos) << outcome.output;
+  }
+  if (DTCC_TEST_MPI) {
+    Outcome outcome = runMpi(2, 2, options);
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.output.find("example 7, element 1"), std::string::npos) << outcome.output;
+  }
+}
+
 TEST_F(Program, InformationWithoutData) {
   Outcome outcome = shell(program + " --info");
   EXPECT_EQ(outcome.status, 0);
