@@ -151,7 +151,8 @@ FactorMap EmbeddingGradOp::getFactorMap() {
   FactorMap map;
   map.linear = {{0}};
   Dims table = addFactors(map, getDtable()), ids = addFactors(map, getIds());
-  map.factors[table[0]].kind = FactorKind::Index;
+  // No id names a padded row: it stays zero.
+  setFactorKind(map, table[0], FactorKind::Index, PaddingNeed::Skipped);
   setFactorKind(map, ids, FactorKind::Reduce, PaddingNeed::Neutral);
   map.operands = {concat(ids, ArrayRef(table).drop_front()), ids};
   map.results = {table};

@@ -185,7 +185,8 @@ LogicalResult PlanApplier::placeStates() {
         auto user = dyn_cast<FactorOpInterface>(use.getOwner());
         if (!user || graph::getPhase(user) != graph::Phase::Forward)
           continue;
-        for (auto [dim, factor] : llvm::enumerate(user.getFactorMap().operands[use.getOperandNumber()]))
+        FactorMap map = user.getFactorMap();
+        for (auto [dim, factor] : llvm::enumerate(map.operands[use.getOperandNumber()]))
           if (factor != kNoFactor)
             layout.dims[dim] = withoutTime(placements[user].factors[factor]);
       }

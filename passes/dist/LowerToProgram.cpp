@@ -89,7 +89,8 @@ bool ProgramBuilder::isRemade(Value value) const {
   if (!work || !factored || op->getNumResults() != 1 || phases.lookup(op) != Prologue)
     return false;
   SmallVector<int64_t> sizes;
-  for (const Factor &factor : factored.getFactorMap().factors)
+  FactorMap map = factored.getFactorMap();
+  for (const Factor &factor : map.factors)
     sizes.push_back(factor.size);
   int64_t before = 0;
   for (Value operand : op->getOperands())

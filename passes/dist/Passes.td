@@ -70,6 +70,21 @@ def DistSearchPlan : Pass<"dist-search-plan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::dist::DistDialect"];
 }
 
+def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
+  let summary = "check what lowering relies on in a distributed training step";
+  let description = [{
+    Axes exist and extents divide; the layouts of an op follow from axes of its factors;
+    partial sums reach linear operands alone; reshards are possible; sums over padded
+    cells see zeros, and no padding is trained; states are read and updated as they lie.
+    It changes nothing. For example
+
+    ```mlir
+    %y = graph.relu %x : !dist.tensor<8x6xf32, @mesh, [{dp},{} ], partial(sum {tp})>
+    ```
+    is refused: relu is not linear. Tested by tests/passes/dist/verify-errors.mlir.
+  }];
+}
+
 def DistLowerToProgram : Pass<"dist-lower-to-program", "::mlir::ModuleOp"> {
   let summary = "make the program of a rank from a distributed training step";
   let description = [{

@@ -1,0 +1,96 @@
+//===- StepTest.cpp - Any plan trains the same model
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "StepFixture.h"
+#include "dialects/graph/Origin.h"
+#include "passes/dist/Projection.h"
+
+using namespace dtcc;
+using namespace dtcc::dist;
+
+namespace {
+
+struct StepTest : StepFixture {
+  /// Gives the axis to a factor of forward ops, by origin.
+  static plan::Plan withTensorParallel(plan::Plan plan, mlir::func::FuncOp step,
+                                       std::vector<std::pair<int64_t, int64_t>> factors) {
+    for (auto [origin, factor] : factors)
+      for (mlir::Operation &op : step.getBody().front())
+        if (graph::getOrigin(&op) == origin && graph::getPhase(&op) == graph::Phase::Forward)
+          plan.ops.push_back({origin, op.getName().getStringRef().str(), {{factor, {"tp"}}}, {}});
+    return plan;
+  }
+  /// Heads, hidden units and vocabulary of gpt.mlir.
+  static inline const std::vector<std::pair<int64_t, int64_t>> kMegatron = {{2, 0},  {12, 3}, {13, 3}, {14, 3}, {15, 3},
+                                                                            {16, 2}, {19, 3}, {28, 2}, {29, 2}, {30, 2},
+                                                                            {31, 2}, {34, 3}, {38, 2}, {40, 2}};
+  /// Positions between them (sequence parallelism).
+  static inline const std::vector<std::pair<int64_t, int64_t>> kSequence = {
+      {5, 1}, {6, 1}, {9, 1}, {20, 1}, {21, 1}, {22, 1}, {25, 1}, {35, 1}, {36, 1}, {37, 1}};
+};
+
+TEST_F(StepTest, DataParallel) {
+  for (const char *file : {"mlp.mlir", "gpt.mlir"}) {
+    load(file);
+    for (auto [mb, dp] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 8}})
+      for (int zero : {0, 1})
+        EXPECT_TRUE(compare(plan::makeDefaultPlan(mb, dp, 1, zero), 9));
+  }
+}
+
+TEST_F(StepTest, TensorParallel) {
+  load("gpt.mlir");
+  // Vocabulary 13, 3 heads, 10 hidden units: all padded.
+  for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {1, 1, 4}, {2, 1, 2}, {2, 2, 2}, {1, 2, 3}})
+    for (int zero : {0, 1})
+      EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, kMegatron), 13));
+}
+
+TEST_F(StepTest, SequenceParallel) {
+  load("gpt.mlir");
+  std::vector<std::pair<int64_t, int64_t>> factors = kMegatron;
+  factors.insert(factors.end(), kSequence.begin(), kSequence.end());
+  for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {2, 2, 2}, {2, 1, 4}})
+    for (int zero : {0, 1})
+      EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, factors), 13));
+}
+
+TEST_F(StepTest, RandomPlans) {
+  load("gpt.mlir");
+  int applied = 0;
+  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
+  for (int i = 0; i < 60; ++i) {
+    plan::Plan plan = plan::makeDefaultPlan(1 + random() % 2, 1 + random() % 2, 2, random() % 2);
+    // A second axis that splits the model.
+    plan.mesh.axes.push_back({"cp", 2, false});
+    for (mlir::Operation &op : step.getBody().front()) {
+      auto factored = mlir::dyn_cast<FactorOpInterface>(op);
+      if (!factored || graph::getPhase(&op) != graph::Phase::Forward || !graph::getOrigin(&op))
+        continue;
+      FactorMap map = factored.getFactorMap();
+      plan::OpPlan entry{*graph::getOrigin(&op), op.getName().getStringRef().str(), {}, {}};
+      for (const char *axis : {"tp", "cp"}) {
+        int64_t factor = random() % (map.factors.size() + 1);
+        // Heads, vocabulary and hidden units may be padded; a plan that pads others is refused.
+        bool fits = false;
+        if (factor < static_cast<int64_t>(map.factors.size()) && !whyNotAssignable(&op, map, factor)) {
+          int64_t size = map.factors[factor].size, split = entry.factors.contains(factor) ? 4 : 2;
+          fits = size == 13 || size == 3 || size == 10 || (size < 8 && size % split == 0);
+        }
+        if (fits)
+          entry.factors[factor].push_back(axis);
+        else if (!map.linear.empty() && random() % 3 == 0)
+          entry.partial.push_back(axis);
+      }
+      plan.ops.push_back(entry);
+    }
+    applied += compare(plan, 13, 2);
+  }
+  EXPECT_GT(applied, 20);
+}
+
+} // namespace
