@@ -19,8 +19,8 @@ using namespace mlir;
 namespace dtcc::dist {
 namespace {
 
-/// What a byte of state costs where the model is to be shared out: more than the
-/// activations that its owner exchanges for it in any model of use.
+/// How much dearer matrices are where the model is to be shared out: more than the
+/// activations that ranks exchange for them in any model of use. Vectors weigh nothing.
 constexpr double kDearState = 64;
 
 /// A forward op with its backward ops, or a state.
@@ -37,10 +37,12 @@ public:
                   bool share)
       : module(module), step(step), plan(plan), machine(machine), axes(std::move(axes)), share(share), classes(step),
         planner(plan.mesh, [this](const Move &move, double before, double after, int64_t group) {
-          // The planner's own count of bytes, at this machine's rates.
+          // The planner's own count of bytes, at this machine's rates. Parts of an inner
+          // dimension are no ranges of memory: they are packed on one side.
+          double seconds = (move.dim > 0 ? before + after : 0) / this->machine.memoryBytesPerSecond;
           double bytes = bytesMoved(move, before, after, group);
-          return move.communicates() ? this->machine.secondsForTransfer(bytes)
-                                     : bytes / this->machine.memoryBytesPerSecond;
+          return seconds + (move.communicates() ? this->machine.secondsForTransfer(bytes)
+                                                : bytes / this->machine.memoryBytesPerSecond);
         }) {
     if (share)
       this->machine.latencySeconds = 0;
@@ -323,7 +325,10 @@ FailureOr<PlacementCost> PlacementSolver::run() {
       if (isa<graph::ReadOp>(node->ops.front())) {
         // The update reads gradient, parameter and two slots, and writes three.
         double bytes = 4.0 * cast<ShapedType>(node->ops.front()->getResult(0).getType()).getNumElements();
-        cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : group)) * (share ? kDearState : 1);
+        cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : group));
+        auto state = module.lookupSymbol<graph::StateOp>(cast<graph::ReadOp>(node->ops.front()).getState());
+        if (share && state.getSavedShape().size() > 1)
+          cost *= kDearState;
       } else {
         for (Operation *op : node->ops)
           cost += slots * workOf(op, candidate);
