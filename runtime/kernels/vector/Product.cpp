@@ -49,15 +49,12 @@ void packPanel(const float *b, int64_t rowStride, int64_t columnStride, int64_t 
 
 } // namespace
 
-void productBlock(const ProductProblem &p, int64_t item, float *scratch) {
-  int64_t rowBlocks = (p.m + productRows - 1) / productRows, columnBlocks = (p.n + productColumns - 1) / productColumns;
-  int64_t i = item % rowBlocks * productRows, j = item / rowBlocks % columnBlocks * productColumns;
-  int64_t g = item / rowBlocks / columnBlocks;
-  int64_t rows = least(productRows, p.m - i), columns = least(productColumns, p.n - j);
+void productBlock(const ProductProblem &p, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch) {
+  int64_t columns = least(productColumns, p.n - column);
   int64_t vectors = (columns + lanes - 1) / lanes;
-  const float *lhs = p.lhs + g * p.lhsStrides[0] + i * p.lhsStrides[1];
-  const float *rhs = p.rhs + g * p.rhsStrides[0] + j * p.rhsStrides[2];
-  float *out = p.out + g * p.outStrides[0] + i * p.outStrides[1] + j * p.outStrides[2];
+  const float *lhs = p.lhs + g * p.lhsStrides[0] + row * p.lhsStrides[1];
+  const float *rhs = p.rhs + g * p.rhsStrides[0] + column * p.rhsStrides[2];
+  float *out = p.out + g * p.outStrides[0] + row * p.outStrides[1] + column * p.outStrides[2];
   float *panel = scratch, *sums = scratch + productDepth * productColumns;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < productColumns; ++c)
@@ -73,7 +70,7 @@ void productBlock(const ProductProblem &p, int64_t item, float *scratch) {
       float *to = out + r * p.outStrides[1] + c * p.outStrides[2];
       float sum = sums[r * productColumns + c];
       if (p.bias)
-        sum += p.bias[(j + c) * p.biasStride];
+        sum += p.bias[(column + c) * p.biasStride];
       *to = p.accumulate ? *to + sum : sum;
     }
 }

@@ -19,7 +19,8 @@
 
 namespace dtcc::rt::DTCC_SIMD_LEVEL {
 
-/// One register block: R rows of V vectors over the whole depth.
+/// One register block: R rows of V vectors over the whole depth. The sum starts at
+/// zero and is added at the end: sums of blocks round less than one long sum.
 template <int R, int V, bool Accumulate>
 static void productTile(int64_t depth, const float *a, int64_t aRow, int64_t aColumn, const float *b, int64_t bRow,
                         float *c, int64_t cRow) {
@@ -28,8 +29,8 @@ static void productTile(int64_t depth, const float *a, int64_t aRow, int64_t aCo
   for (int r = 0; r < R; ++r)
 #pragma clang loop unroll(full)
     for (int v = 0; v < V; ++v)
-      sum[r][v] = Accumulate ? load(c + r * cRow + v * lanes) : broadcast(0.0f);
-#pragma clang loop unroll_count(2)
+      sum[r][v] = broadcast(0.0f);
+#pragma clang loop unroll_count(R == tileRows ? 8 : 2)
   for (int64_t k = 0; k < depth; ++k) {
     Floats row[V];
 #pragma clang loop unroll(full)
@@ -47,7 +48,7 @@ static void productTile(int64_t depth, const float *a, int64_t aRow, int64_t aCo
   for (int r = 0; r < R; ++r)
 #pragma clang loop unroll(full)
     for (int v = 0; v < V; ++v)
-      store(c + r * cRow + v * lanes, sum[r][v]);
+      store(c + r * cRow + v * lanes, Accumulate ? load(c + r * cRow + v * lanes) + sum[r][v] : sum[r][v]);
 }
 
 template <int R, int V> struct ProductRows {

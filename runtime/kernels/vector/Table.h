@@ -25,7 +25,7 @@ double sumSquares(const float *x, int64_t n);
 void addTo(float *to, const float *from, int64_t n);
 void adam(const AdamStep &step, int64_t n, const float *grad, float *p, float *m, float *v);
 void sgd(const SgdStep &step, int64_t n, const float *grad, float *p, float *buffer);
-void productBlock(const ProductProblem &problem, int64_t item, float *scratch);
+void productBlock(const ProductProblem &problem, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch);
 
 extern const VectorKernels table;
 

@@ -64,15 +64,16 @@ struct VectorKernels {
   void (*adam)(const AdamStep &step, int64_t n, const float *grad, float *p, float *m, float *v);
   void (*sgd)(const SgdStep &step, int64_t n, const float *grad, float *p, float *buffer);
 
-  /// Block `item` of a matrix product (see productItems). `scratch`: productScratch floats.
-  void (*product)(const ProductProblem &problem, int64_t item, float *scratch);
+  /// Rows [row, row + rows) of columns [column, column + productColumns) of matrix
+  /// `g` of a product; rows <= productRows. `scratch`: productScratch floats.
+  void (*product)(const ProductProblem &problem, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch);
 };
 
 /// Queries of one forward item, and of one backward block.
 constexpr int64_t attentionQueryBlock = 64;
 constexpr int64_t attentionKeyBlock = 64;
-/// Block of `product`: rows and columns of the result, and depth of a packed panel.
-constexpr int64_t productRows = 258, productColumns = 64, productDepth = 256;
+/// Block of `product`: most rows and columns of the result, and depth of a packed panel.
+constexpr int64_t productRows = 516, productColumns = 64, productDepth = 192;
 constexpr int64_t productScratch = (productRows + productDepth) * productColumns;
 
 /// The best table for this processor.

@@ -88,8 +88,8 @@ struct Trial {
   }
 };
 
-const Sizes sizesList[] = {{1, 1, 1, 1},      {1, 1, 70, 33},  {1, 33, 1, 17},  {1, 5, 3, 1},     {1, 64, 48, 96},
-                           {1, 130, 65, 300}, {3, 17, 19, 23}, {4, 32, 16, 64}, {1, 260, 1024, 9}};
+const Sizes sizesList[] = {{1, 1, 1, 1},      {1, 1, 70, 33},  {1, 33, 1, 17},  {1, 5, 3, 1},      {1, 64, 48, 96},
+                           {1, 130, 65, 300}, {3, 17, 19, 23}, {4, 32, 16, 64}, {1, 260, 1024, 9}, {2, 600, 70, 210}};
 
 TEST(Matmul, MatchesItsDefinition) {
   ThreadTeam team(2);
@@ -127,7 +127,7 @@ TEST(Matmul, SharesOneRightOperandAmongABatch) {
   }
 }
 
-TEST(Matmul, LeavesRightOperandsThatCrowdTheCachesToOurOwnProduct) {
+TEST(Matmul, LeavesCrowdedCachesAndLongSumsToOurOwnProduct) {
   if (!hasOneDnn())
     GTEST_SKIP() << "oneDNN is not installed";
   TeamScratch scratch(1);
@@ -136,6 +136,7 @@ TEST(Matmul, LeavesRightOperandsThatCrowdTheCachesToOurOwnProduct) {
   const Layout &rows = layouts[0], &transposedRhs = layouts[2];
   EXPECT_EQ(methodOf(Trial({1, 40, 1024, 96}, rows, false, false)), ProductMethod::Own);
   EXPECT_EQ(methodOf(Trial({1, 40, 1000, 96}, rows, false, false)), ProductMethod::OneDnn);
+  EXPECT_EQ(methodOf(Trial({1, 4, 8, 1025}, rows, false, false)), ProductMethod::Own);
   EXPECT_EQ(methodOf(Trial({1, 40, 1024, 96}, transposedRhs, false, false)), ProductMethod::OneDnn);
 }
 
@@ -155,6 +156,23 @@ TEST(Matmul, RunsOnSeveralRanksAtOnce) {
   other.join();
   one.check();
   two.check();
+}
+
+TEST(OwnProduct, RoundsLongSumsAsSumsOfBlocks) {
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    Trial trial({1, 8, 16, 30000}, layouts[0], false, false);
+    ThreadTeam team(1);
+    TeamScratch scratch(1);
+    scratch.reserve(productScratch * sizeof(float));
+    ownProduct(team, kernels, trial.p, scratch);
+    double squares = 0, errors = 0;
+    for (size_t i = 0; i < trial.want.size(); ++i) {
+      squares += trial.want[i] * trial.want[i];
+      errors += std::pow(trial.out.memory[i] - trial.want[i], 2);
+    }
+    // One running sum is off by 3e-6.
+    EXPECT_LT(std::sqrt(errors / squares), 7e-7);
+  });
 }
 
 TEST(OwnProduct, MatchesItsDefinitionOnEveryInstructionSet) {
