@@ -108,8 +108,8 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
   const std::string &name = given["labels"];
   Tensor labels = scopes.front().values.lookup(name);
   if (labels && (shapeOf(labels) != type.getShape() || isFloat(labels)))
-    return emitError(model.loc()) << "labels '" << name << "' must be integers of type " << type << ", got: "
-                                  << labels->type;
+    return emitError(model.loc()) << "labels '" << name << "' must be integers of type " << type
+                                  << ", got: " << labels->type;
   if (!labels)
     labels = addInput(name, type);
   if (*shift > 0)

@@ -127,8 +127,8 @@ int64_t Bindings::evaluate(StringRef expression, StringRef where) {
     return 1;
   }
   if (unbound.size() == before && value < 1 && unbound.empty())
-    problems.push_back("the dimension '" + expression.str() + "' of " + where.str() + " must be at least 1, got: " +
-                       std::to_string(value));
+    problems.push_back("the dimension '" + expression.str() + "' of " + where.str() +
+                       " must be at least 1, got: " + std::to_string(value));
   return std::max<int64_t>(value, 1);
 }
 
@@ -139,8 +139,8 @@ std::string Bindings::summary() {
     std::vector<std::string> example;
     for (const std::string &name : unbound)
       example.push_back(name + "=...");
-    all.insert(all.begin(), "symbolic dimensions without a value: '" + llvm::join(unbound, "', '") + "' (--bind=" +
-                                llvm::join(example, ",") + ")");
+    all.insert(all.begin(), "symbolic dimensions without a value: '" + llvm::join(unbound, "', '") +
+                                "' (--bind=" + llvm::join(example, ",") + ")");
   }
   std::vector<std::string> unknown;
   for (const auto &entry : values)

@@ -55,7 +55,8 @@ static std::optional<std::pair<Affine, Affine>> positions(Emitter &emitter, cons
     return std::nullopt;
   if (!emitter.knownAffine(x) || !emitter.knownAffine(y))
     return std::nullopt;
-  return std::pair(*emitter.knownAffine(emitter.broadcastTo(x, shape)), *emitter.knownAffine(emitter.broadcastTo(y, shape)));
+  return std::pair(*emitter.knownAffine(emitter.broadcastTo(x, shape)),
+                   *emitter.knownAffine(emitter.broadcastTo(y, shape)));
 }
 
 /// Sum of two positions, the second times `factor`.
@@ -185,8 +186,7 @@ Tensor Emitter::compare(graph::Predicate predicate, const Tensor &x, const Tenso
 }
 
 /// `and` with true and `or` with false are their other operand; with the opposite they are known.
-template <typename OpTy>
-static Tensor connective(Emitter &emitter, const Tensor &x, const Tensor &y, bool neutral) {
+template <typename OpTy> static Tensor connective(Emitter &emitter, const Tensor &x, const Tensor &y, bool neutral) {
   Tensor a = x, b = y;
   if (!emitter.broadcastTogether({&a, &b}))
     return nullptr;

@@ -177,9 +177,7 @@ Tensor Emitter::pad(const Tensor &x, ArrayRef<int64_t> low, ArrayRef<int64_t> hi
     shape.push_back(size + before + after);
   if (shapeOf(x) == ArrayRef(shape))
     return x;
-  return finish(graph::PadOp::create(builder, loc, typeLike(x, shape), this->value(x), low, high,
-                                     APFloat(value)),
-                {x});
+  return finish(graph::PadOp::create(builder, loc, typeLike(x, shape), this->value(x), low, high, APFloat(value)), {x});
 }
 
 /// Positions that go on where the piece before ends.
@@ -215,8 +213,8 @@ Tensor Emitter::concat(ArrayRef<Tensor> xs, int64_t dim) {
       return error("joined tensors must have one rank and element type");
     for (int64_t other = 0; other < rankOf(x); ++other)
       if (other != dim && shapeOf(x)[other] != shapeOf(xs[0])[other])
-        return error("joined tensors must agree in all dimensions but " + Twine(dim) + ", got: " +
-                     Twine(shapeOf(xs[0])[other]) + " and " + Twine(shapeOf(x)[other]));
+        return error("joined tensors must agree in all dimensions but " + Twine(dim) +
+                     ", got: " + Twine(shapeOf(xs[0])[other]) + " and " + Twine(shapeOf(x)[other]));
     if (shapeOf(x)[dim] > 0)
       parts.push_back(x);
   }
@@ -269,8 +267,8 @@ Tensor Emitter::gather(const Tensor &x, const Tensor &indices, int64_t axis) {
       offsets[axis] = at->offset;
       sizes[axis] = 1;
       if (at->offset < 0 || at->offset >= shapeOf(x)[axis])
-        return error("index must be within the " + Twine(shapeOf(x)[axis]) + " cells of the axis, got: " +
-                     Twine(at->offset));
+        return error("index must be within the " + Twine(shapeOf(x)[axis]) +
+                     " cells of the axis, got: " + Twine(at->offset));
       return reshape(slice(x, offsets, sizes, strides), shape);
     }
   }
@@ -327,9 +325,11 @@ Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
   SmallVector<int64_t> walks;
   for (int64_t i = 0; i < count; ++i)
     walks.push_back(wholeWalk(*this, coordinates[i], shapeOf(x)[i]));
-  if (!llvm::is_contained(walks, -1) && llvm::SmallDenseSet<int64_t>(walks.begin(), walks.end()).size() == walks.size()) {
+  if (!llvm::is_contained(walks, -1) &&
+      llvm::SmallDenseSet<int64_t>(walks.begin(), walks.end()).size() == walks.size()) {
     SmallVector<int64_t> permutation = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x))), dims;
-    llvm::sort(MutableArrayRef(permutation).take_front(count), [&](int64_t a, int64_t b) { return walks[a] < walks[b]; });
+    llvm::sort(MutableArrayRef(permutation).take_front(count),
+               [&](int64_t a, int64_t b) { return walks[a] < walks[b]; });
     for (int64_t i = 0; i < count; ++i)
       dims.push_back(walks[permutation[i]]);
     for (size_t i = 0; i < rest.size(); ++i)

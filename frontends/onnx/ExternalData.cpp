@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Model.h"
-#include "onnx/onnx-ml.pb.h"
 #include "mlir/IR/Diagnostics.h"
+#include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
@@ -48,8 +48,8 @@ static int openBeneath(const std::string &folder, ArrayRef<StringRef> components
       return -1;
     bool last = i + 1 == components.size();
     // Nonblocking: a fifo must not hold us.
-    int next = openat(at, component.str().c_str(),
-                      O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (last ? 0 : O_DIRECTORY));
+    int next =
+        openat(at, component.str().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (last ? 0 : O_DIRECTORY));
     int error = errno;
     close(at);
     errno = error;
@@ -81,8 +81,8 @@ FailureOr<std::shared_ptr<Model::Mapping>> Model::map(StringRef location, Locati
     return entry->second;
   SmallVector<StringRef> components;
   location.split(components, '/', -1, /*KeepEmpty=*/false);
-  if (location.empty() || location.front() == '/' || llvm::is_contained(components, "..") ||
-      location.contains('\0') || components.empty()) {
+  if (location.empty() || location.front() == '/' || llvm::is_contained(components, "..") || location.contains('\0') ||
+      components.empty()) {
     mappings.erase(entry);
     return emitError(loc) << "external data must be a path inside the model's folder, got: '" << location << "'";
   }
@@ -156,8 +156,8 @@ LogicalResult Model::decodeExternal(const ::onnx::TensorProto &tensor, StoredTen
   }
   int64_t end;
   if (llvm::AddOverflow(offset, size, end) || uint64_t(end) > (*mapping)->size)
-    return emitError(loc) << "tensor '" << result.name << "' must lie inside its external data of "
-                          << (*mapping)->size << " bytes, got: " << size << " bytes at offset " << offset;
+    return emitError(loc) << "tensor '" << result.name << "' must lie inside its external data of " << (*mapping)->size
+                          << " bytes, got: " << size << " bytes at offset " << offset;
   result.bytes = ArrayRef((*mapping)->data + offset, size);
   result.owner = *mapping;
   result.hasData = true;

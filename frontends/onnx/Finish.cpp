@@ -113,8 +113,7 @@ static bool isScale(Value read) {
       Operation *op = use.getOwner();
       if (isa<graph::BroadcastOp, graph::ReshapeOp, graph::CastOp, graph::TransposeOp>(op))
         pending.push_back(op->getResult(0));
-      else if (isa<graph::MulOp>(op) ||
-               (isa<graph::LayerNormOp, graph::RmsNormOp>(op) && use.getOperandNumber() == 1))
+      else if (isa<graph::MulOp>(op) || (isa<graph::LayerNormOp, graph::RmsNormOp>(op) && use.getOperandNumber() == 1))
         return true;
     }
   }
@@ -168,9 +167,9 @@ void Importer::classifyStates() {
     state.op.setDecay(trainable && (!entry || entry->decay));
     if (!state.op.getValue()) {
       bool vector = state.stored.type.getRank() <= 1;
-      auto init = !vector                          ? graph::InitAttr::get(context, graph::InitKind::normal, 0.0, 0.02)
+      auto init = !vector                       ? graph::InitAttr::get(context, graph::InitKind::normal, 0.0, 0.02)
                   : isScale(read->getResult(0)) ? graph::InitAttr::get(context, graph::InitKind::constant, 1.0, 0.0)
-                                                   : graph::InitAttr::get(context, graph::InitKind::zero, 0.0, 0.0);
+                                                : graph::InitAttr::get(context, graph::InitKind::zero, 0.0, 0.0);
       state.op.setInitAttr(init);
     }
     if (entry && entry->paddingIndex >= 0)

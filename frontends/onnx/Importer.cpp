@@ -38,9 +38,8 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(model.load()) || failed(manifest.read(model)))
     return failure();
   const GraphProto &graph = model.proto().graph();
-  if (failed(checkGraph(graph, {}, 0)) || failed(checkNodes()))
+  if (failed(checkGraph(graph, {}, 0)) || failed(checkNodes()) || failed(findMergedInitializers()))
     return failure();
-  findMergedInitializers();
 
   module = ModuleOp::create(model.loc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
@@ -76,8 +75,8 @@ LogicalResult Importer::bindInputs() {
     const auto &tensor = input.type().tensor_type();
     Type element = elementType(context, tensor.elem_type());
     if (!element)
-      return emitError(model.loc()) << "input '" << input.name() << "' has an unsupported element type: "
-                                    << elementTypeName(tensor.elem_type());
+      return emitError(model.loc()) << "input '" << input.name()
+                                    << "' has an unsupported element type: " << elementTypeName(tensor.elem_type());
     if (tensor.shape().dim_size() > kMaxRank)
       return emitError(model.loc()) << "input '" << input.name() << "' must have at most " << kMaxRank
                                     << " dimensions, got: " << tensor.shape().dim_size();

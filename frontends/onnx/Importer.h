@@ -17,10 +17,9 @@
 #include "frontends/onnx/Manifest.h"
 #include "frontends/onnx/Model.h"
 #include "frontends/onnx/Rules.h"
-#include "onnx/onnx-ml.pb.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/StringSet.h"
-
 
 namespace dtcc::onnx {
 
@@ -71,9 +70,9 @@ private:
   // Prescan.
   mlir::LogicalResult checkGraph(const ::onnx::GraphProto &graph, llvm::StringSet<> outer, int depth);
   mlir::LogicalResult checkNodes();
-  void listUnsupported(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes, std::vector<std::string> &out,
-                       int depth);
-  void findMergedInitializers();
+  void listUnsupported(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
+                       std::vector<std::string> &out, int depth);
+  mlir::LogicalResult findMergedInitializers();
 
   // Building.
   mlir::LogicalResult bindInputs();

@@ -9,8 +9,8 @@
 
 #include "frontends/onnx/Manifest.h"
 #include "frontends/onnx/Model.h"
-#include "onnx/onnx-ml.pb.h"
 #include "mlir/IR/Diagnostics.h"
+#include "onnx/onnx-ml.pb.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -22,7 +22,8 @@ LogicalResult Manifest::read(const Model &model) {
       continue;
     llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(property.value());
     if (!parsed)
-      return emitError(model.loc()) << "the metadata 'dtcc.manifest' is not JSON: " << llvm::toString(parsed.takeError());
+      return emitError(model.loc()) << "the metadata 'dtcc.manifest' is not JSON: "
+                                    << llvm::toString(parsed.takeError());
     const llvm::json::Object *facts = parsed->getAsObject();
     const llvm::json::Array *rows = facts ? facts->getArray("parameters") : nullptr;
     if (!rows || facts->getInteger("version") != 1)

@@ -11,9 +11,9 @@
 
 #include "frontends/onnx/Model.h"
 #include "frontends/onnx/Tensor.h"
-#include "onnx/onnx-ml.pb.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -35,10 +35,14 @@ struct ElementRow {
 template <unsigned Width> static Type integerType(MLIRContext *context) { return IntegerType::get(context, Width); }
 template <typename T> static Type floatType(MLIRContext *context) { return T::get(context); }
 static const ElementRow kElements[] = {
-    {TensorProto::FLOAT, "float", floatType<Float32Type>},     {TensorProto::DOUBLE, "double", floatType<Float64Type>},
-    {TensorProto::FLOAT16, "float16", floatType<Float16Type>}, {TensorProto::BFLOAT16, "bfloat16", floatType<BFloat16Type>},
-    {TensorProto::INT64, "int64", integerType<64>},            {TensorProto::INT32, "int32", integerType<32>},
-    {TensorProto::INT16, "int16", integerType<16>},            {TensorProto::INT8, "int8", integerType<8>},
+    {TensorProto::FLOAT, "float", floatType<Float32Type>},
+    {TensorProto::DOUBLE, "double", floatType<Float64Type>},
+    {TensorProto::FLOAT16, "float16", floatType<Float16Type>},
+    {TensorProto::BFLOAT16, "bfloat16", floatType<BFloat16Type>},
+    {TensorProto::INT64, "int64", integerType<64>},
+    {TensorProto::INT32, "int32", integerType<32>},
+    {TensorProto::INT16, "int16", integerType<16>},
+    {TensorProto::INT8, "int8", integerType<8>},
     {TensorProto::BOOL, "bool", integerType<1>},
 };
 
@@ -54,8 +58,8 @@ StringRef dtcc::onnx::elementTypeName(int32_t onnxType) {
     if (row.onnxType == onnxType)
       return row.name;
   static const std::pair<int32_t, StringRef> others[] = {
-      {TensorProto::UNDEFINED, "undefined"}, {TensorProto::UINT8, "uint8"},         {TensorProto::UINT16, "uint16"},
-      {TensorProto::UINT32, "uint32"},       {TensorProto::UINT64, "uint64"},       {TensorProto::STRING, "string"},
+      {TensorProto::UNDEFINED, "undefined"}, {TensorProto::UINT8, "uint8"},          {TensorProto::UINT16, "uint16"},
+      {TensorProto::UINT32, "uint32"},       {TensorProto::UINT64, "uint64"},        {TensorProto::STRING, "string"},
       {TensorProto::COMPLEX64, "complex64"}, {TensorProto::COMPLEX128, "complex128"}};
   for (auto [type, name] : others)
     if (type == onnxType)
@@ -86,8 +90,7 @@ LogicalResult Model::load() {
   if (!message->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
     return emitError(fileLoc) << "not an ONNX file: it is cut off, damaged or of another format";
   if (!message->has_graph() || message->opset_import_size() == 0)
-    return emitError(fileLoc) << "not an ONNX model: it has no "
-                              << (message->has_graph() ? "operator set" : "graph");
+    return emitError(fileLoc) << "not an ONNX model: it has no " << (message->has_graph() ? "operator set" : "graph");
   for (const auto &entry : message->opset_import()) {
     StringRef domain = entry.domain() == "ai.onnx" ? "" : StringRef(entry.domain());
     if (!opsets.try_emplace(domain, entry.version()).second && opsets.lookup(domain) != entry.version())
@@ -117,8 +120,8 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
   result.name = tensor.name();
   Type element = elementType(context, tensor.data_type());
   if (!element)
-    return emitError(loc) << "tensor '" << result.name << "' has an unsupported element type: "
-                          << elementTypeName(tensor.data_type());
+    return emitError(loc) << "tensor '" << result.name
+                          << "' has an unsupported element type: " << elementTypeName(tensor.data_type());
   if (tensor.dims_size() > kMaxRank)
     return emitError(loc) << "tensor '" << result.name << "' must have at most " << kMaxRank
                           << " dimensions, got: " << tensor.dims_size();
@@ -161,8 +164,8 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
     narrowed(narrow<int8_t>(tensor.int32_data()));
   }
   if (int64_t(result.bytes.size()) != size)
-    return emitError(loc) << "tensor '" << result.name << "' must have " << size << " bytes of data for its shape, got: "
-                          << result.bytes.size();
+    return emitError(loc) << "tensor '" << result.name << "' must have " << size
+                          << " bytes of data for its shape, got: " << result.bytes.size();
   return result;
 }
 
@@ -174,7 +177,8 @@ HostTensor StoredTensor::toHost() const {
     std::memcpy(&cell, bytes.data() + i * sizeof(Cell), sizeof(Cell));
     return cell;
   };
-  const llvm::fltSemantics *semantics = isa<FloatType>(element) ? &cast<FloatType>(element).getFloatSemantics() : nullptr;
+  const llvm::fltSemantics *semantics =
+      isa<FloatType>(element) ? &cast<FloatType>(element).getFloatSemantics() : nullptr;
   for (int64_t i = 0, size = cells.size(); i < size; ++i) {
     if (element.isF32())
       cells.floats[i] = read(i, float());

@@ -96,6 +96,6 @@ LogicalResult Importer::checkNodes() {
   }
   if (unsupported.empty())
     return success();
-  return emitError(model.loc()) << "unsupported nodes (" << unsupported.size() << "): "
-                                << llvm::join(unsupported, ", ");
+  return emitError(model.loc()) << "unsupported nodes (" << unsupported.size()
+                                << "): " << llvm::join(unsupported, ", ");
 }

@@ -24,12 +24,14 @@ using namespace dtcc::onnx;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
-/// Wraps mapped bytes as a resource; the blob keeps their owner alive. Misaligned data, which a file may hold, is copied.
+/// Wraps mapped bytes as a resource; the blob keeps their owner alive. Misaligned data, which a file may hold, is
+/// copied.
 static ElementsAttr resource(const StoredTensor &stored) {
   size_t align = std::max<size_t>(1, stored.type.getElementTypeBitWidth() / 8);
   AsmResourceBlob blob;
   if (reinterpret_cast<uintptr_t>(stored.bytes.data()) % align == 0) {
-    blob = AsmResourceBlob(stored.bytes, align, [owner = stored.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
+    blob = AsmResourceBlob(
+        stored.bytes, align, [owner = stored.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
   } else {
     blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(stored.bytes, align, /*dataIsMutable=*/false);
   }
@@ -91,7 +93,8 @@ Tensor Importer::findTied(const StoredTensor &stored) {
           return view(state, false);
         if (turned(state))
           return view(state, true);
-        return emitter.error("tied initializers '" + one + "' and '" + other + "' must have one shape, or transposed ones");
+        return emitter.error("tied initializers '" + one + "' and '" + other +
+                             "' must have one shape, or transposed ones");
       }
   if (!matrix || !stored.hasData || manifest.exists() || isUniform(stored))
     return nullptr;
@@ -103,8 +106,8 @@ Tensor Importer::findTied(const StoredTensor &stored) {
     bool transposed = !same && turned(state) && sameCells(stored, state.stored, true);
     if (!same && !transposed)
       continue;
-    note("initializer '" + stored.name + "' holds the " + (transposed ? "transposed " : "") + "bytes of '" + state.name +
-         "': they are taken as one tied parameter");
+    note("initializer '" + stored.name + "' holds the " + (transposed ? "transposed " : "") + "bytes of '" +
+         state.name + "': they are taken as one tied parameter");
     return view(state, transposed);
   }
   return nullptr;
@@ -176,9 +179,9 @@ static bool isVectorSlot(const NodeProto &node, int i) {
   return (op == "Gemm" && i == 2) || op == "Add" || op == "Mul";
 }
 
-void Importer::findMergedInitializers() {
+LogicalResult Importer::findMergedInitializers() {
   if (manifest.exists())
-    return;
+    return success();
   llvm::StringMap<SmallVector<std::pair<const NodeProto *, int>>> uses;
   for (const NodeProto &node : model.proto().graph().node())
     for (int i = 0; i < node.input_size(); ++i)
@@ -192,13 +195,16 @@ void Importer::findMergedInitializers() {
       continue;
     // Without the bytes, or with trained ones, sharing is what the file says.
     FailureOr<StoredTensor> stored = model.decode(tensor, model.loc());
-    if (failed(stored) || !stored->hasData || !isUniform(*stored))
+    if (failed(stored))
+      return failure();
+    if (!stored->hasData || !isUniform(*stored))
       continue;
     merged[tensor.name()] = places[0].first->output(0);
     emitRemark(model.loc()) << "initializer '" << tensor.name() << "' stands for " << places.size()
                             << " vectors that were equal when the model was exported; each use becomes a parameter of "
                                "its own, named after its node";
   }
+  return success();
 }
 
 Tensor Importer::operand(const NodeProto &node, unsigned i) {

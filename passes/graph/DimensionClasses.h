@@ -15,7 +15,8 @@
 #ifndef DTCC_PASSES_GRAPH_DIMENSIONCLASSES_H
 #define DTCC_PASSES_GRAPH_DIMENSIONCLASSES_H
 
-#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include <vector>
 
 namespace dtcc::graph {

@@ -96,7 +96,8 @@ static int64_t slicedDim(SliceOp op) {
 
 /// Slices of `x` along `dim`, by offset, that tile it in equal parts: an unstack.
 static void equateSplit(Value x, int64_t dim, MutableArrayRef<SliceOp> slices, Factoring &factoring) {
-  int64_t whole = shapeOf(x)[dim], part = shapeOf(slices.front().getY())[dim], count = whole / std::max<int64_t>(part, 1);
+  int64_t whole = shapeOf(x)[dim], part = shapeOf(slices.front().getY())[dim],
+          count = whole / std::max<int64_t>(part, 1);
   SplitGroup group{x, dim, SmallVector<Value>(count), 0};
   if (part < 1 || count < 2 || whole % part != 0)
     return;
@@ -148,8 +149,7 @@ static void equateJoin(ConcatOp op, Factoring &factoring) {
 Factoring dtcc::graph::analyzeDimensions(ModuleOp module) {
   Factoring factoring;
   for (auto state : module.getOps<StateOp>())
-    factoring.states[state.getSymName()] =
-        freshLists(factoring.classes, cast<ShapedType>(state.getType()).getShape());
+    factoring.states[state.getSymName()] = freshLists(factoring.classes, cast<ShapedType>(state.getType()).getShape());
   SmallVector<Operation *> ops;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())

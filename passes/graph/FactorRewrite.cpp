@@ -242,8 +242,9 @@ static void rewriteSlice(Operation *op, FactoredValues &values) {
     offsets.append(count, whole ? slice.getOffsets()[dim] : 0);
     strides.append(count, whole ? slice.getStrides()[dim] : 1);
   }
-  values.set(y, SliceOp::create(values.getBuilder(), op->getLoc(), values.type(y, cut), values.get(x, cut), offsets, strides),
-             cut);
+  values.set(
+      y, SliceOp::create(values.getBuilder(), op->getLoc(), values.type(y, cut), values.get(x, cut), offsets, strides),
+      cut);
 }
 
 static void rewritePad(Operation *op, FactoredValues &values) {
@@ -258,8 +259,9 @@ static void rewritePad(Operation *op, FactoredValues &values) {
     low.append(count, whole ? pad.getLow()[dim] : 0);
     high.append(count, whole ? pad.getHigh()[dim] : 0);
   }
-  values.set(y, PadOp::create(values.getBuilder(), op->getLoc(), values.type(y, cut), values.get(x, cut), low, high,
-                              pad.getValue()),
+  values.set(y,
+             PadOp::create(values.getBuilder(), op->getLoc(), values.type(y, cut), values.get(x, cut), low, high,
+                           pad.getValue()),
              cut);
 }
 
@@ -289,9 +291,10 @@ static void rewriteStack(Operation *op, FactoredValues &values) {
   SmallVector<Value> parts;
   for (Value x : stack.getXs())
     parts.push_back(values.get(x));
-  values.set(y, StackOp::create(values.getBuilder(), op->getLoc(), values.type(y, dim), parts,
-                                values.positions(y, dim, dim)[0]),
-             dim);
+  values.set(
+      y,
+      StackOp::create(values.getBuilder(), op->getLoc(), values.type(y, dim), parts, values.positions(y, dim, dim)[0]),
+      dim);
 }
 
 static void rewriteUnstack(Operation *op, FactoredValues &values) {
@@ -310,9 +313,9 @@ static void rewriteGather(Operation *op, FactoredValues &values) {
   auto gather = cast<GatherOp>(op);
   int64_t axis = gather.getAxis();
   Value x = gather.getX();
-  values.set(gather.getY(), GatherOp::create(values.getBuilder(), op->getLoc(), values.type(gather.getY()),
-                                             values.get(x, axis), values.get(gather.getIndices()),
-                                             values.positions(x, axis, axis)[0]));
+  values.set(gather.getY(),
+             GatherOp::create(values.getBuilder(), op->getLoc(), values.type(gather.getY()), values.get(x, axis),
+                              values.get(gather.getIndices()), values.positions(x, axis, axis)[0]));
 }
 
 /// The rows of the table, the classes of the logits: one dimension of operand 0 is wanted whole.

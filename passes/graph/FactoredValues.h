@@ -61,7 +61,8 @@ public:
   /// dimensions included.
   mlir::RankedTensorType type(mlir::Value old, llvm::ArrayRef<int64_t> whole = {});
   /// Where the dimensions `dims` of `old` stand in that type, in order.
-  llvm::SmallVector<int64_t> positions(mlir::Value old, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> whole = {});
+  llvm::SmallVector<int64_t> positions(mlir::Value old, llvm::ArrayRef<int64_t> dims,
+                                       llvm::ArrayRef<int64_t> whole = {});
 
   /// The new value of an operand; a reshape merges what must be whole.
   mlir::Value get(mlir::Value old, llvm::ArrayRef<int64_t> whole = {});

@@ -64,7 +64,8 @@ static LogicalResult attentionRule(OpBinder &node) {
   Type element = elementOf(scores);
   scores = emit.mul(scores, emit.scalar(scale, element));
   if (double cap = node.real("softcap", 0); cap != 0)
-    scores = emit.mul(emit.unary<graph::TanhOp>(emit.div(scores, emit.scalar(cap, element))), emit.scalar(cap, element));
+    scores =
+        emit.mul(emit.unary<graph::TanhOp>(emit.div(scores, emit.scalar(cap, element))), emit.scalar(cap, element));
   Tensor lowest = emit.scalar(-std::numeric_limits<double>::infinity(), element);
   if (node.integer("is_causal", 0)) {
     auto type = RankedTensorType::get({rows, columns}, emit.getBuilder().getI64Type());

@@ -35,8 +35,8 @@ static Tensor fromStart(Emitter &emit, const Tensor &indices, int64_t size) {
       return emit.affine(indices->type, *at);
     }
     if (low < 0 || high >= size)
-      return emit.error("positions must be within the " + Twine(size) + " rows of the table, got: " +
-                        Twine(low < 0 ? low : high));
+      return emit.error("positions must be within the " + Twine(size) +
+                        " rows of the table, got: " + Twine(low < 0 ? low : high));
   }
   return indices;
 }

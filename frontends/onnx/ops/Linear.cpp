@@ -82,9 +82,8 @@ static LogicalResult convRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addLinearRules(RuleTable &table) {
-  table.on("MatMul", 1, {2, 2}, [](OpBinder &node) {
-    return node.result(0, node.emit().matmul(node.input(0), node.input(1)));
-  });
+  table.on("MatMul", 1, {2, 2},
+           [](OpBinder &node) { return node.result(0, node.emit().matmul(node.input(0), node.input(1))); });
   table.on("Gemm", 7, {2, 3}, gemmRule);
   table.on("Conv", 1, {2, 3}, convRule);
 }

@@ -34,7 +34,8 @@ static LogicalResult isNanRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
   auto type = RankedTensorType::get(shapeOf(x), emit.getBuilder().getI1Type());
-  return node.result(0, emit.finish(graph::IsNanOp::create(emit.getBuilder(), emit.getLoc(), type, emit.value(x)), {x}));
+  return node.result(0,
+                     emit.finish(graph::IsNanOp::create(emit.getBuilder(), emit.getLoc(), type, emit.value(x)), {x}));
 }
 
 void dtcc::onnx::addLogicRules(RuleTable &table) {
@@ -46,9 +47,7 @@ void dtcc::onnx::addLogicRules(RuleTable &table) {
   Rule conjunction = [](OpBinder &node) {
     return node.result(0, node.emit().logicalAnd(node.input(0), node.input(1)));
   };
-  Rule disjunction = [](OpBinder &node) {
-    return node.result(0, node.emit().logicalOr(node.input(0), node.input(1)));
-  };
+  Rule disjunction = [](OpBinder &node) { return node.result(0, node.emit().logicalOr(node.input(0), node.input(1))); };
   Rule exclusive = [](OpBinder &node) {
     return node.result(0, node.emit().binary<graph::XorOp>(node.input(0), node.input(1)));
   };

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Losses.h"
 #include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Losses.h"
 #include "frontends/onnx/Rules.h"
 
 using namespace mlir;

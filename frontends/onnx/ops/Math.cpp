@@ -79,8 +79,8 @@ static LogicalResult geluRule(OpBinder &node) {
   std::string form = node.text("approximate", "none");
   if (form != "none" && form != "tanh")
     return node.error("approximate must be none or tanh, got: " + form);
-  return node.result(0, node.emit().unary<graph::GeluOp>(
-                            node.input(0), form == "tanh" ? graph::GeluForm::tanh : graph::GeluForm::exact));
+  return node.result(0, node.emit().unary<graph::GeluOp>(node.input(0), form == "tanh" ? graph::GeluForm::tanh
+                                                                                       : graph::GeluForm::exact));
 }
 
 static LogicalResult clipRule(OpBinder &node) {

@@ -39,8 +39,8 @@ static LogicalResult reshapeRule(OpBinder &node) {
   int64_t cells = cellsOf(shapeOf(x));
   if (inferred >= 0) {
     if (known == 0 || cells % known != 0)
-      return node.error("cannot infer a dimension: " + Twine(cells) + " elements are not a multiple of " + Twine(known) +
-                        "; an export with a fixed batch size writes such shapes");
+      return node.error("cannot infer a dimension: " + Twine(cells) + " elements are not a multiple of " +
+                        Twine(known) + "; an export with a fixed batch size writes such shapes");
     (*target)[inferred] = cells / known;
   }
   return node.result(0, node.emit().reshape(x, *target));

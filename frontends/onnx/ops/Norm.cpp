@@ -45,9 +45,9 @@ static LogicalResult layerNormRule(OpBinder &node) {
   if (failed(dims))
     return failure();
   RankedTensorType statistics = statisticsType(x, *dims);
-  auto op = graph::LayerNormOp::create(builder, emit.getLoc(), TypeRange{x->type, statistics, statistics}, emit.value(x),
-                                       emit.value(scale), emit.value(bias), builder.getDenseI64ArrayAttr(*dims),
-                                       builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
+  auto op = graph::LayerNormOp::create(
+      builder, emit.getLoc(), TypeRange{x->type, statistics, statistics}, emit.value(x), emit.value(scale),
+      emit.value(bias), builder.getDenseI64ArrayAttr(*dims), builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
   return node.result(0, emit.fromValue(op.getY()));
 }
 
@@ -58,8 +58,8 @@ static LogicalResult rmsNormRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> dims = normDims(node, scale, nullptr);
   if (failed(dims))
     return failure();
-  auto op = graph::RmsNormOp::create(builder, emit.getLoc(), TypeRange{x->type, statisticsType(x, *dims)}, emit.value(x),
-                                     emit.value(scale), builder.getDenseI64ArrayAttr(*dims),
+  auto op = graph::RmsNormOp::create(builder, emit.getLoc(), TypeRange{x->type, statisticsType(x, *dims)},
+                                     emit.value(x), emit.value(scale), builder.getDenseI64ArrayAttr(*dims),
                                      builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
   return node.result(0, emit.fromValue(op.getY()));
 }

@@ -43,10 +43,9 @@ static LogicalResult dropoutRule(OpBinder &node) {
   }
   if (!on || ratio == 0)
     return node.result(0, x);
-  return node.result(0, emit.fromValue(graph::DropoutOp::create(builder, emit.getLoc(), x->type, emit.value(x),
-                                                                builder.getF64FloatAttr(ratio),
-                                                                builder.getI64IntegerAttr(node.getImporter().nextRandomId()),
-                                                                nullptr, nullptr)));
+  return node.result(0, emit.fromValue(graph::DropoutOp::create(
+                            builder, emit.getLoc(), x->type, emit.value(x), builder.getF64FloatAttr(ratio),
+                            builder.getI64IntegerAttr(node.getImporter().nextRandomId()), nullptr, nullptr)));
 }
 
 void dtcc::onnx::addRandomRules(RuleTable &table) { table.on("Dropout", 7, {1, 3}, dropoutRule); }

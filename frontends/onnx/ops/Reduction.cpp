@@ -56,8 +56,8 @@ static LogicalResult productRule(OpBinder &node) {
     if (llvm::MulOverflow(product, cell, product))
       return node.error("the product is too large");
   SmallVector<int64_t> shape(node.integer("keepdims", 1) ? cells->rank() : 0, 1);
-  return node.result(0, node.emit().cast(node.emit().reshape(node.emit().integers({product}), shape),
-                                         elementOf(node.input(0))));
+  return node.result(
+      0, node.emit().cast(node.emit().reshape(node.emit().integers({product}), shape), elementOf(node.input(0))));
 }
 
 template <bool Log> static LogicalResult softmaxRule(OpBinder &node) {

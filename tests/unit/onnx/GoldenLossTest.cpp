@@ -57,8 +57,9 @@ static double evaluateLoss(ModuleOp module, const std::string &folder) {
   auto function = module.lookupSymbol<func::FuncOp>("loss");
   SmallVector<HostTensor> arguments;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    arguments.push_back(readRows(folder + "/data/" + function.getArgAttrOfType<StringAttr>(i, "graph.name").str() + ".npy",
-                                 cast<RankedTensorType>(function.getArgument(i).getType())));
+    arguments.push_back(
+        readRows(folder + "/data/" + function.getArgAttrOfType<StringAttr>(i, "graph.name").str() + ".npy",
+                 cast<RankedTensorType>(function.getArgument(i).getType())));
   graph::Evaluator evaluator(module);
   if (failed(evaluator.initialize()))
     return NAN;
@@ -83,8 +84,14 @@ TEST_P(GoldenLoss, FirstStepBeforeAndAfterFactoring) {
   llvm::Expected<llvm::json::Value> golden = llvm::json::parse((*buffer)->getBuffer());
   ASSERT_TRUE(bool(golden));
   const llvm::json::Object &facts = *golden->getAsObject();
-  double expected = facts.getObject("runs")->begin()->second.getAsObject()->getObject("f64")->getArray("loss")->front()
-                        .getAsNumber().value();
+  double expected = facts.getObject("runs")
+                        ->begin()
+                        ->second.getAsObject()
+                        ->getObject("f64")
+                        ->getArray("loss")
+                        ->front()
+                        .getAsNumber()
+                        .value();
 
   DialectRegistry registry;
   registerAllDialects(registry);

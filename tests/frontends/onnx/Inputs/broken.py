@@ -1,0 +1,174 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Feeds broken files to the importer: broken.py IMPORTER INPUTS FOLDER.
+
+Named cases must be refused with their message; cut and flipped ones must end cleanly, whatever the verdict.
+"""
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+import onnx
+from onnx import TensorProto, helper
+
+importer, inputs, folder = sys.argv[1:4]
+shutil.rmtree(folder, ignore_errors=True)
+os.makedirs(folder)
+failures = []
+
+
+def run(path, *options):
+    try:
+        return subprocess.run([importer, path, "--no-print", *options], capture_output=True, timeout=60, text=True,
+                              errors="replace")
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(path, -99, "", "timeout")
+
+
+def check(name, path, expected, *options):
+    done = run(path, *options)
+    errors = [line for line in done.stderr.splitlines() if ": error: " in line]
+    if done.returncode != 1 or len(errors) != 1 or expected not in errors[0]:
+        failures.append(f"{name}: status {done.returncode}, wanted '{expected}', got: {done.stderr.strip()[:400]}")
+
+
+def survive(name, path, *options):
+    done = run(path, *options)
+    errors = [line for line in done.stderr.splitlines() if ": error: " in line]
+    if done.returncode not in (0, 1) or len(errors) != done.returncode:
+        failures.append(f"{name}: status {done.returncode}, {len(errors)} errors: {done.stderr.strip()[:400]}")
+
+
+def value(name, shape, kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def model(nodes, initializers=(), inputs=None, outputs=None, opset=20):
+    graph = helper.make_graph(nodes, "g", inputs or [value("x", [2, 3])], outputs or [value("y", None)],
+                              list(initializers))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def write(name, proto):
+    path = os.path.join(folder, name + ".onnx")
+    with open(path, "wb") as file:
+        file.write(proto.SerializeToString() if hasattr(proto, "SerializeToString") else proto)
+    return path
+
+
+def refused(name, proto, expected, *options):
+    check(name, write(name, proto), expected, *options)
+
+
+def node(op, ins, outs, **attributes):
+    return helper.make_node(op, ins, outs, name=attributes.pop("name", op.lower()), **attributes)
+
+
+def external(dims, location, offset=None, length=None):
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=dims, data_location=TensorProto.EXTERNAL)
+    for key, text in (("location", location), ("offset", offset), ("length", length)):
+        if text is not None:
+            entry = tensor.external_data.add()
+            entry.key, entry.value = key, str(text)
+    return model([node("Add", ["x", "w"], ["y"])], [tensor])
+
+
+def ints(name, values):
+    return helper.make_tensor(name, TensorProto.INT64, [len(values)], values)
+
+
+# Names and order.
+refused("undefined", model([node("Add", ["x", "z"], ["y"])]), "operand 'z' is not defined")
+refused("cycle", model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"]), node("Relu", ["b"], ["y"])]),
+        "used before it is made")
+refused("twice", model([node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"])]), "'y' is defined twice")
+refused("output", model([node("Relu", ["x"], ["z"])]), "output 'y' is not defined")
+refused("unknown", model([node("Frobnicate", ["x"], ["a"], domain="my.ops"), node("NonZero", ["a"], ["y"])]),
+        "unsupported nodes (2): my.ops.Frobnicate version 0 ('frobnicate'), ai.onnx.NonZero version 20 ('nonzero')")
+refused("opset", model([node("Relu", ["x"], ["y"])], opset=99), "must be of version 9 to 26, got: 99")
+refused("operands", model([node("Add", ["x"], ["y"])]), "must have at least 2 operands")
+recursion = model([node("F", ["x"], ["y"], domain="f")])
+recursion.opset_import.append(helper.make_opsetid("f", 1))
+recursion.functions.append(helper.make_function("f", "F", ["a"], ["b"], [node("F", ["a"], ["b"], domain="f")],
+                                                [helper.make_opsetid("f", 1)]))
+refused("recursion", recursion, "they may form a cycle")
+nested = helper.make_graph([node("Relu", ["x"], ["y"])], "g", [], [value("y", None)])
+for _ in range(25):
+    nested = helper.make_graph([node("If", ["x"], ["y"], then_branch=nested)], "g", [], [value("y", None)])
+refused("nested", model([node("If", ["x"], ["y"], then_branch=nested)]), "error: ")
+
+# Shapes and types.
+refused("rank", model([node("Relu", ["x"], ["y"])], inputs=[value("x", [1] * 33)]), "at most 32 dimensions, got: 33")
+refused("string", model([node("Relu", ["x"], ["y"])], inputs=[value("x", [2], TensorProto.STRING)]),
+        "unsupported element type: string")
+refused("dimension", model([node("Relu", ["x"], ["y"])], inputs=[value("x", [None, 3])]), "has no size and no name")
+refused("huge", model([node("Relu", ["x"], ["y"])], inputs=[value("x", [1 << 40, 1 << 40])]), "is too large")
+refused("broadcast", model([node("Add", ["x", "b"], ["y"])], inputs=[value("x", [2, 3]), value("b", [4])]),
+        "a dimension has sizes 3 and 4")
+refused("reshape", model([node("Reshape", ["x", "s"], ["y"])], [ints("s", [4, -1])]), "cannot infer a dimension")
+refused("element", model([node("Where", ["x", "x", "x"], ["y"])]), "error: ")
+refused("mixed", model([node("Add", ["x", "i"], ["y"])], inputs=[value("x", [2]), value("i", [2], TensorProto.INT64)]),
+        "error: ")
+refused("axis", model([node("Softmax", ["x"], ["y"], axis=7)]), "axis must be within a tensor of rank 2, got: 7")
+refused("perm", model([node("Transpose", ["x"], ["y"], perm=[0, 0])]), "perm must be a permutation")
+refused("step", model([node("Slice", ["x", "a", "b", "c", "d"], ["y"])],
+                      [ints("a", [0]), ints("b", [2]), ints("c", [0]), ints("d", [0])]), "a step must not be 0")
+refused("dynamic", model([node("Reshape", ["x", "s"], ["y"])],
+                         inputs=[value("x", [2, 3]), value("s", [2], TensorProto.INT64)]), "known at compile time")
+refused("ratio", model([node("Dropout", ["x", "r"], ["y"])], [helper.make_tensor("r", TensorProto.FLOAT, [], [1.0])]),
+        "ratio must be at least 0 and below 1")
+refused("kernel", model([node("Conv", ["x", "w"], ["y"], strides=[0, 0])],
+                        inputs=[value("x", [1, 1, 4, 4]), value("w", [1, 1, 0, 0])]), "error: ")
+
+# Stored tensors.
+short = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 3], raw_data=b"\0" * 20)
+refused("short", model([node("Add", ["x", "w"], ["y"])], [short]), "must have 24 bytes of data for its shape, got: 20")
+overflow = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[1 << 62, 4], raw_data=b"")
+refused("overflow", model([node("Add", ["x", "w"], ["y"])], [overflow]), "negative or too large dimension")
+negative = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[-2, -3], raw_data=b"\0" * 24)
+refused("negative", model([node("Add", ["x", "w"], ["y"])], [negative]), "negative or too large dimension")
+
+# External data.
+with open(os.path.join(folder, "w.bin"), "wb") as file:
+    file.write(b"\0" * 24)
+os.makedirs(os.path.join(folder, "sub"))
+os.symlink(os.path.join(folder, "w.bin"), os.path.join(folder, "link.bin"))
+os.symlink(folder, os.path.join(folder, "sub", "up"))
+os.mkfifo(os.path.join(folder, "fifo"))
+survive("external", write("external", external([2, 3], "w.bin", 0, 24)))
+refused("absolute", external([2, 3], "/etc/passwd"), "must be a path inside the model's folder")
+refused("parent", external([2, 3], "sub/../../w.bin"), "must be a path inside the model's folder")
+refused("link", external([2, 3], "link.bin"), "a symbolic link is on its path")
+refused("linked-folder", external([2, 3], "sub/up/w.bin"), "a symbolic link is on its path")
+refused("directory", external([2, 3], "sub"), "is not a regular file")
+refused("fifo-data", external([2, 3], "fifo"), "is not a regular file")
+refused("nowhere", external([2, 3], "none.bin"), "does not exist")
+refused("past-end", external([2, 3], "w.bin", 4, 24), "must lie inside its external data of 24 bytes")
+refused("far", external([2, 3], "w.bin", (1 << 63) - 8, 24), "must lie inside its external data")
+refused("beyond", external([2, 3], "w.bin", 1 << 70), "must be a number of bytes")
+refused("minus", external([2, 3], "w.bin", -4), "must be a number of bytes")
+refused("words", external([2, 3], "w.bin", "zero"), "must be a number of bytes")
+refused("length", external([2, 3], "w.bin", 0, 12), "must have 24 bytes of external data for its shape, got: 12")
+
+# Cut and flipped: deterministic, and only the file itself is damaged.
+random.seed(1)
+for name, options in (("mlp", ["--bind=batch=2"]), ("gpt2", ["--bind=batch=2,seq=4"])):
+    source = os.path.join(inputs, name)
+    os.makedirs(os.path.join(folder, name))
+    shutil.copy(os.path.join(source, "loss.onnx.data"), os.path.join(folder, name))
+    with open(os.path.join(source, "loss.onnx"), "rb") as file:
+        whole = file.read()
+    for i in range(12):
+        cut = random.randrange(len(whole))
+        survive(f"{name} cut at {cut}", write(f"{name}/cut", whole[:cut]), *options)
+    for i in range(60 if name == "mlp" else 25):
+        bytes_ = bytearray(whole)
+        places = [random.randrange(min(len(whole), 40000)) for _ in range(1 + i % 4)]
+        for place in places:
+            bytes_[place] ^= 1 << random.randrange(8)
+        survive(f"{name} flipped at {places}", write(f"{name}/flip{i}", bytes(bytes_)), *options)
+
+print("\n".join(failures))
+sys.exit(bool(failures))
