@@ -19,6 +19,33 @@ std::optional<uint32_t> dtcc::exec::getLibraryOp(StringRef mnemonic) {
       .Default(std::nullopt);
 }
 
+std::optional<uint8_t> dtcc::exec::getDType(Type type) {
+  if (type.isF32())
+    return DTCC_F32;
+  if (type.isF64())
+    return DTCC_F64;
+  if (type.isBF16())
+    return DTCC_BF16;
+  if (type.isF16())
+    return DTCC_F16;
+  if (!type.isInteger())
+    return std::nullopt;
+  switch (type.getIntOrFloatBitWidth()) {
+  case 64:
+    return DTCC_I64;
+  case 32:
+    return DTCC_I32;
+  case 16:
+    return DTCC_I16;
+  case 8:
+    return DTCC_I8;
+  case 1:
+    return DTCC_BOOL;
+  default:
+    return std::nullopt;
+  }
+}
+
 LogicalResult LibraryOp::verify() {
   if (!getLibraryOp(getOp()))
     return emitOpError("must name an op of runtime/abi/LibraryOps.def, got: \"") << getOp() << '"';

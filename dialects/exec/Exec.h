@@ -26,6 +26,8 @@
 namespace dtcc::exec {
 /// The dtcc_library_op of a mnemonic of LibraryOps.def.
 std::optional<uint32_t> getLibraryOp(llvm::StringRef mnemonic);
+/// The dtcc_dtype of an element type.
+std::optional<uint8_t> getDType(mlir::Type type);
 /// Bytes of one element in memory; a boolean takes one.
 int64_t getElementBytes(mlir::Type type);
 /// Strides in elements; the type must have static ones.

@@ -11,14 +11,15 @@
 include "dialects/exec/Exec.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 
-def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator, SingleBlock]> {
+def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
   let summary = "the step of one rank, the same text for all ranks";
   let description = [{
     Holds, in this order, communicators, arenas, buffers, views of inputs and
     scalars, and phases. A step runs the phases in order. `mesh` names the mesh
-    whose axes number the ranks and the micro-batches.
+    whose axes number the ranks and the micro-batches. `optimizer` is the update's,
+    for what is told to the host: the learning rate and each parameter's decay.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, OptionalAttr<AnyAttr>:$optimizer);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `mesh` $mesh attr-dict-with-keyword $body";
 }

@@ -72,4 +72,27 @@ def GenerateKernels : Pass<"exec-generate-kernels", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
+  let summary = "turn dist.program into exec.program: every value gets a place, every op its commands";
+  let description = [{
+    Unstack, slice, transpose and most reshapes become views; the operands of stack and
+    concat, gradients and gathered shards are written in place where their producers
+    can; elementwise kernels and all-reduces take the memory of an operand that dies.
+    Contractions become matrix products over merged dimensions. Equal fused bodies over
+    equally laid out buffers become one `exec.func`. Example
+    (tests/passes/exec/bufferize.mlir): the gradient of a weight is a product that adds
+    to its bucket, with no buffer of its own.
+  }];
+  let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
+}
+
+def PlanArena : Pass<"exec-plan-arena", "::dtcc::exec::ProgramOp"> {
+  let summary = "give every buffer an offset in its arena";
+  let description = [{
+    Buffers whose intervals of commands do not overlap share bytes: largest first, each
+    into the smallest gap that holds it. Example (tests/passes/exec/plan-arena.mlir):
+    three buffers in a chain need the memory of two.
+  }];
+}
+
 #endif // DTCC_PASSES_EXEC_PASSES

@@ -1,0 +1,32 @@
+//===- Bufferize.cpp - Every value gets a place -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/Passes.h"
+#include "passes/exec/bufferize/Bufferizer.h"
+
+#include "dialects/graph/Graph.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_BUFFERIZE
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+using namespace dtcc;
+
+namespace {
+struct Bufferize : exec::impl::BufferizeBase<Bufferize> {
+  void runOnOperation() override {
+    for (auto program : llvm::make_early_inc_range(getOperation().getOps<dist::ProgramOp>())) {
+      if (failed(exec::Bufferizer(program, getOperation()).run()))
+        return signalPassFailure();
+      program.erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,202 @@
+//===- Bufferizer.cpp - Places of values -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/bufferize/Bufferizer.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module)
+    : source(source), theModule(module), lifetimes(source), declarations(module.getContext()),
+      commands(module.getContext()) {
+  for (Operation &op : module.getOps())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      names.insert(symbol.getName());
+}
+
+LogicalResult Bufferizer::run() {
+  FailureOr<dist::Mesh> found = dist::findMesh(&source.getBody().front().front());
+  if (failed(found))
+    return source.emitOpError("must have a mesh");
+  theMesh = *found;
+  OpBuilder builder(source);
+  program = ProgramOp::create(builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(), Attribute());
+  source.walk([&](dist::UpdateBucketOp update) { program.setOptimizerAttr(update.getOptimizer()); });
+  declarations.setInsertionPointToEnd(&program.getBody().emplaceBlock());
+  for (auto phase : source.getOps<dist::PhaseOp>())
+    if (failed(lowerPhase(phase)))
+      return failure();
+  return success();
+}
+
+LogicalResult Bufferizer::lowerPhase(dist::PhaseOp phase) {
+  OpBuilder end = OpBuilder::atBlockEnd(&program.getBody().front());
+  auto target = PhaseOp::create(end, phase.getLoc(), phase.getSymName(), phase.getRepeat());
+  // Buffers of this phase too are declared before the first one.
+  if (!firstPhase)
+    declarations.setInsertionPoint(firstPhase = target);
+  commands.setInsertionPointToEnd(&target.getBody().emplaceBlock());
+
+  Block &body = phase.getBody().front();
+  current = &body;
+  for (Operation &op : body.without_terminator())
+    if (!findRule(&op))
+      return op.emitOpError("has no kernel and no library op for these types");
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    if (auto aim = findRule(&op)->aim)
+      aim(&op, *this);
+  for (Operation &op : body.without_terminator())
+    if (failed(findRule(&op)->lower(&op, *this)))
+      return failure();
+  for (auto [value, result] : llvm::zip_equal(body.getTerminator()->getOperands(), phase.getResults()))
+    setPlace(result, placeOf(value));
+  return success();
+}
+
+void Bufferizer::setPlace(Value value, const Place &place) {
+  places[value] = place;
+  buffers[place.buffer].values.push_back(value);
+}
+
+std::optional<Bufferizer::Destination> Bufferizer::destinationOf(Value value) const {
+  auto found = destinations.find(value);
+  if (found == destinations.end())
+    return std::nullopt;
+  return found->second;
+}
+
+void Bufferizer::aim(Value value, const Place &place, int64_t accumulate) {
+  Operation *producer = value.getDefiningOp();
+  const OpRule *rule = producer ? findRule(producer) : nullptr;
+  // A block's parent is the phase: a producer of another phase has run already.
+  if (!rule || isa<dist::PhaseOp>(producer) || producer->getBlock() != current || destinations.count(value) ||
+      place.isTorn())
+    return;
+  bool handsOn = rule->isView && rule->aim;
+  bool writes = !rule->isView && (rule->writesStrided || place.isDense()) && (!accumulate || rule->accumulates);
+  if (!handsOn && !writes)
+    return;
+  // What is added to something is nowhere else.
+  if (accumulate && !value.hasOneUse())
+    return;
+  destinations[value] = {place, accumulate};
+  buffers[place.buffer].values.push_back(value);
+}
+
+Bufferizer::Destination Bufferizer::ensureDestination(Value result) {
+  if (auto known = destinationOf(result))
+    return *known;
+  Place place = allocate(cast<ShapedType>(result.getType()), result.getDefiningOp()->getName().stripDialect());
+  buffers[place.buffer].values.push_back(result);
+  return destinations[result] = {place, Overwrite};
+}
+
+Place Bufferizer::place(Value result) {
+  Place where;
+  if (auto destination = destinationOf(result))
+    where = destination->place;
+  else
+    where = allocate(cast<ShapedType>(result.getType()), result.getDefiningOp()->getName().stripDialect());
+  setPlace(result, where);
+  return where;
+}
+
+bool Bufferizer::diesAt(Value value, Operation *op) const {
+  const BufferInfo &buffer = buffers.find(placeOf(value).buffer)->second;
+  return !buffer.persistent &&
+         llvm::all_of(buffer.values, [&](Value v) { return lifetimes.lastUse(v) <= lifetimes.position(op); });
+}
+
+Place Bufferizer::placeOver(Value result, Value operand, Operation *op) {
+  const Place &from = placeOf(operand);
+  bool fits = from.isDense() && !from.blockOf && from.element == cast<ShapedType>(result.getType()).getElementType() &&
+              from.elements() == cast<ShapedType>(result.getType()).getNumElements();
+  if (destinationOf(result) || !fits || !diesAt(operand, op))
+    return place(result);
+  Place where = *from.reshaped(cast<ShapedType>(result.getType()).getShape());
+  setPlace(result, where);
+  return where;
+}
+
+StringAttr Bufferizer::uniqueName(StringRef prefix) {
+  for (unsigned i = 0;; ++i)
+    if (std::string name = (prefix + "_" + Twine(i)).str(); names.insert(name).second)
+      return StringAttr::get(theModule.getContext(), name);
+}
+
+ArenaOp Bufferizer::arena(StringRef name) {
+  ArenaOp &op = arenas[name];
+  if (!op) {
+    OpBuilder start = OpBuilder::atBlockBegin(&program.getBody().front());
+    op = ArenaOp::create(start, source.getLoc(), name, 0);
+  }
+  return op;
+}
+
+StringAttr Bufferizer::addBuffer(StringRef name, int64_t bytes, StringRef arenaName, bool persistent) {
+  auto symbol = StringAttr::get(theModule.getContext(), name);
+  BufferOp::create(declarations, source.getLoc(), symbol, bytes, arena(arenaName).getSymName(), nullptr, persistent,
+                   nullptr);
+  buffers[symbol].persistent = persistent;
+  return symbol;
+}
+
+static int64_t bytesOf(ShapedType type) { return type.getNumElements() * getElementBytes(type.getElementType()); }
+
+Place Bufferizer::allocate(ShapedType type, StringRef name, bool persistent) {
+  StringAttr buffer =
+      addBuffer(uniqueName(name), bytesOf(type), persistent ? "inputs" : "activations", persistent);
+  return Place::dense(buffer, type);
+}
+
+Place Bufferizer::bucket(FlatSymbolRefAttr symbol) {
+  auto [entry, isNew] = bucketPlaces.try_emplace(symbol.getAttr());
+  if (!isNew)
+    return entry->second;
+  auto op = SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(source, symbol);
+  int64_t share = op.getLength() / theMesh.product(dist::toAxes(op.getFlat()));
+  auto type = RankedTensorType::get({share}, op.getElementType());
+  StringAttr buffer = addBuffer(symbol.getValue(), bytesOf(type), "state", /*persistent=*/true);
+  cast<BufferOp>(&*std::prev(declarations.getInsertionPoint())).setBucketAttr(symbol);
+  return entry->second = Place::dense(buffer, type);
+}
+
+Place Bufferizer::scalarPlace(ScalarKind kind) {
+  std::optional<Place> &known = scalars[unsigned(kind)];
+  if (known)
+    return *known;
+  Type element = kind == ScalarKind::step ? Type(declarations.getI64Type()) : declarations.getF32Type();
+  auto type = RankedTensorType::get({}, element);
+  // Bucket names may not clash with these: they hold a dot or come from the dist level.
+  known = Place::dense(addBuffer(uniqueName(stringifyScalarKind(kind)), bytesOf(type), "state", true), type);
+  OpBuilder saved = commands;
+  commands = declarations;
+  llvm::scope_exit restore([&] { commands = saved; });
+  Value where = view(*known);
+  ScalarOp::create(commands, source.getLoc(), kind, where);
+  return *known;
+}
+
+Place Bufferizer::inputPlace(dist::InputOp op) {
+  auto [entry, isNew] = inputs.try_emplace(op.getName());
+  if (!isNew)
+    return entry->second;
+  entry->second = allocate(op.getType(), op.getName(), /*persistent=*/true);
+  OpBuilder saved = commands;
+  commands = declarations;
+  llvm::scope_exit restore([&] { commands = saved; });
+  auto layout = cast<dist::TensorType>(op.getLayout());
+  SmallVector<Attribute> axes(layout.getAxes().begin(), layout.getAxes().end());
+  auto role = symbolizeInputRole(op.getRole().value_or("data")).value_or(InputRole::data);
+  SmallVector<int64_t> padded(layout.getPadded().empty() ? layout.getShape() : layout.getPadded());
+  InputOp::create(commands, op.getLoc(), op.getName(), role, view(entry->second),
+                  commands.getDenseI64ArrayAttr(layout.getShape()), commands.getDenseI64ArrayAttr(padded),
+                  commands.getArrayAttr(axes), op.getBoundsAttr());
+  return entry->second;
+}

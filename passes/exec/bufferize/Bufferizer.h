@@ -1,0 +1,148 @@
+//===- Bufferizer.h - From local tensors to commands over buffers -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two walks over a dist.program. The first, backwards, looks for *destinations*:
+// values whose producers may write straight into someone else's storage (a range of
+// a gradient bucket, a part of a stack). The second, forwards, gives every value its
+// place (its destination, a view of an operand, the memory of an operand that dies,
+// or a new buffer) and emits the commands. What an op needs stands in one row of
+// the table of OpRules.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_EXEC_BUFFERIZE_BUFFERIZER_H
+#define DTCC_PASSES_EXEC_BUFFERIZE_BUFFERIZER_H
+
+#include "dialects/dist/Dist.h"
+#include "dialects/exec/Exec.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/exec/bufferize/Lifetimes.h"
+#include "passes/exec/bufferize/Place.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace dtcc::exec {
+
+class Bufferizer;
+
+/// What bufferization knows of a kind of op.
+struct OpRule {
+  /// Emits the commands of an op and places its results.
+  mlir::LogicalResult (*lower)(mlir::Operation *, Bufferizer &);
+  /// The results may be views of the operands.
+  bool isView = false;
+  /// Results may be written with any strides; and added to what is there.
+  bool writesStrided = false;
+  bool accumulates = false;
+  /// Hands the destinations of results on to operands.
+  void (*aim)(mlir::Operation *, Bufferizer &) = nullptr;
+};
+
+/// The rule of an op, or null.
+const OpRule *findRule(mlir::Operation *op);
+
+/// Sums over micro-batches, as library ops and kernels take them.
+enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };
+
+class Bufferizer {
+public:
+  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module);
+  /// Emits the exec.program before the source, which is left as it was.
+  mlir::LogicalResult run();
+
+  // For rules: where values lie.
+  struct Destination {
+    Place place;
+    int64_t accumulate = Overwrite;
+  };
+  const Place &placeOf(mlir::Value value) const { return places.find(value)->second; }
+  void setPlace(mlir::Value value, const Place &place);
+  /// The destination that the first walk found, if any.
+  std::optional<Destination> destinationOf(mlir::Value value) const;
+  /// Gives `value` a destination if its producer can write there.
+  void aim(mlir::Value value, const Place &place, int64_t accumulate);
+  /// The destination of `result`, made if it has none: for ops that are parts side by side.
+  Destination ensureDestination(mlir::Value result);
+  /// A place for a result: its destination (which must not accumulate), or new memory.
+  Place place(mlir::Value result);
+  /// The same, over the memory of `operand` if that dies here and lies densely.
+  Place placeOver(mlir::Value result, mlir::Value operand, mlir::Operation *op);
+  /// New memory, dense.
+  Place allocate(mlir::ShapedType type, llvm::StringRef name, bool persistent = false);
+  /// Whether nobody reads the memory of `value` after `op`.
+  bool diesAt(mlir::Value value, mlir::Operation *op) const;
+  /// Storage of a bucket; the share of this rank with `flat` axes.
+  Place bucket(mlir::FlatSymbolRefAttr symbol);
+
+  // For rules: commands. All are emitted at the end of the phase.
+  mlir::Value view(const Place &place);
+  /// `place` itself if dense, else a copy.
+  Place dense(const Place &place, llvm::StringRef name);
+  void copy(const Place &from, const Place &to, llvm::StringRef name = "copy");
+  /// Writes or adds a value that was computed elsewhere to its destination.
+  mlir::LogicalResult store(const Place &from, const Destination &to, mlir::Location loc);
+  void fill(const Place &place, mlir::TypedAttr value);
+  /// `ins`, `outs`: views. Flops are those of `op`'s work.
+  void library(mlir::Operation *op, llvm::StringRef mnemonic, mlir::ValueRange ins, mlir::ValueRange outs,
+               mlir::ArrayRef<mlir::Attribute> parameters, bool updates = false, int64_t workspaceBytes = 0);
+  void collective(CollectiveKind kind, Reduction reduction, mlir::ArrayAttr axes, const Place &in, const Place &out);
+  /// Emits a kernel of `body`; inputs then outputs of `func`'s buffers stand in these places.
+  mlir::LogicalResult kernel(mlir::Location loc, llvm::StringRef name, mlir::Block &body,
+                             mlir::ArrayRef<Place> inputs, mlir::ArrayRef<Destination> outputs,
+                             mlir::ArrayRef<int64_t> inPlace);
+  /// A command of a hand-made llvm.func.
+  void callKernel(mlir::StringRef symbol, mlir::ArrayRef<Place> ins, mlir::ArrayRef<Place> outs, bool accumulates);
+  /// The symbol of the group over `axes` (rank axes).
+  mlir::FlatSymbolRefAttr communicator(mlir::ArrayAttr axes);
+  /// The same as a library parameter; unit without axes.
+  mlir::Attribute coordinate(std::optional<mlir::ArrayAttr> axes);
+  /// Where the host writes a model input, or writes or reads a scalar.
+  Place inputPlace(dist::InputOp op);
+  Place scalarPlace(ScalarKind kind);
+
+  const dist::Mesh &mesh() const { return theMesh; }
+  mlir::OpBuilder &builder() { return commands; }
+  mlir::ModuleOp module() { return theModule; }
+  /// A name no symbol of the module or the program has.
+  mlir::StringAttr uniqueName(llvm::StringRef prefix);
+
+private:
+  mlir::LogicalResult lowerPhase(dist::PhaseOp phase);
+  mlir::StringAttr addBuffer(llvm::StringRef name, int64_t bytes, llvm::StringRef arena, bool persistent);
+  ArenaOp arena(llvm::StringRef name);
+
+  dist::ProgramOp source;
+  mlir::ModuleOp theModule;
+  dist::Mesh theMesh;
+  Lifetimes lifetimes;
+  ProgramOp program;
+  /// Before the first phase, for arenas, buffers and what the host touches; and in the phase.
+  mlir::OpBuilder declarations, commands;
+  mlir::Operation *firstPhase = nullptr;
+  /// The phase that is being lowered.
+  mlir::Block *current = nullptr;
+
+  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, Destination> destinations;
+  struct BufferInfo {
+    bool persistent;
+    llvm::SmallVector<mlir::Value> values;
+  };
+  llvm::DenseMap<mlir::StringAttr, BufferInfo> buffers;
+  llvm::StringMap<ArenaOp> arenas;
+  llvm::StringMap<CommunicatorOp> communicators;
+  llvm::DenseMap<mlir::StringAttr, Place> bucketPlaces;
+  std::optional<Place> scalars[5];
+  llvm::StringMap<Place> inputs;
+  llvm::StringMap<std::string> kernels; /* text of body and buffers -> symbol */
+  llvm::StringSet<llvm::MallocAllocator> names;
+  BufferOp workspace;
+};
+
+} // namespace dtcc::exec
+
+#endif // DTCC_PASSES_EXEC_BUFFERIZE_BUFFERIZER_H

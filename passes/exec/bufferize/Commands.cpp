@@ -1,0 +1,165 @@
+//===- Commands.cpp - Commands of bufferization -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The half of Bufferizer that emits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "passes/exec/bufferize/Bufferizer.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+Value Bufferizer::view(const Place &place) {
+  IntegerAttr slotStride, blockDim;
+  FlatSymbolRefAttr blockOf;
+  if (place.slotStride)
+    slotStride = commands.getI64IntegerAttr(place.slotStride);
+  if (place.blockOf) {
+    blockDim = commands.getI64IntegerAttr(*place.blockDim());
+    blockOf = FlatSymbolRefAttr::get(place.blockOf);
+  }
+  return ViewOp::create(commands, source.getLoc(), place.type(), FlatSymbolRefAttr::get(place.buffer),
+                        commands.getI64IntegerAttr(place.offset), slotStride, blockDim, blockOf);
+}
+
+Place Bufferizer::dense(const Place &place, StringRef name) {
+  if (place.isDense())
+    return place;
+  Place result = allocate(RankedTensorType::get(place.sizes, place.element), name);
+  copy(place, result);
+  return result;
+}
+
+void Bufferizer::copy(const Place &from, const Place &to, StringRef name) {
+  Value in = view(from), out = view(to);
+  CopyOp::create(commands, source.getLoc(), Type(), in, out, ValueRange(), 0, commands.getStringAttr(name));
+}
+
+void Bufferizer::fill(const Place &place, TypedAttr value) {
+  Value out = view(place);
+  FillOp::create(commands, source.getLoc(), Type(), ValueRange(), out, ValueRange(), 0, commands.getStringAttr("fill"),
+                 value);
+}
+
+LogicalResult Bufferizer::store(const Place &from, const Destination &to, Location loc) {
+  if (!to.accumulate) {
+    copy(from, to.place);
+    return success();
+  }
+  // A kernel of one addition to zero: the generator adds its result to memory.
+  auto type = RankedTensorType::get(from.sizes, from.element);
+  Block body;
+  Value x = body.addArgument(type, loc);
+  OpBuilder builder(loc.getContext());
+  builder.setInsertionPointToEnd(&body);
+  Value negated = graph::NegOp::create(builder, loc, type, x);
+  Value same = graph::NegOp::create(builder, loc, type, negated);
+  YieldOp::create(builder, loc, same);
+  return kernel(loc, "accumulate", body, {from}, {to}, {-1});
+}
+
+void Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins, ValueRange outs,
+                         ArrayRef<Attribute> parameters, bool updates, int64_t workspaceBytes) {
+  SmallVector<Value, 1> scratch;
+  if (workspaceBytes) {
+    if (!workspace) {
+      addBuffer(uniqueName("workspace"), 0, "workspace", /*persistent=*/true);
+      workspace = cast<BufferOp>(&*std::prev(declarations.getInsertionPoint()));
+    }
+    // Commands run one after the other: they share one.
+    workspace.setBytes(std::max<int64_t>(workspace.getBytes(), workspaceBytes));
+    scratch.push_back(view(Place::dense(workspace.getSymNameAttr(),
+                                        RankedTensorType::get({workspaceBytes}, commands.getIntegerType(8)))));
+  }
+  double flops = 0;
+  if (auto work = dyn_cast<WorkOpInterface>(op)) {
+    SmallVector<int64_t> sizes;
+    for (const Factor &factor : cast<FactorOpInterface>(op).getFactorMap().factors)
+      sizes.push_back(factor.size);
+    flops = work.getFlops(sizes);
+  }
+  LibraryOp::create(commands, op->getLoc(), Type(), ins, outs, ValueRange(), 0,
+                    commands.getStringAttr(op->getName().stripDialect()), commands.getStringAttr(mnemonic),
+                    commands.getArrayAttr(parameters), scratch, updates, llvm::APFloat(flops));
+}
+
+void Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in,
+                            const Place &out) {
+  Value from = view(in), to = view(out);
+  CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
+                       commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
+                       communicator(axes).getValue());
+}
+
+FlatSymbolRefAttr Bufferizer::communicator(ArrayAttr axes) {
+  std::string name = "over";
+  for (const std::string &axis : dist::toAxes(axes))
+    name += "." + axis;
+  CommunicatorOp &op = communicators[name];
+  if (!op) {
+    OpBuilder start = OpBuilder::atBlockBegin(&program.getBody().front());
+    op = CommunicatorOp::create(start, source.getLoc(), name, axes);
+  }
+  return FlatSymbolRefAttr::get(op.getSymNameAttr());
+}
+
+Attribute Bufferizer::coordinate(std::optional<ArrayAttr> axes) {
+  if (!axes || axes->empty())
+    return commands.getUnitAttr();
+  return communicator(*axes);
+}
+
+void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Place> outs, bool accumulates) {
+  SmallVector<Value> inputs, outputs;
+  for (const Place &place : ins)
+    inputs.push_back(view(place));
+  for (const Place &place : outs)
+    outputs.push_back(view(place));
+  KernelOp::create(commands, source.getLoc(), Type(), inputs, outputs, ValueRange(), 0, StringAttr(),
+                   symbol, accumulates);
+}
+
+LogicalResult Bufferizer::kernel(Location loc, StringRef name, Block &body, ArrayRef<Place> inputs,
+                                 ArrayRef<Destination> outputs, ArrayRef<int64_t> inPlace) {
+  OpBuilder builder(program);
+  SmallVector<Attribute> types;
+  SmallVector<int64_t> accumulate;
+  SmallVector<Place> outs;
+  for (const Place &place : inputs)
+    types.push_back(TypeAttr::get(place.type()));
+  for (const Destination &output : outputs) {
+    types.push_back(TypeAttr::get(output.place.type()));
+    accumulate.push_back(output.accumulate);
+    outs.push_back(output.place);
+  }
+  auto func = FuncOp::create(builder, loc, "kernel", builder.getArrayAttr(types), accumulate, inPlace);
+  IRMapping mapping;
+  Block &copy = func.getBody().emplaceBlock();
+  for (BlockArgument argument : body.getArguments())
+    mapping.map(argument, copy.addArgument(argument.getType(), loc));
+  OpBuilder inside = OpBuilder::atBlockEnd(&copy);
+  for (Operation &op : body)
+    // Origins and names of layers would make equal bodies differ.
+    inside.clone(op, mapping)->setDiscardableAttrs(ArrayRef<NamedAttribute>());
+
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  func->print(stream, OpPrintingFlags().useLocalScope());
+  std::string &symbol = kernels[text];
+  if (symbol.empty()) {
+    symbol = uniqueName(name).str();
+    func.setSymName(symbol);
+  } else {
+    func.erase();
+  }
+  callKernel(symbol, inputs, outs, llvm::any_of(accumulate, [](int64_t mode) { return mode; }));
+  return success();
+}

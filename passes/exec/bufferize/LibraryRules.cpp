@@ -1,0 +1,205 @@
+//===- LibraryRules.cpp - Attention, embedding and cross entropy -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "passes/exec/bufferize/OpRules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// The attributes of both attention ops in the order of LibraryOps.def.
+template <typename Op> static FailureOr<SmallVector<Attribute>> attentionParameters(Op op, Bufferizer &b) {
+  graph::MaskAttr mask = op.getMask();
+  if (mask.getSegment())
+    return op.emitOpError("segment masks have no library op"), failure();
+  OpBuilder &builder = b.builder();
+  auto integer = [&](int64_t value) -> Attribute { return builder.getI64IntegerAttr(value); };
+  auto real = [&](const llvm::APFloat &value) -> Attribute { return builder.getF64FloatAttr(value.convertToDouble()); };
+  return SmallVector<Attribute>{real(op.getScale()),         real(op.getSoftcap()),
+                                integer(mask.getCausal()),   integer(mask.getOffset()),
+                                integer(mask.getWindowLeft() ? mask.getWindowLeft() : -1),
+                                integer(-1),                 integer(mask.getKey()),
+                                integer(int64_t(op.getEmptyRow()))};
+}
+
+/// Queries [b, t, h, d] as [b, t, h, 1, d]; [b, t, h, g, d] as it is.
+static Place grouped(const Place &place) { return place.rank() == 4 ? place.withUnitDim(3) : place; }
+/// Log-sum-exps [b, h, t] as [b, h, 1, t].
+static Place groupedRows(const Place &place) { return place.rank() == 3 ? place.withUnitDim(2) : place; }
+
+static LogicalResult lowerAttention(graph::AttentionOp op, Bufferizer &b) {
+  if (op.getBias())
+    return op.emitOpError("bias has no library op");
+  auto parameters = attentionParameters(op, b);
+  if (failed(parameters))
+    return failure();
+  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
+                         b.view(b.placeOf(op.getV()))};
+  for (Value mask : op.getMaskOperands())
+    ins.push_back(b.view(b.placeOf(mask)));
+  Place out = b.place(op.getOut()), lse = b.place(op.getLse());
+  b.library(op, "attention", ins, {b.view(grouped(out)), b.view(groupedRows(lse))}, *parameters);
+  return success();
+}
+
+static LogicalResult lowerAttentionGrad(graph::AttentionGradOp op, Bufferizer &b) {
+  auto parameters = attentionParameters(op, b);
+  if (failed(parameters))
+    return failure();
+  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
+                         b.view(b.placeOf(op.getV()))};
+  for (Value mask : op.getMaskOperands())
+    ins.push_back(b.view(b.placeOf(mask)));
+  ins.push_back(b.view(grouped(b.placeOf(op.getOut()))));
+  ins.push_back(b.view(groupedRows(b.placeOf(op.getLse()))));
+  ins.push_back(b.view(grouped(b.placeOf(op.getDout()))));
+  Place dq = b.place(op.getDq()), dk = b.place(op.getDk()), dv = b.place(op.getDv());
+  b.library(op, "attention_grad", ins, {b.view(grouped(dq)), b.view(dk), b.view(dv)}, *parameters);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Embedding
+//===----------------------------------------------------------------------===//
+
+/// The first `rows` dimensions as one and the others as one; copied if they lie apart.
+static Place asRows(const Place &place, int64_t rows, Bufferizer &b) {
+  SmallVector<int64_t> groups[] = {dimRange(0, rows), dimRange(rows, place.rank())};
+  if (auto merged = place.merged(groups))
+    return *merged;
+  return *b.dense(place, "rows").merged(groups);
+}
+/// All dimensions as one.
+static Place asVector(const Place &place, Bufferizer &b) {
+  SmallVector<int64_t> groups[] = {dimRange(0, place.rank())};
+  if (auto merged = place.merged(groups))
+    return *merged;
+  return *b.dense(place, "vector").merged(groups);
+}
+
+static LogicalResult lowerEmbedding(graph::EmbeddingOp op, Bufferizer &b) {
+  Place table = asRows(b.placeOf(op.getTable()), 1, b), ids = asVector(b.placeOf(op.getIds()), b);
+  Place y = asRows(b.place(op.getY()), b.placeOf(op.getIds()).rank(), b);
+  b.library(op, "embedding", {b.view(table), b.view(ids)}, b.view(y), {b.coordinate(op.getRowAxes())});
+  return success();
+}
+
+static LogicalResult lowerEmbeddingGrad(graph::EmbeddingGradOp op, Bufferizer &b) {
+  int64_t idRank = b.placeOf(op.getIds()).rank();
+  Place dy = asRows(b.placeOf(op.getDy()), idRank, b), ids = asVector(b.placeOf(op.getIds()), b);
+  auto destination = b.destinationOf(op.getDtable());
+  int64_t accumulate = destination ? destination->accumulate : int64_t(Overwrite);
+  Place table = asRows(b.place(op.getDtable()), 1, b);
+  OpBuilder &builder = b.builder();
+  b.library(op, "embedding_grad", {b.view(dy), b.view(ids)}, b.view(table),
+            {b.coordinate(op.getRowAxes()), builder.getI64IntegerAttr(accumulate),
+             builder.getI64IntegerAttr(op.getPaddingIdx())},
+            accumulate != 0);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Cross entropy
+//===----------------------------------------------------------------------===//
+
+/// `logits` as [rows, classes], each row without gaps.
+static Place asLogits(const Place &place, Bufferizer &b) {
+  Place rows = asRows(place, place.rank() - 1, b);
+  if (rows.sizes[1] == 1 || rows.strides[1] == 1)
+    return rows;
+  Place whole = b.allocate(RankedTensorType::get(rows.sizes, rows.element), "logits");
+  b.copy(rows, whole);
+  return whole;
+}
+
+static SmallVector<Attribute> ignored(std::optional<int64_t> index, OpBuilder &builder) {
+  return {builder.getI64IntegerAttr(index.value_or(0)), builder.getI64IntegerAttr(index.has_value())};
+}
+
+static void emitStats(Operation *op, const Place &logits, const Place &labels, const Place &maximum, const Place &sum,
+                      const Place &target, Attribute coordinate, int64_t classes, Bufferizer &b) {
+  b.library(op, "cross_entropy_stats", {b.view(logits), b.view(labels)},
+            {b.view(maximum), b.view(sum), b.view(target)},
+            {coordinate, b.builder().getI64IntegerAttr(classes)});
+}
+
+static void emitLoss(Operation *op, const Place &maximum, const Place &sum, const Place &target, const Place &labels,
+                     std::optional<int64_t> ignoreIndex, const Place &lse, const Place &loss, const Place &count,
+                     Bufferizer &b) {
+  SmallVector<Attribute> parameters = ignored(ignoreIndex, b.builder());
+  parameters.push_back(b.builder().getI64IntegerAttr(Overwrite));
+  b.library(op, "cross_entropy_loss", {b.view(maximum), b.view(sum), b.view(target), b.view(labels)},
+            {b.view(lse), b.view(loss), b.view(count)}, parameters);
+}
+
+static LogicalResult lowerCrossEntropy(graph::CrossEntropyOp op, Bufferizer &b) {
+  Place logits = asLogits(b.placeOf(op.getLogits()), b), labels = asVector(b.placeOf(op.getLabels()), b);
+  auto row = RankedTensorType::get({logits.sizes[0]}, logits.element);
+  Place maximum = b.allocate(row, "row_max"), sum = b.allocate(row, "row_sum"), target = b.allocate(row, "target");
+  emitStats(op, logits, labels, maximum, sum, target, b.builder().getUnitAttr(), logits.sizes[1], b);
+  Place lse = asVector(b.place(op.getLse()), b);
+  emitLoss(op, maximum, sum, target, labels, op.getIgnoreIndex(), lse, b.place(op.getSum()), b.place(op.getCount()), b);
+  return success();
+}
+
+static LogicalResult lowerStats(graph::CrossEntropyStatsOp op, Bufferizer &b) {
+  Place logits = asLogits(b.placeOf(op.getLogits()), b), labels = asVector(b.placeOf(op.getLabels()), b);
+  emitStats(op, logits, labels, asVector(b.place(op.getMaximum()), b), asVector(b.place(op.getSum()), b),
+            asVector(b.place(op.getTarget()), b), b.coordinate(op.getClassAxes()), op.getClasses(), b);
+  return success();
+}
+
+static LogicalResult lowerMerge(graph::CrossEntropyMergeOp op, Bufferizer &b) {
+  Place maximum = asVector(b.placeOf(op.getMaximum()), b), global = asVector(b.placeOf(op.getGlobalMaximum()), b);
+  Place from = b.placeOf(op.getSum()), merged = b.placeOver(op.getMerged(), op.getSum(), op);
+  if (!(from == merged))
+    b.copy(from, merged);
+  b.library(op, "cross_entropy_merge", {b.view(maximum), b.view(global)}, b.view(asVector(merged, b)), {},
+            /*updates=*/true);
+  return success();
+}
+
+static LogicalResult lowerLoss(graph::CrossEntropyLossOp op, Bufferizer &b) {
+  Place lse = asVector(b.place(op.getLse()), b);
+  emitLoss(op, asVector(b.placeOf(op.getMaximum()), b), asVector(b.placeOf(op.getSum()), b),
+           asVector(b.placeOf(op.getTarget()), b), asVector(b.placeOf(op.getLabels()), b), op.getIgnoreIndex(), lse,
+           b.place(op.getLoss()), b.place(op.getCount()), b);
+  return success();
+}
+
+static LogicalResult lowerCrossEntropyGrad(graph::CrossEntropyGradOp op, Bufferizer &b) {
+  Place logits = asLogits(b.placeOf(op.getLogits()), b), labels = asVector(b.placeOf(op.getLabels()), b);
+  Place lse = asVector(b.placeOf(op.getLse()), b);
+  Place gradient = asLogits(b.placeOver(op.getDlogits(), op.getLogits(), op), b);
+  SmallVector<Attribute> parameters{b.coordinate(op.getClassAxes()),
+                                    b.builder().getI64IntegerAttr(op.getClasses().value_or(logits.sizes[1]))};
+  parameters.append(ignored(op.getIgnoreIndex(), b.builder()));
+  b.library(op, "cross_entropy_grad", {b.view(logits), b.view(labels), b.view(lse)}, b.view(gradient), parameters);
+  return success();
+}
+
+void dtcc::exec::addLibraryRules(OpRules &rules) {
+  OpRule &attention = rules[graph::AttentionOp::getOperationName()] = ruleOf<graph::AttentionOp, lowerAttention>();
+  attention.writesStrided = true;
+  OpRule &grad = rules[graph::AttentionGradOp::getOperationName()] =
+      ruleOf<graph::AttentionGradOp, lowerAttentionGrad>();
+  grad.writesStrided = true;
+  rules[graph::EmbeddingOp::getOperationName()] = ruleOf<graph::EmbeddingOp, lowerEmbedding>();
+  OpRule &table = rules[graph::EmbeddingGradOp::getOperationName()] =
+      ruleOf<graph::EmbeddingGradOp, lowerEmbeddingGrad>();
+  table.accumulates = true;
+  rules[graph::CrossEntropyOp::getOperationName()] = ruleOf<graph::CrossEntropyOp, lowerCrossEntropy>();
+  rules[graph::CrossEntropyStatsOp::getOperationName()] = ruleOf<graph::CrossEntropyStatsOp, lowerStats>();
+  rules[graph::CrossEntropyMergeOp::getOperationName()] = ruleOf<graph::CrossEntropyMergeOp, lowerMerge>();
+  rules[graph::CrossEntropyLossOp::getOperationName()] = ruleOf<graph::CrossEntropyLossOp, lowerLoss>();
+  rules[graph::CrossEntropyGradOp::getOperationName()] = ruleOf<graph::CrossEntropyGradOp, lowerCrossEntropyGrad>();
+}

@@ -1,0 +1,29 @@
+//===- OpRules.cpp - How each kind of op becomes commands -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/bufferize/OpRules.h"
+
+using namespace mlir;
+using namespace dtcc::exec;
+
+const OpRule *dtcc::exec::findRule(Operation *op) {
+  static const OpRules rules = [] {
+    OpRules table;
+    addMovementRules(table);
+    addComputeRules(table);
+    addLibraryRules(table);
+    addCollectiveRules(table);
+    addUpdateRules(table);
+    return table;
+  }();
+  auto found = rules.find(op->getName().getStringRef());
+  return found == rules.end() ? nullptr : &found->second;
+}
+
+SmallVector<int64_t> dtcc::exec::dimRange(int64_t begin, int64_t end) {
+  return llvm::to_vector(llvm::seq(begin, std::max(begin, end)));
+}

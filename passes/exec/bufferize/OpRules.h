@@ -1,0 +1,34 @@
+//===- OpRules.h - How each kind of op becomes commands -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_EXEC_BUFFERIZE_OPRULES_H
+#define DTCC_PASSES_EXEC_BUFFERIZE_OPRULES_H
+
+#include "passes/exec/bufferize/Bufferizer.h"
+
+namespace dtcc::exec {
+
+using OpRules = llvm::StringMap<OpRule>;
+
+// One function a family adds its rows to the table.
+void addMovementRules(OpRules &rules);   // views, stacks, pads, constants
+void addComputeRules(OpRules &rules);    // fused kernels, contractions
+void addLibraryRules(OpRules &rules);    // attention, embedding, cross entropy
+void addCollectiveRules(OpRules &rules); // what ranks exchange
+void addUpdateRules(OpRules &rules);     // inputs, buckets, norm, update, report
+
+/// A row: `rules[Op::getOperationName()] = {lower}` with the op cast.
+template <typename Op, mlir::LogicalResult (*Lower)(Op, Bufferizer &)> OpRule ruleOf() {
+  return {[](mlir::Operation *op, Bufferizer &b) { return Lower(mlir::cast<Op>(op), b); }};
+}
+
+/// The dimensions [begin, end).
+llvm::SmallVector<int64_t> dimRange(int64_t begin, int64_t end);
+
+} // namespace dtcc::exec
+
+#endif // DTCC_PASSES_EXEC_BUFFERIZE_OPRULES_H
