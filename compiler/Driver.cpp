@@ -1,0 +1,158 @@
+//===- Driver.cpp - Module in, artifact out -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Driver.h"
+#include "compiler/Link.h"
+#include "compiler/Object.h"
+#include "compiler/Pipelines.h"
+#include "compiler/Weights.h"
+#include "dialects/dist/Dist.h"
+#include "dialects/exec/Exec.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace dtcc;
+
+namespace {
+
+class Driver {
+public:
+  Driver(ModuleOp module, const Options &options, const char *argv0)
+      : module(module), options(options), argv0(argv0) {}
+  LogicalResult run();
+
+private:
+  LogicalResult runPasses(StringRef what, llvm::function_ref<void(OpPassManager &)> build);
+  LogicalResult emitText(llvm::function_ref<void(raw_ostream &)> print);
+  LogicalResult emitModule() {
+    return emitText([&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
+  }
+  LogicalResult emitCode();
+  Level level();
+  /// Says what begins, and what the last part took.
+  void progress(StringRef what);
+
+  ModuleOp module;
+  const Options &options;
+  const char *argv0;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
+  std::string current;
+};
+
+void Driver::progress(StringRef what) {
+  auto now = std::chrono::steady_clock::now();
+  if ((options.progress || options.verbose) && !current.empty())
+    llvm::errs() << llvm::formatv("{0,-28} {1,6:f2} s\n", current,
+                                  std::chrono::duration<double>(now - last).count());
+  last = now;
+  current = what.str();
+}
+
+Level Driver::level() {
+  if (!module.getOps<exec::ProgramOp>().empty())
+    return Level::Exec;
+  if (!module.getOps<dist::ProgramOp>().empty())
+    return Level::Dist;
+  return Level::Graph;
+}
+
+LogicalResult Driver::runPasses(StringRef what, llvm::function_ref<void(OpPassManager &)> build) {
+  progress(what);
+  PassManager manager(module.getContext());
+  if (options.timePasses)
+    manager.enableTiming();
+  build(manager);
+  return manager.run(module);
+}
+
+LogicalResult Driver::emitText(llvm::function_ref<void(raw_ostream &)> print) {
+  if (options.output == "-") {
+    print(llvm::outs());
+    return success();
+  }
+  TemporaryFile file(options.output);
+  std::error_code code;
+  llvm::raw_fd_ostream stream(file.path(), code);
+  if (!code) {
+    print(stream);
+    stream.close();
+    code = stream.error();
+    stream.clear_error();
+  }
+  if (code) {
+    llvm::WithColor::error(llvm::errs(), "dtcc") << "cannot write " << options.output << ": " << code.message() << '\n';
+    return failure();
+  }
+  return file.keep();
+}
+
+LogicalResult Driver::emitCode() {
+  auto target = createTarget(options.cpu);
+  if (failed(target))
+    return failure();
+  auto programs = llvm::to_vector(module.getOps<exec::ProgramOp>());
+  if (programs.size() != 1)
+    return module.emitError("must hold one exec.program, got: ") << programs.size();
+  bool weights = hasWeights(module);
+  std::string weightsPath = options.output + ".weights";
+  ImageOptions imageOptions;
+  imageOptions.model = llvm::sys::path::stem(options.input).str();
+  imageOptions.plan = "{}";
+  imageOptions.cpu = (*target)->getTargetCPU().str();
+  imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
+  progress("image");
+  FailureOr<Image> image = buildImage(programs.front(), module, imageOptions);
+  if (failed(image))
+    return failure();
+
+  progress("lower kernels");
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translateKernels(module, context);
+  if (!code)
+    return failure();
+  if (options.emit == "llvm")
+    return emitText([&](raw_ostream &stream) { stream << *code; });
+  addProgram(*code, *image);
+  progress("optimize and emit");
+  TemporaryFile object(options.output, ".o");
+  if (failed(writeObject(*code, **target, object.path())))
+    return failure();
+  if (weights) {
+    progress("weights");
+    if (failed(writeWeights(module, weightsPath)))
+      return failure();
+  }
+  progress("link");
+  return linkProgram(object.path(), runtimeLibrary(argv0), options.output);
+}
+
+LogicalResult Driver::run() {
+  if (level() == Level::Graph)
+    return options.emit == "graph" ? emitModule()
+                                   : module.emitError("holds neither a dist.program nor an exec.program");
+  if (options.emit == "dist")
+    return emitModule();
+  if (level() == Level::Dist &&
+      failed(runPasses("exec", [&](OpPassManager &manager) { buildExecPipeline(manager, options); })))
+    return failure();
+  if (options.emit == "exec")
+    return emitModule();
+  if (failed(runPasses("generate kernels", [&](OpPassManager &manager) { buildCodePipeline(manager, options); })))
+    return failure();
+  LogicalResult result = emitCode();
+  progress("");
+  return result;
+}
+} // namespace
+
+LogicalResult dtcc::compileModule(ModuleOp module, const Options &options, const char *argv0) {
+  return Driver(module, options, argv0).run();
+}

@@ -1,0 +1,284 @@
+//===- Image.cpp - A program as the runtime reads it -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Image.h"
+#include "compiler/ImageTables.h"
+#include "compiler/States.h"
+#include "dialects/graph/Graph.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/bit.h"
+#include <optional>
+
+using namespace mlir;
+using namespace dtcc;
+
+namespace {
+
+class ImageBuilder {
+public:
+  ImageBuilder(exec::ProgramOp program, ModuleOp module, const dist::Mesh &mesh, const ImageOptions &options)
+      : program(program), module(module), tables(mesh), options(options) {}
+  FailureOr<Image> run();
+
+private:
+  LogicalResult addMemory();
+  FailureOr<dtcc_view> viewOf(exec::ViewOp op);
+  FailureOr<uint32_t> viewIndex(Value value);
+  LogicalResult addInput(exec::InputOp op);
+  LogicalResult addPhase(exec::PhaseOp op);
+  LogicalResult addCommand(exec::CommandOpInterface op);
+  LogicalResult addOwn(Operation *op, dtcc_command &command);
+  FailureOr<int64_t> parameter(Operation *op, Attribute attribute);
+
+  exec::ProgramOp program;
+  ModuleOp module;
+  ImageTables tables;
+  const ImageOptions &options;
+  dtcc_image_header header = {};
+  llvm::StringMap<uint32_t> arenas, communicators;
+  llvm::StringMap<exec::BufferOp> buffers;
+  llvm::StringMap<uint32_t> kernelIndices;
+  llvm::StringMap<uint32_t> bucketIndices;
+  llvm::DenseMap<Value, uint32_t> eventCommands;
+  Image image;
+};
+
+LogicalResult ImageBuilder::addMemory() {
+  for (auto op : program.getOps<exec::CommunicatorOp>()) {
+    communicators[op.getSymName()] = tables.communicators.size();
+    tables.communicators.push_back({tables.string(op.getSymName()), 0, tables.axes(dist::toAxes(op.getAxes()))});
+  }
+  double activations = 0;
+  for (auto op : program.getOps<exec::ArenaOp>()) {
+    arenas[op.getSymName()] = tables.arenas.size();
+    tables.arenas.push_back({tables.string(op.getSymName()), DTCC_MEMORY_HOST, op.getBytes()});
+    if (op.getSymName() == "activations")
+      activations = op.getBytes();
+  }
+  header.peak_activation_bytes = activations;
+  for (auto op : program.getOps<exec::BufferOp>()) {
+    if (!op.getOffset())
+      return op.emitOpError("must have an offset: run exec-plan-arena");
+    buffers[op.getSymName()] = op;
+  }
+  return success();
+}
+
+FailureOr<dtcc_view> ImageBuilder::viewOf(exec::ViewOp op) {
+  MemRefType type = op.getView().getType();
+  exec::BufferOp buffer = buffers.lookup(op.getBuffer());
+  if (!buffer)
+    return op.emitOpError("must name an exec.buffer, got: @") << op.getBuffer(), failure();
+  if (type.getRank() > DTCC_MAX_RANK)
+    return op.emitOpError("rank must be at most ") << DTCC_MAX_RANK << ", got: " << type.getRank(), failure();
+  auto dtype = exec::getDType(type.getElementType());
+  if (!dtype)
+    return op.emitOpError("element type is not one of the runtime's: ") << type.getElementType(), failure();
+  dtcc_view view = {};
+  view.arena = arenas.lookup(buffer.getArena());
+  view.dtype = *dtype;
+  view.rank = type.getRank();
+  view.offset = *buffer.getOffset() + op.getOffset();
+  view.slot_stride = op.getSlotStride().value_or(0);
+  if (op.getBlockOf()) {
+    auto found = communicators.find(*op.getBlockOf());
+    if (found == communicators.end() || found->second >= 255)
+      return op.emitOpError("block must be of one of the first 255 communicators"), failure();
+    view.block_of = 1 + found->second;
+    view.block_dim = *op.getBlockDim();
+  }
+  llvm::copy(type.getShape(), view.sizes);
+  llvm::copy(exec::getStrides(type), view.strides);
+  return view;
+}
+
+FailureOr<uint32_t> ImageBuilder::viewIndex(Value value) {
+  FailureOr<dtcc_view> view = viewOf(value.getDefiningOp<exec::ViewOp>());
+  if (failed(view))
+    return failure();
+  return tables.view(*view);
+}
+
+LogicalResult ImageBuilder::addInput(exec::InputOp op) {
+  dtcc_input input = {};
+  input.name = tables.string(op.getName());
+  input.view = DTCC_NONE;
+  if (op.getView()) {
+    FailureOr<uint32_t> view = viewIndex(op.getView());
+    if (failed(view))
+      return failure();
+    input.view = *view;
+  }
+  if (op.getSizes().size() > DTCC_MAX_RANK)
+    return op.emitOpError("rank must be at most ") << DTCC_MAX_RANK << ", got: " << op.getSizes().size();
+  input.rank = op.getSizes().size();
+  input.role = uint32_t(op.getRole());
+  for (uint32_t i = 0; i < input.rank; ++i)
+    input.dims[i] = {op.getSizes()[i], op.getPadded()[i], tables.axes(dist::toAxes(cast<ArrayAttr>(op.getAxes()[i])))};
+  if (auto bounds = op.getBounds()) {
+    input.lower = (*bounds)[0];
+    input.upper = (*bounds)[1];
+    input.ignore = (*bounds)[2];
+  }
+  int64_t elements = llvm::product_of(op.getSizes());
+  if (header.training.batch == 0)
+    header.training.batch = op.getSizes()[0];
+  if (op.getRole() == exec::InputRole::tokens)
+    header.training.tokens = elements;
+  tables.inputs.push_back(input);
+  return success();
+}
+
+FailureOr<int64_t> ImageBuilder::parameter(Operation *op, Attribute attribute) {
+  if (auto integer = dyn_cast<IntegerAttr>(attribute))
+    return integer.getInt();
+  if (auto real = dyn_cast<FloatAttr>(attribute))
+    return llvm::bit_cast<int64_t>(real.getValueAsDouble());
+  if (isa<UnitAttr>(attribute))
+    return -1;
+  StringRef symbol = cast<FlatSymbolRefAttr>(attribute).getValue();
+  for (auto *map : {&communicators, &bucketIndices})
+    if (auto found = map->find(symbol); found != map->end())
+      return int64_t(found->second);
+  return op->emitOpError("parameter must name a communicator or a bucket of parameters, got: @") << symbol, failure();
+}
+
+/// What one kind of command has of its own.
+LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
+  if (auto kernel = dyn_cast<exec::KernelOp>(op)) {
+    command.kind = DTCC_KERNEL;
+    auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.getFunction());
+    auto extent = func ? func->getAttrOfType<IntegerAttr>("dtcc.extent") : nullptr;
+    if (!extent)
+      return op->emitOpError("must name a generated kernel with dtcc.extent, got: @") << kernel.getFunction();
+    auto real = [&](StringRef name) {
+      auto attribute = func->getAttrOfType<FloatAttr>(name);
+      return attribute ? attribute.getValueAsDouble() : 0.0;
+    };
+    auto grain = func->getAttrOfType<IntegerAttr>("dtcc.grain");
+    command.extent = extent.getInt();
+    command.grain = grain ? grain.getInt() : 1;
+    command.flops = real("dtcc.flops");
+    command.bytes = real("dtcc.bytes");
+    auto [entry, isNew] = kernelIndices.try_emplace(kernel.getFunction(), uint32_t(image.kernels.size()));
+    if (isNew)
+      image.kernels.push_back(kernel.getFunction().str());
+    command.op = entry->second;
+  } else if (auto library = dyn_cast<exec::LibraryOp>(op)) {
+    command.kind = DTCC_LIBRARY;
+    command.op = *exec::getLibraryOp(library.getOp());
+    command.flops = library.getFlops().convertToDouble();
+    for (Attribute attribute : library.getParameters()) {
+      FailureOr<int64_t> value = parameter(op, attribute);
+      if (failed(value))
+        return failure();
+      tables.attributes.push_back(*value);
+    }
+  } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
+    command.kind = DTCC_COLLECTIVE;
+    command.op = uint32_t(collective.getKind());
+    command.reduction = uint32_t(collective.getReduction());
+    auto found = communicators.find(collective.getCommunicator());
+    if (found == communicators.end())
+      return op->emitOpError("must name an exec.communicator, got: @") << collective.getCommunicator();
+    command.communicator = found->second;
+  } else if (isa<exec::CopyOp>(op)) {
+    command.kind = DTCC_COPY;
+  } else if (auto fill = dyn_cast<exec::FillOp>(op)) {
+    command.kind = DTCC_FILL;
+    auto bits = isa<FloatAttr>(fill.getValue()) ? cast<FloatAttr>(fill.getValue()).getValue().bitcastToAPInt()
+                                                : cast<IntegerAttr>(fill.getValue()).getValue();
+    tables.attributes.push_back(int64_t(bits.getZExtValue()));
+  } else {
+    return op->emitOpError("is no command of the runtime's");
+  }
+  return success();
+}
+
+LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
+  dtcc_command command = {};
+  command.communicator = command.predicate = DTCC_NONE;
+  auto name = op->getAttrOfType<StringAttr>("name");
+  auto kernel = dyn_cast<exec::KernelOp>(op.getOperation());
+  command.name = tables.string(name ? name.getValue() : kernel ? kernel.getFunction() : "");
+  command.stream = op.getStream();
+  SmallVector<uint32_t> operands;
+  double bytes = 0;
+  for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts()), op.getScratch()})
+    for (Value value : views) {
+      FailureOr<uint32_t> view = viewIndex(value);
+      if (failed(view))
+        return failure();
+      operands.push_back(*view);
+      auto type = cast<MemRefType>(value.getType());
+      bytes += double(type.getNumElements()) * exec::getElementBytes(type.getElementType());
+    }
+  command.first_operand = tables.append(tables.operands, operands);
+  command.operand_count = operands.size();
+  command.bytes = bytes;
+  command.first_attribute = tables.attributes.size();
+  if (failed(addOwn(op, command)))
+    return failure();
+  command.attribute_count = tables.attributes.size() - command.first_attribute;
+  command.first_wait = tables.waits.size();
+  for (Value event : op.getAfter())
+    tables.waits.push_back({eventCommands.lookup(event), 0});
+  command.wait_count = tables.waits.size() - command.first_wait;
+  for (Value event : op->getResults())
+    eventCommands[event] = tables.commands.size();
+  tables.commands.push_back(command);
+  return success();
+}
+
+LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
+  uint32_t first = tables.commands.size(), phase = tables.phases.size();
+  for (auto command : op.getOps<exec::CommandOpInterface>())
+    if (failed(addCommand(command)))
+      return failure();
+  tables.phases.push_back(
+      {tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first, 0});
+  for (uint32_t slot = 0; slot < op.getRepeat(); ++slot)
+    tables.actions.push_back({phase, slot});
+  return success();
+}
+
+FailureOr<Image> ImageBuilder::run() {
+  header.model = tables.string(options.model);
+  header.plan = tables.string(options.plan);
+  header.cpu = tables.string(options.cpu);
+  header.weights = tables.string(options.weights);
+  llvm::fill(header.scalars, DTCC_NONE);
+  if (failed(addMemory()))
+    return failure();
+  if (failed(addStates(module, program, tables, buffers, arenas, bucketIndices)))
+    return failure();
+  for (auto op : program.getOps<exec::InputOp>())
+    if (failed(addInput(op)))
+      return failure();
+  for (auto op : program.getOps<exec::ScalarOp>()) {
+    FailureOr<uint32_t> view = viewIndex(op.getView());
+    if (failed(view))
+      return failure();
+    header.scalars[uint32_t(op.getKind())] = *view;
+  }
+  for (auto op : program.getOps<exec::PhaseOp>())
+    if (failed(addPhase(op)))
+      return failure();
+  header.training.lr = learningRate(program);
+  header.training.label_shift = options.labelShift;
+  header.training.seed = options.seed;
+  image.bytes = tables.serialize(header);
+  return std::move(image);
+}
+} // namespace
+
+FailureOr<Image> dtcc::buildImage(exec::ProgramOp program, ModuleOp module, const ImageOptions &options) {
+  auto mesh = module.lookupSymbol<dist::MeshOp>(program.getMeshAttr());
+  if (!mesh)
+    return program.emitOpError("must name a dist.mesh, got: ") << program.getMeshAttr(), failure();
+  return ImageBuilder(program, module, dist::toMesh(mesh), options).run();
+}

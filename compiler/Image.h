@@ -1,0 +1,45 @@
+//===- Image.h - A program as the runtime reads it -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns an exec.program with its states, buckets and mesh into the bytes of
+// runtime/abi/dtcc_rt.h. Nothing is decided here: one op, one row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_IMAGE_H
+#define DTCC_COMPILER_IMAGE_H
+
+#include "dialects/exec/Exec.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+#include <vector>
+
+namespace dtcc {
+
+/// What the image holds besides the program.
+struct ImageOptions {
+  std::string model;   /* name, for people */
+  std::string plan;    /* JSON */
+  std::string cpu;     /* the processor of the kernels */
+  std::string weights; /* file name beside the program, or empty */
+  int64_t labelShift = 0;
+  uint64_t seed = 0;
+};
+
+struct Image {
+  std::vector<char> bytes;
+  /// Symbols of the kernels in the order of the table.
+  std::vector<std::string> kernels;
+};
+
+/// Fails with a located message where the program does not fit the format (a rank
+/// above 8, an unplanned buffer, an unknown symbol).
+mlir::FailureOr<Image> buildImage(exec::ProgramOp program, mlir::ModuleOp module, const ImageOptions &options);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_IMAGE_H

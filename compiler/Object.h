@@ -1,0 +1,34 @@
+//===- Object.h - Kernels and image as an object file -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_OBJECT_H
+#define DTCC_COMPILER_OBJECT_H
+
+#include "compiler/Image.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+#include <memory>
+
+namespace dtcc {
+
+/// The machine that kernels are generated for: `cpu` is "native" or a name of LLVM's.
+/// Fails with a message (without location) if there is no such processor.
+mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>> createTarget(llvm::StringRef cpu);
+
+/// Lowers the kernels of `module` (its llvm.func and llvm.mlir.global ops, which are moved
+/// out of it) to LLVM IR.
+std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context);
+
+/// Adds `dtcc_image`, `dtcc_kernels` and a `main` that hands both to the runtime.
+void addProgram(llvm::Module &module, const Image &image);
+
+/// Optimizes for the target and writes an object file. Fails with a message.
+mlir::LogicalResult writeObject(llvm::Module &module, llvm::TargetMachine &target, llvm::StringRef path);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_OBJECT_H

@@ -1,0 +1,58 @@
+//===- Options.h - What the user of dtcc asks for -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A value, filled from the command line by the table of OptionTable.cpp. The names
+// and meanings are those of the command-line contract.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_OPTIONS_H
+#define DTCC_COMPILER_OPTIONS_H
+
+#include "mlir/Support/LLVM.h"
+#include <string>
+#include <vector>
+
+namespace dtcc {
+
+struct Options {
+  std::string input, output;
+  std::string emit = "program";
+
+  // The model.
+  std::string bind, loss, lossOutput, externalRoot;
+  std::string init = "model", trainMode = "force";
+  std::vector<std::string> trainable, freeze, tie;
+
+  // Training.
+  std::string optimizer = "adamw";
+  double clip = 0;
+  std::vector<std::string> decay, noDecay;
+  std::string precision;
+
+  // The plan.
+  std::string cluster = "cpu", mesh, schedule, recompute, offload, plan, sequenceParallel;
+  std::vector<std::string> pin;
+  int64_t zero = -1, microbatches = 0;
+
+  // The code.
+  std::string cpu = "native", gpuArch;
+
+  // What to say and check.
+  bool verify = false, progress = false, verbose = false, timePasses = false, help = false;
+};
+
+/// Exit statuses of every tool.
+enum ExitStatus { kDone = 0, kBadInput = 1, kWrongUsage = 2 };
+
+/// Fills `options`; on wrong usage prints one message and returns failure.
+mlir::LogicalResult parseOptions(int argc, const char *const *argv, Options &options);
+void printHelp(llvm::raw_ostream &stream);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_OPTIONS_H

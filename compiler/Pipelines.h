@@ -1,0 +1,26 @@
+//===- Pipelines.h - The compiler as lists of passes -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_PIPELINES_H
+#define DTCC_COMPILER_PIPELINES_H
+
+#include "compiler/Options.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace dtcc {
+
+/// The level of a module: what it holds says from where to go on.
+enum class Level { Graph, Dist, Exec };
+
+/// dist.program -> exec.program with planned arenas, checked.
+void buildExecPipeline(mlir::OpPassManager &manager, const Options &options);
+/// exec.func -> llvm.func.
+void buildCodePipeline(mlir::OpPassManager &manager, const Options &options);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_PIPELINES_H

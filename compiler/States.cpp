@@ -1,0 +1,210 @@
+//===- States.cpp - States, buckets and segments of an image -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/States.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+namespace {
+/// What the host must know of an optimizer.
+struct OptimizerFacts {
+  double lr = 0, decay = 0;
+  /// Suffixes of the names under which slots are saved.
+  SmallVector<StringRef> slots;
+};
+} // namespace
+
+static OptimizerFacts factsOf(exec::ProgramOp program) {
+  Attribute optimizer = program.getOptimizerAttr();
+  if (auto adam = dyn_cast_or_null<graph::AdamAttr>(optimizer))
+    return {adam.getLr(), adam.getWeightDecay(), {"exp_avg", "exp_avg_sq"}};
+  if (auto sgd = dyn_cast_or_null<graph::SgdAttr>(optimizer))
+    return {sgd.getLr(), sgd.getWeightDecay(), {"momentum_buffer"}};
+  return {};
+}
+
+double dtcc::learningRate(exec::ProgramOp program) { return factsOf(program).lr; }
+
+/// A dense view at `offset` bytes of a bucket's buffer.
+static dtcc_view denseView(exec::BufferOp buffer, uint32_t arena, Type element, int64_t offset,
+                           ArrayRef<int64_t> sizes) {
+  dtcc_view view = {};
+  view.arena = arena;
+  view.dtype = *exec::getDType(element);
+  view.rank = sizes.size();
+  view.offset = *buffer.getOffset() + offset;
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    view.sizes[i] = sizes[i];
+    view.strides[i] = stride;
+    stride *= sizes[i];
+  }
+  return view;
+}
+
+static void setInitial(graph::StateOp op, dtcc_state &state) {
+  if (op.getValue()) {
+    state.init = DTCC_INIT_FILE;
+    return;
+  }
+  graph::InitAttr init = *op.getInit();
+  switch (init.getKind()) {
+  case graph::InitKind::zero:
+    state.init = DTCC_INIT_ZERO;
+    break;
+  case graph::InitKind::constant:
+    state.init = DTCC_INIT_CONSTANT;
+    break;
+  case graph::InitKind::normal:
+    state.init = DTCC_INIT_NORMAL;
+    break;
+  case graph::InitKind::uniform:
+    state.init = DTCC_INIT_UNIFORM;
+    break;
+  }
+  state.init_a = init.getA();
+  state.init_b = init.getB();
+}
+
+namespace {
+class StateTable {
+public:
+  StateTable(ModuleOp module, exec::ProgramOp program, ImageTables &tables,
+             const llvm::StringMap<exec::BufferOp> &buffers, const llvm::StringMap<uint32_t> &arenas,
+             llvm::StringMap<uint32_t> &bucketIndices)
+      : module(module), tables(tables), buffers(buffers), arenas(arenas), bucketIndices(bucketIndices),
+        facts(factsOf(program)) {}
+
+  LogicalResult run() {
+    for (auto op : module.getOps<dist::BucketOp>())
+      if (op.getRole() != dist::BucketRole::Gradient && op.getRole() != dist::BucketRole::Scalar && find(op))
+        addBucket(op);
+    for (auto op : module.getOps<graph::StateOp>())
+      if (failed(addState(op)))
+        return failure();
+    for (auto op : module.getOps<dist::BucketOp>())
+      if (op.getRole() == dist::BucketRole::Slot && bucketIndices.count(op.getSymName()))
+        addSlots(op);
+    return success();
+  }
+
+private:
+  exec::BufferOp find(dist::BucketOp op) const { return buffers.lookup(op.getSymName()); }
+
+  void addBucket(dist::BucketOp op) {
+    dtcc_bucket bucket = {};
+    bucket.name = tables.string(op.getSymName());
+    dist::Axes flat = dist::toAxes(op.getFlat());
+    int64_t share = op.getLength() / tables.mesh.product(flat);
+    exec::BufferOp buffer = find(op);
+    bucket.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(), 0, share));
+    bucket.length = op.getLength();
+    bucket.flat = tables.axes(flat);
+    bucket.sharded = tables.axes(dist::toAxes(op.getSharded()));
+    bucket.role = op.getRole() == dist::BucketRole::Slot     ? DTCC_STATE_SLOT
+                  : op.getRole() == dist::BucketRole::Buffer ? DTCC_STATE_BUFFER
+                                                             : DTCC_STATE_PARAMETER;
+    bucket.parameters = op.getOf() && bucketIndices.count(*op.getOf()) ? bucketIndices.lookup(*op.getOf()) : DTCC_NONE;
+    bucketIndices[op.getSymName()] = tables.buckets.size();
+    tables.buckets.push_back(bucket);
+  }
+
+  LogicalResult addState(graph::StateOp op) {
+    auto bucketName = op->getAttrOfType<FlatSymbolRefAttr>(dist::kBucketAttr);
+    auto offset = op->getAttrOfType<IntegerAttr>(dist::kOffsetAttr);
+    auto layout = op->getAttrOfType<TypeAttr>(dist::kLayoutAttr);
+    auto type = layout ? dyn_cast<dist::TensorType>(layout.getValue()) : dist::TensorType();
+    if (!bucketName || !offset || !type)
+      return op.emitOpError("must have dist.layout, dist.bucket and dist.offset");
+    auto bucket = module.lookupSymbol<dist::BucketOp>(bucketName);
+    if (!bucket)
+      return op.emitOpError("must name a dist.bucket, got: ") << bucketName;
+    // A bucket that no command touches has no memory: nothing reads its states.
+    if (!bucketIndices.count(bucketName.getValue()))
+      return success();
+    if (type.getShape().size() > DTCC_MAX_RANK || op.getSavedShape().size() > DTCC_MAX_RANK)
+      return op.emitOpError("rank must be at most ") << DTCC_MAX_RANK;
+
+    dtcc_state state = {};
+    state.name = tables.string(op.getSavedName());
+    state.rank = type.getShape().size();
+    state.role = op.getRole() == graph::StateRole::parameter ? DTCC_STATE_PARAMETER : DTCC_STATE_BUFFER;
+    state.dtype = *exec::getDType(bucket.getElementType());
+    state.bucket = bucketIndices.lookup(bucketName.getValue());
+    state.parameter = DTCC_NONE;
+    state.trainable = op.getTrainable();
+    state.saved_rank = op.getSavedShape().size();
+    llvm::copy(op.getSavedShape(), state.saved_sizes);
+    setInitial(op, state);
+    state.bucket_offset = offset.getInt();
+    dist::Layout plain = type.getLayout();
+    SmallVector<int64_t> local;
+    int64_t elements = 1;
+    for (uint32_t i = 0; i < state.rank; ++i) {
+      int64_t padded = plain.padded.empty() ? type.getShape()[i] : plain.padded[i];
+      state.dims[i] = {type.getShape()[i], padded, tables.axes(plain.dims[i])};
+      local.push_back(padded / tables.mesh.product(plain.dims[i]));
+      elements *= local.back();
+    }
+    state.view = DTCC_NONE;
+    if (bucket.getFlat().empty()) {
+      exec::BufferOp buffer = find(bucket);
+      state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), bucket.getElementType(),
+                                         offset.getInt() * exec::getElementBytes(bucket.getElementType()), local));
+    }
+    if (state.role == DTCC_STATE_PARAMETER)
+      tables.segments.push_back({state.bucket, uint32_t(tables.states.size()), state.bucket_offset, elements,
+                                 op.getDecay() ? facts.decay : 0, state.trainable ? 1.0 : 0.0});
+    tables.states.push_back(state);
+    return success();
+  }
+
+  /// One slot per trainable state of the bucket that `op` belongs to.
+  void addSlots(dist::BucketOp op) {
+    uint32_t bucket = bucketIndices.lookup(op.getSymName()), of = tables.buckets[bucket].parameters;
+    size_t number = op.getSlot().value_or(0);
+    std::string suffix = number < facts.slots.size() ? facts.slots[number].str() : "slot" + std::to_string(number);
+    for (size_t i = 0, end = tables.states.size(); i < end; ++i) {
+      dtcc_state state = tables.states[i];
+      if (state.bucket != of || state.role != DTCC_STATE_PARAMETER || !state.trainable)
+        continue;
+      state.name = tables.string((tables.stringAt(state.name) + "." + suffix).str());
+      state.role = DTCC_STATE_SLOT;
+      state.dtype = *exec::getDType(op.getElementType());
+      state.bucket = bucket;
+      state.parameter = i;
+      state.trainable = 0;
+      state.init = DTCC_INIT_ZERO;
+      if (op.getFlat().empty() && state.view != DTCC_NONE) {
+        dtcc_view view = tables.views[state.view];
+        exec::BufferOp buffer = find(op);
+        view.arena = arenas.lookup(buffer.getArena());
+        view.dtype = state.dtype;
+        view.offset = *buffer.getOffset() + state.bucket_offset * exec::getElementBytes(op.getElementType());
+        state.view = tables.view(view);
+      } else {
+        state.view = DTCC_NONE;
+      }
+      tables.states.push_back(state);
+    }
+  }
+
+  ModuleOp module;
+  ImageTables &tables;
+  const llvm::StringMap<exec::BufferOp> &buffers;
+  const llvm::StringMap<uint32_t> &arenas;
+  llvm::StringMap<uint32_t> &bucketIndices;
+  OptimizerFacts facts;
+};
+} // namespace
+
+LogicalResult dtcc::addStates(ModuleOp module, exec::ProgramOp program, ImageTables &tables,
+                              const llvm::StringMap<exec::BufferOp> &buffers, const llvm::StringMap<uint32_t> &arenas,
+                              llvm::StringMap<uint32_t> &bucketIndices) {
+  return StateTable(module, program, tables, buffers, arenas, bucketIndices).run();
+}

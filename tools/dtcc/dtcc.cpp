@@ -1,0 +1,31 @@
+//===- dtcc.cpp - From a model to a program -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Driver.h"
+#include "dialects/AllDialects.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace dtcc;
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Options options;
+  if (failed(parseOptions(argc, argv, options)))
+    return kWrongUsage;
+  if (options.help) {
+    printHelp(llvm::outs());
+    return kDone;
+  }
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(options.input, &context);
+  return module && succeeded(compileModule(*module, options, argv[0])) ? kDone : kBadInput;
+}
