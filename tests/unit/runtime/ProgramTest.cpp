@@ -140,6 +140,21 @@ TEST_F(Program, RefusesBadInput) {
   }
 }
 
+// As torchrun starts them; no MPI is needed on one node.
+TEST_F(Program, ProcessesOfOneNodeTrainAsThreads) {
+  ASSERT_EQ(run(2, "--steps=5 --save=" + (out / "threads.st"), 2).status, 0);
+  auto runTwo = [&](const std::string &options, int ranks) {
+    return shell("env " + plan(ranks, 2) + DTCC_TEST_PROCESSES + " 2 " + program + " --data=" + data.path + " " +
+                 options);
+  };
+  Outcome outcome = runTwo("--steps=5 --save=" + (out / "two.st"), 2);
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_EQ(readFile(out / "threads.st"), readFile(out / "two.st"));
+  Outcome mismatch = runTwo("--steps=5", 4);
+  EXPECT_EQ(mismatch.status, 1);
+  EXPECT_NE(mismatch.output.find("the plan has 4 ranks, and torchrun started 2 processes"), std::string::npos);
+}
+
 // Only the rank that reads example 7 fails; the others must not wait for it for ever.
 TEST_F(Program, OneRanksBadInputStopsAll) {
   std::vector<double> x(44 * 5, 0.5);
