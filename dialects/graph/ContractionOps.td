@@ -8,6 +8,7 @@
 #ifndef DTCC_DIALECTS_GRAPH_CONTRACTIONOPS
 #define DTCC_DIALECTS_GRAPH_CONTRACTIONOPS
 
+include "dialects/graph/ElementwiseInterface.td"
 include "dialects/graph/GraphAttrs.td"
 
 def Graph_ContractOp : Graph_DiffOp<"contract"> {
@@ -23,7 +24,7 @@ def Graph_ContractOp : Graph_DiffOp<"contract"> {
   let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_ReduceOp : Graph_DiffOp<"reduce"> {
+def Graph_ReduceOp : Graph_DiffOp<"reduce", [DeclareOpInterfaceMethods<CellOpInterface, ["evaluateCell"]>]> {
   let summary = "sum, maximum or minimum over `dims` (increasing), which vanish";
   let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$y);
@@ -37,7 +38,8 @@ def Graph_SoftmaxOp : Graph_DiffOp<"softmax", [SameOperandsAndResultType]> {
   let assemblyFormat = "$x $dims attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_CumsumOp : Graph_PureOp<"cumsum", [SameOperandsAndResultType]> {
+def Graph_CumsumOp : Graph_PureOp<"cumsum", [SameOperandsAndResultType,
+                                       DeclareOpInterfaceMethods<CellOpInterface, ["evaluateCell"]>]> {
   let summary = "running sum along `dim`, inclusive; integers and floats, no gradient";
   let arguments = (ins Graph_Tensor:$x, I64Attr:$dim);
   let results = (outs Graph_Tensor:$y);

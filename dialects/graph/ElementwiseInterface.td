@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How the kernel generator builds the body of an elementwise op.
+// How the kernel generator builds the body of an elementwise op, and how single cells
+// are evaluated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +23,21 @@ def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
                       the operands' element types; the value has the result's element type.}],
                     "::mlir::Value", "buildCell",
                     (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$cells)>,
+  ];
+}
+
+def CellOpInterface : OpInterface<"CellOpInterface"> {
+  let description = [{
+    The op's meaning one cell at a time, for evaluation on demand: a mask of 2^26 cells
+    is known by a few thousand of them. Numbers are f64, integers and booleans included.
+    By default the cell is computed from the same cell of every operand.
+  }];
+  let cppNamespace = "::dtcc::graph";
+  let methods = [
+    InterfaceMethod<"One cell of a result; `read` gives a cell of an operand. Nothing where a cell is not known.",
+                    "std::optional<double>", "evaluateCell",
+                    (ins "unsigned":$result, "::llvm::ArrayRef<int64_t>":$index, "::dtcc::graph::CellReader":$read),
+                    "", [{ return ::dtcc::graph::evaluateSameCell($_op, index, read); }]>,
   ];
 }
 

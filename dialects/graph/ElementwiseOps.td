@@ -17,7 +17,8 @@ include "dialects/graph/GraphAttrs.td"
 include "dialects/graph/ElementwiseInterface.td"
 
 class Graph_ElementwiseOp<string mnemonic, list<Trait> traits = []> : Graph_DiffOp<mnemonic, !listconcat([
-    DeclareOpInterfaceMethods<ElementwiseOpInterface>, SameOperandsAndResultShape], traits)>;
+    DeclareOpInterfaceMethods<ElementwiseOpInterface>, DeclareOpInterfaceMethods<CellOpInterface>,
+    SameOperandsAndResultShape], traits)>;
 
 class Graph_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
     : Graph_ElementwiseOp<mnemonic, !listconcat([SameOperandsAndResultType], traits)> {

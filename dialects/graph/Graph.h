@@ -22,10 +22,16 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <optional>
 
 namespace dtcc::graph {
 /// A tensor<...> or !dist.tensor<...> of static shape: what graph ops compute on.
 bool isTensorLike(mlir::Type type);
+
+/// Gives the cell of an operand at an index, or nothing if it is not known.
+using CellReader = llvm::function_ref<std::optional<double>(unsigned operand, llvm::ArrayRef<int64_t> index)>;
+/// The cell of an elementwise op, by its reference.
+std::optional<double> evaluateSameCell(mlir::Operation *op, llvm::ArrayRef<int64_t> index, CellReader read);
 } // namespace dtcc::graph
 
 #include "dialects/graph/GraphDialect.h.inc"

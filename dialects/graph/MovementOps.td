@@ -8,9 +8,12 @@
 #ifndef DTCC_DIALECTS_GRAPH_MOVEMENTOPS
 #define DTCC_DIALECTS_GRAPH_MOVEMENTOPS
 
+include "dialects/graph/ElementwiseInterface.td"
 include "dialects/graph/GraphAttrs.td"
 
-def Graph_ConstantOp : Graph_PureOp<"constant", [ConstantLike]> {
+defvar Graph_Cells = DeclareOpInterfaceMethods<CellOpInterface, ["evaluateCell"]>;
+
+def Graph_ConstantOp : Graph_PureOp<"constant", [ConstantLike, Graph_Cells]> {
   let summary = "a tensor known at compile time";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$y);
@@ -18,7 +21,7 @@ def Graph_ConstantOp : Graph_PureOp<"constant", [ConstantLike]> {
   let hasVerifier = 1;
   let hasFolder = 1;
 }
-def Graph_IotaOp : Graph_PureOp<"iota"> {
+def Graph_IotaOp : Graph_PureOp<"iota", [Graph_Cells]> {
   let summary = "counts along dimension dim: y[.., i, ..] = start + i * step";
   let description = [{ The factor of `dim` is an index factor. On a shard `offset_axes` names its axes. }];
   let arguments = (ins I64Attr:$dim, DefaultValuedAttr<I64Attr, "0">:$start, DefaultValuedAttr<I64Attr, "1">:$step,
@@ -27,7 +30,7 @@ def Graph_IotaOp : Graph_PureOp<"iota"> {
   let assemblyFormat = "attr-dict `:` type($y)";
   let hasVerifier = 1;
 }
-def Graph_ReshapeOp : Graph_DiffOp<"reshape"> {
+def Graph_ReshapeOp : Graph_DiffOp<"reshape", [Graph_Cells]> {
   let summary = "the same cells in row-major order under another shape";
   let description = [{
     As imported. After factoring what is left either only adds or drops dimensions of
@@ -39,7 +42,7 @@ def Graph_ReshapeOp : Graph_DiffOp<"reshape"> {
   let hasVerifier = 1;
   let hasFolder = 1;
 }
-def Graph_TransposeOp : Graph_DiffOp<"transpose"> {
+def Graph_TransposeOp : Graph_DiffOp<"transpose", [Graph_Cells]> {
   let summary = "dimension i of the result is dimension permutation[i] of x";
   let arguments = (ins Graph_Tensor:$x, DenseI64ArrayAttr:$permutation);
   let results = (outs Graph_Tensor:$y);
@@ -47,7 +50,7 @@ def Graph_TransposeOp : Graph_DiffOp<"transpose"> {
   let hasFolder = 1;
   let hasVerifier = 1;
 }
-def Graph_BroadcastOp : Graph_DiffOp<"broadcast"> {
+def Graph_BroadcastOp : Graph_DiffOp<"broadcast", [Graph_Cells]> {
   let summary = "repeats x: dimension i of x is dimension dims[i] of the result; the other dimensions are new";
   let description = [{ `dims` is strictly increasing; sizes of mapped dimensions are equal. }];
   let arguments = (ins Graph_Tensor:$x, DenseI64ArrayAttr:$dims);
@@ -55,21 +58,21 @@ def Graph_BroadcastOp : Graph_DiffOp<"broadcast"> {
   let assemblyFormat = "$x $dims attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_SliceOp : Graph_DiffOp<"slice"> {
+def Graph_SliceOp : Graph_DiffOp<"slice", [Graph_Cells]> {
   let summary = "cells offsets[i] + k * strides[i] of dimension i, one a size of the result";
   let arguments = (ins Graph_Tensor:$x, DenseI64ArrayAttr:$offsets, DenseI64ArrayAttr:$strides);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$x $offsets $strides attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_PadOp : Graph_DiffOp<"pad"> {
+def Graph_PadOp : Graph_DiffOp<"pad", [Graph_Cells]> {
   let summary = "puts `low[i]` cells before and `high[i]` after dimension i, of value `value`";
   let arguments = (ins Graph_Tensor:$x, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, F64Attr:$value);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$x $low $high $value attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_ShiftOp : Graph_PureOp<"shift", [SameOperandsAndResultType]> {
+def Graph_ShiftOp : Graph_PureOp<"shift", [SameOperandsAndResultType, Graph_Cells]> {
   let summary = "y[.., i, ..] = x[.., i + amount, ..], or `fill` outside";
   let description = [{ The labels of a causal loss: a pad and a slice of equal length, in one op that keeps the factor. }];
   let arguments = (ins Graph_IntTensor:$x, I64Attr:$dim, I64Attr:$amount, I64Attr:$fill);
@@ -77,28 +80,28 @@ def Graph_ShiftOp : Graph_PureOp<"shift", [SameOperandsAndResultType]> {
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_ConcatOp : Graph_DiffOp<"concat"> {
+def Graph_ConcatOp : Graph_DiffOp<"concat", [Graph_Cells]> {
   let summary = "joins along an existing dimension";
   let arguments = (ins Variadic<Graph_Tensor>:$xs, I64Attr:$dim);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$xs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_StackOp : Graph_DiffOp<"stack"> {
+def Graph_StackOp : Graph_DiffOp<"stack", [Graph_Cells]> {
   let summary = "joins along a new dimension dim of the result, of size the number of operands";
   let arguments = (ins Variadic<Graph_Tensor>:$xs, I64Attr:$dim);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$xs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_UnstackOp : Graph_DiffOp<"unstack"> {
+def Graph_UnstackOp : Graph_DiffOp<"unstack", [Graph_Cells]> {
   let summary = "the parts along dimension dim, one result each; its gradient is stack";
   let arguments = (ins Graph_Tensor:$x, I64Attr:$dim);
   let results = (outs Variadic<Graph_Tensor>:$ys);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_GatherOp : Graph_DiffOp<"gather"> {
+def Graph_GatherOp : Graph_DiffOp<"gather", [Graph_Cells]> {
   let summary = "y[a.., i.., c..] = x[a.., indices[i..], c..] along `axis`";
   let description = [{ General form, for imports; rows of a parameter become `graph.embedding`. Indices count from 0. }];
   let arguments = (ins Graph_Tensor:$x, Graph_IntTensor:$indices, I64Attr:$axis);

@@ -1,0 +1,32 @@
+//===- Cells.cpp - Values of a graph at chosen points
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/recover/Cells.h"
+#include "dialects/graph/Shapes.h"
+
+using namespace mlir;
+
+namespace dtcc::graph {
+
+std::optional<double> Cells::at(Value value, ArrayRef<int64_t> index) {
+  if (std::optional<double> given = leaf(value, index))
+    return given;
+  auto op = value.getDefiningOp<CellOpInterface>();
+  if (!op)
+    return std::nullopt;
+  std::pair<Value, int64_t> key(value, positionOf(index, rowMajorStrides(shapeOf(value))));
+  if (auto found = known.find(key); found != known.end())
+    return found->second;
+  std::optional<double> cell =
+      op.evaluateCell(cast<OpResult>(value).getResultNumber(), index,
+                      [&](unsigned operand, ArrayRef<int64_t> at) { return this->at(op->getOperand(operand), at); });
+  if (cell)
+    known[key] = *cell;
+  return cell;
+}
+
+} // namespace dtcc::graph

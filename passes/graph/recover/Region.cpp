@@ -1,0 +1,114 @@
+//===- Region.cpp - A part of a graph that may be one composite
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/recover/Region.h"
+#include "dialects/graph/Build.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace dtcc::graph {
+
+/// Constants may be shared with the outside.
+static bool isConstant(Operation *op) {
+  if (auto broadcast = dyn_cast<BroadcastOp>(op))
+    return splatValue(broadcast.getY()).has_value();
+  return isa<ConstantOp>(op);
+}
+
+static LogicalResult collect(Value value, Region &region, size_t limit) {
+  if (llvm::is_contained(region.inputs, value))
+    return success();
+  auto op = value.getDefiningOp<CellOpInterface>();
+  if (!op || region.ops.size() >= limit)
+    return failure();
+  if (region.contains(op))
+    return success();
+  for (Value operand : op->getOperands())
+    if (failed(collect(operand, region, limit)))
+      return failure();
+  region.ops.insert(op);
+  return success();
+}
+
+std::optional<Region> Region::between(ArrayRef<Value> inputs, Value root, size_t limit) {
+  Region region;
+  region.inputs.assign(inputs.begin(), inputs.end());
+  region.root = root;
+  if (llvm::is_contained(inputs, root) || failed(collect(root, region, limit)))
+    return std::nullopt;
+  return region;
+}
+
+bool Region::isClosed() const {
+  for (Operation *op : ops) {
+    if (op == root.getDefiningOp() || isConstant(op))
+      continue;
+    for (Operation *user : op->getUsers())
+      if (!contains(user))
+        return false;
+  }
+  return true;
+}
+
+SmallVector<double> Region::constants() const {
+  SmallVector<double> values;
+  for (Operation *op : ops)
+    if (isa<ConstantOp>(op))
+      if (std::optional<double> value = splatValue(op->getResult(0)))
+        values.push_back(*value);
+  return values;
+}
+
+std::string Region::signature() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::DenseMap<Value, unsigned> numbers;
+  for (Value input : inputs) {
+    numbers.try_emplace(input, numbers.size());
+    stream << input.getType() << ";";
+  }
+  for (Operation *op : ops) {
+    stream << op->getName() << op->getAttrDictionary() << op->getPropertiesAsAttribute();
+    for (Value operand : op->getOperands())
+      stream << "%" << numbers.lookup(operand);
+    for (Value result : op->getResults()) {
+      numbers.try_emplace(result, numbers.size());
+      stream << result.getType();
+    }
+    stream << ";";
+  }
+  stream << "%" << numbers.lookup(root);
+  return text;
+}
+
+SmallVector<Value> ancestors(Value value, size_t limit) {
+  llvm::SetVector<Value> found;
+  found.insert(value);
+  for (size_t i = 0; i < found.size() && found.size() < limit; ++i)
+    if (auto op = found[i].getDefiningOp<CellOpInterface>())
+      for (Value operand : op->getOperands())
+        found.insert(operand);
+  return found.takeVector();
+}
+
+SmallVector<Value> descendants(Value value, size_t limit) {
+  llvm::SetVector<Value> found;
+  found.insert(value);
+  for (size_t i = 0; i < found.size() && found.size() < limit; ++i)
+    for (Operation *user : found[i].getUsers())
+      if (isa<CellOpInterface>(user))
+        found.insert(user->result_begin(), user->result_end());
+  return found.takeVector();
+}
+
+bool isStatic(Value value) {
+  auto op = value.getDefiningOp<CellOpInterface>();
+  return op && llvm::all_of(op->getOperands(), isStatic);
+}
+
+} // namespace dtcc::graph
