@@ -38,14 +38,14 @@ Cell ConstantOp::evaluateCell(unsigned, ArrayRef<int64_t> index, CellReader) {
     return std::nullopt;
   int64_t position = dense.isSplat() ? 0 : positionOf(index, rowMajorStrides(shapeOf(getY())));
   if (isFloat(getY())) {
-    llvm::APFloat value = dense.isSplat() ? dense.getSplatValue<llvm::APFloat>()
-                                          : *(dense.getValues<llvm::APFloat>().begin() + position);
+    llvm::APFloat value =
+        dense.isSplat() ? dense.getSplatValue<llvm::APFloat>() : *(dense.getValues<llvm::APFloat>().begin() + position);
     bool inexact;
     value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
     return value.convertToDouble();
   }
-  llvm::APInt value = dense.isSplat() ? dense.getSplatValue<llvm::APInt>()
-                                      : *(dense.getValues<llvm::APInt>().begin() + position);
+  llvm::APInt value =
+      dense.isSplat() ? dense.getSplatValue<llvm::APInt>() : *(dense.getValues<llvm::APInt>().begin() + position);
   return static_cast<double>(value.getBitWidth() == 1 ? static_cast<int64_t>(value.getZExtValue())
                                                       : value.getSExtValue());
 }

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/Build.h"
 #include "dialects/graph/ContractSpec.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/graph/Passes.h"
@@ -82,10 +84,86 @@ struct FoldResultTranspose : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// A transposed broadcast is a broadcast, perhaps of the small operand transposed.
+struct FoldBroadcastTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto broadcast = op.getX().getDefiningOp<BroadcastOp>();
+    if (!broadcast)
+      return failure();
+    // Which dimension of the small operand stands at each place of the result.
+    SmallVector<int64_t> dims, order;
+    for (auto [to, from] : llvm::enumerate(op.getPermutation())) {
+      auto found = llvm::find(broadcast.getDims(), from);
+      if (found == broadcast.getDims().end())
+        continue;
+      dims.push_back(to);
+      order.push_back(found - broadcast.getDims().begin());
+    }
+    Value x = Build(rewriter, op.getLoc()).transpose(broadcast.getX(), order);
+    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), x, dims);
+    return success();
+  }
+};
+
+/// A rotation of which only the transposed result is read rotates transposed input.
+struct FoldRotaryTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    auto rotary = op.getX().getDefiningOp<RotaryOp>();
+    if (!rotary || !rotary->hasOneUse())
+      return failure();
+    SmallVector<int64_t> dims, order;
+    int64_t pair = 0;
+    for (auto [to, from] : llvm::enumerate(op.getPermutation())) {
+      if (from == static_cast<int64_t>(rotary.getPair()))
+        pair = to;
+      auto found = llvm::find(rotary.getTableDims(), from);
+      if (found == rotary.getTableDims().end())
+        continue;
+      dims.push_back(to);
+      order.push_back(found - rotary.getTableDims().begin());
+    }
+    Build b(rewriter, rotary.getLoc());
+    Value x = b.transpose(rotary.getX(), op.getPermutation());
+    Value cosine = b.transpose(rotary.getCos(), order), sine = b.transpose(rotary.getSin(), order);
+    rewriter.replaceOpWithNewOp<RotaryOp>(op, op.getType(), x, cosine, sine, pair, dims, rotary.getInverse());
+    rewriter.eraseOp(rotary);
+    return success();
+  }
+};
+
+/// A cell-by-cell op of which only the transposed result is read computes on transposed
+/// operands, where that transposes no more values than before: at most one operand that
+/// neither is a broadcast nor can give its transpose at once.
+struct FoldElementwiseTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    Operation *inner = op.getX().getDefiningOp();
+    if (!isa_and_nonnull<ElementwiseOpInterface>(inner) || !inner->hasOneUse())
+      return failure();
+    unsigned transposed = 0;
+    for (Value operand : inner->getOperands())
+      transposed += !operand.getDefiningOp<BroadcastOp>();
+    if (transposed > 1)
+      return failure();
+    rewriter.setInsertionPoint(inner);
+    IRMapping mapping;
+    for (Value operand : inner->getOperands())
+      mapping.map(operand, Build(rewriter, op.getLoc()).transpose(operand, op.getPermutation()));
+    Operation *clone = rewriter.clone(*inner, mapping);
+    clone->getResult(0).setType(op.getType());
+    rewriter.replaceOp(op, clone);
+    rewriter.eraseOp(inner);
+    return success();
+  }
+};
+
 struct Canonicalize : impl::GraphCanonicalizeBase<Canonicalize> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ComposeTransposes, FoldOperandTranspose, FoldResultTranspose>(&getContext());
+    patterns.add<ComposeTransposes, FoldOperandTranspose, FoldResultTranspose, FoldBroadcastTranspose,
+                 FoldRotaryTranspose, FoldElementwiseTranspose>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -52,6 +52,27 @@ def GraphFactorDimensions : Pass<"graph-factor-dimensions", "::mlir::ModuleOp"> 
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphRecoverComposites : Pass<"graph-recover-composites", "::mlir::ModuleOp"> {
+  let summary = "find norms, activations, rotary, attention and losses in what exporters took apart";
+  let description = [{
+    By meaning: an anchor proposes a place, a region grows from it by data flow, and the
+    region is evaluated at chosen cells and compared with what the composite would give
+    (dialects/graph/Rationale.md says what counts as proof). Runs after
+    graph-factor-dimensions and graph-canonicalize. For example, in whatever order,
+
+    ```mlir
+    %s = graph.logistic %x : tensor<2x3xf32>
+    %y = graph.mul %x, %s : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    ```
+    becomes
+    ```mlir
+    %y = graph.silu %x : tensor<2x3xf32>
+    ```
+    Tested by tests/passes/graph/recover-*.mlir.
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn @loss into @step: forward, backward, update";
   let description = [{

@@ -13,13 +13,6 @@ using namespace mlir;
 
 namespace dtcc::graph {
 
-/// Constants may be shared with the outside.
-static bool isConstant(Operation *op) {
-  if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return splatValue(broadcast.getY()).has_value();
-  return isa<ConstantOp>(op);
-}
-
 static LogicalResult collect(Value value, Region &region, size_t limit) {
   if (llvm::is_contained(region.inputs, value))
     return success();
@@ -45,8 +38,14 @@ std::optional<Region> Region::between(ArrayRef<Value> inputs, Value root, size_t
 }
 
 bool Region::isClosed() const {
+  llvm::DenseSet<Value> dependent;
+  dependent.insert(inputs.front());
   for (Operation *op : ops) {
-    if (op == root.getDefiningOp() || isConstant(op))
+    // Constants, tables and masks may be shared with the outside.
+    if (llvm::none_of(op->getOperands(), [&](Value operand) { return dependent.contains(operand); }))
+      continue;
+    dependent.insert(op->result_begin(), op->result_end());
+    if (op == root.getDefiningOp())
       continue;
     for (Operation *user : op->getUsers())
       if (!contains(user))
@@ -107,8 +106,15 @@ SmallVector<Value> descendants(Value value, size_t limit) {
 }
 
 bool isStatic(Value value) {
-  auto op = value.getDefiningOp<CellOpInterface>();
-  return op && llvm::all_of(op->getOperands(), isStatic);
+  llvm::SetVector<Value> seen;
+  seen.insert(value);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    auto op = seen[i].getDefiningOp<CellOpInterface>();
+    if (!op)
+      return false;
+    seen.insert(op->operand_begin(), op->operand_end());
+  }
+  return true;
 }
 
 } // namespace dtcc::graph

@@ -27,7 +27,8 @@ public:
   static std::optional<Region> between(llvm::ArrayRef<mlir::Value> inputs, mlir::Value root, size_t limit = 48);
 
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
-  /// Whether values inside, but the root and constants, are used inside alone.
+  /// Whether values inside that depend on the first input are used inside alone, but the
+  /// root. Of an unstack, all parts count.
   bool isClosed() const;
   /// The splat constants inside.
   llvm::SmallVector<double> constants() const;
