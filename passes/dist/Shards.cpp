@@ -30,8 +30,8 @@ static void set(HostTensor &tensor, int64_t at, double value) {
   if (tensor.isFloat())
     tensor.floats[at] = value;
   else
-    // Integers have no poison: a value that no test uses.
-    tensor.ints[at] = std::isnan(value) ? 99 : static_cast<int64_t>(value);
+    // Integers have no poison: another number would be out of the range of what they index.
+    tensor.ints[at] = std::isnan(value) ? 0 : static_cast<int64_t>(value);
 }
 
 /// Term `index` of `count` of a partial value: small integers, and what is left of `value`.
