@@ -119,19 +119,18 @@ static std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const
   return moves;
 }
 
-/// Joins neighbouring moves of one kind on one dimension: gather b then a is gather [a, b];
-/// slice or scatter a then b is slice or scatter [a, b].
+/// Joins neighbouring moves of one kind on one dimension: slice or scatter a then b is slice
+/// or scatter [a, b]. Gathers of several axes are moves of their own.
 static std::vector<Move> fuse(const std::vector<Move> &moves) {
   std::vector<Move> fused;
   for (const Move &move : moves) {
     Move *last = fused.empty() ? nullptr : &fused.back();
-    bool joins = last && last->kind == move.kind && last->dim == move.dim && last->to == move.to &&
-                 last->reduction == move.reduction && move.kind != Move::AllToAll;
-    if (!joins)
-      fused.push_back(move);
+    bool joins = last && last->kind == move.kind && last->dim == move.dim && last->reduction == move.reduction &&
+                 move.kind != Move::AllToAll && move.kind != Move::AllGather;
+    if (joins)
+      last->axes.insert(last->axes.end(), move.axes.begin(), move.axes.end());
     else
-      last->axes.insert(move.kind == Move::AllGather ? last->axes.begin() : last->axes.end(), move.axes.begin(),
-                        move.axes.end());
+      fused.push_back(move);
   }
   return fused;
 }

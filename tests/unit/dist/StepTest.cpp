@@ -8,6 +8,7 @@
 #include "StepFixture.h"
 #include "dialects/graph/Origin.h"
 #include "passes/dist/Projection.h"
+#include "passes/dist/SolvePlacement.h"
 
 using namespace dtcc;
 using namespace dtcc::dist;
@@ -57,6 +58,18 @@ TEST_F(StepTest, SequenceParallel) {
   for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {2, 2, 2}, {2, 1, 4}})
     for (int zero : {0, 1})
       EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, factors), 13));
+}
+
+TEST_F(StepTest, SolvedPlans) {
+  for (const char *file : {"mlp.mlir", "gpt.mlir"}) {
+    load(file);
+    for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {2, 2, 2}, {1, 1, 3}, {1, 2, 4}, {2, 1, 4}}) {
+      plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, tp % 2);
+      auto cost = solvePlacement(*whole, plan, cost::Machine::cpu(dp * tp, 2, 0), /*share=*/true);
+      ASSERT_TRUE(mlir::succeeded(cost));
+      EXPECT_TRUE(compare(plan, 9)) << plan.toJson();
+    }
+  }
 }
 
 TEST_F(StepTest, RandomPlans) {
