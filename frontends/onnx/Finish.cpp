@@ -35,7 +35,7 @@ LogicalResult Importer::finishFunction() {
       Tensor value = lookup(output.name());
       if (!value)
         return failure();
-      bool scalar = isFloat(value) && cellsOf(shapeOf(value)) == 1;
+      bool scalar = isFloat(value) && (rankOf(value) == 0 || (outputs.size() == 1 && cellsOf(shapeOf(value)) == 1));
       if (options.lossOutput.empty() ? scalar : options.lossOutput == output.name()) {
         if (!scalar)
           return emitError(model.loc()) << "the loss must be a float scalar, got: '" << output.name() << "' of type "
@@ -61,6 +61,16 @@ LogicalResult Importer::finishFunction() {
     function.setType(builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(values))));
   }
   eraseDead();
+  WalkResult empty = function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (cellsOf(cast<RankedTensorType>(type).getShape()) == 0) {
+        emitError(op->getLoc()) << "tensors without elements are not supported, got: " << type;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  if (empty.wasInterrupted())
+    return failure();
   classifyStates();
   eraseDead();
   classifyInputs();

@@ -14,9 +14,9 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-/// Indices counted from the end become counted from the start where they are known; others count from 0 already, or
-/// the runtime's check of the input's bounds says so.
-static Tensor fromStart(Emitter &emit, const Tensor &indices, int64_t size) {
+/// Indices counted from the end become counted from the start. `checked`: values that are not known now come from an
+/// input whose bounds the runtime checks.
+static Tensor fromStart(Emitter &emit, const Tensor &indices, int64_t size, bool checked = false) {
   if (std::shared_ptr<const HostTensor> cells = indices->constant) {
     HostTensor moved = *cells;
     for (int64_t &cell : moved.ints) {
@@ -37,8 +37,12 @@ static Tensor fromStart(Emitter &emit, const Tensor &indices, int64_t size) {
     if (low < 0 || high >= size)
       return emit.error("positions must be within the " + Twine(size) +
                         " rows of the table, got: " + Twine(low < 0 ? low : high));
+    return indices;
   }
-  return indices;
+  if (checked)
+    return indices;
+  Tensor zero = emit.scalar(0, elementOf(indices)), count = emit.scalar(double(size), elementOf(indices));
+  return emit.select(emit.compare(graph::Predicate::lt, indices, zero), emit.add(indices, count), indices);
 }
 
 static LogicalResult gatherRule(OpBinder &node) {
@@ -48,7 +52,8 @@ static LogicalResult gatherRule(OpBinder &node) {
     return failure();
   if (isFloat(indices))
     return node.error("indices must be integers");
-  return node.result(0, node.emit().gather(x, fromStart(node.emit(), indices, shapeOf(x)[*axis]), *axis));
+  bool table = x->value && x->value.getDefiningOp<graph::ReadOp>() && *axis == 0 && rankOf(x) == 2;
+  return node.result(0, node.emit().gather(x, fromStart(node.emit(), indices, shapeOf(x)[*axis], table), *axis));
 }
 
 /// The coordinates of an index tensor whose last dimension lists them.

@@ -39,8 +39,6 @@ static LogicalResult layerNormRule(OpBinder &node) {
   OpBuilder &builder = emit.getBuilder();
   Tensor x = node.input(0), scale = node.input(1);
   Tensor bias = node.has(2) ? node.input(2) : emit.scalar(0, elementOf(x));
-  if (node.wants(1) || node.wants(2))
-    return node.error("the outputs Mean and InvStdDev are not supported");
   FailureOr<SmallVector<int64_t>> dims = normDims(node, scale, &bias);
   if (failed(dims))
     return failure();
@@ -48,6 +46,12 @@ static LogicalResult layerNormRule(OpBinder &node) {
   auto op = graph::LayerNormOp::create(
       builder, emit.getLoc(), TypeRange{x->type, statistics, statistics}, emit.value(x), emit.value(scale),
       emit.value(bias), builder.getDenseI64ArrayAttr(*dims), builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
+  // The statistics keep the normalised dimensions, with size 1.
+  SmallVector<int64_t> kept(statistics.getShape());
+  kept.append(dims->size(), 1);
+  for (auto [i, value] : {std::pair(1u, Value(op.getMean())), std::pair(2u, Value(op.getRstd()))})
+    if (node.wants(i) && failed(node.result(i, emit.reshape(emit.fromValue(value), kept))))
+      return failure();
   return node.result(0, emit.fromValue(op.getY()));
 }
 

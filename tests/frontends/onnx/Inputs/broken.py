@@ -87,7 +87,7 @@ refused("twice", model([node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"])]),
 refused("output", model([node("Relu", ["x"], ["z"])]), "output 'y' is not defined")
 refused("unknown", model([node("Frobnicate", ["x"], ["a"], domain="my.ops"), node("NonZero", ["a"], ["y"])]),
         "unsupported nodes (2): my.ops.Frobnicate version 0 ('frobnicate'), ai.onnx.NonZero version 20 ('nonzero')")
-refused("opset", model([node("Relu", ["x"], ["y"])], opset=99), "must be of version 9 to 26, got: 99")
+refused("opset", model([node("Relu", ["x"], ["y"])], opset=99), "must be of version 9 to 27, got: 99")
 refused("operands", model([node("Add", ["x"], ["y"])]), "must have at least 2 operands")
 recursion = model([node("F", ["x"], ["y"], domain="f")])
 recursion.opset_import.append(helper.make_opsetid("f", 1))
