@@ -9,13 +9,16 @@
 #include "compiler/Link.h"
 #include "compiler/Object.h"
 #include "compiler/Pipelines.h"
+#include "compiler/Planning.h"
+#include "compiler/Training.h"
 #include "compiler/Weights.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "passes/dist/ApplyPlan.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 
 using namespace mlir;
@@ -25,8 +28,7 @@ namespace {
 
 class Driver {
 public:
-  Driver(ModuleOp module, const Options &options, const char *argv0)
-      : module(module), options(options), argv0(argv0) {}
+  Driver(ModuleOp module, const Options &options, const char *argv0) : module(module), options(options), argv0(argv0) {}
   LogicalResult run();
 
 private:
@@ -36,6 +38,7 @@ private:
     return emitText([&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
   }
   LogicalResult emitCode();
+  LogicalResult distribute();
   Level level();
   /// Says what begins, and what the last part took.
   void progress(StringRef what);
@@ -45,13 +48,14 @@ private:
   const char *argv0;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
   std::string current;
+  /// What was asked for is written already.
+  bool finished = false;
 };
 
 void Driver::progress(StringRef what) {
   auto now = std::chrono::steady_clock::now();
   if ((options.progress || options.verbose) && !current.empty())
-    llvm::errs() << llvm::formatv("{0,-28} {1,6:f2} s\n", current,
-                                  std::chrono::duration<double>(now - last).count());
+    llvm::errs() << llvm::formatv("{0,-28} {1,6:f2} s\n", current, std::chrono::duration<double>(now - last).count());
   last = now;
   current = what.str();
 }
@@ -105,7 +109,8 @@ LogicalResult Driver::emitCode() {
   std::string weightsPath = options.output + ".weights";
   ImageOptions imageOptions;
   imageOptions.model = llvm::sys::path::stem(options.input).str();
-  imageOptions.plan = "{}";
+  auto plan = module->getAttrOfType<StringAttr>("dist.plan");
+  imageOptions.plan = plan ? plan.str() : "{}";
   imageOptions.cpu = (*target)->getTargetCPU().str();
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
   progress("image");
@@ -134,12 +139,40 @@ LogicalResult Driver::emitCode() {
   return linkProgram(object.path(), runtimeLibrary(argv0), options.output);
 }
 
+/// From the model to the program of a rank, by way of a plan.
+LogicalResult Driver::distribute() {
+  auto finish = [&](LogicalResult result) {
+    finished = true;
+    return result;
+  };
+  if (module.lookupSymbol("loss")) {
+    if (failed(applyTrainingOptions(module, options)) ||
+        failed(runPasses("graph", [&](OpPassManager &manager) { buildGraphPipeline(manager, options); })))
+      return failure();
+  } else if (!module.lookupSymbol("step")) {
+    return module.emitError("holds no @loss to train, no dist.program and no exec.program; a forward graph needs "
+                            "--loss=KIND:key=value,...");
+  }
+  if (options.emit == "graph")
+    return finish(emitModule());
+  if (module.getOps<dist::MeshOp>().empty()) {
+    progress("plan");
+    FailureOr<plan::Plan> plan = makePlan(module, options);
+    if (failed(plan))
+      return failure();
+    if (options.emit == "plan")
+      return finish(emitText([&](raw_ostream &stream) { stream << plan->toJson() << '\n'; }));
+    if (failed(dist::applyPlan(module, *plan)))
+      return failure();
+  }
+  return runPasses("distribute", [&](OpPassManager &manager) { buildDistPipeline(manager, options); });
+}
+
 LogicalResult Driver::run() {
-  if (level() == Level::Graph)
-    return options.emit == "graph" ? emitModule()
-                                   : module.emitError("holds neither a dist.program nor an exec.program");
-  if (options.emit == "dist")
-    return emitModule();
+  if (level() == Level::Graph && failed(distribute()))
+    return failure();
+  if (finished || options.emit == "dist")
+    return finished ? success() : emitModule();
   if (level() == Level::Dist &&
       failed(runPasses("exec", [&](OpPassManager &manager) { buildExecPipeline(manager, options); })))
     return failure();

@@ -239,8 +239,7 @@ LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
   for (auto command : op.getOps<exec::CommandOpInterface>())
     if (failed(addCommand(command)))
       return failure();
-  tables.phases.push_back(
-      {tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first, 0});
+  tables.phases.push_back({tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first, 0});
   for (uint32_t slot = 0; slot < op.getRepeat(); ++slot)
     tables.actions.push_back({phase, slot});
   return success();

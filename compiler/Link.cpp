@@ -55,8 +55,8 @@ LogicalResult dtcc::linkProgram(StringRef object, StringRef runtime, StringRef p
   std::string message;
   int status = llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt, {}, 0, 0, &message);
   if (status != 0) {
-    llvm::WithColor::error() << "linking " << program << " by " << *driver << " failed"
-                             << (message.empty() ? "" : ": ") << message << '\n';
+    llvm::WithColor::error() << "linking " << program << " by " << *driver << " failed" << (message.empty() ? "" : ": ")
+                             << message << '\n';
     return failure();
   }
   return output.keep();

@@ -79,7 +79,8 @@ const std::vector<Group> &table() {
           integer("zero", &Options::zero, "ZeRO stage, 0 to 3"),
           integer("microbatches", &Options::microbatches, "micro-batches of a step"),
           text("schedule", "NAME|FILE.csv", &Options::schedule, "pipeline schedule"),
-          text("recompute", "none|..|auto", &Options::recompute, "activations to recompute", "none|selective|full|auto"),
+          text("recompute", "none|..|auto", &Options::recompute, "activations to recompute",
+               "none|selective|full|auto"),
           text("offload", "none|..", &Options::offload, "what to offload", "none|optimizer|activations"),
           list("pin", "GLOB=LAYOUT", &Options::pin, "hold a value to a layout"),
           text("plan", "FILE.json", &Options::plan, "a plan, or a part of one")}},
@@ -92,8 +93,7 @@ const std::vector<Group> &table() {
           flag("verify", &Options::verify, "check the partitioned step by the interpreters"),
           flag("progress", &Options::progress, "one line a phase of the compiler"),
           flag("v", &Options::verbose, "say what is decided"),
-          flag("time-passes", &Options::timePasses, "what each pass took"),
-          flag("help", &Options::help, "this text")}},
+          flag("time-passes", &Options::timePasses, "what each pass took"), flag("help", &Options::help, "this text")}},
     };
   }();
   return groups;
@@ -125,9 +125,7 @@ LogicalResult usage(const Twine &message) {
 }
 
 LogicalResult set(const Row &row, StringRef value, Options &options) {
-  auto wrong = [&](StringRef wanted) {
-    return usage("--" + row.name + " must be " + wanted + ", got: " + value);
-  };
+  auto wrong = [&](StringRef wanted) { return usage("--" + row.name + " must be " + wanted + ", got: " + value); };
   SmallVector<StringRef> choices;
   row.choices.split(choices, '|', -1, /*KeepEmpty=*/false);
   if (!choices.empty() && !llvm::is_contained(choices, value))

@@ -8,12 +8,35 @@
 #include "compiler/Pipelines.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/dist/Passes.h"
 #include "passes/exec/Passes.h"
+#include "passes/graph/Passes.h"
 
 using namespace mlir;
 using namespace dtcc;
 
+void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
+  // One dimension, one factor: reshapes become views of finer dimensions.
+  manager.addPass(graph::createGraphFactorDimensions());
+  // Transposes become letters of the products that read them.
+  manager.addPass(graph::createGraphCanonicalize());
+  // Forward, backward and the update, with the origin of every op.
+  graph::GraphDifferentiateOptions differentiate;
+  differentiate.clip = options.clip;
+  manager.addPass(graph::createGraphDifferentiate(differentiate));
+  manager.addPass(graph::createGraphVerifyStep());
+}
+
+void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
+  manager.addPass(createCSEPass());
+  // The program of a rank: local tensors, collectives, buckets.
+  manager.addPass(dist::createDistLowerToProgram());
+}
+
 void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {
+  // Logits exist for some rows at a time, gradients are added up where they are made.
+  manager.addPass(exec::createChunkClassifier());
+  manager.addPass(exec::createSplitAccumulation());
   // Norms, softmax and rotary embedding as cells and sums, which kernels compute.
   manager.addPass(exec::createExpandComposites());
   manager.addPass(createCSEPass());

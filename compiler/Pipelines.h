@@ -16,6 +16,10 @@ namespace dtcc {
 /// The level of a module: what it holds says from where to go on.
 enum class Level { Graph, Dist, Exec };
 
+/// An imported model to a training step: `@loss` becomes `@step`.
+void buildGraphPipeline(mlir::OpPassManager &manager, const Options &options);
+/// A step with layouts to the program of a rank.
+void buildDistPipeline(mlir::OpPassManager &manager, const Options &options);
 /// dist.program -> exec.program with planned arenas, checked.
 void buildExecPipeline(mlir::OpPassManager &manager, const Options &options);
 /// exec.func -> llvm.func.

@@ -8,9 +8,10 @@
 #include "compiler/Driver.h"
 #include "dialects/AllDialects.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
+
+#include "tools/dtcc/LoadModel.h"
 
 using namespace dtcc;
 
@@ -26,6 +27,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(options.input, &context);
+  context.loadAllAvailableDialects();
+  mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
   return module && succeeded(compileModule(*module, options, argv[0])) ? kDone : kBadInput;
 }

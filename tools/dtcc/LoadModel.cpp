@@ -1,0 +1,69 @@
+//===- LoadModel.cpp - Read the model of the command line
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "tools/dtcc/LoadModel.h"
+#include "frontends/onnx/Import.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+static bool wrong(llvm::Twine message) {
+  llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+  return false;
+}
+
+/// Splits "a=b"; false if there is no '='.
+static bool splitPair(StringRef text, StringRef &name, StringRef &value) {
+  std::tie(name, value) = text.split('=');
+  name = name.trim();
+  value = value.trim();
+  return !name.empty() && !value.empty();
+}
+
+static bool fillImportOptions(const Options &options, onnx::ImportOptions &import) {
+  SmallVector<StringRef> bindings;
+  StringRef(options.bind).split(bindings, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef binding : bindings) {
+    StringRef name, text;
+    int64_t value = 0;
+    if (!splitPair(binding, name, text) || text.getAsInteger(10, value) || value < 1)
+      return wrong("--bind must give positive sizes as name=size,..., got: " + binding);
+    import.bindings.emplace_back(name.str(), value);
+  }
+  if (!options.loss.empty()) {
+    std::string error;
+    import.loss = onnx::LossSpec::parse(options.loss, error);
+    if (!import.loss)
+      return wrong("--loss: " + error);
+  }
+  for (const std::string &tie : options.tie) {
+    StringRef a, b;
+    if (!splitPair(tie, a, b))
+      return wrong("--tie must name two initializers as a=b, got: " + tie);
+    import.ties.emplace_back(a.str(), b.str());
+  }
+  import.lossOutput = options.lossOutput;
+  import.externalRoot = options.externalRoot;
+  import.trainable = options.trainable;
+  import.freeze = options.freeze;
+  import.forceTraining = options.trainMode != "as-is";
+  import.randomInit = options.init == "random";
+  return true;
+}
+
+OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, const Options &options) {
+  if (!StringRef(options.input).ends_with(".onnx"))
+    return parseSourceFile<ModuleOp>(options.input, &context);
+  onnx::ImportOptions import;
+  if (!fillImportOptions(options, import))
+    return nullptr;
+  FailureOr<OwningOpRef<ModuleOp>> module = onnx::importOnnx(&context, options.input, import);
+  return succeeded(module) ? std::move(*module) : OwningOpRef<ModuleOp>();
+}
