@@ -13,9 +13,9 @@
 namespace dtcc::rt {
 namespace {
 
-/// About 0.1 ms of pauses: longer than the gap between two kernels, shorter than a
+/// Some 30 us of pauses: longer than the gap between two kernels, far shorter than a
 /// scheduler's time slice.
-constexpr const char *briefSpin = "4000";
+constexpr const char *briefSpin = "1000";
 
 OpenMp load(bool oversubscribed) {
   if (!std::getenv("OMP_WAIT_POLICY"))

@@ -23,6 +23,9 @@ namespace dtcc::rt::test {
 /// group, bit for bit.
 std::string checkCollectives(Communicator &group);
 
+/// One size of many chunks, which a team shares out.
+std::string checkLarge(Communicator &group);
+
 /// Messages in a ring, several under way at once, different lengths.
 std::string checkMessages(Communicator &group);
 

@@ -30,11 +30,13 @@ static std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
     all.push_back(i);
   auto world = transport.group("world", all, rank);
   std::string wrong = checkCollectives(*world);
+  if (wrong.empty())
+    wrong = checkLarge(*world);
   // The same bits by a team of two threads.
   ThreadTeam team(2);
   world->useTeam(team);
   if (wrong.empty())
-    wrong = checkCollectives(*world);
+    wrong = checkLarge(*world);
   if (wrong.empty())
     wrong = checkMessages(*world);
   if (wrong.empty() && ranks == 4)
