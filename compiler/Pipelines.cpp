@@ -20,6 +20,9 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(graph::createGraphFactorDimensions());
   // Transposes become letters of the products that read them.
   manager.addPass(graph::createGraphCanonicalize());
+  // Attention, norms, activations and losses, found by what they compute.
+  manager.addPass(graph::createGraphRecoverComposites());
+  manager.addPass(graph::createGraphCanonicalize());
   // Forward, backward and the update, with the origin of every op.
   graph::GraphDifferentiateOptions differentiate;
   differentiate.clip = options.clip;
