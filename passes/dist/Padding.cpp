@@ -45,28 +45,13 @@ std::optional<PaddingContent> PaddingAnalysis::along(Operation *op, const Factor
   return worst;
 }
 
-bool PaddingAnalysis::sumsZeros(Operation *op, const FactorMap &map, int64_t factor) const {
-  // In some linear set every member is zero there; what it is multiplied with must be finite.
-  for (ArrayRef<unsigned> set : map.linear) {
-    bool zero = true;
-    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
-      std::optional<PaddingContent> content = along(op, map, i, factor);
-      if (llvm::is_contained(set, i))
-        zero &= content == PaddingContent::Zero;
-      else
-        zero &= content.value_or(PaddingContent::Finite) != PaddingContent::Unknown;
-    }
-    if (zero && !set.empty())
-      return true;
-  }
-  return false;
-}
-
-/// Evaluates a small instance of `op` in which all that walks `factor` is zero. The result
-/// of a slice of a parallel factor depends on that slice alone.
-static PaddingContent evaluateAtZero(Operation *op, const FactorMap &map, unsigned result, int64_t factor) {
+/// Evaluates a small instance of `op`, in which what walks `factor` holds `fillOf(operand)`
+/// and all else `rest`, and says what the result `result` holds (-1: the worst of all). The
+/// slice of a result at an index of a parallel factor depends on the slices there alone.
+static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t result, int64_t factor,
+                                    llvm::function_ref<double(unsigned)> fillOf, double rest) {
   auto reference = dyn_cast<ReferenceOpInterface>(op);
-  if (!reference || map.factors[factor].kind != FactorKind::Parallel)
+  if (!reference)
     return PaddingContent::Unknown;
   auto small = [&](Value value, ArrayRef<int64_t> dims) {
     auto type = cast<ShapedType>(value.getType());
@@ -76,44 +61,82 @@ static PaddingContent evaluateAtZero(Operation *op, const FactorMap &map, unsign
         shape[dim] = walked == factor ? 1 : std::min<int64_t>(shape[dim], 2);
     return HostTensor(shape, type.getElementType());
   };
-  bool zero = true, finite = true;
-  for (double fill : {0.75, -1.5}) {
-    SmallVector<HostTensor> operands, results;
-    for (auto [value, dims] : llvm::zip_equal(op->getOperands(), map.operands)) {
-      operands.push_back(small(value, dims));
-      if (!llvm::is_contained(dims, factor))
-        llvm::fill(operands.back().floats, fill);
-    }
-    for (auto [value, dims] : llvm::zip_equal(op->getResults(), map.results))
-      results.push_back(small(value, dims));
-    if (failed(reference.evaluate(operands, results, EvaluationContext())))
-      return PaddingContent::Unknown;
-    for (double cell : results[result].floats) {
-      zero &= cell == 0;
-      finite &= std::isfinite(cell);
-    }
-    for (int64_t cell : results[result].ints)
-      zero &= cell == 0;
+  SmallVector<HostTensor> operands, results;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    operands.push_back(small(op->getOperand(i), map.operands[i]));
+    llvm::fill(operands.back().floats, llvm::is_contained(map.operands[i], factor) ? fillOf(i) : rest);
   }
-  return zero ? PaddingContent::Zero : finite ? PaddingContent::Finite : PaddingContent::Unknown;
+  for (auto [value, dims] : llvm::zip_equal(op->getResults(), map.results))
+    results.push_back(small(value, dims));
+  if (failed(reference.evaluate(operands, results, EvaluationContext())))
+    return PaddingContent::Unknown;
+  PaddingContent worst = PaddingContent::Zero;
+  for (auto [r, tensor] : llvm::enumerate(results)) {
+    if (result >= 0 && result != static_cast<int64_t>(r))
+      continue;
+    for (double cell : tensor.floats)
+      worst = std::max(worst, cell == 0             ? PaddingContent::Zero
+                              : std::isfinite(cell) ? PaddingContent::Finite
+                                                    : PaddingContent::Unknown);
+    for (int64_t cell : tensor.ints)
+      worst = std::max(worst, cell == 0 ? PaddingContent::Zero : PaddingContent::Finite);
+  }
+  return worst;
+}
+
+/// What the result holds if operands hold zeros where `zero` says so and other finite
+/// numbers elsewhere, tried on a few: enough to tell a product from a quotient or a root.
+static PaddingContent evaluateContents(Operation *op, const FactorMap &map, int64_t result, int64_t factor,
+                                       llvm::function_ref<bool(unsigned)> zero) {
+  PaddingContent worst = PaddingContent::Zero;
+  for (double fill : {0.0, 1.0, -1.0, 20.0, -20.0})
+    for (double rest : {0.75, -1.5})
+      worst =
+          std::max(worst, evaluateSmall(op, map, result, factor, [&](unsigned i) { return zero(i) ? 0 : fill; }, rest));
+  return worst;
+}
+
+bool PaddingAnalysis::sumsZeros(Operation *op, const FactorMap &map, int64_t factor) const {
+  // In some linear set every member is zero there; what it is combined with must be finite
+  // and, where the op is not linear in it, keep the result finite.
+  for (ArrayRef<unsigned> set : map.linear) {
+    bool zero = !set.empty(), products = true;
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      std::optional<PaddingContent> content = along(op, map, i, factor);
+      if (llvm::is_contained(set, i)) {
+        zero &= content == PaddingContent::Zero;
+        continue;
+      }
+      zero &= content.value_or(PaddingContent::Finite) != PaddingContent::Unknown;
+      products &= !content || llvm::any_of(map.linear, [&](ArrayRef<unsigned> s) { return llvm::is_contained(s, i); });
+    }
+    if (!zero)
+      continue;
+    if (products || evaluateContents(op, map, -1, factor, [&](unsigned i) {
+                      return llvm::is_contained(set, i) || along(op, map, i, factor) == PaddingContent::Zero;
+                    }) != PaddingContent::Unknown)
+      return true;
+  }
+  return false;
 }
 
 PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, unsigned result, int64_t factor) const {
   if (map.factors[factor].padding == PaddingNeed::Skipped || sumsZeros(op, map, factor))
     return PaddingContent::Zero;
-  bool allZero = true, allFinite = true, walked = false;
+  PaddingContent worst = PaddingContent::Zero;
+  bool walked = false;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
     if (std::optional<PaddingContent> content = along(op, map, i, factor)) {
       walked = true;
-      allZero &= *content == PaddingContent::Zero;
-      allFinite &= *content != PaddingContent::Unknown;
+      worst = std::max(worst, *content);
     }
   // Copies of whole cells, or counted: a broadcast, iota.
   if (!walked)
     return isa<graph::ConstantOp>(op) ? PaddingContent::Zero : PaddingContent::Finite;
-  if (allZero)
-    return evaluateAtZero(op, map, result, factor);
-  return allFinite && !map.linear.empty() ? PaddingContent::Finite : PaddingContent::Unknown;
+  if (worst == PaddingContent::Unknown || map.factors[factor].kind != FactorKind::Parallel)
+    return PaddingContent::Unknown;
+  return evaluateContents(op, map, result, factor,
+                          [&](unsigned i) { return along(op, map, i, factor) == PaddingContent::Zero; });
 }
 
 PaddingAnalysis::PaddingAnalysis(func::FuncOp step) {
