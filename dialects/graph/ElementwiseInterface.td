@@ -41,4 +41,19 @@ def CellOpInterface : OpInterface<"CellOpInterface"> {
   ];
 }
 
+def IndexedCellOpInterface : OpInterface<"IndexedCellOpInterface"> {
+  let description = [{
+    An op whose cells also depend on where they stand in the whole tensor, and on the
+    step: random numbers. On a shard, `offset_axes` and `global_shape` say where that is.
+  }];
+  let cppNamespace = "::dtcc::graph";
+  let methods = [
+    InterfaceMethod<[{Builds the body. `cells` are scalars or vectors, `index` the row-major index of each cell in
+                      the whole tensor (i64, scalar or vector alike), `seed` and `step` i64 scalars.}],
+                    "::mlir::Value", "buildIndexedCell",
+                    (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$cells,
+                         "::mlir::Value":$index, "::mlir::Value":$seed, "::mlir::Value":$step)>,
+  ];
+}
+
 #endif // DTCC_DIALECTS_GRAPH_ELEMENTWISEINTERFACE

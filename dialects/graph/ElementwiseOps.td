@@ -115,7 +115,8 @@ def Graph_CastOp : Graph_ElementwiseOp<"cast"> {
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
 }
 
-def Graph_DropoutOp : Graph_DiffOp<"dropout", [SameOperandsAndResultType]> {
+def Graph_DropoutOp : Graph_DiffOp<"dropout", [SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<IndexedCellOpInterface>]> {
   let summary = "zeroes cells at random, scales the others by 1 / (1 - ratio)";
   let description = [{
     The random number of a cell is Philox4x32-10 with the key (seed, id) and the

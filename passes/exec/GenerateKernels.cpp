@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,6 +32,9 @@ namespace {
 
 struct GenerateKernels : impl::GenerateKernelsBase<GenerateKernels> {
   void runOnOperation() override {
+    std::optional<dist::Mesh> mesh;
+    for (auto op : getOperation().getOps<dist::MeshOp>())
+      mesh = dist::toMesh(op);
     for (FuncOp func : llvm::make_early_inc_range(getOperation().getOps<FuncOp>())) {
       SmallVector<MemRefType> inputs, outputs;
       for (unsigned i = 0, e = func.getBody().front().getNumArguments(); i < e; ++i)

@@ -49,7 +49,7 @@ Value CellEmitter::vectorOf(Value value) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(vectorOf(operand));
-    result = cast<graph::ElementwiseOpInterface>(op).buildCell(builder, loc, operands);
+    result = cellOf(op, operands, /*vector=*/true);
   }
   return cells[value] = result;
 }
@@ -81,9 +81,18 @@ Value CellEmitter::scalarOf(Value value) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(scalarOf(operand));
-    result = cast<graph::ElementwiseOpInterface>(op).buildCell(builder, loc, operands);
+    result = cellOf(op, operands, /*vector=*/false);
   }
   return rowCells[value] = result;
+}
+
+Value CellEmitter::cellOf(Operation *op, ValueRange operands, bool vector) {
+  auto indexed = dyn_cast<graph::IndexedCellOpInterface>(op);
+  if (!indexed)
+    return cast<graph::ElementwiseOpInterface>(op).buildCell(builder, loc, operands);
+  const Access &access = indices.find(op->getResult(0))->second;
+  Value index = vector ? laneOffsets(access, offsetOf(access)) : offsetOf(access);
+  return indexed.buildIndexedCell(builder, loc, operands, index, seed, step);
 }
 
 Value CellEmitter::constantOf(graph::ConstantOp op, bool vector) {
@@ -97,6 +106,8 @@ Value CellEmitter::constantOf(graph::ConstantOp op, bool vector) {
 // The indices of loops that do not exist at row level (inside a row) are absent.
 Value CellEmitter::offsetOf(const Access &access) {
   Value offset = access.start ? constantI64(access.start) : Value();
+  if (access.offset)
+    offset = offset ? arith::AddIOp::create(builder, loc, offset, access.offset).getResult() : access.offset;
   for (auto [index, stride] : llvm::zip(here.indices, access.strides)) {
     if (stride == 0 || !index)
       continue;

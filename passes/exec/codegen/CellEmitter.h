@@ -30,12 +30,16 @@ struct KernelLoop {
   bool reduced = false;
 };
 
-/// How a buffer, or an iota, is addressed: `start + sum of loop index * stride`.
+/// How a buffer is addressed, or an index counts: `start + sum of loop index * stride`.
 struct Access {
+  explicit Access(mlir::Type elementType = {}, llvm::ArrayRef<int64_t> strides = {})
+      : elementType(elementType), strides(strides) {}
+
   mlir::Type elementType;
   llvm::SmallVector<int64_t> strides; // one a loop, 0 where it does not walk it
-  mlir::Value pointer;                // null for an iota
-  int64_t start = 0;                  // of an iota
+  mlir::Value pointer;                // null for an index
+  int64_t start = 0;                  // of an index
+  mlir::Value offset;                 // of an index: where the shard starts, if not at 0
 };
 
 /// Where the loops stand. `indices` has one i64 a loop; that of the last loop is the
@@ -51,6 +55,9 @@ public:
       : builder(builder), loc(loc), domain(domain) {}
 
   llvm::DenseMap<mlir::Value, Access> accesses;
+  /// Index of the cells of IndexedCellOps in the whole tensor, by their result.
+  llvm::DenseMap<mlir::Value, Access> indices;
+  mlir::Value seed, step;
 
   /// Starts a row: forgets its scalars. They are emitted before `innerLoop` while that is set.
   void startRow() { rowCells.clear(); }
@@ -86,6 +93,7 @@ private:
   mlir::Value loadVector(const Access &access);
   mlir::Value loadScalar(const Access &access);
   mlir::Value iotaVector(const Access &access, mlir::Type elementType);
+  mlir::Value cellOf(mlir::Operation *op, mlir::ValueRange operands, bool vector);
   mlir::Value constantOf(graph::ConstantOp op, bool vector);
   bool isRowLevel(mlir::Value value) const;
 

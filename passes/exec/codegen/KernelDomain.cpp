@@ -46,9 +46,8 @@ bool isFusible(Operation *op) {
     return false;
   if (auto reduce = dyn_cast<graph::ReduceOp>(op))
     return shapeOf(reduce.getX()).getElementType().isF32();
-  if (auto iota = dyn_cast<graph::IotaOp>(op))
-    return !iota.getOffsetAxes();
-  return isa<graph::ElementwiseOpInterface, graph::BroadcastOp>(op) || isSplatConstant(op);
+  return isa<graph::ElementwiseOpInterface, graph::IndexedCellOpInterface, graph::BroadcastOp, graph::IotaOp>(op) ||
+         isSplatConstant(op);
 }
 
 bool isDuplicable(Operation *op) { return isa<graph::BroadcastOp, graph::IotaOp>(op) || isSplatConstant(op); }

@@ -33,8 +33,8 @@ constexpr int64_t kWorthAThread = 16384;
 class KernelGenerator {
 public:
   KernelGenerator(OpBuilder &builder, Location loc, Block &body, ArrayRef<MemRefType> inputs,
-                  ArrayRef<MemRefType> outputs, ArrayRef<int64_t> accumulate)
-      : builder(builder), loc(loc), body(body), inputs(inputs), outputs(outputs), accumulate(accumulate) {}
+                  ArrayRef<MemRefType> outputs, ArrayRef<int64_t> accumulate, const dist::Mesh *mesh)
+      : builder(builder), loc(loc), body(body), inputs(inputs), outputs(outputs), accumulate(accumulate), mesh(mesh) {}
 
   FailureOr<GeneratedKernel> run(StringRef name);
 
@@ -61,6 +61,7 @@ private:
   Value neutral(graph::ReduceOp reduce, bool vector);
   Value combine(graph::ReduceOp reduce, Value lhs, Value rhs);
   Value maskedFor(graph::ReduceOp reduce, Value cells, Value mask);
+  FailureOr<Value> shardOffset(CellEmitter &emitter, Operation *op, Value coordinates);
   void storeOutputs(CellEmitter &emitter, llvm::function_ref<bool(Value)> which, bool scalar);
 
   bool isOutput(Value value) const { return llvm::is_contained(body.getTerminator()->getOperands(), value); }
@@ -70,6 +71,7 @@ private:
   Block &body;
   ArrayRef<MemRefType> inputs, outputs;
   ArrayRef<int64_t> accumulate;
+  const dist::Mesh *mesh;
 
   KernelDomain domain;
   SmallVector<Operation *> ops;
@@ -77,7 +79,7 @@ private:
   /// Domain dimensions in loop order, before collapsing.
   SmallVector<int64_t> order;
   SmallVector<KernelLoop> loops;
-  SmallVector<std::pair<Value, Access>> accesses; // inputs and iotas
+  SmallVector<std::pair<Value, Access>> accesses; // inputs, iotas, and cell indices
   SmallVector<Access> outputAccesses;
   Value firstSlot;
   int64_t extent = 1, blocks = 1, cellsPerIteration = 1;
@@ -121,19 +123,25 @@ LogicalResult KernelGenerator::collectLoops() {
   };
   for (auto [argument, type] : llvm::zip_equal(body.getArguments(), inputs))
     if (domain.maps.count(argument))
-      addAccess(argument, {type.getElementType(), {}, nullptr}, stridesOf(type));
+      addAccess(argument, Access(type.getElementType()), stridesOf(type));
     else
-      accesses.push_back({argument, {type.getElementType(), SmallVector<int64_t>(loops.size(), 0), nullptr}});
+      accesses.push_back({argument, Access(type.getElementType(), SmallVector<int64_t>(loops.size(), 0))});
   for (Operation *op : ops)
     if (auto iota = dyn_cast<graph::IotaOp>(op)) {
       SmallVector<int64_t> strides(iota.getType().getRank(), 0);
       strides[iota.getDim()] = iota.getStep();
-      Access access{builder.getI64Type(), {}, nullptr};
+      Access access(builder.getI64Type());
       access.start = iota.getStart();
       addAccess(iota.getResult(), access, strides);
     }
+  for (Operation *op : ops)
+    if (isa<graph::IndexedCellOpInterface>(op)) {
+      auto shape = cast<ShapedType>(op->getResult(0).getType()).getShape();
+      auto whole = op->getAttrOfType<DenseI64ArrayAttr>("global_shape");
+      addAccess(op->getResult(0), Access(builder.getI64Type()), rowMajorStrides(whole ? whole.asArrayRef() : shape));
+    }
   for (auto [value, type] : llvm::zip_equal(body.getTerminator()->getOperands(), outputs)) {
-    addAccess(value, {type.getElementType(), {}, nullptr}, stridesOf(type));
+    addAccess(value, Access(type.getElementType()), stridesOf(type));
     outputAccesses.push_back(accesses.pop_back_val().second);
   }
   collapseLoops();
@@ -463,6 +471,57 @@ void KernelGenerator::emitColumn(CellEmitter &emitter, Value iteration) {
 }
 
 //===----------------------------------------------------------------------===//
+// Shards
+//===----------------------------------------------------------------------===//
+
+/// Where this rank's part of an index starts: per split dimension the number of the part
+/// (the coordinates of its axes, outermost first), times its extent, times the stride
+/// in the whole. Null if it starts at 0.
+FailureOr<Value> KernelGenerator::shardOffset(CellEmitter &emitter, Operation *op, Value coordinates) {
+  auto axes = op->getAttrOfType<ArrayAttr>("offset_axes");
+  if (!axes)
+    return Value();
+  if (!mesh)
+    return op->emitOpError("works on a shard, but no mesh says where it lies");
+  auto shape = cast<ShapedType>(op->getResult(0).getType()).getShape();
+  SmallVector<int64_t> scales;
+  SmallVector<ArrayAttr> perDim;
+  if (auto iota = dyn_cast<graph::IotaOp>(op)) {
+    perDim.push_back(axes);
+    scales.push_back(shape[iota.getDim()] * iota.getStep());
+  } else {
+    auto whole = op->getAttrOfType<DenseI64ArrayAttr>("global_shape");
+    SmallVector<int64_t> strides = rowMajorStrides(whole ? whole.asArrayRef() : shape);
+    for (auto [dim, names] : llvm::enumerate(axes.getAsRange<ArrayAttr>())) {
+      perDim.push_back(names);
+      scales.push_back(shape[dim] * strides[dim]);
+    }
+  }
+  Value offset;
+  for (auto [names, scale] : llvm::zip_equal(perDim, scales)) {
+    Value number;
+    for (StringAttr name : names.getAsRange<StringAttr>()) {
+      auto axis = llvm::find_if(mesh->axes, [&](const dist::MeshAxis &axis) { return axis.name == name.getValue(); });
+      if (axis == mesh->axes.end())
+        return op->emitOpError("is split over an axis that the mesh has not: ") << name;
+      Value address = LLVM::GEPOp::create(builder, loc, coordinates.getType(), builder.getI64Type(), coordinates,
+                                          ArrayRef<LLVM::GEPArg>{int32_t(axis - mesh->axes.begin())});
+      Value coordinate = LLVM::LoadOp::create(builder, loc, builder.getI64Type(), address);
+      if (number) {
+        Value outer = arith::MulIOp::create(builder, loc, number, emitter.constantI64(axis->size));
+        coordinate = arith::AddIOp::create(builder, loc, outer, coordinate);
+      }
+      number = coordinate;
+    }
+    if (!number)
+      continue;
+    Value part = arith::MulIOp::create(builder, loc, number, emitter.constantI64(scale));
+    offset = offset ? arith::AddIOp::create(builder, loc, offset, part).getResult() : part;
+  }
+  return offset;
+}
+
+//===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
 
@@ -497,16 +556,29 @@ FailureOr<GeneratedKernel> KernelGenerator::run(StringRef name) {
   };
   Value buffers = entry->getArgument(1);
   unsigned number = 0;
+  // Fields of dtcc_rank, all of 8 bytes: rank, ranks, slot, seed, step, coordinates.
+  Value rank = entry->getArgument(0);
+  if (llvm::any_of(ops, llvm::IsaPred<graph::IndexedCellOpInterface>)) {
+    emitter.seed = load(i64, rank, 3);
+    emitter.step = load(i64, rank, 4);
+  }
   for (auto &[value, access] : accesses) {
-    if (isa<BlockArgument>(value))
+    if (isa<BlockArgument>(value)) {
       access.pointer = load(pointer, buffers, number++);
-    emitter.accesses[value] = access;
+      emitter.accesses[value] = access;
+      continue;
+    }
+    Operation *op = value.getDefiningOp();
+    FailureOr<Value> offset = shardOffset(emitter, op, load(pointer, rank, 5));
+    if (failed(offset))
+      return failure();
+    access.offset = *offset;
+    (isa<graph::IotaOp>(op) ? emitter.accesses : emitter.indices)[value] = access;
   }
   for (Access &access : outputAccesses)
     access.pointer = load(pointer, buffers, number++);
   if (llvm::is_contained(accumulate, 2)) {
-    // dtcc_rank: rank, ranks, slot.
-    Value slot = load(i64, entry->getArgument(0), 2);
+    Value slot = load(i64, rank, 2);
     firstSlot = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, slot, emitter.constantI64(0));
   }
   forLoop(entry->getArgument(2), entry->getArgument(3), 1, {}, [&](Value iteration, ValueRange) -> SmallVector<Value> {
@@ -543,8 +615,8 @@ FailureOr<GeneratedKernel> KernelGenerator::run(StringRef name) {
 
 FailureOr<GeneratedKernel> generateKernel(OpBuilder &builder, Location loc, StringRef name, Block &body,
                                           ArrayRef<MemRefType> inputs, ArrayRef<MemRefType> outputs,
-                                          ArrayRef<int64_t> accumulate) {
-  return KernelGenerator(builder, loc, body, inputs, outputs, accumulate).run(name);
+                                          ArrayRef<int64_t> accumulate, const dist::Mesh *mesh) {
+  return KernelGenerator(builder, loc, body, inputs, outputs, accumulate, mesh).run(name);
 }
 
 } // namespace dtcc::exec

@@ -290,6 +290,16 @@ exec.func @k buffers [memref<9xi64>, memref<9x18xi1>, memref<9x18xf32>] accumula
 })");
 }
 
+TEST_F(Kernel, DropoutKeepsTheCellsOfTheReference) {
+  check(R"(
+exec.func @k buffers [memref<7x19xf32>, memref<7x19xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<7x19xf32>):
+  %0 = graph.dropout %x {ratio = 2.5e-1 : f64, id = 3 : i64} : tensor<7x19xf32>
+  exec.yield %0 : tensor<7x19xf32>
+})",
+        0, true);
+}
+
 TEST_F(Kernel, ScalarsAndWholeSums) {
   check(R"(
 exec.func @k buffers [memref<13x7xf32>, memref<f32>] accumulate [2] in_place [-1] {
