@@ -43,8 +43,8 @@ struct GenerateKernels : impl::GenerateKernelsBase<GenerateKernels> {
         outputs.push_back(func.getOutputBuffer(i));
       OpBuilder builder(func);
       std::string name = func.getSymName().str();
-      auto kernel =
-          generateKernel(builder, func.getLoc(), name, func.getBody().front(), inputs, outputs, func.getAccumulate());
+      auto kernel = generateKernel(builder, func.getLoc(), name, func.getBody().front(), inputs, outputs,
+                                   func.getAccumulate(), mesh ? &*mesh : nullptr);
       if (failed(kernel))
         return signalPassFailure();
       kernel->function->setAttr("dtcc.extent", builder.getI64IntegerAttr(kernel->extent));
