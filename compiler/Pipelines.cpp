@@ -32,11 +32,10 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
 
 void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(createCSEPass());
+  // Layouts, partial sums and padding are what they say.
   manager.addPass(dist::createDistVerify());
   // The program of a rank: local tensors, collectives, buckets.
   manager.addPass(dist::createDistLowerToProgram());
-  // Layouts, collectives and padding are what they say.
-  manager.addPass(dist::createDistVerify());
 }
 
 void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {

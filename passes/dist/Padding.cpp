@@ -65,6 +65,8 @@ static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     operands.push_back(small(op->getOperand(i), map.operands[i]));
     llvm::fill(operands.back().floats, llvm::is_contained(map.operands[i], factor) ? fillOf(i) : rest);
+    // A mask that hides everything is a case of its own, padded or not.
+    llvm::fill(operands.back().ints, operands.back().elementType.isInteger(1) ? 1 : 0);
   }
   for (auto [value, dims] : llvm::zip_equal(op->getResults(), map.results))
     results.push_back(small(value, dims));

@@ -54,6 +54,7 @@ private:
   void classify();
   void collectNodes();
   bool mayShard(unsigned id, int64_t size) const;
+  bool padsWithZeros(Operation *op, const FactorMap &map, int64_t factor) const;
   SmallVector<int64_t> localShape(Value value) const;
   int64_t localSize(unsigned id, int64_t size) const;
   /// The layouts of an op's operands and results under a candidate; nothing if it is impossible.
@@ -120,6 +121,22 @@ bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
   return size % plan.mesh.product(axes) == 0 || !whole.contains(id);
 }
 
+/// Whether zeros in the padded cells of operands give zeros in those of the results, as
+/// training padded parameters wants: all operands of a set in which the op is linear
+/// walk the factor, or all floats do. A query group of attention, for example, may not
+/// be padded, because keys and values do not know it.
+bool PlacementSolver::padsWithZeros(Operation *op, const FactorMap &map, int64_t factor) const {
+  if (map.factors[factor].size % plan.mesh.product(axes) == 0)
+    return true;
+  auto walks = [&](unsigned operand) { return llvm::is_contained(map.operands[operand], factor); };
+  if (llvm::any_of(map.linear, [&](ArrayRef<unsigned> set) { return !set.empty() && llvm::all_of(set, walks); }))
+    return true;
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
+    if (isa<FloatType>(cast<ShapedType>(op->getOperand(operand).getType()).getElementType()) && !walks(operand))
+      return false;
+  return true;
+}
+
 void PlacementSolver::collectNodes() {
   for (Operation &op : step.getBody().front()) {
     if (auto read = dyn_cast<graph::ReadOp>(op)) {
@@ -145,7 +162,7 @@ void PlacementSolver::collectNodes() {
     FactorMap map = cast<FactorOpInterface>(forward).getFactorMap();
     for (auto [number, factor] : llvm::enumerate(map.factors))
       if (graph::getPhase(forward) == graph::Phase::Forward && !whyNotAssignable(forward, map, number) &&
-          mayShard(classes.ofFactor(forward, number), factor.size))
+          mayShard(classes.ofFactor(forward, number), factor.size) && padsWithZeros(forward, map, number))
         node.candidates.push_back(number);
     nodes.push_back(&node);
   }
