@@ -11,7 +11,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
-#include "tools/dtcc/LoadModel.h"
+#include "tools/model/LoadModel.h"
 
 using namespace dtcc;
 
