@@ -12,6 +12,7 @@
 #include "compiler/Training.h"
 #include "dialects/AllDialects.h"
 #include "tools/dtcc-plan/TextTable.h"
+#include "tools/model/Diagnostics.h"
 #include "tools/model/LoadModel.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -119,6 +120,7 @@ LogicalResult dtcc::searchAndPrint(const Options &options, bool json, raw_ostrea
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
+  printDiagnostics(context);
   context.loadAllAvailableDialects();
   OwningOpRef<ModuleOp> module = loadModel(context, options);
   if (!module || failed(makeStep(*module, options)))
