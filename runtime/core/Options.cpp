@@ -11,7 +11,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <iostream>
+#include <limits>
 
 namespace dtcc::rt {
 namespace {
@@ -34,6 +36,19 @@ size_t editDistance(const std::string &a, const std::string &b) {
 }
 
 /// "; did you mean --steps?" for the first unknown option among the arguments.
+/// A number that is one from its first character to its last, and at least `least`.
+template <typename Number> CLI::Validator atLeast(Number least) {
+  auto check = [least](std::string &text) {
+    Number value{};
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bool good = error == std::errc() && end == text.data() + text.size() && value >= least &&
+                value <= std::numeric_limits<Number>::max();
+    const char *kind = std::is_integral_v<Number> ? "a whole number" : "a number";
+    return good ? std::string() : message("must be ", kind, " of at least ", least, ", got: ", text);
+  };
+  return CLI::Validator(check, std::is_integral_v<Number> ? "N" : "X");
+}
+
 std::string suggestion(const CLI::App &app, int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -80,16 +95,16 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
 
   std::string training = "Training";
   app.add_option("--steps", options.steps, "Optimizer steps to run in all (default: one pass over the data)")
-      ->check(CLI::PositiveNumber)
+      ->check(atLeast<int64_t>(1))
       ->group(training);
-  app.add_option("--lr", options.rate.base, "Learning rate")->check(CLI::NonNegativeNumber)->group(training);
+  app.add_option("--lr", options.rate.base, "Learning rate")->check(atLeast(0.0))->group(training);
   std::map<std::string, LearningRate::Schedule> schedules{
       {"constant", LearningRate::Constant}, {"linear", LearningRate::Linear}, {"cosine", LearningRate::Cosine}};
   app.add_option("--lr-schedule", options.rate.schedule, "constant, linear or cosine")
       ->transform(CLI::CheckedTransformer(schedules).description(""))
       ->group(training);
   app.add_option("--warmup", options.rate.warmup, "Steps over which the learning rate rises from 0")
-      ->check(CLI::NonNegativeNumber)
+      ->check(atLeast<int64_t>(0))
       ->group(training);
   app.add_option("--seed", options.seed, "Seed of all random numbers")->group(training);
   app.add_option("--weights", options.weights, "Initial weights (default: the file beside the program)")
@@ -100,7 +115,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   app.add_option("--save", options.save, "Parameters after the last step, as safetensors")->group(output);
   app.add_option("--checkpoint", options.checkpoint, "Folder of checkpoints")->group(output);
   app.add_option("--checkpoint-every", options.checkpointEvery, "Steps between checkpoints (default: at the end)")
-      ->check(CLI::PositiveNumber)
+      ->check(atLeast<int64_t>(1))
       ->group(output);
   app.add_flag("--resume", options.resume, "Go on from the newest checkpoint, if there is one")->group(output);
   app.add_option("--profile", options.profile, "Trace for Perfetto")->group(output);
@@ -111,7 +126,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->check(CLI::Range(1, 4096))
       ->group(machine);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which a wait counts as a hang")
-      ->check(CLI::PositiveNumber)
+      ->check(atLeast<int>(1))
       ->capture_default_str()
       ->group(machine);
   try {

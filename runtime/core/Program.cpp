@@ -12,6 +12,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/OpenMp.h"
 #include "runtime/core/RankRun.h"
+#include "runtime/core/Signals.h"
 
 #include <cstring>
 #include <filesystem>
@@ -44,13 +45,17 @@ void checkMemory(const Image &image, int64_t ranks) {
 
 /// Finds out before the run, not after it, that its results cannot be written.
 void checkOutputs(const Options &options) {
-  for (const std::string &path : {options.save, options.profile, options.metrics}) {
+  for (const std::string *output : {&options.save, &options.profile, &options.metrics}) {
+    const std::string &path = *output;
     if (path.empty())
       continue;
     fs::path folder = fs::path(path).parent_path();
     std::error_code error;
     if (fs::is_directory(path, error))
       fail("cannot write ", path, ": it is a folder");
+    // A file that appears whole replaces what was there: never a device or a pipe.
+    if (&path != &options.metrics && fs::exists(path, error) && !fs::is_regular_file(path, error))
+      fail("cannot write ", path, ": it must be a regular file");
     if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
       fail("cannot write ", path, ": ", std::strerror(errno));
   }
@@ -123,17 +128,24 @@ int statusOf(const std::exception &error) {
   return static_cast<int>(dynamic_cast<const std::bad_alloc *>(&error) ? Status::Memory : Status::BadInput);
 }
 
-/// All processes may have met the same bad input: the others let process 0 say so,
-/// whose end makes the launcher end them before they speak.
-void letFirstSpeak(const Launch &launch) {
-  if (launch.process != 0)
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+/// Whether this process should report an error. All processes may have met the same bad
+/// input: the others let process 0 say so, whose end makes the launcher end them. Its
+/// SIGTERM only sets a flag, and stands for "another has spoken".
+bool speaks(const Launch &launch) {
+  if (launch.process == 0)
+    return true;
+  for (int tenths = 0; tenths < 20; ++tenths) {
+    if (interruptRequested())
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return !interruptRequested();
 }
 
 /// Says why, and ends all processes.
 void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
-  letFirstSpeak(launch);
-  std::cerr << "error: " << error.what() << std::endl;
+  if (speaks(launch))
+    std::cerr << "error: " << error.what() << std::endl;
   transport.abort(statusOf(error));
 }
 
@@ -223,8 +235,9 @@ int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const O
   std::unique_ptr<Transport> transport;
   try {
     transport = createTransport(launch);
-  } catch (const Error &) {
-    letFirstSpeak(launch);
+  } catch (const Error &error) {
+    if (!speaks(launch))
+      return static_cast<int>(error.status);
     throw;
   }
   if (launch.launcher.empty())

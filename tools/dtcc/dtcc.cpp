@@ -11,8 +11,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
-#include "tools/model/Diagnostics.h"
-#include "tools/model/LoadModel.h"
+#include "tools/dtcc/LoadModel.h"
 
 using namespace dtcc;
 
@@ -28,7 +27,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);
-  printDiagnostics(context);
   context.loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
   return module && succeeded(compileModule(*module, options, argv[0])) ? kDone : kBadInput;
