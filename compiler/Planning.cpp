@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/Planning.h"
-#include "passes/dist/SearchMesh.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
@@ -52,13 +51,7 @@ static FailureOr<int64_t> parseCluster(StringRef text) {
   return wrong("--cluster must be cpu or cpu:RANKS in this version, got: " + text);
 }
 
-FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
-  if (!options.plan.empty()) {
-    llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan);
-    if (!plan)
-      return wrong(llvm::toString(plan.takeError()));
-    return std::move(*plan);
-  }
+FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options) {
   dist::MeshRequest request;
   FailureOr<int64_t> ranks = parseCluster(options.cluster);
   if (failed(ranks) || failed(parseMesh(options.mesh, request)))
@@ -81,10 +74,23 @@ FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
   FailureOr<std::vector<dist::PricedPlan>> plans = dist::searchMesh(module, request, machine);
   if (failed(plans))
     return failure();
+  return SearchResult{machine, std::move(*plans)};
+}
+
+FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
+  if (!options.plan.empty()) {
+    llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan);
+    if (!plan)
+      return wrong(llvm::toString(plan.takeError()));
+    return std::move(*plan);
+  }
+  FailureOr<SearchResult> result = searchPlans(module, options);
+  if (failed(result))
+    return failure();
   if (options.verbose)
-    for (const dist::PricedPlan &priced : *plans)
+    for (const dist::PricedPlan &priced : result->plans)
       llvm::errs() << llvm::formatv("plan dp={0} tp={1} zero={2}: {3:f3} s a step, {4:f2} GiB a rank{5}\n", priced.dp,
                                     priced.tp, priced.zero, priced.seconds(), priced.bytes() / double(1 << 30),
                                     priced.fits ? "" : ", does not fit");
-  return std::move(plans->front().plan);
+  return std::move(result->plans.front().plan);
 }

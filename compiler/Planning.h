@@ -10,13 +10,23 @@
 
 #include "compiler/Options.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/plan/Plan.h"
+#include "passes/dist/SearchMesh.h"
 
 namespace dtcc {
 
-/// The plan for a differentiated module: that of --plan, or the best one for --cluster
-/// with what --mesh, --zero and --microbatches give. With --verbose the runners-up are
-/// listed on stderr. Failure after one message.
+/// What a search found, and for what.
+struct SearchResult {
+  cost::Machine machine;
+  /// Best first, at least one.
+  std::vector<dist::PricedPlan> plans;
+};
+
+/// All plans for a differentiated module on --cluster with what --mesh, --zero and
+/// --microbatches give. Failure after one message.
+mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options);
+
+/// The plan for a differentiated module: that of --plan, or the best one that is found.
+/// With --verbose the runners-up are listed on stderr. Failure after one message.
 mlir::FailureOr<plan::Plan> makePlan(mlir::ModuleOp module, const Options &options);
 
 } // namespace dtcc

@@ -135,13 +135,13 @@ typedef struct dtcc_view {
 } dtcc_view;
 
 typedef enum dtcc_command_kind {
-  DTCC_KERNEL = 0,  /* op: index into dtcc_kernels */
-  DTCC_LIBRARY = 1, /* op: dtcc_library_op, see LibraryOps.def */
+  DTCC_KERNEL = 0,     /* op: index into dtcc_kernels */
+  DTCC_LIBRARY = 1,    /* op: dtcc_library_op, see LibraryOps.def */
   DTCC_COLLECTIVE = 2, /* op: dtcc_collective_op */
-  DTCC_COPY = 3,    /* operands: from, to; the same shape, any strides */
-  DTCC_FILL = 4,    /* operand: what to fill; attribute 0: the element's bits */
-  DTCC_SEND = 5,    /* to attribute 0 = index in the communicator */
-  DTCC_RECEIVE = 6, /* from attribute 0 */
+  DTCC_COPY = 3,       /* operands: from, to; the same shape, any strides */
+  DTCC_FILL = 4,       /* operand: what to fill; attribute 0: the element's bits */
+  DTCC_SEND = 5,       /* to attribute 0 = index in the communicator */
+  DTCC_RECEIVE = 6,    /* from attribute 0 */
 } dtcc_command_kind;
 
 typedef enum dtcc_library_op {
@@ -221,8 +221,8 @@ typedef struct dtcc_input {
   uint32_t rank;
   uint32_t role; /* dtcc_input_role */
   dtcc_dim dims[DTCC_MAX_RANK];
-  int64_t lower; /* legal values of an integer input: [lower, upper), or ignore */
-  int64_t upper; /* upper <= lower: not checked */
+  int64_t lower;  /* legal values of an integer input: [lower, upper), or ignore */
+  int64_t upper;  /* upper <= lower: not checked */
   int64_t ignore; /* a legal value outside the bounds (ignore_index), or lower */
 } dtcc_input;
 typedef enum dtcc_input_role {
@@ -233,8 +233,8 @@ typedef enum dtcc_input_role {
 
 typedef enum dtcc_state_role {
   DTCC_STATE_PARAMETER = 0,
-  DTCC_STATE_BUFFER = 1,  /* not trained, saved */
-  DTCC_STATE_SLOT = 2,    /* optimizer slot of `parameter`; zero at start */
+  DTCC_STATE_BUFFER = 1, /* not trained, saved */
+  DTCC_STATE_SLOT = 2,   /* optimizer slot of `parameter`; zero at start */
 } dtcc_state_role;
 
 typedef enum dtcc_init {
@@ -250,12 +250,12 @@ typedef enum dtcc_init {
 /// under `saved_sizes`. With `flat` axes the rank holds only a share of the
 /// block: see dtcc_bucket.
 typedef struct dtcc_state {
-  uint32_t name;   /* string: under which it is saved and loaded */
-  uint32_t view;   /* compute copy; DTCC_NONE if only a share is held (slots) */
+  uint32_t name; /* string: under which it is saved and loaded */
+  uint32_t view; /* compute copy; DTCC_NONE if only a share is held (slots) */
   uint32_t rank;
-  uint32_t role;   /* dtcc_state_role */
+  uint32_t role; /* dtcc_state_role */
   uint32_t dtype;
-  uint32_t bucket; /* index of its bucket */
+  uint32_t bucket;    /* index of its bucket */
   uint32_t parameter; /* slots: the state they belong to; else DTCC_NONE */
   uint32_t trainable;
   uint32_t saved_rank;
@@ -276,7 +276,7 @@ typedef struct dtcc_bucket {
   int64_t length; /* elements of the whole local bucket, padding included */
   dtcc_axes flat;
   dtcc_axes sharded; /* axes that shard the states in it: their squares are summed over these */
-  uint32_t role; /* dtcc_state_role; slots name their parameters' bucket below */
+  uint32_t role;     /* dtcc_state_role; slots name their parameters' bucket below */
   uint32_t parameters;
 } dtcc_bucket;
 
@@ -292,11 +292,11 @@ typedef struct dtcc_segment {
 
 /// Scalars that the host writes before or reads after a step.
 typedef enum dtcc_scalar {
-  DTCC_SCALAR_LOSS_SUM = 0,  /* f32, read: sum over the global batch */
+  DTCC_SCALAR_LOSS_SUM = 0,   /* f32, read: sum over the global batch */
   DTCC_SCALAR_LOSS_COUNT = 1, /* f32, read */
-  DTCC_SCALAR_GRAD_NORM = 2, /* f32, read: before clipping */
-  DTCC_SCALAR_LR = 3,        /* f32, written */
-  DTCC_SCALAR_STEP = 4,      /* i64, written: the number of this step, from 1 */
+  DTCC_SCALAR_GRAD_NORM = 2,  /* f32, read: before clipping */
+  DTCC_SCALAR_LR = 3,         /* f32, written */
+  DTCC_SCALAR_STEP = 4,       /* i64, written: the number of this step, from 1 */
   DTCC_SCALAR_COUNT = 5,
 } dtcc_scalar;
 
@@ -305,8 +305,8 @@ typedef struct dtcc_training {
   double lr;
   uint32_t schedule; /* 0 constant, 1 linear, 2 cosine */
   uint32_t warmup;
-  int64_t batch;     /* global examples of one step */
-  int64_t tokens;    /* tokens of one step, or 0 if the model has none */
+  int64_t batch;       /* global examples of one step */
+  int64_t tokens;      /* tokens of one step, or 0 if the model has none */
   int64_t label_shift; /* --tokens: label of position t is token t + label_shift; 0 where the model shifts itself */
   uint64_t seed;
 } dtcc_training;
@@ -320,15 +320,15 @@ typedef struct dtcc_image_header {
   uint32_t cpu;     /* string: the processor the kernels were generated for, e.g. "znver4" */
   uint32_t weights; /* string: file name of the weights beside the program, or empty */
   dtcc_training training;
-  uint32_t scalars[8];       /* views, by dtcc_scalar */
+  uint32_t scalars[8];          /* views, by dtcc_scalar */
   double peak_activation_bytes; /* for --info */
-  dtcc_section strings;      /* char, each NUL-terminated; a string is its byte offset here */
-  dtcc_section axes;         /* dtcc_axis */
+  dtcc_section strings;         /* char, each NUL-terminated; a string is its byte offset here */
+  dtcc_section axes;            /* dtcc_axis */
   dtcc_section communicators;
   dtcc_section arenas;
   dtcc_section views;
-  dtcc_section operands;     /* uint32_t */
-  dtcc_section attributes;   /* int64_t */
+  dtcc_section operands;   /* uint32_t */
+  dtcc_section attributes; /* int64_t */
   dtcc_section waits;
   dtcc_section commands;
   dtcc_section phases;
@@ -345,7 +345,7 @@ typedef struct dtcc_rank {
   int64_t ranks;
   int64_t slot;
   uint64_t seed;
-  int64_t step;             /* from 1 */
+  int64_t step;               /* from 1 */
   const int64_t *coordinates; /* one per mesh axis, time axes included (the slot) */
 } dtcc_rank;
 

@@ -31,8 +31,8 @@ public:
   /// `aborted` becomes non-zero when a rank has failed. A wait of more than
   /// `hangSeconds` throws Status::Hang.
   Waiter(bool oversubscribed, const std::atomic<uint32_t> &aborted, int hangSeconds)
-      : spins(oversubscribed ? 0 : 100), yields(oversubscribed ? 40 : 300), aborted(aborted),
-        hangSeconds(hangSeconds) {}
+      : spins(oversubscribed ? 0 : 100), yields(oversubscribed ? 40 : 300), aborted(aborted), hangSeconds(hangSeconds) {
+  }
 
   /// Returns when signal.value has reached `target` (modulo 2^32). `what` names
   /// the wait in the message of a hang. Throws Status::PeerLost after an abort.

@@ -11,7 +11,8 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
-#include "tools/dtcc/LoadModel.h"
+#include "tools/model/Diagnostics.h"
+#include "tools/model/LoadModel.h"
 
 using namespace dtcc;
 
@@ -27,6 +28,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);
+  printDiagnostics(context);
   context.loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
   return module && succeeded(compileModule(*module, options, argv[0])) ? kDone : kBadInput;

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/exec/codegen/CellEmitter.h"
+#include "passes/exec/codegen/ShardOffset.h"
 
 using namespace mlir;
 
@@ -61,7 +62,6 @@ private:
   Value neutral(graph::ReduceOp reduce, bool vector);
   Value combine(graph::ReduceOp reduce, Value lhs, Value rhs);
   Value maskedFor(graph::ReduceOp reduce, Value cells, Value mask);
-  FailureOr<Value> shardOffset(CellEmitter &emitter, Operation *op, Value coordinates);
   void storeOutputs(CellEmitter &emitter, llvm::function_ref<bool(Value)> which, bool scalar);
 
   bool isOutput(Value value) const { return llvm::is_contained(body.getTerminator()->getOperands(), value); }
@@ -471,57 +471,6 @@ void KernelGenerator::emitColumn(CellEmitter &emitter, Value iteration) {
 }
 
 //===----------------------------------------------------------------------===//
-// Shards
-//===----------------------------------------------------------------------===//
-
-/// Where this rank's part of an index starts: per split dimension the number of the part
-/// (the coordinates of its axes, outermost first), times its extent, times the stride
-/// in the whole. Null if it starts at 0.
-FailureOr<Value> KernelGenerator::shardOffset(CellEmitter &emitter, Operation *op, Value coordinates) {
-  auto axes = op->getAttrOfType<ArrayAttr>("offset_axes");
-  if (!axes)
-    return Value();
-  if (!mesh)
-    return op->emitOpError("works on a shard, but no mesh says where it lies");
-  auto shape = cast<ShapedType>(op->getResult(0).getType()).getShape();
-  SmallVector<int64_t> scales;
-  SmallVector<ArrayAttr> perDim;
-  if (auto iota = dyn_cast<graph::IotaOp>(op)) {
-    perDim.push_back(axes);
-    scales.push_back(shape[iota.getDim()] * iota.getStep());
-  } else {
-    auto whole = op->getAttrOfType<DenseI64ArrayAttr>("global_shape");
-    SmallVector<int64_t> strides = rowMajorStrides(whole ? whole.asArrayRef() : shape);
-    for (auto [dim, names] : llvm::enumerate(axes.getAsRange<ArrayAttr>())) {
-      perDim.push_back(names);
-      scales.push_back(shape[dim] * strides[dim]);
-    }
-  }
-  Value offset;
-  for (auto [names, scale] : llvm::zip_equal(perDim, scales)) {
-    Value number;
-    for (StringAttr name : names.getAsRange<StringAttr>()) {
-      auto axis = llvm::find_if(mesh->axes, [&](const dist::MeshAxis &axis) { return axis.name == name.getValue(); });
-      if (axis == mesh->axes.end())
-        return op->emitOpError("is split over an axis that the mesh has not: ") << name;
-      Value address = LLVM::GEPOp::create(builder, loc, coordinates.getType(), builder.getI64Type(), coordinates,
-                                          ArrayRef<LLVM::GEPArg>{int32_t(axis - mesh->axes.begin())});
-      Value coordinate = LLVM::LoadOp::create(builder, loc, builder.getI64Type(), address);
-      if (number) {
-        Value outer = arith::MulIOp::create(builder, loc, number, emitter.constantI64(axis->size));
-        coordinate = arith::AddIOp::create(builder, loc, outer, coordinate);
-      }
-      number = coordinate;
-    }
-    if (!number)
-      continue;
-    Value part = arith::MulIOp::create(builder, loc, number, emitter.constantI64(scale));
-    offset = offset ? arith::AddIOp::create(builder, loc, offset, part).getResult() : part;
-  }
-  return offset;
-}
-
-//===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
 
@@ -569,7 +518,7 @@ FailureOr<GeneratedKernel> KernelGenerator::run(StringRef name) {
       continue;
     }
     Operation *op = value.getDefiningOp();
-    FailureOr<Value> offset = shardOffset(emitter, op, load(pointer, rank, 5));
+    FailureOr<Value> offset = shardOffset(builder, op, load(pointer, rank, 5), mesh);
     if (failed(offset))
       return failure();
     access.offset = *offset;

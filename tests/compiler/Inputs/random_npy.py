@@ -1,3 +1,5 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes x.npy (float32 [64, 12]) and labels.npy (int64 [64] below 9) into a folder."""
 import random
 import struct

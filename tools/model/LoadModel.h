@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#ifndef DTCC_TOOLS_DTCC_LOADMODEL_H
-#define DTCC_TOOLS_DTCC_LOADMODEL_H
+#ifndef DTCC_TOOLS_MODEL_LOADMODEL_H
+#define DTCC_TOOLS_MODEL_LOADMODEL_H
 
 #include "compiler/Options.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,4 +20,4 @@ mlir::OwningOpRef<mlir::ModuleOp> loadModel(mlir::MLIRContext &context, const Op
 
 } // namespace dtcc
 
-#endif // DTCC_TOOLS_DTCC_LOADMODEL_H
+#endif // DTCC_TOOLS_MODEL_LOADMODEL_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "tools/dtcc/LoadModel.h"
+#include "tools/model/LoadModel.h"
 #include "frontends/onnx/Import.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,0 +1,54 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""damage.py PROGRAM OUTPUT KIND: writes a copy of the program with one thing wrong in its image. Offsets are those of
+runtime/abi/dtcc_rt.h."""
+import struct
+import sys
+
+program, output, kind = sys.argv[1:]
+data = bytearray(open(program, "rb").read())
+# The image begins with the magic and version 1, aligned to 64.
+image = next(i for i in range(0, len(data), 64) if data[i:i + 8] == struct.pack("<II", 0x43435444, 1))
+SECTIONS = image + 32 + 48 + 32 + 8  # after four names, the training defaults, the scalars and a double
+NAMES = ["strings", "axes", "communicators", "arenas", "views", "operands", "attributes", "waits", "commands",
+         "phases", "actions", "inputs", "states", "buckets", "segments"]
+
+
+def section(name):
+    return SECTIONS + 16 * NAMES.index(name)
+
+
+def table(name):
+    return image + struct.unpack_from("<Q", data, section(name))[0]
+
+
+def row(name, field, value, format="<I"):
+    struct.pack_into(format, data, table(name) + field, value)
+
+
+if kind == "magic":
+    data[image] ^= 1
+    # The symbol remains, so this is a damaged program and not another one.
+elif kind == "version":
+    struct.pack_into("<I", data, image + 4, 99)
+elif kind == "bytes":
+    struct.pack_into("<Q", data, image + 8, 1 << 60)
+elif kind == "section":
+    struct.pack_into("<Q", data, section("commands") + 8, 1 << 61)
+elif kind == "operand":
+    struct.pack_into("<I", data, table("operands"), 0x7FFFFFFF)
+elif kind == "axis":
+    row("axes", 8, 0, "<q")
+elif kind == "action":
+    row("actions", 0, 1000)
+elif kind == "name":
+    row("phases", 0, 0x7FFFFFFF)
+elif kind == "cut":
+    del data[image + 64:]
+elif kind == "random":
+    # Every byte of the tables in turn would take long: each 997th, all at once.
+    for i in range(SECTIONS, SECTIONS + 4096, 997):
+        data[i] ^= 0xFF
+else:
+    sys.exit("unknown kind: " + kind)
+open(output, "wb").write(data)

@@ -1,0 +1,135 @@
+//===- Search.cpp - The search of dtcc, shown
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/Search.h"
+#include "compiler/Link.h"
+#include "compiler/Pipelines.h"
+#include "compiler/Planning.h"
+#include "compiler/Training.h"
+#include "dialects/AllDialects.h"
+#include "tools/dtcc-plan/TextTable.h"
+#include "tools/model/Diagnostics.h"
+#include "tools/model/LoadModel.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+/// A model becomes a training step; a step stays as it is.
+static LogicalResult makeStep(ModuleOp module, const Options &options) {
+  if (module.lookupSymbol("step"))
+    return success();
+  if (!module.lookupSymbol("loss"))
+    return module.emitError("holds no @loss to train; a forward graph needs --loss=KIND:key=value,...");
+  if (failed(applyTrainingOptions(module, options)))
+    return failure();
+  PassManager manager(module.getContext());
+  buildGraphPipeline(manager, options);
+  return manager.run(module);
+}
+
+static std::string meshOf(const dist::PricedPlan &plan) {
+  return llvm::formatv("dp={0} tp={1}", plan.dp, plan.tp).str();
+}
+
+/// Why it is not the best: too large by how much, or slower by how much.
+static std::string verdict(const dist::PricedPlan &plan, const dist::PricedPlan &best, double memory) {
+  if (!plan.fits)
+    return "does not fit: " + formatBytes(plan.bytes() - memory) + " too much";
+  if (&plan == &best)
+    return "best";
+  return llvm::formatv("{0:f2} x the time of the best", plan.seconds() / best.seconds()).str();
+}
+
+static void printTable(const SearchResult &result, raw_ostream &stream) {
+  const auto &plans = result.plans;
+  int64_t ranks = result.machine.ranks;
+  printHeading(stream, llvm::formatv("{0} {1} for {2} {3}, forecast by the first cost model", plans.size(),
+                                     plans.size() == 1 ? "plan" : "plans", ranks, ranks == 1 ? "rank" : "ranks")
+                           .str());
+  TextTable table({"mesh", ">ZeRO", ">ms a step", ">gradients' share", ">a rank", ">parameters", ">gradients",
+                   ">optimizer", ">activations", ""});
+  for (const dist::PricedPlan &plan : plans)
+    table.add({meshOf(plan), std::to_string(plan.zero), llvm::formatv("{0:f3}", plan.seconds() * 1e3).str(),
+               llvm::formatv("{0:f0} %", plan.seconds() > 0 ? 100 * plan.gradientSeconds / plan.seconds() : 0).str(),
+               formatBytes(plan.bytes()), formatBytes(plan.parameterBytes), formatBytes(plan.gradientBytes),
+               formatBytes(plan.slotBytes), formatBytes(plan.activationBytes),
+               verdict(plan, plans.front(), result.machine.memoryBytes)});
+  table.print(stream);
+  stream << "memory for a rank: " << formatBytes(result.machine.memoryBytes)
+         << "; gradients' share: of the time, to reduce gradients over dp\n";
+  if (!plans.front().fits)
+    stream << "no plan fits\n";
+}
+
+static void printJson(const SearchResult &result, raw_ostream &stream) {
+  llvm::json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("ranks", result.machine.ranks);
+    out.attribute("memory_bytes", result.machine.memoryBytes);
+    out.attributeArray("plans", [&] {
+      for (const dist::PricedPlan &plan : result.plans)
+        out.object([&] {
+          out.attributeObject("mesh", [&] {
+            out.attribute("dp", plan.dp);
+            out.attribute("tp", plan.tp);
+          });
+          out.attribute("microbatches", plan.plan.mesh.slots());
+          out.attribute("zero", plan.zero);
+          out.attribute("seconds", plan.seconds());
+          out.attribute("gradient_seconds", plan.gradientSeconds);
+          out.attributeObject("bytes", [&] {
+            out.attribute("all", plan.bytes());
+            out.attribute("parameters", plan.parameterBytes);
+            out.attribute("gradients", plan.gradientBytes);
+            out.attribute("optimizer", plan.slotBytes);
+            out.attribute("activations", plan.activationBytes);
+          });
+          out.attribute("fits", plan.fits);
+          out.attribute("excess_bytes", plan.fits ? 0.0 : plan.bytes() - result.machine.memoryBytes);
+          out.attribute("times_best", plan.seconds() / result.plans.front().seconds());
+        });
+    });
+  });
+  stream << '\n';
+}
+
+static LogicalResult writePlan(const plan::Plan &plan, StringRef path) {
+  TemporaryFile file(path);
+  std::error_code code;
+  llvm::raw_fd_ostream stream(file.path(), code);
+  if (!code) {
+    stream << plan.toJson();
+    stream.close();
+    code = stream.error();
+    stream.clear_error();
+  }
+  if (!code)
+    return file.keep();
+  llvm::WithColor::error(llvm::errs(), "dtcc-plan") << "cannot write " << path << ": " << code.message() << '\n';
+  return failure();
+}
+
+LogicalResult dtcc::searchAndPrint(const Options &options, bool json, raw_ostream &stream) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  printDiagnostics(context);
+  context.loadAllAvailableDialects();
+  OwningOpRef<ModuleOp> module = loadModel(context, options);
+  if (!module || failed(makeStep(*module, options)))
+    return failure();
+  FailureOr<SearchResult> result = searchPlans(*module, options);
+  if (failed(result))
+    return failure();
+  if (options.output != "-" && failed(writePlan(result->plans.front().plan, options.output)))
+    return failure();
+  json ? printJson(*result, stream) : printTable(*result, stream);
+  return success();
+}

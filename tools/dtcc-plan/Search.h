@@ -1,0 +1,23 @@
+//===- Search.h - The search of dtcc, shown
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TOOLS_DTCCPLAN_SEARCH_H
+#define DTCC_TOOLS_DTCCPLAN_SEARCH_H
+
+#include "compiler/Options.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace dtcc {
+
+/// Loads `options.input`, searches plans for it as dtcc would, and prints all of them, best
+/// first: a table, or JSON. With an output other than "-" the best is written there.
+/// Failure after one message; then nothing has been written.
+mlir::LogicalResult searchAndPrint(const Options &options, bool json, llvm::raw_ostream &stream);
+
+} // namespace dtcc
+
+#endif // DTCC_TOOLS_DTCCPLAN_SEARCH_H

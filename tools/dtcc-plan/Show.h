@@ -1,0 +1,36 @@
+//===- Show.h - A plan or a program, for people
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TOOLS_DTCCPLAN_SHOW_H
+#define DTCC_TOOLS_DTCCPLAN_SHOW_H
+
+#include "passes/plan/Plan.h"
+#include "tools/dtcc-plan/ProgramFile.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace dtcc {
+
+/// Rows that are equal in `Key`, in order of first appearance.
+template <typename Key, typename Row> using Groups = llvm::MapVector<Key, Row, std::map<Key, unsigned>>;
+
+/// Prints the plan (JSON) or the program (ELF) in the file `path`; the content says which it is.
+/// Nothing is printed if the file is wrong.
+llvm::Error show(llvm::StringRef path, llvm::raw_ostream &stream);
+
+/// Mesh, batch, ZeRO stage.
+void printMesh(const plan::Plan &plan, llvm::raw_ostream &stream);
+/// Placements of forward ops, equal ones in one row.
+void printOps(const plan::Plan &plan, llvm::raw_ostream &stream);
+/// States that the plan itself lays out.
+void printPlannedStates(const plan::Plan &plan, llvm::raw_ostream &stream);
+
+/// What the tables of a program say: memory of a rank, states, work and collectives of a step.
+void printProgram(const ProgramFile &program, llvm::raw_ostream &stream);
+
+} // namespace dtcc
+
+#endif // DTCC_TOOLS_DTCCPLAN_SHOW_H

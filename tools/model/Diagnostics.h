@@ -1,0 +1,22 @@
+//===- Diagnostics.h - Messages of the compiler as lines for people
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_TOOLS_MODEL_DIAGNOSTICS_H
+#define DTCC_TOOLS_MODEL_DIAGNOSTICS_H
+
+#include "mlir/IR/MLIRContext.h"
+
+namespace dtcc {
+
+/// From now on errors, warnings and notes of `context` are printed on stderr, one line
+/// each, located as other compilers do: "model.mlir:8:9: error: ..." for text, and
+/// "model.onnx: error: NODE: ..." for a node or initializer of an ONNX file.
+void printDiagnostics(mlir::MLIRContext &context);
+
+} // namespace dtcc
+
+#endif // DTCC_TOOLS_MODEL_DIAGNOSTICS_H
