@@ -111,6 +111,7 @@ LogicalResult Driver::emitCode() {
   imageOptions.model = llvm::sys::path::stem(options.input).str();
   auto plan = module->getAttrOfType<StringAttr>("dist.plan");
   imageOptions.plan = plan ? plan.str() : "{}";
+  imageOptions.labelShift = labelShift(module);
   imageOptions.cpu = (*target)->getTargetCPU().str();
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
   progress("image");

@@ -18,8 +18,8 @@ def Exec_CommandOpInterface : OpInterface<"CommandOpInterface"> {
     InterfaceMethod<"Views that it writes.", "::mlir::OperandRange", "getOuts">,
     InterfaceMethod<"Memory whose content it neither expects nor leaves.", "::mlir::ValueRange", "getScratch", (ins),
                     [{}], [{ return {}; }]>,
-    InterfaceMethod<"Whether it reads what it writes (sums, updates in place).", "bool", "readsOuts", (ins), [{}],
-                    [{ return false; }]>,
+    InterfaceMethod<"Whether it reads the memory of output `index` too (sums, updates in place).", "bool", "readsOut",
+                    (ins "unsigned":$index), [{}], [{ return false; }]>,
     InterfaceMethod<"Events that it waits for.", "::mlir::OperandRange", "getAfter">,
     InterfaceMethod<"Its stream.", "uint64_t", "getStream">,
   ];

@@ -46,6 +46,12 @@ std::optional<uint8_t> dtcc::exec::getDType(Type type) {
   }
 }
 
+LogicalResult KernelOp::verify() {
+  if (getAccumulates() && getAccumulates()->size() != getOuts().size())
+    return emitOpError("accumulates must have one entry per output: ") << getOuts().size();
+  return success();
+}
+
 LogicalResult LibraryOp::verify() {
   if (!getLibraryOp(getOp()))
     return emitOpError("must name an op of runtime/abi/LibraryOps.def, got: \"") << getOp() << '"';

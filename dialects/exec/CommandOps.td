@@ -35,16 +35,17 @@ class Exec_CommandFormat<string head, string tail = ""> {
                   "(`after` `(` $after^ `)`)? attr-dict (`->` type($done)^)?";
 }
 
-def Exec_KernelOp : Exec_CommandOp<"kernel", (ins FlatSymbolRefAttr:$function, UnitAttr:$accumulates), ["readsOuts"]> {
+def Exec_KernelOp : Exec_CommandOp<"kernel", (ins FlatSymbolRefAttr:$function, OptionalAttr<DenseBoolArrayAttr>:$accumulates), ["readsOut"]> {
   let summary = "a generated kernel: an exec.func, or the llvm.func made of it";
-  let description = [{ `accumulates`: it adds to an output, in some slot. }];
+  let description = [{ `accumulates`, per output: it adds to it, in some slot. Absent: to none. }];
   let assemblyFormat = Exec_CommandFormat<"$function ">.format;
-  let extraClassDefinition = [{ bool $cppClass::readsOuts() { return getAccumulates(); } }];
+  let hasVerifier = 1;
+  let extraClassDefinition = [{ bool $cppClass::readsOut(unsigned index) { return getAccumulates() && (*getAccumulates())[index]; } }];
 }
 
 def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$parameters,
       Variadic<AnyStaticShapeMemRef>:$workspace, UnitAttr:$updates,
-      DefaultValuedAttr<F64Attr, "0.0">:$flops), ["readsOuts", "getScratch"]> {
+      DefaultValuedAttr<F64Attr, "0.0">:$flops), ["readsOut", "getScratch"]> {
   let summary = "an op of the runtime, by its mnemonic in runtime/abi/LibraryOps.def";
   let description = [{
     `parameters` (its attributes in the table) stand in the order of LibraryOps.def: i64, f64, a symbol for the index
@@ -55,7 +56,7 @@ def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$para
   }];
   let assemblyFormat = Exec_CommandFormat<"$op ", "(`workspace` `(` $workspace^ `:` type($workspace) `)`)? $parameters ">.format;
   let extraClassDefinition = [{
-    bool $cppClass::readsOuts() { return getUpdates(); }
+    bool $cppClass::readsOut(unsigned) { return getUpdates(); }
     ::mlir::ValueRange $cppClass::getScratch() { return getWorkspace(); }
   }];
   let hasVerifier = 1;

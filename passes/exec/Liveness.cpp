@@ -15,8 +15,8 @@ SmallVector<Access> dtcc::exec::accessesOf(CommandOpInterface command) {
   SmallVector<Access> accesses;
   for (Value in : command.getIns())
     accesses.push_back({in.getDefiningOp<ViewOp>(), true, false});
-  for (Value out : command.getOuts())
-    accesses.push_back({out.getDefiningOp<ViewOp>(), command.readsOuts(), true});
+  for (auto [i, out] : llvm::enumerate(command.getOuts()))
+    accesses.push_back({out.getDefiningOp<ViewOp>(), command.readsOut(i), true});
   for (Value scratch : command.getScratch())
     accesses.push_back({scratch.getDefiningOp<ViewOp>(), false, true});
   return accesses;

@@ -95,4 +95,16 @@ def PlanArena : Pass<"exec-plan-arena", "::dtcc::exec::ProgramOp"> {
   }];
 }
 
+def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
+  let summary = "check that no command sees bytes that it must not";
+  let description = [{
+    By the bytes alone: views stay inside their buffers in every slot and on every rank;
+    buffers in use at the same time share no byte; nothing is read that nobody wrote;
+    commands of two streams that touch the same bytes, one of them writing, are ordered
+    by an event. Collectives have no predicate and the program is one text for all
+    ranks, so that their order is the same everywhere. It changes nothing. Examples are
+    in tests/passes/exec/verify-errors.mlir.
+  }];
+}
+
 #endif // DTCC_PASSES_EXEC_PASSES

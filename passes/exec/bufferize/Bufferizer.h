@@ -95,7 +95,8 @@ public:
                              mlir::ArrayRef<Place> inputs, mlir::ArrayRef<Destination> outputs,
                              mlir::ArrayRef<int64_t> inPlace);
   /// A command of a hand-made llvm.func.
-  void callKernel(mlir::StringRef symbol, mlir::ArrayRef<Place> ins, mlir::ArrayRef<Place> outs, bool accumulates);
+  void callKernel(mlir::StringRef symbol, mlir::ArrayRef<Place> ins, mlir::ArrayRef<Place> outs,
+                  mlir::ArrayRef<bool> accumulates = {});
   /// The symbol of the group over `axes` (rank axes).
   mlir::FlatSymbolRefAttr communicator(mlir::ArrayAttr axes);
   /// The same as a library parameter; unit without axes.

@@ -117,14 +117,17 @@ Attribute Bufferizer::coordinate(std::optional<ArrayAttr> axes) {
   return communicator(*axes);
 }
 
-void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Place> outs, bool accumulates) {
+void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Place> outs,
+                            ArrayRef<bool> accumulates) {
   SmallVector<Value> inputs, outputs;
   for (const Place &place : ins)
     inputs.push_back(view(place));
   for (const Place &place : outs)
     outputs.push_back(view(place));
   KernelOp::create(commands, source.getLoc(), Type(), inputs, outputs, ValueRange(), 0, StringAttr(),
-                   symbol, accumulates);
+                   symbol,
+                   llvm::is_contained(accumulates, true) ? commands.getDenseBoolArrayAttr(accumulates)
+                                                         : DenseBoolArrayAttr());
 }
 
 LogicalResult Bufferizer::kernel(Location loc, StringRef name, Block &body, ArrayRef<Place> inputs,
@@ -160,6 +163,9 @@ LogicalResult Bufferizer::kernel(Location loc, StringRef name, Block &body, Arra
   } else {
     func.erase();
   }
-  callKernel(symbol, inputs, outs, llvm::any_of(accumulate, [](int64_t mode) { return mode; }));
+  SmallVector<bool> adds;
+  for (int64_t mode : accumulate)
+    adds.push_back(mode != Overwrite);
+  callKernel(symbol, inputs, outs, adds);
   return success();
 }

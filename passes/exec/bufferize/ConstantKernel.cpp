@@ -67,7 +67,7 @@ LogicalResult dtcc::exec::emitConstant(Operation *op, ElementsAttr value, const 
   LLVM::MemcpyOp::create(builder, loc, addressOf(builder, loc, func, 0), from, count, /*isVolatile=*/false);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 
-  b.callKernel(name, {}, {dense}, /*accumulates=*/false);
+  b.callKernel(name, {}, {dense});
   if (!to.isDense())
     b.copy(dense, to);
   return success();
@@ -102,5 +102,5 @@ void dtcc::exec::emitZeroFill(Location loc, const Place &from, const Place &to, 
   Value byte = LLVM::ConstantOp::create(builder, loc, builder.getI8Type(), builder.getI8IntegerAttr(0));
   LLVM::MemsetOp::create(builder, loc, out, byte, count, /*isVolatile=*/false);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
-  b.callKernel(name, {from}, {to}, /*accumulates=*/false);
+  b.callKernel(name, {from}, {to});
 }

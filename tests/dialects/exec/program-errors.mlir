@@ -1,0 +1,78 @@
+// RUN: dtcc-opt %s -split-input-file -verify-diagnostics
+
+exec.program @step mesh @mesh {
+  // expected-error@+1 {{must name an exec.arena, got: @nothing}}
+  exec.buffer @x : 64 in @nothing
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  // expected-error@+1 {{must end inside its arena of 64 bytes, got: 96}}
+  exec.buffer @x : 64 in @a at 32
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  // expected-error@+1 {{must end inside its buffer of 64 bytes, got: 68}}
+  %v = exec.view @x[4] : memref<16xf32>
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  // expected-error@+1 {{offset must be a multiple of the element size, got: 2}}
+  %v = exec.view @x[2] : memref<4xf32>
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  // expected-error@+1 {{block dimension must be below the rank 1, got: 1}}
+  %v = exec.view @x[0] block 1 of @dp : memref<4xf32>
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  exec.phase @p {
+    %v = exec.view @x[0] : memref<4xf32>
+    // expected-error@+1 {{must name an op of runtime/abi/LibraryOps.def, got: "matmull"}}
+    exec.library "matmull" ins(%v : memref<4xf32>) outs(%v : memref<4xf32>) []
+  }
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  exec.phase @p {
+    %v = exec.view @x[0] : memref<4xf32, strided<[2]>>
+    // expected-error@+1 {{views must be dense, got: 'memref<4xf32, strided<[2]>>'}}
+    exec.collective all_reduce sum on @dp ins(%v : memref<4xf32, strided<[2]>>) outs(%v : memref<4xf32, strided<[2]>>)
+  }
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  exec.phase @p {
+    %v = exec.view @x[0] : memref<4xf32>
+    %w = exec.view @x[0] : memref<2x2xf32>
+    // expected-error@+1 {{both sides must have one shape and element type}}
+    exec.copy ins(%v : memref<4xf32>) outs(%w : memref<2x2xf32>)
+  }
+}

@@ -1,0 +1,100 @@
+// RUN: dtcc-opt %s -exec-verify -split-input-file -verify-diagnostics
+
+// Two buffers in use at once.
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @a : 128
+  exec.buffer @x : 64 in @a at 0
+  // expected-error@+1 {{must not share bytes with @x: both are in use at command 1}}
+  exec.buffer @y : 64 in @a at 32
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    %y = exec.view @y[0] : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+    exec.copy ins(%x : memref<16xf32>) outs(%y : memref<16xf32>)
+  }
+}
+
+// -----
+
+// Read before anything was written.
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @a : 128
+  exec.buffer @x : 64 in @a at 0
+  exec.buffer @y : 64 in @a at 64
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    %y = exec.view @y[0] : memref<16xf32>
+    // expected-error@+1 {{must not read what nobody wrote: buffer @x}}
+    exec.copy ins(%x : memref<16xf32>) outs(%y : memref<16xf32>)
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+  }
+}
+
+// -----
+
+// The second rank's block lies behind the end.
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.communicator @dp over ["dp"]
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a at 0
+  exec.phase @p {
+    // expected-error@+1 {{must stay inside its buffer of 64 bytes in every slot and on every rank, got: 128}}
+    %x = exec.view @x[0] block 0 of @dp : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+  }
+}
+
+// -----
+
+// The second micro-batch's slot too.
+dist.mesh @mesh [#dist.axis<"mb", 2, time>]
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a at 0
+  exec.phase @p repeat 2 {
+    // expected-error@+1 {{must stay inside its buffer of 64 bytes in every slot and on every rank, got: 96}}
+    %x = exec.view @x[0 + slot * 32] : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+  }
+}
+
+// -----
+
+// Two streams, one writes what the other reads, and nobody waits.
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.communicator @dp over ["dp"]
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a at 0 persistent
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    // expected-note@+1 {{the other command}}
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+    // expected-error@+1 {{must wait for a command of another stream: one writes what the other uses, bytes 0 to 64 of @a}}
+    exec.collective all_reduce sum on @dp ins(%x : memref<16xf32>) outs(%x : memref<16xf32>) {stream = 1 : i64}
+  }
+}
+
+// -----
+
+// With an event the same is right.
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.communicator @dp over ["dp"]
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a at 0 persistent
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    %filled = exec.fill 0.0 : f32 outs(%x : memref<16xf32>) -> !exec.event
+    exec.collective all_reduce sum on @dp ins(%x : memref<16xf32>) outs(%x : memref<16xf32>) after(%filled) {stream = 1 : i64}
+  }
+}
+
+// -----
+
+// expected-error@+1 {{must name a dist.mesh, got: @mesh}}
+exec.program @step mesh @mesh {
+}
