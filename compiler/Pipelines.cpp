@@ -53,6 +53,8 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(createCSEPass());
   // Boxes that live at different times share bytes.
   manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena());
+  // No overlap, no read of what nobody wrote, no race: by the bytes of the final program.
+  manager.addPass(exec::createVerify());
 }
 
 void dtcc::buildCodePipeline(OpPassManager &manager, const Options &) {
