@@ -14,7 +14,8 @@
 namespace dtcc {
 
 /// Writes --optimizer as the module's `graph.optimizer`, --decay and --no-decay on
-/// its states, and finds out which token a label stands for. Failure after one message that names the option and its value.
+/// its states, and finds out which token a label stands for. Failure after one message that names the option and its
+/// value.
 mlir::LogicalResult applyTrainingOptions(mlir::ModuleOp module, const Options &options);
 
 /// Tokens by which the labels of --tokens run ahead of the inputs: 0 where the model

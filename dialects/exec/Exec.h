@@ -41,8 +41,8 @@ int64_t getSpan(mlir::MemRefType type);
 #include "dialects/exec/ExecDialect.h.inc"
 #include "dialects/exec/ExecEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
-#include "dialects/exec/ExecTypes.h.inc"
 #include "dialects/exec/ExecInterfaces.h.inc"
+#include "dialects/exec/ExecTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/exec/ExecOps.h.inc"
 

@@ -15,8 +15,7 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!arena)
     return emitOpError("must name an exec.arena, got: ") << getArenaAttr();
   if (auto offset = getOffset(); offset && *offset + getBytes() > arena.getBytes())
-    return emitOpError("must end inside its arena of ")
-           << arena.getBytes() << " bytes, got: " << *offset + getBytes();
+    return emitOpError("must end inside its arena of ") << arena.getBytes() << " bytes, got: " << *offset + getBytes();
   return success();
 }
 

@@ -30,9 +30,7 @@ namespace {
 struct Range {
   StringRef arena;
   int64_t begin = 0, end = 0;
-  bool overlaps(const Range &other) const {
-    return arena == other.arena && begin < other.end && other.begin < end;
-  }
+  bool overlaps(const Range &other) const { return arena == other.arena && begin < other.end && other.begin < end; }
 };
 
 struct Touch {
@@ -173,8 +171,7 @@ private:
         auto diagnostic = touches[j].command->emitOpError("must wait for a command of another stream: one writes what "
                                                           "the other uses, bytes ")
                           << std::max(touches[i].range.begin, touches[j].range.begin) << " to "
-                          << std::min(touches[i].range.end, touches[j].range.end) << " of @"
-                          << touches[i].range.arena;
+                          << std::min(touches[i].range.end, touches[j].range.end) << " of @" << touches[i].range.arena;
         diagnostic.attachNote(touches[i].command->getLoc()) << "the other command";
         return failure();
       }

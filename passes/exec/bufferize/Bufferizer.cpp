@@ -150,8 +150,7 @@ StringAttr Bufferizer::addBuffer(StringRef name, int64_t bytes, StringRef arenaN
 static int64_t bytesOf(ShapedType type) { return type.getNumElements() * getElementBytes(type.getElementType()); }
 
 Place Bufferizer::allocate(ShapedType type, StringRef name, bool persistent) {
-  StringAttr buffer =
-      addBuffer(uniqueName(name), bytesOf(type), persistent ? "inputs" : "activations", persistent);
+  StringAttr buffer = addBuffer(uniqueName(name), bytesOf(type), persistent ? "inputs" : "activations", persistent);
   return Place::dense(buffer, type);
 }
 

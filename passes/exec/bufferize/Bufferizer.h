@@ -91,9 +91,8 @@ public:
                mlir::ArrayRef<mlir::Attribute> parameters, bool updates = false, int64_t workspaceBytes = 0);
   void collective(CollectiveKind kind, Reduction reduction, mlir::ArrayAttr axes, const Place &in, const Place &out);
   /// Emits a kernel of `body`; inputs then outputs of `func`'s buffers stand in these places.
-  mlir::LogicalResult kernel(mlir::Location loc, llvm::StringRef name, mlir::Block &body,
-                             mlir::ArrayRef<Place> inputs, mlir::ArrayRef<Destination> outputs,
-                             mlir::ArrayRef<int64_t> inPlace);
+  mlir::LogicalResult kernel(mlir::Location loc, llvm::StringRef name, mlir::Block &body, mlir::ArrayRef<Place> inputs,
+                             mlir::ArrayRef<Destination> outputs, mlir::ArrayRef<int64_t> inPlace);
   /// A command of a hand-made llvm.func.
   void callKernel(mlir::StringRef symbol, mlir::ArrayRef<Place> ins, mlir::ArrayRef<Place> outs,
                   mlir::ArrayRef<bool> accumulates = {});

@@ -76,8 +76,8 @@ void Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins, Valu
     }
     // Commands run one after the other: they share one.
     workspace.setBytes(std::max<int64_t>(workspace.getBytes(), workspaceBytes));
-    scratch.push_back(view(Place::dense(workspace.getSymNameAttr(),
-                                        RankedTensorType::get({workspaceBytes}, commands.getIntegerType(8)))));
+    scratch.push_back(view(
+        Place::dense(workspace.getSymNameAttr(), RankedTensorType::get({workspaceBytes}, commands.getIntegerType(8)))));
   }
   double flops = 0;
   if (auto work = dyn_cast<WorkOpInterface>(op)) {
@@ -117,15 +117,13 @@ Attribute Bufferizer::coordinate(std::optional<ArrayAttr> axes) {
   return communicator(*axes);
 }
 
-void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Place> outs,
-                            ArrayRef<bool> accumulates) {
+void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Place> outs, ArrayRef<bool> accumulates) {
   SmallVector<Value> inputs, outputs;
   for (const Place &place : ins)
     inputs.push_back(view(place));
   for (const Place &place : outs)
     outputs.push_back(view(place));
-  KernelOp::create(commands, source.getLoc(), Type(), inputs, outputs, ValueRange(), 0, StringAttr(),
-                   symbol,
+  KernelOp::create(commands, source.getLoc(), Type(), inputs, outputs, ValueRange(), 0, StringAttr(), symbol,
                    llvm::is_contained(accumulates, true) ? commands.getDenseBoolArrayAttr(accumulates)
                                                          : DenseBoolArrayAttr());
 }

@@ -25,8 +25,7 @@ static int64_t findInPlace(FusedOp op, unsigned index, Bufferizer &b, ArrayRef<i
                            const FailureOr<KernelDomain> &domain) {
   Value result = op.getResult(index);
   Block &body = op.getBody().front();
-  if (b.destinationOf(result) || failed(domain) ||
-      !domain->isFullValue(body.getTerminator()->getOperand(index)))
+  if (b.destinationOf(result) || failed(domain) || !domain->isFullValue(body.getTerminator()->getOperand(index)))
     return -1;
   auto type = cast<ShapedType>(result.getType());
   for (auto [i, operand] : llvm::enumerate(op.getInputs())) {
@@ -36,7 +35,8 @@ static int64_t findInPlace(FusedOp op, unsigned index, Bufferizer &b, ArrayRef<i
     bool alone = llvm::none_of(llvm::enumerate(op.getInputs()), [&](auto other) {
       return other.index() != i && b.placeOf(other.value()).buffer == place.buffer;
     });
-    if (same && alone && domain->isFullValue(body.getArgument(i)) && !llvm::is_contained(taken, int64_t(i)) && b.diesAt(operand, op))
+    if (same && alone && domain->isFullValue(body.getArgument(i)) && !llvm::is_contained(taken, int64_t(i)) &&
+        b.diesAt(operand, op))
       return i;
   }
   return -1;
@@ -147,7 +147,8 @@ static LogicalResult lowerContract(graph::ContractOp op, Bufferizer &b) {
   Place temporary;
   if (!matrix) {
     std::string order = batch + rows + columns;
-    temporary = b.allocate(RankedTensorType::get(result.transposed(dimsOf(out, order)).sizes, result.element), "product");
+    temporary =
+        b.allocate(RankedTensorType::get(result.transposed(dimsOf(out, order)).sizes, result.element), "product");
     matrix = asMatrix({order, temporary}, batch, rows, columns);
   }
   int64_t accumulate = temporary.buffer ? int64_t(Overwrite) : target.accumulate;

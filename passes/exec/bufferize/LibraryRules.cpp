@@ -24,10 +24,13 @@ template <typename Op> static FailureOr<SmallVector<Attribute>> attentionParamet
   OpBuilder &builder = b.builder();
   auto integer = [&](int64_t value) -> Attribute { return builder.getI64IntegerAttr(value); };
   auto real = [&](const llvm::APFloat &value) -> Attribute { return builder.getF64FloatAttr(value.convertToDouble()); };
-  return SmallVector<Attribute>{real(op.getScale()),         real(op.getSoftcap()),
-                                integer(mask.getCausal()),   integer(mask.getOffset()),
+  return SmallVector<Attribute>{real(op.getScale()),
+                                real(op.getSoftcap()),
+                                integer(mask.getCausal()),
+                                integer(mask.getOffset()),
                                 integer(mask.getWindowLeft() ? mask.getWindowLeft() : -1),
-                                integer(-1),                 integer(mask.getKey()),
+                                integer(-1),
+                                integer(mask.getKey()),
                                 integer(int64_t(op.getEmptyRow()))};
 }
 
@@ -127,8 +130,7 @@ static SmallVector<Attribute> ignored(std::optional<int64_t> index, OpBuilder &b
 
 static void emitStats(Operation *op, const Place &logits, const Place &labels, const Place &maximum, const Place &sum,
                       const Place &target, Attribute coordinate, int64_t classes, Bufferizer &b) {
-  b.library(op, "cross_entropy_stats", {b.view(logits), b.view(labels)},
-            {b.view(maximum), b.view(sum), b.view(target)},
+  b.library(op, "cross_entropy_stats", {b.view(logits), b.view(labels)}, {b.view(maximum), b.view(sum), b.view(target)},
             {coordinate, b.builder().getI64IntegerAttr(classes)});
 }
 

@@ -32,7 +32,9 @@ static LogicalResult lowerBucketView(dist::ViewOp op, Bufferizer &b) {
 static Bufferizer::Destination destinationOf(dist::AccumulateOp op, Bufferizer &b) {
   bool repeated = op->getParentOfType<dist::PhaseOp>().getRepeat() > 1;
   return {rangeOf(op.getBucketAttr(), op.getOffset(), cast<ShapedType>(op.getX().getType()), b),
-          op.getAgain() ? Add : repeated ? AddUnlessFirstSlot : Overwrite};
+          op.getAgain() ? Add
+          : repeated    ? AddUnlessFirstSlot
+                        : Overwrite};
 }
 static void aimAccumulate(Operation *operation, Bufferizer &b) {
   auto op = cast<dist::AccumulateOp>(operation);
@@ -91,13 +93,13 @@ static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
   auto [mnemonic, parameters] = optimizerOp(op.getOptimizer(), b.builder());
   if (mnemonic.empty())
     return op.emitOpError("optimizer has no library op: ") << op.getOptimizer();
-  Place gradient = *b.dense(b.placeOf(op.getGrad()), "dense")
-                        .reshaped({cast<ShapedType>(op.getGrad().getType()).getNumElements()});
+  Place gradient =
+      *b.dense(b.placeOf(op.getGrad()), "dense").reshaped({cast<ShapedType>(op.getGrad().getType()).getNumElements()});
   SmallVector<Value> ins{b.view(gradient), b.view(b.placeOf(op.getScale())), b.view(b.scalarPlace(ScalarKind::lr)),
                          b.view(b.scalarPlace(ScalarKind::step))};
   // A parameter bucket that itself is flat holds nothing but the share.
-  auto bucket = SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(op->getParentOfType<dist::ProgramOp>(),
-                                                                     op.getBucketAttr());
+  auto bucket =
+      SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(op->getParentOfType<dist::ProgramOp>(), op.getBucketAttr());
   Place storage = b.bucket(op.getBucketAttr());
   SmallVector<Value> outs{b.view(bucket.getFlat().empty() ? shareOf(storage, op.getFlat(), b) : storage)};
   for (Attribute slot : op.getSlots())
