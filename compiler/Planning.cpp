@@ -56,8 +56,6 @@ FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &option
   FailureOr<int64_t> ranks = parseCluster(options.cluster);
   if (failed(ranks) || failed(parseMesh(options.mesh, request)))
     return failure();
-  if (options.zero > 1)
-    return wrong("--zero must be 0 or 1 in this version, got: " + llvm::Twine(options.zero));
   if (options.zero >= 0)
     request.zero = options.zero;
   request.microbatches = std::max<int64_t>(1, options.microbatches);
