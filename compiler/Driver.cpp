@@ -15,7 +15,6 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "passes/dist/ApplyPlan.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
@@ -28,24 +27,29 @@ namespace {
 
 class Driver {
 public:
-  Driver(ModuleOp module, const Options &options, const char *argv0) : module(module), options(options), argv0(argv0) {}
+  Driver(ModuleOp module, const Options &options, OutputFiles &files, const char *argv0)
+      : module(module), options(options), files(files), argv0(argv0) {}
   LogicalResult run();
 
 private:
   LogicalResult runPasses(StringRef what, llvm::function_ref<void(OpPassManager &)> build);
-  LogicalResult emitText(llvm::function_ref<void(raw_ostream &)> print);
   LogicalResult emitModule() {
-    return emitText([&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
+    return files.writeText(
+        [&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
   }
   LogicalResult emitCode();
   LogicalResult distribute();
   Level level();
+  /// Plans that were given are compiled though they need more memory than there is.
+  void warnOfMemory(exec::ProgramOp program);
   /// Says what begins, and what the last part took.
   void progress(StringRef what);
 
   ModuleOp module;
   const Options &options;
+  OutputFiles &files;
   const char *argv0;
+  std::unique_ptr<llvm::TargetMachine> target;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
   std::string current;
   /// What was asked for is written already.
@@ -77,67 +81,61 @@ LogicalResult Driver::runPasses(StringRef what, llvm::function_ref<void(OpPassMa
   return manager.run(module);
 }
 
-LogicalResult Driver::emitText(llvm::function_ref<void(raw_ostream &)> print) {
-  if (options.output == "-") {
-    print(llvm::outs());
-    return success();
-  }
-  TemporaryFile file(options.output);
-  std::error_code code;
-  llvm::raw_fd_ostream stream(file.path(), code);
-  if (!code) {
-    print(stream);
-    stream.close();
-    code = stream.error();
-    stream.clear_error();
-  }
-  if (code) {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << "cannot write " << options.output << ": " << code.message() << '\n';
-    return failure();
-  }
-  return file.keep();
+void Driver::warnOfMemory(exec::ProgramOp program) {
+  int64_t ranks = dist::toMesh(module.lookupSymbol<dist::MeshOp>(program.getMeshAttr())).ranks();
+  double needed = 0, memory = machineMemory();
+  for (auto arena : program.getOps<exec::ArenaOp>())
+    needed += double(arena.getBytes());
+  if (options.emit == "program" && needed * double(ranks) > memory)
+    llvm::WithColor::warning(llvm::errs(), "dtcc")
+        << "the plan needs " << bytesText(needed) << " of memory a rank, and this machine has "
+        << bytesText(memory / double(ranks)) << " for each of " << ranks << (ranks == 1 ? " rank" : " ranks")
+        << ": the program is going to refuse to run here\n";
 }
 
 LogicalResult Driver::emitCode() {
-  auto target = createTarget(options.cpu);
-  if (failed(target))
-    return failure();
   auto programs = llvm::to_vector(module.getOps<exec::ProgramOp>());
   if (programs.size() != 1)
     return module.emitError("must hold one exec.program, got: ") << programs.size();
   bool weights = hasWeights(module);
-  std::string weightsPath = options.output + ".weights";
+  std::string weightsPath = files.target() + kWeightsSuffix.str();
   ImageOptions imageOptions;
   imageOptions.model = llvm::sys::path::stem(options.input).str();
   auto plan = module->getAttrOfType<StringAttr>("dist.plan");
   imageOptions.plan = plan ? plan.str() : "{}";
   imageOptions.labelShift = labelShift(module);
-  imageOptions.cpu = (*target)->getTargetCPU().str();
+  imageOptions.cpu = target->getTargetCPU().str();
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
   progress("image");
   FailureOr<Image> image = buildImage(programs.front(), module, imageOptions);
   if (failed(image))
     return failure();
 
+  warnOfMemory(programs.front());
   progress("lower kernels");
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateKernels(module, context);
   if (!code)
     return failure();
   if (options.emit == "llvm")
-    return emitText([&](raw_ostream &stream) { stream << *code; });
+    return files.writeText([&](raw_ostream &stream) { stream << *code; });
   addProgram(*code, *image);
   progress("optimize and emit");
-  TemporaryFile object(options.output, ".o");
-  if (failed(writeObject(*code, **target, object.path())))
+  if (failed(writeObject(*code, *target, files.part("model.o"))))
     return failure();
   if (weights) {
     progress("weights");
-    if (failed(writeWeights(module, weightsPath)))
+    if (failed(writeWeights(module, files.part("weights"))))
       return failure();
   }
   progress("link");
-  return linkProgram(object.path(), runtimeLibrary(argv0), options.output);
+  if (failed(linkProgram(files, "model.o", runtimeLibrary(argv0), "program")))
+    return failure();
+  SmallVector<std::pair<StringRef, std::string>> parts;
+  if (weights)
+    parts.push_back({"weights", weightsPath});
+  parts.push_back({"program", files.target()});
+  return files.commit(parts);
 }
 
 /// From the model to the program of a rank, by way of a plan.
@@ -162,7 +160,7 @@ LogicalResult Driver::distribute() {
     if (failed(plan))
       return failure();
     if (options.emit == "plan")
-      return finish(emitText([&](raw_ostream &stream) { stream << plan->toJson() << '\n'; }));
+      return finish(files.writeText([&](raw_ostream &stream) { stream << plan->toJson() << '\n'; }));
     if (failed(dist::applyPlan(module, *plan)))
       return failure();
   }
@@ -170,6 +168,13 @@ LogicalResult Driver::distribute() {
 }
 
 LogicalResult Driver::run() {
+  // Before the long work: the processor may be unknown.
+  if (options.emit == "program" || options.emit == "llvm") {
+    auto found = createTarget(options.cpu);
+    if (failed(found))
+      return failure();
+    target = std::move(*found);
+  }
   if (level() == Level::Graph && failed(distribute()))
     return failure();
   if (finished || options.emit == "dist")
@@ -187,6 +192,6 @@ LogicalResult Driver::run() {
 }
 } // namespace
 
-LogicalResult dtcc::compileModule(ModuleOp module, const Options &options, const char *argv0) {
-  return Driver(module, options, argv0).run();
+LogicalResult dtcc::compileModule(ModuleOp module, const Options &options, OutputFiles &files, const char *argv0) {
+  return Driver(module, options, files, argv0).run();
 }

@@ -9,14 +9,18 @@
 #define DTCC_COMPILER_DRIVER_H
 
 #include "compiler/Options.h"
+#include "compiler/OutputFiles.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace dtcc {
 
-/// Compiles `module`, at whatever level it is, to what `options.emit` names. `argv0` is
-/// how the compiler was called: the runtime lies beside it. Nothing is written unless
-/// all went well; failures have been reported.
-mlir::LogicalResult compileModule(mlir::ModuleOp module, const Options &options, const char *argv0);
+/// What a program that starts from the model's own values needs beside it.
+inline constexpr llvm::StringLiteral kWeightsSuffix = ".weights";
+
+/// Compiles `module`, at whatever level it is, to what `options.emit` names, into `files`,
+/// which are open. `argv0` is how the compiler was called: the runtime lies beside it.
+/// Nothing is written unless all went well; failures have been reported.
+mlir::LogicalResult compileModule(mlir::ModuleOp module, const Options &options, OutputFiles &files, const char *argv0);
 
 } // namespace dtcc
 

@@ -54,6 +54,8 @@ LogicalResult ImageBuilder::addMemory() {
   }
   double activations = 0;
   for (auto op : program.getOps<exec::ArenaOp>()) {
+    if (op.getBytes() > int64_t(1) << 46)
+      return op.emitOpError("must have at most 2^46 bytes, got: ") << op.getBytes();
     arenas[op.getSymName()] = tables.arenas.size();
     tables.arenas.push_back({tables.string(op.getSymName()), DTCC_MEMORY_HOST, op.getBytes()});
     if (op.getSymName() == "activations")

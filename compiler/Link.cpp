@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Link.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
 
@@ -24,22 +25,26 @@ std::string dtcc::runtimeLibrary(const char *argv0) {
   return std::string(path);
 }
 
-TemporaryFile::TemporaryFile(StringRef target, StringRef suffix)
-    : target(target), name((target + "." + Twine(llvm::sys::Process::getProcessId()) + suffix).str()) {}
-
-TemporaryFile::~TemporaryFile() { llvm::sys::fs::remove(name); }
-
-LogicalResult TemporaryFile::keep() {
-  if (std::error_code code = llvm::sys::fs::rename(name, target)) {
-    llvm::WithColor::error() << "cannot write " << target << ": " << code.message() << '\n';
-    return failure();
-  }
-  return success();
+/// The line of a linker's messages that says most: the first complaint, else the first
+/// line. Paths below `folder` lose it.
+static std::string firstComplaint(StringRef log, StringRef folder) {
+  auto buffer = llvm::MemoryBuffer::getFile(log);
+  StringRef text = buffer ? (*buffer)->getBuffer().trim() : "";
+  std::string best = text.split('\n').first.str();
+  for (StringRef line : llvm::split(text, '\n'))
+    if (line.contains("error") || line.contains("undefined") || line.contains("cannot")) {
+      best = line.str();
+      break;
+    }
+  for (size_t at; (at = best.find(folder.str())) != std::string::npos;)
+    best.erase(at, folder.size());
+  return best;
 }
 
-LogicalResult dtcc::linkProgram(StringRef object, StringRef runtime, StringRef program) {
+LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, StringRef runtime, StringRef program) {
   if (!llvm::sys::fs::exists(runtime)) {
-    llvm::WithColor::error() << "the runtime must be beside the compiler, missing: " << runtime << '\n';
+    llvm::WithColor::error(llvm::errs(), "dtcc")
+        << "the runtime must be beside the compiler, missing: " << runtime << '\n';
     return failure();
   }
   llvm::ErrorOr<std::string> driver = std::errc::no_such_file_or_directory;
@@ -47,17 +52,17 @@ LogicalResult dtcc::linkProgram(StringRef object, StringRef runtime, StringRef p
     if ((driver = llvm::sys::findProgramByName(name)))
       break;
   if (!driver) {
-    llvm::WithColor::error() << "no C++ compiler to link with: install g++ or clang\n";
+    llvm::WithColor::error(llvm::errs(), "dtcc") << "no C++ compiler to link with: install g++ or clang\n";
     return failure();
   }
-  TemporaryFile output(program);
-  SmallVector<StringRef> arguments{*driver, object, runtime, "-o", output.path(), "-pthread", "-ldl", "-lm"};
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(*driver, arguments, std::nullopt, {}, 0, 0, &message);
-  if (status != 0) {
-    llvm::WithColor::error() << "linking " << program << " by " << *driver << " failed" << (message.empty() ? "" : ": ")
-                             << message << '\n';
-    return failure();
-  }
-  return output.keep();
+  std::string input = files.part(object), output = files.part(program), log = files.part("link.log");
+  SmallVector<StringRef> command{*driver, input, runtime, "-o", output, "-pthread", "-ldl", "-lm"};
+  int status = runProgram(command, log, files.folder());
+  if (status == 0)
+    return success();
+  std::string complaint = firstComplaint(log, files.folder());
+  llvm::WithColor::error(llvm::errs(), "dtcc")
+      << "cannot link " << files.target() << ": " << *driver << " ended with status " << status
+      << (complaint.empty() ? "" : ": ") << complaint << '\n';
+  return failure();
 }

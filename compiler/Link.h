@@ -8,7 +8,7 @@
 #ifndef DTCC_COMPILER_LINK_H
 #define DTCC_COMPILER_LINK_H
 
-#include "mlir/Support/LLVM.h"
+#include "compiler/OutputFiles.h"
 #include <string>
 
 namespace dtcc {
@@ -16,23 +16,11 @@ namespace dtcc {
 /// Where libdtcc_rt.a lies: in lib/ beside the folder of the running dtcc.
 std::string runtimeLibrary(const char *argv0);
 
-/// Links `object` with the runtime by the system's C++ driver into `program`, which
-/// appears whole or not at all. Fails with a message.
-mlir::LogicalResult linkProgram(llvm::StringRef object, llvm::StringRef runtime, llvm::StringRef program);
-
-/// A file that is written under a temporary name beside its own, and renamed when it
-/// is whole; removed if it never is.
-class TemporaryFile {
-public:
-  explicit TemporaryFile(llvm::StringRef target, llvm::StringRef suffix = ".tmp");
-  ~TemporaryFile();
-  const std::string &path() const { return name; }
-  /// Renames it to its target. Fails with a message.
-  mlir::LogicalResult keep();
-
-private:
-  std::string target, name;
-};
+/// Links the part `object` of `files` with the runtime by the system's C++ driver into
+/// the part `program`. Fails with one message, which has the linker's own first complaint
+/// and names no temporary file.
+mlir::LogicalResult linkProgram(const OutputFiles &files, llvm::StringRef object, llvm::StringRef runtime,
+                                llvm::StringRef program);
 
 } // namespace dtcc
 

@@ -31,7 +31,7 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target) {
-    llvm::WithColor::error() << "no code generator for " << triple.str() << ": " << message << '\n';
+    llvm::WithColor::error(llvm::errs(), "dtcc") << "no code generator for " << triple.str() << ": " << message << '\n';
     return failure();
   }
   std::string features;
@@ -41,14 +41,21 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
     for (auto &[feature, has] : llvm::sys::getHostCPUFeatures())
       features += (has ? "+" : "-") + feature.str() + ",";
   }
+  // Asked first: a machine for an unknown processor prints its own complaints.
+  std::unique_ptr<llvm::MCSubtargetInfo> processors(target->createMCSubtargetInfo(triple, "", ""));
+  if (!processors || !processors->isCPUStringValid(cpu)) {
+    llvm::WithColor::error(llvm::errs(), "dtcc")
+        << "--mcpu must name a processor that LLVM knows, got: " << cpu << '\n';
+    return failure();
+  }
   // Kernels stream over memory: full vectors pay even where a core lowers its clock for them.
   if (triple.isX86())
     features += "-prefer-256-bit";
   llvm::TargetOptions options;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
-    llvm::WithColor::error() << "--mcpu must name a processor that LLVM knows, got: " << cpu << '\n';
+  if (!machine) {
+    llvm::WithColor::error(llvm::errs(), "dtcc") << "no code generator for " << triple.str() << '\n';
     return failure();
   }
   return machine;

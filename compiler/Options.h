@@ -46,8 +46,8 @@ struct Options {
   bool verify = false, progress = false, verbose = false, timePasses = false, help = false;
 };
 
-/// Exit statuses of every tool.
-enum ExitStatus { kDone = 0, kBadInput = 1, kWrongUsage = 2 };
+/// Exit statuses of every tool (docs/exit-status.md).
+enum ExitStatus { kDone = 0, kBadInput = 1, kWrongUsage = 2, kInterrupted = 3 };
 
 /// Fills `options`; on wrong usage prints one message and returns failure.
 mlir::LogicalResult parseOptions(int argc, const char *const *argv, Options &options);

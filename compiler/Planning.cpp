@@ -7,6 +7,7 @@
 //
 #include "compiler/Planning.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 #include <thread>
@@ -20,15 +21,25 @@ static LogicalResult wrong(const llvm::Twine &message) {
   return failure();
 }
 
+double dtcc::machineMemory() { return double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)); }
+
+std::string dtcc::bytesText(double bytes) { return llvm::formatv("{0:f2} GiB", bytes / double(1 << 30)); }
+
+/// What the search is made for.
+static constexpr int64_t kMostRanks = 4096;
+
 /// --mesh=dp=2,tp=2. Axes of later versions are known and refused unless their size is 1.
 static LogicalResult parseMesh(StringRef text, dist::MeshRequest &request) {
   SmallVector<StringRef> parts;
+  llvm::StringSet<> seen;
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
   for (StringRef part : parts) {
     auto [name, number] = part.split('=');
     int64_t size = 0;
-    if (number.getAsInteger(10, size) || size < 1)
-      return wrong("--mesh: the size of an axis must be at least 1, got: " + part);
+    if (number.getAsInteger(10, size) || size < 1 || size > kMostRanks)
+      return wrong("--mesh: the size of an axis must be from 1 to " + Twine(kMostRanks) + ", got: " + part);
+    if (!seen.insert(name).second)
+      return wrong("--mesh must name an axis once, got twice: " + name);
     if (name == "dp")
       request.dp = size;
     else if (name == "tp")
@@ -46,7 +57,7 @@ static FailureOr<int64_t> parseCluster(StringRef text) {
   if (text == "cpu")
     return 0;
   int64_t ranks = 0;
-  if (text.consume_front("cpu:") && !text.getAsInteger(10, ranks) && ranks >= 1 && ranks <= 4096)
+  if (text.consume_front("cpu:") && !text.getAsInteger(10, ranks) && ranks >= 1 && ranks <= kMostRanks)
     return ranks;
   return wrong("--cluster must be cpu or cpu:RANKS in this version, got: " + text);
 }
@@ -63,27 +74,51 @@ FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &option
   // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
   if (*ranks == 0)
     *ranks = product;
+  if (*ranks > kMostRanks)
+    return wrong("--mesh must have at most " + Twine(kMostRanks) + " ranks, got: " + Twine(*ranks));
   bool complete = request.dp && request.tp;
   if (complete ? product != *ranks : *ranks % product != 0)
-    return wrong(llvm::formatv("--mesh={0} has {1} ranks, but the cluster {2} has {3}", options.mesh, product,
-                               options.cluster, *ranks));
-  double memory = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
-  cost::Machine machine = cost::Machine::cpu(*ranks, std::max(1u, std::thread::hardware_concurrency()), memory);
+    return wrong(llvm::formatv("--mesh={0} must {1} the {2} ranks of --cluster={3}, got: {4}", options.mesh,
+                               complete ? "take all of" : "divide", *ranks, options.cluster, product));
+  cost::Machine machine =
+      cost::Machine::cpu(*ranks, std::max(1u, std::thread::hardware_concurrency()), machineMemory());
   FailureOr<std::vector<dist::PricedPlan>> plans = dist::searchMesh(module, request, machine);
   if (failed(plans))
     return failure();
-  return SearchResult{machine, std::move(*plans)};
+  return SearchResult{machine, std::move(*plans), !options.mesh.empty() && product == *ranks};
+}
+
+/// A search that finds nothing that fits has failed. A mesh that is given whole is the user's
+/// choice: the warning is Driver's, which knows the planned memory.
+static LogicalResult checkFit(const SearchResult &result, const Options &options) {
+  if (result.plans.front().fits || result.meshGiven)
+    return success();
+  const dist::PricedPlan &least = *llvm::min_element(
+      result.plans, [](const dist::PricedPlan &a, const dist::PricedPlan &b) { return a.bytes() < b.bytes(); });
+  return wrong(
+      llvm::formatv("no plan fits: a rank needs at least {0} (with --mesh=dp={1},tp={2} --zero={3}) and has {4}; "
+                    "bind a smaller batch, or give --mesh to compile all the same",
+                    bytesText(least.bytes()), least.dp, least.tp, least.zero, bytesText(result.machine.memoryBytes)));
 }
 
 FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
   if (!options.plan.empty()) {
+    if (!options.mesh.empty() || options.zero >= 0 || options.microbatches > 0)
+      return wrong("--plan has the mesh, the ZeRO stage and the micro-batches: give no --mesh, --zero or "
+                   "--microbatches beside it, or edit the plan");
     llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan);
     if (!plan)
       return wrong(llvm::toString(plan.takeError()));
+    FailureOr<int64_t> ranks = parseCluster(options.cluster);
+    if (failed(ranks))
+      return failure();
+    if (*ranks != 0 && *ranks != plan->mesh.ranks())
+      return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
+                                 *ranks, options.cluster, plan->mesh.ranks()));
     return std::move(*plan);
   }
   FailureOr<SearchResult> result = searchPlans(module, options);
-  if (failed(result))
+  if (failed(result) || failed(checkFit(*result, options)))
     return failure();
   if (options.verbose)
     for (const dist::PricedPlan &priced : result->plans)

@@ -19,14 +19,22 @@ struct SearchResult {
   cost::Machine machine;
   /// Best first, at least one.
   std::vector<dist::PricedPlan> plans;
+  /// --mesh names all ranks: nothing of the mesh was searched.
+  bool meshGiven = false;
 };
+
+/// Bytes of memory of this machine.
+double machineMemory();
+/// "1.25 GiB"
+std::string bytesText(double bytes);
 
 /// All plans for a differentiated module on --cluster with what --mesh, --zero and
 /// --microbatches give. Failure after one message.
 mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options);
 
 /// The plan for a differentiated module: that of --plan, or the best one that is found.
-/// With --verbose the runners-up are listed on stderr. Failure after one message.
+/// With --verbose the runners-up are listed on stderr. Failure after one message, also if
+/// nothing that was searched fits the memory.
 mlir::FailureOr<plan::Plan> makePlan(mlir::ModuleOp module, const Options &options);
 
 } // namespace dtcc

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Weights.h"
-#include "compiler/Link.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -94,24 +93,25 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
   // The data starts aligned: readers map the file.
   text.resize((text.size() + 7) / 8 * 8, ' ');
 
-  TemporaryFile file(path);
   std::error_code code;
-  llvm::raw_fd_ostream stream(file.path(), code);
+  llvm::raw_fd_ostream stream(path, code);
   if (code) {
-    llvm::WithColor::error() << "cannot write " << path << ": " << code.message() << '\n';
+    llvm::WithColor::error(llvm::errs(), "dtcc") << "cannot write the weights: " << code.message() << '\n';
     return failure();
   }
   char size[8];
   llvm::support::endian::write64le(size, text.size());
   stream.write(size, sizeof size) << text;
   for (graph::StateOp op : states)
-    if (failed(writeValue(op, *op.getValue(), stream)))
+    if (failed(writeValue(op, *op.getValue(), stream))) {
+      stream.clear_error();
       return failure();
+    }
   stream.close();
   if (stream.has_error()) {
-    llvm::WithColor::error() << "cannot write " << path << ": " << stream.error().message() << '\n';
+    llvm::WithColor::error(llvm::errs(), "dtcc") << "cannot write the weights: " << stream.error().message() << '\n';
     stream.clear_error();
     return failure();
   }
-  return file.keep();
+  return success();
 }

@@ -15,7 +15,7 @@ namespace dtcc {
 /// Whether a state of `module` starts from a value that the model holds.
 bool hasWeights(mlir::ModuleOp module);
 
-/// Writes these values as a safetensors file, each under its saved name and shape,
+/// Writes these values into a safetensors file at `path`, each under its saved name and shape,
 /// streaming from the attributes: a large model is never copied. Fails with a message.
 mlir::LogicalResult writeWeights(mlir::ModuleOp module, llvm::StringRef path);
 

@@ -108,6 +108,14 @@ FailureOr<std::shared_ptr<Model::Mapping>> Model::map(StringRef location, Locati
       mappings.erase(entry);
       return emitError(loc) << "external data '" << location << "' is not a regular file";
     }
+    for (const std::string &output : outputs)
+      if (struct stat other;
+          stat(output.c_str(), &other) == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino) {
+        close(file);
+        mappings.erase(entry);
+        return emitError(loc) << "external data '" << location << "' would be written over by the output '" << output
+                              << "': choose another name with -o";
+      }
     mapping->exists = true;
     mapping->size = status.st_size;
     if (mapping->size > 0) {

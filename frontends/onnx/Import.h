@@ -42,6 +42,8 @@ struct ImportOptions {
   std::string lossOutput;
   /// Where external data may lie besides the model's own folder; empty: nowhere else.
   std::string externalRoot;
+  /// Files that are going to be written: external data may be none of them.
+  std::vector<std::string> outputs;
   /// Globs over the names of initializers; the later of trainable and freeze wins where both match.
   std::vector<std::string> trainable, freeze;
   /// Pairs of initializers that are one state.

@@ -32,7 +32,7 @@ FailureOr<OwningOpRef<ModuleOp>> dtcc::onnx::importOnnx(MLIRContext *context, St
 
 Importer::Importer(MLIRContext *context, StringRef path, const ImportOptions &options)
     : emitter(OpBuilder(context), UnknownLoc::get(context)), context(context), options(options),
-      model(context, path, options.externalRoot, /*dataOptional=*/options.randomInit) {}
+      model(context, path, options.externalRoot, options.outputs, /*dataOptional=*/options.randomInit) {}
 
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(model.load()) || failed(manifest.read(model)))

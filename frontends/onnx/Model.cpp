@@ -67,9 +67,10 @@ StringRef dtcc::onnx::elementTypeName(int32_t onnxType) {
   return "a type of low precision";
 }
 
-Model::Model(MLIRContext *context, StringRef path, StringRef externalRoot, bool dataOptional)
+Model::Model(MLIRContext *context, StringRef path, StringRef externalRoot, ArrayRef<std::string> outputs,
+             bool dataOptional)
     : context(context), path(path), folder(llvm::sys::path::parent_path(path)), externalRoot(externalRoot),
-      dataOptional(dataOptional), fileLoc(NameLoc::get(StringAttr::get(context, path))),
+      outputs(outputs), dataOptional(dataOptional), fileLoc(NameLoc::get(StringAttr::get(context, path))),
       message(std::make_shared<::onnx::ModelProto>()) {
   if (folder.empty())
     folder = ".";

@@ -54,7 +54,8 @@ llvm::StringRef elementTypeName(int32_t onnxType);
 
 class Model {
 public:
-  Model(mlir::MLIRContext *context, llvm::StringRef path, llvm::StringRef externalRoot, bool dataOptional);
+  Model(mlir::MLIRContext *context, llvm::StringRef path, llvm::StringRef externalRoot,
+        llvm::ArrayRef<std::string> outputs, bool dataOptional);
   ~Model();
 
   /// Reads and checks the file. Errors are emitted at the file.
@@ -79,6 +80,7 @@ private:
 
   mlir::MLIRContext *context;
   std::string path, folder, externalRoot;
+  std::vector<std::string> outputs;
   bool dataOptional;
   mlir::Location fileLoc;
   std::shared_ptr<::onnx::ModelProto> message;

@@ -78,19 +78,24 @@ FailureOr<std::vector<PricedPlan>> searchMesh(ModuleOp module, const MeshRequest
   for (int64_t tp = 1; tp <= machine.ranks; ++tp) {
     int64_t dp = machine.ranks / tp;
     if (machine.ranks % tp || (request.tp && *request.tp != tp) || (request.dp && *request.dp != dp) ||
-        batch % (dp * request.microbatches))
+        request.microbatches > batch || batch % (dp * request.microbatches))
       continue;
     if (failed(price(module, step, dp, tp, request, machine, plans)))
       return failure();
   }
   if (plans.empty()) {
-    InFlightDiagnostic error = step.emitError("no mesh of ")
-                               << machine.ranks << " ranks splits a batch of " << batch << " examples";
-    if (request.dp || request.tp)
-      error << " with dp=" << request.dp.value_or(0) << " and tp=" << request.tp.value_or(0) << " (0: any)";
+    if (request.microbatches > batch)
+      return step.emitError("a batch of ")
+             << batch << " examples must have one for each micro-batch, got: " << request.microbatches
+             << " micro-batches";
+    // Any number of tensor-parallel ranks would do: what does not divide is what is given.
+    int64_t dp = request.dp.value_or(request.tp ? machine.ranks / *request.tp : 1);
+    InFlightDiagnostic error = step.emitError("a batch of ") << batch << " examples must divide";
+    if (dp > 1)
+      error << " into dp=" << dp << " parts";
     if (request.microbatches > 1)
-      error << " in " << request.microbatches << " micro-batches";
-    error << "; bind another batch or choose another mesh";
+      error << (dp > 1 ? " of " : " into ") << request.microbatches << " micro-batches";
+    error << ": bind a batch that is a multiple of " << dp * request.microbatches << ", or choose another mesh";
     return failure();
   }
   std::sort(plans.begin(), plans.end(), [](const PricedPlan &a, const PricedPlan &b) {

@@ -54,14 +54,23 @@ private:
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// Each chunk repeats the ops: a huge batch has larger chunks instead of a program without end.
+constexpr int64_t kMostChunks = 256;
+
 std::optional<std::pair<int64_t, int64_t>> Slab::chooseCut(graph::ContractOp product, int64_t chunkBytes) {
   auto type = typeOf(product.getY());
   int64_t bytes = type.getNumElements() * 4;
+  std::optional<std::pair<int64_t, int64_t>> most;
   for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
-    for (int64_t parts = 2; parts <= type.getDimSize(dim); ++parts)
-      if (type.getDimSize(dim) % parts == 0 && (bytes / parts <= chunkBytes || parts == type.getDimSize(dim)))
+    for (int64_t parts = 2; parts <= std::min(type.getDimSize(dim), kMostChunks); ++parts) {
+      if (type.getDimSize(dim) % parts != 0)
+        continue;
+      if (bytes / parts <= chunkBytes || parts == type.getDimSize(dim))
         return std::pair(dim, parts);
-  return std::nullopt;
+      if (!most || most->second < parts)
+        most = {dim, parts};
+    }
+  return most;
 }
 
 /// Notes the chunked dimension of a value; false if it has another already.

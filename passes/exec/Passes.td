@@ -38,9 +38,10 @@ def ChunkClassifier : Pass<"exec-chunk-classifier"> {
     Logits [rows, classes] are the largest tensor of a language model, and are read
     once: by the cross entropy and by its gradient. From the product that makes them to
     the products that read their gradient, everything is done for one chunk of rows at
-    a time, of at most `chunk-bytes` of logits. Row results are joined, sums are added
-    up. Nothing is computed twice. Example (tests/passes/exec/chunk-classifier.mlir):
-    4 samples of 256 tokens and 50257 classes become 4 chunks.
+    a time, of at most `chunk-bytes` of logits unless that takes over 256 chunks. Row
+    results are joined, sums are added up. Nothing is computed twice. Example
+    (tests/passes/exec/chunk-classifier.mlir): 4 samples of 256 tokens and 50257 classes
+    become 4 chunks.
   }];
   let options = [Option<"chunkBytes", "chunk-bytes", "int64_t", "int64_t(64) << 20", "largest logits of a chunk">];
   let dependentDialects = ["::dtcc::dist::DistDialect"];

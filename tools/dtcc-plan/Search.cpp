@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Search.h"
-#include "compiler/Link.h"
+#include "compiler/OutputFiles.h"
 #include "compiler/Pipelines.h"
 #include "compiler/Planning.h"
 #include "compiler/Training.h"
@@ -100,23 +100,10 @@ static void printJson(const SearchResult &result, raw_ostream &stream) {
   stream << '\n';
 }
 
-static LogicalResult writePlan(const plan::Plan &plan, StringRef path) {
-  TemporaryFile file(path);
-  std::error_code code;
-  llvm::raw_fd_ostream stream(file.path(), code);
-  if (!code) {
-    stream << plan.toJson();
-    stream.close();
-    code = stream.error();
-    stream.clear_error();
-  }
-  if (!code)
-    return file.keep();
-  llvm::WithColor::error(llvm::errs(), "dtcc-plan") << "cannot write " << path << ": " << code.message() << '\n';
-  return failure();
-}
-
 LogicalResult dtcc::searchAndPrint(const Options &options, bool json, raw_ostream &stream) {
+  OutputFiles files(options.output, "dtcc-plan");
+  if (failed(files.open({options.input})))
+    return failure();
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
@@ -128,7 +115,8 @@ LogicalResult dtcc::searchAndPrint(const Options &options, bool json, raw_ostrea
   FailureOr<SearchResult> result = searchPlans(*module, options);
   if (failed(result))
     return failure();
-  if (options.output != "-" && failed(writePlan(result->plans.front().plan, options.output)))
+  if (options.output != "-" &&
+      failed(files.writeText([&](raw_ostream &out) { out << result->plans.front().plan.toJson(); })))
     return failure();
   json ? printJson(*result, stream) : printTable(*result, stream);
   return success();

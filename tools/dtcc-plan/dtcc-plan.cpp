@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Options.h"
+#include "compiler/OutputFiles.h"
 #include "tools/dtcc-plan/Search.h"
 #include "tools/dtcc-plan/Show.h"
 #include "llvm/ADT/STLExtras.h"
@@ -82,6 +83,7 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  endOnInterrupt(kInterrupted);
   if (argc < 2)
     return usage("a command must be given: show or search");
   StringRef command = argv[1];

@@ -18,6 +18,7 @@ using namespace dtcc;
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  endOnInterrupt(kInterrupted);
   Options options;
   if (failed(parseOptions(argc, argv, options)))
     return kWrongUsage;
@@ -25,11 +26,16 @@ int main(int argc, char **argv) {
     printHelp(llvm::outs());
     return kDone;
   }
+  OutputFiles files(options.output);
+  llvm::StringRef weights[] = {kWeightsSuffix};
+  if (failed(files.open({options.input, options.plan},
+                        options.emit == "program" ? llvm::ArrayRef(weights) : llvm::ArrayRef<llvm::StringRef>())))
+    return kBadInput;
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);
   printDiagnostics(context);
   context.loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
-  return module && succeeded(compileModule(*module, options, argv[0])) ? kDone : kBadInput;
+  return module && succeeded(compileModule(*module, options, files, argv[0])) ? kDone : kBadInput;
 }

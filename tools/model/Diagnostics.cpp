@@ -20,6 +20,9 @@ struct Place {
 } // namespace
 
 static Place findPlace(Location location) {
+  // Line 0: the whole file.
+  if (auto file = dyn_cast<FileLineColLoc>(location); file && file.getLine() == 0)
+    return {file.getFilename().str(), ""};
   if (auto file = dyn_cast<FileLineColLoc>(location))
     return {(file.getFilename().strref() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str(), ""};
   if (auto name = dyn_cast<NameLoc>(location)) {

@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 #include "tools/model/LoadModel.h"
+#include "compiler/Driver.h"
 #include "frontends/onnx/Import.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -51,6 +54,8 @@ static bool fillImportOptions(const Options &options, onnx::ImportOptions &impor
   }
   import.lossOutput = options.lossOutput;
   import.externalRoot = options.externalRoot;
+  if (options.output != "-")
+    import.outputs = {options.output, options.output + kWeightsSuffix.str()};
   import.trainable = options.trainable;
   import.freeze = options.freeze;
   import.forceTraining = options.trainMode != "as-is";
@@ -59,8 +64,17 @@ static bool fillImportOptions(const Options &options, onnx::ImportOptions &impor
 }
 
 OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, const Options &options) {
-  if (!StringRef(options.input).ends_with(".onnx"))
-    return parseSourceFile<ModuleOp>(options.input, &context);
+  if (!StringRef(options.input).ends_with(".onnx")) {
+    auto text = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
+    if (!text) {
+      emitError(NameLoc::get(StringAttr::get(&context, options.input)))
+          << "cannot read the model: " << text.getError().message();
+      return nullptr;
+    }
+    llvm::SourceMgr sources;
+    sources.AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
+    return parseSourceFile<ModuleOp>(sources, &context);
+  }
   onnx::ImportOptions import;
   if (!fillImportOptions(options, import))
     return nullptr;

@@ -93,7 +93,7 @@ static Verdict runCase(const std::string &folder, ::onnx::ModelProto model, cons
   if (failed(module))
     return Verdict::Refused;
   auto function = *(*module)->getOps<func::FuncOp>().begin();
-  dtcc::onnx::Model decoder(&context, file, "", false);
+  dtcc::onnx::Model decoder(&context, file, "", {}, false);
   SmallVector<HostTensor> arguments;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     for (const ::onnx::TensorProto &tensor : inputs)

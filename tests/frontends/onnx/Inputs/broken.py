@@ -1,11 +1,12 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Feeds broken files to the importer: broken.py IMPORTER INPUTS FOLDER.
+"""Feeds broken files to a tool: broken.py 'COMMAND WITH OPTIONS' INPUTS FOLDER. The model's path comes second.
 
 Named cases must be refused with their message; cut and flipped ones must end cleanly, whatever the verdict.
 """
 import os
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import sys
 import onnx
 from onnx import TensorProto, helper
 
-importer, inputs, folder = sys.argv[1:4]
+command, inputs, folder = sys.argv[1:4]
+tool, *always = shlex.split(command)
 shutil.rmtree(folder, ignore_errors=True)
 os.makedirs(folder)
 failures = []
@@ -21,7 +23,7 @@ failures = []
 
 def run(path, *options):
     try:
-        return subprocess.run([importer, path, "--no-print", *options], capture_output=True, timeout=60, text=True,
+        return subprocess.run([tool, path, *always, *options], capture_output=True, timeout=60, text=True,
                               errors="replace")
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(path, -99, "", "timeout")
