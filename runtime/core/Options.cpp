@@ -35,7 +35,6 @@ size_t editDistance(const std::string &a, const std::string &b) {
   return row[b.size()];
 }
 
-/// "; did you mean --steps?" for the first unknown option among the arguments.
 /// A number that is one from its first character to its last, and at least `least`.
 template <typename Number> CLI::Validator atLeast(Number least) {
   auto check = [least](std::string &text) {
@@ -49,6 +48,7 @@ template <typename Number> CLI::Validator atLeast(Number least) {
   return CLI::Validator(check, std::is_integral_v<Number> ? "N" : "X");
 }
 
+/// "unknown option --stepz; did you mean --steps?" for the first unknown option among the arguments.
 std::string suggestion(const CLI::App &app, int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i];
@@ -88,6 +88,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   app.add_option("--data", options.data.data, "Folder of .npy files named like the inputs, or NAME=FILE (repeatable)")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->group(data);
   app.add_option("--tokens", options.data.tokens, "Stream of token ids: .npy, llm.c's .bin, or FILE:u16, FILE:u32")
       ->group(data);
@@ -139,6 +140,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     status = 0;
   } catch (const CLI::ParseError &error) {
     std::string text = suggestion(app, argc, argv);
+    if (std::vector<std::string> extras = app.remaining(); text.empty() && !extras.empty())
+      text = "every argument must be an option, got: " + extras.front();
     std::cerr << "error: " << (text.empty() ? error.what() : text) << " (--help lists the options)\n";
     status = static_cast<int>(Status::Usage);
   }

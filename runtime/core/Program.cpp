@@ -14,7 +14,9 @@
 #include "runtime/core/RankRun.h"
 #include "runtime/core/Signals.h"
 
+#include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <iostream>
 #include <mutex>
@@ -43,6 +45,27 @@ void checkMemory(const Image &image, int64_t ranks) {
              ranks == 1 ? " rank, and " : " ranks, and ", bytesText(static_cast<double>(available)), " are free");
 }
 
+/// Permissions do not say all (a read-only or virtual file system, a quota): only making
+/// a file shows that files can be made.
+void checkFolder(const std::string &path, const fs::path &folder) {
+  std::string probe = folder / ".dtcc-probe-XXXXXX";
+  int file = mkstemp(probe.data());
+  if (file < 0)
+    fail("cannot write ", path, ": ", std::strerror(errno));
+  close(file);
+  unlink(probe.c_str());
+}
+
+/// For a file that is written in place, or a device.
+void checkWritable(const std::string &path) {
+  int file = open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC);
+  // A pipe that nobody reads yet is no reason to fail.
+  if (file < 0 && errno != ENXIO)
+    fail("cannot write ", path, ": ", std::strerror(errno));
+  if (file >= 0)
+    close(file);
+}
+
 /// Finds out before the run, not after it, that its results cannot be written.
 void checkOutputs(const Options &options) {
   for (const std::string *output : {&options.save, &options.profile, &options.metrics}) {
@@ -56,16 +79,20 @@ void checkOutputs(const Options &options) {
     // A file that appears whole replaces what was there: never a device or a pipe.
     if (&path != &options.metrics && fs::exists(path, error) && !fs::is_regular_file(path, error))
       fail("cannot write ", path, ": it must be a regular file");
-    if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0)
-      fail("cannot write ", path, ": ", std::strerror(errno));
+    bool exists = fs::exists(path, error);
+    if (&path == &options.metrics && exists)
+      checkWritable(path);
+    else
+      checkFolder(path, folder.empty() ? "." : folder);
   }
   if (options.checkpoint.empty())
     return;
+  // The folder itself appears with the first checkpoint: bad data leaves none behind.
+  fs::path folder = fs::path(options.checkpoint) / "";
   std::error_code error;
-  fs::create_directories(options.checkpoint, error);
-  if (error || access(options.checkpoint.c_str(), W_OK) != 0)
-    fail("cannot write checkpoints to ", options.checkpoint, ": ",
-         error ? error.message() : std::string(std::strerror(errno)));
+  while (!fs::exists(folder, error) && folder.has_relative_path())
+    folder = folder.parent_path();
+  checkFolder(options.checkpoint, folder.empty() ? "." : folder);
 }
 
 /// Opens the file of initial weights if a state needs it.

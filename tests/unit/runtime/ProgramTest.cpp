@@ -130,6 +130,12 @@ TEST_F(Program, RefusesBadInput) {
       {"--data=x=/no/such.npy", 1, "/no/such.npy"},
       {"--save=/no/such/folder/w", 1, "/no/such/folder/w"},
       {"--metrics=/no/such/folder/m", 1, "/no/such/folder/m"},
+      {"--save=/proc/w", 1, "cannot write /proc/w"},
+      {"--metrics=/proc/m", 1, "cannot write /proc/m"},
+      {"--profile=/proc/p", 1, "cannot write /proc/p"},
+      {"--checkpoint=/proc/c", 1, "cannot write /proc/c"},
+      {"--save=/dev/null", 1, "it must be a regular file"},
+      {"stray", 2, "every argument must be an option, got: stray"},
       {"--threads=0", 2, "--threads"},
   };
   for (const Case &c : cases) {
