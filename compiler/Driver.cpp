@@ -95,8 +95,6 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
 
 LogicalResult Driver::emitCode() {
   auto programs = llvm::to_vector(module.getOps<exec::ProgramOp>());
-  if (programs.size() != 1)
-    return module.emitError("must hold one exec.program, got: ") << programs.size();
   bool weights = hasWeights(module);
   std::string weightsPath = files.target() + kWeightsSuffix.str();
   ImageOptions imageOptions;
@@ -107,7 +105,7 @@ LogicalResult Driver::emitCode() {
   imageOptions.cpu = target->getTargetCPU().str();
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
   progress("image");
-  FailureOr<Image> image = buildImage(programs.front(), module, imageOptions);
+  FailureOr<Image> image = buildImage(programs, module, imageOptions);
   if (failed(image))
     return failure();
 

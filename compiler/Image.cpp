@@ -9,8 +9,10 @@
 #include "compiler/ImageTables.h"
 #include "compiler/States.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/interfaces/PhaseRun.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/bit.h"
+#include <cstring>
 #include <optional>
 
 using namespace mlir;
@@ -20,20 +22,24 @@ namespace {
 
 class ImageBuilder {
 public:
-  ImageBuilder(exec::ProgramOp program, ModuleOp module, const dist::Mesh &mesh, const ImageOptions &options)
-      : program(program), module(module), tables(mesh), options(options) {}
-  FailureOr<Image> run();
+  ImageBuilder(ModuleOp module, const dist::Mesh &mesh, const ImageOptions &options)
+      : module(module), tables(mesh), options(options) {}
+  FailureOr<Image> run(ArrayRef<exec::ProgramOp> programs);
 
 private:
+  LogicalResult addStage(exec::ProgramOp stage);
+  LogicalResult addCommunicator(exec::CommunicatorOp op);
   LogicalResult addMemory();
   FailureOr<dtcc_view> viewOf(exec::ViewOp op);
   FailureOr<uint32_t> viewIndex(Value value);
   LogicalResult addInput(exec::InputOp op);
   LogicalResult addPhase(exec::PhaseOp op);
   LogicalResult addCommand(exec::CommandOpInterface op);
+  LogicalResult addActions();
   LogicalResult addOwn(Operation *op, dtcc_command &command);
   FailureOr<int64_t> parameter(Operation *op, Attribute attribute);
 
+  /// The stage that is being added.
   exec::ProgramOp program;
   ModuleOp module;
   ImageTables tables;
@@ -42,16 +48,28 @@ private:
   llvm::StringMap<uint32_t> arenas, communicators;
   llvm::StringMap<exec::BufferOp> buffers;
   llvm::StringMap<uint32_t> kernelIndices;
-  llvm::StringMap<uint32_t> bucketIndices;
+  llvm::StringMap<uint32_t> bucketIndices, phaseIndices;
   llvm::DenseMap<Value, uint32_t> eventCommands;
   Image image;
 };
 
+/// Stages share their groups by name: every rank opens all of them.
+LogicalResult ImageBuilder::addCommunicator(exec::CommunicatorOp op) {
+  dtcc_communicator row = {tables.string(op.getSymName()), 0, tables.axes(dist::toAxes(op.getAxes())), 0};
+  for (int64_t member : op.getMembers().value_or(ArrayRef<int64_t>()))
+    row.members |= uint64_t(1) << member;
+  auto [known, isNew] = communicators.try_emplace(op.getSymName(), uint32_t(tables.communicators.size()));
+  if (isNew)
+    tables.communicators.push_back(row);
+  else if (std::memcmp(&tables.communicators[known->second], &row, sizeof row))
+    return op.emitOpError("must be the group that it is in other stages");
+  return success();
+}
+
 LogicalResult ImageBuilder::addMemory() {
-  for (auto op : program.getOps<exec::CommunicatorOp>()) {
-    communicators[op.getSymName()] = tables.communicators.size();
-    tables.communicators.push_back({tables.string(op.getSymName()), 0, tables.axes(dist::toAxes(op.getAxes()))});
-  }
+  for (auto op : program.getOps<exec::CommunicatorOp>())
+    if (failed(addCommunicator(op)))
+      return failure();
   double activations = 0;
   for (auto op : program.getOps<exec::ArenaOp>()) {
     if (op.getBytes() > int64_t(1) << 46)
@@ -61,7 +79,7 @@ LogicalResult ImageBuilder::addMemory() {
     if (op.getSymName() == "activations")
       activations = op.getBytes();
   }
-  header.peak_activation_bytes = activations;
+  header.peak_activation_bytes = std::max(header.peak_activation_bytes, activations);
   for (auto op : program.getOps<exec::BufferOp>()) {
     if (!op.getOffset())
       return op.emitOpError("must have an offset: run exec-plan-arena");
@@ -86,6 +104,7 @@ FailureOr<dtcc_view> ImageBuilder::viewOf(exec::ViewOp op) {
   view.rank = type.getRank();
   view.offset = *buffer.getOffset() + op.getOffset();
   view.slot_stride = op.getSlotStride().value_or(0);
+  view.slots = op.getSlots().value_or(0);
   if (op.getBlockOf()) {
     auto found = communicators.find(*op.getBlockOf());
     if (found == communicators.end() || found->second >= 255)
@@ -188,6 +207,13 @@ LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
     if (found == communicators.end())
       return op->emitOpError("must name an exec.communicator, got: @") << collective.getCommunicator();
     command.communicator = found->second;
+  } else if (isa<exec::SendOp, exec::ReceiveOp>(op)) {
+    command.kind = isa<exec::SendOp>(op) ? DTCC_SEND : DTCC_RECEIVE;
+    auto found = communicators.find(op->getAttrOfType<FlatSymbolRefAttr>("communicator").getValue());
+    if (found == communicators.end())
+      return op->emitOpError("must name an exec.communicator");
+    command.communicator = found->second;
+    tables.attributes.push_back(op->getAttrOfType<IntegerAttr>("peer").getInt());
   } else if (isa<exec::CopyOp>(op)) {
     command.kind = DTCC_COPY;
   } else if (auto fill = dyn_cast<exec::FillOp>(op)) {
@@ -242,20 +268,46 @@ LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
     if (failed(addCommand(command)))
       return failure();
   tables.phases.push_back({tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first, 0});
-  for (uint32_t slot = 0; slot < op.getRepeat(); ++slot)
-    tables.actions.push_back({phase, slot});
+  phaseIndices[op.getSymName()] = phase;
   return success();
 }
 
-FailureOr<Image> ImageBuilder::run() {
-  header.model = tables.string(options.model);
-  header.plan = tables.string(options.plan);
-  header.cpu = tables.string(options.cpu);
-  header.weights = tables.string(options.weights);
-  llvm::fill(header.scalars, DTCC_NONE);
-  if (failed(addMemory()))
-    return failure();
-  if (failed(addStates(module, program, tables, buffers, arenas, bucketIndices)))
+LogicalResult ImageBuilder::addActions() {
+  if (ArrayAttr actions = program.getActionsAttr()) {
+    for (const PhaseRun &run : toPhaseRuns(actions))
+      tables.actions.push_back({phaseIndices.lookup(run.phase), uint32_t(run.slot)});
+    return success();
+  }
+  for (auto op : program.getOps<exec::PhaseOp>())
+    for (uint32_t slot = 0; slot < op.getRepeat(); ++slot)
+      tables.actions.push_back({phaseIndices.lookup(op.getSymName()), slot});
+  return success();
+}
+
+/// Appends the rows of one stage to all sections.
+LogicalResult ImageBuilder::addStage(exec::ProgramOp stage) {
+  program = stage;
+  arenas.clear();
+  buffers.clear();
+  bucketIndices.clear();
+  phaseIndices.clear();
+  dtcc_stage row = {};
+  row.name = tables.string(stage.getSymName());
+  llvm::fill(row.scalars, DTCC_NONE);
+  auto begin = [](dtcc_range &range, const auto &rows) { range.first = rows.size(); };
+  auto end = [](dtcc_range &range, const auto &rows) { range.count = rows.size() - range.first; };
+  auto all = [&](auto each) {
+    each(row.arenas, tables.arenas);
+    each(row.commands, tables.commands);
+    each(row.phases, tables.phases);
+    each(row.actions, tables.actions);
+    each(row.inputs, tables.inputs);
+    each(row.states, tables.states);
+    each(row.buckets, tables.buckets);
+    each(row.segments, tables.segments);
+  };
+  all(begin);
+  if (failed(addMemory()) || failed(addStates(module, program, tables, buffers, arenas, bucketIndices)))
     return failure();
   for (auto op : program.getOps<exec::InputOp>())
     if (failed(addInput(op)))
@@ -264,12 +316,41 @@ FailureOr<Image> ImageBuilder::run() {
     FailureOr<uint32_t> view = viewIndex(op.getView());
     if (failed(view))
       return failure();
-    header.scalars[uint32_t(op.getKind())] = *view;
+    row.scalars[uint32_t(op.getKind())] = *view;
   }
   for (auto op : program.getOps<exec::PhaseOp>())
     if (failed(addPhase(op)))
       return failure();
-  header.training.lr = learningRate(program);
+  if (failed(addActions()))
+    return failure();
+  all(end);
+  tables.stages.push_back(row);
+  return success();
+}
+
+FailureOr<Image> ImageBuilder::run(ArrayRef<exec::ProgramOp> programs) {
+  header.model = tables.string(options.model);
+  header.plan = tables.string(options.plan);
+  header.cpu = tables.string(options.cpu);
+  header.weights = tables.string(options.weights);
+  header.stage_axis = DTCC_NONE;
+  exec::ProgramOp first = programs.front();
+  int64_t wanted = 1;
+  if (std::optional<StringRef> axis = first.getAxis()) {
+    header.stage_axis = tables.axes({axis->str()}).ids[0];
+    wanted = tables.mesh.product({axis->str()});
+  }
+  if (int64_t(programs.size()) != wanted)
+    return module.emitError("must hold ") << wanted << " exec.program, got: " << programs.size(), failure();
+  for (int64_t i = 0; i < wanted; ++i) {
+    exec::ProgramOp stage = programs[i];
+    if (int64_t(stage.getStage().value_or(0)) != i || stage.getMesh() != first.getMesh() ||
+        stage.getAxisAttr() != first.getAxisAttr())
+      return stage.emitOpError("must be stage ") << i << " of one mesh and axis, in order", failure();
+    if (failed(addStage(stage)))
+      return failure();
+    header.training.lr = std::max(header.training.lr, learningRate(stage));
+  }
   header.training.label_shift = options.labelShift;
   header.training.seed = options.seed;
   image.bytes = tables.serialize(header);
@@ -277,9 +358,10 @@ FailureOr<Image> ImageBuilder::run() {
 }
 } // namespace
 
-FailureOr<Image> dtcc::buildImage(exec::ProgramOp program, ModuleOp module, const ImageOptions &options) {
+FailureOr<Image> dtcc::buildImage(ArrayRef<exec::ProgramOp> programs, ModuleOp module, const ImageOptions &options) {
+  exec::ProgramOp program = programs.front();
   auto mesh = module.lookupSymbol<dist::MeshOp>(program.getMeshAttr());
   if (!mesh)
     return program.emitOpError("must name a dist.mesh, got: ") << program.getMeshAttr(), failure();
-  return ImageBuilder(program, module, dist::toMesh(mesh), options).run();
+  return ImageBuilder(module, dist::toMesh(mesh), options).run(programs);
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Turns an exec.program with its states, buckets and mesh into the bytes of
-// runtime/abi/dtcc_rt.h. Nothing is decided here: one op, one row.
+// Turns an exec.program, or those of the stages of a pipeline, with states, buckets and
+// mesh into the bytes of runtime/abi/dtcc_rt.h. Nothing is decided here: one op, one row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +36,10 @@ struct Image {
   std::vector<std::string> kernels;
 };
 
-/// Fails with a located message where the program does not fit the format (a rank
-/// above 8, an unplanned buffer, an unknown symbol).
-mlir::FailureOr<Image> buildImage(exec::ProgramOp program, mlir::ModuleOp module, const ImageOptions &options);
+/// `programs`: one, or one per stage in order. Fails with a located message where the program does not fit the format
+/// (a rank above 8, an unplanned buffer, an unknown symbol).
+mlir::FailureOr<Image> buildImage(llvm::ArrayRef<exec::ProgramOp> programs, mlir::ModuleOp module,
+                                  const ImageOptions &options);
 
 } // namespace dtcc
 

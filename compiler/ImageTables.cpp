@@ -67,6 +67,7 @@ std::vector<char> ImageTables::serialize(dtcc_image_header header) const {
   add(header.states, states);
   add(header.buckets, buckets);
   add(header.segments, segments);
+  add(header.stages, stages);
   bytes.resize((bytes.size() + 7) / 8 * 8);
   header.magic = DTCC_ABI_MAGIC;
   header.abi_version = DTCC_ABI_VERSION;

@@ -47,6 +47,7 @@ public:
   std::vector<dtcc_state> states;
   std::vector<dtcc_bucket> buckets;
   std::vector<dtcc_segment> segments;
+  std::vector<dtcc_stage> stages;
 
   dist::Mesh mesh;
 

@@ -57,7 +57,47 @@ static LogicalResult verifyExchange(Operation *op, ArrayAttr names, int64_t grow
   return success();
 }
 
+/// Coordinates of a rank axis of the mesh around `op`.
+static LogicalResult verifyPeers(Operation *op, StringRef axisName, ArrayRef<int64_t> peers) {
+  FailureOr<Mesh> mesh = findMesh(op);
+  if (failed(mesh))
+    return op->emitOpError("must stand in a dist.program with a mesh");
+  const MeshAxis *axis = mesh->find(axisName.str());
+  if (!axis || axis->time)
+    return op->emitOpError("axis must be a rank axis of the mesh, got: ") << axisName;
+  for (int64_t peer : peers)
+    if (peer < 0 || peer >= axis->size)
+      return op->emitOpError("peer must be one of the ") << axis->size << " of axis " << axisName << ", got: " << peer;
+  return success();
+}
+
+/// Besides, another stage than the program's own.
+static LogicalResult verifyMessage(Operation *op, StringRef axis, int64_t peer) {
+  if (failed(verifyPeers(op, axis, peer)))
+    return failure();
+  auto program = op->getParentOfType<ProgramOp>();
+  if (!program.getStage() || *program.getAxis() != axis)
+    return op->emitOpError("must stand in the program of a stage over its axis, got: ") << axis;
+  if (static_cast<int64_t>(*program.getStage()) == peer)
+    return op->emitOpError("peer must be another stage, got: ") << peer;
+  return success();
+}
+
+LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &) { return verifyMessage(*this, getAxis(), getPeer()); }
+LogicalResult ReceiveOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyMessage(*this, getAxis(), getPeer());
+}
+
 LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &) {
+  if (std::optional<ArrayRef<int64_t>> members = getMembers()) {
+    if (getAxes().size() != 1)
+      return emitOpError("members must be of one axis, got: ") << getAxes();
+    if (members->size() < 2 || !llvm::is_sorted(*members) ||
+        std::adjacent_find(members->begin(), members->end()) != members->end())
+      return emitOpError("members must be at least two coordinates, ascending");
+    if (failed(verifyPeers(*this, cast<StringAttr>(getAxes()[0]).getValue(), *members)))
+      return failure();
+  }
   return verifyExchange(*this, getAxes(), -1, -1, false);
 }
 

@@ -22,9 +22,19 @@ class Dist_AxesOp<string mnemonic, list<Trait> traits = []> : Dist_Op<mnemonic, 
 
 def Dist_AllReduceOp : Dist_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
   let summary = "the sum (maximum, minimum) over the group, on every member";
-  let arguments = (ins Dist_ReductionAttr:$kind, Dist_Local:$x, Dist_AxisNames:$axes);
+  let description = [{
+    With `members`, only these coordinates of the one axis take part: the stages of a
+    pipeline that own a parameter together.
+    `dist.all_reduce sum %g over ["pp"] members [0, 3] : tensor<1024xf32>`
+  }];
+  let arguments = (ins Dist_ReductionAttr:$kind, Dist_Local:$x, Dist_AxisNames:$axes,
+                       OptionalAttr<DenseI64ArrayAttr>:$members);
   let results = (outs Dist_Local:$y);
-  let assemblyFormat = "$kind $x `over` $axes attr-dict `:` type($x)";
+  let assemblyFormat = "$kind $x `over` $axes (`members` $members^)? attr-dict `:` type($x)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::dtcc::dist::Reduction":$kind, "::mlir::Value":$x,
+                                 "::mlir::ArrayAttr":$axes), [{
+    build($_builder, $_state, type, kind, x, axes, ::mlir::DenseI64ArrayAttr());
+  }]>];
 }
 def Dist_AllGatherOp : Dist_AxesOp<"all_gather"> {
   let summary = "the parts of all members, joined along dimension dim";
@@ -59,6 +69,28 @@ def Dist_ZeroFillOp : Dist_AxesOp<"zero_fill", [SameOperandsAndResultType]> {
   let arguments = (ins Dist_Local:$x, Dist_AxisNames:$axes);
   let results = (outs Dist_Local:$y);
   let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
+}
+
+class Dist_MessageOp<string mnemonic> : Dist_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
+
+def Dist_SendOp : Dist_MessageOp<"send"> {
+  let summary = "a value to the ranks of another stage";
+  let description = [{
+    To the rank whose coordinate in `axis` is `peer` and which is otherwise this one's.
+    Goes on when the value is on its way. Messages of one `channel` between two ranks
+    arrive in the order in which they were sent; other channels do not wait for them.
+    `dist.send %x to 1 over "pp" channel 0 : tensor<4x64xf32>`
+  }];
+  let arguments = (ins Dist_Local:$x, I64Attr:$peer, StrAttr:$axis, I64Attr:$channel);
+  let assemblyFormat = "$x `to` $peer `over` $axis `channel` $channel attr-dict `:` type($x)";
+}
+def Dist_ReceiveOp : Dist_MessageOp<"receive"> {
+  let summary = "waits for the next value of a channel from another stage";
+  let description = [{ `%x = dist.receive from 0 over "pp" channel 0 : tensor<4x64xf32>` }];
+  let arguments = (ins I64Attr:$peer, StrAttr:$axis, I64Attr:$channel);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "`from` $peer `over` $axis `channel` $channel attr-dict `:` type($y)";
 }
 
 #endif // DTCC_DIALECTS_DIST_COLLECTIVEOPS

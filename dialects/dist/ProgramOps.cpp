@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "dialects/dist/Dist.h"
+#include "dialects/interfaces/PhaseRun.h"
 #include "mlir/IR/Builders.h"
 
 #define GET_OP_CLASSES
@@ -41,6 +42,15 @@ LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<MeshOp>(*this, getMeshAttr()))
     return emitOpError("needs a dist.mesh, got: ") << getMeshAttr();
+  if (!getStage())
+    return success();
+  Mesh mesh = toMesh(symbols.lookupNearestSymbolFrom<MeshOp>(*this, getMeshAttr()));
+  const MeshAxis *axis = mesh.find(getAxis()->str());
+  if (!axis || axis->time)
+    return emitOpError("stages must lie on a rank axis of the mesh, got: ") << *getAxis();
+  int64_t stage = *getStage();
+  if (stage < 0 || stage >= axis->size)
+    return emitOpError("stage must be one of the ") << axis->size << " of axis " << axis->name << ", got: " << stage;
   return success();
 }
 
@@ -48,7 +58,12 @@ LogicalResult ProgramOp::verifyRegions() {
   for (Operation &op : *getBody().begin())
     if (!isa<PhaseOp>(op))
       return op.emitOpError("must not stand in a dist.program outside of a phase");
-  return success();
+  if (!getActions())
+    return success();
+  SmallVector<std::pair<StringRef, int64_t>> phases;
+  for (auto phase : getBody().getOps<PhaseOp>())
+    phases.push_back({phase.getSymName(), phase.getRepeat()});
+  return verifyPhaseRuns(*this, *getActions(), phases);
 }
 
 LogicalResult PhaseOp::verifyRegions() {
@@ -57,8 +72,14 @@ LogicalResult PhaseOp::verifyRegions() {
   auto yield = cast<YieldOp>(getBody().front().getTerminator());
   if (yield.getOperandTypes() != getResultTypes())
     return emitOpError("results must have the types of what it yields");
-  if (getRepeat() > 1 && getNumResults())
+  if (getRepeat() == 1 || !getNumResults())
+    return success();
+  if (!(*this)->getParentOfType<ProgramOp>().getActions())
     return emitOpError("yields nothing when repeated: accumulate into a bucket instead");
+  for (Operation *user : getResults().getUsers())
+    if (auto reader = user->getParentOfType<PhaseOp>(); reader.getRepeat() != getRepeat())
+      return emitOpError("yields to phases of its ")
+             << static_cast<int64_t>(getRepeat()) << " slots alone, but @" << reader.getSymName() << " reads it";
   return success();
 }
 

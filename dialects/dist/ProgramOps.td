@@ -40,16 +40,32 @@ def Dist_BucketOp : Dist_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
 }
 def Dist_ProgramOp : Dist_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "one training step, as every rank runs it";
+  let summary = "one training step, as every rank runs it, or every rank of a stage";
   let description = [{
     Holds phases alone, which run in order. Values are local tensors; a phase yields
     what later phases read. The program is the same on every rank: an op that needs
     to know its part is told axes (`row_axes`, `class_axes`, `offset_axes`), never a
     number of a rank.
+
+    In a pipeline there is a program per stage: `stage` s over an axis is that of the
+    ranks whose coordinate in that axis is s. `actions` lists what they run: a phase
+    and a micro-batch each. What a repeated phase yields is then kept for the phases
+    that run the same micro-batch.
+    ```
+    dist.program @step.0 mesh @mesh stage 0 over "pp" actions ["forward 0", "backward 0", "update 0"] { ... }
+    ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh);
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, OptionalAttr<I64Attr>:$stage,
+                       OptionalAttr<StrAttr>:$axis, OptionalAttr<StrArrayAttr>:$actions);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `mesh` $mesh attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `mesh` $mesh (`stage` $stage^ `over` $axis)? (`actions` $actions^)? attr-dict-with-keyword $body
+  }];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$mesh), [{
+    build($_builder, $_state, $_builder.getStringAttr(name),
+          ::mlir::FlatSymbolRefAttr::get($_builder.getContext(), mesh), ::mlir::IntegerAttr(), ::mlir::StringAttr(),
+          ::mlir::ArrayAttr());
+  }]>];
   let hasRegionVerifier = 1;
 }
 def Dist_PhaseOp : Dist_Op<"phase", [HasParent<"ProgramOp">, SingleBlockImplicitTerminator<"YieldOp">,
@@ -57,7 +73,8 @@ def Dist_PhaseOp : Dist_Op<"phase", [HasParent<"ProgramOp">, SingleBlockImplicit
   let summary = "a part of the step that runs once, or once a micro-batch";
   let description = [{
     `repeat` n: runs n times, as slots 0 to n - 1, the coordinate of the time axis. A
-    repeated phase yields nothing: what outlives a slot is accumulated in buckets.
+    repeated phase yields nothing, or, in a program with actions, what phases of the
+    same slot read: what outlives a slot is accumulated in buckets.
     ```
     %mask = dist.phase @prologue { ... dist.yield %m : tensor<..> } : tensor<..>
     dist.phase @microbatch repeat 2 { ... }

@@ -91,6 +91,20 @@ LogicalResult CollectiveOp::verify() {
   return success();
 }
 
+LogicalResult SendOp::verify() {
+  if (failed(verifyCounts(*this, 1, 0)))
+    return failure();
+  auto type = cast<MemRefType>(getIns()[0].getType());
+  return isDense(type) ? success() : emitOpError("view must be dense, got: ") << type;
+}
+
+LogicalResult ReceiveOp::verify() {
+  if (failed(verifyCounts(*this, 0, 1)))
+    return failure();
+  auto type = cast<MemRefType>(getOuts()[0].getType());
+  return isDense(type) ? success() : emitOpError("view must be dense, got: ") << type;
+}
+
 LogicalResult CopyOp::verify() {
   if (failed(verifyCounts(*this, 1, 1)))
     return failure();

@@ -90,4 +90,17 @@ def Exec_FillOp : Exec_CommandOp<"fill", (ins TypedAttrInterface:$value)> {
   let hasVerifier = 1;
 }
 
+def Exec_SendOp : Exec_CommandOp<"send", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer)> {
+  let summary = "a dense view to member `peer`; goes on when it is on its way";
+  let description = [{ Messages of a pair of members arrive in the order in which they were sent. }];
+  let assemblyFormat = Exec_CommandFormat<"`to` $peer `on` $communicator ">.format;
+  let hasVerifier = 1;
+}
+
+def Exec_ReceiveOp : Exec_CommandOp<"receive", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer)> {
+  let summary = "waits for the next message of member `peer`, into a dense view";
+  let assemblyFormat = Exec_CommandFormat<"`from` $peer `on` $communicator ">.format;
+  let hasVerifier = 1;
+}
+
 #endif // DTCC_DIALECTS_EXEC_COMMANDOPS

@@ -6,9 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/interfaces/PhaseRun.h"
 
 using namespace mlir;
+using namespace dtcc;
 using namespace dtcc::exec;
+
+LogicalResult ProgramOp::verifyRegions() {
+  if (!getActions())
+    return success();
+  SmallVector<std::pair<StringRef, int64_t>> phases;
+  for (auto phase : getBody().getOps<PhaseOp>())
+    phases.push_back({phase.getSymName(), phase.getRepeat()});
+  return verifyPhaseRuns(*this, *getActions(), phases);
+}
 
 LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto arena = symbols.lookupNearestSymbolFrom<ArenaOp>(*this, getArenaAttr());
@@ -58,6 +69,8 @@ LogicalResult ViewOp::verify() {
     return emitOpError("type must have static strides of at least 0 and no offset, got: ") << type;
   if (!type.getElementType().isIntOrFloat())
     return emitOpError("element type must be an integer or a float, got: ") << type.getElementType();
+  if (getSlots() && !getSlotStride())
+    return emitOpError("must have a slot stride to use slots again, got slots: ") << *getSlots();
   if (getBlockDim() && int64_t(*getBlockDim()) >= type.getRank())
     return emitOpError("block dimension must be below the rank ") << type.getRank() << ", got: " << *getBlockDim();
   if (getOffset() % getElementBytes(type.getElementType()) != 0)

@@ -12,16 +12,23 @@ include "dialects/exec/Exec.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
-  let summary = "the step of one rank, the same text for all ranks";
+  let summary = "the step of one rank, the same text for all ranks, or for those of one stage";
   let description = [{
     Holds, in this order, communicators, arenas, buffers, views of inputs and
-    scalars, and phases. A step runs the phases in order. `mesh` names the mesh
-    whose axes number the ranks and the micro-batches. `optimizer` is the update's,
-    for what is told to the host: the learning rate and each parameter's decay.
+    scalars, and phases. A step runs the phases in order, or as `actions` say (a phase
+    and a slot each). `mesh` names the mesh whose axes number the ranks and the
+    micro-batches. `optimizer` is the update's, for what is told to the host: the
+    learning rate and each parameter's decay. With `stage` s over an axis, it is the
+    program of the ranks whose coordinate in that axis is s.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, OptionalAttr<AnyAttr>:$optimizer);
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, OptionalAttr<I64Attr>:$stage,
+                       OptionalAttr<StrAttr>:$axis, OptionalAttr<StrArrayAttr>:$actions,
+                       OptionalAttr<AnyAttr>:$optimizer);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `mesh` $mesh attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name `mesh` $mesh (`stage` $stage^ `over` $axis)? (`actions` $actions^)? attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
 }
 
 class Exec_ProgramPart<string mnemonic, list<Trait> traits = []>
@@ -29,8 +36,15 @@ class Exec_ProgramPart<string mnemonic, list<Trait> traits = []>
 
 def Exec_CommunicatorOp : Exec_ProgramPart<"communicator", [Symbol]> {
   let summary = "the ranks that differ only in `axes`; a rank's index is the linear index of these, outermost first";
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes);
-  let assemblyFormat = "$sym_name `over` $axes attr-dict";
+  let description = [{
+    With `members`, only these coordinates of the outermost axis take part.
+    ```mlir
+    exec.communicator @over.dp over ["dp"]
+    exec.communicator @over.pp.0.3 over ["pp"] members [0, 3]
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$members);
+  let assemblyFormat = "$sym_name `over` $axes (`members` $members^)? attr-dict";
 }
 
 def Exec_ArenaOp : Exec_ProgramPart<"arena", [Symbol]> {
@@ -60,21 +74,24 @@ def Exec_ViewOp : Exec_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpI
   let summary = "a typed strided box of a buffer";
   let description = [{
     Starts `offset + slot * slot_stride` bytes into the buffer; the strides stand in
-    the type. With `block d of @c` it is the rank's own block: it starts
+    the type. With `mod n` there is memory for n slots, which later ones use again:
+    slot stands for slot mod n. With `block d of @c` it is the rank's own block: it starts
     index * size(d) * stride(d) elements later, with the rank's index in `@c`.
     ```mlir
     %x = exec.view @x[128] : memref<4x8xf32, strided<[16, 1]>>
     %ids = exec.view @ids[0 + slot * 512] : memref<64xi64>
+    %saved = exec.view @saved[0 + slot * 512 mod 2] : memref<64xi64>
     %share = exec.view @params.0[0] block 0 of @dp : memref<8192xf32>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$buffer, ConfinedAttr<I64Attr, [IntNonNegative]>:$offset,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$slot_stride,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$slots,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$block_dim,
                        OptionalAttr<FlatSymbolRefAttr>:$block_of);
   let results = (outs AnyStaticShapeMemRef:$view);
   let assemblyFormat = [{
-    $buffer `[` $offset (`+` `slot` `*` $slot_stride^)? `]` (`block` $block_dim^ `of` $block_of)? attr-dict
+    $buffer `[` $offset (`+` `slot` `*` $slot_stride^)? (`mod` $slots^)? `]` (`block` $block_dim^ `of` $block_of)? attr-dict
     `:` type($view)
   }];
   let hasVerifier = 1;

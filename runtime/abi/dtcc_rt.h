@@ -18,10 +18,11 @@
 //   dtcc_kernels       an array of pointers to the generated kernels
 //   dtcc_kernel_count  its length (uint64_t)
 //
-// A step is a list of *actions*. An action runs one *phase* (a range of the
-// command table) for one slot (a micro-batch). A *command* is one kernel,
-// library call, collective or copy over *views*: typed strided boxes at
-// `offset + slot * slot_stride` of an arena.
+// A program has one *stage*, or one per coordinate of a mesh axis (the stages of a
+// pipeline): a stage has its own memory, states and step. A step is a list of
+// *actions*. An action runs one *phase* (a range of the command table) for one slot
+// (a micro-batch). A *command* is one kernel, library call, collective, message or
+// copy over *views*: typed strided boxes at `offset + slot * slot_stride` of an arena.
 //
 // Every call gets the context of its rank: ranks may be threads of one process,
 // so there are no globals.
@@ -38,7 +39,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 1u
+#define DTCC_ABI_VERSION 2u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -102,11 +103,14 @@ typedef struct dtcc_axes {
 } dtcc_axes;
 
 /// A group of ranks: those that differ only in `axes`. A rank's index in the
-/// group is the linear index of `axes`.
+/// group is the linear index of `axes`. With `members`, only some coordinates of the
+/// outermost axis take part (bit i: coordinate i); indices then count these alone, and
+/// a rank that takes no part is a group by itself. Every rank opens all communicators.
 typedef struct dtcc_communicator {
   uint32_t name; /* string */
   uint32_t reserved;
   dtcc_axes axes;
+  uint64_t members; /* 0: all */
 } dtcc_communicator;
 
 /// One block of memory, allocated before the first step and never again.
@@ -121,7 +125,9 @@ typedef enum dtcc_memory { DTCC_MEMORY_HOST = 0, DTCC_MEMORY_DEVICE = 1 } dtcc_m
 /// in bytes. A rank-0 view is one element. A view may be the rank's own block of
 /// a box that lies whole in its memory (its share of a bucket, its slice of a
 /// replicated tensor): then it starts index * sizes[d] * strides[d] elements
-/// later, with the rank's index in a communicator and d = block_dim.
+/// later, with the rank's index in a communicator (without `members`) and d = block_dim.
+/// With `slots` = n > 0 there is memory for n slots, which later ones use again:
+/// slot s lies at offset + (s mod n) * slot_stride.
 typedef struct dtcc_view {
   uint32_t arena;
   uint8_t dtype; /* dtcc_dtype */
@@ -130,6 +136,7 @@ typedef struct dtcc_view {
   uint8_t block_dim; /* 0 where block_of is 0 */
   int64_t offset;
   int64_t slot_stride;
+  int64_t slots; /* 0: every slot has its own memory, or all have the same */
   int64_t sizes[DTCC_MAX_RANK];
   int64_t strides[DTCC_MAX_RANK];
 } dtcc_view;
@@ -199,11 +206,35 @@ typedef struct dtcc_phase {
   uint32_t reserved;
 } dtcc_phase;
 
-/// The step of stage `stage`: actions in order. Slots number micro-batches.
+/// One entry of a stage's step. Slots number micro-batches.
 typedef struct dtcc_action {
   uint32_t phase;
   uint32_t slot;
 } dtcc_action;
+
+/// Rows [first, first + count) of a section.
+typedef struct dtcc_range {
+  uint32_t first;
+  uint32_t count;
+} dtcc_range;
+
+/// What the ranks of one stage have and do. Views, operands, attributes, waits and
+/// communicators are shared by all stages; views of a stage lie in its arenas. A state
+/// with copies in several stages has a row of the same name in each, whose content is
+/// equal; the first is the one that is saved.
+typedef struct dtcc_stage {
+  uint32_t name; /* string */
+  uint32_t reserved;
+  dtcc_range arenas;
+  dtcc_range commands;
+  dtcc_range phases;
+  dtcc_range actions; /* a step, in order */
+  dtcc_range inputs;
+  dtcc_range states;
+  dtcc_range buckets;
+  dtcc_range segments;
+  uint32_t scalars[8]; /* views, by dtcc_scalar */
+} dtcc_stage;
 
 /// How one dimension of a whole tensor lies on the mesh. The local extent is
 /// `padded / product of axes`; cells at or past `size` are padding.
@@ -320,7 +351,8 @@ typedef struct dtcc_image_header {
   uint32_t cpu;     /* string: the processor the kernels were generated for, e.g. "znver4" */
   uint32_t weights; /* string: file name of the weights beside the program, or empty */
   dtcc_training training;
-  uint32_t scalars[8];          /* views, by dtcc_scalar */
+  uint32_t stage_axis; /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
+  uint32_t reserved;
   double peak_activation_bytes; /* for --info */
   dtcc_section strings;         /* char, each NUL-terminated; a string is its byte offset here */
   dtcc_section axes;            /* dtcc_axis */
@@ -337,6 +369,7 @@ typedef struct dtcc_image_header {
   dtcc_section states;
   dtcc_section buckets;
   dtcc_section segments;
+  dtcc_section stages; /* as many as the stage axis is long */
 } dtcc_image_header;
 
 /// What a generated kernel sees of its rank.

@@ -32,8 +32,8 @@ void writeRankFile(const fs::path &path, const Rank &rank) {
   const Image &image = rank.image;
   SafetensorsLayout layout;
   std::vector<const dtcc_state *> owned;
-  for (const dtcc_state &state : image.states()) {
-    if (!ownsCells(image.mesh(), layoutOf(image, state), rank.coordinates.data()))
+  for (const dtcc_state &state : rank.states()) {
+    if (image.isCopy(state) || !ownsCells(image.mesh(), layoutOf(image, state), rank.coordinates.data()))
       continue;
     int64_t cells = 0;
     StateRuns runs(rank, state);
@@ -149,7 +149,7 @@ CheckpointReader::~CheckpointReader() = default;
 void CheckpointReader::load(const Rank &rank) const {
   const Image &image = rank.image;
   const Mesh &mesh = contents->manifest.mesh;
-  for (const dtcc_state &state : image.states()) {
+  for (const dtcc_state &state : rank.states()) {
     std::string name(image.string(state.name));
     auto found = contents->manifest.states.find(name);
     if (found == contents->manifest.states.end())

@@ -77,8 +77,11 @@ uint32_t dtypeOf(const Reader &reader, const std::string &name) {
   reader.bad("unknown element type '" + name + "'");
 }
 
-SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh) {
+SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh, int stageAxis) {
   SavedState state;
+  state.layout.stageAxis = stageAxis;
+  if (stageAxis >= 0)
+    state.layout.stage = reader.integer(value, "stage");
   state.dtype = dtypeOf(reader, reader.string(value, "dtype"));
   const Json &dims = reader.field(value, "dims");
   if (!dims.is_array() || dims.size() > DTCC_MAX_RANK)
@@ -121,7 +124,11 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
                             {"size", axis.size},
                             {"kind", axis.kind == DTCC_AXIS_TIME ? "time" : "rank"}});
   json["files"] = files;
+  if (image.header().stage_axis != DTCC_NONE)
+    json["stage_axis"] = image.header().stage_axis;
   for (const dtcc_state &state : image.states()) {
+    if (image.isCopy(state))
+      continue;
     Json row;
     row["dtype"] = dtypeName(state.dtype);
     row["dims"] = Json::array();
@@ -132,6 +139,8 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
     if (layout.shared)
       row["bucket"] = {
           {"flat", axesJson(layout.flat)}, {"length", layout.bucketLength}, {"offset", layout.bucketOffset}};
+    if (layout.stageAxis >= 0)
+      row["stage"] = layout.stage;
     json["states"][std::string(image.string(state.name))] = row;
   }
   return json.dump(1) + "\n";
@@ -173,9 +182,16 @@ Manifest readManifest(const std::string &path) {
   if (static_cast<int64_t>(manifest.files.size()) != manifest.mesh.ranks())
     reader.bad("a file for each of " + std::to_string(manifest.mesh.ranks()) +
                " ranks is needed, got: " + std::to_string(manifest.files.size()));
+  int stageAxis = -1;
+  if (json.contains("stage_axis")) {
+    int64_t axis = reader.integer(json, "stage_axis");
+    if (axis >= static_cast<int64_t>(manifest.mesh.axes.size()) || manifest.mesh.axes[static_cast<size_t>(axis)].time)
+      reader.bad("the field 'stage_axis' must name a rank axis of the mesh, got: " + std::to_string(axis));
+    stageAxis = static_cast<int>(axis);
+  }
   if (json.contains("states"))
     for (const auto &[name, value] : json["states"].items())
-      manifest.states.emplace(name, readState(reader, value, manifest.mesh));
+      manifest.states.emplace(name, readState(reader, value, manifest.mesh, stageAxis));
   return manifest;
 }
 

@@ -44,7 +44,7 @@ void saveWholeTensors(const std::string &path, const Rank &rank) {
   SafetensorsLayout layout;
   std::vector<const dtcc_state *> states;
   for (const dtcc_state &state : image.states()) {
-    if (state.role == DTCC_STATE_SLOT)
+    if (state.role == DTCC_STATE_SLOT || image.isCopy(state))
       continue;
     states.push_back(&state);
     layout.add(std::string(image.string(state.name)), state.dtype,

@@ -73,6 +73,10 @@ int64_t StateLayout::elements() const {
 StateLayout layoutOf(const Image &image, const dtcc_state &state) {
   StateLayout layout;
   layout.dims.assign(state.dims, state.dims + state.rank);
+  if (image.header().stage_axis != DTCC_NONE) {
+    layout.stageAxis = static_cast<int>(image.header().stage_axis);
+    layout.stage = static_cast<int64_t>(image.stageOf(state));
+  }
   if (state.view != DTCC_NONE)
     return layout;
   const dtcc_bucket &bucket = image.buckets()[state.bucket];
@@ -116,6 +120,11 @@ bool ownsCells(const Mesh &mesh, const StateLayout &layout, const int64_t *coord
     mark(dim.axes);
   if (layout.shared)
     mark(layout.flat);
+  if (layout.stageAxis >= 0) {
+    if (coordinates[layout.stageAxis] != layout.stage)
+      return false;
+    shards[static_cast<size_t>(layout.stageAxis)] = true;
+  }
   for (size_t i = 0; i < mesh.axes.size(); ++i)
     if (!shards[i] && !mesh.axes[i].time && coordinates[i] != 0)
       return false;

@@ -71,6 +71,9 @@ struct StateLayout {
   dtcc_axes flat{};
   int64_t bucketLength = 0;
   int64_t bucketOffset = 0;
+  /// In a pipeline, the mesh axis of the stages and the stage that holds it; -1: all ranks do.
+  int stageAxis = -1;
+  int64_t stage = 0;
 
   int64_t elements() const;
 };

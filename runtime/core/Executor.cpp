@@ -12,34 +12,36 @@
 
 namespace dtcc::rt {
 
-uint64_t arenaBytes(const Image &image) {
+uint64_t arenaBytes(const Image &image, const dtcc_stage &stage) {
   uint64_t bytes = 0;
-  for (const dtcc_arena &arena : image.arenas())
+  for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
     bytes += arena.bytes;
   return bytes;
 }
 
 Executor::Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trace)
     : rank(rank), kernels(kernels), trace(trace), entered(static_cast<size_t>(rank.image.slots())) {
-  for (const dtcc_arena &arena : rank.image.arenas()) {
+  for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
+    const dtcc_arena &arena = rank.image.arenas()[rank.stage.arenas.first + i];
     std::string name(rank.image.string(arena.name));
     if (arena.kind != DTCC_MEMORY_HOST)
       failWith(Status::Device, "the plan places the arena '", name,
                "' on a GPU, and this program runs on processors: compile for cpu");
     memory.emplace_back(arena.bytes, name.c_str(), rank.team);
-    rank.arenas.push_back(memory.back().data());
+    rank.arenas[rank.stage.arenas.first + i] = memory.back().data();
   }
 }
 
 void Executor::bind() {
   const Image &image = rank.image;
-  for (const dtcc_command &command : image.commands()) {
+  for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, image.commands())) {
     Bound &bound = table.emplace_back();
     bound.command = &command;
     auto operands = image.operands(command);
     for (uint32_t view : operands) {
       bound.bases.push_back(static_cast<std::byte *>(rank.address(view, 0)));
       bound.slotStrides.push_back(image.views()[view].slot_stride);
+      bound.slots.push_back(image.views()[view].slots);
     }
     bound.buffers.resize(operands.size());
     if (command.communicator != DTCC_NONE)
@@ -67,7 +69,7 @@ void Executor::bind() {
 
 void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
   std::fill(entered.begin(), entered.end(), false);
-  for (const dtcc_action &action : rank.image.actions()) {
+  for (const dtcc_action &action : Image::rowsOf(rank.stage.actions, rank.image.actions())) {
     rank.enterSlot(action.slot);
     if (!entered[action.slot]) {
       entered[action.slot] = true;
@@ -75,9 +77,11 @@ void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
     }
     const dtcc_phase &phase = rank.image.phases()[action.phase];
     for (uint32_t i = 0; i < phase.command_count; ++i) {
-      Bound &bound = table[phase.first_command + i];
-      for (size_t b = 0; b < bound.buffers.size(); ++b)
-        bound.buffers[b] = bound.bases[b] + action.slot * bound.slotStrides[b];
+      Bound &bound = table[phase.first_command - rank.stage.commands.first + i];
+      for (size_t b = 0; b < bound.buffers.size(); ++b) {
+        int64_t slot = bound.slots[b] > 0 ? action.slot % bound.slots[b] : action.slot;
+        bound.buffers[b] = bound.bases[b] + slot * bound.slotStrides[b];
+      }
       uint32_t predicate = bound.command->predicate;
       if (predicate != DTCC_NONE && *static_cast<const int32_t *>(rank.address(predicate, action.slot)) == 0)
         continue;

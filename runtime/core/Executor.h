@@ -49,8 +49,8 @@ private:
     std::optional<StridedCopy> copy;
     Communicator *communicator = nullptr;
     std::vector<std::byte *> bases;
-    std::vector<int64_t> slotStrides;
-    std::vector<void *> buffers; /* for the running slot */
+    std::vector<int64_t> slotStrides, slots; /* see dtcc_view */
+    std::vector<void *> buffers;             /* for the running slot */
   };
 
   void run(Bound &bound);
@@ -60,12 +60,12 @@ private:
   std::span<const dtcc_kernel> kernels;
   Trace *trace;
   std::vector<ArenaMemory> memory;
-  std::vector<Bound> table;
+  std::vector<Bound> table;  /* of the stage's commands */
   std::vector<bool> entered; /* slots of this step */
 };
 
-/// Bytes of all arenas of one rank.
-uint64_t arenaBytes(const Image &image);
+/// Bytes of all arenas of one rank of a stage.
+uint64_t arenaBytes(const Image &image, const dtcc_stage &stage);
 
 } // namespace dtcc::rt
 

@@ -11,6 +11,8 @@
 #include "runtime/core/ImageChecker.h"
 
 #include <algorithm>
+#include <bit>
+#include <set>
 
 namespace dtcc::rt {
 
@@ -25,6 +27,24 @@ Image::Image(const void *bytes, uint64_t kernelCount)
     grid.axes.push_back({axis.size, axis.kind == DTCC_AXIS_TIME});
   }
   checkTables(*this, kernelCount);
+  std::set<std::string_view> names;
+  for (const dtcc_state &state : states())
+    copies.push_back(!names.insert(string(state.name)).second);
+}
+
+size_t Image::stageOf(const dtcc_state &state) const {
+  auto row = static_cast<size_t>(&state - states().data());
+  for (size_t stage = 0; stage < stages().size(); ++stage)
+    if (row - stages()[stage].states.first < stages()[stage].states.count)
+      return stage;
+  return 0;
+}
+
+int64_t Image::sizeOf(const dtcc_communicator &communicator) const {
+  int64_t all = extent(communicator.axes);
+  if (communicator.members == 0)
+    return all;
+  return all / grid.axes[communicator.axes.ids[0]].size * std::popcount(communicator.members);
 }
 
 std::string_view Image::string(uint32_t offset) const {
@@ -47,15 +67,22 @@ std::span<const dtcc_wait> Image::waits(const dtcc_command &command) const {
 
 std::vector<int64_t> Image::members(const dtcc_communicator &communicator, int64_t rank) const {
   std::vector<int64_t> mine = grid.coordinates(rank, 0);
-  std::vector<int64_t> result(static_cast<size_t>(extent(communicator.axes)));
-  for (size_t member = 0; member < result.size(); ++member) {
-    auto rest = static_cast<int64_t>(member);
+  const dtcc_axes &axes = communicator.axes;
+  auto takesPart = [&](int64_t coordinate) {
+    return communicator.members == 0 || communicator.members >> coordinate & 1;
+  };
+  if (axes.count > 0 && !takesPart(mine[axes.ids[0]]))
+    return {rank};
+  std::vector<int64_t> result;
+  for (int64_t member = 0, count = extent(axes); member < count; ++member) {
+    auto rest = member;
     for (int i = communicator.axes.count; i-- > 0;) {
       int64_t size = grid.axes[communicator.axes.ids[i]].size;
       mine[communicator.axes.ids[i]] = rest % size;
       rest /= size;
     }
-    result[member] = grid.rankAt(mine);
+    if (axes.count == 0 || takesPart(mine[axes.ids[0]]))
+      result.push_back(grid.rankAt(mine));
   }
   return result;
 }

@@ -48,18 +48,31 @@ public:
   std::span<const dtcc_bucket> buckets() const { return section<dtcc_bucket>(head->buckets); }
   std::span<const dtcc_segment> segments() const { return section<dtcc_segment>(head->segments); }
 
+  std::span<const dtcc_stage> stages() const { return section<dtcc_stage>(head->stages); }
+  /// The rows of a section that belong to a stage: `rowsOf(stage.states, states())`.
+  template <typename T> static std::span<const T> rowsOf(const dtcc_range &range, std::span<const T> rows) {
+    return rows.subspan(range.first, range.count);
+  }
+  /// The stage of the ranks at `coordinates`.
+  const dtcc_stage &stageAt(const std::vector<int64_t> &coordinates) const {
+    return stages()[head->stage_axis == DTCC_NONE ? 0 : static_cast<size_t>(coordinates[head->stage_axis])];
+  }
+  /// The number of the stage that holds `state`, a row of states().
+  size_t stageOf(const dtcc_state &state) const;
+  /// Whether an earlier stage has a state of the same name: that one is saved.
+  bool isCopy(const dtcc_state &state) const { return copies[static_cast<size_t>(&state - states().data())]; }
+
   /// View indices of a command: inputs, outputs, workspace.
   std::span<const uint32_t> operands(const dtcc_command &command) const;
   std::span<const int64_t> attributes(const dtcc_command &command) const;
   std::span<const dtcc_wait> waits(const dtcc_command &command) const;
-  /// View index of a scalar, or DTCC_NONE.
-  uint32_t scalar(dtcc_scalar which) const { return head->scalars[which]; }
-
   const Mesh &mesh() const { return grid; }
   int64_t ranks() const { return grid.ranks(); }
   /// The micro-batches of a step.
   int64_t slots() const { return grid.slots(); }
   int64_t extent(const dtcc_axes &set) const { return grid.extent(set); }
+  /// The number of members of a communicator (1 for a rank that takes no part is not counted here).
+  int64_t sizeOf(const dtcc_communicator &communicator) const;
   /// Ranks of the group of `rank` in the order of the group.
   std::vector<int64_t> members(const dtcc_communicator &communicator, int64_t rank) const;
 
@@ -70,6 +83,7 @@ private:
   const std::byte *base;
   const dtcc_image_header *head;
   Mesh grid;
+  std::vector<bool> copies; /* by state */
 };
 
 /// Elements of a view.

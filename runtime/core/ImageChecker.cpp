@@ -9,7 +9,9 @@
 
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -86,6 +88,8 @@ void checkView(const Image &image, size_t i) {
                 "slot stride must be a multiple of the element size", view.slot_stride);
   check.require(view.block_of <= image.communicators().size(), "communicator of a block must exist",
                 int(view.block_of));
+  check.require(view.block_of == 0 || image.communicators()[view.block_of - 1].members == 0,
+                "a block must be of a whole group", int(view.block_of));
   check.require(view.block_of == 0 || view.block_dim < view.rank, "dimension of a block must exist",
                 int(view.block_dim));
   bool empty = false;
@@ -101,7 +105,9 @@ void checkView(const Image &image, size_t i) {
   }
   if (empty)
     last = -1;
-  Wide end = Wide(view.offset) + Wide(image.slots() - 1) * view.slot_stride + (last + 1) * width;
+  check.require(view.slots >= 0, "number of slots must be at least 0", view.slots);
+  int64_t slots = view.slots > 0 ? std::min(view.slots, image.slots()) : image.slots();
+  Wide end = Wide(view.offset) + Wide(slots - 1) * view.slot_stride + (last + 1) * width;
   check.require(end <= Wide(image.arenas()[view.arena].bytes), "the view must end inside its arena", int64_t(end));
 }
 
@@ -130,7 +136,7 @@ void checkOperands(const Image &image, const dtcc_command &command, const RowChe
     need(1);
     check.require(command.attribute_count == 1, "a send must have one attribute", command.attribute_count);
     int64_t peer = image.attributes(command)[0];
-    check.require(peer >= 0 && peer < image.extent(image.communicators()[command.communicator].axes),
+    check.require(peer >= 0 && peer < image.sizeOf(image.communicators()[command.communicator]),
                   "peer must be a member of the communicator", peer);
     check.require(isContiguous(views[operands[0]]), "operand of a send must be contiguous", operands[0]);
     break;
@@ -142,7 +148,7 @@ void checkOperands(const Image &image, const dtcc_command &command, const RowChe
     const dtcc_view &in = views[operands[0]], &out = views[operands[1]];
     check.require(isContiguous(in) && isContiguous(out), "operands of a collective must be contiguous", operands[0]);
     check.require(in.dtype == out.dtype, "operands of a collective must have one element type", int(out.dtype));
-    Wide members = image.extent(image.communicators()[command.communicator].axes);
+    Wide members = image.sizeOf(image.communicators()[command.communicator]);
     Wide from = elementCount(in), to = elementCount(out);
     bool fits = command.op == DTCC_ALL_GATHER       ? from * members == to
                 : command.op == DTCC_REDUCE_SCATTER ? to * members == from
@@ -245,6 +251,78 @@ void checkBucket(const Image &image, size_t i) {
                 "the view must be the rank's dense share", elementCount(view));
 }
 
+/// States of one stage have different names; those of one name are the same tensor.
+void checkCopies(const Image &image) {
+  std::map<std::string_view, const dtcc_state *> first;
+  for (const dtcc_stage &stage : image.stages()) {
+    std::set<std::string_view> names;
+    for (uint32_t i = stage.states.first; i < stage.states.first + stage.states.count; ++i) {
+      const dtcc_state &state = image.states()[i];
+      std::string_view name = image.string(state.name);
+      RowChecker check(image, "state", i);
+      check.require(names.insert(name).second, "names must differ", name);
+      auto [known, isNew] = first.try_emplace(name, &state);
+      bool same = known->second->dtype == state.dtype && known->second->rank == state.rank;
+      for (uint32_t d = 0; same && d < state.rank; ++d)
+        same = known->second->dims[d].size == state.dims[d].size;
+      check.require(same, "copies of a state must have one shape and type", name);
+    }
+  }
+}
+
+/// The rows of a stage exist, and its commands touch no memory of others.
+void checkStage(const Image &image, size_t i) {
+  RowChecker check(image, "stage", i);
+  const dtcc_image_header &header = image.header();
+  const dtcc_stage &stage = image.stages()[i];
+  check.string(stage.name, "name must be a string");
+  auto rows = [&](const dtcc_range &range, const dtcc_section &section) {
+    check.range(range.first, range.count, section.count, "rows must exist");
+  };
+  rows(stage.arenas, header.arenas);
+  rows(stage.commands, header.commands);
+  rows(stage.phases, header.phases);
+  rows(stage.actions, header.actions);
+  rows(stage.inputs, header.inputs);
+  rows(stage.states, header.states);
+  rows(stage.buckets, header.buckets);
+  rows(stage.segments, header.segments);
+  auto own = [&](uint32_t index, const dtcc_range &range, const char *what) {
+    check.require(index - range.first < range.count, what, index);
+  };
+  auto ownView = [&](uint32_t view) {
+    if (view != DTCC_NONE)
+      own(image.views()[view].arena, stage.arenas, "memory must be the stage's own");
+  };
+  for (const dtcc_action &action : Image::rowsOf(stage.actions, image.actions()))
+    own(action.phase, stage.phases, "actions must be of the stage's phases");
+  for (const dtcc_phase &phase : Image::rowsOf(stage.phases, image.phases()))
+    if (phase.command_count > 0) {
+      own(phase.first_command, stage.commands, "phases must hold the stage's commands");
+      own(phase.first_command + phase.command_count - 1, stage.commands, "phases must hold the stage's commands");
+    }
+  for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands())) {
+    ownView(command.predicate);
+    for (uint32_t view : image.operands(command))
+      ownView(view);
+  }
+  for (const dtcc_input &input : Image::rowsOf(stage.inputs, image.inputs()))
+    if (input.view == DTCC_NONE || input.view < image.views().size())
+      ownView(input.view);
+  for (uint32_t which = 0; which < DTCC_SCALAR_COUNT; ++which) {
+    RowChecker scalar(image, "scalar", which);
+    uint32_t index = stage.scalars[which];
+    scalar.index(index, image.views().size(), "view must exist", true);
+    if (index == DTCC_NONE)
+      continue;
+    ownView(index);
+    const dtcc_view &view = image.views()[index];
+    scalar.require(view.dtype == (which == DTCC_SCALAR_STEP ? DTCC_I64 : DTCC_F32), "element type must fit",
+                   int(view.dtype));
+    scalar.require(elementCount(view) == 1, "the view must hold one element", elementCount(view));
+  }
+}
+
 void checkInput(const Image &image, size_t i) {
   RowChecker check(image, "input", i);
   const dtcc_input &input = image.inputs()[i];
@@ -286,6 +364,7 @@ void checkHeader(const dtcc_image_header &header) {
       {"states", header.states, sizeof(dtcc_state)},
       {"buckets", header.buckets, sizeof(dtcc_bucket)},
       {"segments", header.segments, sizeof(dtcc_segment)},
+      {"stages", header.stages, sizeof(dtcc_stage)},
   };
   for (const Row &row : rows) {
     if (row.where.offset % 8 != 0 || row.where.offset > header.image_bytes ||
@@ -310,7 +389,13 @@ void checkTables(const Image &image, uint64_t kernelCount) {
   for (size_t i = 0; i < image.communicators().size(); ++i) {
     RowChecker check(image, "communicator", i);
     check.string(image.communicators()[i].name, "name must be a string");
-    check.axes(image.communicators()[i].axes, /*timeAllowed=*/false);
+    const dtcc_communicator &communicator = image.communicators()[i];
+    check.axes(communicator.axes, /*timeAllowed=*/false);
+    if (communicator.members != 0) {
+      int64_t size = communicator.axes.count ? image.mesh().axes[communicator.axes.ids[0]].size : 0;
+      check.require(size >= 64 || communicator.members >> size == 0, "members must be coordinates of the first axis",
+                    communicator.members);
+    }
   }
   for (size_t i = 0; i < image.arenas().size(); ++i) {
     RowChecker check(image, "arena", i);
@@ -320,16 +405,14 @@ void checkTables(const Image &image, uint64_t kernelCount) {
   }
   for (size_t i = 0; i < image.views().size(); ++i)
     checkView(image, i);
-  for (uint32_t i = 0; i < DTCC_SCALAR_COUNT; ++i) {
-    RowChecker check(image, "scalar", i);
-    check.index(header.scalars[i], image.views().size(), "view must exist", true);
-    if (header.scalars[i] == DTCC_NONE)
-      continue;
-    const dtcc_view &view = image.views()[header.scalars[i]];
-    check.require(view.dtype == (i == DTCC_SCALAR_STEP ? DTCC_I64 : DTCC_F32), "element type must fit",
-                  int(view.dtype));
-    check.require(elementCount(view) == 1, "the view must hold one element", elementCount(view));
+  bool staged = header.stage_axis != DTCC_NONE;
+  if (staged) {
+    top.index(header.stage_axis, image.axes().size(), "the axis of the stages must exist");
+    top.require(image.axes()[header.stage_axis].kind == DTCC_AXIS_RANK, "the axis of the stages must number ranks",
+                header.stage_axis);
   }
+  top.require(Wide(image.stages().size()) == (staged ? image.axes()[header.stage_axis].size : 1),
+              "there must be one stage, or one per coordinate of their axis", image.stages().size());
   for (size_t i = 0; i < image.commands().size(); ++i)
     checkCommand(image, i, kernelCount);
   for (size_t i = 0; i < image.phases().size(); ++i) {
@@ -343,17 +426,15 @@ void checkTables(const Image &image, uint64_t kernelCount) {
     check.index(image.actions()[i].phase, image.phases().size(), "phase must exist");
     check.index(image.actions()[i].slot, static_cast<uint64_t>(image.slots()), "slot must be a micro-batch");
   }
+  for (size_t i = 0; i < image.stages().size(); ++i)
+    checkStage(image, i);
   for (size_t i = 0; i < image.inputs().size(); ++i)
     checkInput(image, i);
   for (size_t i = 0; i < image.buckets().size(); ++i)
     checkBucket(image, i);
-  std::set<std::string_view> names;
-  for (size_t i = 0; i < image.states().size(); ++i) {
+  for (size_t i = 0; i < image.states().size(); ++i)
     checkState(image, i);
-    RowChecker(image, "state", i)
-        .require(names.insert(image.string(image.states()[i].name)).second, "names must differ",
-                 image.string(image.states()[i].name));
-  }
+  checkCopies(image);
   for (size_t i = 0; i < image.segments().size(); ++i) {
     RowChecker check(image, "segment", i);
     const dtcc_segment &segment = image.segments()[i];

@@ -66,7 +66,7 @@ void storeRandom(const Rank &rank, const dtcc_state &state, uint64_t seed, int64
 } // namespace
 
 void initializeStates(Rank &rank, uint64_t seed, const SafetensorsFile *weights) {
-  for (const dtcc_state &state : rank.image.states()) {
+  for (const dtcc_state &state : rank.states()) {
     if (state.init == DTCC_INIT_ZERO)
       continue;
     if (state.init == DTCC_INIT_FILE) {

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using Json = nlohmann::ordered_json;
 
@@ -44,13 +45,14 @@ std::string bytesText(double bytes) {
 }
 
 double stepFlops(const Image &image) {
+  // The ranks of a pipeline do different things: their average.
   double flops = 0;
   for (const dtcc_action &action : image.actions()) {
     const dtcc_phase &phase = image.phases()[action.phase];
     for (uint32_t i = 0; i < phase.command_count; ++i)
       flops += image.commands()[phase.first_command + i].flops;
   }
-  return flops;
+  return flops / static_cast<double>(image.stages().size());
 }
 
 Metrics::Metrics(const Image &image, const std::string &path, bool append) : image(image), path(path) {
@@ -146,16 +148,21 @@ std::string infoText(const Image &image) {
     out << " " << image.string(axis.name) << "=" << axis.size;
   out << (image.axes().empty() ? " one rank" : "") << " (" << image.ranks() << " ranks, " << image.slots()
       << " micro-batches)\n";
-  double bytes = 0;
-  for (const dtcc_arena &arena : image.arenas())
-    bytes += static_cast<double>(arena.bytes);
-  out << "memory   " << bytesText(bytes) << " a rank:";
-  for (const dtcc_arena &arena : image.arenas())
-    out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
-  out << "\n";
+  for (const dtcc_stage &stage : image.stages()) {
+    double bytes = 0;
+    for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+      bytes += static_cast<double>(arena.bytes);
+    out << "memory   " << bytesText(bytes) << " a rank";
+    if (image.stages().size() > 1)
+      out << " of " << image.string(stage.name);
+    out << ":";
+    for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+      out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
+    out << "\n";
+  }
   int64_t parameters = 0;
   for (const dtcc_state &state : image.states()) {
-    int64_t count = 1;
+    int64_t count = image.isCopy(state) ? 0 : 1;
     for (uint32_t d = 0; d < state.rank; ++d)
       count *= state.dims[d].size;
     parameters += state.role == DTCC_STATE_PARAMETER ? count : 0;
@@ -167,7 +174,10 @@ std::string infoText(const Image &image) {
   out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
       << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
   out << "cpu      " << image.string(image.header().cpu) << "\n";
+  std::set<std::string_view> inputs;
   for (const dtcc_input &input : image.inputs()) {
+    if (!inputs.insert(image.string(input.name)).second)
+      continue; // several stages read it
     out << "input    " << image.string(input.name) << " [";
     for (uint32_t d = 0; d < input.rank; ++d)
       out << (d ? ", " : "") << input.dims[d].size;

@@ -38,11 +38,14 @@ int defaultThreads(const Launch &launch) {
   return std::max<int>(1, machineCores() / static_cast<int>(std::max<int64_t>(1, launch.nodeProcesses)));
 }
 
-void checkMemory(const Image &image, int64_t ranks) {
-  uint64_t needed = arenaBytes(image) * static_cast<uint64_t>(ranks), available = availableMemory();
+void checkMemory(const Image &image, const std::vector<int64_t> &ranks) {
+  uint64_t needed = 0, available = availableMemory();
+  for (int64_t rank : ranks)
+    needed += arenaBytes(image, image.stageAt(image.mesh().coordinates(rank, 0)));
   if (needed > available)
-    failWith(Status::Memory, "the plan needs ", bytesText(static_cast<double>(needed)), " of memory for ", ranks,
-             ranks == 1 ? " rank, and " : " ranks, and ", bytesText(static_cast<double>(available)), " are free");
+    failWith(Status::Memory, "the plan needs ", bytesText(static_cast<double>(needed)), " of memory for ", ranks.size(),
+             ranks.size() == 1 ? " rank, and " : " ranks, and ", bytesText(static_cast<double>(available)),
+             " are free");
 }
 
 /// Permissions do not say all (a read-only or virtual file system, a quota): only making
@@ -179,7 +182,7 @@ void reportAndAbort(const Launch &launch, Transport &transport, const std::excep
 int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
              Transport &transport) {
   std::vector<int64_t> ranks = transport.localRanks();
-  checkMemory(image, static_cast<int64_t>(ranks.size()));
+  checkMemory(image, ranks);
   checkOutputs(options);
   Batches batches(image, options.data);
   RunPosition begin{0, 0, options.seed, options.data.shuffle};

@@ -40,7 +40,9 @@ struct Rank {
   /// One per mesh axis, time axes included: their coordinates are those of the
   /// running action's slot.
   std::vector<int64_t> coordinates;
-  /// Start of each arena of the image.
+  /// What the ranks of its stage have and do.
+  const dtcc_stage &stage;
+  /// Start of each arena of the image; null for those of other stages.
   std::vector<std::byte *> arenas;
   /// One per communicator of the image.
   std::vector<Communicator *> communicators;
@@ -49,6 +51,8 @@ struct Rank {
 
   /// Sets the slot and the coordinates of the time axes.
   void enterSlot(int64_t slot);
+  /// The states that this rank holds a part of.
+  std::span<const dtcc_state> states() const { return Image::rowsOf(stage.states, image.states()); }
   /// This rank's linear index on `axes`.
   int64_t index(const dtcc_axes &axes) const { return image.mesh().index(axes, coordinates.data()); }
   /// This rank's index in a communicator; 0 for -1 and DTCC_NONE.
@@ -56,6 +60,7 @@ struct Rank {
   /// First element of a view in `slot`.
   void *address(uint32_t view, int64_t slot) const {
     const dtcc_view &v = image.views()[view];
+    slot = v.slots > 0 ? slot % v.slots : slot;
     int64_t block = v.block_of == 0 ? 0
                                     : groupIndex(v.block_of - 1) * v.sizes[v.block_dim] * v.strides[v.block_dim] *
                                           dtcc_dtype_size(v.dtype);

@@ -81,7 +81,8 @@ private:
   }
 
   void startMetrics() {
-    uint64_t bytes = arenaBytes(image) + rank.scratch.bytesPerThread() * static_cast<uint64_t>(team.threads());
+    uint64_t bytes =
+        arenaBytes(image, rank.stage) + rank.scratch.bytesPerThread() * static_cast<uint64_t>(team.threads());
     for (const auto &group : groups)
       bytes += group->stagingBytes();
     if (world)
@@ -98,7 +99,7 @@ private:
   }
 
   template <typename T> T *scalar(dtcc_scalar which) {
-    uint32_t view = image.scalar(which);
+    uint32_t view = rank.stage.scalars[which];
     return view == DTCC_NONE ? nullptr : static_cast<T *>(rank.address(view, 0));
   }
 

@@ -44,7 +44,9 @@ std::map<std::string, std::string> findFiles(const Image &image, const std::vect
       std::string names;
       for (const dtcc_input &input : image.inputs()) {
         known |= image.string(input.name) == name;
-        names += (names.empty() ? "" : ", ") + std::string(image.string(input.name));
+        // Several stages of a pipeline may read it.
+        if (names.find(image.string(input.name)) == std::string::npos)
+          names += (names.empty() ? "" : ", ") + std::string(image.string(input.name));
       }
       if (!known)
         fail("--data=", option, ": the model has no input '", name, "' (it has: ", names, ")");
@@ -157,8 +159,10 @@ void Batches::convert(const Input &row, int64_t example, int64_t offset, void *t
 }
 
 void Batches::fill(const Rank &rank, int64_t slot, int64_t first) const {
+  const dtcc_input *begin = image.inputs().data() + rank.stage.inputs.first;
   for (const Input &input : inputs)
-    fillInput(rank, input, slot, first);
+    if (input.input >= begin && input.input < begin + rank.stage.inputs.count)
+      fillInput(rank, input, slot, first);
 }
 
 void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_t first) const {

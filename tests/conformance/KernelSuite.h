@@ -91,7 +91,7 @@ public:
     Image checked(bytes.data(), 0);
     ThreadTeam team(threads);
     Rank context(checked, rank, team, /*seed=*/1);
-    context.arenas.push_back(reinterpret_cast<std::byte *>(memory.data()));
+    context.arenas[0] = reinterpret_cast<std::byte *>(memory.data());
     std::unique_ptr<LibraryOp> op = createLibraryOp(checked.commands()[0], context);
     context.enterSlot(slot);
     std::vector<void *> addresses;
@@ -124,8 +124,7 @@ private:
     dtcc_image_header header = {};
     header.magic = DTCC_ABI_MAGIC;
     header.abi_version = DTCC_ABI_VERSION;
-    for (uint32_t &scalar : header.scalars)
-      scalar = DTCC_NONE;
+    header.stage_axis = DTCC_NONE;
     header.model = header.plan = header.cpu = header.weights = DTCC_NONE;
     std::string strings("the command\0group\0", 18);
     append(bytes, header.strings, std::vector<char>(strings.begin(), strings.end()));
@@ -158,6 +157,15 @@ private:
     append(bytes, header.states, std::vector<dtcc_state>(buckets.empty() ? 0 : 1, state));
     append(bytes, header.buckets, buckets);
     append(bytes, header.segments, segments);
+    auto rows = [](size_t count) { return dtcc_range{0, static_cast<uint32_t>(count)}; };
+    dtcc_stage stage = {};
+    stage.name = DTCC_NONE;
+    stage.arenas = stage.commands = rows(1);
+    stage.states = rows(buckets.empty() ? 0 : 1);
+    stage.buckets = rows(buckets.size());
+    stage.segments = rows(segments.size());
+    std::fill(std::begin(stage.scalars), std::end(stage.scalars), DTCC_NONE);
+    append(bytes, header.stages, std::vector<dtcc_stage>{stage});
     header.image_bytes = bytes.size() * 8;
     std::memcpy(bytes.data(), &header, sizeof header);
     return bytes;

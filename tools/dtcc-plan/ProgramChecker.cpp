@@ -46,6 +46,7 @@ llvm::Error dtcc::checkHeader(const dtcc_image_header &header, uint64_t bytes) {
       {"inputs", header.inputs, sizeof(dtcc_input)},
       {"states", header.states, sizeof(dtcc_state)},
       {"buckets", header.buckets, sizeof(dtcc_bucket)},
+      {"stages", header.stages, sizeof(dtcc_stage)},
   };
   for (const Row &row : rows)
     if (row.where.offset % 8 != 0 || row.where.offset > header.image_bytes ||
@@ -170,6 +171,16 @@ void TableChecker::work() {
 }
 
 void TableChecker::state() {
+  each<dtcc_stage>("stage", program.stages(), [&](const dtcc_stage &stage) {
+    string(stage.name);
+    auto rows = [&](const dtcc_range &range, const dtcc_section &section) {
+      this->range(range.first, range.count, section.count, "rows must exist");
+    };
+    rows(stage.arenas, header.arenas);
+    rows(stage.phases, header.phases);
+    rows(stage.actions, header.actions);
+    rows(stage.states, header.states);
+  });
   each<dtcc_input>("input", program.inputs(), [&](const dtcc_input &input) {
     string(input.name);
     dims(input.dims, input.rank);

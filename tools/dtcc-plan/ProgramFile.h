@@ -42,6 +42,11 @@ public:
   llvm::ArrayRef<dtcc_input> inputs() const { return section<dtcc_input>(header().inputs); }
   llvm::ArrayRef<dtcc_state> states() const { return section<dtcc_state>(header().states); }
   llvm::ArrayRef<dtcc_bucket> buckets() const { return section<dtcc_bucket>(header().buckets); }
+  llvm::ArrayRef<dtcc_stage> stages() const { return section<dtcc_stage>(header().stages); }
+  /// The rows of a section that belong to a stage.
+  template <typename T> static llvm::ArrayRef<T> rowsOf(const dtcc_range &range, llvm::ArrayRef<T> rows) {
+    return rows.slice(range.first, range.count);
+  }
   /// View indices of a command.
   llvm::ArrayRef<uint32_t> operands(const dtcc_command &command) const {
     return section<uint32_t>(header().operands).slice(command.first_operand, command.operand_count);

@@ -26,7 +26,8 @@ LogicalResult Bufferizer::run() {
     return source.emitOpError("must have a mesh");
   theMesh = *found;
   OpBuilder builder(source);
-  program = ProgramOp::create(builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(), Attribute());
+  program = ProgramOp::create(builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
+                              source.getStageAttr(), source.getAxisAttr(), source.getActionsAttr(), Attribute());
   source.walk([&](dist::UpdateBucketOp update) { program.setOptimizerAttr(update.getOptimizer()); });
   declarations.setInsertionPointToEnd(&program.getBody().emplaceBlock());
   for (auto phase : source.getOps<dist::PhaseOp>())

@@ -89,15 +89,18 @@ public:
   /// `ins`, `outs`: views. Flops are those of `op`'s work.
   void library(mlir::Operation *op, llvm::StringRef mnemonic, mlir::ValueRange ins, mlir::ValueRange outs,
                mlir::ArrayRef<mlir::Attribute> parameters, bool updates = false, int64_t workspaceBytes = 0);
-  void collective(CollectiveKind kind, Reduction reduction, mlir::ArrayAttr axes, const Place &in, const Place &out);
+  void collective(CollectiveKind kind, Reduction reduction, mlir::ArrayAttr axes, const Place &in, const Place &out,
+                  llvm::ArrayRef<int64_t> members = {});
   /// Emits a kernel of `body`; inputs then outputs of `func`'s buffers stand in these places.
   mlir::LogicalResult kernel(mlir::Location loc, llvm::StringRef name, mlir::Block &body, mlir::ArrayRef<Place> inputs,
                              mlir::ArrayRef<Destination> outputs, mlir::ArrayRef<int64_t> inPlace);
   /// A command of a hand-made llvm.func.
   void callKernel(mlir::StringRef symbol, mlir::ArrayRef<Place> ins, mlir::ArrayRef<Place> outs,
                   mlir::ArrayRef<bool> accumulates = {});
-  /// The symbol of the group over `axes` (rank axes).
-  mlir::FlatSymbolRefAttr communicator(mlir::ArrayAttr axes);
+  /// The symbol of the group over `axes` (rank axes), or of the coordinates `members` of the one axis.
+  mlir::FlatSymbolRefAttr communicator(mlir::ArrayAttr axes, llvm::ArrayRef<int64_t> members = {});
+  /// The symbol of a channel of messages over a rank axis.
+  mlir::FlatSymbolRefAttr channel(mlir::StringAttr axis, int64_t number);
   /// The same as a library parameter; unit without axes.
   mlir::Attribute coordinate(std::optional<mlir::ArrayAttr> axes);
   /// Where the host writes a model input, or writes or reads a scalar.
@@ -138,6 +141,7 @@ private:
   llvm::DenseMap<mlir::StringAttr, Place> bucketPlaces;
   std::optional<Place> scalars[5];
   llvm::StringMap<Place> inputs;
+  CommunicatorOp &communicator(const llvm::Twine &name, mlir::ArrayAttr axes, mlir::DenseI64ArrayAttr members);
   llvm::StringMap<std::string> kernels; /* text of body and buffers -> symbol */
   llvm::StringSet<llvm::MallocAllocator> names;
   BufferOp workspace;

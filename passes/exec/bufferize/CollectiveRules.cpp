@@ -73,7 +73,23 @@ static std::optional<Place> blockOf(const Place &whole, int64_t dim, ArrayAttr a
 static LogicalResult lowerAllReduce(dist::AllReduceOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "all_reduce");
   Place to = b.placeOver(op.getY(), op.getX(), op);
-  b.collective(CollectiveKind::all_reduce, toReduction(op.getKind()), op.getAxes(), from, to);
+  b.collective(CollectiveKind::all_reduce, toReduction(op.getKind()), op.getAxes(), from, to,
+               op.getMembers().value_or(ArrayRef<int64_t>()));
+  return success();
+}
+
+static LogicalResult lowerSend(dist::SendOp op, Bufferizer &b) {
+  Value from = b.view(b.dense(b.placeOf(op.getX()), "send"));
+  OpBuilder &builder = b.builder();
+  SendOp::create(builder, op.getLoc(), Type(), from, ValueRange(), ValueRange(), 0, builder.getStringAttr("send"),
+                 b.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer());
+  return success();
+}
+static LogicalResult lowerReceive(dist::ReceiveOp op, Bufferizer &b) {
+  Value to = b.view(b.place(op.getY()));
+  OpBuilder &builder = b.builder();
+  ReceiveOp::create(builder, op.getLoc(), Type(), ValueRange(), to, ValueRange(), 0, builder.getStringAttr("receive"),
+                    b.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer());
   return success();
 }
 
@@ -157,6 +173,8 @@ static LogicalResult lowerZeroFill(dist::ZeroFillOp op, Bufferizer &b) {
 
 void dtcc::exec::addCollectiveRules(OpRules &rules) {
   rules[dist::AllReduceOp::getOperationName()] = ruleOf<dist::AllReduceOp, lowerAllReduce>();
+  rules[dist::SendOp::getOperationName()] = ruleOf<dist::SendOp, lowerSend>();
+  rules[dist::ReceiveOp::getOperationName()] = ruleOf<dist::ReceiveOp, lowerReceive>();
   OpRule &gather = rules[dist::AllGatherOp::getOperationName()] = ruleOf<dist::AllGatherOp, lowerAllGather>();
   gather.aim = aimAllGather;
   rules[dist::ReduceScatterOp::getOperationName()] = ruleOf<dist::ReduceScatterOp, lowerReduceScatter>();

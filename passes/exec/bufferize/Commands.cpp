@@ -27,7 +27,7 @@ Value Bufferizer::view(const Place &place) {
     blockOf = FlatSymbolRefAttr::get(place.blockOf);
   }
   return ViewOp::create(commands, source.getLoc(), place.type(), FlatSymbolRefAttr::get(place.buffer),
-                        commands.getI64IntegerAttr(place.offset), slotStride, blockDim, blockOf);
+                        commands.getI64IntegerAttr(place.offset), slotStride, /*slots=*/nullptr, blockDim, blockOf);
 }
 
 Place Bufferizer::dense(const Place &place, StringRef name) {
@@ -91,24 +91,38 @@ void Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins, Valu
                     commands.getArrayAttr(parameters), scratch, updates, llvm::APFloat(flops));
 }
 
-void Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in,
-                            const Place &out) {
+void Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in, const Place &out,
+                            ArrayRef<int64_t> members) {
   Value from = view(in), to = view(out);
   CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
                        commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
-                       communicator(axes).getValue());
+                       communicator(axes, members).getValue());
 }
 
-FlatSymbolRefAttr Bufferizer::communicator(ArrayAttr axes) {
+CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, DenseI64ArrayAttr members) {
+  CommunicatorOp &op = communicators[name.str()];
+  if (!op) {
+    OpBuilder start = OpBuilder::atBlockBegin(&program.getBody().front());
+    op = CommunicatorOp::create(start, source.getLoc(), start.getStringAttr(name), axes, members);
+  }
+  return op;
+}
+
+FlatSymbolRefAttr Bufferizer::communicator(ArrayAttr axes, ArrayRef<int64_t> members) {
+  // The stages of a pipeline name the same group alike.
   std::string name = "over";
   for (const std::string &axis : dist::toAxes(axes))
     name += "." + axis;
-  CommunicatorOp &op = communicators[name];
-  if (!op) {
-    OpBuilder start = OpBuilder::atBlockBegin(&program.getBody().front());
-    op = CommunicatorOp::create(start, source.getLoc(), name, axes);
-  }
-  return FlatSymbolRefAttr::get(op.getSymNameAttr());
+  for (int64_t member : members)
+    name += "." + std::to_string(member);
+  auto some = members.empty() ? DenseI64ArrayAttr() : commands.getDenseI64ArrayAttr(members);
+  return FlatSymbolRefAttr::get(communicator(name, axes, some).getSymNameAttr());
+}
+
+FlatSymbolRefAttr Bufferizer::channel(StringAttr axis, int64_t number) {
+  ArrayAttr axes = commands.getArrayAttr(axis);
+  return FlatSymbolRefAttr::get(
+      communicator("channel." + axis.getValue() + "." + Twine(number), axes, nullptr).getSymNameAttr());
 }
 
 Attribute Bufferizer::coordinate(std::optional<ArrayAttr> axes) {

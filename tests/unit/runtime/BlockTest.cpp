@@ -147,7 +147,7 @@ struct OneState {
   struct Held {
     Held(const Image &image, int64_t number) : team(2), rank(image, number, team, 0) {
       memory.resize(image.arenas()[0].bytes);
-      rank.arenas.push_back(memory.data());
+      rank.arenas[0] = memory.data();
     }
     ThreadTeam team;
     Rank rank;

@@ -68,7 +68,7 @@ public:
     ThreadTeam team(1);
     Rank rank(image(), number, team, 0);
     std::vector<std::byte> memory(image().arenas()[0].bytes);
-    rank.arenas.push_back(memory.data());
+    rank.arenas[0] = memory.data();
     rank.enterSlot(slot);
     batches.fill(rank, slot, first);
     uint32_t view = image().inputs()[index].view;

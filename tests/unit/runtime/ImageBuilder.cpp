@@ -14,12 +14,13 @@ namespace dtcc::rt::test {
 ImageBuilder::ImageBuilder() : header{} {
   header.magic = DTCC_ABI_MAGIC;
   header.abi_version = DTCC_ABI_VERSION;
-  for (uint32_t &scalar : header.scalars)
+  for (uint32_t &scalar : scalars)
     scalar = DTCC_NONE;
   header.model = string("test");
   header.plan = string("{}");
   header.cpu = string("");
   header.weights = string("");
+  header.stage_axis = DTCC_NONE;
 }
 
 uint32_t ImageBuilder::string(const std::string &text) {
@@ -34,7 +35,7 @@ uint8_t ImageBuilder::axis(const std::string &name, int64_t size, dtcc_axis_kind
 }
 
 uint32_t ImageBuilder::communicator(const std::string &name, std::vector<uint8_t> ids) {
-  communicators.push_back({string(name), 0, axesOf(std::move(ids))});
+  communicators.push_back({string(name), 0, axesOf(std::move(ids)), 0});
   return static_cast<uint32_t>(communicators.size() - 1);
 }
 
@@ -112,6 +113,7 @@ void ImageBuilder::place(dtcc_section &section, const std::vector<T> &table, std
 
 std::vector<uint64_t> ImageBuilder::build() {
   std::vector<uint64_t> image(sizeof(dtcc_image_header) / 8);
+  uint32_t name = string("step");
   place(header.strings, strings, image);
   place(header.axes, axes, image);
   place(header.communicators, communicators, image);
@@ -127,6 +129,11 @@ std::vector<uint64_t> ImageBuilder::build() {
   place(header.states, states, image);
   place(header.buckets, buckets, image);
   place(header.segments, segments, image);
+  auto all = [](const auto &rows) { return dtcc_range{0, static_cast<uint32_t>(rows.size())}; };
+  dtcc_stage whole{name,        0,           all(arenas),  all(commands), all(phases), all(actions),
+                   all(inputs), all(states), all(buckets), all(segments), {}};
+  std::copy(std::begin(scalars), std::end(scalars), whole.scalars);
+  place(header.stages, stages.empty() ? std::vector{whole} : stages, image);
   header.image_bytes = image.size() * 8;
   std::memcpy(image.data(), &header, sizeof(header));
   return image;

@@ -40,6 +40,9 @@ public:
   std::vector<dtcc_state> states;
   std::vector<dtcc_bucket> buckets;
   std::vector<dtcc_segment> segments;
+  /// Of the one stage that holds everything, if `stages` is empty.
+  uint32_t scalars[8];
+  std::vector<dtcc_stage> stages;
 
   uint32_t string(const std::string &text);
   uint8_t axis(const std::string &name, int64_t size, dtcc_axis_kind kind = DTCC_AXIS_RANK);

@@ -85,7 +85,7 @@ TEST(Image, NamesTheFirstWrongItem) {
          b.waits.push_back({1, 0});
          b.commands[0].wait_count = 1;
        }},
-      {"scalar 3: element type", [](ImageBuilder &b) { b.header.scalars[DTCC_SCALAR_LR] = 1; }},
+      {"scalar 3: element type", [](ImageBuilder &b) { b.scalars[DTCC_SCALAR_LR] = 1; }},
   };
   for (const Damage &damage : damages) {
     ImageBuilder b;

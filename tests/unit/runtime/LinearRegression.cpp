@@ -185,10 +185,10 @@ std::vector<uint64_t> linearRegressionImage(const LinearRegressionPlan &plan) {
     b.views.push_back(view);
     return static_cast<uint32_t>(b.views.size() - 1);
   };
-  b.header.scalars[DTCC_SCALAR_LOSS_SUM] = scalarView(sums, 0);
-  b.header.scalars[DTCC_SCALAR_LOSS_COUNT] = scalarView(sums, 1);
-  b.header.scalars[DTCC_SCALAR_LR] = lr;
-  b.header.scalars[DTCC_SCALAR_STEP] = step;
+  b.scalars[DTCC_SCALAR_LOSS_SUM] = scalarView(sums, 0);
+  b.scalars[DTCC_SCALAR_LOSS_COUNT] = scalarView(sums, 1);
+  b.scalars[DTCC_SCALAR_LR] = lr;
+  b.scalars[DTCC_SCALAR_STEP] = step;
   b.header.training.lr = 0.05;
   b.header.training.batch = plan.batch;
   b.header.training.seed = 7;
