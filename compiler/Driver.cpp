@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Driver.h"
+#include "compiler/LabelShift.h"
 #include "compiler/Link.h"
 #include "compiler/Object.h"
 #include "compiler/Pipelines.h"
@@ -133,7 +134,15 @@ LogicalResult Driver::emitCode() {
   if (weights)
     parts.push_back({"weights", weightsPath});
   parts.push_back({"program", files.target()});
-  return files.commit(parts);
+  if (failed(files.commit(parts)))
+    return failure();
+  if (auto by = module->getAttrOfType<StringAttr>("dtcc.label_shift_by"))
+    module.emitRemark("with --tokens, the label of position t is token t")
+        << (imageOptions.labelShift ? " + " + std::to_string(imageOptions.labelShift) : "") << ": the model "
+        << (imageOptions.labelShift ? "compares position t with label t"
+                                    : "itself compares position t with label t + 1")
+        << ", " << by.getValue();
+  return success();
 }
 
 /// From the model to the program of a rank, by way of a plan.
@@ -150,6 +159,7 @@ LogicalResult Driver::distribute() {
     return module.emitError("holds no @loss to train, no dist.program and no exec.program; a forward graph needs "
                             "--loss=KIND:key=value,...");
   }
+  decideLabelShift(module);
   if (options.emit == "graph")
     return finish(emitModule());
   if (module.getOps<dist::MeshOp>().empty()) {

@@ -7,8 +7,6 @@
 //
 #include "compiler/Training.h"
 #include "dialects/graph/Graph.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/WithColor.h"
@@ -56,25 +54,6 @@ struct OptimizerSpec {
 };
 } // namespace
 
-/// Whether a label is moved along its row on the way to the loss.
-static bool isShifted(Value labels) {
-  SmallVector<Value> work{labels};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty())
-    for (Operation *user : work.pop_back_val().getUsers()) {
-      if (isa<graph::SliceOp, graph::ShiftOp, graph::PadOp, graph::ConcatOp>(user))
-        return true;
-      if (!isa<graph::CrossEntropyOp>(user) && seen.insert(user).second)
-        llvm::append_range(work, user->getResults());
-    }
-  return false;
-}
-
-int64_t dtcc::labelShift(ModuleOp module) {
-  auto attribute = module->getAttrOfType<IntegerAttr>("dtcc.label_shift");
-  return attribute ? attribute.getInt() : 0;
-}
-
 LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options) {
   OptimizerSpec spec;
   if (failed(spec.parse(options.optimizer)))
@@ -89,12 +68,6 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
     optimizer = graph::AdamAttr::get(context, value("lr"), value("beta1"), value("beta2"), value("eps"),
                                      value("weight_decay"), spec.kind == "adamw");
   module->setAttr("graph.optimizer", optimizer);
-  module.walk([&](FunctionOpInterface func) {
-    for (BlockArgument argument : func.getArguments())
-      if (auto role = func.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
-          role && role.getValue() == "labels")
-        module->setAttr("dtcc.label_shift", Builder(context).getI64IntegerAttr(isShifted(argument) ? 0 : 1));
-  });
 
   for (bool decays : {true, false})
     for (const std::string &text : decays ? options.decay : options.noDecay) {

@@ -13,14 +13,9 @@
 
 namespace dtcc {
 
-/// Writes --optimizer as the module's `graph.optimizer`, --decay and --no-decay on
-/// its states, and finds out which token a label stands for. Failure after one message that names the option and its
-/// value.
+/// Writes --optimizer as the module's `graph.optimizer`, and --decay and --no-decay on
+/// its states. Failure after one message that names the option and its value.
 mlir::LogicalResult applyTrainingOptions(mlir::ModuleOp module, const Options &options);
-
-/// Tokens by which the labels of --tokens run ahead of the inputs: 0 where the model
-/// shifts them itself.
-int64_t labelShift(mlir::ModuleOp module);
 
 } // namespace dtcc
 

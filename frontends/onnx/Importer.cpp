@@ -44,6 +44,9 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   module = ModuleOp::create(model.loc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   bool hasLoss = options.loss.has_value();
+  // The manifest speaks of the file's own loss.
+  if (!hasLoss && manifest.lossShift())
+    module->getOperation()->setAttr("graph.loss_shift", builder.getI64IntegerAttr(*manifest.lossShift()));
   function = func::FuncOp::create(builder, model.loc(), hasLoss ? "loss" : "forward", builder.getFunctionType({}, {}));
   symbols.insert("loss");
   symbols.insert("forward");

@@ -29,6 +29,8 @@ LogicalResult Manifest::read(const Model &model) {
     if (!rows || facts->getInteger("version") != 1)
       return emitError(model.loc()) << "the metadata 'dtcc.manifest' must be of version 1 and list parameters";
     present = true;
+    if (const llvm::json::Object *loss = facts->getObject("loss"))
+      shift = loss->getInteger("shift");
     for (const llvm::json::Value &value : *rows) {
       const llvm::json::Object *row = value.getAsObject();
       std::optional<StringRef> name = row ? row->getString("initializer") : std::nullopt;

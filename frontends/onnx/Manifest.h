@@ -35,8 +35,12 @@ public:
   /// The entry of an initializer, or null: not a parameter.
   const ManifestEntry *find(llvm::StringRef initializer) const;
 
+  /// By how many positions the loss of the file shifts its labels, if the manifest says so.
+  std::optional<int64_t> lossShift() const { return shift; }
+
 private:
   bool present = false;
+  std::optional<int64_t> shift;
   llvm::StringMap<ManifestEntry> entries;
 };
 

@@ -1,0 +1,106 @@
+// Which token a label of --tokens is: decided by what the export says, else by where the positions of labels and logits
+// come from; the note says what and why.
+// RUN: rm -rf %t && split-file %s %t
+// DEFINE: %{graph} = dtcc --emit=graph -o -
+// RUN: %{graph} %t/inside.mlir | FileCheck %s --check-prefix=ZERO
+// RUN: %{graph} %t/outside.mlir | FileCheck %s --check-prefix=ONE
+// RUN: %{graph} %t/slices.mlir | FileCheck %s --check-prefix=ZERO
+// RUN: %{graph} %t/cut.mlir | FileCheck %s --check-prefix=ONE
+// RUN: %{graph} %t/said.mlir | FileCheck %s --check-prefix=SAID
+// RUN: %{graph} %t/tables.mlir | FileCheck %s --check-prefix=TABLES
+// RUN: %{graph} %t/data.mlir | FileCheck %s --check-prefix=DATA
+
+// RUN: dtcc %t/inside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-INSIDE
+// RUN: dtcc %t/outside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-OUTSIDE
+// NOTE-INSIDE: note: with --tokens, the label of position t is token t: the model itself compares position t with label t + 1, by its graph
+// NOTE-OUTSIDE: note: with --tokens, the label of position t is token t + 1: the model compares position t with label t, by its graph
+
+// ZERO: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "by its graph"
+// ONE: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "by its graph"
+// SAID: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "as its export says"
+// TABLES: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "as most do, its graph does not tell"
+// DATA-NOT: dtcc.label_shift
+
+//--- inside.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %y = graph.contract "btc,vc->btv" %x, %w : (tensor<4x8x6xf32>, tensor<11x6xf32>) -> tensor<4x8x11xf32>
+  %next = graph.shift %labels {amount = 1 : i64, dim = 1 : i64, fill = -100 : i64} : tensor<4x8xi64>
+  %sum, %count, %lse = graph.cross_entropy %y, %next {ignore_index = -100 : i64} : (tensor<4x8x11xf32>, tensor<4x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x8xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+
+//--- outside.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %y = graph.contract "btc,vc->btv" %x, %w : (tensor<4x8x6xf32>, tensor<11x6xf32>) -> tensor<4x8x11xf32>
+  %sum, %count, %lse = graph.cross_entropy %y, %labels {ignore_index = -100 : i64} : (tensor<4x8x11xf32>, tensor<4x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x8xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+
+// The last position has no label, the first label has no position; both are flat.
+//--- slices.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %h = graph.slice %x [0, 0, 0] [1, 1, 1] : (tensor<4x8x6xf32>) -> tensor<4x7x6xf32>
+  %y = graph.contract "btc,vc->btv" %h, %w : (tensor<4x7x6xf32>, tensor<11x6xf32>) -> tensor<4x7x11xf32>
+  %next = graph.slice %labels [0, 1] [1, 1] : (tensor<4x8xi64>) -> tensor<4x7xi64>
+  %sum, %count, %lse = graph.cross_entropy %y, %next {ignore_index = -100 : i64} : (tensor<4x7x11xf32>, tensor<4x7xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x7xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+
+// Labels are sliced, and the logits alike: nothing is shifted.
+//--- cut.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %h = graph.slice %x [0, 1, 0] [1, 1, 1] : (tensor<4x8x6xf32>) -> tensor<4x7x6xf32>
+  %y = graph.contract "btc,vc->btv" %h, %w : (tensor<4x7x6xf32>, tensor<11x6xf32>) -> tensor<4x7x11xf32>
+  %same = graph.slice %labels [0, 1] [1, 1] : (tensor<4x8xi64>) -> tensor<4x7xi64>
+  %sum, %count, %lse = graph.cross_entropy %y, %same {ignore_index = -100 : i64} : (tensor<4x7x11xf32>, tensor<4x7xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x7xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+
+// What the export says counts, whatever the graph looks like.
+//--- said.mlir
+module attributes {graph.loss_shift = 1 : i64} {
+  graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+  func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+    %w = graph.read @wte : tensor<11x6xf32>
+    %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+    %y = graph.contract "btc,vc->btv" %x, %w : (tensor<4x8x6xf32>, tensor<11x6xf32>) -> tensor<4x8x11xf32>
+    %sum, %count, %lse = graph.cross_entropy %y, %labels {ignore_index = -100 : i64} : (tensor<4x8x11xf32>, tensor<4x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x8xf32>)
+    return %sum, %count : tensor<f32>, tensor<f32>
+  }
+}
+
+// Logits of two positions at once: no single answer.
+//--- tables.mlir
+graph.state @wte : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "wte", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%ids: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, 0>, graph.name = "ids", graph.role = "tokens"}, %labels: tensor<4x8xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<11x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<11x6xf32>, tensor<4x8xi64>) -> tensor<4x8x6xf32>
+  %former = graph.pad %x [0, 1, 0] [0, 0, 0] 0.0 : (tensor<4x8x6xf32>) -> tensor<4x9x6xf32>
+  %before = graph.slice %former [0, 0, 0] [1, 1, 1] : (tensor<4x9x6xf32>) -> tensor<4x8x6xf32>
+  %both = graph.add %x, %before : (tensor<4x8x6xf32>, tensor<4x8x6xf32>) -> tensor<4x8x6xf32>
+  %y = graph.contract "btc,vc->btv" %both, %w : (tensor<4x8x6xf32>, tensor<11x6xf32>) -> tensor<4x8x11xf32>
+  %sum, %count, %lse = graph.cross_entropy %y, %labels {ignore_index = -100 : i64} : (tensor<4x8x11xf32>, tensor<4x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<4x8xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+
+// No tokens, nothing to decide.
+//--- data.mlir
+graph.state @w : tensor<11x6xf32> {decay = true, init = #graph.init<normal, 0.0, 1.0>, role = #graph<role parameter>, saved_name = "w", saved_shape = array<i64: 11, 6>, trainable = true}
+func.func @loss(%x: tensor<4x6xf32> {graph.name = "x", graph.role = "data"}, %labels: tensor<4xi64> {graph.bounds = array<i64: 0, 11, -100>, graph.name = "labels", graph.role = "labels"}) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @w : tensor<11x6xf32>
+  %y = graph.contract "bc,vc->bv" %x, %w : (tensor<4x6xf32>, tensor<11x6xf32>) -> tensor<4x11xf32>
+  %sum, %count, %lse = graph.cross_entropy %y, %labels : (tensor<4x11xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>, tensor<4xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
