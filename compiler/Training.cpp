@@ -74,6 +74,9 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
       llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(text);
       if (!glob)
         return wrong((decays ? "--decay: " : "--no-decay: ") + llvm::toString(glob.takeError()));
+      if (llvm::none_of(module.getOps<graph::StateOp>(),
+                        [&](graph::StateOp state) { return glob->match(state.getSavedName()); }))
+        return wrong((decays ? "--decay=" : "--no-decay=") + text + " must name a parameter of the model");
       // --decay names all that decay; --no-decay takes some out.
       for (auto state : module.getOps<graph::StateOp>())
         if (glob->match(state.getSavedName()))

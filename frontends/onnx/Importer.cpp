@@ -13,6 +13,7 @@
 #include "frontends/onnx/Bindings.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -58,12 +59,29 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   scopes.emplace_back();
   for (const auto &tensor : graph.initializer())
     scopes.back().initializers[tensor.name()] = &tensor;
-  if (failed(bindInputs()) || failed(importNodes(graph.node())))
+  if (failed(checkNames()) || failed(bindInputs()) || failed(importNodes(graph.node())))
     return failure();
   emitter.setLoc(model.loc());
   if (failed(finishFunction()) || failed(verify(*module)))
     return failure();
   return std::move(module);
+}
+
+LogicalResult Importer::checkNames() {
+  const auto &initializers = scopes.back().initializers;
+  for (const auto &[a, b] : options.ties)
+    for (const std::string &name : {a, b})
+      if (!initializers.contains(name))
+        return emitError(model.loc()) << "a tie must join two initializers, the model has none named '" << name << "'";
+  for (const auto &[option, globs] : {std::pair("trainable", &options.trainable), std::pair("freeze", &options.freeze)})
+    for (const std::string &text : *globs) {
+      llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(text);
+      if (!glob)
+        return emitError(model.loc()) << option << ": " << llvm::toString(glob.takeError());
+      if (llvm::none_of(initializers.keys(), [&](StringRef name) { return glob->match(name); }))
+        return emitError(model.loc()) << option << " must name an initializer of the model, got: '" << text << "'";
+    }
+  return success();
 }
 
 LogicalResult Importer::bindInputs() {

@@ -75,6 +75,8 @@ private:
   mlir::LogicalResult findMergedInitializers();
 
   // Building.
+  /// What the options name exists: a name that is nobody's would train another model than was asked for.
+  mlir::LogicalResult checkNames();
   mlir::LogicalResult bindInputs();
   mlir::LogicalResult importNodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes);
   mlir::LogicalResult importNode(const ::onnx::NodeProto &node);

@@ -349,22 +349,8 @@ void checkHeader(const dtcc_image_header &header) {
     uint64_t width;
   };
   const Row rows[] = {
-      {"strings", header.strings, 1},
-      {"axes", header.axes, sizeof(dtcc_axis)},
-      {"communicators", header.communicators, sizeof(dtcc_communicator)},
-      {"arenas", header.arenas, sizeof(dtcc_arena)},
-      {"views", header.views, sizeof(dtcc_view)},
-      {"operands", header.operands, sizeof(uint32_t)},
-      {"attributes", header.attributes, sizeof(int64_t)},
-      {"waits", header.waits, sizeof(dtcc_wait)},
-      {"commands", header.commands, sizeof(dtcc_command)},
-      {"phases", header.phases, sizeof(dtcc_phase)},
-      {"actions", header.actions, sizeof(dtcc_action)},
-      {"inputs", header.inputs, sizeof(dtcc_input)},
-      {"states", header.states, sizeof(dtcc_state)},
-      {"buckets", header.buckets, sizeof(dtcc_bucket)},
-      {"segments", header.segments, sizeof(dtcc_segment)},
-      {"stages", header.stages, sizeof(dtcc_stage)},
+#define DTCC_SECTION(name, type) {#name, header.name, sizeof(type)},
+#include "runtime/abi/Sections.def"
   };
   for (const Row &row : rows) {
     if (row.where.offset % 8 != 0 || row.where.offset > header.image_bytes ||

@@ -16,6 +16,8 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include "tools/model/Diagnostics.h"
+
 using namespace mlir;
 namespace cl = llvm::cl;
 
@@ -31,18 +33,6 @@ static cl::opt<std::string> trainMode("train-mode", cl::init("force"), cl::desc(
 static cl::opt<std::string> init("init", cl::init("model"), cl::desc("model or random"));
 static cl::opt<bool> weights("print-weights", cl::desc("print the weights too"));
 static cl::opt<bool> quiet("no-print", cl::desc("only import"));
-
-/// `path: error: node 'x' (Op): message`, the names from the outermost location in.
-static void report(Diagnostic &diagnostic) {
-  StringRef kind = diagnostic.getSeverity() == DiagnosticSeverity::Error     ? "error: "
-                   : diagnostic.getSeverity() == DiagnosticSeverity::Warning ? "warning: "
-                                                                             : "note: ";
-  std::string node;
-  for (Location loc = diagnostic.getLocation(); auto name = dyn_cast<NameLoc>(loc); loc = name.getChildLoc())
-    if (name.getName() != input)
-      node += name.getName().str() + ": ";
-  llvm::errs() << input << ": " << kind << node << diagnostic << "\n";
-}
 
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "dtcc-import: error: " << message << "\n";
@@ -82,7 +72,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   dtcc::registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.getDiagEngine().registerHandler(report);
+  dtcc::printDiagnostics(context);
   FailureOr<OwningOpRef<ModuleOp>> module = dtcc::onnx::importOnnx(&context, input, options);
   if (failed(module))
     return 1;
