@@ -160,8 +160,8 @@ static LogicalResult refuseLater(const Options &options) {
     return usage("--verify is not in this version");
   if (options.emit == "ptx" || options.emit == "onnx")
     return usage("--emit=" + options.emit + " is not in this version");
-  if (options.zero > 1)
-    return usage("--zero must be 0 or 1 in this version, got: " + Twine(options.zero));
+  if (options.zero > 3)
+    return usage("--zero must be 0, 1, 2 or 3, got: " + Twine(options.zero));
   return success();
 }
 

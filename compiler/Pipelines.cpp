@@ -34,8 +34,12 @@ void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(createCSEPass());
   // Layouts, partial sums and padding are what they say.
   manager.addPass(dist::createDistVerify());
+  // What is gathered and reduced at a time.
+  manager.addPass(dist::createDistFormUnits());
   // The program of a rank: local tensors, collectives, buckets.
   manager.addPass(dist::createDistLowerToProgram());
+  // Units are gathered ahead of their use, gradients reduced when they are complete.
+  manager.addPass(dist::createDistPlaceUnits());
 }
 
 void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {

@@ -35,14 +35,21 @@ static LogicalResult parseMesh(StringRef text, dist::MeshRequest &request) {
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
   for (StringRef part : parts) {
     auto [name, number] = part.split('=');
-    int64_t size = 0;
+    int64_t size = 0, groups = 1;
+    // dp=2x4: two groups of four ranks that share state.
+    if (auto [outer, inner] = number.split('x'); name == "dp" && !inner.empty()) {
+      if (outer.getAsInteger(10, groups) || groups < 1 || groups > kMostRanks)
+        return wrong("--mesh: the number of groups must be from 1 to " + Twine(kMostRanks) + ", got: " + part);
+      number = inner;
+    }
     if (number.getAsInteger(10, size) || size < 1 || size > kMostRanks)
       return wrong("--mesh: the size of an axis must be from 1 to " + Twine(kMostRanks) + ", got: " + part);
     if (!seen.insert(name).second)
       return wrong("--mesh must name an axis once, got twice: " + name);
-    if (name == "dp")
-      request.dp = size;
-    else if (name == "tp")
+    if (name == "dp") {
+      request.dp = size * groups;
+      request.groups = groups;
+    } else if (name == "tp")
       request.tp = size;
     else if (name != "cp" && name != "ep" && name != "pp")
       return wrong("--mesh: an axis must be one of dp, tp, cp, ep, pp, got: " + name);

@@ -82,7 +82,9 @@ public:
 
   LogicalResult run() {
     for (auto op : module.getOps<dist::BucketOp>())
-      if (op.getRole() != dist::BucketRole::Gradient && op.getRole() != dist::BucketRole::Scalar && find(op))
+      if (llvm::is_contained({dist::BucketRole::Parameter, dist::BucketRole::Buffer, dist::BucketRole::Slot},
+                             op.getRole()) &&
+          find(op))
         addBucket(op);
     for (auto op : module.getOps<graph::StateOp>())
       if (failed(addState(op)))

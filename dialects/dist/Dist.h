@@ -37,6 +37,8 @@ namespace dtcc::dist {
 /// Discardable attributes of a graph.state; see the dialect's description.
 inline constexpr llvm::StringLiteral kLayoutAttr = "dist.layout";
 inline constexpr llvm::StringLiteral kFlatAttr = "dist.flat";
+inline constexpr llvm::StringLiteral kZeroAttr = "dist.zero";
+inline constexpr llvm::StringLiteral kUnitAttr = "dist.unit";
 inline constexpr llvm::StringLiteral kBucketAttr = "dist.bucket";
 inline constexpr llvm::StringLiteral kOffsetAttr = "dist.offset";
 

@@ -19,10 +19,10 @@ namespace dtcc::dist {
 LogicalResult BucketOp::verify() {
   if (getLength() < 1)
     return emitOpError("length must be at least 1, got: ") << getLength();
-  bool derived = getRole() == BucketRole::Gradient || getRole() == BucketRole::Slot;
+  bool derived = llvm::is_contained({BucketRole::Gradient, BucketRole::Slot, BucketRole::Transient}, getRole());
   if (derived != getOf().has_value())
     return emitOpError(derived ? "needs the parameter bucket it is `of`"
-                               : "has no parameter bucket: `of` is for gradients and slots");
+                               : "has no parameter bucket: `of` is for gradients, slots and transient buckets");
   if ((getRole() == BucketRole::Slot) != getSlot().has_value())
     return emitOpError("slot buckets have a slot number, and only they");
   return success();
@@ -123,7 +123,7 @@ LogicalResult ViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyRange(*this, symbols, getBucketAttr(), getOffset(), cast<RankedTensorType>(getX().getType()),
-                     {BucketRole::Gradient, BucketRole::Scalar});
+                     {BucketRole::Gradient, BucketRole::Transient, BucketRole::Scalar});
 }
 
 LogicalResult SumSquaresOp::verify() {

@@ -22,11 +22,14 @@ def Dist_BucketOp : Dist_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
     nothing but whole-bucket updates (which keep zeros) writes them.
 
     `of` names the parameter bucket of a gradient or slot bucket, whose cells
-    correspond; slots are numbered by `slot` in the order of the optimizer.
+    correspond; slots are numbered by `slot` in the order of the optimizer. A `transient`
+    bucket holds a unit's whole gradients while a micro-batch makes them: it is storage
+    from the first `accumulate`, which overwrites in every slot, to `reduce_bucket`.
     ```
     dist.bucket parameter @params.0 : 123456 x f32 sharded ["tp"]
     dist.bucket gradient @grads.0 : 123456 x f32 of @params.0 sharded ["tp"]
     dist.bucket slot @slots.0.0 : 123456 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
+    dist.bucket transient @work.0 : 123456 x f32 of @params.0 sharded ["tp"]
     dist.bucket scalar @scalars : 16 x f32
     ```
   }];
@@ -121,9 +124,9 @@ def Dist_ViewOp : Dist_BucketUser<"view", [MemoryEffects<[MemRead]>]> {
   let assemblyFormat = "$bucket `[` $offset `]` attr-dict `:` type($y)";
 }
 def Dist_AccumulateOp : Dist_BucketUser<"accumulate", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "adds a value to a range of a bucket; slot 0 overwrites, later slots add";
+  let summary = "adds a value to a range of a bucket; slot 0 overwrites (every slot, in a transient bucket), later slots add";
   let description = [{
-    `again`: adds in slot 0 too, because an accumulate of the same range stands before.
+    `again`: adds there too, because an accumulate of the same range stands before.
     `dist.accumulate %dw into @grads.0[1024] : tensor<768x3072xf32>`
   }];
   let arguments = (ins Dist_Local:$x, FlatSymbolRefAttr:$bucket, I64Attr:$offset, UnitAttr:$again);

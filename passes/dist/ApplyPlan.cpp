@@ -12,6 +12,7 @@
 #include "passes/dist/Passes.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/ReshardPlanner.h"
+#include "passes/dist/StateTable.h"
 #include <numeric>
 
 using namespace mlir;
@@ -438,12 +439,16 @@ LogicalResult PlanApplier::run() {
     state->setAttr(kLayoutAttr, TypeAttr::get(TensorType::get(type.getShape(), type.getElementType(), mesh, layout)));
     const plan::StatePlan *entry = plan.findState(state.getSymName());
     Axes flat;
-    if (state.getTrainable() && (entry && entry->zero ? *entry->zero : plan.zero) > 0)
+    int64_t zero = entry && entry->zero ? *entry->zero : plan.zero;
+    // A frozen parameter has a compute copy alone.
+    if (state.getTrainable() ? zero > 0 : stateRow(zero).compute && state.getRole() == graph::StateRole::parameter)
       for (const std::string &axis : plan.withoutUnitAxes(plan.flatAxes))
         if (!layout.uses(axis))
           flat.push_back(axis);
-    if (!flat.empty())
+    if (!flat.empty()) {
       state->setAttr(kFlatAttr, fromAxes(builder.getContext(), flat));
+      state->setAttr(kZeroAttr, builder.getI64IntegerAttr(zero));
+    }
   }
   module->setAttr("dist.plan", builder.getStringAttr(plan.toJson(/*indent=*/0)));
   return success();

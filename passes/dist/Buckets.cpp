@@ -48,14 +48,21 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     auto gradient = gradients.find(state.getSymName());
     key.trainable = gradient != gradients.end();
     key.role = state.getRole();
-    if (key.trainable) {
+    if (key.trainable)
       key.partial = meshOrder(mesh, gradient->second.partial);
-      if (auto flat = state->getAttrOfType<ArrayAttr>(kFlatAttr))
-        key.flat = toAxes(flat);
-    }
+    if (auto flat = state->getAttrOfType<ArrayAttr>(kFlatAttr))
+      for (const std::string &axis : toAxes(flat))
+        // Ranks that make the same gradient are no group that could share a sum.
+        if (!key.trainable || contains(key.partial, axis))
+          key.flat.push_back(axis);
+    if (!key.flat.empty())
+      key.stage =
+          state->getAttrOfType<IntegerAttr>(kZeroAttr) ? state->getAttrOfType<IntegerAttr>(kZeroAttr).getInt() : 1;
+    if (auto unit = state->getAttrOfType<StringAttr>(kUnitAttr))
+      key.unit = unit.str();
     auto at = llvm::find_if(result.buckets, [&](const Bucket &bucket) { return bucket.key == key; });
     if (at == result.buckets.end()) {
-      result.buckets.push_back({key, std::to_string(result.buckets.size()), 0, {}, {}, {}, {}});
+      result.buckets.push_back({key, std::to_string(result.buckets.size()), 0, {}, {}, {}, {}, {}});
       at = std::prev(result.buckets.end());
     }
     at->states.push_back(state);
@@ -76,27 +83,51 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
                          builder.getI64IntegerAttr(bucket.length), TypeAttr::get(bucket.key.elementType), of,
                          slot ? builder.getI64IntegerAttr(*slot) : IntegerAttr(),
                          fromAxes(builder.getContext(), bucket.key.sharded), fromAxes(builder.getContext(), flat));
+    if (!bucket.key.unit.empty())
+      op->setAttr("unit", builder.getStringAttr(bucket.key.unit));
     return FlatSymbolRefAttr::get(op.getSymNameAttr());
   };
   for (Bucket &bucket : buckets) {
+    const StateRow &row = stateRow(bucket.key.stage);
     bool parameters = bucket.key.role == graph::StateRole::parameter;
     bucket.values = make(parameters ? BucketRole::Parameter : BucketRole::Buffer,
-                         (parameters ? "params." : "buffers.") + bucket.number, bucket, {}, {}, {});
+                         (parameters ? "params." : "buffers.") + bucket.number, bucket, {}, {},
+                         sharedAxes(row.compute, bucket.key.flat));
     for (graph::StateOp state : bucket.states) {
       state->setAttr(kBucketAttr, bucket.values);
       state->setAttr(kOffsetAttr, builder.getI64IntegerAttr(places[state.getSymName()].offset));
     }
     if (!bucket.key.trainable)
       continue;
-    bucket.gradients = make(BucketRole::Gradient, "grads." + bucket.number, bucket, bucket.values, {}, {});
+    bucket.gradients = make(BucketRole::Gradient, "grads." + bucket.number, bucket, bucket.values, {},
+                            sharedAxes(row.gradient, bucket.key.flat));
+    if (row.gradient)
+      bucket.work = make(BucketRole::Transient, "work." + bucket.number, bucket, bucket.values, {}, {});
     for (int64_t i = 0; i < slots; ++i)
-      bucket.slots.push_back(
-          make(BucketRole::Slot, "slots." + bucket.number + "." + Twine(i), bucket, bucket.values, i, bucket.key.flat));
+      bucket.slots.push_back(make(BucketRole::Slot, "slots." + bucket.number + "." + Twine(i), bucket, bucket.values, i,
+                                  sharedAxes(row.slots, bucket.key.flat)));
   }
   BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), BucketRole::Scalar),
                    builder.getStringAttr(kScalars), builder.getI64IntegerAttr(kBucketAlignment),
                    TypeAttr::get(builder.getF32Type()), FlatSymbolRefAttr(), IntegerAttr(), builder.getArrayAttr({}),
                    builder.getArrayAttr({}));
+}
+
+Value Buckets::read(OpBuilder &builder, Location loc, const StatePlace &place) const {
+  const Bucket &bucket = buckets[place.bucket];
+  IntegerAttr offset = builder.getI64IntegerAttr(place.offset);
+  if (!stateRow(bucket.key.stage).compute)
+    return ViewOp::create(builder, loc, place.localType, bucket.values, offset);
+  Value unit = GatherUnitOp::create(builder, loc, RankedTensorType::get({bucket.length}, bucket.key.elementType),
+                                    bucket.values, fromAxes(builder.getContext(), bucket.key.flat));
+  return UnitViewOp::create(builder, loc, place.localType, unit, offset);
+}
+
+void Buckets::emitShares(OpBuilder &builder, Location loc) const {
+  for (const Bucket &bucket : buckets)
+    if (bucket.work)
+      ReduceBucketOp::create(builder, loc, bucket.work, fromAxes(builder.getContext(), bucket.key.flat),
+                             builder.getArrayAttr({}), bucket.gradients);
 }
 
 const StatePlace *Buckets::find(StringRef state) const {

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // States share a bucket if one collective and one update can serve them: the same axes
-// shard them, their gradients are partial over the same axes, the same axes share their
-// update, they have one element type, and all or none of them train.
+// shard them, their gradients are partial over the same axes, the same axes share them
+// in the same stage, they belong to one unit, they have one element type, and all or none
+// of them train.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "dialects/graph/Graph.h"
+#include "passes/dist/StateTable.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace dtcc::dist {
@@ -28,6 +30,9 @@ struct BucketKey {
   /// In the order of the mesh.
   Axes sharded, partial, flat;
   mlir::Type elementType;
+  /// The stage of the state table; 0 without flat axes.
+  int64_t stage = 0;
+  std::string unit;
   bool trainable = false;
   graph::StateRole role = graph::StateRole::parameter;
   bool operator==(const BucketKey &) const = default;
@@ -40,7 +45,8 @@ struct Bucket {
   /// Elements of the whole local bucket, padded.
   int64_t length = 0;
   llvm::SmallVector<graph::StateOp> states;
-  mlir::FlatSymbolRefAttr values, gradients;
+  /// `work`: where a micro-batch's whole gradients are made, if the gradients are shares.
+  mlir::FlatSymbolRefAttr values, gradients, work;
   llvm::SmallVector<mlir::Attribute> slots;
 };
 
@@ -61,6 +67,15 @@ public:
   void emit(mlir::OpBuilder &builder, mlir::Location loc, int64_t slots);
 
   const StatePlace *find(llvm::StringRef state) const;
+  /// The bucket that the gradient of a state in `bucket` is accumulated in.
+  static mlir::FlatSymbolRefAttr accumulator(const Bucket &bucket) {
+    return bucket.work ? bucket.work : bucket.gradients;
+  }
+  /// The value of a state: a view of its bucket, or of the gathered shares. One gather for
+  /// each state: dist-place-units makes one of those that can share it.
+  mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, const StatePlace &place) const;
+  /// At the end of the phase that accumulates gradients: those that are kept as shares.
+  void emitShares(mlir::OpBuilder &builder, mlir::Location loc) const;
   llvm::ArrayRef<Bucket> all() const { return buckets; }
 
   /// Offsets in the bucket of scalars.

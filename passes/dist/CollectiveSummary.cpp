@@ -43,6 +43,16 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
         auto bucket = SymbolTable::lookupNearestSymbolFrom<BucketOp>(program, gather.getBucketAttr());
         int64_t width = (bucket.getElementType().getIntOrFloatBitWidth() + 7) / 8;
         add(phase, "all_gather", gather.getAxes(), bucket.getLength() * width);
+      } else if (auto gather = dyn_cast<GatherUnitOp>(op)) {
+        add(phase, "all_gather", gather.getAxes(), bytesOf(gather.getY().getType()));
+      } else if (auto reduce = dyn_cast<ReduceBucketOp>(op)) {
+        auto bucket = SymbolTable::lookupNearestSymbolFrom<BucketOp>(program, reduce.getBucketAttr());
+        int64_t bytes = bucket.getLength() * ((bucket.getElementType().getIntOrFloatBitWidth() + 7) / 8) /
+                        mesh->product(toAxes(bucket.getFlat()));
+        if (!reduce.getScatter().empty())
+          add(phase, "reduce_scatter", reduce.getScatter(), bytes);
+        if (!reduce.getSum().empty())
+          add(phase, "all_reduce", reduce.getSum(), bytes / mesh->product(toAxes(reduce.getScatter())));
       } else if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp>(op)) {
         int64_t bytes = std::max(bytesOf(op.getOperand(0).getType()), bytesOf(op.getResult(0).getType()));
         add(phase, op.getName().stripDialect(), op.getAttrOfType<ArrayAttr>("axes"), bytes);

@@ -29,9 +29,13 @@ LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &st
     int64_t offset = state->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
     auto &stored = buckets[state->getAttrOfType<FlatSymbolRefAttr>(kBucketAttr).getValue()];
     Shards parts = scatter(value->second, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
-    for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank)
+    auto bucket = module.lookupSymbol<BucketOp>(state->getAttrOfType<FlatSymbolRefAttr>(kBucketAttr).getValue());
+    for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank) {
+      int64_t size = stored[rank].size(), first = lockStep.mesh.index(rank, 0, toAxes(bucket.getFlat())) * size;
       for (int64_t i = 0; i < parts[rank].size(); ++i)
-        stored[rank][offset + i] = parts[rank].isFloat() ? parts[rank].floats[i] : parts[rank].ints[i];
+        if (int64_t at = offset + i - first; at >= 0 && at < size)
+          stored[rank][at] = parts[rank].isFloat() ? parts[rank].floats[i] : parts[rank].ints[i];
+    }
   }
   return success();
 }
@@ -42,13 +46,13 @@ FailureOr<llvm::StringMap<HostTensor>> ProgramEvaluator::states() const {
   for (auto state : module.getOps<graph::StateOp>()) {
     auto type = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue());
     int64_t offset = state->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
-    const auto &stored = buckets.find(state->getAttrOfType<FlatSymbolRefAttr>(kBucketAttr).getValue())->second;
+    StringRef name = state->getAttrOfType<FlatSymbolRefAttr>(kBucketAttr).getValue();
     RankedTensorType local = localType(type, mesh);
     Shards parts;
     // States do not differ between micro-batches: every slot sees the same.
     for (int64_t position = 0; position < mesh.ranks() * mesh.slots(); ++position) {
       HostTensor part(local.getShape(), type.getElementType());
-      const std::vector<double> &bucket = stored[position % mesh.ranks()];
+      std::vector<double> bucket = wholeBucket(name, position % mesh.ranks());
       for (int64_t i = 0; i < part.size(); ++i)
         if (part.isFloat())
           part.floats[i] = bucket[offset + i];
@@ -88,6 +92,7 @@ void ProgramEvaluator::update(UpdateBucketOp op) {
   Axes flat = toAxes(op.getFlat());
   auto adam = dyn_cast<graph::AdamAttr>(op.getOptimizer());
   auto sgd = dyn_cast<graph::SgdAttr>(op.getOptimizer());
+  bool isShare = !module.lookupSymbol<BucketOp>(op.getBucket()).getFlat().empty();
   std::vector<double> decay = decayOf(op.getBucketAttr(), adam ? adam.getWeightDecay() : sgd.getWeightDecay());
   auto slot = [&](unsigned i, int64_t rank) -> std::vector<double> & {
     return buckets[cast<FlatSymbolRefAttr>(op.getSlots()[i]).getValue()][rank];
@@ -97,7 +102,8 @@ void ProgramEvaluator::update(UpdateBucketOp op) {
     double scale = lockStep.values[op.getScale()][rank].floats[0];
     int64_t first = mesh.index(rank, 0, flat) * static_cast<int64_t>(gradient.size());
     for (size_t i = 0; i < gradient.size(); ++i) {
-      double &p = buckets[op.getBucket()][rank][first + i], g = gradient[i] * scale, wd = decay[first + i];
+      double &p = buckets[op.getBucket()][rank][isShare ? i : first + i], g = gradient[i] * scale,
+             wd = decay[first + i];
       if (adam) {
         if (adam.getDecoupled())
           p *= 1 - adam.getLr() * wd;
@@ -154,14 +160,17 @@ LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot, const llvm::S
           y.ints[i] = static_cast<int64_t>(stored[view.getOffset() + i]);
     });
   }
-  if (auto accumulate = dyn_cast<AccumulateOp>(op))
+  if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
+    auto bucket = module.lookupSymbol<BucketOp>(accumulate.getBucket());
+    bool overwrites = !accumulate.getAgain() && (slot == 0 || bucket.getRole() == BucketRole::Transient);
     return each([&](int64_t rank) {
       const HostTensor &x = lockStep.values[accumulate.getX()][rank];
       for (int64_t i = 0; i < x.size(); ++i) {
         double &cell = buckets[accumulate.getBucket()][rank][accumulate.getOffset() + i];
-        cell = (slot == 0 ? 0 : cell) + x.floats[i];
+        cell = (overwrites ? 0 : cell) + x.floats[i];
       }
     });
+  }
   if (auto squares = dyn_cast<SumSquaresOp>(op)) {
     lockStep.values[squares.getY()].assign(mesh.ranks(), empty(squares.getY()));
     return each([&](int64_t rank) {
@@ -207,6 +216,8 @@ LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot, const llvm::S
     }
     return success();
   }
+  if (runUnitOp(op, slot))
+    return success();
   return lockStep.run(op, slot, step);
 }
 

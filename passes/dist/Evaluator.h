@@ -40,6 +40,11 @@ private:
   mlir::LogicalResult runPhase(PhaseOp phase, const llvm::StringMap<HostTensor> &inputs);
   mlir::LogicalResult runOp(mlir::Operation *op, int64_t slot, const llvm::StringMap<HostTensor> &inputs);
   void update(UpdateBucketOp op);
+  /// The ops of UnitOps.td; false if `op` is none. In EvaluateUnits.cpp.
+  bool runUnitOp(mlir::Operation *op, int64_t slot);
+  void reduceBucket(ReduceBucketOp op, int64_t slot);
+  /// All that the ranks that share a bucket with `rank` store of it.
+  std::vector<double> wholeBucket(llvm::StringRef name, int64_t rank) const;
   std::vector<double> decayOf(mlir::FlatSymbolRefAttr bucket, double decay) const;
 
   mutable mlir::ModuleOp module; // a handle: its accessors are not const

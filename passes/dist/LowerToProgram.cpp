@@ -153,8 +153,7 @@ Value ProgramBuilder::local(Value value) {
     return made;
   if (auto read = value.getDefiningOp<graph::ReadOp>()) {
     const StatePlace *place = buckets.find(read.getState());
-    return remade[value] = ViewOp::create(builder, read.getLoc(), place->localType, buckets.all()[place->bucket].values,
-                                          builder.getI64IntegerAttr(place->offset));
+    return remade[value] = buckets.read(builder, read.getLoc(), *place);
   }
   if (auto constant = value.getDefiningOp<graph::ConstantOp>())
     return remade[value] = emitConstant(builder, constant, localTypeOf(value));
@@ -278,7 +277,7 @@ LogicalResult ProgramBuilder::run() {
   if (update)
     for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
       const StatePlace *place = buckets.find(cast<FlatSymbolRefAttr>(name).getValue());
-      sinks[gradient].push_back({buckets.all()[place->bucket].gradients, place->offset});
+      sinks[gradient].push_back({Buckets::accumulator(buckets.all()[place->bucket]), place->offset});
     }
 
   auto program = ProgramOp::create(builder, loc, "program", meshOp.getSymName());
@@ -319,6 +318,7 @@ LogicalResult ProgramBuilder::run() {
   beginPhase("microbatch", mesh.slots());
   if (failed(emitPhase(Microbatch)))
     return failure();
+  buckets.emitShares(builder, loc);
   endPhase();
 
   auto partialOf = [&](Value value) {

@@ -85,6 +85,46 @@ def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistFormUnits : Pass<"dist-form-units", "::mlir::ModuleOp"> {
+  let summary = "choose which states are gathered and reduced together";
+  let description = [{
+    Gives each state that ranks share whole (ZeRO 2 and 3) the name of its unit, `dist.unit`:
+    the blocks that repeat in the model, embeddings and heads by themselves. Other
+    gradients that ranks sum get units too, in the order in which the backward pass
+    completes them, of a size at which starting reductions costs as much as the last one
+    that nothing hides (passes/cost/BucketSize.h).
+
+    ```mlir
+    graph.state @h.1.w : tensor<64x64xf32> ... {dist.flat = ["dp"], dist.zero = 3 : i64}
+    ```
+    gets `dist.unit = "h.1"`. Tested by tests/passes/dist/units.mlir.
+  }];
+  let options = [
+    Option<"latencyBytes", "latency-bytes", "double", "15e3", "bytes whose transfer takes as long as its start">,
+  ];
+  let dependentDialects = ["::dtcc::dist::DistDialect"];
+}
+
+def DistPlaceUnits : Pass<"dist-place-units", "::mlir::ModuleOp"> {
+  let summary = "gather units ahead of their use, release them, reduce gradients when they are complete";
+  let description = [{
+    Of all gathers of a unit in a phase two are left, or one where nothing else is needed
+    between its uses: for the forward and for the backward pass. A gather stands one unit
+    ahead of its use; a `dist.release` follows the last use. Reductions of gradients
+    follow the last accumulation, also out of the update phase if there is one
+    micro-batch.
+
+    ```mlir
+    %u = dist.gather_unit @params.1 over ["dp"] : tensor<4096xf32>
+    %w = dist.unit_view %u[0] : tensor<4096xf32> -> tensor<64x64xf32>
+    %y = graph.contract "bk,kn->bn" %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+    dist.release %u : tensor<4096xf32>
+    ```
+    Tested by tests/passes/dist/units.mlir.
+  }];
+  let dependentDialects = ["::dtcc::dist::DistDialect"];
+}
+
 def DistLowerToProgram : Pass<"dist-lower-to-program", "::mlir::ModuleOp"> {
   let summary = "make the program of a rank from a distributed training step";
   let description = [{

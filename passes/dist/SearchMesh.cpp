@@ -8,6 +8,7 @@
 #include "passes/dist/SearchMesh.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/PriceStages.h"
 
 using namespace mlir;
 
@@ -32,33 +33,38 @@ static int64_t slotsOf(func::FuncOp step) {
   return slots;
 }
 
-/// Prices one mesh with its best placement, for ZeRO 0 and 1.
+/// Prices one mesh with its best placement, for each ZeRO stage.
 static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64_t tp, const MeshRequest &request,
                            const cost::Machine &machine, std::vector<PricedPlan> &plans) {
-  plan::Plan base = plan::makeDefaultPlan(request.microbatches, dp, tp, 0);
+  plan::Plan base = plan::makeDefaultPlan(request.microbatches, dp, tp, 0, request.groups);
+  int64_t sharing = dp / request.groups;
   FailureOr<PlacementCost> placed = solvePlacement(module, base, machine, request.tp.has_value());
   if (failed(placed))
     return failure();
   // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
   if (!request.tp && tp > 1 && base.ops.empty())
     return success();
-  for (int64_t zero : {0, 1}) {
-    if ((request.zero && *request.zero != zero) || (!request.zero && zero == 1 && dp == 1))
+  UnitSizes units = unitSizes(module, step);
+  for (int64_t zero = 0; zero <= kLastStage; ++zero) {
+    if ((request.zero && *request.zero != zero) || (!request.zero && zero > 0 && sharing == 1))
       continue;
     PricedPlan priced;
-    priced.plan = plan::makeDefaultPlan(request.microbatches, dp, tp, zero);
+    priced.plan = plan::makeDefaultPlan(request.microbatches, dp, tp, zero, request.groups);
     priced.plan.ops = base.ops;
     priced.plan.states = base.states;
     priced.dp = dp;
     priced.tp = tp;
     priced.zero = zero;
-    double shares = zero ? dp : 1;
-    priced.parameterBytes = placed->parameterBytes;
-    priced.gradientBytes = placed->gradientBytes;
-    priced.slotBytes = slotsOf(step) * placed->gradientBytes / shares;
+    double shares = stateRow(zero).master ? sharing : 1;
+    StagePrice stage = priceStage(zero, placed->parameterBytes, placed->gradientBytes, slotsOf(step), sharing,
+                                  request.microbatches, units, machine);
+    priced.parameterBytes = stage.bytes.parameters;
+    priced.gradientBytes = stage.bytes.gradients;
+    priced.slotBytes = stage.bytes.slots;
     priced.activationBytes = placed->activationBytes;
-    // A ring all-reduce sends 2 (n-1)/n of the data; so do a reduce-scatter and an all-gather.
-    priced.gradientSeconds = machine.secondsForTransfer(2 * double(dp - 1) / double(dp) * placed->gradientBytes);
+    // Between groups, what a rank has of the gradients is summed once a step.
+    double summed = placed->gradientBytes / shares, between = double(request.groups - 1) / double(request.groups);
+    priced.gradientSeconds = stage.seconds + machine.secondsForTransfer(2 * between * summed);
     // The placement counted a whole update on every rank.
     double update = machine.secondsForWork(0, 7 * placed->gradientBytes);
     priced.placementSeconds = placed->seconds - update * (1 - 1 / shares);

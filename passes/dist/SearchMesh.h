@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first search: every data x tensor parallel factoring of the ranks and ZeRO 0 and
-// 1, each with its best placement, priced by the first cost model.
+// The first search: every data x tensor parallel factoring of the ranks and every ZeRO
+// stage, each with its best placement, priced by the first cost model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,8 @@ namespace dtcc::dist {
 struct MeshRequest {
   std::optional<int64_t> dp, tp, zero;
   int64_t microbatches = 1;
+  /// Groups of data-parallel ranks that share state among themselves; with `dp` alone.
+  int64_t groups = 1;
 };
 
 /// A plan with its forecast.
@@ -29,7 +31,7 @@ struct PricedPlan {
   int64_t dp = 1, tp = 1, zero = 0;
   /// Seconds of a step: work and tensor-parallel reshards, and what data parallelism adds.
   double placementSeconds = 0, gradientSeconds = 0;
-  /// Bytes of a rank: parameters, gradients, slots of the optimizer, activations.
+  /// Bytes of a rank: parameters and gradients with units in flight, slots of the optimizer, activations.
   double parameterBytes = 0, gradientBytes = 0, slotBytes = 0, activationBytes = 0;
   bool fits = true;
 

@@ -41,25 +41,23 @@ static std::pair<Value, Value> emitLoss(OpBuilder &builder, const UpdateDescript
   return {allReduce(builder, step.loc, sum, step.lossPartial), allReduce(builder, step.loc, count, step.countPartial)};
 }
 
-/// The whole gradients of a bucket, or of this rank's share of it.
+/// The summed gradients of a bucket, or of this rank's share of it.
 static Value emitGradient(OpBuilder &builder, Location loc, const Bucket &bucket, const Mesh &mesh) {
-  Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {bucket.length}, bucket.key.elementType);
-  // Runs of flat axes, outermost first: scattered where the gradient is partial, cut where it is not.
-  Axes run;
-  for (size_t i = 0; i < bucket.key.flat.size(); ++i) {
-    bool partial = contains(bucket.key.partial, bucket.key.flat[i]);
-    run.push_back(bucket.key.flat[i]);
-    if (i + 1 < bucket.key.flat.size() && contains(bucket.key.partial, bucket.key.flat[i + 1]) == partial)
-      continue;
-    Move move{partial ? Move::ReduceScatter : Move::LocalSlice, 0, -1, run, PartialKind::Sum};
-    gradient = emitMove(builder, loc, move, gradient, mesh);
-    run.clear();
-  }
+  const StateRow &row = stateRow(bucket.key.stage);
   Axes rest;
   for (const std::string &axis : bucket.key.partial)
     if (!contains(bucket.key.flat, axis))
       rest.push_back(axis);
-  return allReduce(builder, loc, gradient, rest);
+  // Shares of gradients were made where the gradients were.
+  Axes scatter = sharedAxes(row.master && !row.gradient, bucket.key.flat);
+  if (!scatter.empty() || !rest.empty())
+    ReduceBucketOp::create(builder, loc, bucket.gradients, fromAxes(builder.getContext(), scatter),
+                           fromAxes(builder.getContext(), rest), FlatSymbolRefAttr());
+  int64_t stored = bucket.length / mesh.product(sharedAxes(row.gradient, bucket.key.flat));
+  Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {stored}, bucket.key.elementType);
+  if (scatter.empty())
+    return gradient;
+  return emitMove(builder, loc, Move{Move::LocalSlice, 0, -1, scatter, PartialKind::Sum}, gradient, mesh);
 }
 
 /// The sum of squares over all logical elements. A rank's share counts once: it is summed
@@ -106,7 +104,7 @@ void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets
       ArrayAttr flat = fromAxes(builder.getContext(), bucket->key.flat);
       UpdateBucketOp::create(builder, loc, bucket->values, gradient, scale.getScale(),
                              builder.getArrayAttr(bucket->slots), step.optimizer, flat);
-      if (!bucket->key.flat.empty())
+      if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)
         GatherBucketOp::create(builder, loc, bucket->values, flat);
     }
   }

@@ -23,8 +23,8 @@ struct UpdateDescription {
 };
 
 /// Builds the phase's ops at the builder's place: loss and count reduced; per bucket the
-/// gradients reduced (under ZeRO each rank its share), the norm over all logical
-/// elements, the update, the gather of the shares.
+/// gradients reduced in place (under ZeRO each rank its share), the norm over all logical
+/// elements, the update, the gather of the shares unless parameters are kept as shares.
 void emitUpdate(mlir::OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh);
 
 } // namespace dtcc::dist

@@ -58,8 +58,8 @@ llvm::Error Plan::check() const {
     }
     return llvm::Error::success();
   };
-  if (zero < 0 || zero > 1)
-    return fail("zero must be 0 or 1, got: %lld", static_cast<long long>(zero));
+  if (zero < 0 || zero > 3)
+    return fail("zero must be 0, 1, 2 or 3, got: %lld", static_cast<long long>(zero));
   if (llvm::Error error = known(batchAxes, "batch_axes", true))
     return error;
   if (llvm::Error error = known(flatAxes, "flat_axes", false))
@@ -79,8 +79,8 @@ llvm::Error Plan::check() const {
     std::string where = "states[" + std::to_string(i) + "]";
     if (findState(states[i].name) != &states[i])
       return fail("%s must place another state, \"%s\" is placed twice", where.c_str(), states[i].name.c_str());
-    if (states[i].zero && (*states[i].zero < 0 || *states[i].zero > 1))
-      return fail("%s zero must be 0 or 1, got: %lld", where.c_str(), static_cast<long long>(*states[i].zero));
+    if (states[i].zero && (*states[i].zero < 0 || *states[i].zero > 3))
+      return fail("%s zero must be 0, 1, 2 or 3, got: %lld", where.c_str(), static_cast<long long>(*states[i].zero));
     Axes all;
     for (const Axes &axes : states[i].layout.value_or(std::vector<Axes>()))
       all.insert(all.end(), axes.begin(), axes.end());
@@ -90,12 +90,18 @@ llvm::Error Plan::check() const {
   return llvm::Error::success();
 }
 
-Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero) {
+Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups) {
   Plan plan;
   plan.mesh.axes = {{"mb", microbatches, true}, {"dp", dp, false}, {"tp", tp, false}};
   plan.batchAxes = {"mb", "dp"};
   plan.zero = zero;
   plan.flatAxes = {"dp"};
+  if (groups > 1) {
+    plan.mesh.axes = {
+        {"mb", microbatches, true}, {"dp.0", groups, false}, {"dp.1", dp / groups, false}, {"tp", tp, false}};
+    plan.batchAxes = {"mb", "dp.0", "dp.1"};
+    plan.flatAxes = {"dp.1"};
+  }
   return plan;
 }
 

@@ -23,12 +23,14 @@ void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
   printLine(stream, "micro-batches", llvm::Twine(plan.mesh.slots()));
   plan::Axes batch = plan.withoutUnitAxes(plan.batchAxes), flat = plan.withoutUnitAxes(plan.flatAxes);
   printLine(stream, "batch over", batch.empty() ? "nothing: every rank has all examples" : join(batch));
+  static constexpr const char *shared[] = {"", "the update is", "gradients and the update are",
+                                           "parameters, gradients and the update are"};
   if (plan.zero == 0)
     printLine(stream, "ZeRO", "0: every rank updates all that it holds");
   else
     printLine(stream, "ZeRO",
               llvm::Twine(plan.zero) + ": " +
-                  (flat.empty() ? "shared over nothing" : "the update is shared over " + join(flat)));
+                  (flat.empty() ? "shared over nothing" : shared[plan.zero] + (" shared over " + join(flat))));
 }
 
 /// "factor 1 over tp, partial over cp".

@@ -162,7 +162,10 @@ Place Bufferizer::bucket(FlatSymbolRefAttr symbol) {
   auto op = SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(source, symbol);
   int64_t share = op.getLength() / theMesh.product(dist::toAxes(op.getFlat()));
   auto type = RankedTensorType::get({share}, op.getElementType());
-  StringAttr buffer = addBuffer(symbol.getValue(), bytesOf(type), "state", /*persistent=*/true);
+  // A transient bucket is memory while a command touches it; nobody writes over it before that.
+  bool stays = op.getRole() != dist::BucketRole::Transient;
+  StringAttr buffer = addBuffer(symbol.getValue(), bytesOf(type), stays ? "state" : "activations", stays);
+  buffers[buffer].persistent = true;
   cast<BufferOp>(&*std::prev(declarations.getInsertionPoint())).setBucketAttr(symbol);
   return entry->second = Place::dense(buffer, type);
 }

@@ -18,6 +18,7 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
     addLibraryRules(table);
     addCollectiveRules(table);
     addUpdateRules(table);
+    addUnitRules(table);
     return table;
   }();
   auto found = rules.find(op->getName().getStringRef());

@@ -20,6 +20,7 @@ void addComputeRules(OpRules &rules);    // fused kernels, contractions
 void addLibraryRules(OpRules &rules);    // attention, embedding, cross entropy
 void addCollectiveRules(OpRules &rules); // what ranks exchange
 void addUpdateRules(OpRules &rules);     // inputs, buckets, norm, update, report
+void addUnitRules(OpRules &rules);       // shares of buckets
 
 /// A row: `rules[Op::getOperationName()] = {lower}` with the op cast.
 template <typename Op, mlir::LogicalResult (*Lower)(Op, Bufferizer &)> OpRule ruleOf() {

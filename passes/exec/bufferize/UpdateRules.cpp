@@ -30,7 +30,10 @@ static LogicalResult lowerBucketView(dist::ViewOp op, Bufferizer &b) {
 }
 
 static Bufferizer::Destination destinationOf(dist::AccumulateOp op, Bufferizer &b) {
-  bool repeated = op->getParentOfType<dist::PhaseOp>().getRepeat() > 1;
+  auto bucket =
+      SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(op->getParentOfType<dist::ProgramOp>(), op.getBucketAttr());
+  bool repeated =
+      op->getParentOfType<dist::PhaseOp>().getRepeat() > 1 && bucket.getRole() != dist::BucketRole::Transient;
   return {rangeOf(op.getBucketAttr(), op.getOffset(), cast<ShapedType>(op.getX().getType()), b),
           op.getAgain() ? Add
           : repeated    ? AddUnlessFirstSlot

@@ -144,7 +144,7 @@ def main():
 
         with open(metrics) as file:
             lines = [json.loads(line) for line in file]
-        ranks = math.prod(int(axis.split("=")[1]) for axis in mesh.split(","))
+        ranks = math.prod(int(size) for axis in mesh.split(",") for size in axis.split("=")[1].split("x"))
         if lines[0]["ranks"] != ranks:
             sys.exit(f"golden.py: {plan}: {ranks} ranks were asked for, got: {lines[0]['ranks']}")
         trained = [line for line in lines if "step" in line]

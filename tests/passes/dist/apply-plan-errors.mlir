@@ -1,7 +1,7 @@
 // RUN: split-file %s %t
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="mesh=mb=3" 2>&1 | FileCheck %s --check-prefix=BATCH
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="mesh=pp=2" 2>&1 | FileCheck %s --check-prefix=MESH
-// RUN: not dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="mesh=mb=2 zero=3" 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="mesh=mb=2 zero=4" 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="plan=%t/absent.json" 2>&1 | FileCheck %s --check-prefix=ABSENT
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="plan=%t/syntax.json" 2>&1 | FileCheck %s --check-prefix=SYNTAX
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="plan=%t/version.json" 2>&1 | FileCheck %s --check-prefix=VERSION
@@ -13,7 +13,7 @@
 
 // BATCH: batch must divide by micro-batches times data-parallel ranks, 3, got: 8
 // MESH: mesh must be sizes of mb, dp and tp, as "mb=2,dp=2", got: pp=2
-// ZERO: zero must be 0 or 1, got: 3
+// ZERO: zero must be 0, 1, 2 or 3, got: 4
 // ABSENT: absent.json: cannot read the plan: No such file or directory
 // SYNTAX: syntax.json: [3:0, byte=15]: Expected , or } after object property
 // VERSION: version.json: expected version 1 at plan.version

@@ -15,7 +15,8 @@
 // DATA: dist.accumulate %{{.*}} into @grads.0[48] : tensor<6x9xf32>
 // DATA: dist.phase @update
 // DATA: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<2xf32>
-// DATA: %[[G:.*]] = dist.all_reduce sum %{{.*}} over ["dp"] : tensor<112xf32>
+// DATA: dist.reduce_bucket @grads.0 sum ["dp"]
+// DATA: %[[G:.*]] = dist.view @grads.0[0] : tensor<112xf32>
 // DATA: %[[S:.*]] = dist.sum_squares %[[G]]
 // DATA: dist.grad_scale %[[S]]
 // DATA: dist.update_bucket @params.0, %[[G]]
@@ -26,7 +27,9 @@
 // ZERO: dist.bucket slot @slots.0.0 : 128 x f32 of @params.0 slot 0 flat ["dp"]
 // ZERO: dist.phase @update
 // ZERO: dist.all_reduce sum %{{.*}} over ["dp"] : tensor<2xf32>
-// ZERO: %[[G:.*]] = dist.reduce_scatter sum %{{.*}} dim 0 over ["dp"] : tensor<128xf32> -> tensor<64xf32>
+// ZERO: dist.reduce_bucket @grads.0 scatter ["dp"]
+// ZERO: %[[W:.*]] = dist.view @grads.0[0] : tensor<128xf32>
+// ZERO: %[[G:.*]] = dist.local_slice %[[W]] dim 0 over ["dp"] : tensor<128xf32> -> tensor<64xf32>
 // ZERO: %[[S:.*]] = dist.sum_squares %[[G]] : (tensor<64xf32>)
 // ZERO: dist.all_reduce sum %[[S]] over ["dp"] : tensor<f32>
 // ZERO-NOT: dist.all_reduce

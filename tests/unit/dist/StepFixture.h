@@ -67,7 +67,12 @@ struct StepFixture : testing::Test {
       return false;
     mlir::PassManager passes(&context);
     passes.addPass(createDistVerify());
+    // Small models: units of few states, many buckets.
+    DistFormUnitsOptions units;
+    units.latencyBytes = 16;
+    passes.addPass(createDistFormUnits(units));
     passes.addPass(createDistLowerToProgram());
+    passes.addPass(createDistPlaceUnits());
     if (mlir::failed(passes.run(*module))) {
       ADD_FAILURE() << "lowering failed";
       return true;

@@ -38,8 +38,28 @@ TEST_F(StepTest, DataParallel) {
   for (const char *file : {"mlp.mlir", "gpt.mlir"}) {
     load(file);
     for (auto [mb, dp] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 8}})
-      for (int zero : {0, 1})
+      for (int zero : {0, 1, 2, 3})
         EXPECT_TRUE(compare(plan::makeDefaultPlan(mb, dp, 1, zero), 9));
+  }
+}
+
+// Shares over a part of the ranks that split the batch, and states of different stages side by side.
+TEST_F(StepTest, HybridShards) {
+  for (const char *file : {"mlp.mlir", "gpt.mlir"}) {
+    load(file);
+    for (int mb : {1, 2})
+      for (int zero : {1, 2, 3})
+        for (const Axes &flat : {Axes{"dp.1"}, Axes{"dp.0"}, Axes{"dp.0", "dp.1"}, Axes{"dp.1", "dp.0"}}) {
+          plan::Plan plan = plan::makeDefaultPlan(mb, 1, 1, zero);
+          plan.mesh.axes = {{"mb", mb, true}, {"dp.0", 2, false}, {"dp.1", 2, false}};
+          plan.batchAxes = {"mb", "dp.0", "dp.1"};
+          plan.flatAxes = flat;
+          EXPECT_TRUE(compare(plan, 9));
+          int64_t stage = 0;
+          for (auto state : whole->getOps<graph::StateOp>())
+            plan.states.push_back({state.getSymName().str(), std::nullopt, stage++ % 4});
+          EXPECT_TRUE(compare(plan, 9));
+        }
   }
 }
 
@@ -47,7 +67,7 @@ TEST_F(StepTest, TensorParallel) {
   load("gpt.mlir");
   // Vocabulary 13, 3 heads, 10 hidden units: all padded.
   for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {1, 1, 4}, {2, 1, 2}, {2, 2, 2}, {1, 2, 3}})
-    for (int zero : {0, 1})
+    for (int zero : {0, 1, 2, 3})
       EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, kMegatron), 13));
 }
 
@@ -56,7 +76,7 @@ TEST_F(StepTest, SequenceParallel) {
   std::vector<std::pair<int64_t, int64_t>> factors = kMegatron;
   factors.insert(factors.end(), kSequence.begin(), kSequence.end());
   for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {2, 2, 2}, {2, 1, 4}})
-    for (int zero : {0, 1})
+    for (int zero : {0, 1, 2, 3})
       EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, factors), 13));
 }
 
@@ -77,7 +97,7 @@ TEST_F(StepTest, RandomPlans) {
   int applied = 0;
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
   for (int i = 0; i < 60; ++i) {
-    plan::Plan plan = plan::makeDefaultPlan(1 + random() % 2, 1 + random() % 2, 2, random() % 2);
+    plan::Plan plan = plan::makeDefaultPlan(1 + random() % 2, 1 + random() % 2, 2, random() % 4);
     // A second axis that splits the model.
     plan.mesh.axes.push_back({"cp", 2, false});
     for (mlir::Operation &op : step.getBody().front()) {

@@ -1,0 +1,63 @@
+//===- UnitOps.td - Shares of buckets: reduce, gather, release
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What ZeRO does with storage. A unit is a group of states that are gathered and
+// reduced together: one bucket for each layout in it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_DIST_UNITOPS
+#define DTCC_DIALECTS_DIST_UNITOPS
+
+include "dialects/dist/ProgramOps.td"
+
+defvar Dist_OptionalAxes = DefaultValuedAttr<StrArrayAttr, "{}">;
+
+def Dist_ReduceBucketOp : Dist_BucketUser<"reduce_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "sums a bucket of gradients over ranks, in place or into a bucket of shares";
+  let description = [{
+    First over `scatter`: each member keeps its contiguous share, the other cells of
+    states are undefined afterwards; then over `sum`: every member has the sum of that share (of
+    all that is stored, without `scatter`). In place the share stays where it lies in
+    the bucket. With `into` the bucket is transient, its whole content is given up, and
+    the share is added to what the other bucket stores: slot 0 overwrites, later slots
+    add.
+    ```
+    dist.reduce_bucket @grads.0 scatter ["dp"] sum ["tp"]      // ZeRO-1, once a step
+    dist.reduce_bucket @work.3 scatter ["dp"] into @grads.3    // ZeRO-2 and 3, every micro-batch
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Dist_OptionalAxes:$scatter, Dist_OptionalAxes:$sum,
+                       OptionalAttr<FlatSymbolRefAttr>:$into);
+  let assemblyFormat = "$bucket (`scatter` $scatter^)? (`sum` $sum^)? (`into` $into^)? attr-dict";
+}
+def Dist_GatherUnitOp : Dist_BucketUser<"gather_unit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the whole of a parameter bucket of which ranks store shares";
+  let description = [{
+    A temporary copy: it lives until its last use. Never merged with another gather of
+    the same bucket, hence its effects: in between the copy is not to exist.
+    `%u = dist.gather_unit @params.3 over ["dp"] : tensor<7087872xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, Dist_AxisNames:$axes);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$bucket `over` $axes attr-dict `:` type($y)";
+}
+def Dist_UnitViewOp : Dist_Op<"unit_view", [Pure]> {
+  let summary = "a range of a gathered unit as a tensor: no copy";
+  let description = [{ `%w = dist.unit_view %u[1024] : tensor<7087872xf32> -> tensor<768x3072xf32>` }];
+  let arguments = (ins Dist_Local:$unit, I64Attr:$offset);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$unit `[` $offset `]` attr-dict `:` type($unit) `->` type($y)";
+  let hasVerifier = 1;
+}
+def Dist_ReleaseOp : Dist_Op<"release", [MemoryEffects<[MemWrite]>]> {
+  let summary = "says that a gathered unit is not read any more: its memory is free";
+  let arguments = (ins Dist_Local:$unit);
+  let assemblyFormat = "$unit attr-dict `:` type($unit)";
+}
+
+#endif // DTCC_DIALECTS_DIST_UNITOPS

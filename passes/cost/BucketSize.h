@@ -1,0 +1,29 @@
+//===- BucketSize.h - How much to reduce at a time
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_BUCKETSIZE_H
+#define DTCC_PASSES_COST_BUCKETSIZE_H
+
+namespace dtcc::cost {
+
+/// Bytes whose transfer takes as long as starting it: latency times bandwidth. Those of
+/// ranks that share the memory of a machine (Machine::cpu): 5 us at 3 GB/s.
+constexpr double kLatencyBytes = 15e3;
+
+/// The size of a bucket that costs least where `total` bytes of gradients are reduced while
+/// the backward pass makes them. Of n buckets the last has nothing to hide behind, and each
+/// costs its start: total / (n * bandwidth) + n * latency is least where a bucket holds
+/// sqrt(total * latencyBytes).
+double bucketBytes(double total, double latencyBytes);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_BUCKETSIZE_H

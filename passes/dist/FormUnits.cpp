@@ -1,0 +1,150 @@
+//===- FormUnits.cpp - Names the unit of every state
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two orders: what ranks share whole is gathered and reduced by units of the model, in
+// the order of the forward pass; other gradients are reduced by buckets, in the order in
+// which the backward pass completes them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Dist.h"
+#include "dialects/graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/cost/BucketSize.h"
+#include "passes/dist/Passes.h"
+#include "passes/dist/StateTable.h"
+#include "passes/dist/Units.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+#define GEN_PASS_DEF_DISTFORMUNITS
+#include "passes/dist/Passes.h.inc"
+
+namespace {
+
+class UnitFormer {
+public:
+  UnitFormer(ModuleOp module, func::FuncOp step, const Mesh &mesh) : module(module), mesh(mesh) {
+    for (Operation &op : step.getBody().front()) {
+      positions[&op] = positions.size();
+      if (auto found = dyn_cast<graph::UpdateOp>(op))
+        update = found;
+      if (auto read = dyn_cast<graph::ReadOp>(op))
+        reads.try_emplace(read.getState(), read);
+    }
+  }
+
+  void run(double latencyBytes) {
+    std::vector<Entry> blocks, buckets;
+    double total = 0;
+    for (auto state : module.getOps<graph::StateOp>()) {
+      auto layout = state->getAttrOfType<TypeAttr>(kLayoutAttr);
+      if (!layout)
+        continue;
+      auto type = cast<TensorType>(layout.getValue());
+      auto local = localType(type, mesh);
+      if (!local)
+        continue;
+      Operation *reader = firstReader(state.getSymName());
+      Entry entry{state, {state.getSavedName().str(), "", double(local.getNumElements()) * width(type)}};
+      auto zero = state->getAttrOfType<IntegerAttr>(kZeroAttr);
+      if (zero && stateRow(zero.getInt()).gradient) {
+        llvm::raw_string_ostream(entry.member.signature) << type << (reader ? reader->getName().getStringRef() : "");
+        entry.order = reader ? positions.lookup(reader) : 0;
+        blocks.push_back(entry);
+      } else if (Value gradient = gradientOf(state.getSymName()); gradient && isSummed(gradient)) {
+        entry.order = positions.lookup(gradient.getDefiningOp());
+        total += entry.member.bytes;
+        buckets.push_back(entry);
+      }
+    }
+    name(blocks, [&](const auto &members) { return unitsByBlock(members, latencyBytes); });
+    // One bucket has no order to tell.
+    if (double most = cost::bucketBytes(total, latencyBytes); most < total)
+      name(buckets, [&](const auto &members) { return unitsBySize(members, most); });
+  }
+
+private:
+  struct Entry {
+    graph::StateOp state;
+    UnitMember member;
+    size_t order = 0, number = 0;
+  };
+
+  static double width(TensorType type) { return (type.getElementType().getIntOrFloatBitWidth() + 7) / 8; }
+
+  Operation *firstReader(StringRef state) const {
+    Operation *first = nullptr;
+    if (Operation *read = reads.lookup(state))
+      for (Operation *user : read->getUsers())
+        if (!first || positions.lookup(user) < positions.lookup(first))
+          first = user;
+    return first;
+  }
+
+  Value gradientOf(StringRef state) const {
+    auto op = update; // accessors of handles are not const
+    if (op)
+      for (auto [name, gradient] : llvm::zip_equal(op.getStates(), op.getGradients()))
+        if (cast<FlatSymbolRefAttr>(name).getValue() == state)
+          return gradient;
+    return {};
+  }
+
+  /// Whether ranks have to add their parts.
+  bool isSummed(Value gradient) const {
+    Axes partial = cast<TensorType>(gradient.getType()).getLayout().partial;
+    return llvm::any_of(partial, [&](const std::string &axis) { return !mesh.isTime(axis); });
+  }
+
+  template <typename Choose> void name(std::vector<Entry> &entries, Choose choose) {
+    for (auto [number, entry] : llvm::enumerate(entries))
+      entry.number = number;
+    llvm::sort(entries, [](const Entry &a, const Entry &b) {
+      return std::tie(a.order, a.number) < std::tie(b.order, b.number);
+    });
+    std::vector<UnitMember> members;
+    for (const Entry &entry : entries)
+      members.push_back(entry.member);
+    std::vector<size_t> numbers = choose(members);
+    for (size_t first = 0, next; first < entries.size(); first = next) {
+      std::vector<std::string> names;
+      for (next = first; next < entries.size() && numbers[next] == numbers[first]; ++next)
+        names.push_back(members[next].name);
+      std::string stem = unitName(names), unit = stem;
+      for (int again = 2; !taken.insert(unit).second; ++again)
+        unit = stem + " (" + std::to_string(again) + ")";
+      for (size_t i = first; i < next; ++i)
+        entries[i].state->setAttr(kUnitAttr, StringAttr::get(module.getContext(), unit));
+    }
+  }
+
+  ModuleOp module;
+  const Mesh &mesh;
+  graph::UpdateOp update;
+  llvm::DenseMap<Operation *, size_t> positions;
+  llvm::StringMap<Operation *> reads;
+  llvm::StringSet<> taken;
+};
+
+struct FormUnits : impl::DistFormUnitsBase<FormUnits> {
+  using DistFormUnitsBase::DistFormUnitsBase;
+  void runOnOperation() override {
+    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+    auto meshes = getOperation().getOps<MeshOp>();
+    if (!step || meshes.empty()) {
+      getOperation().emitError("needs a distributed function @step and a dist.mesh: run dist-apply-plan first");
+      return signalPassFailure();
+    }
+    Mesh mesh = toMesh(*meshes.begin());
+    UnitFormer(getOperation(), step, mesh).run(latencyBytes);
+  }
+};
+} // namespace
+} // namespace dtcc::dist

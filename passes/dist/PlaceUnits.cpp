@@ -1,0 +1,211 @@
+//===- PlaceUnits.cpp - When units are gathered, released and reduced
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The lowering gathers a unit wherever it reads a state, and reduces it at the end of the
+// phase. Here each unit is gathered at most twice a phase, for the forward and for the
+// backward pass, and each bucket is reduced as soon as it is complete.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dist/Dist.h"
+#include "dialects/interfaces/OpInterfaces.h"
+#include "passes/dist/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+#define GEN_PASS_DEF_DISTPLACEUNITS
+#include "passes/dist/Passes.h.inc"
+
+namespace {
+
+/// An operand that reads a state of a unit, possibly through ops that only move cells.
+struct Use {
+  OpOperand *operand;
+  int64_t position;
+};
+
+/// Uses of a unit that one gather serves.
+struct Span {
+  StringRef unit;
+  SmallVector<Use> uses;
+  int64_t first() const { return uses.front().position; }
+  int64_t last() const { return uses.back().position; }
+};
+
+class PhasePlacer {
+public:
+  PhasePlacer(PhaseOp phase, ModuleOp module) : block(phase.getBody().front()), module(module) {
+    for (Operation &op : block)
+      positions[&op] = ops.size(), ops.push_back(&op);
+  }
+
+  void run() {
+    placeReductions();
+    llvm::MapVector<StringRef, SmallVector<Use>> units;
+    for (auto view : block.getOps<UnitViewOp>())
+      collect(view, units[unitOf(view)]);
+    SmallVector<Span> spans;
+    for (auto &[unit, uses] : units) {
+      llvm::sort(uses, [](const Use &a, const Use &b) {
+        return std::pair(a.position, a.operand->getOperandNumber()) <
+               std::pair(b.position, b.operand->getOperandNumber());
+      });
+      split(unit, uses, units, spans);
+    }
+    llvm::sort(spans, [](const Span &a, const Span &b) {
+      return std::pair(a.first(), a.unit) < std::pair(b.first(), b.unit);
+    });
+    // Ops stand still until all places are known by number.
+    for (size_t i = 0; i < spans.size(); ++i)
+      emit(spans[i], ops[spans[i ? i - 1 : 0].first()]);
+    eraseUnused();
+  }
+
+private:
+  static GatherUnitOp gatherOf(UnitViewOp view) { return view.getUnit().getDefiningOp<GatherUnitOp>(); }
+  /// The name of the unit, or of the bucket if it has none.
+  StringRef unitOf(UnitViewOp view) const {
+    auto handle = module;
+    GatherUnitOp gather = gatherOf(view);
+    auto bucket = handle.lookupSymbol<BucketOp>(gather.getBucketAttr().getAttr());
+    auto unit = bucket->getAttrOfType<StringAttr>("unit");
+    return unit ? unit.getValue() : gather.getBucket();
+  }
+
+  /// Whether the op computes nothing of its one operand: it may be a view of it.
+  static bool onlyMoves(Operation *op) {
+    auto work = dyn_cast<WorkOpInterface>(op);
+    auto factored = dyn_cast<FactorOpInterface>(op);
+    if (!work || !factored || op->getNumOperands() != 1)
+      return false;
+    SmallVector<int64_t> sizes;
+    for (const Factor &factor : factored.getFactorMap().factors)
+      sizes.push_back(factor.size);
+    return work.getFlops(sizes) == 0;
+  }
+
+  void collect(Operation *op, SmallVector<Use> &uses) {
+    for (OpOperand &use : op->getUses())
+      if (onlyMoves(use.getOwner()))
+        collect(use.getOwner(), uses);
+      else
+        uses.push_back({&use, positions.lookup(use.getOwner())});
+  }
+
+  /// Two spans if another unit is needed in the widest gap between uses, else one.
+  static void split(StringRef unit, ArrayRef<Use> uses, const llvm::MapVector<StringRef, SmallVector<Use>> &units,
+                    SmallVectorImpl<Span> &spans) {
+    size_t cut = 0;
+    int64_t widest = 0;
+    for (size_t i = 1; i < uses.size(); ++i) {
+      int64_t from = uses[i - 1].position, to = uses[i].position;
+      bool isNeeded = llvm::any_of(units, [&](const auto &other) {
+        return other.first != unit &&
+               llvm::any_of(other.second, [&](const Use &use) { return use.position > from && use.position < to; });
+      });
+      if (isNeeded && to - from > widest) {
+        widest = to - from;
+        cut = i;
+      }
+    }
+    if (cut)
+      spans.push_back({unit, SmallVector<Use>(uses.take_front(cut))});
+    if (!uses.empty())
+      spans.push_back({unit, SmallVector<Use>(uses.drop_front(cut))});
+  }
+
+  /// The value of `from` with all that only moves its cells on the way made again, of this span's gather.
+  Value remake(Value from, Operation *before, IRMapping &made, llvm::MapVector<Attribute, GatherUnitOp> &gathers,
+               Operation *gatherBefore) {
+    if (Value known = made.lookupOrNull(from))
+      return known;
+    Operation *op = from.getDefiningOp();
+    OpBuilder builder(before);
+    if (auto view = dyn_cast<UnitViewOp>(op)) {
+      GatherUnitOp &gather = gathers[gatherOf(view).getBucketAttr()];
+      if (!gather) {
+        OpBuilder early(gatherBefore);
+        gather = cast<GatherUnitOp>(early.clone(*gatherOf(view)));
+      }
+      // Beside the gather: the first reader need not be the first of the text.
+      builder.setInsertionPointAfter(gather);
+      auto again = UnitViewOp::create(builder, view.getLoc(), view.getType(), gather.getY(), view.getOffsetAttr());
+      made.map(from, again.getY());
+      return again.getY();
+    }
+    Value operand = remake(op->getOperand(0), before, made, gathers, gatherBefore);
+    made.map(op->getOperand(0), operand);
+    builder.clone(*op, made);
+    return made.lookup(from);
+  }
+
+  void emit(const Span &span, Operation *gatherBefore) {
+    IRMapping made;
+    llvm::MapVector<Attribute, GatherUnitOp> gathers;
+    for (const Use &use : span.uses)
+      use.operand->set(remake(use.operand->get(), use.operand->getOwner(), made, gathers, gatherBefore));
+    OpBuilder builder(block.getParentOp()->getContext());
+    builder.setInsertionPointAfter(ops[span.last()]);
+    // What the phase yields outlives it.
+    if (isa<YieldOp>(ops[span.last()]))
+      return;
+    for (auto &[bucket, gather] : gathers)
+      ReleaseOp::create(builder, gather.getLoc(), gather.getY());
+  }
+
+  void eraseUnused() {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (op.use_empty() && (isa<GatherUnitOp, UnitViewOp>(op) || onlyMoves(&op)))
+        op.erase();
+  }
+
+  /// Behind the last accumulation into the bucket.
+  void placeReductions() {
+    llvm::DenseMap<Attribute, Operation *> last;
+    for (auto accumulate : block.getOps<AccumulateOp>())
+      last[accumulate.getBucketAttr()] = accumulate;
+    for (auto reduce : llvm::make_early_inc_range(block.getOps<ReduceBucketOp>()))
+      if (Operation *accumulate = last.lookup(reduce.getBucketAttr()))
+        reduce->moveAfter(accumulate);
+  }
+
+  Block &block;
+  ModuleOp module;
+  std::vector<Operation *> ops;
+  llvm::DenseMap<Operation *, int64_t> positions;
+};
+
+/// Moves reductions of the update phase into the phase that accumulates, if that runs once.
+static void hoistReductions(ProgramOp program) {
+  llvm::DenseMap<Attribute, PhaseOp> makers;
+  for (auto phase : program.getOps<PhaseOp>())
+    for (Operation &op : llvm::make_early_inc_range(phase.getBody().front())) {
+      if (auto accumulate = dyn_cast<AccumulateOp>(op))
+        makers[accumulate.getBucketAttr()] = phase;
+      auto reduce = dyn_cast<ReduceBucketOp>(op);
+      if (!reduce || reduce.getInto())
+        continue;
+      PhaseOp maker = makers.lookup(reduce.getBucketAttr());
+      if (maker && maker != phase && maker.getRepeat() == 1)
+        reduce->moveBefore(maker.getBody().front().getTerminator());
+    }
+}
+
+struct PlaceUnits : impl::DistPlaceUnitsBase<PlaceUnits> {
+  void runOnOperation() override {
+    for (auto program : getOperation().getOps<ProgramOp>()) {
+      hoistReductions(program);
+      for (auto phase : program.getOps<PhaseOp>())
+        PhasePlacer(phase, getOperation()).run();
+    }
+  }
+};
+} // namespace
+} // namespace dtcc::dist

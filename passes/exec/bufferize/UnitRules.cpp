@@ -1,0 +1,91 @@
+//===- UnitRules.cpp - Shares of buckets: reduce, gather, release -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "passes/exec/bufferize/OpRules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+/// This rank's share of one-dimensional storage over `axes`.
+static Place shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {
+  if (axes.empty())
+    return whole;
+  whole.sizes[0] /= b.mesh().product(dist::toAxes(axes));
+  whole.blockOf = b.communicator(axes).getAttr();
+  whole.blockStride = whole.sizes[0];
+  return whole;
+}
+
+/// Zeros between the gradients of a transient bucket, whose memory held something else before.
+static void fillGaps(dist::BucketOp bucket, const Place &whole, Bufferizer &b) {
+  SmallVector<std::pair<int64_t, int64_t>> taken;
+  for (auto state : b.module().getOps<graph::StateOp>())
+    if (state->getAttr(dist::kBucketAttr) == bucket.getOfAttr()) {
+      auto type = cast<dist::TensorType>(state->getAttrOfType<TypeAttr>(dist::kLayoutAttr).getValue());
+      int64_t begin = state->getAttrOfType<IntegerAttr>(dist::kOffsetAttr).getInt();
+      taken.push_back({begin, begin + dist::localType(type, b.mesh()).getNumElements()});
+    }
+  llvm::sort(taken);
+  taken.push_back({whole.sizes[0], 0});
+  int64_t end = 0;
+  for (auto [begin, next] : taken) {
+    if (begin > end) {
+      Place gap = whole;
+      gap.offset += end * getElementBytes(whole.element);
+      gap.sizes[0] = begin - end;
+      b.fill(gap, cast<TypedAttr>(b.builder().getZeroAttr(whole.element)));
+    }
+    end = next;
+  }
+}
+
+static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
+  auto program = op->getParentOfType<dist::ProgramOp>();
+  auto bucket = SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(program, op.getBucketAttr());
+  Place whole = b.bucket(op.getBucketAttr()), share = shareOf(whole, op.getScatter(), b);
+  if (bucket.getRole() == dist::BucketRole::Transient)
+    fillGaps(bucket, whole, b);
+  std::optional<Bufferizer::Destination> into;
+  if (op.getInto()) {
+    bool repeated = op->getParentOfType<dist::PhaseOp>().getRepeat() > 1;
+    into = {b.bucket(op.getIntoAttr()), repeated ? AddUnlessFirstSlot : Overwrite};
+  }
+  // Without a sum over slots the collective writes where the share is kept.
+  bool direct = into && !into->accumulate && op.getSum().empty() && !op.getScatter().empty();
+  if (!op.getScatter().empty())
+    b.collective(CollectiveKind::reduce_scatter, Reduction::sum, op.getScatter(), whole, direct ? into->place : share);
+  if (!op.getSum().empty())
+    b.collective(CollectiveKind::all_reduce, Reduction::sum, op.getSum(), share, share);
+  return into && !direct ? b.store(share, *into, op.getLoc()) : success();
+}
+
+static LogicalResult lowerGatherUnit(dist::GatherUnitOp op, Bufferizer &b) {
+  Place share = b.bucket(op.getBucketAttr()), whole = b.place(op.getY());
+  b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), share, whole);
+  return success();
+}
+
+static LogicalResult lowerUnitView(dist::UnitViewOp op, Bufferizer &b) {
+  const Place &unit = b.placeOf(op.getUnit());
+  Place range = Place::dense(unit.buffer, op.getY().getType());
+  range.offset = unit.offset + op.getOffset() * getElementBytes(unit.element);
+  b.setPlace(op.getY(), range);
+  return success();
+}
+
+/// Memory is free after the last use.
+static LogicalResult lowerRelease(dist::ReleaseOp, Bufferizer &) { return success(); }
+
+void dtcc::exec::addUnitRules(OpRules &rules) {
+  rules[dist::ReduceBucketOp::getOperationName()] = ruleOf<dist::ReduceBucketOp, lowerReduceBucket>();
+  rules[dist::GatherUnitOp::getOperationName()] = ruleOf<dist::GatherUnitOp, lowerGatherUnit>();
+  OpRule &view = rules[dist::UnitViewOp::getOperationName()] = ruleOf<dist::UnitViewOp, lowerUnitView>();
+  view.isView = true;
+  rules[dist::ReleaseOp::getOperationName()] = ruleOf<dist::ReleaseOp, lowerRelease>();
+}

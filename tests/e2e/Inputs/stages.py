@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+#
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+"""Checks what a ZeRO stage stores and communicates against its formulas, on the program of a rank.
+
+    stages.py DIST.mlir EXEC.mlir --stage=3 [--microbatches=1]
+
+Both files are what dtcc --emit=dist and --emit=exec say of one plan whose ranks all split the batch (dp alone).
+With P the bytes of the parameters of a rank (padded to the alignment of buckets), n the ranks that share them and m
+the micro-batches:
+
+    stage  parameters  gradients  AdamW's slots  reduced                 gathered
+    0      P           P          2 P            all_reduce P, once      nothing
+    1      P           P          2 P / n        reduce_scatter P, once  P, once
+    2      P           P / n      2 P / n        reduce_scatter P, m x   P, once
+    3      P / n       P / n      2 P / n        reduce_scatter P, m x   every unit at most twice a micro-batch
+
+Besides, the memory that units take while they are gathered and their gradients made is at most that of the two
+largest units and of the gradients of all that are open. Standard library only; exit status 1 and a line if not.
+"""
+
+import argparse
+import re
+import sys
+from collections import defaultdict
+
+
+def expect(what, value, wanted):
+    if value != wanted:
+        sys.exit(f"stages.py: {what} must be {wanted}, got: {value}")
+
+
+def at_most(what, value, bound):
+    if value > bound:
+        sys.exit(f"stages.py: {what} must be at most {bound}, got: {value}")
+
+
+def main():
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("dist")
+    parser.add_argument("exec")
+    parser.add_argument("--stage", type=int, required=True)
+    parser.add_argument("--microbatches", type=int, default=1)
+    arguments = parser.parse_args()
+    stage, m = arguments.stage, arguments.microbatches
+    with open(arguments.dist) as file:
+        dist = file.read()
+    with open(arguments.exec) as file:
+        commands = file.read()
+
+    (axes,) = re.findall(r"dist\.mesh @mesh \[(.*)\]", dist)
+    n = 1
+    for _, size, _ in re.findall(r'#dist\.axis<"([^"]+)", (\d+), (rank)>', axes):
+        n *= int(size)
+    units = {number: 4 * int(length) for number, length in
+             re.findall(r"dist\.bucket\s+parameter @params\.(\d+) : (\d+) x f32", dist)}
+    whole = sum(units.values())
+
+    # Stored: the buffers of the buckets.
+    stored = defaultdict(int)
+    for name, size, arena in re.findall(r"exec\.buffer @(params|grads|slots|work)\.[\d.]+ : (\d+) in @(\w+)", commands):
+        stored[name, arena] += int(size)
+    share = whole // n
+    expect("bytes of parameters", stored["params", "state"], share if stage == 3 else whole)
+    expect("bytes of gradients", stored["grads", "state"], share if stage >= 2 else whole)
+    expect("bytes of slots", stored["slots", "state"], 2 * share if stage >= 1 else 2 * whole)
+    expect("transient gradients", stored["work", "activations"], whole if stage >= 2 else 0)
+
+    # Communicated, by phase: kind to the bytes of every call, counted on the whole side.
+    calls = defaultdict(list)
+    for phase, body in re.findall(r"exec\.phase @(\w+)[^\n]*\{\n(.*?)\n    \}", commands, re.S):
+        for kind, ins, outs in re.findall(
+                r"exec\.collective (\w+) \w+ on @\S+ ins\(%\S+ : memref<(?:(\d+)x)?f32>\) outs\(%\S+ : memref<(?:(\d+)x)?f32>\)",
+                body):
+            calls[phase, kind].append(4 * max(int(ins or 1), int(outs or 1)))
+    accumulating = [phase for phase in ("microbatch", "update") if calls[phase, "reduce_scatter"]]
+    reduced = calls["microbatch", "reduce_scatter"] + calls["update", "reduce_scatter"]
+    expect("reduce_scatter", sorted(reduced), sorted(units.values()) if stage >= 1 else [])
+    if stage >= 2:
+        expect("phases that reduce", accumulating, ["microbatch"])
+    summed = [size for size in calls["microbatch", "all_reduce"] + calls["update", "all_reduce"] if size > 8]
+    expect("all_reduce of gradients", sorted(summed), sorted(units.values()) if stage == 0 else [])
+    expect("all_gather in the update", sorted(calls["update", "all_gather"]),
+           sorted(units.values()) if stage in (1, 2) else [])
+    # What no input reaches runs before the micro-batches: positions.
+    gathered = calls["prologue", "all_gather"] + calls["microbatch", "all_gather"]
+    if stage == 3:
+        for size in units.values():
+            times = gathered.count(size) / list(units.values()).count(size)
+            if not 1 <= times <= 2:
+                sys.exit(f"stages.py: a unit of {size} bytes must be gathered once or twice, got: {times}")
+        # Of the units in flight one is used, one gathered ahead; a third may still be held at the turn.
+        alive, peak = {}, 0
+        for line in dist.splitlines():
+            if match := re.search(r"(%\S+) = dist\.gather_unit @params\.(\d+)", line):
+                alive[match[1]] = units[match[2]]
+            elif match := re.search(r"dist\.release (%\S+) ", line):
+                del alive[match[1]]
+            peak = max(peak, sum(alive.values()))
+        expect("units that are never released", alive, {})
+        largest = sorted(units.values())
+        at_most("bytes of gathered units at a time", peak, sum(largest[-3:]))
+        at_most("bytes of gathered units at a time", peak, whole - min(largest) if len(largest) > 3 else whole)
+    else:
+        expect("gathers in a micro-batch", gathered, [])
+    print(f"stage {stage}, {n} ranks, {m} micro-batches: {whole} bytes in {len(units)} units")
+    for what, name in ("parameters", "params"), ("gradients", "grads"), ("slots", "slots"):
+        print(what, stored[name, "state"])
+
+
+if __name__ == "__main__":
+    main()
