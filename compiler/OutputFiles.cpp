@@ -91,13 +91,13 @@ LogicalResult OutputFiles::commit(ArrayRef<std::pair<StringRef, std::string>> pa
     const auto &[name, place] = row;
     std::error_code code;
     // What stands there keeps its place until its successor takes it; the link is for going back.
-    if (fs::exists(place))
+    if (fs::is_directory(place))
+      code = std::make_error_code(std::errc::is_a_directory);
+    else if (fs::exists(place))
       code = fs::create_hard_link(place, former(i));
     // Not every file system has links.
-    if (code && parts.size() == 1)
-      code = {};
-    if (code)
-      code = fs::rename(place, former(i));
+    if (code && code != std::errc::is_a_directory)
+      code = parts.size() == 1 ? std::error_code() : fs::rename(place, former(i));
     if (!code)
       code = fs::rename(part(name), place);
     if (!code)
