@@ -15,7 +15,9 @@
 #include "compiler/Weights.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/ApplyPlan.h"
+#include "passes/graph/Recompute.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
@@ -169,7 +171,9 @@ LogicalResult Driver::distribute() {
       return failure();
     if (options.emit == "plan")
       return finish(files.writeText([&](raw_ostream &stream) { stream << plan->toJson() << '\n'; }));
-    if (failed(dist::applyPlan(module, *plan)))
+    // What is not kept for the backward pass is computed again: ops that the plan places as their originals.
+    if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), *plan)) ||
+        failed(dist::applyPlan(module, *plan)))
       return failure();
   }
   return runPasses("distribute", [&](OpPassManager &manager) { buildDistPipeline(manager, options); });

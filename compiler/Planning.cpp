@@ -76,6 +76,7 @@ FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &option
     return failure();
   if (options.zero >= 0)
     request.zero = options.zero;
+  request.recompute = plan::parseRecompute(options.recompute);
   request.microbatches = std::max<int64_t>(1, options.microbatches);
   int64_t product = request.dp.value_or(1) * request.tp.value_or(1);
   // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
@@ -122,6 +123,8 @@ FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
     if (*ranks != 0 && *ranks != plan->mesh.ranks())
       return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
                                  *ranks, options.cluster, plan->mesh.ranks()));
+    if (std::optional<plan::Recompute> recompute = plan::parseRecompute(options.recompute))
+      plan->recompute = *recompute;
     return std::move(*plan);
   }
   FailureOr<SearchResult> result = searchPlans(module, options);

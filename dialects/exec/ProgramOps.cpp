@@ -42,7 +42,9 @@ SmallVector<int64_t> dtcc::exec::getStrides(MemRefType type) {
 
 bool dtcc::exec::isDense(MemRefType type) {
   int64_t expected = 1;
-  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(type.getShape(), getStrides(type)))) {
+  // Named: an adaptor holds a reference, which would outlive a temporary.
+  SmallVector<int64_t> strides = getStrides(type);
+  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
     if (size != 1 && stride != expected)
       return false;
     expected *= size;

@@ -20,6 +20,7 @@ using namespace dtcc::graph;
 DTCC_NO_FLOPS(ConstantOp)
 DTCC_NO_FLOPS(IotaOp)
 DTCC_NO_FLOPS(ReshapeOp)
+DTCC_NO_FLOPS(BarrierOp)
 DTCC_NO_FLOPS(TransposeOp)
 DTCC_NO_FLOPS(BroadcastOp)
 DTCC_NO_FLOPS(SliceOp)
@@ -112,6 +113,13 @@ LogicalResult ReshapeOp::verify() {
   return emitOpError() << "must keep the number of cells, got: " << getX().getType() << " to " << getY().getType();
 }
 OpFoldResult ReshapeOp::fold(FoldAdaptor) { return getX().getType() == getY().getType() ? getX() : Value(); }
+
+FactorMap BarrierOp::getFactorMap() {
+  FactorMap map;
+  map.operands.push_back(addFactors(map, getX()));
+  map.results.push_back(map.operands[0]);
+  return map;
+}
 
 FactorMap TransposeOp::getFactorMap() {
   FactorMap map;

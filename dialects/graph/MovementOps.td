@@ -50,6 +50,18 @@ def Graph_TransposeOp : Graph_DiffOp<"transpose", [Graph_Cells]> {
   let hasFolder = 1;
   let hasVerifier = 1;
 }
+def Graph_BarrierOp : Graph_PureOp<"barrier"> {
+  let summary = "the same tensor, as a value that no rewriting identifies with x";
+  let description = [{
+    Recomputation starts from barriers on what was kept: without them common
+    subexpressions would be merged again and everything would be kept after all (as
+    XLA's optimization-barrier does for rematerialization). Barriers of one segment on one
+    value are one; storage is shared with x. Not declared linear: a kept value is whole.
+  }];
+  let arguments = (ins Graph_Tensor:$x, I64Attr:$segment);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+}
 def Graph_BroadcastOp : Graph_DiffOp<"broadcast", [Graph_Cells]> {
   let summary = "repeats x: dimension i of x is dimension dims[i] of the result; the other dimensions are new";
   let description = [{ `dims` is strictly increasing; sizes of mapped dimensions are equal. }];

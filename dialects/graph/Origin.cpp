@@ -25,6 +25,7 @@ Phase getPhase(Operation *op) {
       .Case("I", Phase::InputGradient)
       .Case("W", Phase::WeightGradient)
       .Case("U", Phase::Update)
+      .Case("R", Phase::Recompute)
       .Default(Phase::Forward);
 }
 
@@ -34,7 +35,7 @@ SmallVector<int64_t> getOriginFactors(Operation *op) {
 }
 
 void setOrigin(Operation *op, int64_t origin, Phase phase) {
-  static constexpr const char *names[] = {"F", "I", "W", "U"};
+  static constexpr const char *names[] = {"F", "I", "W", "U", "R"};
   Builder builder(op->getContext());
   op->setAttr(kOrigin, builder.getI64IntegerAttr(origin));
   op->setAttr(kPhase, builder.getStringAttr(names[static_cast<int>(phase)]));

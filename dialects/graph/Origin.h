@@ -9,7 +9,8 @@
 // a schedule can split a backward pass. The tags are discardable attributes:
 //
 //   origin        i64: the number of the forward op; a forward op carries its own
-//   phase         "F" forward, "I" input gradient, "W" weight gradient, "U" update
+//   phase         "F" forward, "I" input gradient, "W" weight gradient, "U" update, "R" a forward
+//                 op computed once more for the backward pass
 //   origin_factors array<i64>: per factor of this op the factor of the forward op it
 //                 walks, or -1. Absent on forward ops (the identity).
 //
@@ -23,7 +24,7 @@
 
 namespace dtcc::graph {
 
-enum class Phase { Forward, InputGradient, WeightGradient, Update };
+enum class Phase { Forward, InputGradient, WeightGradient, Update, Recompute };
 
 /// The number of the forward op that `op` belongs to, if tagged.
 std::optional<int64_t> getOrigin(mlir::Operation *op);

@@ -8,6 +8,7 @@
 #include "passes/dist/SearchMesh.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/PriceRecompute.h"
 #include "passes/dist/PriceStages.h"
 
 using namespace mlir;
@@ -35,7 +36,8 @@ static int64_t slotsOf(func::FuncOp step) {
 
 /// Prices one mesh with its best placement, for each ZeRO stage.
 static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64_t tp, const MeshRequest &request,
-                           const cost::Machine &machine, std::vector<PricedPlan> &plans) {
+                           const cost::Machine &machine, ArrayRef<RecomputeEffect> effects,
+                           std::vector<PricedPlan> &plans) {
   plan::Plan base = plan::makeDefaultPlan(request.microbatches, dp, tp, 0, request.groups);
   int64_t sharing = dp / request.groups;
   FailureOr<PlacementCost> placed = solvePlacement(module, base, machine, request.tp.has_value());
@@ -61,14 +63,20 @@ static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64
     priced.parameterBytes = stage.bytes.parameters;
     priced.gradientBytes = stage.bytes.gradients;
     priced.slotBytes = stage.bytes.slots;
-    priced.activationBytes = placed->activationBytes;
     // Between groups, what a rank has of the gradients is summed once a step.
     double summed = placed->gradientBytes / shares, between = double(request.groups - 1) / double(request.groups);
     priced.gradientSeconds = stage.seconds + machine.secondsForTransfer(2 * between * summed);
     // The placement counted a whole update on every rank.
     double update = machine.secondsForWork(0, 7 * placed->gradientBytes);
     priced.placementSeconds = placed->seconds - update * (1 - 1 / shares);
-    priced.fits = machine.memoryBytes == 0 || priced.bytes() <= machine.memoryBytes;
+    for (const RecomputeEffect &effect : effects) {
+      priced.plan.recompute = effect.mode;
+      priced.activationBytes = placed->activationBytes * effect.bytes;
+      priced.recomputeSeconds = placed->seconds * (effect.work - 1);
+      priced.fits = machine.memoryBytes == 0 || priced.bytes() <= machine.memoryBytes;
+      if (priced.fits)
+        break;
+    }
     plans.push_back(std::move(priced));
   }
   return success();
@@ -81,12 +89,13 @@ FailureOr<std::vector<PricedPlan>> searchMesh(ModuleOp module, const MeshRequest
     return module.emitError("needs a function @step: run graph-differentiate first");
   int64_t batch = batchOf(step);
   std::vector<PricedPlan> plans;
+  SmallVector<RecomputeEffect> effects = recomputeEffects(step, request.recompute);
   for (int64_t tp = 1; tp <= machine.ranks; ++tp) {
     int64_t dp = machine.ranks / tp;
     if (machine.ranks % tp || (request.tp && *request.tp != tp) || (request.dp && *request.dp != dp) ||
         request.microbatches > batch || batch % (dp * request.microbatches))
       continue;
-    if (failed(price(module, step, dp, tp, request, machine, plans)))
+    if (failed(price(module, step, dp, tp, request, machine, effects, plans)))
       return failure();
   }
   if (plans.empty()) {

@@ -20,6 +20,8 @@ namespace dtcc::dist {
 /// What is given; what is absent is searched.
 struct MeshRequest {
   std::optional<int64_t> dp, tp, zero;
+  /// Absent: as little as makes the plan fit.
+  std::optional<plan::Recompute> recompute;
   int64_t microbatches = 1;
   /// Groups of data-parallel ranks that share state among themselves; with `dp` alone.
   int64_t groups = 1;
@@ -29,13 +31,14 @@ struct MeshRequest {
 struct PricedPlan {
   plan::Plan plan;
   int64_t dp = 1, tp = 1, zero = 0;
-  /// Seconds of a step: work and tensor-parallel reshards, and what data parallelism adds.
-  double placementSeconds = 0, gradientSeconds = 0;
+  /// Seconds of a step: work and tensor-parallel reshards, what data parallelism adds, and
+  /// what is computed again.
+  double placementSeconds = 0, gradientSeconds = 0, recomputeSeconds = 0;
   /// Bytes of a rank: parameters and gradients with units in flight, slots of the optimizer, activations.
   double parameterBytes = 0, gradientBytes = 0, slotBytes = 0, activationBytes = 0;
   bool fits = true;
 
-  double seconds() const { return placementSeconds + gradientSeconds; }
+  double seconds() const { return placementSeconds + gradientSeconds + recomputeSeconds; }
   double bytes() const { return parameterBytes + gradientBytes + slotBytes + activationBytes; }
 };
 

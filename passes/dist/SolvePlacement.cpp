@@ -12,6 +12,7 @@
 #include "passes/dist/FactorClasses.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/ReshardPlanner.h"
+#include "passes/graph/Recompute.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -366,6 +367,7 @@ FailureOr<PlacementCost> PlacementSolver::run() {
   cost.lowerBound = solution.lowerBound;
   plan.ops.clear();
   plan.states.clear();
+  llvm::DenseMap<Value, double> localBytes;
   for (auto [number, node] : llvm::enumerate(nodes)) {
     int64_t candidate = node->candidates[solution.candidates[number]];
     Operation *first = node->ops.front();
@@ -378,16 +380,22 @@ FailureOr<PlacementCost> PlacementSolver::run() {
         plan.states.push_back({read.getState().str(), stateLayout(state, candidate).dims, std::nullopt});
       continue;
     }
-    std::optional<OpLayouts> layouts = layoutsOf(first, candidate);
-    for (auto [i, result] : llvm::enumerate(first->getResults())) {
-      double cells = 1;
-      for (auto [dim, size] : llvm::enumerate(localShape(result)))
-        cells *= layouts->results[i].dims[dim].empty() ? size : llvm::divideCeil(size, group);
-      cost.activationBytes += 4 * cells;
+    for (Operation *op : node->ops) {
+      std::optional<OpLayouts> layouts = layoutsOf(op, candidate);
+      for (auto [i, result] : llvm::enumerate(op->getResults())) {
+        double bytes = llvm::divideCeil(cast<ShapedType>(result.getType()).getElementTypeBitWidth(), 8);
+        for (auto [dim, size] : llvm::enumerate(localShape(result)))
+          bytes *= !layouts || layouts->results[i].dims[dim].empty() ? size : llvm::divideCeil(size, group);
+        // A gradient of a state is written into its bucket.
+        bool isStates = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<graph::UpdateOp>(user); });
+        localBytes[result] = isStates ? 0 : bytes;
+      }
     }
     if (candidate >= 0)
-      plan.ops.push_back({*graph::getOrigin(first), first->getName().getStringRef().str(), {{candidate, axes}}, {}});
+      plan.ops.push_back(
+          {*graph::getOrigin(first), first->getName().getStringRef().str(), {{candidate, axes}}, {}, {}});
   }
+  cost.activationBytes = graph::peakBytes(step, [&](Value value) { return localBytes.lookup(value); });
   return cost;
 }
 } // namespace

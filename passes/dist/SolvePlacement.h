@@ -30,7 +30,7 @@ struct PlacementCost {
   double parameterBytes = 0;
   /// Bytes of gradients that data parallelism reduces.
   double gradientBytes = 0;
-  /// Bytes of all forward results of a micro-batch: an estimate of what is kept for the backward pass.
+  /// Most bytes of a micro-batch's values that are needed at one time, nothing being computed again.
   double activationBytes = 0;
 };
 

@@ -53,6 +53,8 @@ private:
   SmallVector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<Operation *, Group *> groupOf;
   llvm::DenseMap<Operation *, unsigned> numbers;
+  /// The number of the last graph.barrier that an op depends on.
+  llvm::DenseMap<Operation *, unsigned> fences;
 };
 
 /// Ops whose results are repeated in each kernel that reads them, in program order.
@@ -120,6 +122,10 @@ static bool isReadOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> 
 }
 
 bool BlockFusion::join(Group &group, Operation *op) {
+  // Recomputation stays with the backward pass that wants it: in one kernel with the forward
+  // ops that it repeats it would have nothing to gain.
+  if (numbers.lookup(group.ops.front()) < fences.lookup(op))
+    return false;
   SmallVector<Operation *> ops(group.ops);
   ops.push_back(op);
   SmallVector<Operation *> kernel = withDuplicates(ops);
@@ -212,8 +218,14 @@ void BlockFusion::outline(Group &group) {
 
 void BlockFusion::run() {
   unsigned number = 0;
-  for (Operation &op : block)
+  for (Operation &op : block) {
+    unsigned fence = isa<graph::BarrierOp>(op) ? number : 0;
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        fence = std::max(fence, fences.lookup(producer));
+    fences[&op] = fence;
     numbers[&op] = number++;
+  }
   for (Operation &op : block) {
     if (!isFusible(&op))
       continue;

@@ -103,6 +103,36 @@ def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphRecompute : Pass<"graph-recompute", "::mlir::ModuleOp"> {
+  let summary = "compute activations again for the backward pass instead of keeping them";
+  let description = [{
+    Which, says passes/graph/Recompute.h. Backward ops then read clones of forward ops
+    (phase R, with the origin of what they repeat, random numbers included), which start
+    from barriers on what is kept. Example (selective: the activation, not the product):
+
+    ```mlir
+    %h = graph.contract "bk,kn->bn" %x, %w : ...
+    %y = graph.gelu %h : tensor<2x3xf32>
+    %dv = graph.contract "bn,bm->nm" %y, %dz {phase = "W", ..} : ...
+    ```
+    becomes
+    ```mlir
+    %h = graph.contract "bk,kn->bn" %x, %w : ...
+    %y = graph.gelu %h : tensor<2x3xf32>
+    %kept = graph.barrier %h {origin = 1, phase = "R", segment = 0, ..} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    %again = graph.gelu %kept {origin = 2, phase = "R", ..} : tensor<2x3xf32>
+    %dv = graph.contract "bn,bm->nm" %again, %dz {phase = "W", ..} : ...
+    ```
+    Tested by tests/passes/graph/recompute.mlir.
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"selective\"", "none, selective or full">,
+    ListOption<"again", "again", "int64_t", "origins of ops to compute again, whatever the mode">,
+    ListOption<"keep", "keep", "int64_t", "origins of ops whose results are kept, whatever the mode">,
+  ];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphVerifyStep : Pass<"graph-verify-step", "::mlir::ModuleOp"> {
   let summary = "check what later passes rely on in @step";
   let description = [{

@@ -60,7 +60,7 @@ LogicalResult verifyStep(func::FuncOp step) {
       return op.emitOpError("phase U is that of the update, and of nothing else");
     if (phase == Phase::Forward && !forward.try_emplace(*origin, &op).second)
       return op.emitOpError() << "shares its origin with another forward op, got: " << *origin;
-    if (phase != Phase::InputGradient && phase != Phase::WeightGradient)
+    if (phase == Phase::Forward || phase == Phase::Update)
       continue;
     auto found = forward.find(*origin);
     if (found == forward.end())

@@ -6,9 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/plan/Plan.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 namespace dtcc::plan {
+
+static constexpr llvm::StringLiteral kRecompute[] = {"none", "selective", "full"};
+
+llvm::StringRef toString(Recompute recompute) { return kRecompute[static_cast<int>(recompute)]; }
+
+std::optional<Recompute> parseRecompute(llvm::StringRef text) {
+  for (auto [number, name] : llvm::enumerate(kRecompute))
+    if (text == name)
+      return static_cast<Recompute>(number);
+  return std::nullopt;
+}
 
 const OpPlan *Plan::findOp(int64_t origin) const {
   for (const OpPlan &op : ops)

@@ -24,6 +24,12 @@ namespace dtcc::plan {
 using dist::Axes;
 using dist::Mesh;
 
+/// What the backward pass computes again; see passes/graph/Recompute.h.
+enum class Recompute { None, Selective, Full };
+llvm::StringRef toString(Recompute recompute);
+/// "none", "selective", "full".
+std::optional<Recompute> parseRecompute(llvm::StringRef text);
+
 /// The placement of one forward op, which its backward ops inherit.
 struct OpPlan {
   /// The number of the forward op (dialects/graph/Origin.h).
@@ -35,6 +41,8 @@ struct OpPlan {
   /// Axes over which the operands of the op's first linear set arrive as partial
   /// sums that flow through to its results.
   Axes partial;
+  /// Its results are computed again for the backward pass, or kept, whatever the plan's mode says.
+  std::optional<bool> recompute;
   bool operator==(const OpPlan &) const = default;
 };
 
@@ -56,6 +64,7 @@ struct Plan {
   /// too, 3 parameters too (passes/dist/StateTable.h).
   int64_t zero = 0;
   Axes flatAxes;
+  Recompute recompute = Recompute::None;
   std::vector<OpPlan> ops;
   std::vector<StatePlan> states;
 

@@ -35,6 +35,7 @@ std::string Plan::toJson(unsigned indent) const {
     out.attributeArray("batch_axes", [&] { axes(batchAxes); });
     out.attribute("zero", zero);
     out.attributeArray("flat_axes", [&] { axes(flatAxes); });
+    out.attribute("recompute", toString(recompute));
     out.attributeArray("ops", [&] {
       for (const OpPlan &op : ops)
         out.object([&] {
@@ -46,6 +47,8 @@ std::string Plan::toJson(unsigned indent) const {
           });
           if (!op.partial.empty())
             out.attributeArray("partial", [&] { axes(op.partial); });
+          if (op.recompute)
+            out.attribute("recompute", *op.recompute);
         });
     });
     out.attributeArray("states", [&] {
@@ -71,7 +74,7 @@ bool fromJSON(const json::Value &value, OpPlan &op, json::Path path) {
   json::ObjectMapper map(value, path);
   std::map<std::string, Axes> factors;
   if (!map || !map.map("origin", op.origin) || !map.map("op", op.op) || !map.mapOptional("factors", factors) ||
-      !map.mapOptional("partial", op.partial))
+      !map.mapOptional("partial", op.partial) || !map.mapOptional("recompute", op.recompute))
     return false;
   for (const auto &[key, axes] : factors) {
     int64_t factor;
@@ -88,6 +91,14 @@ bool fromJSON(const json::Value &value, StatePlan &state, json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("name", state.name) && map.mapOptional("layout", state.layout) &&
          map.mapOptional("zero", state.zero);
+}
+
+bool fromJSON(const json::Value &value, Recompute &recompute, json::Path path) {
+  std::optional<Recompute> mode = parseRecompute(value.getAsString().value_or(""));
+  if (!mode)
+    path.report("expected \"none\", \"selective\" or \"full\"");
+  recompute = mode.value_or(Recompute::None);
+  return mode.has_value();
 }
 
 static bool readAxis(const json::Value &value, dist::MeshAxis &axis, json::Path path) {
@@ -121,8 +132,8 @@ static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path)
     if (!readAxis((*mesh)[i], plan.mesh.axes.emplace_back(), path.field("mesh").index(i)))
       return false;
   return map.map("batch_axes", plan.batchAxes) && map.mapOptional("zero", plan.zero) &&
-         map.mapOptional("flat_axes", plan.flatAxes) && map.mapOptional("ops", plan.ops) &&
-         map.mapOptional("states", plan.states);
+         map.mapOptional("flat_axes", plan.flatAxes) && map.mapOptional("recompute", plan.recompute) &&
+         map.mapOptional("ops", plan.ops) && map.mapOptional("states", plan.states);
 }
 
 llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file) {

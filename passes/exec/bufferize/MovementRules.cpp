@@ -54,6 +54,10 @@ static void aimTranspose(Operation *operation, Bufferizer &b) {
   b.aim(op.getX(), destination->place.transposed(inverse), destination->accumulate);
 }
 
+static LogicalResult lowerBarrier(graph::BarrierOp op, Bufferizer &b) {
+  return lowerView(b, op.getX(), op.getY(), [](const Place &p) { return std::optional(p); });
+}
+
 static LogicalResult lowerReshape(graph::ReshapeOp op, Bufferizer &b) {
   return lowerView(b, op.getX(), op.getY(), [&](const Place &p) { return p.reshaped(shapeOf(op.getY())); });
 }
@@ -173,6 +177,7 @@ void dtcc::exec::addMovementRules(OpRules &rules) {
     return rule;
   };
   rules[graph::TransposeOp::getOperationName()] = view(ruleOf<graph::TransposeOp, lowerTranspose>(), aimTranspose);
+  rules[graph::BarrierOp::getOperationName()] = view(ruleOf<graph::BarrierOp, lowerBarrier>());
   rules[graph::ReshapeOp::getOperationName()] = view(ruleOf<graph::ReshapeOp, lowerReshape>(), aimReshape);
   rules[graph::BroadcastOp::getOperationName()] = view(ruleOf<graph::BroadcastOp, lowerBroadcast>());
   rules[graph::SliceOp::getOperationName()] = view(ruleOf<graph::SliceOp, lowerSlice>());

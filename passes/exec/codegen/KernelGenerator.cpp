@@ -287,13 +287,16 @@ static vector::CombiningKind combiningKind(graph::ReduceKind kind) {
 }
 
 void KernelGenerator::storeOutputs(CellEmitter &emitter, llvm::function_ref<bool(Value)> which, bool scalar) {
-  for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
-    if (!which(value))
-      continue;
+  // All before the first store: an output may lie in the memory of an input that another reads.
+  SmallVector<std::pair<size_t, Value>> made;
+  for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (which(value))
+      made.push_back({index, scalar ? emitter.scalarOf(value) : emitter.vectorOf(value)});
+  for (auto [index, value] : made) {
     if (scalar)
-      emitter.storeScalar(outputAccesses[index], emitter.scalarOf(value), accumulate[index], firstSlot);
+      emitter.storeScalar(outputAccesses[index], value, accumulate[index], firstSlot);
     else
-      emitter.storeVector(outputAccesses[index], emitter.vectorOf(value), accumulate[index], firstSlot);
+      emitter.storeVector(outputAccesses[index], value, accumulate[index], firstSlot);
   }
 }
 

@@ -73,6 +73,8 @@ inline const OpCase kOpCases[] = {
     {"graph.reshape", "%x: tensor<4x2x3xf64>", "graph.reshape %x : (tensor<4x2x3xf64>) -> tensor<4x6xf64>"},
     {"graph.transpose", "%x: tensor<4x2x3xf64>",
      "graph.transpose %x [2, 0, 1] : (tensor<4x2x3xf64>) -> tensor<3x4x2xf64>"},
+    {"graph.barrier", "%x: tensor<3x4xf64>",
+     "graph.barrier %x {segment = 0 : i64} : (tensor<3x4xf64>) -> tensor<3x4xf64>"},
     {"graph.broadcast", "%x: tensor<3xf64>", "graph.broadcast %x [1] : (tensor<3xf64>) -> tensor<2x3x4xf64>"},
     {"graph.slice", "%x: tensor<4x6xf64>", "graph.slice %x [0, 1] [1, 2] : (tensor<4x6xf64>) -> tensor<4x3xf64>"},
     {"graph.pad", "%x: tensor<4x3xf64>", "graph.pad %x [0, 1] [0, 2] 0.0 : (tensor<4x3xf64>) -> tensor<4x6xf64>"},

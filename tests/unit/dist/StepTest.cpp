@@ -22,7 +22,7 @@ struct StepTest : StepFixture {
     for (auto [origin, factor] : factors)
       for (mlir::Operation &op : step.getBody().front())
         if (graph::getOrigin(&op) == origin && graph::getPhase(&op) == graph::Phase::Forward)
-          plan.ops.push_back({origin, op.getName().getStringRef().str(), {{factor, {"tp"}}}, {}});
+          plan.ops.push_back({origin, op.getName().getStringRef().str(), {{factor, {"tp"}}}, {}, {}});
     return plan;
   }
   /// Heads, hidden units and vocabulary of gpt.mlir.
@@ -105,7 +105,7 @@ TEST_F(StepTest, RandomPlans) {
       if (!factored || graph::getPhase(&op) != graph::Phase::Forward || !graph::getOrigin(&op))
         continue;
       FactorMap map = factored.getFactorMap();
-      plan::OpPlan entry{*graph::getOrigin(&op), op.getName().getStringRef().str(), {}, {}};
+      plan::OpPlan entry{*graph::getOrigin(&op), op.getName().getStringRef().str(), {}, {}, {}};
       for (const char *axis : {"tp", "cp"}) {
         int64_t factor = random() % (map.factors.size() + 1);
         // Heads, vocabulary and hidden units may be padded; a plan that pads others is refused.

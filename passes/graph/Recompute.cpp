@@ -1,0 +1,181 @@
+//===- Recompute.cpp - Let the backward pass compute activations again
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/Recompute.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/graph/Passes.h"
+
+using namespace mlir;
+
+namespace dtcc::graph {
+#define GEN_PASS_DEF_GRAPHRECOMPUTE
+#include "passes/graph/Passes.h.inc"
+
+namespace {
+
+class Rewriter {
+public:
+  Rewriter(func::FuncOp step, const RecomputeDecision &decision)
+      : step(step), decision(decision), builder(step.getContext()) {
+    for (BlockArgument argument : step.getArguments())
+      ofInput.insert(argument);
+    for (Operation &op : step.front())
+      if (llvm::any_of(op.getOperands(), [&](Value value) { return ofInput.contains(value); }))
+        ofInput.insert_range(op.getResults());
+  }
+  void run();
+
+private:
+  /// `value` as the backward pass reads it.
+  Value again(Value value);
+  Value barrier(OpOperand &use, int64_t segment);
+
+  func::FuncOp step;
+  const RecomputeDecision &decision;
+  OpBuilder builder;
+  llvm::DenseSet<Value> ofInput;
+  llvm::DenseMap<Value, Value> clones;
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> barriers;
+};
+
+} // namespace
+
+/// Lies as the kept value was made; an input, as its reader wants it.
+Value Rewriter::barrier(OpOperand &use, int64_t segment) {
+  Value &made = barriers[{use.get(), segment}];
+  if (made)
+    return made;
+  Operation *owner = use.get().getDefiningOp();
+  SmallVector<int64_t> factors;
+  if (auto producer = dyn_cast_or_null<FactorOpInterface>(owner)) {
+    factors = producer.getFactorMap().results[cast<OpResult>(use.get()).getResultNumber()];
+  } else {
+    owner = use.getOwner();
+    factors = cast<FactorOpInterface>(owner).getFactorMap().operands[use.getOperandNumber()];
+  }
+  auto op = BarrierOp::create(builder, use.get().getLoc(), use.get().getType(), use.get(), segment);
+  setOrigin(op, *getOrigin(owner), Phase::Recompute);
+  setOriginFactors(op, factors);
+  return made = op;
+}
+
+Value Rewriter::again(Value value) {
+  auto segment = decision.segments.find(value);
+  if (segment == decision.segments.end())
+    return value;
+  if (Value made = clones.lookup(value))
+    return made;
+  Operation *op = value.getDefiningOp();
+  IRMapping mapping;
+  for (OpOperand &use : op->getOpOperands()) {
+    Value operand = use.get();
+    if (decision.segments.contains(operand))
+      mapping.map(operand, again(operand));
+    else if (ofInput.contains(operand))
+      mapping.map(operand, barrier(use, segment->second));
+  }
+  Operation *clone = builder.clone(*op, mapping);
+  setOrigin(clone, *getOrigin(op), Phase::Recompute);
+  setOriginFactors(clone,
+                   llvm::to_vector(llvm::seq<int64_t>(0, cast<FactorOpInterface>(op).getFactorMap().factors.size())));
+  for (auto [result, made] : llvm::zip_equal(op->getResults(), clone->getResults()))
+    clones[result] = made;
+  return clones.lookup(value);
+}
+
+void Rewriter::run() {
+  SmallVector<Operation *> backward;
+  for (Operation &op : step.front().without_terminator())
+    if (getPhase(&op) == Phase::InputGradient || getPhase(&op) == Phase::WeightGradient)
+      backward.push_back(&op);
+  for (Operation *op : backward) {
+    builder.setInsertionPoint(op);
+    for (OpOperand &use : op->getOpOperands())
+      use.set(again(use.get()));
+  }
+}
+
+void applyRecompute(func::FuncOp step, const RecomputeDecision &decision) { Rewriter(step, decision).run(); }
+
+LogicalResult recompute(func::FuncOp step, const plan::Plan &plan) {
+  llvm::DenseMap<int64_t, Operation *> forward;
+  for (Operation &op : step.front().without_terminator())
+    if (std::optional<int64_t> origin = getOrigin(&op); origin && getPhase(&op) == Phase::Forward)
+      forward[*origin] = &op;
+  std::map<int64_t, bool> overrides;
+  llvm::DenseSet<Value> activations = findActivations(step);
+  for (const plan::OpPlan &entry : plan.ops) {
+    if (!entry.recompute)
+      continue;
+    Operation *op = forward.lookup(entry.origin);
+    if (!op)
+      return step.emitError() << "plan must name forward ops of this step, got origin: " << entry.origin;
+    if (*entry.recompute &&
+        (!isPure(op) || !llvm::any_of(op->getResults(), [&](Value result) { return activations.contains(result); })))
+      return op->emitError() << "plan can have computed again only what depends on an input and a state, got origin: "
+                             << entry.origin;
+    overrides[entry.origin] = *entry.recompute;
+  }
+  applyRecompute(step, decideRecompute(step, plan.recompute, overrides));
+  return success();
+}
+
+double peakBytes(func::FuncOp step, llvm::function_ref<double(Value)> bytesOf) {
+  llvm::DenseMap<Value, Operation *> ends;
+  // Backwards: the first reader seen is the last; a barrier's readers read what is kept.
+  for (Operation &op : llvm::reverse(step.front())) {
+    for (Value operand : op.getOperands()) {
+      Operation *end = isa<BarrierOp>(op) ? ends.lookup(op.getResult(0)) : &op;
+      Operation *&last = ends[operand];
+      if (!last || (end && last->isBeforeInBlock(end)))
+        last = end ? end : &op;
+    }
+  }
+  double live = 0, peak = 0;
+  llvm::DenseMap<Operation *, double> freed;
+  for (Operation &op : step.front()) {
+    if (!isa<ReadOp, ConstantOp, BarrierOp>(op))
+      for (Value result : op.getResults()) {
+        double bytes = bytesOf(result);
+        live += bytes;
+        Operation *end = ends.lookup(result);
+        freed[end ? end : &op] += bytes;
+      }
+    peak = std::max(peak, live);
+    live -= freed.lookup(&op);
+  }
+  return peak;
+}
+
+namespace {
+struct RecomputePass : impl::GraphRecomputeBase<RecomputePass> {
+  using GraphRecomputeBase::GraphRecomputeBase;
+  void runOnOperation() override {
+    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+    if (!step || step.isExternal() || !step.getBody().hasOneBlock()) {
+      getOperation().emitError("needs a function @step of one block: run graph-differentiate first");
+      return signalPassFailure();
+    }
+    std::optional<plan::Recompute> chosen = plan::parseRecompute(mode);
+    if (!chosen) {
+      getOperation().emitError() << "mode must be none, selective or full, got: " << mode.getValue();
+      return signalPassFailure();
+    }
+    plan::Plan request;
+    request.recompute = *chosen;
+    for (int64_t origin : again)
+      request.ops.emplace_back().origin = origin, request.ops.back().recompute = true;
+    for (int64_t origin : keep)
+      request.ops.emplace_back().origin = origin, request.ops.back().recompute = false;
+    if (failed(recompute(step, request)))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace dtcc::graph

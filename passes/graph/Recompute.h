@@ -1,0 +1,64 @@
+//===- Recompute.h - What the backward pass computes again
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of the forward values that a backward pass reads, some are kept and the others are
+// computed again from these: activation checkpointing. Two policies:
+//
+//   selective  nothing dear is computed twice: products and attention keep their
+//              results, of norms, activations, dropout and movement only as many bytes
+//              are kept as a minimum cut of the forward graph must (the problem that
+//              PyTorch's min-cut rematerialization solves). Korthikanti et al. 2022,
+//              "Reducing Activation Recomputation in Large Transformer Models", is the
+//              special case that the name is from.
+//   full       where the forward pass has a waist (one live activation: the residual
+//              stream between layers), it may be cut in segments; only the waists are
+//              kept and each segment is computed again as a whole (Chen et al. 2016,
+//              "Training Deep Nets with Sublinear Memory Cost"). Segments are chosen
+//              for the least sum of kept waists and largest segment. The last one is
+//              not computed again: its backward pass comes at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_GRAPH_RECOMPUTE_H
+#define DTCC_PASSES_GRAPH_RECOMPUTE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/plan/Plan.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace dtcc::graph {
+
+/// What stands between a value's making and its reading in the backward pass.
+struct RecomputeDecision {
+  /// Activations that are not kept, each with the number of its segment.
+  llvm::MapVector<mlir::Value, int64_t> segments;
+};
+
+/// Activations depend on an input and on a state; of others (masks, tables, casts of
+/// parameters) there is one for all layers, and they are kept.
+llvm::DenseSet<mlir::Value> findActivations(mlir::func::FuncOp step);
+
+/// Decides for a differentiated `step`. `overrides` says for single forward ops, by
+/// origin, whether their results are computed again (true) or kept (false).
+RecomputeDecision decideRecompute(mlir::func::FuncOp step, plan::Recompute mode,
+                                  const std::map<int64_t, bool> &overrides = {});
+
+/// Rewrites `step`: backward ops read clones (phase R), which start from barriers on
+/// what is kept. The program order of clones is that of their first readers.
+void applyRecompute(mlir::func::FuncOp step, const RecomputeDecision &decision);
+
+/// Both, as `plan` says. Fails, with a message, if it names ops that cannot be computed again.
+mlir::LogicalResult recompute(mlir::func::FuncOp step, const plan::Plan &plan);
+
+/// The largest sum of bytes of results of the step's ops that are needed at one time, in
+/// program order; reads of states count nothing.
+double peakBytes(mlir::func::FuncOp step, llvm::function_ref<double(mlir::Value)> bytesOf);
+
+} // namespace dtcc::graph
+
+#endif // DTCC_PASSES_GRAPH_RECOMPUTE_H
