@@ -11,6 +11,7 @@
 #include "compiler/Object.h"
 #include "compiler/Pipelines.h"
 #include "compiler/Planning.h"
+#include "compiler/StepCheck.h"
 #include "compiler/Training.h"
 #include "compiler/Weights.h"
 #include "dialects/dist/Dist.h"
@@ -27,6 +28,9 @@ using namespace mlir;
 using namespace dtcc;
 
 namespace {
+
+/// Steps of --verify: the second starts from what the first one's update left.
+constexpr int64_t kVerifySteps = 2;
 
 class Driver {
 public:
@@ -164,7 +168,10 @@ LogicalResult Driver::distribute() {
   decideLabelShift(module);
   if (options.emit == "graph")
     return finish(emitModule());
+  std::optional<StepCheck> check;
   if (module.getOps<dist::MeshOp>().empty()) {
+    if (options.verify)
+      check.emplace(module);
     progress("plan");
     FailureOr<plan::Plan> plan = makePlan(module, options);
     if (failed(plan))
@@ -176,10 +183,17 @@ LogicalResult Driver::distribute() {
         failed(dist::applyPlan(module, *plan)))
       return failure();
   }
-  return runPasses("distribute", [&](OpPassManager &manager) { buildDistPipeline(manager, options); });
+  if (failed(runPasses("distribute", [&](OpPassManager &manager) { buildDistPipeline(manager, options); })))
+    return failure();
+  if (!check)
+    return success();
+  progress("verify");
+  return check->run(module, kVerifySteps, llvm::errs());
 }
 
 LogicalResult Driver::run() {
+  if (options.verify && (level() != Level::Graph || !module.getOps<dist::MeshOp>().empty()))
+    return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
   // Before the long work: the processor may be unknown.
   if (options.emit == "program" || options.emit == "llvm") {
     auto found = createTarget(options.cpu);

@@ -156,8 +156,8 @@ static LogicalResult refuseLater(const Options &options) {
     if (!limit.value.empty() && limit.value != limit.supported)
       return usage("--" + limit.name + "=" + limit.value + " is not in this version" +
                    (limit.supported.empty() ? "" : "; only " + limit.supported.str() + " is"));
-  if (options.verify)
-    return usage("--verify is not in this version");
+  if (options.verify && (options.emit == "graph" || options.emit == "plan"))
+    return usage("--verify checks the partitioned step, which --emit=" + options.emit + " does not make");
   if (options.emit == "ptx" || options.emit == "onnx")
     return usage("--emit=" + options.emit + " is not in this version");
   if (options.zero > 3)
