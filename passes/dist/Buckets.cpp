@@ -123,9 +123,12 @@ Value Buckets::read(OpBuilder &builder, Location loc, const StatePlace &place) c
   return UnitViewOp::create(builder, loc, place.localType, unit, offset);
 }
 
-void Buckets::emitShares(OpBuilder &builder, Location loc) const {
+void Buckets::emitShares(OpBuilder &builder, Location loc, Block &phase) const {
+  llvm::DenseSet<Attribute> accumulated;
+  for (auto accumulate : phase.getOps<AccumulateOp>())
+    accumulated.insert(accumulate.getBucketAttr());
   for (const Bucket &bucket : buckets)
-    if (bucket.work)
+    if (bucket.work && accumulated.contains(bucket.work))
       ReduceBucketOp::create(builder, loc, bucket.work, fromAxes(builder.getContext(), bucket.key.flat),
                              builder.getArrayAttr({}), bucket.gradients);
 }

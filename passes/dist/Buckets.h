@@ -74,8 +74,8 @@ public:
   /// The value of a state: a view of its bucket, or of the gathered shares. One gather for
   /// each state: dist-place-units makes one of those that can share it.
   mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, const StatePlace &place) const;
-  /// At the end of the phase that accumulates gradients: those that are kept as shares.
-  void emitShares(mlir::OpBuilder &builder, mlir::Location loc) const;
+  /// At the end of a phase: the shares of the gradients that `phase` accumulates in transient buckets.
+  void emitShares(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &phase) const;
   llvm::ArrayRef<Bucket> all() const { return buckets; }
 
   /// Offsets in the bucket of scalars.

@@ -318,7 +318,7 @@ LogicalResult ProgramBuilder::run() {
   beginPhase("microbatch", mesh.slots());
   if (failed(emitPhase(Microbatch)))
     return failure();
-  buckets.emitShares(builder, loc);
+  buckets.emitShares(builder, loc, *builder.getInsertionBlock());
   endPhase();
 
   auto partialOf = [&](Value value) {
