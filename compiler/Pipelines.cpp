@@ -55,6 +55,8 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(exec::createBufferize());
   // Many commands look at the same boxes.
   manager.addPass(createCSEPass());
+  // Gradients and units move while others are computed.
+  manager.addNestedPass<exec::ProgramOp>(exec::createAssignStreams());
   // Boxes that live at different times share bytes.
   manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena());
   // No overlap, no read of what nobody wrote, no race: by the bytes of the final program.

@@ -99,18 +99,19 @@ private:
         uses.push_back({&use, positions.lookup(use.getOwner())});
   }
 
-  /// Two spans if another unit is needed in the widest gap between uses, else one.
+  /// Two spans if other units are needed in the widest gap between uses, else one. With one other unit alone the
+  /// gather ahead would follow the release at once.
   static void split(StringRef unit, ArrayRef<Use> uses, const llvm::MapVector<StringRef, SmallVector<Use>> &units,
                     SmallVectorImpl<Span> &spans) {
     size_t cut = 0;
     int64_t widest = 0;
     for (size_t i = 1; i < uses.size(); ++i) {
       int64_t from = uses[i - 1].position, to = uses[i].position;
-      bool isNeeded = llvm::any_of(units, [&](const auto &other) {
+      auto needed = llvm::count_if(units, [&](const auto &other) {
         return other.first != unit &&
                llvm::any_of(other.second, [&](const Use &use) { return use.position > from && use.position < to; });
       });
-      if (isNeeded && to - from > widest) {
+      if (needed > 1 && to - from > widest) {
         widest = to - from;
         cut = i;
       }

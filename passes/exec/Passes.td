@@ -87,6 +87,19 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 
+def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
+  let summary = "let collectives run beside the commands that compute";
+  let description = [{
+    Collectives of a communicator, most of which have something to hide behind in a phase,
+    go to a stream of their own. Each waits for the command that stands before it, the
+    first command that needs its bytes waits for it, and at most `in-flight` are on their
+    way when the next is issued. An action ends when its streams have ended. Example
+    (tests/passes/exec/assign-streams.mlir): a product between a reduce-scatter and the
+    norm of its result.
+  }];
+  let options = [Option<"inFlight", "in-flight", "int64_t", "2", "collectives on their way besides the last one">];
+}
+
 def PlanArena : Pass<"exec-plan-arena", "::dtcc::exec::ProgramOp"> {
   let summary = "give every buffer an offset in its arena";
   let description = [{

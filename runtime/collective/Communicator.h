@@ -101,6 +101,8 @@ public:
   /// from several threads.
   virtual std::unique_ptr<Communicator> group(const std::string &name, std::span<const int64_t> members,
                                               int64_t rank) = 0;
+  /// Whether two threads of a rank may use different groups at the same time.
+  virtual bool isConcurrent() const { return true; }
   /// A rank failed: makes every wait of the other ranks throw Error, or ends
   /// their processes with `status`. Idempotent.
   virtual void abort(int status) noexcept = 0;

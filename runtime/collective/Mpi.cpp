@@ -258,6 +258,7 @@ public:
   ~MpiTransport() override { MPI_Finalize(); }
 
   std::vector<int64_t> localRanks() const override { return {rank}; }
+  bool isConcurrent() const override { return false; } // one thread calls MPI
 
   std::unique_ptr<Communicator> group(const std::string &name, std::span<const int64_t> members,
                                       int64_t rank) override {

@@ -10,6 +10,8 @@
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
+
 namespace dtcc::rt {
 
 uint64_t arenaBytes(const Image &image, const dtcc_stage &stage) {
@@ -85,15 +87,51 @@ void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
       uint32_t predicate = bound.command->predicate;
       if (predicate != DTCC_NONE && *static_cast<const int32_t *>(rank.address(predicate, action.slot)) == 0)
         continue;
-      if (!trace) {
-        run(bound);
+      uint32_t number = phase.first_command + i;
+      if (second && bound.command->stream != 0) {
+        bound.ticket =
+            second->post([this, &bound, number, slot = action.slot] { runTraced(bound, number, slot, secondTrace); });
         continue;
       }
-      auto begin = Trace::Clock::now();
-      run(bound);
-      trace->add({phase.first_command + i, action.slot, rank.abi.step, begin, Trace::Clock::now()});
+      // Posting in program order was all that the second thread had to wait for.
+      if (second)
+        for (const dtcc_wait &wait : rank.image.waits(*bound.command))
+          if (const Bound &other = table[wait.command - rank.stage.commands.first]; other.ticket)
+            second->wait(other.ticket);
+      runTraced(bound, number, action.slot, trace);
     }
+    if (second)
+      second->drain();
   }
+}
+
+void Executor::runTraced(Bound &bound, uint32_t number, uint32_t slot, Trace *into) {
+  if (!into)
+    return run(bound);
+  auto begin = Trace::Clock::now();
+  run(bound);
+  into->add({number, slot, rank.abi.step, begin, Trace::Clock::now()});
+}
+
+std::vector<bool> Executor::communicatorsOfStreams(const Image &image) {
+  std::vector<bool> used(image.communicators().size());
+  for (const dtcc_command &command : image.commands())
+    if (command.stream != 0 && command.communicator != DTCC_NONE)
+      used[command.communicator] = true;
+  return used;
+}
+
+void Executor::overlap(Trace *traceOfStreams) {
+  auto commands = Image::rowsOf(rank.stage.commands, rank.image.commands());
+  // What computes would share the team with the first thread.
+  bool collectives = std::all_of(commands.begin(), commands.end(), [](const dtcc_command &command) {
+    return command.stream == 0 || command.kind == DTCC_COLLECTIVE;
+  });
+  bool any = std::any_of(commands.begin(), commands.end(), [](auto &command) { return command.stream != 0; });
+  if (!collectives || !any)
+    return;
+  secondTrace = traceOfStreams;
+  second = std::make_unique<StreamThread>();
 }
 
 void Executor::run(Bound &bound) {

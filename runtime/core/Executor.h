@@ -7,8 +7,10 @@
 //
 // The executor walks the actions of a step and runs the commands of each action's
 // phase. It runs all streams on the rank's one thread in program order, which
-// satisfies every wait (the image's check makes sure that waits look back). Kernels
-// and library ops use the rank's team.
+// satisfies every wait (the image's check makes sure that waits look back); or, if asked
+// to overlap, the commands of other streams than the first on a second thread, which are
+// collectives. An action ends when both have ended. Kernels and library ops use the rank's
+// team, and collectives on the second thread none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +19,7 @@
 
 #include "runtime/core/Memory.h"
 #include "runtime/core/Rank.h"
+#include "runtime/core/StreamThread.h"
 #include "runtime/core/StridedCopy.h"
 #include "runtime/core/Trace.h"
 #include "runtime/kernels/LibraryOp.h"
@@ -31,6 +34,11 @@ public:
   /// Allocates the rank's arenas, zeroed. `kernels` are the program's; `trace` may
   /// be null. All three outlive the executor.
   Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trace);
+  /// From now on commands of other streams run on a second thread, which traces to
+  /// `traceOfStreams` (or null). No effect if there are none.
+  void overlap(Trace *traceOfStreams);
+  /// Communicators that the second thread would use.
+  static std::vector<bool> communicatorsOfStreams(const Image &image);
 
   /// Makes the library ops, plans the copies, reserves the messages. The rank's
   /// communicators must be in place.
@@ -51,8 +59,10 @@ private:
     std::vector<std::byte *> bases;
     std::vector<int64_t> slotStrides, slots; /* see dtcc_view */
     std::vector<void *> buffers;             /* for the running slot */
+    uint64_t ticket = 0;                     /* of the running action, on the second thread */
   };
 
+  void runTraced(Bound &bound, uint32_t number, uint32_t slot, Trace *into);
   void run(Bound &bound);
   void runCollective(Bound &bound);
 
@@ -62,6 +72,8 @@ private:
   std::vector<ArenaMemory> memory;
   std::vector<Bound> table;  /* of the stage's commands */
   std::vector<bool> entered; /* slots of this step */
+  std::unique_ptr<StreamThread> second;
+  Trace *secondTrace = nullptr;
 };
 
 /// Bytes of all arenas of one rank of a stage.

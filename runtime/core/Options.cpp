@@ -126,6 +126,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   app.add_option("--threads", options.threads, "Threads of each rank (default: cores / ranks)")
       ->check(CLI::Range(1, 4096))
       ->group(machine);
+  app.add_flag("--overlap", options.overlap, "Exchange on a thread beside those that compute")->group(machine);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which a wait counts as a hang")
       ->check(atLeast<int>(1))
       ->capture_default_str()

@@ -35,6 +35,7 @@ struct Options {
   uint64_t seed = 0;
   bool info = false;
   int threads = 0; /* of each rank; 0: cores / ranks */
+  bool overlap = false;
   int hangSeconds = 600;
 };
 

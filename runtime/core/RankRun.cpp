@@ -21,8 +21,9 @@ class RankRun {
 public:
   RankRun(const SharedRun &shared, int64_t number)
       : shared(shared), image(shared.image), team(shared.launch.threads),
-        trace(shared.options.profile.empty() ? nullptr : new Trace()), rank(image, number, team, shared.begin.seed),
-        executor(rank, shared.kernels, trace.get()) {}
+        trace(shared.options.profile.empty() ? nullptr : new Trace()),
+        traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace()),
+        rank(image, number, team, shared.begin.seed), executor(rank, shared.kernels, trace.get()) {}
 
   RankResult run() {
     openCommunicators();
@@ -31,6 +32,8 @@ public:
     else
       initializeStates(rank, shared.begin.seed, shared.weights);
     executor.bind();
+    if (overlaps())
+      executor.overlap(traceOfStreams.get());
     startMetrics();
 
     bool interrupted = agree(interruptRequested());
@@ -51,10 +54,16 @@ public:
     // others' processes.
     if (rank.world)
       rank.world->barrier();
-    return {interrupted, trace ? trace->json(image, rank.abi.rank, shared.origin) : std::string()};
+    std::string events;
+    if (trace)
+      events = trace->json(image, rank.abi.rank, shared.origin) + ",\n" +
+               traceOfStreams->json(image, rank.abi.rank, shared.origin);
+    return {interrupted, events};
   }
 
 private:
+  bool overlaps() const { return shared.options.overlap && shared.transport.isConcurrent(); }
+
   void openCommunicators() {
     if (image.ranks() > 1) {
       std::vector<int64_t> all(static_cast<size_t>(image.ranks()));
@@ -63,11 +72,13 @@ private:
       world = shared.transport.group("all ranks", all, rank.abi.rank);
       rank.world = world.get();
     }
+    std::vector<bool> ofStreams = Executor::communicatorsOfStreams(image);
     for (size_t i = 0; i < image.communicators().size(); ++i) {
       const dtcc_communicator &communicator = image.communicators()[i];
       std::string name = std::string(image.string(communicator.name)) + " #" + std::to_string(i);
       groups.push_back(shared.transport.group(name, image.members(communicator, rank.abi.rank), rank.abi.rank));
-      groups.back()->useTeam(team);
+      if (!overlaps() || !ofStreams[i])
+        groups.back()->useTeam(team);
       rank.communicators.push_back(groups.back().get());
     }
   }
@@ -139,7 +150,7 @@ private:
   const SharedRun &shared;
   const Image &image;
   ThreadTeam team;
-  std::unique_ptr<Trace> trace;
+  std::unique_ptr<Trace> trace, traceOfStreams;
   Rank rank;
   Executor executor;
   std::unique_ptr<Communicator> world;

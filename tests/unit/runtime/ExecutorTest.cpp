@@ -43,7 +43,8 @@ void flagKernel(const dtcc_rank *rank, void *const *buffers, int64_t, int64_t) {
 const dtcc_kernel kernels[] = {addOneKernel, contextKernel, flagKernel};
 
 /// Runs one step of a program on all its ranks as threads; then `inspect` each rank.
-void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank = 1) {
+void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank = 1,
+            bool overlap = false) {
   std::vector<uint64_t> bytes = b.build();
   Image image(bytes.data(), std::size(kernels));
   Launch launch;
@@ -60,6 +61,8 @@ void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &i
     }
     Executor executor(rank, kernels, nullptr);
     executor.bind();
+    if (overlap)
+      executor.overlap(nullptr);
     for (int64_t step = 1; step <= steps; ++step) {
       rank.abi.step = step;
       executor.runStep([](int64_t) {});
@@ -196,6 +199,34 @@ TEST(Executor, EveryCollective) {
     EXPECT_EQ(contents<int64_t>(rank, turned)[4], rank.abi.rank * 1000 + 4);
     EXPECT_EQ(contents<int64_t>(rank, first)[0], 4);
   });
+}
+
+// A reduction on a stream of its own, beside kernels, gives the same as on one thread; who needs it waits.
+TEST(Executor, StreamsOverlap) {
+  for (bool overlap : {false, true}) {
+    ImageBuilder b;
+    uint8_t dp = b.axis("dp", 2);
+    b.axis("mb", 1, DTCC_AXIS_TIME);
+    uint32_t group = b.communicator("dp", {dp}), arena = b.arena("work");
+    uint32_t mine = b.view(arena, DTCC_F32, {50000}), sum = b.view(arena, DTCC_F32, {50000});
+    uint32_t other = b.view(arena, DTCC_F32, {1000});
+    b.kernel(0, {mine}, 50000, 100); // adds 1
+    b.collective(DTCC_ALL_REDUCE, group, mine, sum).stream = 1;
+    b.kernel(0, {other}, 1000, 10);
+    dtcc_command &reader = b.kernel(0, {sum}, 50000, 100);
+    b.waits.push_back({1, 0}); // the reduction
+    reader.wait_count = 1;
+    b.action(b.phase("all"));
+    runAll(
+        b, 20,
+        [&](Rank &rank) {
+          EXPECT_EQ(contents<float>(rank, mine), std::vector<float>(50000, 20));
+          EXPECT_EQ(contents<float>(rank, other), std::vector<float>(1000, 20));
+          // The last sum of two ranks, and 1.
+          EXPECT_EQ(contents<float>(rank, sum), std::vector<float>(50000, 41));
+        },
+        1, overlap);
+  }
 }
 
 // A pipeline of two stages: member 0 sends each slot's value, member 1 receives it.

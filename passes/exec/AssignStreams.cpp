@@ -1,0 +1,142 @@
+//===- AssignStreams.cpp - Collectives beside the commands that compute
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What moves is decided by communicator, not by command: all collectives of one group in
+// a phase stay in one order, which is then the same on every rank.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/Liveness.h"
+#include "passes/exec/Passes.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_ASSIGNSTREAMS
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+using namespace dtcc::exec;
+
+namespace {
+
+class PhaseStreams {
+public:
+  PhaseStreams(PhaseOp phase, int64_t inFlight)
+      : commands(phase.getOps<CommandOpInterface>()), inFlight(std::max<int64_t>(1, inFlight)) {}
+
+  void run() {
+    llvm::StringSet<> moved = choose();
+    if (moved.empty())
+      return;
+    for (size_t i = 0; i < commands.size(); ++i)
+      if (auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation());
+          collective && moved.contains(collective.getCommunicator()))
+        issue(i);
+      else
+        waitForAll(i);
+  }
+
+private:
+  static constexpr uint64_t kStream = 1;
+
+  bool conflict(size_t a, size_t b) {
+    for (Access x : accessesOf(commands[a]))
+      for (Access y : accessesOf(commands[b]))
+        if (x.view.getBuffer() == y.view.getBuffer() && (x.writes || y.writes))
+          return true;
+    return false;
+  }
+
+  /// Whether something is computed between the collective and the first command that needs it.
+  bool hasSlack(size_t at) {
+    for (size_t i = at + 1; i < commands.size() && !conflict(at, i); ++i)
+      if (isa<KernelOp, LibraryOp>(commands[i].getOperation()))
+        return true;
+    return false;
+  }
+
+  /// Communicators most of whose collectives have something to hide behind.
+  llvm::StringSet<> choose() {
+    llvm::StringMap<std::pair<int64_t, int64_t>> counts; // with slack, all
+    for (size_t i = 0; i < commands.size(); ++i)
+      if (auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation())) {
+        auto &[slack, all] = counts[collective.getCommunicator()];
+        slack += hasSlack(i);
+        ++all;
+      }
+    llvm::StringSet<> result;
+    for (const auto &entry : counts)
+      if (2 * entry.second.first > entry.second.second)
+        result.insert(entry.first());
+    return result;
+  }
+
+  /// The event of a command, which is made again if it has none.
+  Value eventOf(size_t at) {
+    Operation *op = commands[at];
+    if (op->getNumResults())
+      return op->getResult(0);
+    OpBuilder builder(op);
+    Operation *made =
+        Operation::create(op->getLoc(), op->getName(), EventType::get(op->getContext()), op->getOperands(),
+                          op->getDiscardableAttrDictionary(), op->getPropertiesStorage(), BlockRange(), 0);
+    builder.insert(made);
+    op->erase();
+    commands[at] = cast<CommandOpInterface>(made);
+    return made->getResult(0);
+  }
+
+  /// `after` is a part of the operands that the interface only shows.
+  void addWait(size_t at, Value event) {
+    llvm::TypeSwitch<Operation *>(commands[at].getOperation())
+        .Case<KernelOp, LibraryOp, CollectiveOp, CopyOp, FillOp, SendOp, ReceiveOp>(
+            [&](auto op) { op.getAfterMutable().append(event); });
+  }
+
+  void issue(size_t at) {
+    // It runs no earlier than it stands: gathers would else take memory from the start.
+    if (at && (issued.empty() || issued.back() != at - 1))
+      addWait(at, eventOf(at - 1));
+    llvm::TypeSwitch<Operation *>(commands[at].getOperation()).Case<CollectiveOp>([](auto op) {
+      op.setStream(kStream);
+    });
+    issued.push_back(at);
+  }
+
+  void waitForAll(size_t at) {
+    int64_t last = waited;
+    for (int64_t i = issued.size() - 1; i > waited; --i)
+      if (conflict(issued[i], at)) {
+        last = i;
+        break;
+      }
+    // A bound on what is on its way is one on the memory that it holds.
+    last = std::max<int64_t>(last, int64_t(issued.size()) - 1 - inFlight);
+    if (last > waited) {
+      addWait(at, eventOf(issued[last]));
+      waited = last;
+    }
+  }
+
+  SmallVector<CommandOpInterface> commands;
+  int64_t inFlight;
+  /// Commands of the second stream, and the last of them that the first has waited for.
+  SmallVector<size_t> issued;
+  int64_t waited = -1;
+};
+
+struct AssignStreams : dtcc::exec::impl::AssignStreamsBase<AssignStreams> {
+  using AssignStreamsBase::AssignStreamsBase;
+  void runOnOperation() override {
+    for (auto phase : getOperation().getOps<PhaseOp>())
+      PhaseStreams(phase, inFlight).run();
+  }
+};
+} // namespace
