@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/Planning.h"
+#include "compiler/PlanFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -109,24 +110,7 @@ static LogicalResult checkFit(const SearchResult &result, const Options &options
                     bytesText(least.bytes()), least.dp, least.tp, least.zero, bytesText(result.machine.memoryBytes)));
 }
 
-FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
-  if (!options.plan.empty()) {
-    if (!options.mesh.empty() || options.zero >= 0 || options.microbatches > 0)
-      return wrong("--plan has the mesh, the ZeRO stage and the micro-batches: give no --mesh, --zero or "
-                   "--microbatches beside it, or edit the plan");
-    llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan);
-    if (!plan)
-      return wrong(llvm::toString(plan.takeError()));
-    FailureOr<int64_t> ranks = parseCluster(options.cluster);
-    if (failed(ranks))
-      return failure();
-    if (*ranks != 0 && *ranks != plan->mesh.ranks())
-      return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
-                                 *ranks, options.cluster, plan->mesh.ranks()));
-    if (std::optional<plan::Recompute> recompute = plan::parseRecompute(options.recompute))
-      plan->recompute = *recompute;
-    return std::move(*plan);
-  }
+FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options) {
   FailureOr<SearchResult> result = searchPlans(module, options);
   if (failed(result) || failed(checkFit(*result, options)))
     return failure();
@@ -135,5 +119,22 @@ FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
       llvm::errs() << llvm::formatv("plan dp={0} tp={1} zero={2}: {3:f3} s a step, {4:f2} GiB a rank{5}\n", priced.dp,
                                     priced.tp, priced.zero, priced.seconds(), priced.bytes() / double(1 << 30),
                                     priced.fits ? "" : ", does not fit");
+  return result;
+}
+
+FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
+  if (!options.plan.empty()) {
+    FailureOr<int64_t> ranks = parseCluster(options.cluster);
+    if (failed(ranks))
+      return failure();
+    FailureOr<plan::Plan> plan = readPlanFile(module, options);
+    if (succeeded(plan) && *ranks != 0 && *ranks != plan->mesh.ranks())
+      return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
+                                 *ranks, options.cluster, plan->mesh.ranks()));
+    return plan;
+  }
+  FailureOr<SearchResult> result = searchBest(module, options);
+  if (failed(result))
+    return failure();
   return std::move(result->plans.front().plan);
 }

@@ -32,9 +32,12 @@ std::string bytesText(double bytes);
 /// --microbatches give. Failure after one message.
 mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options);
 
-/// The plan for a differentiated module: that of --plan, or the best one that is found.
-/// With --verbose the runners-up are listed on stderr. Failure after one message, also if
-/// nothing that was searched fits the memory.
+/// The same for a plan that is going to be used: with --verbose the plans are listed on
+/// stderr, and nothing that fits the memory is a failure unless --mesh is given whole.
+mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options);
+
+/// The plan for a differentiated module: that of --plan, completed, or the best one that is found.
+/// Failure after one message, also if nothing that was searched fits the memory.
 mlir::FailureOr<plan::Plan> makePlan(mlir::ModuleOp module, const Options &options);
 
 } // namespace dtcc
