@@ -7,7 +7,6 @@
 //
 #include "StepFixture.h"
 #include "dialects/graph/Origin.h"
-#include "passes/dist/Projection.h"
 #include "passes/dist/SolvePlacement.h"
 
 using namespace dtcc;
@@ -90,40 +89,6 @@ TEST_F(StepTest, SolvedPlans) {
       EXPECT_TRUE(compare(plan, 9)) << plan.toJson();
     }
   }
-}
-
-TEST_F(StepTest, RandomPlans) {
-  load("gpt.mlir");
-  int applied = 0;
-  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
-  for (int i = 0; i < 60; ++i) {
-    plan::Plan plan = plan::makeDefaultPlan(1 + random() % 2, 1 + random() % 2, 2, random() % 4);
-    // A second axis that splits the model.
-    plan.mesh.axes.push_back({"cp", 2, false});
-    for (mlir::Operation &op : step.getBody().front()) {
-      auto factored = mlir::dyn_cast<FactorOpInterface>(op);
-      if (!factored || graph::getPhase(&op) != graph::Phase::Forward || !graph::getOrigin(&op))
-        continue;
-      FactorMap map = factored.getFactorMap();
-      plan::OpPlan entry{*graph::getOrigin(&op), op.getName().getStringRef().str(), {}, {}, {}};
-      for (const char *axis : {"tp", "cp"}) {
-        int64_t factor = random() % (map.factors.size() + 1);
-        // Heads, vocabulary and hidden units may be padded; a plan that pads others is refused.
-        bool fits = false;
-        if (factor < static_cast<int64_t>(map.factors.size()) && !whyNotAssignable(&op, map, factor)) {
-          int64_t size = map.factors[factor].size, split = entry.factors.contains(factor) ? 4 : 2;
-          fits = size == 13 || size == 3 || size == 10 || (size < 8 && size % split == 0);
-        }
-        if (fits)
-          entry.factors[factor].push_back(axis);
-        else if (!map.linear.empty() && random() % 3 == 0)
-          entry.partial.push_back(axis);
-      }
-      plan.ops.push_back(entry);
-    }
-    applied += compare(plan, 13, 2);
-  }
-  EXPECT_GT(applied, 20);
 }
 
 } // namespace
