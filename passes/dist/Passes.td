@@ -108,8 +108,9 @@ def DistFormUnits : Pass<"dist-form-units", "::mlir::ModuleOp"> {
 def DistPlaceUnits : Pass<"dist-place-units", "::mlir::ModuleOp"> {
   let summary = "gather units ahead of their use, release them, reduce gradients when they are complete";
   let description = [{
-    Of all gathers of a unit in a phase two are left, or one where nothing else is needed
-    between its uses: for the forward and for the backward pass. A gather stands one unit
+    Of all gathers of a unit in a phase one is left for uses near each other, those with
+    fewer than two other units between them: for the forward and for the backward pass
+    (with what is computed again for it); at most three. A gather stands one unit
     ahead of its use; a `dist.release` follows the last use. Reductions of gradients
     follow the last accumulation, also out of the update phase if there is one
     micro-batch.

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The lowering gathers a unit wherever it reads a state, and reduces it at the end of the
-// phase. Here each unit is gathered at most twice a phase, for the forward and for the
-// backward pass, and each bucket is reduced as soon as it is complete.
+// phase. Here one gather serves all uses that are near each other: a block is gathered for
+// the forward and for the backward pass (with what is computed again for it), a tied
+// embedding for each of its ends. Each bucket is reduced as soon as it is complete.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,27 +100,34 @@ private:
         uses.push_back({&use, positions.lookup(use.getOwner())});
   }
 
-  /// Two spans if other units are needed in the widest gap between uses, else one. With one other unit alone the
-  /// gather ahead would follow the release at once.
+  /// Cuts the uses at the widest gaps in which at least two other units are needed: with one, the gather ahead would
+  /// follow the release at once. A tied embedding whose forward is computed again has three ends; what every block
+  /// reads is not to be gathered for each.
+  static constexpr size_t kMostCuts = 2;
   static void split(StringRef unit, ArrayRef<Use> uses, const llvm::MapVector<StringRef, SmallVector<Use>> &units,
                     SmallVectorImpl<Span> &spans) {
-    size_t cut = 0;
-    int64_t widest = 0;
+    SmallVector<std::pair<int64_t, size_t>> gaps; // by width
     for (size_t i = 1; i < uses.size(); ++i) {
       int64_t from = uses[i - 1].position, to = uses[i].position;
       auto needed = llvm::count_if(units, [&](const auto &other) {
         return other.first != unit &&
                llvm::any_of(other.second, [&](const Use &use) { return use.position > from && use.position < to; });
       });
-      if (needed > 1 && to - from > widest) {
-        widest = to - from;
-        cut = i;
-      }
+      if (needed > 1)
+        gaps.push_back({from - to, i});
     }
-    if (cut)
-      spans.push_back({unit, SmallVector<Use>(uses.take_front(cut))});
-    if (!uses.empty())
-      spans.push_back({unit, SmallVector<Use>(uses.drop_front(cut))});
+    llvm::sort(gaps);
+    SmallVector<size_t> cuts;
+    for (auto [width, at] : ArrayRef(gaps).take_front(kMostCuts))
+      cuts.push_back(at);
+    llvm::sort(cuts);
+    cuts.push_back(uses.size());
+    size_t first = 0;
+    for (size_t cut : cuts) {
+      if (cut > first)
+        spans.push_back({unit, SmallVector<Use>(uses.slice(first, cut - first))});
+      first = cut;
+    }
   }
 
   /// The value of `from` with all that only moves its cells on the way made again, of this span's gather.

@@ -5,7 +5,7 @@
 #
 """Checks what a ZeRO stage stores and communicates against its formulas, on the program of a rank.
 
-    stages.py DIST.mlir EXEC.mlir --stage=3 [--microbatches=1]
+    stages.py DIST.mlir EXEC.mlir --stage=3 [--microbatches=1] [--gathers=2]
 
 Both files are what dtcc --emit=dist and --emit=exec say of one plan whose ranks all split the batch (dp alone).
 With P the bytes of the parameters of a rank (padded to the alignment of buckets), n the ranks that share them and m
@@ -43,6 +43,7 @@ def main():
     parser.add_argument("exec")
     parser.add_argument("--stage", type=int, required=True)
     parser.add_argument("--microbatches", type=int, default=1)
+    parser.add_argument("--gathers", type=int, default=2, help="of a unit in a micro-batch, at most")
     arguments = parser.parse_args()
     stage, m = arguments.stage, arguments.microbatches
     with open(arguments.dist) as file:
@@ -89,8 +90,8 @@ def main():
     if stage == 3:
         for size in units.values():
             times = gathered.count(size) / list(units.values()).count(size)
-            if not 1 <= times <= 2:
-                sys.exit(f"stages.py: a unit of {size} bytes must be gathered once or twice, got: {times}")
+            if not 1 <= times <= arguments.gathers:
+                sys.exit(f"stages.py: a unit of {size} bytes must be gathered 1 to {arguments.gathers} times, got: {times}")
         # Of the units in flight one is used, one gathered ahead; a third may still be held at the turn.
         alive, peak = {}, 0
         for line in dist.splitlines():
