@@ -15,7 +15,8 @@
 //    projections of that, so an op cannot disagree with itself;
 //  - axes on a factor that the result has not (a reduction) leave the result
 //    partial over these axes;
-//  - a partial operand is legal only where the op is linear in it.
+//  - a partial operand is legal only where the op is linear in it, or reads its own
+//    part of it (`ownParts`).
 //
 // A result that walks a factor is sharded by it, of whatever kind. One that does not
 // is partial over the factor's axes if the factor is Reduce, or Index with `partial`
@@ -86,6 +87,17 @@ struct FactorMap {
   /// Sets of operands in which the op is jointly linear: add {{0, 1}},
   /// contract {{0}, {1}}. Partial sums may enter through all members of one set.
   llvm::SmallVector<llvm::SmallVector<unsigned>> linear;
+
+  /// An operand of which every shard of an index factor reads the rows that name it
+  /// alone: the integers of operand `ids` are indices along `factor`, and the operand's
+  /// leading dimensions are theirs. It arrives partial over the factor's axes, as a
+  /// result of the same factor was left (`experts` and its backward ops).
+  struct OwnPart {
+    unsigned operand;
+    int64_t factor;
+    unsigned ids;
+  };
+  llvm::SmallVector<OwnPart> ownParts;
 
   /// Adds a factor and returns its index.
   int64_t add(int64_t size, FactorKind kind = FactorKind::Parallel);

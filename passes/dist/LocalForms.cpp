@@ -7,6 +7,7 @@
 //
 #include "passes/dist/LocalForms.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/GroupedSpec.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -53,6 +54,30 @@ static const LocalForm kForms[] = {
        int64_t classes = cast<ShapedType>(global->getOperand(0).getType()).getShape().back();
        local->setAttr("classes", Builder(local->getContext()).getI64IntegerAttr(classes));
        setAxes(local, "class_axes", axesOf(local, placement, map.operands[0].back()));
+     }},
+    // Groups of rows, experts: the index factor that operand or result names first.
+    {"graph.grouped_contract",
+     [](Operation *op, const FactorMap &) {
+       auto product = cast<graph::GroupedContractOp>(op);
+       return SmallVector<int64_t>{graph::GroupedSpec::parse(product.getSpec(), product.getRows()).groupFactor()};
+     },
+     [](Operation *local, Operation *global, const FactorMap &, const Placement &placement) {
+       auto product = cast<graph::GroupedContractOp>(global);
+       int64_t group = graph::GroupedSpec::parse(product.getSpec(), product.getRows()).groupFactor();
+       setAxes(local, "group_axes", axesOf(local, placement, group));
+     }},
+    {"graph.experts", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[3][0]}; },
+     [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
+       setAxes(local, "expert_axes", axesOf(local, placement, map.operands[3][0]));
+     }},
+    {"graph.experts_grad", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[3][0]}; },
+     [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
+       setAxes(local, "expert_axes", axesOf(local, placement, map.operands[3][0]));
+     }},
+    {"graph.experts_weight_grad",
+     [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.results[0][0]}; },
+     [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
+       setAxes(local, "expert_axes", axesOf(local, placement, map.results[0][0]));
      }},
     {"graph.iota",
      [](Operation *op, const FactorMap &map) {

@@ -30,6 +30,15 @@ static Layout projectDims(ArrayRef<int64_t> dims, const Placement &placement) {
   return layout;
 }
 
+/// The axes over which an operand arrives in parts that are each shard's own.
+static Axes ownAxes(const FactorMap &map, const Placement &placement, unsigned operand) {
+  Axes axes;
+  for (const FactorMap::OwnPart &part : map.ownParts)
+    if (part.operand == operand)
+      axes.insert(axes.end(), placement.factors[part.factor].begin(), placement.factors[part.factor].end());
+  return axes;
+}
+
 llvm::Expected<OpLayouts> project(const FactorMap &map, const Placement &placement) {
   auto fail = [](const Twine &reason) {
     return llvm::createStringError(std::errc::invalid_argument, reason.str().c_str());
@@ -50,6 +59,8 @@ llvm::Expected<OpLayouts> project(const FactorMap &map, const Placement &placeme
     Layout layout = projectDims(dims, placement);
     if (!placement.partial.empty() && llvm::is_contained(map.linear[placement.linearSet], i))
       layout.partial = placement.partial;
+    Axes own = ownAxes(map, placement, i);
+    layout.partial.insert(layout.partial.end(), own.begin(), own.end());
     llvm::sort(layout.partial);
     layouts.operands.push_back(std::move(layout));
   }
@@ -126,6 +137,12 @@ FailureOr<Placement> inferPlacement(Operation *op, const FactorMap &map) {
   // A partial operand names the linear set; `project` finds out whether all fits.
   for (auto [i, value] : llvm::enumerate(op->getOperands())) {
     Layout layout = cast<TensorType>(value.getType()).getLayout();
+    Axes own = ownAxes(map, placement, i);
+    // What a reshard makes are parts of a sum, not those that the shards left.
+    if (!own.empty() && value.getDefiningOp<ReshardOp>())
+      return op->emitError() << "operand #" << i
+                             << " must come as the op that computed it left it, got a reshard to: " << value.getType();
+    std::erase_if(layout.partial, [&](const std::string &axis) { return contains(own, axis); });
     if (layout.partial.empty())
       continue;
     auto set = llvm::find_if(map.linear, [&, i = i](ArrayRef<unsigned> set) { return llvm::is_contained(set, i); });

@@ -11,7 +11,8 @@
 //  - a dimension carries the axes of the factor that it walks;
 //  - a result without a factor is partial over its axes if the factor is a reduction
 //    (or an index factor that gives partial results), else equal on all of them;
-//  - partial sums flow through all operands of one linear set to all results.
+//  - partial sums flow through all operands of one linear set to all results;
+//  - an operand of which shards read their own parts is partial over the factor's axes.
 //
 // The way back, from types to the placement, is what verifies an op (rules V2, V3).
 //

@@ -240,3 +240,35 @@ func.func @update(%c: tensor<f32>) {
   %n = graph.update %c, () to [] {optimizer = "lion"} : (tensor<f32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @top_k(%x: tensor<2x3xf32>) {
+  // expected-error @below {{must pick between 1 and 3 cells, got: 4}}
+  %v, %i = graph.top_k %x : (tensor<2x3xf32>) -> (tensor<2x4xf32>, tensor<2x4xi64>)
+  return
+}
+
+// -----
+
+func.func @grouped(%x: tensor<2x3xf32>, %w: tensor<4x5x3xf32>, %i: tensor<2xi64>) {
+  // expected-error @below {{the group must stand first in rhs or in the result and nowhere else, got: "ec,efc->ef"}}
+  %0 = graph.grouped_contract "ec,efc->ef" rows "e" %x, %w, %i : (tensor<2x3xf32>, tensor<4x5x3xf32>, tensor<2xi64>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @grouped(%x: tensor<2x3xf32>, %w: tensor<4x5x3xf32>, %i: tensor<7xi64>) {
+  // expected-error @below {{operand #2 dimension 0 must have size 2, got: 7}}
+  %0 = graph.grouped_contract "nc,efc->nf" rows "n" %x, %w, %i : (tensor<2x3xf32>, tensor<4x5x3xf32>, tensor<7xi64>) -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @experts(%x: tensor<2x6xf32>, %i: tensor<2x2xi64>, %r: tensor<2x2xf32>, %in: tensor<4x3x3x6xf32>, %out: tensor<4x6x3xf32>) {
+  // expected-error @below {{w_in must hold a gate and an up matrix, got: 3}}
+  %y, %h = graph.experts %x, %i, %r, %in, %out : (tensor<2x6xf32>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<4x3x3x6xf32>, tensor<4x6x3xf32>) -> (tensor<2x6xf32>, tensor<2x2x2x3xf32>)
+  return
+}

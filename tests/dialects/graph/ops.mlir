@@ -63,6 +63,20 @@ func.func @contraction(%x: tensor<2x3xf32>, %w: tensor<3x4x5xf32>, %ids: tensor<
   return
 }
 
+// CHECK-LABEL: func.func @experts
+func.func @experts(%p: tensor<2x7x4xf32>, %x: tensor<2x7x6xf32>, %in: tensor<4x2x3x6xf32>, %out: tensor<4x6x3xf32>) {
+  // CHECK: graph.top_k %{{.*}} : (tensor<2x7x4xf32>) -> (tensor<2x7x2xf32>, tensor<2x7x2xi64>)
+  %r, %i = graph.top_k %p : (tensor<2x7x4xf32>) -> (tensor<2x7x2xf32>, tensor<2x7x2xi64>)
+  // CHECK: graph.grouped_contract "btc,egfc->btkgf" rows "btk" %{{.*}}, %{{.*}}, %{{.*}} {group_axes = ["ep"]}
+  %0 = graph.grouped_contract "btc,egfc->btkgf" rows "btk" %x, %in, %i {group_axes = ["ep"]} : (tensor<2x7x6xf32>, tensor<4x2x3x6xf32>, tensor<2x7x2xi64>) -> tensor<2x7x2x2x3xf32>
+  %1 = graph.grouped_contract "btc,btkgf->egfc" rows "btk" %x, %0, %i : (tensor<2x7x6xf32>, tensor<2x7x2x2x3xf32>, tensor<2x7x2xi64>) -> tensor<4x2x3x6xf32>
+  // CHECK: graph.experts %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
+  %y, %h = graph.experts %x, %i, %r, %in, %out : (tensor<2x7x6xf32>, tensor<2x7x2xi64>, tensor<2x7x2xf32>, tensor<4x2x3x6xf32>, tensor<4x6x3xf32>) -> (tensor<2x7x6xf32>, tensor<2x7x2x2x3xf32>)
+  %2:3 = graph.experts_grad %y, %i, %r, %in, %out, %h {expert_axes = ["ep"]} : (tensor<2x7x6xf32>, tensor<2x7x2xi64>, tensor<2x7x2xf32>, tensor<4x2x3x6xf32>, tensor<4x6x3xf32>, tensor<2x7x2x2x3xf32>) -> (tensor<2x7x6xf32>, tensor<2x7x2xf32>, tensor<2x7x2x2x3xf32>)
+  %3:2 = graph.experts_weight_grad %y, %x, %i, %r, %h, %2#2 : (tensor<2x7x6xf32>, tensor<2x7x6xf32>, tensor<2x7x2xi64>, tensor<2x7x2xf32>, tensor<2x7x2x2x3xf32>, tensor<2x7x2x2x3xf32>) -> (tensor<4x2x3x6xf32>, tensor<4x6x3xf32>)
+  return
+}
+
 // CHECK-LABEL: func.func @norms
 func.func @norms(%x: tensor<2x7x4xf32>, %scale: tensor<4xf32>) {
   // CHECK: graph.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {{\[}}2] {eps = {{.*}} : f64}

@@ -137,6 +137,39 @@ inline const OpCase kOpCases[] = {
     {"graph.rotary", "%x: tensor<4x3x2x5xf64>, %c: tensor<3x5xf64>, %s: tensor<3x5xf64>",
      "graph.rotary %x, %c, %s [1, 3] {pair = 2 : i64} : (tensor<4x3x2x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>) -> "
      "tensor<4x3x2x5xf64>"},
+    {"graph.top_k", "%x: tensor<4x3x5xf64>",
+     "graph.top_k %x : (tensor<4x3x5xf64>) -> (tensor<4x3x2xf64>, tensor<4x3x2xi64>)"},
+    {"graph.grouped_contract", "%x: tensor<2x3x4xf64>, %w: tensor<5x2x3x4xf64>, %i: tensor<2x3x2xi64>",
+     "graph.grouped_contract \"ntc,egfc->ntkgf\" rows \"ntk\" %x, %w, %i : (tensor<2x3x4xf64>, "
+     "tensor<5x2x3x4xf64>, tensor<2x3x2xi64>) -> tensor<2x3x2x2x3xf64>",
+     5},
+    {"graph.grouped_contract", "%x: tensor<6x2x4xf64>, %w: tensor<4x3x4xf64>, %i: tensor<6x2xi64>",
+     "graph.grouped_contract \"nkc,efc->nf\" rows \"nk\" %x, %w, %i : (tensor<6x2x4xf64>, tensor<4x3x4xf64>, "
+     "tensor<6x2xi64>) -> tensor<6x3xf64>",
+     4},
+    {"graph.grouped_contract", "%x: tensor<6x4xf64>, %d: tensor<6x2x3xf64>, %i: tensor<6x2xi64>",
+     "graph.grouped_contract \"nc,nkf->efc\" rows \"nk\" %x, %d, %i : (tensor<6x4xf64>, tensor<6x2x3xf64>, "
+     "tensor<6x2xi64>) -> tensor<5x3x4xf64>",
+     5},
+    {"graph.experts",
+     "%x: tensor<2x3x4xf64>, %i: tensor<2x3x2xi64>, %r: tensor<2x3x2xf64>, %a: tensor<5x2x3x4xf64>, "
+     "%b: tensor<5x6x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b : (tensor<2x3x4xf64>, tensor<2x3x2xi64>, tensor<2x3x2xf64>, "
+     "tensor<5x2x3x4xf64>, tensor<5x6x3xf64>) -> (tensor<2x3x6xf64>, tensor<2x3x2x2x3xf64>)",
+     5},
+    {"graph.experts_grad",
+     "%d: tensor<2x3x6xf64>, %i: tensor<2x3x2xi64>, %r: tensor<2x3x2xf64>, %a: tensor<5x2x3x4xf64>, "
+     "%b: tensor<5x6x3xf64>, %h: tensor<2x3x2x2x3xf64>",
+     "graph.experts_grad %d, %i, %r, %a, %b, %h : (tensor<2x3x6xf64>, tensor<2x3x2xi64>, tensor<2x3x2xf64>, "
+     "tensor<5x2x3x4xf64>, tensor<5x6x3xf64>, tensor<2x3x2x2x3xf64>) -> (tensor<2x3x4xf64>, tensor<2x3x2xf64>, "
+     "tensor<2x3x2x2x3xf64>)",
+     5},
+    {"graph.experts_weight_grad",
+     "%d: tensor<2x3x6xf64>, %x: tensor<2x3x4xf64>, %i: tensor<2x3x2xi64>, %r: tensor<2x3x2xf64>, "
+     "%h: tensor<2x3x2x2x3xf64>, %e: tensor<2x3x2x2x3xf64>",
+     "graph.experts_weight_grad %d, %x, %i, %r, %h, %e : (tensor<2x3x6xf64>, tensor<2x3x4xf64>, tensor<2x3x2xi64>, "
+     "tensor<2x3x2xf64>, tensor<2x3x2x2x3xf64>, tensor<2x3x2x2x3xf64>) -> (tensor<5x2x3x4xf64>, tensor<5x6x3xf64>)",
+     5},
     {"graph.cross_entropy", "%l: tensor<4x2x7xf64>, %t: tensor<4x2xi64>",
      "graph.cross_entropy %l, %t {ignore_index = 3 : i64} : (tensor<4x2x7xf64>, tensor<4x2xi64>) -> (tensor<f32>, "
      "tensor<f32>, tensor<4x2xf64>)",

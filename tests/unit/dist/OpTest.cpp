@@ -97,6 +97,26 @@ struct OpTest : testing::Test {
     layout.normalize(shape.vec());
   }
 
+  /// Operands of which shards read their own rows: hides the others behind NaN.
+  void keepOwnParts(LockStep &lockStep, ArrayRef<Value> inputs, const Placement &placement, const Mesh &mesh) {
+    for (const FactorMap::OwnPart &part : map.ownParts) {
+      const Axes &axes = placement.factors[part.factor];
+      if (axes.empty())
+        continue;
+      int64_t shards = mesh.product(axes), perShard = (map.factors[part.factor].size + shards - 1) / shards;
+      Shards &ranks = lockStep.values[inputs[part.operand]];
+      const Shards &ids = lockStep.values[inputs[part.ids]];
+      for (size_t rank = 0; rank < ranks.size(); ++rank) {
+        int64_t shard = 0, width = ranks[rank].size() / ids[rank].size();
+        for (const std::string &axis : axes)
+          shard = shard * mesh.find(axis)->size + mesh.coordinate(rank, 0, axis);
+        for (int64_t cell = 0; cell < ranks[rank].size(); ++cell)
+          if (ids[rank].ints[cell / width] / perShard != shard)
+            ranks[rank].floats[cell] = std::nan("");
+      }
+    }
+  }
+
   /// One placement. Counts those that were possible.
   void check(const Placement &placement, const Mesh &mesh) {
     for (auto [f, factor] : llvm::enumerate(map.factors))
@@ -134,8 +154,15 @@ struct OpTest : testing::Test {
       auto input = InputOp::create(builder, op->getLoc(), localType(dist, mesh), builder.getStringAttr("x" + Twine(i)),
                                    TypeAttr::get(dist), StringAttr(), DenseI64ArrayAttr());
       inputs.push_back(input);
-      lockStep.values[input] = scatter(operands[i], layout, mesh, neutral ? 0.0 : std::nan(""), 31 + i);
+      // Own parts are no terms of a sum: each rank gets the whole rows.
+      Layout terms = layout;
+      for (const FactorMap::OwnPart &part : map.ownParts)
+        if (part.operand == i)
+          std::erase_if(terms.partial,
+                        [&](const std::string &axis) { return contains(placement.factors[part.factor], axis); });
+      lockStep.values[input] = scatter(operands[i], terms, mesh, neutral ? 0.0 : std::nan(""), 31 + i);
     }
+    keepOwnParts(lockStep, inputs, placement, mesh);
     SmallVector<Type> types;
     for (auto [i, value] : llvm::enumerate(op->getResults())) {
       auto type = cast<ShapedType>(value.getType());

@@ -130,6 +130,15 @@ const Case cases[] = {
      "graph.attention %q, %k, %v mask(%a, %b) <segment = true> {scale = 0.5, empty_row = #graph<empty_row zero>} : "
      "(tensor<1x3x1x2xf64>, tensor<1x3x1x2xf64>, tensor<1x3x1x2xf64>, tensor<1x3xi64>, tensor<1x3xi64>) -> "
      "(tensor<1x3x1x2xf64>, tensor<1x1x3xf64>)"},
+    {"graph.top_k", "%x: tensor<3x2x5xf64>",
+     "graph.top_k %x : (tensor<3x2x5xf64>) -> (tensor<3x2x2xf64>, tensor<3x2x2xi64>)"},
+    {"graph.grouped_contract", "%x: tensor<2x3x4xf64>, %w: tensor<5x2x3x4xf64>, %i: tensor<2x3x2xi64>",
+     "graph.grouped_contract \"ntc,egfc->ntkgf\" rows \"ntk\" %x, %w, %i : (tensor<2x3x4xf64>, "
+     "tensor<5x2x3x4xf64>, tensor<2x3x2xi64>) -> tensor<2x3x2x2x3xf64>"},
+    {"graph.experts",
+     "%x: tensor<3x4xf64>, %i: tensor<3x2xi64>, %r: tensor<3x2xf64>, %a: tensor<4x2x3x4xf64>, %b: tensor<4x5x3xf64>",
+     "graph.experts %x, %i, %r, %a, %b : (tensor<3x4xf64>, tensor<3x2xi64>, tensor<3x2xf64>, tensor<4x2x3x4xf64>, "
+     "tensor<4x5x3xf64>) -> (tensor<3x5xf64>, tensor<3x2x2x3xf64>)"},
     {"graph.cross_entropy", "%l: tensor<2x3x4xf64>, %t: tensor<2x3xi64>",
      "graph.cross_entropy %l, %t {ignore_index = 1 : i64} : (tensor<2x3x4xf64>, tensor<2x3xi64>) -> (tensor<f64>, "
      "tensor<f64>, tensor<2x3xf64>)"},
@@ -141,7 +150,7 @@ const char *rotaryBody = "%c = graph.cos %t : tensor<3x2xf64>\n %s = graph.sin %
 
 /// Results that carry the gradient: statistics do not.
 unsigned gradientResults(Operation *op) {
-  return isa<LayerNormOp, RmsNormOp, AttentionOp, CrossEntropyOp>(op) ? 1 : op->getNumResults();
+  return isa<LayerNormOp, RmsNormOp, AttentionOp, ExpertsOp, CrossEntropyOp>(op) ? 1 : op->getNumResults();
 }
 
 class Gradient : public testing::Test {

@@ -1,0 +1,92 @@
+//===- ExpertOps.td - Routing of tokens and mixture of experts
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A router picks k of e experts a token by ordinary ops and `top_k`; `experts` applies
+// them. Tokens stand in all leading dimensions [n..], "dropless": every token reaches
+// every expert that it picked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_GRAPH_EXPERTOPS
+#define DTCC_DIALECTS_GRAPH_EXPERTOPS
+
+include "dialects/graph/GraphAttrs.td"
+
+def Graph_TopKOp : Graph_DiffOp<"top_k"> {
+  let summary = "the k largest of the last dimension, largest first, and where they stand";
+  let description = [{
+    x [n.., e]; values and indices (integers from 0) [n.., k]. Of equal cells the first
+    comes first. The gradient of a value goes to the cell that it was.
+  }];
+  let arguments = (ins Graph_FloatTensor:$x);
+  let results = (outs Graph_FloatTensor:$values, Graph_IntTensor:$indices);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Graph_GroupedContractOp : Graph_DiffOp<"grouped_contract"> {
+  let summary = "a product in which every row picks one of a stack of matrices: grouped matmul";
+  let description = [{
+    As `contract`, but one letter, the *group*, is not a loop: its index is that of the
+    row, whose letters `rows` are the dimensions of `ids`. The group stands first, either
+    in rhs (every row picks its matrix) or in the result (rows add up by their group, the
+    gradient of the former):
+
+      grouped_contract "ntc,efc->ntkf" rows "ntk" %x, %w, %ids  // y[n,t,k,f] = sum_c x[n,t,c] w[ids[n,t,k],f,c]
+      grouped_contract "ntc,ntkf->efc" rows "ntk" %x, %dy, %ids // dw[e,f,c] = sum over rows whose id is e
+
+    A shard of the groups gives 0 for rows of others; `group_axes` names the axes that
+    split them. Linear in lhs and in rhs.
+  }];
+  let arguments = (ins StrAttr:$spec, StrAttr:$rows, Graph_FloatTensor:$lhs, Graph_FloatTensor:$rhs,
+                       Graph_IntTensor:$ids, OptionalAttr<ArrayAttr>:$group_axes);
+  let results = (outs Graph_FloatTensor:$y);
+  let assemblyFormat = [{
+    $spec `rows` $rows $lhs `,` $rhs `,` $ids attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_ExpertsOp : Graph_DiffOp<"experts"> {
+  let summary = "mixture of experts: y = sum_k weights[k] * w_out[ids[k]] (silu(gate) * up) of the experts picked";
+  let description = [{
+    x [n.., c]; ids and weights [n.., k]; w_in [e, 2, f, c], gate before up; w_out [e, d, f];
+    y [n.., d]; hidden [n.., k, 2, f]: gate and up of every picked expert, kept for the
+    backward ops. The experts are an index factor: a shard of them computes the rows that
+    picked its own, y is partial and hidden holds its own rows and zeros. `expert_axes`
+    names the axes that split the experts.
+  }];
+  let arguments = (ins Graph_FloatTensor:$x, Graph_IntTensor:$ids, Graph_FloatTensor:$weights,
+                       Graph_FloatTensor:$w_in, Graph_FloatTensor:$w_out, OptionalAttr<ArrayAttr>:$expert_axes);
+  let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$hidden);
+  let assemblyFormat = "$x `,` $ids `,` $weights `,` $w_in `,` $w_out attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Graph_ExpertsGradOp : Graph_PureOp<"experts_grad"> {
+  let summary = "gradients of experts to x, weights and hidden; linear in dy";
+  let description = [{ On a shard of the experts `hidden` holds the rows that picked its own: see FactorMap::ownParts. }];
+  let arguments = (ins Graph_FloatTensor:$dy, Graph_IntTensor:$ids, Graph_FloatTensor:$weights,
+                       Graph_FloatTensor:$w_in, Graph_FloatTensor:$w_out, Graph_FloatTensor:$hidden,
+                       OptionalAttr<ArrayAttr>:$expert_axes);
+  let results = (outs Graph_FloatTensor:$dx, Graph_FloatTensor:$dweights, Graph_FloatTensor:$dhidden);
+  let assemblyFormat = [{
+    $dy `,` $ids `,` $weights `,` $w_in `,` $w_out `,` $hidden attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+def Graph_ExpertsWeightGradOp : Graph_PureOp<"experts_weight_grad"> {
+  let summary = "gradients of experts to w_in and w_out; linear in dy and dhidden together; tokens are summed over";
+  let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_IntTensor:$ids, Graph_FloatTensor:$weights,
+                       Graph_FloatTensor:$hidden, Graph_FloatTensor:$dhidden, OptionalAttr<ArrayAttr>:$expert_axes);
+  let results = (outs Graph_FloatTensor:$dw_in, Graph_FloatTensor:$dw_out);
+  let assemblyFormat = [{
+    $dy `,` $x `,` $ids `,` $weights `,` $hidden `,` $dhidden attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // DTCC_DIALECTS_GRAPH_EXPERTOPS

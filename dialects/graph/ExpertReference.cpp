@@ -1,0 +1,163 @@
+//===- ExpertReference.cpp - The meaning of routing and experts
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/GroupedSpec.h"
+#include "dialects/graph/Shapes.h"
+#include "dialects/graph/Shard.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::graph;
+
+using Operands = ArrayRef<HostTensor>;
+using Results = MutableArrayRef<HostTensor>;
+
+LogicalResult TopKOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+  const HostTensor &x = operands[0];
+  int64_t count = x.shape.back(), picked = results[0].shape.back();
+  for (int64_t row = 0; row < results[0].size() / picked; ++row) {
+    const double *cells = &x.floats[row * count];
+    std::vector<bool> taken(count);
+    for (int64_t i = 0; i < picked; ++i) {
+      // The first of the largest; NaN is larger than any number, as PyTorch has it.
+      int64_t best = -1;
+      for (int64_t c = 0; c < count; ++c)
+        if (!taken[c] && (best < 0 || cells[c] > cells[best] || (std::isnan(cells[c]) && !std::isnan(cells[best]))))
+          best = c;
+      taken[best] = true;
+      results[0].floats[row * picked + i] = cells[best];
+      results[1].ints[row * picked + i] = best;
+    }
+  }
+  return success();
+}
+
+/// Ids of whole tensors must name a group; on a shard those of others are skipped.
+static LogicalResult checkIds(Operation *op, const HostTensor &ids, int64_t groups, bool shard) {
+  for (int64_t id : ids.ints)
+    if (!shard && (id < 0 || id >= groups))
+      return op->emitOpError() << "id must be in [0, " << groups << "), got: " << id;
+  return success();
+}
+
+LogicalResult GroupedContractOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
+  GroupedSpec spec = GroupedSpec::parse(getSpec(), getRows());
+  std::string letters = spec.terms.letters();
+  size_t group = letters.find(spec.group);
+  Dims sizes(letters.size(), 1);
+  auto strides = [&](const std::string &term, const HostTensor &tensor) {
+    Dims list(letters.size(), 0);
+    for (auto [dim, letter] : llvm::enumerate(term)) {
+      list[letters.find(letter)] = tensor.strides()[dim];
+      sizes[letters.find(letter)] = tensor.shape[dim];
+    }
+    return list;
+  };
+  Dims lhs = strides(spec.terms.lhs, operands[0]), rhs = strides(spec.terms.rhs, operands[1]);
+  Dims rows = strides(spec.rows, operands[2]), out = strides(spec.terms.result, results[0]);
+  int64_t groups = sizes[group], first = shardNumber(getGroupAxes(), context) * groups;
+  if (failed(checkIds(*this, operands[2], groups, getGroupAxes().has_value())))
+    return failure();
+  sizes[group] = 1;
+  forEachIndex(sizes, [&](ArrayRef<int64_t> index, int64_t) {
+    int64_t id = operands[2].ints[positionOf(index, rows)] - first;
+    if (id < 0 || id >= groups)
+      return;
+    results[0].floats[positionOf(index, out) + id * out[group]] +=
+        operands[0].floats[positionOf(index, lhs)] * operands[1].floats[positionOf(index, rhs) + id * rhs[group]];
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// experts
+//===----------------------------------------------------------------------===//
+
+namespace {
+double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+/// A token, one of its picks, and the expert picked as this shard numbers them.
+struct ExpertRow {
+  int64_t token, row, expert;
+};
+
+/// Calls `body` for every picked row whose expert this shard holds.
+void forEachPicked(const HostTensor &ids, int64_t experts, int64_t shard, llvm::function_ref<void(ExpertRow)> body) {
+  int64_t picked = ids.shape.back();
+  for (int64_t row = 0; row < ids.size(); ++row) {
+    int64_t expert = ids.ints[row] - shard * experts;
+    if (expert >= 0 && expert < experts)
+      body({row / picked, row, expert});
+  }
+}
+} // namespace
+
+LogicalResult ExpertsOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
+  const HostTensor &x = operands[0], &ids = operands[1], &weights = operands[2], &wIn = operands[3],
+                   &wOut = operands[4];
+  HostTensor &y = results[0], &hidden = results[1];
+  int64_t experts = wIn.shape[0], width = wIn.shape[2], in = wIn.shape[3], out = wOut.shape[1];
+  if (failed(checkIds(*this, ids, experts, getExpertAxes().has_value())))
+    return failure();
+  forEachPicked(ids, experts, shardNumber(getExpertAxes(), context), [&](ExpertRow at) {
+    double *gate = &hidden.floats[at.row * 2 * width];
+    for (int64_t f = 0; f < 2 * width; ++f)
+      for (int64_t c = 0; c < in; ++c)
+        gate[f] += wIn.floats[(at.expert * 2 * width + f) * in + c] * x.floats[at.token * in + c];
+    for (int64_t c = 0; c < out; ++c)
+      for (int64_t f = 0; f < width; ++f)
+        y.floats[at.token * out + c] += weights.floats[at.row] * wOut.floats[(at.expert * out + c) * width + f] *
+                                        gate[f] * logistic(gate[f]) * gate[width + f];
+  });
+  return success();
+}
+
+LogicalResult ExpertsGradOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
+  const HostTensor &dy = operands[0], &ids = operands[1], &weights = operands[2], &wIn = operands[3],
+                   &wOut = operands[4], &hidden = operands[5];
+  HostTensor &dx = results[0], &dweights = results[1], &dhidden = results[2];
+  int64_t experts = wIn.shape[0], width = wIn.shape[2], in = wIn.shape[3], out = wOut.shape[1];
+  if (failed(checkIds(*this, ids, experts, getExpertAxes().has_value())))
+    return failure();
+  forEachPicked(ids, experts, shardNumber(getExpertAxes(), context), [&](ExpertRow at) {
+    const double *gate = &hidden.floats[at.row * 2 * width], *up = gate + width;
+    double *dgate = &dhidden.floats[at.row * 2 * width];
+    for (int64_t f = 0; f < width; ++f) {
+      double dactive = 0, s = logistic(gate[f]);
+      for (int64_t c = 0; c < out; ++c)
+        dactive += dy.floats[at.token * out + c] * wOut.floats[(at.expert * out + c) * width + f];
+      dweights.floats[at.row] += dactive * gate[f] * s * up[f];
+      dactive *= weights.floats[at.row];
+      dgate[f] = dactive * up[f] * s * (1 + gate[f] * (1 - s));
+      dgate[width + f] = dactive * gate[f] * s;
+    }
+    for (int64_t f = 0; f < 2 * width; ++f)
+      for (int64_t c = 0; c < in; ++c)
+        dx.floats[at.token * in + c] += dgate[f] * wIn.floats[(at.expert * 2 * width + f) * in + c];
+  });
+  return success();
+}
+
+LogicalResult ExpertsWeightGradOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
+  const HostTensor &dy = operands[0], &x = operands[1], &ids = operands[2], &weights = operands[3],
+                   &hidden = operands[4], &dhidden = operands[5];
+  HostTensor &dwIn = results[0], &dwOut = results[1];
+  int64_t experts = dwIn.shape[0], width = dwIn.shape[2], in = dwIn.shape[3], out = dwOut.shape[1];
+  forEachPicked(ids, experts, shardNumber(getExpertAxes(), context), [&](ExpertRow at) {
+    const double *gate = &hidden.floats[at.row * 2 * width], *up = gate + width;
+    const double *dgate = &dhidden.floats[at.row * 2 * width];
+    for (int64_t f = 0; f < 2 * width; ++f)
+      for (int64_t c = 0; c < in; ++c)
+        dwIn.floats[(at.expert * 2 * width + f) * in + c] += dgate[f] * x.floats[at.token * in + c];
+    for (int64_t c = 0; c < out; ++c)
+      for (int64_t f = 0; f < width; ++f)
+        dwOut.floats[(at.expert * out + c) * width + f] +=
+            dy.floats[at.token * out + c] * weights.floats[at.row] * gate[f] * logistic(gate[f]) * up[f];
+  });
+  return success();
+}
