@@ -13,6 +13,7 @@
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/exec/ExpandExperts.h"
 #include "passes/exec/Passes.h"
 
 namespace dtcc::exec {
@@ -202,6 +203,7 @@ struct ExpandComposites : impl::ExpandCompositesBase<ExpandComposites> {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandLayerNorm, ExpandLayerNormGrad, ExpandLayerNormParamGrad, ExpandRmsNorm, ExpandRmsNormGrad,
                  ExpandRmsNormParamGrad, ExpandSoftmax, ExpandRotary>(&getContext());
+    addExpertPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

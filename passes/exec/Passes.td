@@ -11,11 +11,11 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandComposites : Pass<"exec-expand-composites"> {
-  let summary = "norms, softmax and rotary embedding as reductions and elementwise ops";
+  let summary = "norms, softmax, rotary embedding and experts as simpler ops";
   let description = [{
     What the kernel generator computes is cells and reductions: composites without a
     library op are rewritten to these, on local shapes. Attention, embedding, cross
-    entropy and contractions stay. Example (tests/passes/exec/expand-composites.mlir):
+    entropy and contractions stay; `graph.experts` becomes grouped products. Example (tests/passes/exec/expand-composites.mlir):
     `graph.rms_norm` becomes a mean of squares, `graph.rsqrt` and two products.
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];

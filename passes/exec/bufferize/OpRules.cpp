@@ -16,6 +16,7 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
     addMovementRules(table);
     addComputeRules(table);
     addLibraryRules(table);
+    addExpertRules(table);
     addCollectiveRules(table);
     addUpdateRules(table);
     addUnitRules(table);

@@ -22,3 +22,18 @@ func.func @rotary(%x: tensor<2x3x2x4xf32>, %cos: tensor<3x4xf32>, %sin: tensor<3
       : (tensor<2x3x2x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) -> tensor<2x3x2x4xf32>
   return %y : tensor<2x3x2x4xf32>
 }
+
+// Gate and up of the picked experts, weighted rows, and a sum over the picks in the second product.
+// CHECK-LABEL: func.func @experts
+// CHECK: %[[H:.*]] = graph.grouped_contract "mnc,egfc->mnkgf" rows "mnk" %arg0, %arg3, %arg1 {group_axes = ["ep"]}
+// CHECK: %[[P:.*]]:2 = graph.unstack %[[H]] {dim = 3 : i64}
+// CHECK: %[[S:.*]] = graph.silu %[[P]]#0
+// CHECK: %[[G:.*]] = graph.mul %[[S]], %[[P]]#1
+// CHECK: %[[W:.*]] = graph.broadcast %arg2 [0, 1, 2]
+// CHECK: %[[A:.*]] = graph.mul %[[G]], %[[W]]
+// CHECK: graph.grouped_contract "mnkf,edf->mnd" rows "mnk" %[[A]], %arg4, %arg1 {group_axes = ["ep"]}
+func.func @experts(%x: tensor<2x3x6xf32>, %i: tensor<2x3x2xi64>, %r: tensor<2x3x2xf32>, %in: tensor<4x2x5x6xf32>, %out: tensor<4x6x5xf32>) -> tensor<2x3x6xf32> {
+  %y, %h = graph.experts %x, %i, %r, %in, %out {expert_axes = ["ep"]}
+      : (tensor<2x3x6xf32>, tensor<2x3x2xi64>, tensor<2x3x2xf32>, tensor<4x2x5x6xf32>, tensor<4x6x5xf32>) -> (tensor<2x3x6xf32>, tensor<2x3x2x2x5xf32>)
+  return %y : tensor<2x3x6xf32>
+}
