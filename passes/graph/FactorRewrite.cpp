@@ -335,6 +335,17 @@ static void rewriteCrossEntropy(Operation *op, FactoredValues &values) {
   rewriteFirstWhole(op, values, rankOf(op->getOperand(0)) - 1);
 }
 
+/// What is picked from and the picks are wanted whole.
+static void rewriteTopK(Operation *op, FactoredValues &values) {
+  int64_t last = rankOf(op->getOperand(0)) - 1;
+  SmallVector<Type> types;
+  for (Value result : op->getResults())
+    types.push_back(values.type(result, last));
+  Operation *copy = rebuild(op, values, values.get(op->getOperand(0), last), types);
+  for (auto [old, made] : llvm::zip_equal(op->getResults(), copy->getResults()))
+    values.set(old, made, last);
+}
+
 static void rewriteRotary(Operation *op, FactoredValues &values) {
   auto rotary = cast<RotaryOp>(op);
   Value x = rotary.getX();
@@ -371,6 +382,7 @@ static const llvm::DenseMap<TypeID, Rewrite> &rewrites() {
       {TypeID::get<EmbeddingOp>(), rewriteEmbedding},
       {TypeID::get<CrossEntropyOp>(), rewriteCrossEntropy},
       {TypeID::get<RotaryOp>(), rewriteRotary},
+      {TypeID::get<TopKOp>(), rewriteTopK},
       {TypeID::get<DropoutOp>(), rewriteElementwise},
   };
   return table;

@@ -1,4 +1,4 @@
-//===- ops/Indexing.cpp - Gathers, triangles and running sums
+//===- ops/Indexing.cpp - Gathers, picks, triangles and running sums
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +13,19 @@
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
+
+/// Whether the indices are those of a top_k among at most `size` cells: from the start already.
+static bool isPickOf(const Tensor &indices, int64_t size) {
+  Value value = indices->value;
+  while (Operation *op = value ? value.getDefiningOp() : nullptr) {
+    if (auto pick = dyn_cast<graph::TopKOp>(op))
+      return cast<ShapedType>(pick.getX().getType()).getShape().back() <= size;
+    if (!isa<graph::ReshapeOp, graph::TransposeOp, graph::BroadcastOp, graph::SliceOp>(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
+}
 
 /// Indices counted from the end become counted from the start. `checked`: values that are not known now come from an
 /// input whose bounds the runtime checks.
@@ -39,7 +52,7 @@ static Tensor fromStart(Emitter &emit, const Tensor &indices, int64_t size, bool
                         " rows of the table, got: " + Twine(low < 0 ? low : high));
     return indices;
   }
-  if (checked)
+  if (checked || isPickOf(indices, size))
     return indices;
   Tensor zero = emit.scalar(0, elementOf(indices)), count = emit.scalar(double(size), elementOf(indices));
   return emit.select(emit.compare(graph::Predicate::lt, indices, zero), emit.add(indices, count), indices);
@@ -144,10 +157,42 @@ static LogicalResult cumsumRule(OpBinder &node) {
   return node.result(0, node.emit().cumsum(x, *axis));
 }
 
+static LogicalResult topKRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integer("axis", -1), rankOf(x));
+  FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
+  if (failed(axis) || failed(given))
+    return failure();
+  int64_t count = shapeOf(x)[*axis], last = rankOf(x) - 1;
+  if (given->size() != 1 || (*given)[0] < 1 || (*given)[0] > count)
+    return node.error("must pick between 1 and " + Twine(count) + " cells");
+  if (!isFloat(x))
+    return node.error("must have a float operand");
+  if (!node.integer("largest", 1))
+    return node.error("largest must be 1, got: 0");
+  // The picked dimension last, and back.
+  SmallVector<int64_t> turn = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x)));
+  std::swap(turn[*axis], turn[last]);
+  Tensor turned = *axis == last ? x : emit.transpose(x, turn);
+  SmallVector<int64_t> shape(shapeOf(turned));
+  shape.back() = (*given)[0];
+  auto values = RankedTensorType::get(shape, elementOf(x));
+  auto indices = RankedTensorType::get(shape, emit.getBuilder().getI64Type());
+  auto picked = graph::TopKOp::create(emit.getBuilder(), emit.getLoc(), TypeRange{values, indices}, emit.value(turned));
+  for (auto [i, result] : llvm::enumerate(picked->getResults())) {
+    Tensor y = emit.fromValue(result);
+    if (node.wants(i) && failed(node.result(i, *axis == last ? y : emit.transpose(y, turn))))
+      return failure();
+  }
+  return success();
+}
+
 void dtcc::onnx::addIndexingRules(RuleTable &table) {
   table.on("Gather", 1, {2, 2}, gatherRule);
   table.on("GatherND", 11, {2, 2}, gatherNDRule);
   table.on("GatherElements", 11, {2, 2}, gatherElementsRule);
   table.on("Trilu", 14, {1, 2}, triluRule);
   table.on("CumSum", 11, {2, 2}, cumsumRule);
+  table.on("TopK", 10, {2, 2}, topKRule);
 }

@@ -26,6 +26,8 @@ void recoverNorms(mlir::func::FuncOp function);
 void recoverRotary(mlir::func::FuncOp function);
 /// attention, with its scale, soft cap, mask predicate and grouped heads.
 void recoverAttention(mlir::func::FuncOp function);
+/// experts, of gathered parameters and of all experts on all tokens.
+void recoverExperts(mlir::func::FuncOp function);
 /// cross_entropy, of a gather on the logarithm of a softmax.
 void recoverCrossEntropy(mlir::func::FuncOp function);
 

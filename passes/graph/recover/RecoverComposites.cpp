@@ -36,7 +36,8 @@ struct RecoverComposites : impl::GraphRecoverCompositesBase<RecoverComposites> {
       // Dead ops would count as users outside of a region. Norms and rotary come before
       // attention, which ends where they begin.
       eraseDead(function);
-      for (auto recover : {recoverActivations, recoverNorms, recoverRotary, recoverAttention, recoverCrossEntropy}) {
+      for (auto recover :
+           {recoverActivations, recoverNorms, recoverRotary, recoverAttention, recoverExperts, recoverCrossEntropy}) {
         recover(function);
         eraseDead(function);
       }

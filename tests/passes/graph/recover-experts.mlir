@@ -1,0 +1,67 @@
+// RUN: dtcc-opt %s --graph-recover-composites | FileCheck %s
+
+module {
+graph.state @in : tensor<2x2x3x4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "in", saved_shape = array<i64: 2, 6, 4>, init = #graph.init<zero>}
+graph.state @out : tensor<2x4x3xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "out", saved_shape = array<i64: 2, 4, 3>, init = #graph.init<zero>}
+
+// The weights of the picked experts, gathered.
+// CHECK-LABEL: func.func @gathered
+// CHECK: %[[R:.*]], %[[I:.*]] = graph.top_k %{{.*}}
+// CHECK: graph.experts %arg0, %[[I]], %[[R]], %{{.*}}, %{{.*}} :
+// CHECK-NOT: graph.gather
+func.func @gathered(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %p = graph.contract "nc,ec->ne" %x, %w : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x2xf32>
+  %r, %i = graph.top_k %p : (tensor<5x2xf32>) -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  %in = graph.read @in : tensor<2x2x3x4xf32>
+  %out = graph.read @out : tensor<2x4x3xf32>
+  %gin = graph.gather %in, %i {axis = 0 : i64} : (tensor<2x2x3x4xf32>, tensor<5x1xi64>) -> tensor<5x1x2x3x4xf32>
+  %gout = graph.gather %out, %i {axis = 0 : i64} : (tensor<2x4x3xf32>, tensor<5x1xi64>) -> tensor<5x1x4x3xf32>
+  %h = graph.contract "nc,nkgfc->nkgf" %x, %gin : (tensor<5x4xf32>, tensor<5x1x2x3x4xf32>) -> tensor<5x1x2x3xf32>
+  %g:2 = graph.unstack %h {dim = 2 : i64} : (tensor<5x1x2x3xf32>) -> (tensor<5x1x3xf32>, tensor<5x1x3xf32>)
+  %s = graph.silu %g#0 : tensor<5x1x3xf32>
+  %a = graph.mul %s, %g#1 : (tensor<5x1x3xf32>, tensor<5x1x3xf32>) -> tensor<5x1x3xf32>
+  %z = graph.contract "nkf,nkdf->nkd" %a, %gout : (tensor<5x1x3xf32>, tensor<5x1x4x3xf32>) -> tensor<5x1x4xf32>
+  %y = graph.contract "nk,nkd->nd" %r, %z : (tensor<5x1xf32>, tensor<5x1x4xf32>) -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
+
+// Up before gate is another layer: left alone.
+// CHECK-LABEL: func.func @swapped
+// CHECK-NOT: graph.experts
+// CHECK: return
+func.func @swapped(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %p = graph.contract "nc,ec->ne" %x, %w : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x2xf32>
+  %r, %i = graph.top_k %p : (tensor<5x2xf32>) -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  %in = graph.read @in : tensor<2x2x3x4xf32>
+  %out = graph.read @out : tensor<2x4x3xf32>
+  %gin = graph.gather %in, %i {axis = 0 : i64} : (tensor<2x2x3x4xf32>, tensor<5x1xi64>) -> tensor<5x1x2x3x4xf32>
+  %gout = graph.gather %out, %i {axis = 0 : i64} : (tensor<2x4x3xf32>, tensor<5x1xi64>) -> tensor<5x1x4x3xf32>
+  %h = graph.contract "nc,nkgfc->nkgf" %x, %gin : (tensor<5x4xf32>, tensor<5x1x2x3x4xf32>) -> tensor<5x1x2x3xf32>
+  %g:2 = graph.unstack %h {dim = 2 : i64} : (tensor<5x1x2x3xf32>) -> (tensor<5x1x3xf32>, tensor<5x1x3xf32>)
+  %s = graph.silu %g#1 : tensor<5x1x3xf32>
+  %a = graph.mul %s, %g#0 : (tensor<5x1x3xf32>, tensor<5x1x3xf32>) -> tensor<5x1x3xf32>
+  %z = graph.contract "nkf,nkdf->nkd" %a, %gout : (tensor<5x1x3xf32>, tensor<5x1x4x3xf32>) -> tensor<5x1x4xf32>
+  %y = graph.contract "nk,nkd->nd" %r, %z : (tensor<5x1xf32>, tensor<5x1x4xf32>) -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
+
+// Somebody reads the hidden values of the picked experts: left alone.
+// CHECK-LABEL: func.func @used_inside
+// CHECK-NOT: graph.experts
+// CHECK: return
+func.func @used_inside(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> (tensor<5x4xf32>, tensor<5x1x2x3xf32>) {
+  %p = graph.contract "nc,ec->ne" %x, %w : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x2xf32>
+  %r, %i = graph.top_k %p : (tensor<5x2xf32>) -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  %in = graph.read @in : tensor<2x2x3x4xf32>
+  %out = graph.read @out : tensor<2x4x3xf32>
+  %gin = graph.gather %in, %i {axis = 0 : i64} : (tensor<2x2x3x4xf32>, tensor<5x1xi64>) -> tensor<5x1x2x3x4xf32>
+  %gout = graph.gather %out, %i {axis = 0 : i64} : (tensor<2x4x3xf32>, tensor<5x1xi64>) -> tensor<5x1x4x3xf32>
+  %h = graph.contract "nc,nkgfc->nkgf" %x, %gin : (tensor<5x4xf32>, tensor<5x1x2x3x4xf32>) -> tensor<5x1x2x3xf32>
+  %g:2 = graph.unstack %h {dim = 2 : i64} : (tensor<5x1x2x3xf32>) -> (tensor<5x1x3xf32>, tensor<5x1x3xf32>)
+  %s = graph.silu %g#0 : tensor<5x1x3xf32>
+  %a = graph.mul %s, %g#1 : (tensor<5x1x3xf32>, tensor<5x1x3xf32>) -> tensor<5x1x3xf32>
+  %z = graph.contract "nkf,nkdf->nkd" %a, %gout : (tensor<5x1x3xf32>, tensor<5x1x4x3xf32>) -> tensor<5x1x4xf32>
+  %y = graph.contract "nk,nkd->nd" %r, %z : (tensor<5x1xf32>, tensor<5x1x4xf32>) -> tensor<5x4xf32>
+  return %y, %h : tensor<5x4xf32>, tensor<5x1x2x3xf32>
+}
+}
