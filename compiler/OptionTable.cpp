@@ -74,7 +74,7 @@ const std::vector<Group> &table() {
           text("precision", "f32|bf16|fp16", &Options::precision, "compute type", "f32|bf16|fp16")}},
         {"The plan: what is not given is searched",
          {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines"),
-          text("mesh", "dp=2,tp=2,..", &Options::mesh, "parts of the mesh; dp=2x4 shares state in 2 groups"),
+          text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, ep (experts); dp=2x4 shares state in 2 groups"),
           text("sequence-parallel", "on|off", &Options::sequenceParallel, "norms split over tp", "on|off"),
           integer("zero", &Options::zero, "ZeRO stage, 0 to 3"),
           integer("microbatches", &Options::microbatches, "micro-batches of a step"),

@@ -122,6 +122,17 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
         placement.factors[factor].push_back(axis);
       }
   };
+  std::optional<int64_t> origin = graph::getOrigin(op);
+  const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
+  bool forward = graph::getPhase(op) == graph::Phase::Forward;
+  SmallVector<int64_t> origins = graph::getOriginFactors(op);
+  // An axis of the batch that the plan gives to a factor of this op splits that instead: experts.
+  Axes examples = batchAxes;
+  for (size_t f = 0; f < map.factors.size() && entry; ++f) {
+    int64_t source = forward ? f : (f < origins.size() ? origins[f] : -1);
+    if (auto axes = entry->factors.find(source); axes != entry->factors.end() && !whyNotAssignable(op, map, f))
+      std::erase_if(examples, [&](const std::string &axis) { return contains(axes->second, axis); });
+  }
   // The batch first: it is outermost.
   std::optional<size_t> batch;
   for (size_t f = 0; f < map.factors.size(); ++f) {
@@ -130,14 +141,10 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
     if (batch && !batchAxes.empty())
       problem = "examples meet each other here; they cannot be split over micro-batches and ranks";
     batch = f;
-    give(f, batchAxes);
+    give(f, examples);
   }
-  std::optional<int64_t> origin = graph::getOrigin(op);
-  const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
   if (!entry)
     return placement;
-  bool forward = graph::getPhase(op) == graph::Phase::Forward;
-  SmallVector<int64_t> origins = graph::getOriginFactors(op);
   for (size_t f = 0; f < map.factors.size(); ++f) {
     int64_t source = forward ? f : (f < origins.size() ? origins[f] : -1);
     auto axes = entry->factors.find(source);

@@ -64,6 +64,7 @@ def DistSearchPlan : Pass<"dist-search-plan", "::mlir::ModuleOp"> {
     Option<"memory", "memory", "double", "0", "bytes that they share; 0: not known">,
     Option<"dp", "dp", "int64_t", "-1", "data-parallel ranks; -1: searched">,
     Option<"tp", "tp", "int64_t", "-1", "tensor-parallel ranks; -1: searched">,
+    Option<"ep", "ep", "int64_t", "1", "ranks that share out experts, beside dp">,
     Option<"zero", "zero", "int64_t", "-1", "ZeRO stage; -1: searched">,
     Option<"microbatches", "microbatches", "int64_t", "1", "micro-batches of a step">,
   ];

@@ -8,6 +8,7 @@
 #include "passes/dist/SearchMesh.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceRecompute.h"
 #include "passes/dist/PriceStages.h"
 
@@ -39,9 +40,13 @@ static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64
                            const cost::Machine &machine, ArrayRef<RecomputeEffect> effects,
                            std::vector<PricedPlan> &plans) {
   plan::Plan base = plan::makeDefaultPlan(request.microbatches, dp, tp, 0, request.groups);
-  int64_t sharing = dp / request.groups;
+  addExpertAxis(base, request.ep);
+  // Ranks of `ep` are replicas for all but the experts.
+  int64_t sharing = dp / request.groups * request.ep;
   FailureOr<PlacementCost> placed = solvePlacement(module, base, machine, request.tp.has_value());
   if (failed(placed))
+    return failure();
+  if (failed(placeExperts(module, step, base)))
     return failure();
   // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
   if (!request.tp && tp > 1 && base.ops.empty())
@@ -52,6 +57,7 @@ static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64
       continue;
     PricedPlan priced;
     priced.plan = plan::makeDefaultPlan(request.microbatches, dp, tp, zero, request.groups);
+    addExpertAxis(priced.plan, request.ep);
     priced.plan.ops = base.ops;
     priced.plan.states = base.states;
     priced.dp = dp;
@@ -91,9 +97,9 @@ FailureOr<std::vector<PricedPlan>> searchMesh(ModuleOp module, const MeshRequest
   std::vector<PricedPlan> plans;
   SmallVector<RecomputeEffect> effects = recomputeEffects(step, request.recompute);
   for (int64_t tp = 1; tp <= machine.ranks; ++tp) {
-    int64_t dp = machine.ranks / tp;
-    if (machine.ranks % tp || (request.tp && *request.tp != tp) || (request.dp && *request.dp != dp) ||
-        request.microbatches > batch || batch % (dp * request.microbatches))
+    int64_t dp = machine.ranks / tp / request.ep;
+    if (machine.ranks % (tp * request.ep) || (request.tp && *request.tp != tp) || (request.dp && *request.dp != dp) ||
+        request.microbatches > batch || batch % (dp * request.ep * request.microbatches))
       continue;
     if (failed(price(module, step, dp, tp, request, machine, effects, plans)))
       return failure();
@@ -104,13 +110,16 @@ FailureOr<std::vector<PricedPlan>> searchMesh(ModuleOp module, const MeshRequest
              << batch << " examples must have one for each micro-batch, got: " << request.microbatches
              << " micro-batches";
     // Any number of tensor-parallel ranks would do: what does not divide is what is given.
-    int64_t dp = request.dp.value_or(request.tp ? machine.ranks / *request.tp : 1);
+    int64_t dp = request.dp.value_or(request.tp ? machine.ranks / *request.tp / request.ep : 1);
     InFlightDiagnostic error = step.emitError("a batch of ") << batch << " examples must divide";
     if (dp > 1)
       error << " into dp=" << dp << " parts";
+    if (request.ep > 1)
+      error << (dp > 1 ? " of ep=" : " into ep=") << request.ep << " parts";
     if (request.microbatches > 1)
-      error << (dp > 1 ? " of " : " into ") << request.microbatches << " micro-batches";
-    error << ": bind a batch that is a multiple of " << dp * request.microbatches << ", or choose another mesh";
+      error << (dp * request.ep > 1 ? " of " : " into ") << request.microbatches << " micro-batches";
+    error << ": bind a batch that is a multiple of " << dp * request.ep * request.microbatches
+          << ", or choose another mesh";
     return failure();
   }
   std::sort(plans.begin(), plans.end(), [](const PricedPlan &a, const PricedPlan &b) {

@@ -25,6 +25,8 @@ struct MeshRequest {
   int64_t microbatches = 1;
   /// Groups of data-parallel ranks that share state among themselves; with `dp` alone.
   int64_t groups = 1;
+  /// Ranks among which the experts of a layer are shared out; not searched.
+  int64_t ep = 1;
 };
 
 /// A plan with its forecast.

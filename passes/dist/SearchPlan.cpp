@@ -27,6 +27,7 @@ struct DistSearchPlan : impl::DistSearchPlanBase<DistSearchPlan> {
     auto given = [](int64_t value) { return value < 0 ? std::nullopt : std::optional(value); };
     request.dp = given(dp);
     request.tp = given(tp);
+    request.ep = ep;
     request.zero = given(zero);
     request.microbatches = microbatches;
     auto plans = searchMesh(getOperation(), request, cost::Machine::cpu(ranks, cores, memory));
