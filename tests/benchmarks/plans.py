@@ -9,6 +9,7 @@ that a model's golden has take turns over the plans. What this version of dtcc h
 
     python3 tests/benchmarks/plans.py                                  # everything: an hour on two busy cores
     python3 tests/benchmarks/plans.py --models mlp gpt2 --only zero=3  # plans whose name has zero=3
+    python3 tests/benchmarks/plans.py --turns                          # every plan with one model
     python3 tests/benchmarks/plans.py --sample 20 --seed 7             # 20 of them, drawn
 """
 import argparse
@@ -162,12 +163,15 @@ def main():
     parser.add_argument("--models", nargs="*", default=MODELS)
     parser.add_argument("--only", default="", help="plans whose text holds this regular expression")
     parser.add_argument("--ranks", type=int, default=8, help="plans of at most so many")
+    parser.add_argument("--turns", action="store_true", help="one model a plan, in turns")
     parser.add_argument("--sample", type=int, help="so many cells, drawn")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", help="append a JSON line for each cell to this file")
     arguments = parser.parse_args()
     chosen = [plan for plan in plans() if re.search(arguments.only, plan) and ranks_of(plan) <= arguments.ranks]
     cells = [(model, plan, number) for number, plan in enumerate(chosen) for model in arguments.models]
+    if arguments.turns:
+        cells = [c for c in cells if c[0] == arguments.models[c[2] % len(arguments.models)]]
     if arguments.sample:
         cells = sorted(random.Random(arguments.seed).sample(cells, min(arguments.sample, len(cells))), key=lambda c: c[2])
     rows = []

@@ -1,0 +1,161 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Breaks the compiler in one place at a time and demands that a named, short set of tests sees it.
+
+Changes files of this checkout, builds, tests, and puts them back, whatever happens; refuses to start where they have
+changes of their own. Prints a row a mutation. A mutation that no longer fits its file is an error: change it with the
+code that it breaks.
+
+    python3 tests/mutation/run.py                 # all, some minutes
+    python3 tests/mutation/run.py --only zero     # those whose name has this
+    python3 tests/mutation/run.py --list
+"""
+import argparse
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+
+
+@dataclass
+class Test:
+    """What is built, and what is run in the build folder."""
+    targets: tuple
+    command: str
+
+
+def unit(name, only="*"):
+    return Test((name,), f"tests/unit/{name} --gtest_filter='{only}'")
+
+
+OPS = unit("dist-test", "OpTest.*")
+RESHARDS = unit("dist-test", "ReshardTest.*")
+RANDOM = unit("dist-random-plans")
+SCHEDULES = unit("plan-schedule")
+COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/exec tests/compiler")
+CELLS = unit("graph-reference", "KernelCell*")
+
+
+@dataclass
+class Mutation:
+    name: str
+    file: str
+    old: str
+    new: str
+    test: Test
+
+
+MUTATIONS = [
+    Mutation("linearity: relu of partial sums", "dialects/graph/ElementwiseOps.cpp", "DTCC_ELEMENTWISE(ReluOp, 1, {})",
+             "DTCC_ELEMENTWISE(ReluOp, 1, {{0}})", OPS),
+    Mutation("linearity: a partial sum plus a whole value", "dialects/graph/ElementwiseOps.cpp",
+             "DTCC_ELEMENTWISE(AddOp, 1, {{0, 1}})", "DTCC_ELEMENTWISE(AddOp, 1, {{0}, {1}})", OPS),
+    Mutation("linearity: x times x", "dialects/graph/ElementwiseOps.cpp", "getLhs() == getRhs() ? LinearSets{} :",
+             "getLhs() == getRhs() ? LinearSets{{0}} :", OPS),
+    Mutation("padding: a product sums anything", "dialects/graph/ContractionOps.cpp",
+             "setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Neutral);",
+             "setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Any);", OPS),
+    Mutation("padding: everything is zero there", "passes/dist/Padding.cpp",
+             "cell == 0 ? PaddingContent::Zero : PaddingContent::Finite", "PaddingContent::Zero",
+             Test(("dtcc-opt",), "lit-22 -q tests/passes/dist --filter verify")),
+    Mutation("reshard: the order of joined axes", "passes/dist/ReshardPlanner.cpp",
+             "last->axes.insert(last->axes.end(), move", "last->axes.insert(last->axes.begin(), move", RESHARDS),
+    Mutation("reshard: zero-fill of a maximum", "passes/dist/ReshardPlanner.cpp",
+             "if (layout.partial.empty() || layout.reduction == PartialKind::Sum)\n    if (to.reduction == PartialKind::Sum)",
+             "if (true)\n    if (true)", RESHARDS),
+    Mutation("update: squares are not summed", "passes/dist/UpdatePhase.cpp",
+             "    squares = allReduce(builder, loc, squares, axes);\n", "", RANDOM),
+    Mutation("update: a sharded parameter's squares once a rank", "passes/dist/UpdatePhase.cpp",
+             "contains(bucket->key.flat, axis.name) || contains(bucket->key.sharded, axis.name)",
+             "contains(bucket->key.flat, axis.name)", RANDOM),
+    Mutation("update: gradients are not summed between groups", "passes/dist/UpdatePhase.cpp",
+             "if (!contains(bucket.key.flat, axis))\n      rest", "if (false)\n      rest", RANDOM),
+    Mutation("zero: a stage's gradients whole", "passes/dist/StateTable.cpp", '{2, "SHARD_GRAD_OP", false, true,',
+             '{2, "SHARD_GRAD_OP", false, false,', Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter zero-stages")),
+    Mutation("zero: shares of an odd length", "passes/dist/Buckets.cpp", "kBucketAlignment * mesh.product(bucket.key.flat)",
+             "kBucketAlignment", RANDOM),
+    Mutation("zero: gathered parameters are not gathered", "passes/dist/UpdatePhase.cpp",
+             "if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)", "if (false)", RANDOM),
+    Mutation("arena: an offset too low", "passes/exec/PlanArena.cpp", "end = std::max(end, other.offset + other.bytes);",
+             "end = std::max(end, other.offset + other.bytes - kAlignment);", COMPILE),
+    Mutation("arena: a gap too small", "passes/exec/PlanArena.cpp", "gap >= item.bytes", "gap + kAlignment >= item.bytes",
+             COMPILE),
+    Mutation("schedule: a weight gradient too early", "passes/plan/ScheduleGenerators.cpp", "if (k >= rank)",
+             "if (k >= rank - 1)", SCHEDULES),
+    Mutation("schedule: warm-up of interleaved stages", "passes/plan/ScheduleGenerators.cpp",
+             "(ranks - 1 - rank) * 2 + (*stages - 1) * ranks", "(ranks - 1 - rank) + (*stages - 1) * ranks", SCHEDULES),
+    Mutation("collective: what another member sent", "runtime/collective/SharedGroup.cpp",
+             "copyBytes(to + i * bytes, members[i].in + me * bytes, bytes);",
+             "copyBytes(to + i * bytes, members[i].in + i * bytes, bytes);",
+             Test(("collective-suite",), "timeout 200 tests/unit/collective-suite")),
+    Mutation("dropout: the step is not in the key", "dialects/graph/DropoutKernel.cpp", "c2 = words.low(wideStep)",
+             "c2 = words.constant(0)", CELLS),
+]
+
+
+def run(command, limit, folder):
+    """(exit status, seconds, output); a run that is too long has failed."""
+    began = time.monotonic()
+    try:
+        done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, timeout=limit, check=False)
+        return done.returncode, time.monotonic() - began, done.stdout + done.stderr
+    except subprocess.TimeoutExpired:
+        return 124, time.monotonic() - began, "too long"
+
+
+def try_one(mutation, build, jobs):
+    """What came of it: the first word is "seen" if the tests failed."""
+    path = os.path.join(ROOT, mutation.file)
+    with open(path) as stream:
+        before = stream.read()
+    if before.count(mutation.old) == 0:
+        return "does not fit its file any more"
+    try:
+        with open(path, "w") as stream:
+            stream.write(before.replace(mutation.old, mutation.new, 1))
+        status, built, output = run(f"ninja -j {jobs} {' '.join(mutation.test.targets)}", 1800, build)
+        if status:
+            return "does not build: " + next((line for line in output.splitlines() if "error:" in line), output[-200:])
+        status, tested, _ = run(mutation.test.command, 600, build)
+        times = f"built in {built:.0f} s, tested in {tested:.0f} s"
+        return f"seen, {times}" if status else f"NOT SEEN, {times}"
+    finally:
+        with open(path, "w") as stream:
+            stream.write(before)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="mutations whose name has this")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="a configured build folder")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--list", action="store_true")
+    arguments = parser.parse_args()
+    chosen = [m for m in MUTATIONS if arguments.only in m.name]
+    if arguments.list:
+        for mutation in chosen:
+            print(f"{mutation.name}: {mutation.file}: {mutation.test.command}")
+        return 0
+    files = sorted({m.file for m in chosen})
+    if subprocess.run(["git", "status", "--porcelain", *files], cwd=ROOT, capture_output=True, text=True, check=True).stdout:
+        sys.exit("the files that are mutated have changes: commit them first")
+    tests = {m.test.command: m.test for m in chosen}.values()
+    # A test that fails by itself would see everything.
+    for test in tests:
+        status, _, output = run(f"ninja -j {arguments.jobs} {' '.join(test.targets)} && {test.command}", 1800, arguments.build)
+        if status:
+            sys.exit(f"fails without a mutation: {test.command}\n{output[-2000:]}")
+    missed = 0
+    for mutation in chosen:
+        result = try_one(mutation, arguments.build, arguments.jobs)
+        missed += not result.startswith("seen")
+        print(f"{mutation.name:58} {result}", flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} mutations seen")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
