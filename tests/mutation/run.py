@@ -53,8 +53,6 @@ MUTATIONS = [
              "DTCC_ELEMENTWISE(ReluOp, 1, {{0}})", OPS),
     Mutation("linearity: a partial sum plus a whole value", "dialects/graph/ElementwiseOps.cpp",
              "DTCC_ELEMENTWISE(AddOp, 1, {{0, 1}})", "DTCC_ELEMENTWISE(AddOp, 1, {{0}, {1}})", OPS),
-    Mutation("linearity: x times x", "dialects/graph/ElementwiseOps.cpp", "getLhs() == getRhs() ? LinearSets{} :",
-             "getLhs() == getRhs() ? LinearSets{{0}} :", OPS),
     Mutation("padding: a product sums anything", "dialects/graph/ContractionOps.cpp",
              "setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Neutral);",
              "setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Any);", OPS),
