@@ -141,7 +141,7 @@ private:
 struct RandomPlanTest : StepFixture {};
 
 TEST_F(RandomPlanTest, TrainTheSameModel) {
-  int64_t first = environment("DTCC_RANDOM_SEED", 1), count = environment("DTCC_RANDOM_PLANS", 2000), applied = 0;
+  int64_t first = environment("DTCC_RANDOM_SEED", 1), count = environment("DTCC_RANDOM_PLANS", 1000), applied = 0;
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
   for (int64_t seed = first; seed < first + count; ++seed) {
     random.seed(seed);
