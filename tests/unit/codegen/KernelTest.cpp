@@ -198,6 +198,17 @@ exec.func @k buffers [memref<9001xf32>, memref<9001xf32>, memref<9001xf32>] accu
         0, true);
 }
 
+TEST_F(Kernel, ResultsOverAnInputThatOthersReadFirst) {
+  // The second result, and a vector later the first, read what the first is written over.
+  check(R"(
+exec.func @k buffers [memref<40xf32>, memref<40xf32>, memref<40xf32>, memref<40xf32>] accumulate [0, 0] in_place [1, -1] {
+^bb0(%x: tensor<40xf32>, %y: tensor<40xf32>):
+  %0 = graph.exp %x : tensor<40xf32>
+  %1 = graph.mul %x, %y : (tensor<40xf32>, tensor<40xf32>) -> tensor<40xf32>
+  exec.yield %0, %1 : tensor<40xf32>, tensor<40xf32>
+})");
+}
+
 TEST_F(Kernel, StridedOperandsAndResults) {
   check(R"(
 exec.func @k buffers [memref<6x20xf32, strided<[1, 6]>>, memref<6x20xf32, strided<[64, 2]>>, memref<6x20xf32, strided<[1, 7]>>]
