@@ -7,7 +7,8 @@
 //
 // The dialect, its type constraints and the base classes of its ops. Ops stand by
 // family in ElementwiseOps.td, MovementOps.td, ContractionOps.td, NormOps.td,
-// AttentionOps.td, ExpertOps.td, LossOps.td and TrainingOps.td.
+// BatchNormOps.td, WindowOps.td, AttentionOps.td, ExpertOps.td, LossOps.td and
+// TrainingOps.td.
 //
 //===----------------------------------------------------------------------===//
 

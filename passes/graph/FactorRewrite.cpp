@@ -357,6 +357,42 @@ static void rewriteRotary(Operation *op, FactoredValues &values) {
   values.set(rotary.getY(), copy, pair);
 }
 
+/// Windows slide over whole dimensions; so is whole what has several leaves or, of size 1, none.
+static void rewriteConvolution(Operation *op, FactoredValues &values) {
+  int64_t spatial = cast<ConvolutionOp>(op).getStrides().size();
+  auto whole = [&](Value value) {
+    SmallVector<int64_t> dims;
+    for (int64_t dim = 0; dim < rankOf(value); ++dim)
+      if (dim >= rankOf(value) - spatial || values.sizes(value, dim).size() != 1)
+        dims.push_back(dim);
+    return dims;
+  };
+  Value x = op->getOperand(0), kernel = op->getOperand(1), y = op->getResult(0);
+  Operation *copy = rebuild(op, values, {values.get(x, whole(x)), values.get(kernel, whole(kernel))},
+                            TypeRange(values.type(y, whole(y))));
+  values.set(y, copy->getResult(0), whole(y));
+}
+static void rewritePool(Operation *op, FactoredValues &values) {
+  Value x = op->getOperand(0), y = op->getResult(0);
+  int64_t spatial = cast<MaxPoolOp>(op).getStrides().size(), rank = rankOf(x);
+  SmallVector<int64_t> whole = llvm::to_vector(llvm::seq<int64_t>(rank - spatial, rank));
+  Operation *copy = rebuild(op, values, values.get(x, whole), TypeRange(values.type(y, whole)));
+  values.set(y, copy->getResult(0), whole);
+}
+
+/// The examples stay one dimension.
+static void rewriteBatchNorm(Operation *op, FactoredValues &values) {
+  Value x = op->getOperand(0);
+  if (values.sizes(x, 0).size() != 1)
+    return rewriteWhole(op, values);
+  SmallVector<int64_t> dims = values.positions(x, cast<BatchNormOp>(op).getDims());
+  cast<BatchNormOp>(rebuildFactored(op, values)).setDims(dims);
+}
+static void rewriteRunningStatistics(Operation *op, FactoredValues &values) {
+  bool oneDimension = values.sizes(cast<RunningStatisticsOp>(op).getMean(), 0).size() == 1;
+  oneDimension ? rewriteElementwise(op, values) : rewriteWhole(op, values);
+}
+
 static const llvm::DenseMap<TypeID, Rewrite> &rewrites() {
   static const llvm::DenseMap<TypeID, Rewrite> table = {
       {TypeID::get<ReadOp>(), rewriteRead},
@@ -384,6 +420,10 @@ static const llvm::DenseMap<TypeID, Rewrite> &rewrites() {
       {TypeID::get<RotaryOp>(), rewriteRotary},
       {TypeID::get<TopKOp>(), rewriteTopK},
       {TypeID::get<DropoutOp>(), rewriteElementwise},
+      {TypeID::get<ConvolutionOp>(), rewriteConvolution},
+      {TypeID::get<MaxPoolOp>(), rewritePool},
+      {TypeID::get<BatchNormOp>(), rewriteBatchNorm},
+      {TypeID::get<RunningStatisticsOp>(), rewriteRunningStatistics},
   };
   return table;
 }

@@ -115,6 +115,19 @@ const Case cases[] = {
     {"graph.rms_norm", "%x: tensor<3x2x4xf64>, %s: tensor<4xf64>",
      "graph.rms_norm %x, %s [2] {eps = 0.1} : (tensor<3x2x4xf64>, tensor<4xf64>) -> (tensor<3x2x4xf64>, "
      "tensor<3x2xf64>)"},
+    {"graph.batch_norm", "%x: tensor<4x3x2xf64>, %s: tensor<3xf64>, %b: tensor<3xf64>",
+     "graph.batch_norm %x, %s, %b [0, 2] {eps = 0.1, groups = 2 : i64} : (tensor<4x3x2xf64>, tensor<3xf64>, "
+     "tensor<3xf64>) -> (tensor<4x3x2xf64>, tensor<4x3xf64>, tensor<4x3xf64>)"},
+    {"graph.convolution", "%x: tensor<2x3x5x4xf64>, %w: tensor<4x3x3x2xf64>",
+     "graph.convolution %x, %w {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, low = array<i64: 1, 1>} : "
+     "(tensor<2x3x5x4xf64>, tensor<4x3x3x2xf64>) -> tensor<2x4x3x4xf64>"},
+    // Groups, one spatial dimension, and a window that reaches past the end.
+    {"graph.convolution", "%x: tensor<2x2x3x5xf64>, %w: tensor<2x2x3x3xf64>",
+     "graph.convolution %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, low = array<i64: 0>} : "
+     "(tensor<2x2x3x5xf64>, tensor<2x2x3x3xf64>) -> tensor<2x2x2x3xf64>"},
+    {"graph.max_pool", "%x: tensor<2x5x4xf64>",
+     "graph.max_pool %x {window = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, low = "
+     "array<i64: 1, 1>} : (tensor<2x5x4xf64>) -> tensor<2x3x4xf64>"},
     {"graph.attention", "%q: tensor<2x3x2x4xf64>, %k: tensor<2x5x2x4xf64>, %v: tensor<2x5x2x3xf64>",
      "graph.attention %q, %k, %v <causal = true, offset = 2> {scale = 0.5} : (tensor<2x3x2x4xf64>, "
      "tensor<2x5x2x4xf64>, tensor<2x5x2x3xf64>) -> (tensor<2x3x2x3xf64>, tensor<2x2x3xf64>)"},
@@ -150,7 +163,7 @@ const char *rotaryBody = "%c = graph.cos %t : tensor<3x2xf64>\n %s = graph.sin %
 
 /// Results that carry the gradient: statistics do not.
 unsigned gradientResults(Operation *op) {
-  return isa<LayerNormOp, RmsNormOp, AttentionOp, ExpertsOp, CrossEntropyOp>(op) ? 1 : op->getNumResults();
+  return isa<LayerNormOp, RmsNormOp, BatchNormOp, AttentionOp, ExpertsOp, CrossEntropyOp>(op) ? 1 : op->getNumResults();
 }
 
 class Gradient : public testing::Test {

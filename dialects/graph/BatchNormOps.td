@@ -1,0 +1,71 @@
+//===- BatchNormOps.td - Batch normalisation and its running statistics
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// `dims` (increasing, the first is 0: the examples) are normalised together; the other
+// dimensions are channels, of whose shape scale and bias are. The examples are cut into
+// `groups` equal runs, each with statistics of its own: 1 is the whole batch, the number
+// of micro-batches is what gradient accumulation trains. The statistics are results, one
+// an example (those of its group): so their layout is that of the examples, whatever the
+// groups are. See Rationale.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_GRAPH_BATCHNORMOPS
+#define DTCC_DIALECTS_GRAPH_BATCHNORMOPS
+
+include "dialects/graph/GraphAttrs.td"
+
+def Graph_BatchNormOp : Graph_DiffOp<"batch_norm"> {
+  let summary = "(x - mean) / sqrt(variance + eps) * scale + bias, with each group's mean and variance (over N)";
+  let description = [{ x [n, c.., s..], scale and bias [c..], y like x, mean and variance [n, c..]. On ranks that share
+                       a group the statistics are merged (Chan, Golub and LeVeque 1979). }];
+  let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale, Graph_FloatTensor:$bias,
+                       DenseI64ArrayAttr:$dims, F64Attr:$eps, DefaultValuedAttr<I64Attr, "1">:$groups);
+  let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$mean, Graph_FloatTensor:$variance);
+  let assemblyFormat = "$x `,` $scale `,` $bias $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Graph_BatchNormGradOp : Graph_PureOp<"batch_norm_grad"> {
+  let summary = "input gradient of batch_norm; linear in dy";
+  let description = [{ With h = (x - mean) * rstd: dx = scale * rstd * (dy - m(dy) - h * m(dy * h)), m the mean over the
+                       group. }];
+  let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$scale,
+                       Graph_FloatTensor:$mean, Graph_FloatTensor:$variance, DenseI64ArrayAttr:$dims, F64Attr:$eps,
+                       DefaultValuedAttr<I64Attr, "1">:$groups);
+  let results = (outs Graph_FloatTensor:$dx);
+  let assemblyFormat = "$dy `,` $x `,` $scale `,` $mean `,` $variance $dims attr-dict `:` "
+                       "functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Graph_BatchNormParamGradOp : Graph_PureOp<"batch_norm_param_grad"> {
+  let summary = "dscale = sum of dy * (x - mean) * rstd, dbias = sum of dy, over dims; linear in dy";
+  let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$mean,
+                       Graph_FloatTensor:$variance, DenseI64ArrayAttr:$dims, F64Attr:$eps);
+  let results = (outs Graph_FloatTensor:$dscale, Graph_FloatTensor:$dbias);
+  let assemblyFormat = "$dy `,` $x `,` $mean `,` $variance $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Graph_RunningStatisticsOp : Graph_PureOp<"running_statistics"> {
+  let summary = "moves running statistics towards those of each group, in order";
+  let description = [{
+    For each group: running = (1 - momentum) * running + momentum * statistic. With
+    `unbiased` the variance is that over N - 1 (PyTorch), else over N (ONNX); each
+    variance is of N = `cells` cells. mean and variance are those of batch_norm,
+    [n, c..]; examples of a group whose statistics differ (those of ranks that keep to
+    themselves) count by their average, so that all ranks hold the same. The groups are
+    the micro-batches: each moves what the one before left.
+  }];
+  let arguments = (ins Graph_FloatTensor:$running_mean, Graph_FloatTensor:$running_variance, Graph_FloatTensor:$mean,
+                       Graph_FloatTensor:$variance, F64Attr:$momentum, I64Attr:$cells, UnitAttr:$unbiased,
+                       DefaultValuedAttr<I64Attr, "1">:$groups);
+  let results = (outs Graph_FloatTensor:$new_mean, Graph_FloatTensor:$new_variance);
+  let assemblyFormat = "$running_mean `,` $running_variance `,` $mean `,` $variance attr-dict `:` "
+                       "functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // DTCC_DIALECTS_GRAPH_BATCHNORMOPS
