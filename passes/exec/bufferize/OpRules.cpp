@@ -17,6 +17,7 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
     addComputeRules(table);
     addLibraryRules(table);
     addExpertRules(table);
+    addWindowRules(table);
     addCollectiveRules(table);
     addUpdateRules(table);
     addUnitRules(table);

@@ -19,6 +19,7 @@ void addMovementRules(OpRules &rules);   // views, stacks, pads, constants
 void addComputeRules(OpRules &rules);    // fused kernels, contractions
 void addLibraryRules(OpRules &rules);    // attention, embedding, cross entropy
 void addExpertRules(OpRules &rules);     // picks, grouped products
+void addWindowRules(OpRules &rules);     // convolution, pooling
 void addCollectiveRules(OpRules &rules); // what ranks exchange
 void addUpdateRules(OpRules &rules);     // inputs, buckets, norm, update, report
 void addUnitRules(OpRules &rules);       // shares of buckets

@@ -1,0 +1,50 @@
+//===- Convolution.h - Convolution and its gradients
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Blocks of the image's windows are laid out as columns (im2col) in a thread's scratch
+// memory and multiplied by our own matrix product; the whole matrix of columns never
+// exists. All tensors are dense. Sums run in an order that does not depend on the number
+// of threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_KERNELS_CONVOLUTION_H
+#define DTCC_RUNTIME_KERNELS_CONVOLUTION_H
+
+#include "runtime/core/TeamScratch.h"
+#include "runtime/core/ThreadTeam.h"
+#include "runtime/kernels/Window.h"
+#include "runtime/kernels/vector/VectorKernels.h"
+
+namespace dtcc::rt {
+
+/// x [examples, groups, inputs, image], kernel [groups, outputs, inputs, window],
+/// y [examples, groups, outputs, result].
+struct ConvolutionProblem {
+  int64_t examples = 1, groups = 1, inputs = 1, outputs = 1;
+  Window window;
+};
+
+/// Floats of scratch memory that a thread needs for any of the three.
+int64_t convolutionScratch(const ConvolutionProblem &problem);
+
+void convolution(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem, const float *x,
+                 const float *kernel, float *y, const TeamScratch &scratch);
+
+/// dx: every dy times the kernel, at the cells that were read.
+void convolutionInputGrad(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem,
+                          const float *dy, const float *kernel, float *dx, const TeamScratch &scratch);
+
+/// dkernel: the sum over examples and cells of dy times the cells that were read, added
+/// to what is there if `accumulate`.
+void convolutionKernelGrad(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem,
+                           const float *dy, const float *x, bool accumulate, float *dkernel,
+                           const TeamScratch &scratch);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_KERNELS_CONVOLUTION_H

@@ -1,0 +1,170 @@
+//===- WindowTest.cpp - Convolution and pooling against their definitions
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+#include "runtime/kernels/Convolution.h"
+#include "runtime/kernels/Pooling.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace dtcc::rt;
+using namespace dtcc::rt::test;
+
+namespace {
+
+/// Calls body(result cell, window cell, image cell) for all that exist.
+template <typename Fn> void forEachRead(const Window &w, Fn body) {
+  auto unpack = [](int64_t i, const int64_t (&sizes)[3], int64_t (&to)[3]) {
+    for (int d = 2; d >= 0; i /= sizes[d--])
+      to[d] = i % sizes[d];
+  };
+  for (int64_t i = 0; i < w.resultCells(); ++i)
+    for (int64_t j = 0; j < w.windowCells(); ++j) {
+      int64_t to[3], at[3], cell = 0;
+      unpack(i, w.result, to);
+      unpack(j, w.window, at);
+      bool inside = true;
+      for (int d = 0; d < 3; ++d) {
+        int64_t x = w.at(d, to[d], at[d]);
+        inside &= x >= 0 && x < w.image[d];
+        cell = cell * w.image[d] + x;
+      }
+      if (inside)
+        body(i, j, cell);
+    }
+}
+
+std::vector<float> randomCells(int64_t count, std::mt19937 &random) {
+  std::normal_distribution<float> normal;
+  std::vector<float> cells(static_cast<size_t>(count));
+  for (float &cell : cells)
+    cell = normal(random);
+  return cells;
+}
+
+void expectNear(const std::vector<float> &got, const std::vector<double> &want) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want[i], 1e-5 * (10 + std::abs(want[i]))) << "cell " << i;
+}
+
+Window window(std::initializer_list<int64_t> values) {
+  // image, window, result, strides, dilations, low.
+  Window w;
+  auto value = values.begin();
+  for (auto *list : {w.image, w.window, w.result, w.strides, w.dilations, w.low})
+    for (int d = 0; d < 3; ++d)
+      list[d] = *value++;
+  return w;
+}
+
+const ConvolutionProblem problems[] = {
+    // The first layer of a residual network; more cells than are laid out at a time.
+    {4, 1, 3, 8, window({1, 33, 33, 1, 7, 7, 1, 17, 17, 1, 2, 2, 1, 1, 1, 0, 3, 3})},
+    // More channels than are laid out at a time.
+    {3, 1, 64, 70, window({1, 2, 3, 1, 3, 3, 1, 2, 3, 1, 1, 1, 1, 1, 1, 0, 1, 1})},
+    // Groups, dilations, a step that leaves cells over.
+    {2, 3, 2, 5, window({1, 9, 11, 1, 2, 3, 1, 3, 4, 1, 3, 2, 1, 2, 2, 0, 0, 1})},
+    // One dimension, and three.
+    {2, 1, 4, 3, window({1, 1, 300, 1, 1, 5, 1, 1, 300, 1, 1, 1, 1, 1, 1, 0, 0, 2})},
+    {1, 2, 2, 2, window({4, 5, 6, 2, 2, 2, 3, 5, 3, 1, 1, 2, 1, 2, 1, 0, 1, 0})},
+    // Windows that see nothing but padding.
+    {1, 1, 1, 1, window({1, 1, 2, 1, 1, 1, 1, 1, 6, 1, 1, 1, 1, 1, 1, 0, 0, 2})},
+    // A point per image, as at the end of a network.
+    {5, 1, 7, 9, window({1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0})},
+};
+
+TEST(Convolution, AndItsGradientsAreTheirDefinitions) {
+  for (const ConvolutionProblem &p : problems) {
+    const Window &w = p.window;
+    std::mt19937 random(5);
+    int64_t image = w.imageCells(), taps = w.windowCells(), cells = w.resultCells();
+    auto x = randomCells(p.examples * p.groups * p.inputs * image, random);
+    auto kernel = randomCells(p.groups * p.outputs * p.inputs * taps, random);
+    auto dy = randomCells(p.examples * p.groups * p.outputs * cells, random);
+    std::vector<double> y(dy.size()), dx(x.size()), dkernel(kernel.size());
+    for (int64_t plane = 0; plane < p.examples * p.groups; ++plane)
+      for (int64_t o = 0; o < p.outputs; ++o)
+        for (int64_t c = 0; c < p.inputs; ++c)
+          forEachRead(w, [&](int64_t to, int64_t tap, int64_t cell) {
+            auto result = static_cast<size_t>((plane * p.outputs + o) * cells + to);
+            auto from = static_cast<size_t>((plane * p.inputs + c) * image + cell);
+            auto filter = static_cast<size_t>(((plane % p.groups * p.outputs + o) * p.inputs + c) * taps + tap);
+            y[result] += double(x[from]) * kernel[filter];
+            dx[from] += double(dy[result]) * kernel[filter];
+            dkernel[filter] += double(dy[result]) * x[from];
+          });
+    auto start = randomCells(static_cast<int64_t>(kernel.size()), random);
+    std::vector<double> sum(dkernel);
+    for (size_t i = 0; i < sum.size(); ++i)
+      sum[i] += start[i];
+    forEachInstructionSet([&](const VectorKernels &kernels) {
+      std::vector<float> first;
+      for (int threads : {1, 2, 5}) {
+        ThreadTeam team(threads);
+        TeamScratch scratch(threads);
+        scratch.reserve(static_cast<size_t>(convolutionScratch(p)) * sizeof(float));
+        std::vector<float> gotY(y.size(), NAN), gotDx(dx.size(), NAN), gotKernel(kernel.size(), NAN), added(start);
+        convolution(team, kernels, p, x.data(), kernel.data(), gotY.data(), scratch);
+        convolutionInputGrad(team, kernels, p, dy.data(), kernel.data(), gotDx.data(), scratch);
+        convolutionKernelGrad(team, kernels, p, dy.data(), x.data(), false, gotKernel.data(), scratch);
+        convolutionKernelGrad(team, kernels, p, dy.data(), x.data(), true, added.data(), scratch);
+        expectNear(gotY, y);
+        expectNear(gotDx, dx);
+        expectNear(gotKernel, dkernel);
+        expectNear(added, sum);
+        // The same bits whatever the number of threads.
+        std::vector<float> all(gotY);
+        all.insert(all.end(), gotDx.begin(), gotDx.end());
+        all.insert(all.end(), gotKernel.begin(), gotKernel.end());
+        if (first.empty())
+          first = all;
+        EXPECT_EQ(0, std::memcmp(first.data(), all.data(), all.size() * sizeof(float)));
+      }
+    });
+  }
+}
+
+TEST(MaxPool, TakesTheFirstOfEqualCells) {
+  for (const ConvolutionProblem &p : problems) {
+    if (p.window.low[2] >= p.window.window[2])
+      continue; // windows without a cell
+    const Window &w = p.window;
+    const int64_t planes = 6;
+    std::mt19937 random(6);
+    auto x = randomCells(planes * w.imageCells(), random), dy = randomCells(planes * w.resultCells(), random);
+    for (float &cell : x)
+      cell = std::round(cell); // many are equal
+    x[1] = NAN;
+    std::vector<float> y(dy.size()), dx(x.size());
+    for (int64_t plane = 0; plane < planes; ++plane) {
+      std::vector<int64_t> best(static_cast<size_t>(w.resultCells()), -1);
+      forEachRead(w, [&](int64_t to, int64_t, int64_t cell) {
+        int64_t &at = best[static_cast<size_t>(to)];
+        float value = x[static_cast<size_t>(plane * w.imageCells() + cell)];
+        float held = at < 0 ? 0 : x[static_cast<size_t>(plane * w.imageCells() + at)];
+        if (at < 0 || value > held || (std::isnan(value) && !std::isnan(held)))
+          at = cell;
+      });
+      for (int64_t to = 0; to < w.resultCells(); ++to) {
+        auto from = static_cast<size_t>(plane * w.imageCells() + best[static_cast<size_t>(to)]);
+        y[static_cast<size_t>(plane * w.resultCells() + to)] = x[from];
+        dx[from] += dy[static_cast<size_t>(plane * w.resultCells() + to)];
+      }
+    }
+    for (int threads : {1, 3}) {
+      ThreadTeam team(threads);
+      std::vector<float> gotY(y.size()), gotDx(dx.size(), NAN);
+      maxPool(team, w, planes, x.data(), gotY.data());
+      maxPoolGrad(team, w, planes, dy.data(), x.data(), gotDx.data());
+      EXPECT_EQ(0, std::memcmp(gotY.data(), y.data(), y.size() * sizeof(float)));
+      EXPECT_EQ(0, std::memcmp(gotDx.data(), dx.data(), dx.size() * sizeof(float)));
+    }
+  }
+}
+
+} // namespace
