@@ -126,6 +126,11 @@ LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
                      {BucketRole::Gradient, BucketRole::Transient, BucketRole::Scalar});
 }
 
+LogicalResult StoreOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyRange(*this, symbols, getBucketAttr(), getOffset(), cast<RankedTensorType>(getX().getType()),
+                     {BucketRole::Buffer});
+}
+
 LogicalResult SumSquaresOp::verify() {
   if (getXs().empty())
     return emitOpError("needs an operand");

@@ -132,5 +132,14 @@ def Dist_AccumulateOp : Dist_BucketUser<"accumulate", [MemoryEffects<[MemRead, M
   let arguments = (ins Dist_Local:$x, FlatSymbolRefAttr:$bucket, I64Attr:$offset, UnitAttr:$again);
   let assemblyFormat = "$x `into` $bucket `[` $offset `]` (`again` $again^)? attr-dict `:` type($x)";
 }
+def Dist_StoreOp : Dist_BucketUser<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "overwrites a range of a bucket: a state without gradient, such as running statistics";
+  let description = [{
+    In every slot: later slots see what earlier ones stored.
+    `dist.store %mean into @buffers.1[16] : tensor<8xf32>`
+  }];
+  let arguments = (ins Dist_Local:$x, FlatSymbolRefAttr:$bucket, I64Attr:$offset);
+  let assemblyFormat = "$x `into` $bucket `[` $offset `]` attr-dict `:` type($x)";
+}
 
 #endif // DTCC_DIALECTS_DIST_PROGRAMOPS

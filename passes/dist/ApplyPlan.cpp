@@ -8,6 +8,7 @@
 #include "passes/dist/ApplyPlan.h"
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/BatchStatistics.h"
 #include "passes/dist/FactorClasses.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/Projection.h"
@@ -38,6 +39,7 @@ private:
   LogicalResult rewrite(Operation &op);
   LogicalResult rewriteFactored(Operation &op, FactorOpInterface factored);
   LogicalResult rewriteUpdate(graph::UpdateOp update);
+  LogicalResult rewriteWrite(graph::WriteOp write);
 
   Axes withoutTime(Axes axes) const;
   Placement placeOp(Operation *op, const FactorMap &map, std::string &problem);
@@ -169,9 +171,12 @@ LogicalResult PlanApplier::placeOps() {
     if (!factored)
       continue;
     std::string problem;
-    placements[&op] = placeOp(&op, factored.getFactorMap(), problem);
+    FactorMap map = factored.getFactorMap();
+    placements[&op] = placeOp(&op, map, problem);
     if (!problem.empty())
       return op.emitError(problem);
+    if (std::optional<std::string> reason = whyNotGrouped(&op, map, placements[&op], plan.mesh))
+      return op.emitError(*reason);
   }
   return success();
 }
@@ -398,6 +403,20 @@ LogicalResult PlanApplier::rewriteUpdate(graph::UpdateOp update) {
   return success();
 }
 
+LogicalResult PlanApplier::rewriteWrite(graph::WriteOp write) {
+  Layout wanted = cast<TensorType>(write.getX().getType()).getLayout();
+  auto state = stateLayouts.find(write.getState());
+  if (state == stateLayouts.end())
+    return write.emitError("writes a state that nothing reads");
+  wanted.dims = state->second.dims;
+  wanted.partial.clear();
+  Value value = reshard(write.getX(), wanted, write);
+  if (!value)
+    return failure();
+  write.getXMutable().assign(value);
+  return success();
+}
+
 LogicalResult PlanApplier::rewrite(Operation &op) {
   if (auto read = dyn_cast<graph::ReadOp>(op)) {
     read.getY().setType(typeOf(read.getY(), padded(stateLayouts[read.getState()], read.getY())));
@@ -405,6 +424,8 @@ LogicalResult PlanApplier::rewrite(Operation &op) {
   }
   if (auto update = dyn_cast<graph::UpdateOp>(op))
     return rewriteUpdate(update);
+  if (auto write = dyn_cast<graph::WriteOp>(op))
+    return rewriteWrite(write);
   if (auto factored = dyn_cast<FactorOpInterface>(op))
     return rewriteFactored(op, factored);
   if (isa<func::ReturnOp>(op))

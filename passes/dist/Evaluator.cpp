@@ -160,6 +160,12 @@ LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot, const llvm::S
           y.ints[i] = static_cast<int64_t>(stored[view.getOffset() + i]);
     });
   }
+  if (auto store = dyn_cast<StoreOp>(op))
+    return each([&](int64_t rank) {
+      const HostTensor &x = lockStep.values[store.getX()][rank];
+      for (int64_t i = 0; i < x.size(); ++i)
+        buckets[store.getBucket()][rank][store.getOffset() + i] = x.isFloat() ? x.floats[i] : x.ints[i];
+    });
   if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
     auto bucket = module.lookupSymbol<BucketOp>(accumulate.getBucket());
     bool overwrites = !accumulate.getAgain() && (slot == 0 || bucket.getRole() == BucketRole::Transient);

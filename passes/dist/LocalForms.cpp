@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/dist/LocalForms.h"
-#include "dialects/graph/Graph.h"
 #include "dialects/graph/GroupedSpec.h"
+#include "dialects/graph/Shapes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -79,6 +79,20 @@ static const LocalForm kForms[] = {
      [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
        setAxes(local, "expert_axes", axesOf(local, placement, map.results[0][0]));
      }},
+    // Everything that batch statistics are taken over. The lowering takes these ops apart.
+    {"graph.batch_norm",
+     [](Operation *op, const FactorMap &map) {
+       return graph::at(map.operands[0], cast<graph::BatchNormOp>(op).getDims());
+     },
+     [](Operation *, Operation *, const FactorMap &, const Placement &) {}},
+    {"graph.batch_norm_grad",
+     [](Operation *op, const FactorMap &map) {
+       return graph::at(map.operands[1], cast<graph::BatchNormGradOp>(op).getDims());
+     },
+     [](Operation *, Operation *, const FactorMap &, const Placement &) {}},
+    {"graph.running_statistics",
+     [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[2][0]}; },
+     [](Operation *, Operation *, const FactorMap &, const Placement &) {}},
     {"graph.iota",
      [](Operation *op, const FactorMap &map) {
        return SmallVector<int64_t>{map.results[0][cast<graph::IotaOp>(op).getDim()]};

@@ -7,6 +7,7 @@
 //
 #include "passes/dist/LocalOps.h"
 #include "dialects/graph/Origin.h"
+#include "passes/dist/BatchStatistics.h"
 #include "passes/dist/LocalForms.h"
 
 using namespace mlir;
@@ -40,6 +41,8 @@ SmallVector<Value> emitLocalOp(OpBuilder &builder, Operation *op, const FactorMa
                                ArrayRef<Value> operands, ArrayRef<Type> types) {
   if (auto loss = dyn_cast<graph::CrossEntropyOp>(op))
     return emitCrossEntropy(builder, loss, map, placement, operands, types);
+  if (auto results = emitBatchStatistics(builder, op, map, placement, operands, types))
+    return *results;
   IRMapping mapping;
   mapping.map(op->getOperands(), operands);
   Operation *local = builder.clone(*op, mapping);

@@ -221,7 +221,9 @@ bool ProgramBuilder::emitFactored(Operation &op) {
 }
 
 LogicalResult ProgramBuilder::emitOp(Operation &op) {
-  if (isa<graph::UpdateOp, func::ReturnOp>(op) || (op.getNumResults() == 1 && isRemade(op.getResult(0))))
+  // Writes end the phase: until then states are what they were.
+  if (isa<graph::UpdateOp, graph::WriteOp, func::ReturnOp>(op) ||
+      (op.getNumResults() == 1 && isRemade(op.getResult(0))))
     return success();
   if (auto reshard = dyn_cast<ReshardOp>(op)) {
     if (failed(emitReshard(reshard)))
@@ -254,6 +256,12 @@ LogicalResult ProgramBuilder::emitPhase(PhaseNumber phase) {
   for (Operation &op : step.getBody().front())
     if (phases[&op] == phase && failed(emitOp(op)))
       return failure();
+  for (auto write : step.getOps<graph::WriteOp>())
+    if (phases[write] == phase) {
+      const StatePlace *place = buckets.find(write.getState());
+      StoreOp::create(builder, write.getLoc(), local(write.getX()), buckets.all()[place->bucket].values,
+                      builder.getI64IntegerAttr(place->offset));
+    }
   // Sums of values that are made again have no op of their own above.
   if (phase == Microbatch)
     for (Operation &op : step.getBody().front())

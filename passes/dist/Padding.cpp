@@ -57,7 +57,8 @@ static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t
     auto type = cast<ShapedType>(value.getType());
     SmallVector<int64_t> shape(type.getShape());
     for (auto [dim, walked] : llvm::enumerate(dims))
-      if (walked != kNoFactor && map.factors[walked].kind != FactorKind::Replicate)
+      if (walked != kNoFactor && map.factors[walked].kind != FactorKind::Replicate &&
+          map.factors[walked].kind != FactorKind::Window)
         shape[dim] = walked == factor ? 1 : std::min<int64_t>(shape[dim], 2);
     return HostTensor(shape, type.getElementType());
   };

@@ -71,6 +71,8 @@ private:
     }
     if (auto read = dyn_cast<graph::ReadOp>(op))
       return verifyState(op, read.getState(), cast<TensorType>(read.getType()), /*gradient=*/false);
+    if (auto write = dyn_cast<graph::WriteOp>(op))
+      return verifyState(op, write.getState(), cast<TensorType>(write.getX().getType()), /*gradient=*/false);
     if (auto update = dyn_cast<graph::UpdateOp>(op))
       return verifyUpdate(update);
     if (auto factored = dyn_cast<FactorOpInterface>(op))

@@ -51,6 +51,13 @@ static LogicalResult lowerAccumulate(dist::AccumulateOp op, Bufferizer &b) {
   return b.store(b.placeOf(op.getX()), destination, op.getLoc());
 }
 
+/// A copy: a kernel that read the old value while it wrote the new one here would race with itself.
+static LogicalResult lowerStore(dist::StoreOp op, Bufferizer &b) {
+  b.copy(b.placeOf(op.getX()), rangeOf(op.getBucketAttr(), op.getOffset(), cast<ShapedType>(op.getX().getType()), b),
+         "store");
+  return success();
+}
+
 static LogicalResult lowerSumSquares(dist::SumSquaresOp op, Bufferizer &b) {
   Place out = b.place(op.getY());
   for (auto [i, x] : llvm::enumerate(op.getXs())) {
@@ -148,6 +155,7 @@ void dtcc::exec::addUpdateRules(OpRules &rules) {
   rules[dist::ViewOp::getOperationName()] = ruleOf<dist::ViewOp, lowerBucketView>();
   rules[dist::ViewOp::getOperationName()].isView = true;
   rules[dist::AccumulateOp::getOperationName()] = aiming(ruleOf<dist::AccumulateOp, lowerAccumulate>(), aimAccumulate);
+  rules[dist::StoreOp::getOperationName()] = ruleOf<dist::StoreOp, lowerStore>();
   rules[dist::SumSquaresOp::getOperationName()] = ruleOf<dist::SumSquaresOp, lowerSumSquares>();
   rules[dist::GradScaleOp::getOperationName()] = ruleOf<dist::GradScaleOp, lowerGradScale>();
   rules[dist::UpdateBucketOp::getOperationName()] = ruleOf<dist::UpdateBucketOp, lowerUpdate>();

@@ -122,6 +122,35 @@ inline const OpCase kOpCases[] = {
     {"graph.rms_norm_param_grad", "%d: tensor<4x3x2xf64>, %x: tensor<4x3x2xf64>, %r: tensor<4x3xf64>",
      "graph.rms_norm_param_grad %d, %x, %r [2] : (tensor<4x3x2xf64>, tensor<4x3x2xf64>, tensor<4x3xf64>) -> "
      "tensor<2xf64>"},
+    {"graph.batch_norm", "%x: tensor<6x4x3xf64>, %s: tensor<4xf64>, %b: tensor<4xf64>",
+     "graph.batch_norm %x, %s, %b [0, 2] {eps = 1.0e-5} : (tensor<6x4x3xf64>, tensor<4xf64>, tensor<4xf64>) -> "
+     "(tensor<6x4x3xf64>, tensor<6x4xf64>, tensor<6x4xf64>)"},
+    {"graph.batch_norm_grad",
+     "%d: tensor<6x4x3xf64>, %x: tensor<6x4x3xf64>, %s: tensor<4xf64>, %m: tensor<6x4xf64>, %v: tensor<6x4xf64>",
+     "graph.batch_norm_grad %d, %x, %s, %m, %v [0, 2] {eps = 1.0e-5} : (tensor<6x4x3xf64>, tensor<6x4x3xf64>, "
+     "tensor<4xf64>, tensor<6x4xf64>, tensor<6x4xf64>) -> tensor<6x4x3xf64>"},
+    {"graph.batch_norm_param_grad",
+     "%d: tensor<6x4x3xf64>, %x: tensor<6x4x3xf64>, %m: tensor<6x4xf64>, %v: tensor<6x4xf64>",
+     "graph.batch_norm_param_grad %d, %x, %m, %v [0, 2] {eps = 1.0e-5} : (tensor<6x4x3xf64>, tensor<6x4x3xf64>, "
+     "tensor<6x4xf64>, tensor<6x4xf64>) -> (tensor<4xf64>, tensor<4xf64>)"},
+    {"graph.running_statistics", "%a: tensor<4xf64>, %b: tensor<4xf64>, %m: tensor<6x4xf64>, %v: tensor<6x4xf64>",
+     "graph.running_statistics %a, %b, %m, %v {momentum = 0.1, cells = 18 : i64, unbiased} : (tensor<4xf64>, "
+     "tensor<4xf64>, tensor<6x4xf64>, tensor<6x4xf64>) -> (tensor<4xf64>, tensor<4xf64>)"},
+    {"graph.convolution", "%x: tensor<2x2x3x5x4xf64>, %w: tensor<2x4x3x3x2xf64>",
+     "graph.convolution %x, %w {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, low = array<i64: 1, 1>} : "
+     "(tensor<2x2x3x5x4xf64>, tensor<2x4x3x3x2xf64>) -> tensor<2x2x4x3x4xf64>"},
+    {"graph.convolution_input_grad", "%d: tensor<2x4x3x4xf64>, %w: tensor<4x3x3x2xf64>",
+     "graph.convolution_input_grad %d, %w {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, low = array<i64: "
+     "1, 1>} : (tensor<2x4x3x4xf64>, tensor<4x3x3x2xf64>) -> tensor<2x3x5x4xf64>"},
+    {"graph.convolution_kernel_grad", "%d: tensor<6x4x3x4xf64>, %x: tensor<6x3x5x4xf64>",
+     "graph.convolution_kernel_grad %d, %x {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, low = "
+     "array<i64: 1, 1>} : (tensor<6x4x3x4xf64>, tensor<6x3x5x4xf64>) -> tensor<4x3x3x2xf64>"},
+    {"graph.max_pool", "%x: tensor<4x3x5x4xf64>",
+     "graph.max_pool %x {window = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, low = "
+     "array<i64: 1, 1>} : (tensor<4x3x5x4xf64>) -> tensor<4x3x3x4xf64>"},
+    {"graph.max_pool_grad", "%d: tensor<4x3x3x4xf64>, %x: tensor<4x3x5x4xf64>",
+     "graph.max_pool_grad %d, %x {window = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, "
+     "low = array<i64: 1, 1>} : (tensor<4x3x3x4xf64>, tensor<4x3x5x4xf64>) -> tensor<4x3x5x4xf64>"},
     {"graph.attention", "%q: tensor<2x3x3x2x2xf64>, %k: tensor<2x4x3x2xf64>, %v: tensor<2x4x3x5xf64>",
      "graph.attention %q, %k, %v <causal = true, offset = 1> {scale = 0.5} : (tensor<2x3x3x2x2xf64>, "
      "tensor<2x4x3x2xf64>, tensor<2x4x3x5xf64>) -> (tensor<2x3x3x2x5xf64>, tensor<2x3x2x3xf64>)"},
