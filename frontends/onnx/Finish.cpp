@@ -22,6 +22,7 @@ using namespace dtcc::onnx;
 
 LogicalResult Importer::finishFunction() {
   OpBuilder &builder = emitter.getBuilder();
+  writeStates();
   const auto &outputs = model.proto().graph().output();
   Tensor loss;
   if (options.loss) {
@@ -95,6 +96,12 @@ LogicalResult Importer::returnLoss(const Tensor &loss) {
 }
 
 /// Erases ops nobody uses, and states nobody reads.
+void Importer::writeStates() {
+  for (const auto &[symbol, value] : writes)
+    graph::WriteOp::create(emitter.getBuilder(), emitter.getLoc(), FlatSymbolRefAttr::get(context, symbol),
+                           emitter.value(value));
+}
+
 void Importer::eraseDead() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
     if (isOpTriviallyDead(&op))
@@ -123,7 +130,9 @@ static bool isScale(Value read) {
       Operation *op = use.getOwner();
       if (isa<graph::BroadcastOp, graph::ReshapeOp, graph::CastOp, graph::TransposeOp>(op))
         pending.push_back(op->getResult(0));
-      else if (isa<graph::MulOp>(op) || (isa<graph::LayerNormOp, graph::RmsNormOp>(op) && use.getOperandNumber() == 1))
+      else if (isa<graph::MulOp>(op) ||
+               (isa<graph::LayerNormOp, graph::RmsNormOp, graph::BatchNormOp, graph::RunningStatisticsOp>(op) &&
+                use.getOperandNumber() == 1))
         return true;
     }
   }
@@ -159,11 +168,14 @@ void Importer::classifyStates() {
     const ManifestEntry *entry = manifest.find(state.name);
     bool parameter = manifest.exists() ? entry != nullptr : reached.contains(read);
     bool trainable = parameter && (!entry || entry->trainable);
-    if (matches(options.trainable, state.name))
+    if (buffers.contains(state.name))
+      parameter = trainable = false;
+    if (matches(options.trainable, state.name) && !writes.contains(state.op.getSymName()))
       parameter = trainable = true;
     if (matches(options.freeze, state.name))
       trainable = false;
-    if (!parameter && state.stored.hasData && cellsOf(state.stored.type.getShape()) <= kMaxFoldedCells) {
+    if (!parameter && !writes.contains(state.op.getSymName()) && state.stored.hasData &&
+        cellsOf(state.stored.type.getShape()) <= kMaxFoldedCells) {
       OpBuilder builder(read);
       Value cells = graph::ConstantOp::create(builder, read->getLoc(), state.stored.type,
                                               cast<ElementsAttr>(state.stored.toHost().toAttribute()));

@@ -39,7 +39,8 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(model.load()) || failed(manifest.read(model)))
     return failure();
   const GraphProto &graph = model.proto().graph();
-  if (failed(checkGraph(graph, {}, 0)) || failed(checkNodes()) || failed(findMergedInitializers()))
+  if (failed(checkGraph(graph, {}, 0)) || failed(checkNodes()) || failed(findFoldedNorms()) ||
+      failed(findMergedInitializers()))
     return failure();
 
   module = ModuleOp::create(model.loc());

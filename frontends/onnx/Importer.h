@@ -19,6 +19,7 @@
 #include "frontends/onnx/Rules.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "onnx/onnx-ml.pb.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace dtcc::onnx {
@@ -55,6 +56,15 @@ public:
   /// The zero bias that the exporter dropped from a product with `weight`, or null if there is no sign of one.
   Tensor droppedBias(llvm::StringRef weight, int64_t size);
   const ImportOptions &getOptions() const { return options; }
+  /// An initializer that is no parameter, though a gradient reaches it.
+  void markBuffer(llvm::StringRef name) { buffers.insert(name); }
+  /// Whether operand i is a state, which may be written.
+  bool isStored(const ::onnx::NodeProto &node, unsigned i) { return stateOfOperand(node, i) != nullptr; }
+  /// Operand i as the last write left it.
+  Tensor latest(const ::onnx::NodeProto &node, unsigned i);
+  /// Writes `value` to the state that operand i is, at the end of the step.
+  void store(const ::onnx::NodeProto &node, unsigned i, const Tensor &value);
+  bool isFromPyTorch() const { return llvm::StringRef(model.proto().producer_name()).starts_with("pytorch"); }
 
 private:
   struct Scope {
@@ -73,6 +83,7 @@ private:
   void listUnsupported(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
                        std::vector<std::string> &out, int depth);
   mlir::LogicalResult findMergedInitializers();
+  mlir::LogicalResult findFoldedNorms();
 
   // Building.
   /// What the options name exists: a name that is nobody's would train another model than was asked for.
@@ -86,6 +97,7 @@ private:
   Tensor withoutData(const StoredTensor &stored);
   Tensor makeState(const StoredTensor &stored, llvm::StringRef name);
   Tensor findTied(const StoredTensor &stored);
+  State *stateOfOperand(const ::onnx::NodeProto &node, unsigned i);
   const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;
   mlir::Location nodeLoc(const ::onnx::NodeProto &node) const;
 
@@ -96,6 +108,7 @@ private:
   mlir::FailureOr<Tensor> attachCrossEntropy();
   mlir::FailureOr<Tensor> lossOperand(llvm::StringRef key);
   Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type);
+  void writeStates();
   void eraseDead();
   void classifyStates();
   void classifyInputs();
@@ -113,8 +126,11 @@ private:
   std::vector<State> states;
   llvm::StringMap<unsigned> stateOf;
   llvm::StringSet<> symbols;
-  /// Initializers that the exporter merged, and the use that kept the name.
-  llvm::StringMap<std::string> merged;
+  /// Initializers that the exporter merged, and the use that kept the name: node output and operand.
+  llvm::StringMap<std::pair<std::string, unsigned>> merged;
+  /// Initializers that are no parameters, and what states are written at the end of the step, by symbol.
+  llvm::StringSet<> buffers;
+  llvm::MapVector<llvm::StringRef, Tensor> writes;
   int64_t randomIds = 0;
   int callDepth = 0;
 };

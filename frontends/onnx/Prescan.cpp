@@ -99,3 +99,27 @@ LogicalResult Importer::checkNodes() {
   return emitError(model.loc()) << "unsupported nodes (" << unsupported.size()
                                 << "): " << llvm::join(unsupported, ", ");
 }
+
+/// Exporters fold batch norm into convolutions, even of a module in training mode. What is left trains, but as another
+/// model. PyTorch's notes what a node was made of; else the name of the new bias tells.
+LogicalResult Importer::findFoldedNorms() {
+  if (!options.forceTraining)
+    return success();
+  std::vector<std::string> folded;
+  for (const NodeProto &node : model.proto().graph().node()) {
+    if (node.op_type() != "Conv" || node.input_size() < 3)
+      continue;
+    bool noted = llvm::any_of(node.metadata_props(), [](const auto &entry) {
+      return StringRef(entry.value()).contains_insensitive("batchnorm") ||
+             StringRef(entry.value()).contains("batch_norm");
+    });
+    if (noted || node.input(2) == node.input(1) + "_bias")
+      folded.push_back(node.input(1));
+  }
+  if (folded.empty())
+    return success();
+  return emitError(model.loc()) << "batch norm was folded into " << folded.size() << " convolutions on export ('"
+                                << folded.front() << "'" << (folded.size() > 1 ? ", ..." : "")
+                                << "): this would train another model; export with tools/export, or with "
+                                   "optimize=False, or train the folded one with --train-mode=as-is";
+}

@@ -23,8 +23,10 @@ RuleTable::RuleTable() {
   addMovementRules(*this);
   addIndexingRules(*this);
   addLinearRules(*this);
+  addWindowRules(*this);
   addReductionRules(*this);
   addNormRules(*this);
+  addBatchNormRules(*this);
   addAttentionRules(*this);
   addLossRules(*this);
   addRandomRules(*this);

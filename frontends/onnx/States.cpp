@@ -172,7 +172,9 @@ Tensor Importer::storedConstant(const TensorProto &tensor, StringRef name) {
 /// Whether operand i of a node is a place for a vector parameter: scale or bias of a norm, bias of a product.
 static bool isVectorSlot(const NodeProto &node, int i) {
   const std::string &op = node.op_type();
-  if (op == "LayerNormalization" || op == "BatchNormalization" || op == "GroupNormalization")
+  if (op == "BatchNormalization")
+    return i >= 1 && i <= 4;
+  if (op == "LayerNormalization" || op == "GroupNormalization")
     return i == 1 || i == 2;
   if (op == "RMSNormalization")
     return i == 1;
@@ -199,7 +201,7 @@ LogicalResult Importer::findMergedInitializers() {
       return failure();
     if (!stored->hasData || !isUniform(*stored))
       continue;
-    merged[tensor.name()] = places[0].first->output(0);
+    merged[tensor.name()] = {places[0].first->output(0), places[0].second};
     emitRemark(model.loc()) << "initializer '" << tensor.name() << "' stands for " << places.size()
                             << " vectors that were equal when the model was exported; each use becomes a parameter of "
                                "its own, named after its node";
@@ -210,9 +212,12 @@ LogicalResult Importer::findMergedInitializers() {
 Tensor Importer::operand(const NodeProto &node, unsigned i) {
   StringRef name = node.input(i);
   auto entry = merged.find(name);
-  if (entry == merged.end() || entry->second == node.output(0) || callDepth > 0)
+  if (entry == merged.end() || entry->second == std::pair(node.output(0), i) || callDepth > 0)
     return lookup(name);
   std::string own = (name + "@" + node.output(0)).str();
+  // One node may hold the same zeros as bias and as running mean.
+  if (node.op_type() == "BatchNormalization" && i >= 3)
+    own += i == 3 ? ".running_mean" : ".running_var";
   if (stateOf.contains(own))
     return states[stateOf[own]].read;
   for (const TensorProto &tensor : model.proto().graph().initializer())
@@ -224,6 +229,27 @@ Tensor Importer::operand(const NodeProto &node, unsigned i) {
       return makeState(*stored, own);
     }
   return lookup(name);
+}
+
+State *Importer::stateOfOperand(const NodeProto &node, unsigned i) {
+  Tensor read = operand(node, i);
+  for (State &state : states)
+    if (state.read == read)
+      return &state;
+  return nullptr;
+}
+
+Tensor Importer::latest(const NodeProto &node, unsigned i) {
+  if (State *state = stateOfOperand(node, i))
+    if (auto written = writes.find(state->op.getSymName()); written != writes.end())
+      return written->second;
+  return operand(node, i);
+}
+
+void Importer::store(const NodeProto &node, unsigned i, const Tensor &value) {
+  State *state = stateOfOperand(node, i);
+  writes[state->op.getSymName()] = value;
+  buffers.insert(state->name);
 }
 
 Tensor Importer::droppedBias(StringRef weight, int64_t size) {

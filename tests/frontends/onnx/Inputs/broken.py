@@ -123,6 +123,23 @@ refused("ratio", model([node("Dropout", ["x", "r"], ["y"])], [helper.make_tensor
         "ratio must be at least 0 and below 1")
 refused("kernel", model([node("Conv", ["x", "w"], ["y"], strides=[0, 0])],
                         inputs=[value("x", [1, 1, 4, 4]), value("w", [1, 1, 0, 0])]), "error: ")
+image = [value("x", [2, 4, 6, 6]), value("w", [8, 4, 3, 3])]
+refused("channels", model([node("Conv", ["x", "w"], ["y"], group=2)], inputs=image),
+        "the image's channels must be the kernel's times the groups, and the groups divide the outputs, got: 4, 4, 2 and 8")
+refused("kernel_shape", model([node("Conv", ["x", "w"], ["y"], kernel_shape=[3, 2])], inputs=image),
+        "kernel_shape must be that of the kernel")
+refused("pads", model([node("Conv", ["x", "w"], ["y"], pads=[1, 1])], inputs=image), "must have an entry (pads two) for each")
+refused("stride", model([node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[0, 1])], inputs=image),
+        "strides and dilations must be at least 1 and pads at least 0, in dimension 0")
+refused("window", model([node("AveragePool", ["x"], ["y"], kernel_shape=[7, 2])], inputs=image),
+        "the window must not be larger than the padded image, got: 7 over 6")
+refused("empty_window", model([node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], pads=[2, 0, 0, 0])], inputs=image),
+        "every window must hold a cell of the image: none in window 0 of spatial dimension 0")
+refused("indices", model([node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2]), node("Relu", ["i"], ["z"])],
+                         inputs=image, outputs=("y", "z")), "the output of indices is not supported")
+refused("auto_pad", model([node("Conv", ["x", "w"], ["y"], auto_pad="HALF")], inputs=image), "auto_pad must be NOTSET")
+refused("statistics", model([node("BatchNormalization", ["x", "s", "s", "s", "v"], ["y"])],
+                            inputs=[image[0], value("s", [4]), value("v", [3])]), "operand 4 must hold 4 values")
 
 # Stored tensors.
 short = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 3], raw_data=b"\0" * 20)

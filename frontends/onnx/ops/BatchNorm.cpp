@@ -1,0 +1,96 @@
+//===- BatchNorm.cpp - Rules: batch normalisation
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In training form the statistics are those of the batch and the running ones move; in
+// inference form it is an affine map per channel. Exporters write the inference form of
+// modules in training mode, so --train-mode=force makes it the training form.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+/// The affine map by the running statistics, which are no parameters.
+static LogicalResult inferenceForm(OpBinder &node, double eps) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  SmallVector<int64_t> channels(rankOf(x) - 1, 1);
+  channels[0] = shapeOf(x)[1];
+  auto perChannel = [&](unsigned i) { return emit.reshape(node.input(i), channels); };
+  for (unsigned i : {3u, 4u})
+    node.getImporter().markBuffer(node.proto().input(int(i)));
+  Tensor variance = emit.add(perChannel(4), emit.scalar(eps, elementOf(node.input(4))));
+  Tensor slope = emit.mul(emit.unary<graph::RsqrtOp>(variance), perChannel(1));
+  return node.result(0, emit.add(emit.mul(emit.sub(x, perChannel(3)), slope), perChannel(2)));
+}
+
+/// The statistics of the batch; running ones that are stored move by `momentum` of the new.
+static LogicalResult trainingForm(OpBinder &node, double eps, double momentum) {
+  Emitter &emit = node.emit();
+  Importer &importer = node.getImporter();
+  OpBuilder &builder = emit.getBuilder();
+  Tensor x = node.input(0), scale = node.input(1), bias = node.input(2);
+  SmallVector<int64_t> dims{0};
+  llvm::append_range(dims, llvm::seq<int64_t>(2, rankOf(x)));
+  RankedTensorType statistic = emit.typeLike(x, shapeOf(x).take_front(2));
+  auto norm = graph::BatchNormOp::create(
+      builder, emit.getLoc(), TypeRange{x->type, statistic, statistic}, emit.value(x), emit.value(scale),
+      emit.value(bias), builder.getDenseI64ArrayAttr(dims), builder.getF64FloatAttr(eps), builder.getI64IntegerAttr(1));
+  bool stored = importer.isStored(node.proto(), 3) && importer.isStored(node.proto(), 4);
+  if (stored || node.wants(1) || node.wants(2)) {
+    int64_t cells = cellsOf(shapeOf(x)) / shapeOf(x)[1];
+    // PyTorch moves the variance by the unbiased one, though ONNX says otherwise.
+    bool unbiased = importer.isFromPyTorch();
+    if (unbiased && cells < 2)
+      return node.error("must have more than one cell per channel in training");
+    Tensor mean = importer.latest(node.proto(), 3), variance = importer.latest(node.proto(), 4);
+    auto running = graph::RunningStatisticsOp::create(
+        builder, emit.getLoc(), TypeRange{mean->type, variance->type}, emit.value(mean), emit.value(variance),
+        norm.getMean(), norm.getVariance(), builder.getF64FloatAttr(momentum), builder.getI64IntegerAttr(cells),
+        unbiased ? builder.getUnitAttr() : UnitAttr(), builder.getI64IntegerAttr(1));
+    for (unsigned i : {0u, 1u}) {
+      Tensor moved = emit.fromValue(running->getResult(i));
+      if (stored)
+        importer.store(node.proto(), 3 + i, moved);
+      if (node.wants(1 + i) && failed(node.result(1 + i, moved)))
+        return failure();
+    }
+  }
+  return node.result(0, emit.fromValue(norm.getY()));
+}
+
+static LogicalResult batchNormRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  if (rankOf(x) < 2 || !isFloat(x))
+    return node.error("must normalise floats [n, c, ..], got: " + llvm::formatv("{0}", Type(x->type)).str());
+  if (node.integer("spatial", 1) != 1)
+    return node.error("must have statistics per channel (spatial 1)");
+  for (unsigned i = 1; i < 5; ++i)
+    if (rankOf(node.input(i)) != 1 || shapeOf(node.input(i))[0] != shapeOf(x)[1] ||
+        elementOf(node.input(i)) != elementOf(x))
+      return node.error("operand " + Twine(i) + " must hold " + Twine(shapeOf(x)[1]) +
+                        " values of the image's type, one a channel");
+  double eps = node.real("epsilon", 1e-5f), kept = node.real("momentum", 0.9f);
+  // Before version 14 more than one output said so.
+  bool training = node.opset() < 14 ? node.wants(1) || node.wants(2) : node.integer("training_mode", 0) != 0;
+  if (node.wants(3) || node.wants(4))
+    return node.error("the outputs of saved statistics are not supported");
+  if (!training && node.getImporter().getOptions().forceTraining) {
+    node.getImporter().note("batch norm is switched to training: statistics of the batch, running statistics that move "
+                            "by " +
+                            llvm::formatv("{0:g3}", 1 - kept).str() + " (--train-mode=as-is keeps it as it is)");
+    training = true;
+  }
+  return training ? trainingForm(node, eps, 1 - kept) : inferenceForm(node, eps);
+}
+
+void dtcc::onnx::addBatchNormRules(RuleTable &table) { table.on("BatchNormalization", 7, {5, 5}, batchNormRule); }
