@@ -5,7 +5,7 @@
 Prints one JSON line for each model, run and plan: the greatest relative differences, and beside them those of PyTorch's
 own f32. Fails if a loss is farther off than 1e-5 or four times PyTorch's own, whichever is more.
 
-    python3 tests/benchmarks/golden.py                         # mlp gpt2 llama bert vit mixtral, all plans
+    python3 tests/benchmarks/golden.py                         # mlp gpt2 llama bert vit resnet mixtral, all plans
     python3 tests/benchmarks/golden.py --models gpt2 --plans dp=2 --mpi
 """
 import argparse
@@ -16,7 +16,7 @@ import tempfile
 
 import measure
 
-MODELS = ("mlp", "gpt2", "llama", "bert", "vit", "mixtral")
+MODELS = ("mlp", "gpt2", "llama", "bert", "vit", "resnet", "mixtral")
 PLANS = ("dp=1", "dp=2", "tp=2", "dp=2,tp=2", "dp=4:zero=1")
 # Where --plans are not given, besides.
 PLANS_OF = {"mixtral": ("dp=1,ep=2", "dp=1,ep=4", "dp=2,ep=2", "dp=2,ep=2:zero=1")}
