@@ -65,6 +65,7 @@ const std::vector<Group> &table() {
           list("freeze", "GLOB", &Options::freeze, "parameters that do not"),
           list("tie", "A=B", &Options::tie, "two parameters that are one"),
           text("train-mode", "force|as-is", &Options::trainMode, "switch norms and dropout to training", "force|as-is"),
+          text("batch-norm", "global|rank", &Options::batchNorm, "whose examples statistics are of", "global|rank"),
           text("init", "model|random", &Options::init, "where parameters start", "model|random"),
           text("external-root", "DIR", &Options::externalRoot, "where external data may lie too")}},
         {"Training",

@@ -25,7 +25,7 @@ struct Options {
 
   // The model.
   std::string bind, loss, lossOutput, externalRoot;
-  std::string init = "model", trainMode = "force";
+  std::string init = "model", trainMode = "force", batchNorm = "global";
   std::vector<std::string> trainable, freeze, tie;
 
   // Training.

@@ -30,7 +30,7 @@ std::string dtcc::bytesText(double bytes) { return llvm::formatv("{0:f2} GiB", b
 static constexpr int64_t kMostRanks = 4096;
 
 /// --mesh=dp=2,tp=2. Axes of later versions are known and refused unless their size is 1.
-static LogicalResult parseMesh(StringRef text, dist::MeshRequest &request) {
+LogicalResult dtcc::parseMesh(StringRef text, dist::MeshRequest &request) {
   SmallVector<StringRef> parts;
   llvm::StringSet<> seen;
   text.split(parts, ',', -1, /*KeepEmpty=*/false);

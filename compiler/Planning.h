@@ -28,6 +28,9 @@ double machineMemory();
 /// "1.25 GiB"
 std::string bytesText(double bytes);
 
+/// --mesh=dp=2,tp=2: what it gives of the mesh. Failure after one message.
+mlir::LogicalResult parseMesh(llvm::StringRef text, dist::MeshRequest &request);
+
 /// All plans for a differentiated module on --cluster with what --mesh, --zero and
 /// --microbatches give. Failure after one message.
 mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options);

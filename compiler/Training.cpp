@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/Training.h"
+#include "compiler/BatchGroups.h"
 #include "dialects/graph/Graph.h"
-#include "passes/plan/Plan.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/WithColor.h"
@@ -55,36 +55,6 @@ struct OptimizerSpec {
 };
 } // namespace
 
-/// Micro-batches that the plan will have.
-static int64_t microbatchesOf(const Options &options) {
-  if (options.plan.empty())
-    return std::max<int64_t>(1, options.microbatches);
-  llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan);
-  if (plan)
-    return plan->mesh.slots();
-  // Whoever makes the plan reports what is wrong with it.
-  llvm::consumeError(plan.takeError());
-  return 1;
-}
-
-/// Batch statistics are those of a micro-batch, as in every framework that accumulates gradients: so the number of
-/// micro-batches is a part of the model, and batch norms are told it before any plan is made.
-static void declareGroups(ModuleOp module, int64_t groups) {
-  graph::BatchNormOp first;
-  module.walk([&](graph::BatchNormOp norm) {
-    first = first ? first : norm;
-    norm.setGroups(groups);
-  });
-  module.walk([&](graph::RunningStatisticsOp running) {
-    running.setGroups(groups);
-    running.setCells(running.getCells() / groups);
-  });
-  if (first && groups > 1)
-    emitRemark(module.getLoc()) << "batch norm takes the statistics of each of the " << groups
-                                << " micro-batches, as gradient accumulation does: another number of them trains "
-                                   "another model";
-}
-
 LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options) {
   OptimizerSpec spec;
   if (failed(spec.parse(options.optimizer)))
@@ -99,7 +69,8 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
     optimizer = graph::AdamAttr::get(context, value("lr"), value("beta1"), value("beta2"), value("eps"),
                                      value("weight_decay"), spec.kind == "adamw");
   module->setAttr("graph.optimizer", optimizer);
-  declareGroups(module, microbatchesOf(options));
+  if (failed(declareBatchGroups(module, options)))
+    return failure();
 
   for (bool decays : {true, false})
     for (const std::string &text : decays ? options.decay : options.noDecay) {

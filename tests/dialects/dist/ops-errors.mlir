@@ -155,3 +155,16 @@ dist.program @step mesh @mesh {
     dist.update_bucket @p, %g, %s slots [@m] flat ["dp"] optimizer("any") : tensor<16xf32>, tensor<f32>
   }
 }
+
+// -----
+
+// Parameters are updated, never overwritten.
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+dist.bucket parameter @p : 32 x f32
+dist.program @step mesh @mesh {
+  dist.phase @microbatch {
+    %w = dist.view @p[0] : tensor<4x4xf32>
+    // expected-error@+1 {{cannot be of a bucket for parameters: @p}}
+    dist.store %w into @p[0] : tensor<4x4xf32>
+  }
+}

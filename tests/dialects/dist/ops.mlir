@@ -9,6 +9,8 @@ dist.bucket parameter @params.0 : 128 x f32 sharded ["tp"]
 dist.bucket gradient @grads.0 : 128 x f32 of @params.0 sharded ["tp"]
 // CHECK: dist.bucket slot @slots.0.0 : 128 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
 dist.bucket slot @slots.0.0 : 128 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
+// CHECK: dist.bucket buffer @buffers.0 : 32 x f32
+dist.bucket buffer @buffers.0 : 32 x f32
 // CHECK: dist.bucket scalar @scalars : 16 x f32
 dist.bucket scalar @scalars : 16 x f32
 
@@ -60,6 +62,8 @@ dist.program @step mesh @mesh {
     %f = dist.zero_fill %mask over ["tp"] : tensor<4x8xf32>
     // CHECK: dist.accumulate %{{.*}} into @grads.0[64] : tensor<4x8xf32>
     dist.accumulate %f into @grads.0[64] : tensor<4x8xf32>
+    // CHECK: dist.store %{{.*}} into @buffers.0[0] : tensor<4x8xf32>
+    dist.store %f into @buffers.0[0] : tensor<4x8xf32>
   }
   // CHECK: dist.phase @update {
   dist.phase @update {

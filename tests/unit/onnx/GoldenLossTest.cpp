@@ -126,4 +126,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"gpt2", "forward_legacy.onnx", "cross_entropy:logits=logits,labels=labels,shift=1"},
                     Case{"llama", "loss.onnx", ""}, Case{"llama", "loss_opset23.onnx", ""},
                     Case{"llama", "loss_opset24.onnx", ""}, Case{"bert", "loss.onnx", ""},
-                    Case{"bert", "loss_opset23.onnx", ""}, Case{"vit", "loss.onnx", ""}));
+                    Case{"bert", "loss_opset23.onnx", ""}, Case{"vit", "loss.onnx", ""},
+                    Case{"resnet", "loss_train_mode.onnx", ""}, Case{"resnet", "loss.onnx", ""},
+                    Case{"resnet", "forward.onnx", "cross_entropy:logits=linear,labels=labels"}));
