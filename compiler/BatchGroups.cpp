@@ -22,27 +22,30 @@ struct Split {
 };
 } // namespace
 
+/// What the options give; else what a whole plan has. Whoever makes the plan reports what is wrong with it, and a plan
+/// that is completed to another split is refused where it is applied.
 static FailureOr<Split> splitOf(const Options &options) {
   Split split;
+  // Neither a mesh nor a cluster nor a plan: one rank.
+  split.known = options.mesh.empty() && options.plan.empty() && options.cluster == "cpu";
   if (!options.plan.empty()) {
-    llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan);
-    if (!plan) {
-      // Whoever makes the plan reports what is wrong with it.
+    if (llvm::Expected<plan::Plan> plan = plan::readPlan(options.plan)) {
+      split.microbatches = plan->mesh.slots();
+      split.ranks = plan->mesh.product(plan->batchAxes) / split.microbatches;
+      split.known = true;
+    } else {
       llvm::consumeError(plan.takeError());
-      return split;
     }
-    split.microbatches = plan->mesh.slots();
-    split.ranks = plan->mesh.product(plan->batchAxes) / split.microbatches;
-    split.known = true;
-    return split;
   }
   dist::MeshRequest request;
   if (failed(parseMesh(options.mesh, request)))
     return failure();
-  split.microbatches = std::max<int64_t>(1, options.microbatches);
-  split.ranks = request.dp.value_or(1);
-  // Neither a mesh nor a cluster: one rank.
-  split.known = request.dp.has_value() || (options.mesh.empty() && options.cluster == "cpu");
+  if (options.microbatches > 0)
+    split.microbatches = options.microbatches;
+  if (request.dp) {
+    split.ranks = *request.dp;
+    split.known = true;
+  }
   return split;
 }
 
