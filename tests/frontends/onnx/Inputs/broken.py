@@ -136,7 +136,7 @@ refused("window", model([node("AveragePool", ["x"], ["y"], kernel_shape=[7, 2])]
 refused("empty_window", model([node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], pads=[2, 0, 0, 0])], inputs=image),
         "every window must hold a cell of the image: none in window 0 of spatial dimension 0")
 refused("indices", model([node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2]), node("Relu", ["i"], ["z"])],
-                         inputs=image, outputs=("y", "z")), "the output of indices is not supported")
+                         inputs=image, outputs=[value("y", None), value("z", None)]), "the output of indices is not supported")
 refused("auto_pad", model([node("Conv", ["x", "w"], ["y"], auto_pad="HALF")], inputs=image), "auto_pad must be NOTSET")
 refused("statistics", model([node("BatchNormalization", ["x", "s", "s", "s", "v"], ["y"])],
                             inputs=[image[0], value("s", [4]), value("v", [3])]), "operand 4 must hold 4 values")
