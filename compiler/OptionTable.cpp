@@ -77,6 +77,8 @@ const std::vector<Group> &table() {
          {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines"),
           text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, ep (experts); dp=2x4 shares state in 2 groups"),
           text("sequence-parallel", "on|off", &Options::sequenceParallel, "norms split over tp", "on|off"),
+          text("cp-attention", "gather|alltoall|auto", &Options::cpAttention, "how attention meets over cp",
+               "gather|alltoall|auto"),
           integer("zero", &Options::zero, "ZeRO stage, 0 to 3"),
           integer("microbatches", &Options::microbatches, "micro-batches of a step"),
           text("schedule", "NAME|FILE.csv", &Options::schedule, "pipeline schedule"),

@@ -36,6 +36,7 @@ struct Options {
 
   // The plan.
   std::string cluster = "cpu", mesh, schedule, recompute, offload, plan, sequenceParallel;
+  std::string cpAttention = "auto";
   std::vector<std::string> pin;
   int64_t zero = -1, microbatches = 0;
 

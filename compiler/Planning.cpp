@@ -54,7 +54,9 @@ LogicalResult dtcc::parseMesh(StringRef text, dist::MeshRequest &request) {
       request.tp = size;
     else if (name == "ep")
       request.ep = size;
-    else if (name != "cp" && name != "pp")
+    else if (name == "cp")
+      request.cp = size;
+    else if (name != "pp")
       return wrong("--mesh: an axis must be one of dp, tp, cp, ep, pp, got: " + name);
     else if (size != 1)
       return wrong("--mesh: axis " + name + " can only have size 1 in this version, got: " + number);
@@ -81,7 +83,8 @@ FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &option
     request.zero = options.zero;
   request.recompute = plan::parseRecompute(options.recompute);
   request.microbatches = std::max<int64_t>(1, options.microbatches);
-  int64_t product = request.dp.value_or(1) * request.tp.value_or(1) * request.ep;
+  request.exchange = *dist::parseSequenceExchange(options.cpAttention);
+  int64_t product = request.dp.value_or(1) * request.tp.value_or(1) * request.ep * request.cp;
   // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
   if (*ranks == 0)
     *ranks = product;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Shapes.h"
+#include "dialects/graph/Shard.h"
 #include <cmath>
 
 using namespace mlir;
@@ -15,16 +16,23 @@ using namespace dtcc::graph;
 using Operands = ArrayRef<HostTensor>;
 using Results = MutableArrayRef<HostTensor>;
 
+/// The axes that split the queries of a shard (passes/dist/LocalForms.cpp), if any do.
+static std::optional<ArrayAttr> queryAxes(Operation *op) {
+  auto axes = op->getAttrOfType<ArrayAttr>("row_axes");
+  return axes ? std::optional(axes) : std::nullopt;
+}
+
 namespace {
 /// One attention, with or without grouped heads (then g = 1).
 class Attention {
 public:
   Attention(const HostTensor &q, const HostTensor &k, const HostTensor &v, Operands maskOperands, MaskAttr mask,
-            double scale, double softcap)
+            double scale, double softcap, int64_t shard)
       : q(q), k(k), maskOperands(maskOperands), mask(mask), scale(scale), softcap(softcap) {
     bool grouped = q.rank() == 5;
     b = q.shape[0], t = q.shape[1], h = q.shape[2], g = grouped ? q.shape[3] : 1, d = q.shape.back();
     s = k.shape[1], e = v.shape.back();
+    first = shard * t;
   }
 
   /// Positions of the first cell of a row.
@@ -37,9 +45,9 @@ public:
   int64_t lseCell(int64_t ib, int64_t it, int64_t ih, int64_t ig) const { return ((ib * h + ih) * g + ig) * t + it; }
 
   bool visible(int64_t ib, int64_t i, int64_t j) const {
-    if (mask.getCausal() && j > i + mask.getOffset())
+    if (mask.getCausal() && j > first + i + mask.getOffset())
       return false;
-    if (mask.getWindowLeft() > 0 && i - j >= mask.getWindowLeft())
+    if (mask.getWindowLeft() > 0 && first + i - j >= mask.getWindowLeft())
       return false;
     size_t next = 0;
     if (mask.getKey() && !maskOperands[next++].ints[ib * s + j])
@@ -77,13 +85,14 @@ private:
   Operands maskOperands;
   MaskAttr mask;
   double scale, softcap;
+  int64_t first; // the position of query 0
 };
 } // namespace
 
-LogicalResult AttentionOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+LogicalResult AttentionOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
   const HostTensor &v = operands[2], *bias = getBias() ? &operands[3] : nullptr;
   Attention a(operands[0], operands[1], v, operands.drop_front(bias ? 4 : 3), getMask(), getScale().convertToDouble(),
-              getSoftcap().convertToDouble());
+              getSoftcap().convertToDouble(), shardNumber(queryAxes(*this), context));
   a.forEachQuery([&](int64_t b, int64_t t, int64_t h, int64_t g) {
     std::vector<double> score(a.s, -INFINITY);
     double top = -INFINITY, sum = 0;
@@ -109,12 +118,13 @@ LogicalResult AttentionOp::evaluate(Operands operands, Results results, const Ev
   return success();
 }
 
-LogicalResult AttentionGradOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
+LogicalResult AttentionGradOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
   const HostTensor &q = operands[0], &k = operands[1], &v = operands[2];
   Operands maskOperands = operands.drop_front(3).drop_back(3);
   const HostTensor &out = operands[operands.size() - 3], &lse = operands[operands.size() - 2], &dout = operands.back();
   double scale = getScale().convertToDouble();
-  Attention a(q, k, v, maskOperands, getMask(), scale, getSoftcap().convertToDouble());
+  Attention a(q, k, v, maskOperands, getMask(), scale, getSoftcap().convertToDouble(),
+              shardNumber(queryAxes(*this), context));
   a.forEachQuery([&](int64_t b, int64_t t, int64_t h, int64_t g) {
     int64_t qRow = a.qRow(b, t, h, g), outRow = a.outRow(b, t, h, g);
     double rowLse = lse.floats[a.lseCell(b, t, h, g)], dot = 0;

@@ -26,22 +26,28 @@ namespace {
 class PlanApplier {
 public:
   PlanApplier(ModuleOp module, func::FuncOp step, const plan::Plan &plan)
-      : module(module), step(step), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)), classes(step),
-        planner(plan.mesh), builder(module.getContext()) {}
+      : module(module), step(step), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
+        sequenceAxes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), planner(plan.mesh),
+        builder(module.getContext()) {}
 
   LogicalResult run();
 
 private:
   LogicalResult checkPlan();
+  LogicalResult classify();
   LogicalResult placeOps();
   LogicalResult placeStates();
+  /// Do all readers of an input want this dimension split over the sequence axes? Else it is
+  /// loaded whole, from which each takes its part without communication.
+  bool isSplitByAll(BlockArgument argument, int64_t dim);
   LogicalResult choosePadding();
   LogicalResult rewrite(Operation &op);
   LogicalResult rewriteFactored(Operation &op, FactorOpInterface factored);
   LogicalResult rewriteUpdate(graph::UpdateOp update);
   LogicalResult rewriteWrite(graph::WriteOp write);
 
-  Axes withoutTime(Axes axes) const;
+  /// Axes that states may lie over: neither time nor positions.
+  Axes withoutStepAxes(Axes axes) const;
   Placement placeOp(Operation *op, const FactorMap &map, std::string &problem);
   /// Lets partial sums flow through `op` where they may and should.
   void choosePartial(Operation *op, const FactorMap &map, Placement &placement);
@@ -56,12 +62,14 @@ private:
   const plan::Plan &plan;
   /// Axes of the plan that split examples, those of size 1 left out.
   Axes batchAxes;
+  /// Those that split positions.
+  Axes sequenceAxes;
   FactorClasses classes;
   ReshardPlanner planner;
   OpBuilder builder;
   FlatSymbolRefAttr mesh;
 
-  llvm::DenseSet<unsigned> batchClasses;
+  llvm::DenseSet<unsigned> batchClasses, sequenceClasses;
   llvm::DenseMap<Operation *, Placement> placements;
   llvm::StringMap<Layout> stateLayouts;
   /// Per class, what its sizes must divide by; and the padded size, if there is one.
@@ -73,8 +81,8 @@ private:
 
 } // namespace
 
-Axes PlanApplier::withoutTime(Axes axes) const {
-  std::erase_if(axes, [&](const std::string &axis) { return plan.mesh.isTime(axis); });
+Axes PlanApplier::withoutStepAxes(Axes axes) const {
+  std::erase_if(axes, [&](const std::string &axis) { return plan.mesh.isTime(axis) || contains(sequenceAxes, axis); });
   return axes;
 }
 
@@ -128,13 +136,19 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
   const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
   bool forward = graph::getPhase(op) == graph::Phase::Forward;
   SmallVector<int64_t> origins = graph::getOriginFactors(op);
-  // An axis of the batch that the plan gives to a factor of this op splits that instead: experts.
-  Axes examples = batchAxes;
-  for (size_t f = 0; f < map.factors.size() && entry; ++f) {
+  std::vector<Axes> planned(map.factors.size());
+  for (size_t f = 0; entry && f < map.factors.size(); ++f) {
     int64_t source = forward ? f : (f < origins.size() ? origins[f] : -1);
-    if (auto axes = entry->factors.find(source); axes != entry->factors.end() && !whyNotAssignable(op, map, f))
-      std::erase_if(examples, [&](const std::string &axis) { return contains(axes->second, axis); });
+    auto axes = entry->factors.find(source);
+    if (axes != entry->factors.end() && !whyNotAssignable(op, map, f))
+      planned[f] = plan.withoutUnitAxes(axes->second);
   }
+  // An axis of the batch or of positions that the plan gives to a factor of this op splits that
+  // instead: experts, heads.
+  Axes examples = batchAxes, positions = sequenceAxes;
+  for (const Axes &axes : planned)
+    for (Axes *rest : {&examples, &positions})
+      std::erase_if(*rest, [&](const std::string &axis) { return contains(axes, axis); });
   // The batch first: it is outermost.
   std::optional<size_t> batch;
   for (size_t f = 0; f < map.factors.size(); ++f) {
@@ -145,15 +159,13 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
     batch = f;
     give(f, examples);
   }
-  if (!entry)
-    return placement;
-  for (size_t f = 0; f < map.factors.size(); ++f) {
-    int64_t source = forward ? f : (f < origins.size() ? origins[f] : -1);
-    auto axes = entry->factors.find(source);
-    if (axes != entry->factors.end() && !whyNotAssignable(op, map, f))
-      give(f, plan.withoutUnitAxes(axes->second));
-  }
-  if (forward)
+  // Positions next; where there are two, queries and keys, the first.
+  for (size_t f = 0; f < map.factors.size(); ++f)
+    if (sequenceClasses.contains(classes.ofFactor(op, f)) && !whyNotAssignable(op, map, f))
+      give(f, positions);
+  for (size_t f = 0; f < map.factors.size(); ++f)
+    give(f, planned[f]);
+  if (entry && forward)
     for (const std::string &axis : plan.withoutUnitAxes(entry->partial))
       if (!contains(used, axis)) {
         placement.partial.push_back(axis);
@@ -162,10 +174,23 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
   return placement;
 }
 
-LogicalResult PlanApplier::placeOps() {
+LogicalResult PlanApplier::classify() {
   for (BlockArgument argument : step.getArguments())
     if (cast<ShapedType>(argument.getType()).getRank() > 0)
       batchClasses.insert(classes.ofDim(argument, 0));
+  if (sequenceAxes.empty())
+    return success();
+  sequenceClasses = positionClasses(step, classes);
+  if (sequenceClasses.empty())
+    return step.emitError("has no positions to split over ")
+           << llvm::join(sequenceAxes, ",") << ": none of its inputs are tokens of sequences";
+  for (unsigned id : sequenceClasses)
+    if (batchClasses.contains(id))
+      return step.emitError("examples and positions meet each other; they cannot be split over different axes");
+  return success();
+}
+
+LogicalResult PlanApplier::placeOps() {
   for (Operation &op : step.getBody().front()) {
     auto factored = dyn_cast<FactorOpInterface>(op);
     if (!factored)
@@ -201,12 +226,22 @@ LogicalResult PlanApplier::placeStates() {
         FactorMap map = user.getFactorMap();
         for (auto [dim, factor] : llvm::enumerate(map.operands[use.getOperandNumber()]))
           if (factor != kNoFactor)
-            layout.dims[dim] = withoutTime(placements[user].factors[factor]);
+            layout.dims[dim] = withoutStepAxes(placements[user].factors[factor]);
       }
     }
     stateLayouts[read.getState()] = layout;
   }
   return success();
+}
+
+bool PlanApplier::isSplitByAll(BlockArgument argument, int64_t dim) {
+  if (!sequenceClasses.contains(classes.ofDim(argument, dim)))
+    return false;
+  return llvm::all_of(argument.getUses(), [&](OpOperand &use) {
+    auto user = dyn_cast<FactorOpInterface>(use.getOwner());
+    int64_t factor = user ? user.getFactorMap().operands[use.getOperandNumber()][dim] : kNoFactor;
+    return factor != kNoFactor && placements[user].factors[factor] == sequenceAxes;
+  });
 }
 
 LogicalResult PlanApplier::choosePadding() {
@@ -241,6 +276,10 @@ LogicalResult PlanApplier::choosePadding() {
     if (paddedSizes.contains(id))
       return step.emitError("examples cannot be padded: the batch must divide by ")
              << divisors[id] << ", because dimensions of its class are split so";
+  for (unsigned id : sequenceClasses)
+    if (paddedSizes.contains(id))
+      return step.emitError("positions cannot be padded in this version: a sequence must divide by ")
+             << divisors[id] << ", bind another length or choose another mesh";
   // An op that wants a dimension whole would see the padding as cells, unless it skips it.
   for (Operation &op : step.getBody().front()) {
     auto factored = dyn_cast<FactorOpInterface>(op);
@@ -343,8 +382,9 @@ void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &
     }
     for (Value result : op->getResults())
       after += size(result);
-    // Sums over examples wait for the end of the step, with all that is partial beside them.
-    bool overBatch = llvm::any_of(all, [&](const std::string &axis) { return contains(batchAxes, axis); });
+    // Sums over examples and positions wait for the end of the step, with all that is partial beside them.
+    bool overBatch = llvm::any_of(
+        all, [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); });
     // Other sums are delayed where this costs nothing.
     if (!overBatch && !(onlyUses && after <= before))
       common.clear();
@@ -434,7 +474,8 @@ LogicalResult PlanApplier::rewrite(Operation &op) {
 }
 
 LogicalResult PlanApplier::run() {
-  if (failed(checkPlan()) || failed(placeOps()) || failed(placeStates()) || failed(choosePadding()))
+  if (failed(checkPlan()) || failed(classify()) || failed(placeOps()) || failed(placeStates()) ||
+      failed(choosePadding()))
     return failure();
   builder.setInsertionPointToStart(module.getBody());
   SmallVector<Attribute> axes;
@@ -447,6 +488,9 @@ LogicalResult PlanApplier::run() {
   for (BlockArgument argument : step.getArguments()) {
     Layout layout = Layout::replicated(cast<ShapedType>(argument.getType()).getRank());
     layout.dims[0] = batchAxes;
+    for (size_t dim = 1; dim < layout.dims.size(); ++dim)
+      if (isSplitByAll(argument, dim))
+        layout.dims[dim] = sequenceAxes;
     argument.setType(typeOf(argument, padded(layout, argument)));
   }
   for (Operation &op : llvm::make_early_inc_range(step.getBody().front()))

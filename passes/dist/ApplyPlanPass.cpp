@@ -28,8 +28,8 @@ struct ApplyPlanPass : impl::DistApplyPlanBase<ApplyPlanPass> {
       }
       return *plan;
     }
-    int64_t sizes[3] = {1, 1, 1};
-    const StringRef names[3] = {"mb", "dp", "tp"};
+    int64_t sizes[4] = {1, 1, 1, 1};
+    const StringRef names[4] = {"mb", "dp", "tp", "cp"};
     for (StringRef part : llvm::split(mesh, ',')) {
       if (part.empty())
         continue;
@@ -37,12 +37,12 @@ struct ApplyPlanPass : impl::DistApplyPlanBase<ApplyPlanPass> {
       auto at = llvm::find(names, name);
       int64_t size = 0;
       if (at == std::end(names) || text.getAsInteger(10, size) || size < 1) {
-        getOperation().emitError("mesh must be sizes of mb, dp and tp, as \"mb=2,dp=2\", got: ") << part;
+        getOperation().emitError("mesh must be sizes of mb, dp, tp and cp, as \"mb=2,dp=2\", got: ") << part;
         return std::nullopt;
       }
       sizes[at - names] = size;
     }
-    return plan::makeDefaultPlan(sizes[0], sizes[1], sizes[2], zero);
+    return plan::makeDefaultPlan(sizes[0], sizes[1], sizes[2], zero, 1, sizes[3]);
   }
 
   void runOnOperation() override {

@@ -63,4 +63,14 @@ FactorClasses::FactorClasses(func::FuncOp step) {
   classes.compress();
 }
 
+llvm::DenseSet<unsigned> positionClasses(func::FuncOp step, const FactorClasses &classes) {
+  llvm::DenseSet<unsigned> positions;
+  for (BlockArgument argument : step.getArguments()) {
+    auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+    if (role && role.getValue() != "data" && rankOf(argument) > 1)
+      positions.insert(classes.ofDim(argument, 1));
+  }
+  return positions;
+}
+
 } // namespace dtcc::dist

@@ -17,6 +17,7 @@
 #include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -45,6 +46,9 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> factors;
   llvm::StringMap<unsigned> states;
 };
+
+/// The classes of positions in sequences: those of dimension 1 of inputs of tokens and labels.
+llvm::DenseSet<unsigned> positionClasses(mlir::func::FuncOp step, const FactorClasses &classes);
 
 } // namespace dtcc::dist
 

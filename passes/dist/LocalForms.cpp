@@ -34,7 +34,15 @@ static void setAxes(Operation *local, StringRef name, ArrayAttr axes) {
     local->setAttr(name, axes);
 }
 
+/// Queries of attention: dimension 1 of operand 0.
+static SmallVector<int64_t> queryFactor(Operation *, const FactorMap &map) { return {map.operands[0][1]}; }
+static void setQueryAxes(Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
+  setAxes(local, "row_axes", axesOf(local, placement, map.operands[0][1]));
+}
+
 static const LocalForm kForms[] = {
+    {"graph.attention", queryFactor, setQueryAxes},
+    {"graph.attention_grad", queryFactor, setQueryAxes},
     // Rows of the table: the first dimension of operand 0.
     {"graph.embedding", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[0][0]}; },
      [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {

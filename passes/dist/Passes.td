@@ -33,7 +33,7 @@ def DistApplyPlan : Pass<"dist-apply-plan", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"planFile", "plan", "std::string", "\"\"", "the plan, a JSON file">,
-    Option<"mesh", "mesh", "std::string", "\"\"", "instead of a plan: sizes of mb, dp and tp, as mb=2,dp=2">,
+    Option<"mesh", "mesh", "std::string", "\"\"", "instead of a plan: sizes of mb, dp, tp and cp, as mb=2,dp=2">,
     Option<"zero", "zero", "int64_t", "0", "with mesh: the ZeRO stage, 0 or 1">,
   ];
   let dependentDialects = ["::dtcc::dist::DistDialect"];

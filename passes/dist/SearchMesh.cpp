@@ -39,24 +39,30 @@ static int64_t slotsOf(func::FuncOp step) {
 static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64_t tp, const MeshRequest &request,
                            const cost::Machine &machine, ArrayRef<RecomputeEffect> effects,
                            std::vector<PricedPlan> &plans) {
-  plan::Plan base = plan::makeDefaultPlan(request.microbatches, dp, tp, 0, request.groups);
+  plan::Plan base = plan::makeDefaultPlan(request.microbatches, dp, tp, 0, request.groups, request.cp);
   addExpertAxis(base, request.ep);
-  // Ranks of `ep` are replicas for all but the experts.
-  int64_t sharing = dp / request.groups * request.ep;
+  // Ranks of `ep` and `cp` are replicas for all but the experts.
+  int64_t sharing = dp / request.groups * request.ep * request.cp;
   FailureOr<PlacementCost> placed = solvePlacement(module, base, machine, request.tp.has_value());
   if (failed(placed))
     return failure();
   if (failed(placeExperts(module, step, base)))
     return failure();
+  FailureOr<double> exchanged = placeSequence(module, base, machine, request.exchange);
+  if (failed(exchanged))
+    return failure();
+  placed->seconds += *exchanged;
   // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
-  if (!request.tp && tp > 1 && base.ops.empty())
+  if (!request.tp && tp > 1 && llvm::none_of(base.ops, [](const plan::OpPlan &op) {
+        return llvm::any_of(op.factors, [](const auto &factor) { return contains(factor.second, "tp"); });
+      }))
     return success();
   UnitSizes units = unitSizes(module, step);
   for (int64_t zero = 0; zero <= kLastStage; ++zero) {
     if ((request.zero && *request.zero != zero) || (!request.zero && zero > 0 && sharing == 1))
       continue;
     PricedPlan priced;
-    priced.plan = plan::makeDefaultPlan(request.microbatches, dp, tp, zero, request.groups);
+    priced.plan = plan::makeDefaultPlan(request.microbatches, dp, tp, zero, request.groups, request.cp);
     addExpertAxis(priced.plan, request.ep);
     priced.plan.ops = base.ops;
     priced.plan.states = base.states;
@@ -97,9 +103,10 @@ FailureOr<std::vector<PricedPlan>> searchMesh(ModuleOp module, const MeshRequest
   std::vector<PricedPlan> plans;
   SmallVector<RecomputeEffect> effects = recomputeEffects(step, request.recompute);
   for (int64_t tp = 1; tp <= machine.ranks; ++tp) {
-    int64_t dp = machine.ranks / tp / request.ep;
-    if (machine.ranks % (tp * request.ep) || (request.tp && *request.tp != tp) || (request.dp && *request.dp != dp) ||
-        request.microbatches > batch || batch % (dp * request.ep * request.microbatches))
+    int64_t dp = machine.ranks / tp / request.ep / request.cp;
+    if (machine.ranks % (tp * request.ep * request.cp) || (request.tp && *request.tp != tp) ||
+        (request.dp && *request.dp != dp) || request.microbatches > batch ||
+        batch % (dp * request.ep * request.microbatches))
       continue;
     if (failed(price(module, step, dp, tp, request, machine, effects, plans)))
       return failure();
@@ -110,7 +117,7 @@ FailureOr<std::vector<PricedPlan>> searchMesh(ModuleOp module, const MeshRequest
              << batch << " examples must have one for each micro-batch, got: " << request.microbatches
              << " micro-batches";
     // Any number of tensor-parallel ranks would do: what does not divide is what is given.
-    int64_t dp = request.dp.value_or(request.tp ? machine.ranks / *request.tp / request.ep : 1);
+    int64_t dp = request.dp.value_or(request.tp ? machine.ranks / *request.tp / request.ep / request.cp : 1);
     InFlightDiagnostic error = step.emitError("a batch of ") << batch << " examples must divide";
     if (dp > 1)
       error << " into dp=" << dp << " parts";

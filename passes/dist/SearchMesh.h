@@ -13,6 +13,7 @@
 #ifndef DTCC_PASSES_DIST_SEARCHMESH_H
 #define DTCC_PASSES_DIST_SEARCHMESH_H
 
+#include "passes/dist/SequencePlacement.h"
 #include "passes/dist/SolvePlacement.h"
 
 namespace dtcc::dist {
@@ -23,6 +24,9 @@ struct MeshRequest {
   /// Absent: as little as makes the plan fit.
   std::optional<plan::Recompute> recompute;
   int64_t microbatches = 1;
+  /// Ranks that share every sequence: given, not searched.
+  int64_t cp = 1;
+  SequenceExchange exchange = SequenceExchange::Cheaper;
   /// Groups of data-parallel ranks that share state among themselves; with `dp` alone.
   int64_t groups = 1;
   /// Ranks among which the experts of a layer are shared out; not searched.
@@ -33,7 +37,7 @@ struct MeshRequest {
 struct PricedPlan {
   plan::Plan plan;
   int64_t dp = 1, tp = 1, zero = 0;
-  /// Seconds of a step: work and tensor-parallel reshards, what data parallelism adds, and
+  /// Seconds of a step: work and reshards over tp and cp, what data parallelism adds, and
   /// what is computed again.
   double placementSeconds = 0, gradientSeconds = 0, recomputeSeconds = 0;
   /// Bytes of a rank: parameters and gradients with units in flight, slots of the optimizer, activations.
@@ -45,8 +49,8 @@ struct PricedPlan {
 };
 
 /// All plans that divide the batch, best first: those that fit before those that do not,
-/// then by time, then by memory. Fails with a message if there is none: `dp * tp` is not
-/// `machine.ranks`, or the batch does not divide.
+/// then by time, then by memory. Fails with a message if there is none: `dp * cp * tp` is
+/// not `machine.ranks`, or the batch does not divide.
 mlir::FailureOr<std::vector<PricedPlan>> searchMesh(mlir::ModuleOp module, const MeshRequest &request,
                                                     const cost::Machine &machine);
 

@@ -77,7 +77,7 @@ private:
   FactorClasses classes;
   ReshardPlanner planner;
 
-  llvm::DenseSet<unsigned> batch, inputs, whole;
+  llvm::DenseSet<unsigned> batch, positions, inputs, whole;
   llvm::MapVector<int64_t, Node> origins;
   llvm::MapVector<StringRef, Node> states;
   llvm::DenseMap<Operation *, uint32_t> numbers;
@@ -92,6 +92,7 @@ void PlacementSolver::classify() {
   for (BlockArgument argument : step.getArguments())
     for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
       (dim == 0 ? batch : inputs).insert(classes.ofDim(argument, dim));
+  positions = positionClasses(step, classes);
   for (Operation &op : step.getBody().front()) {
     auto factored = dyn_cast<FactorOpInterface>(op);
     if (!factored)
@@ -176,7 +177,9 @@ void PlacementSolver::collectNodes() {
 
 /// Of a micro-batch on a rank; other axes are not counted.
 int64_t PlacementSolver::localSize(unsigned id, int64_t size) const {
-  return batch.contains(id) ? std::max<int64_t>(1, size / plan.mesh.product(plan.batchAxes)) : size;
+  if (batch.contains(id))
+    return std::max<int64_t>(1, size / plan.mesh.product(plan.batchAxes));
+  return positions.contains(id) ? llvm::divideCeil(size, plan.mesh.product(plan.sequenceAxes)) : size;
 }
 
 SmallVector<int64_t> PlacementSolver::localShape(Value value) const {
@@ -406,7 +409,7 @@ FailureOr<PlacementCost> solvePlacement(ModuleOp module, plan::Plan &plan, const
     return module.emitError("needs a function @step of one block: run graph-differentiate first");
   Axes axes;
   for (const MeshAxis &axis : plan.mesh.axes)
-    if (axis.size > 1 && !axis.time && !contains(plan.batchAxes, axis.name))
+    if (axis.size > 1 && !axis.time && !contains(plan.batchAxes, axis.name) && !contains(plan.sequenceAxes, axis.name))
       axes.push_back(axis.name);
   return PlacementSolver(module, step, plan, machine, axes, share && !axes.empty()).run();
 }

@@ -74,6 +74,11 @@ llvm::Error Plan::check() const {
     return fail("zero must be 0, 1, 2 or 3, got: %lld", static_cast<long long>(zero));
   if (llvm::Error error = known(batchAxes, "batch_axes", true))
     return error;
+  if (llvm::Error error = known(sequenceAxes, "sequence_axes", false))
+    return error;
+  for (const std::string &axis : sequenceAxes)
+    if (dist::contains(batchAxes, axis))
+      return fail("sequence_axes must name other axes than batch_axes, got: \"%s\"", axis.c_str());
   if (llvm::Error error = known(flatAxes, "flat_axes", false))
     return error;
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -102,7 +107,7 @@ llvm::Error Plan::check() const {
   return llvm::Error::success();
 }
 
-Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups) {
+Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups, int64_t cp) {
   Plan plan;
   plan.mesh.axes = {{"mb", microbatches, true}, {"dp", dp, false}, {"tp", tp, false}};
   plan.batchAxes = {"mb", "dp"};
@@ -113,6 +118,11 @@ Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero,
         {"mb", microbatches, true}, {"dp.0", groups, false}, {"dp.1", dp / groups, false}, {"tp", tp, false}};
     plan.batchAxes = {"mb", "dp.0", "dp.1"};
     plan.flatAxes = {"dp.1"};
+  }
+  if (cp > 1) {
+    plan.mesh.axes.insert(std::prev(plan.mesh.axes.end()), {"cp", cp, false});
+    plan.sequenceAxes = {"cp"};
+    plan.flatAxes.push_back("cp");
   }
   return plan;
 }

@@ -60,6 +60,10 @@ struct Plan {
   Mesh mesh;
   /// The axes that split the examples of a step, outermost first: {"mb", "dp"}.
   Axes batchAxes;
+  /// The axes that split positions (context parallelism), outermost first: {"cp"}. What is
+  /// connected with dimension 1 of token and label inputs is split over them wherever an op
+  /// can, unless the op is given them elsewhere.
+  Axes sequenceAxes;
   /// What ranks share over `flatAxes`: 0 nothing, 1 update and optimizer state, 2 gradients
   /// too, 3 parameters too (passes/dist/StateTable.h).
   int64_t zero = 0;
@@ -83,8 +87,10 @@ struct Plan {
 /// A plan for data parallelism over `dp` ranks, `microbatches` accumulated, with an
 /// axis `tp` whose ranks compute the same as long as no op is given it. With `groups` > 1,
 /// which divides `dp`, state is shared in as many groups of dp / groups ranks each (hybrid
-/// sharding): the axis dp is then two, dp.0 over the groups and dp.1 inside of them.
-Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups = 1);
+/// sharding): the axis dp is then two, dp.0 over the groups and dp.1 inside of them. With
+/// `cp` > 1, each of these works on a part of every sequence, over an axis `cp` inside of dp,
+/// and shares state over it as over dp.
+Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups = 1, int64_t cp = 1);
 
 /// Reads a plan. `file` is named in the message of an error, with line and column or
 /// the place in the document.

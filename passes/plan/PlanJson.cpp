@@ -33,6 +33,8 @@ std::string Plan::toJson(unsigned indent) const {
         });
     });
     out.attributeArray("batch_axes", [&] { axes(batchAxes); });
+    if (!sequenceAxes.empty())
+      out.attributeArray("sequence_axes", [&] { axes(sequenceAxes); });
     out.attribute("zero", zero);
     out.attributeArray("flat_axes", [&] { axes(flatAxes); });
     out.attribute("recompute", toString(recompute));
@@ -131,9 +133,10 @@ static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path)
   for (size_t i = 0; i < mesh->size(); ++i)
     if (!readAxis((*mesh)[i], plan.mesh.axes.emplace_back(), path.field("mesh").index(i)))
       return false;
-  return map.map("batch_axes", plan.batchAxes) && map.mapOptional("zero", plan.zero) &&
-         map.mapOptional("flat_axes", plan.flatAxes) && map.mapOptional("recompute", plan.recompute) &&
-         map.mapOptional("ops", plan.ops) && map.mapOptional("states", plan.states);
+  return map.map("batch_axes", plan.batchAxes) && map.mapOptional("sequence_axes", plan.sequenceAxes) &&
+         map.mapOptional("zero", plan.zero) && map.mapOptional("flat_axes", plan.flatAxes) &&
+         map.mapOptional("recompute", plan.recompute) && map.mapOptional("ops", plan.ops) &&
+         map.mapOptional("states", plan.states);
 }
 
 llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file) {

@@ -14,7 +14,18 @@
 namespace dtcc::rt {
 namespace {
 
-enum Attribute { Scale, Softcap, Causal, CausalOffset, WindowLeft, WindowRight, HasKey, EmptyRows, AttributeCount };
+enum Attribute {
+  Scale,
+  Softcap,
+  Causal,
+  CausalOffset,
+  WindowLeft,
+  WindowRight,
+  HasKey,
+  EmptyRows,
+  Queries,
+  AttributeCount
+};
 
 void bindStrides(AttentionTensor &tensor, const dtcc_view &view) {
   for (int i = 0; i < view.rank; ++i)
@@ -59,6 +70,7 @@ public:
   }
 
   void run(Rank &rank, void *const *buffers) override {
+    p.firstQuery = rank.groupIndex(queries) * p.queries;
     auto floats = [&](size_t i) { return static_cast<float *>(buffers[i]); };
     p.q.data = floats(0), p.k.data = floats(1), p.v.data = floats(2);
     if (hasKey)
@@ -83,12 +95,14 @@ private:
     if (empty < 0 || empty > 2)
       operands.reject("empty_row must be 0, 1 or 2, got: ", empty);
     p.emptyRow = static_cast<EmptyRow>(empty);
+    queries = operands.communicator(Queries);
   }
 
   AttentionProblem p;
   bool backward;
   bool hasKey = false;
-  size_t next = 3; // operand behind the key mask
+  int64_t queries = -1; // communicator over which they are split
+  size_t next = 3;      // operand behind the key mask
 };
 
 } // namespace

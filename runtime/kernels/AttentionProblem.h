@@ -27,7 +27,8 @@ struct AttentionTensor {
   int64_t strides[5] = {0, 0, 0, 0, 0};
 };
 
-/// Attention of `batch` x `kvHeads` x `groups` heads. Query i may see key j if
+/// Attention of `batch` x `kvHeads` x `groups` heads. Row r is query i = r + firstQuery of
+/// the sequence that keys are counted in; it may see key j if
 ///   j <= i + causalOffset        (where causal)
 ///   i - j < windowLeft           (where windowLeft >= 0)
 ///   j - i <= windowRight         (where windowRight >= 0)
@@ -46,7 +47,7 @@ struct AttentionProblem {
   int64_t keyMaskStrides[2] = {0, 0};
   float scale = 1, softcap = 0;
   bool causal = false;
-  int64_t causalOffset = 0, windowLeft = -1, windowRight = -1;
+  int64_t firstQuery = 0, causalOffset = 0, windowLeft = -1, windowRight = -1;
   EmptyRow emptyRow = EmptyRow::Uniform;
 };
 

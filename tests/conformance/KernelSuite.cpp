@@ -70,6 +70,7 @@ void attentionAttributes(OneCommand &c, int64_t emptyRow) {
   for (int64_t value : {1, 0, -1, -1, 1})
     c.attribute(value);
   c.attribute(emptyRow);
+  c.attribute(int64_t{-1}); // whole queries
 }
 
 TEST(KernelSuite, AttentionAndItsGradient) {

@@ -21,6 +21,9 @@ template <typename Op> static FailureOr<SmallVector<Attribute>> attentionParamet
   graph::MaskAttr mask = op.getMask();
   if (mask.getSegment())
     return op.emitOpError("segment masks have no library op"), failure();
+  // On a shard: the axes that split the queries.
+  auto rows = op->template getAttrOfType<ArrayAttr>("row_axes");
+  std::optional<ArrayAttr> queries = rows ? std::optional(rows) : std::nullopt;
   OpBuilder &builder = b.builder();
   auto integer = [&](int64_t value) -> Attribute { return builder.getI64IntegerAttr(value); };
   auto real = [&](const llvm::APFloat &value) -> Attribute { return builder.getF64FloatAttr(value.convertToDouble()); };
@@ -31,7 +34,8 @@ template <typename Op> static FailureOr<SmallVector<Attribute>> attentionParamet
                                 integer(mask.getWindowLeft() ? mask.getWindowLeft() : -1),
                                 integer(-1),
                                 integer(mask.getKey()),
-                                integer(int64_t(op.getEmptyRow()))};
+                                integer(int64_t(op.getEmptyRow())),
+                                b.coordinate(queries)};
 }
 
 /// Queries [b, t, h, d] as [b, t, h, 1, d]; [b, t, h, g, d] as it is.

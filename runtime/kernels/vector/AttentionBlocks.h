@@ -83,7 +83,7 @@ static void makeQueryBlock(const AttentionProblem &p, int64_t begin, QueryBlock 
   block.keyBegin = p.keys, block.keyEnd = 0;
   block.commonBegin = 0, block.commonEnd = p.keys;
   for (int64_t lane = 0; lane < blockQueries; ++lane) {
-    int64_t i = begin + least(lane, block.count - 1);
+    int64_t i = p.firstQuery + begin + least(lane, block.count - 1);
     int64_t lower = 0, upper = p.keys - 1;
     if (p.causal)
       upper = least(upper, i + p.causalOffset);

@@ -12,7 +12,7 @@
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="plan=%t/state.json" 2>&1 | FileCheck %s --check-prefix=STATE
 
 // BATCH: batch must divide by micro-batches times data-parallel ranks, 3, got: 8
-// MESH: mesh must be sizes of mb, dp and tp, as "mb=2,dp=2", got: pp=2
+// MESH: mesh must be sizes of mb, dp, tp and cp, as "mb=2,dp=2", got: pp=2
 // ZERO: zero must be 0, 1, 2 or 3, got: 4
 // ABSENT: absent.json: cannot read the plan: No such file or directory
 // SYNTAX: syntax.json: [3:0, byte=15]: Expected , or } after object property

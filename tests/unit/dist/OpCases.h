@@ -154,6 +154,9 @@ inline const OpCase kOpCases[] = {
     {"graph.attention", "%q: tensor<2x3x3x2x2xf64>, %k: tensor<2x4x3x2xf64>, %v: tensor<2x4x3x5xf64>",
      "graph.attention %q, %k, %v <causal = true, offset = 1> {scale = 0.5} : (tensor<2x3x3x2x2xf64>, "
      "tensor<2x4x3x2xf64>, tensor<2x4x3x5xf64>) -> (tensor<2x3x3x2x5xf64>, tensor<2x3x2x3xf64>)"},
+    {"graph.attention", "%q: tensor<2x6x3x2xf64>, %k: tensor<2x6x3x2xf64>, %v: tensor<2x6x3x5xf64>",
+     "graph.attention %q, %k, %v <causal = true, window_left = 3> {scale = 0.5} : (tensor<2x6x3x2xf64>, "
+     "tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>) -> (tensor<2x6x3x5xf64>, tensor<2x3x6xf64>)"},
     {"graph.attention", "%q: tensor<2x3x3x2xf64>, %k: tensor<2x4x3x2xf64>, %v: tensor<2x4x3x5xf64>, %m: tensor<2x4xi1>",
      "graph.attention %q, %k, %v mask(%m) <key = true> {scale = 0.5} : (tensor<2x3x3x2xf64>, tensor<2x4x3x2xf64>, "
      "tensor<2x4x3x5xf64>, tensor<2x4xi1>) -> (tensor<2x3x3x5xf64>, tensor<2x3x3xf64>)"},
@@ -163,6 +166,12 @@ inline const OpCase kOpCases[] = {
      "graph.attention_grad %q, %k, %v out %o, %l, %d <causal = true, offset = 1> {scale = 0.5} : "
      "(tensor<2x3x3x2x2xf64>, tensor<2x4x3x2xf64>, tensor<2x4x3x5xf64>, tensor<2x3x3x2x5xf64>, tensor<2x3x2x3xf64>, "
      "tensor<2x3x3x2x5xf64>) -> (tensor<2x3x3x2x2xf64>, tensor<2x4x3x2xf64>, tensor<2x4x3x5xf64>)"},
+    {"graph.attention_grad",
+     "%q: tensor<2x6x3x2xf64>, %k: tensor<2x6x3x2xf64>, %v: tensor<2x6x3x5xf64>, %o: tensor<2x6x3x5xf64>, "
+     "%l: tensor<2x3x6xf64>, %d: tensor<2x6x3x5xf64>",
+     "graph.attention_grad %q, %k, %v out %o, %l, %d <causal = true, window_left = 3> {scale = 0.5} : "
+     "(tensor<2x6x3x2xf64>, tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>, tensor<2x6x3x5xf64>, tensor<2x3x6xf64>, "
+     "tensor<2x6x3x5xf64>) -> (tensor<2x6x3x2xf64>, tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>)"},
     {"graph.rotary", "%x: tensor<4x3x2x5xf64>, %c: tensor<3x5xf64>, %s: tensor<3x5xf64>",
      "graph.rotary %x, %c, %s [1, 3] {pair = 2 : i64} : (tensor<4x3x2x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>) -> "
      "tensor<4x3x2x5xf64>"},

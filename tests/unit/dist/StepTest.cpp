@@ -7,6 +7,7 @@
 //
 #include "StepFixture.h"
 #include "dialects/graph/Origin.h"
+#include "passes/dist/SequencePlacement.h"
 #include "passes/dist/SolvePlacement.h"
 
 using namespace dtcc;
@@ -77,6 +78,46 @@ TEST_F(StepTest, SequenceParallel) {
   for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {2, 2, 2}, {2, 1, 4}})
     for (int zero : {0, 1, 2, 3})
       EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, factors), 13));
+}
+
+// Positions over an axis of their own: keys gathered, or heads split in their place.
+TEST_F(StepTest, ContextParallel) {
+  load("gpt.mlir");
+  for (auto [mb, dp, cp, tp] : {std::tuple{1, 1, 2, 1}, {1, 1, 4, 1}, {2, 2, 2, 1}, {2, 1, 2, 2}})
+    for (int zero : {0, 1, 2, 3})
+      for (bool exchange : {false, true}) {
+        plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, zero, 1, cp);
+        if (tp > 1)
+          plan = withTensorParallel(plan, step, kMegatron);
+        auto attention = llvm::find_if(plan.ops, [](const plan::OpPlan &op) { return op.origin == 16; });
+        if (exchange && attention != plan.ops.end())
+          attention->factors[2].push_back("cp");
+        else if (exchange)
+          plan.ops.push_back({16, "graph.attention", {{2, {"cp"}}}, {}, {}});
+        EXPECT_TRUE(compare(plan, 13));
+      }
+}
+
+TEST_F(StepTest, SequencePlacement) {
+  load("gpt.mlir");
+  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
+  auto place = [&](int64_t cp, SequenceExchange exchange, plan::Plan &plan) {
+    plan = plan::makeDefaultPlan(1, 1, 1, 0, 1, cp);
+    return placeSequence(*whole, plan, cost::Machine::cpu(cp, 2, 0), exchange);
+  };
+  plan::Plan plan;
+  auto seconds = place(2, SequenceExchange::Gather, plan);
+  ASSERT_TRUE(mlir::succeeded(seconds));
+  EXPECT_GT(*seconds, 0);
+  EXPECT_TRUE(plan.ops.empty());
+  // 3 heads do not divide by 2, nor 4 positions by 3.
+  EXPECT_TRUE(mlir::failed(place(2, SequenceExchange::AllToAll, plan)));
+  ASSERT_TRUE(mlir::succeeded(place(2, SequenceExchange::Cheaper, plan)));
+  EXPECT_TRUE(plan.ops.empty());
+  ASSERT_TRUE(mlir::succeeded(place(3, SequenceExchange::AllToAll, plan)));
+  ASSERT_EQ(plan.ops.size(), 1u);
+  EXPECT_EQ(plan.ops[0].factors, (std::map<int64_t, Axes>{{2, {"cp"}}}));
+  EXPECT_FALSE(compare(plan, 13));
 }
 
 TEST_F(StepTest, SolvedPlans) {

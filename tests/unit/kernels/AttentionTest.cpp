@@ -20,7 +20,7 @@ struct Case {
   const char *name;
   int64_t b = 1, t = 1, s = 1, h = 1, g = 1, d = 1, e = 1;
   bool causal = false;
-  int64_t offset = 0, left = -1, right = -1;
+  int64_t first = 0, offset = 0, left = -1, right = -1;
   float softcap = 0;
   int keyMask = 0; // 0 none; 1 random; 2 also one example with no key
   EmptyRow empty = EmptyRow::Uniform;
@@ -79,7 +79,7 @@ struct Trial {
       std::fill(mask.begin(), mask.begin() + c.s, 0);
     p.batch = c.b, p.queries = c.t, p.keys = c.s, p.kvHeads = c.h, p.groups = c.g, p.qkSize = c.d, p.vSize = c.e;
     p.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(c.d)));
-    p.softcap = c.softcap, p.causal = c.causal, p.causalOffset = c.offset;
+    p.softcap = c.softcap, p.causal = c.causal, p.firstQuery = c.first, p.causalOffset = c.offset;
     p.windowLeft = c.left, p.windowRight = c.right, p.emptyRow = c.empty;
     if (c.keyMask)
       p.keyMask = mask.data(), p.keyMaskStrides[0] = c.s, p.keyMaskStrides[1] = 1;
@@ -95,7 +95,8 @@ struct Trial {
       p.keyMask = mask.data();
   }
 
-  bool allowed(int64_t b, int64_t i, int64_t j) const {
+  bool allowed(int64_t b, int64_t row, int64_t j) const {
+    int64_t i = row + c.first;
     return (!c.causal || j <= i + c.offset) && (c.left < 0 || i - j < c.left) && (c.right < 0 || j - i <= c.right) &&
            mask[static_cast<size_t>(b * c.s + j)];
   }
@@ -217,6 +218,8 @@ std::vector<Case> cases() {
   add("window", [](Case &c) { c.t = c.s = 210, c.d = c.e = 32, c.left = 20, c.right = 5; });
   add("causal window", [](Case &c) { c.t = c.s = 210, c.d = c.e = 32, c.causal = true, c.left = 64; });
   add("offset", [](Case &c) { c.t = 50, c.s = 120, c.d = c.e = 32, c.causal = true, c.offset = 70; });
+  add("part of the queries",
+      [](Case &c) { c.t = 50, c.s = 150, c.d = c.e = 32, c.causal = true, c.first = 50, c.left = 64, c.right = 40; });
   add("soft cap", [](Case &c) { c.t = c.s = 80, c.d = c.e = 32, c.causal = true, c.softcap = 1.5f; });
   add("key mask", [](Case &c) { c.b = 3, c.t = c.s = 90, c.h = 2, c.d = c.e = 16, c.keyMask = 1; });
   for (EmptyRow empty : {EmptyRow::Uniform, EmptyRow::Zero, EmptyRow::NaN}) {

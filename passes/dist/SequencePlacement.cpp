@@ -1,0 +1,203 @@
+//===- SequencePlacement.cpp - Where positions meet each other
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/dist/SequencePlacement.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "passes/dist/FactorClasses.h"
+#include "passes/dist/Projection.h"
+#include "passes/dist/ReshardPlanner.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+std::optional<SequenceExchange> parseSequenceExchange(StringRef text) {
+  if (text == "auto")
+    return SequenceExchange::Cheaper;
+  if (text == "gather")
+    return SequenceExchange::Gather;
+  if (text == "alltoall")
+    return SequenceExchange::AllToAll;
+  return std::nullopt;
+}
+
+namespace {
+
+class SequencePlacer {
+public:
+  SequencePlacer(func::FuncOp step, plan::Plan &plan, const cost::Machine &machine)
+      : step(step), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
+        axes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), positions(positionClasses(step, classes)),
+        planner(plan.mesh, [machine](const Move &move, double before, double after, int64_t group) {
+          return move.communicates() ? machine.secondsForTransfer(bytesMoved(move, before, after, group)) : 0;
+        }) {
+    for (BlockArgument argument : step.getArguments())
+      if (cast<ShapedType>(argument.getType()).getRank() > 0)
+        batch.insert(classes.ofDim(argument, 0));
+  }
+
+  FailureOr<double> run(SequenceExchange exchange);
+
+private:
+  bool isPosition(Operation *op, int64_t factor) const { return positions.contains(classes.ofFactor(op, factor)); }
+  /// Does the op want a dimension of positions whole?
+  bool joinsPositions(Operation *op, const FactorMap &map) const;
+  /// The factor that can be split in the place of positions: every operand that has
+  /// positions has it. Nothing if there is none.
+  std::optional<int64_t> standIn(Operation *op, const FactorMap &map) const;
+  /// What the plan gives a factor of the forward op.
+  Axes planned(int64_t origin, int64_t factor) const;
+  /// Seconds that bring operands there and results back. `factor` is that of the forward op
+  /// which takes the sequence axes; -1: the first dimension of positions. `brought`: operands
+  /// that were counted before.
+  double secondsOf(Operation *op, int64_t origin, int64_t factor, llvm::DenseSet<Value> &brought);
+
+  func::FuncOp step;
+  plan::Plan &plan;
+  Axes batchAxes, axes;
+  FactorClasses classes;
+  llvm::DenseSet<unsigned> positions, batch;
+  ReshardPlanner planner;
+};
+
+} // namespace
+
+bool SequencePlacer::joinsPositions(Operation *op, const FactorMap &map) const {
+  for (size_t f = 0; f < map.factors.size(); ++f)
+    if (isPosition(op, f) && map.factors[f].kind == FactorKind::Decompose && whyNotAssignable(op, map, f))
+      return true;
+  return false;
+}
+
+std::optional<int64_t> SequencePlacer::standIn(Operation *op, const FactorMap &map) const {
+  for (auto [f, factor] : llvm::enumerate(map.factors)) {
+    unsigned id = classes.ofFactor(op, f);
+    if (factor.kind != FactorKind::Parallel || positions.contains(id) || batch.contains(id))
+      continue;
+    bool everywhere = llvm::all_of(map.operands, [&, f = f](ArrayRef<int64_t> dims) {
+      bool has = llvm::any_of(dims, [&](int64_t d) { return d != kNoFactor && isPosition(op, d); });
+      return !has || llvm::is_contained(dims, int64_t(f));
+    });
+    if (everywhere)
+      return f;
+  }
+  return std::nullopt;
+}
+
+Axes SequencePlacer::planned(int64_t origin, int64_t factor) const {
+  const plan::OpPlan *entry = plan.findOp(origin);
+  if (!entry)
+    return {};
+  auto at = entry->factors.find(factor);
+  return at == entry->factors.end() ? Axes() : plan.withoutUnitAxes(at->second);
+}
+
+double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, llvm::DenseSet<Value> &brought) {
+  FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+  SmallVector<int64_t> sources = graph::getOriginFactors(op);
+  bool forward = graph::getPhase(op) == graph::Phase::Forward;
+  // At home positions are split; here the axes stand on one factor.
+  Placement here;
+  here.factors.resize(map.factors.size());
+  std::vector<Axes> home(map.factors.size());
+  bool given = false;
+  for (size_t f = 0; f < map.factors.size(); ++f) {
+    int64_t source = forward ? f : (f < sources.size() ? sources[f] : -1);
+    home[f] = here.factors[f] = batch.contains(classes.ofFactor(op, f)) ? batchAxes : planned(origin, source);
+    bool takes = factor >= 0 ? source == factor : isPosition(op, f) && !whyNotAssignable(op, map, f) && !given;
+    if (takes)
+      llvm::append_range(here.factors[f], axes);
+    given |= takes;
+    if (isPosition(op, f))
+      llvm::append_range(home[f], axes);
+  }
+  llvm::Expected<OpLayouts> layouts = project(map, here);
+  if (!layouts) {
+    llvm::consumeError(layouts.takeError());
+    return 0;
+  }
+  auto price = [&](Value value, ArrayRef<int64_t> dims, const Layout &at, bool comes) {
+    Layout away = Layout::replicated(dims.size());
+    std::vector<int64_t> shape;
+    for (auto [dim, walked] : llvm::enumerate(dims)) {
+      if (walked != kNoFactor)
+        away.dims[dim] = home[walked];
+      int64_t parts = plan.mesh.product(at.dims[dim]) * plan.mesh.product(away.dims[dim]);
+      shape.push_back(llvm::divideCeil(cast<ShapedType>(value.getType()).getDimSize(dim), parts) * parts);
+    }
+    const auto &way = planner.plan(comes ? away : at, comes ? at : away, shape,
+                                   llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8));
+    return way ? way->cost : 0;
+  };
+  auto isOwn = [&](Operation *other) { return other && graph::getOrigin(other) == std::optional<int64_t>(origin); };
+  double seconds = 0;
+  for (auto [i, value] : llvm::enumerate(op->getOperands()))
+    // What the forward op made or was brought, the backward op finds in place.
+    if (!isOwn(value.getDefiningOp()) && brought.insert(value).second)
+      seconds += price(value, map.operands[i], layouts->operands[i], /*comes=*/true);
+  for (auto [i, value] : llvm::enumerate(op->getResults()))
+    if (!llvm::all_of(value.getUsers(), isOwn))
+      seconds += price(value, map.results[i], layouts->results[i], /*comes=*/false);
+  return seconds * plan.mesh.slots();
+}
+
+FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
+  llvm::MapVector<int64_t, SmallVector<Operation *>> origins;
+  for (Operation &op : step.getBody().front())
+    if (std::optional<int64_t> origin = graph::getOrigin(&op); origin && isa<FactorOpInterface>(op))
+      origins[*origin].push_back(&op);
+  double seconds = 0;
+  for (auto &[origin, ops] : origins) {
+    Operation *forward = ops.front();
+    FactorMap map = cast<FactorOpInterface>(forward).getFactorMap();
+    if (graph::getPhase(forward) != graph::Phase::Forward || !joinsPositions(forward, map))
+      continue;
+    auto total = [&, origin = origin, &ops = ops](int64_t factor) {
+      double sum = 0;
+      llvm::DenseSet<Value> brought;
+      for (Operation *op : ops)
+        sum += secondsOf(op, origin, factor, brought);
+      return sum;
+    };
+    double gathered = total(-1), exchanged = 0;
+    std::optional<int64_t> factor = exchange == SequenceExchange::Gather ? std::nullopt : standIn(forward, map);
+    Axes whole = factor ? planned(origin, *factor) : Axes();
+    llvm::append_range(whole, axes);
+    bool divides = factor && map.factors[*factor].size % plan.mesh.product(whole) == 0;
+    if (exchange == SequenceExchange::AllToAll && !divides)
+      return forward->emitError("all-to-all over ")
+             << llvm::join(axes, ",") << " needs heads that divide by " << plan.mesh.product(whole)
+             << ", got: " << (factor ? map.factors[*factor].size : 0);
+    if (divides)
+      exchanged = total(*factor);
+    // With equal bytes the all-to-all is better: causal work is the same on all ranks.
+    if (!divides || (exchange == SequenceExchange::Cheaper && gathered < exchanged)) {
+      seconds += gathered;
+      continue;
+    }
+    seconds += exchanged;
+    auto entry = llvm::find_if(plan.ops, [&, origin = origin](const plan::OpPlan &op) { return op.origin == origin; });
+    if (entry == plan.ops.end())
+      entry = plan.ops.insert(plan.ops.end(), {origin, forward->getName().getStringRef().str(), {}, {}, {}});
+    entry->factors[*factor] = whole;
+  }
+  return seconds;
+}
+
+FailureOr<double> placeSequence(ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
+                                SequenceExchange exchange) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step)
+    return module.emitError("needs a function @step: run graph-differentiate first");
+  if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
+    return 0.0;
+  return SequencePlacer(step, plan, machine).run(exchange);
+}
+
+} // namespace dtcc::dist

@@ -1,0 +1,43 @@
+//===- SequencePlacement.h - Where positions meet each other ---- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Context parallelism splits positions over the axes `sequence_axes` of a plan. Nearly all
+// ops work on positions one by one. Those that do not (attention: every query looks at many
+// keys) must see some dimension of positions whole. Two exact ways, both of which follow
+// from the factors of the op alone:
+//
+//   gather     queries stay split, keys and values are gathered, their gradients
+//              scattered as sums (Llama 3, arXiv 2407.21783, section 3.3.2);
+//   alltoall   heads are split in the place of positions, by an all-to-all before and
+//              after (DeepSpeed-Ulysses, arXiv 2309.14509). A causal mask costs every
+//              rank the same here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_DIST_SEQUENCEPLACEMENT_H
+#define DTCC_PASSES_DIST_SEQUENCEPLACEMENT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/cost/Machine.h"
+#include "passes/plan/Plan.h"
+
+namespace dtcc::dist {
+
+enum class SequenceExchange { Cheaper, Gather, AllToAll };
+
+/// "auto", "gather", "alltoall".
+std::optional<SequenceExchange> parseSequenceExchange(llvm::StringRef text);
+
+/// Completes `plan`, whose other axes are placed, by entries for the ops where positions
+/// meet, and returns the seconds that a step exchanges there. Nothing happens without
+/// sequence axes. Fails with a message if heads do not divide and `AllToAll` was asked for.
+mlir::FailureOr<double> placeSequence(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
+                                      SequenceExchange exchange);
+
+} // namespace dtcc::dist
+
+#endif // DTCC_PASSES_DIST_SEQUENCEPLACEMENT_H
