@@ -245,6 +245,12 @@ LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
       auto type = cast<MemRefType>(value.getType());
       bytes += double(type.getNumElements()) * exec::getElementBytes(type.getElementType());
     }
+  // Inputs stand first, and the predicate behind them.
+  if (auto library = dyn_cast<exec::LibraryOp>(op.getOperation()); library && library.getPredicated()) {
+    auto at = operands.begin() + library.getIns().size() - 1;
+    command.predicate = *at;
+    operands.erase(at);
+  }
   command.first_operand = tables.append(tables.operands, operands);
   command.operand_count = operands.size();
   command.bytes = bytes;

@@ -56,6 +56,8 @@ const std::vector<Group> &table() {
   static const std::vector<Group> groups = [] {
     Row clip{"clip", "X", "clip by the global norm of the gradients"};
     clip.real = &Options::clip;
+    Row lossScale{"loss-scale", "X", "where fp16's dynamic loss scale starts; 65536"};
+    lossScale.real = &Options::lossScale;
     return std::vector<Group>{
         {"The model",
          {text("bind", "batch=8,seq=128", &Options::bind, "values of symbolic dimensions"),
@@ -69,10 +71,10 @@ const std::vector<Group> &table() {
           text("init", "model|random", &Options::init, "where parameters start", "model|random"),
           text("external-root", "DIR", &Options::externalRoot, "where external data may lie too")}},
         {"Training",
-         {text("optimizer", "KIND:key=value,..", &Options::optimizer, "adamw, adam, sgd"), clip,
+         {text("optimizer", "KIND:key=value,..", &Options::optimizer, "adamw, adam, sgd, lion"), clip,
           list("decay", "GLOB", &Options::decay, "parameters that are decayed"),
           list("no-decay", "GLOB", &Options::noDecay, "parameters that are not"),
-          text("precision", "f32|bf16|fp16", &Options::precision, "compute type", "f32|bf16|fp16")}},
+          text("precision", "f32|bf16|fp16", &Options::precision, "compute type", "f32|bf16|fp16"), lossScale}},
         {"The plan: what is not given is searched",
          {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines"),
           text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, ep (experts); dp=2x4 shares state in 2 groups"),
@@ -152,13 +154,14 @@ static LogicalResult refuseLater(const Options &options) {
     StringRef name, value, supported;
   };
   for (const Limit &limit :
-       {Limit{"precision", options.precision, "f32"}, Limit{"schedule", options.schedule, ""},
-        Limit{"offload", options.offload, "none"}, Limit{"sequence-parallel", options.sequenceParallel, "off"},
-        Limit{"gpu-arch", options.gpuArch, ""},
+       {Limit{"schedule", options.schedule, ""}, Limit{"offload", options.offload, "none"},
+        Limit{"sequence-parallel", options.sequenceParallel, "off"}, Limit{"gpu-arch", options.gpuArch, ""},
         Limit{"pin", options.pin.empty() ? StringRef() : StringRef(options.pin.front()), ""}})
     if (!limit.value.empty() && limit.value != limit.supported)
       return usage("--" + limit.name + "=" + limit.value + " is not in this version" +
                    (limit.supported.empty() ? "" : "; only " + limit.supported.str() + " is"));
+  if (options.lossScale > 0 && options.precision != "fp16")
+    return usage("--loss-scale needs --precision=fp16");
   if (options.verify && (options.emit == "graph" || options.emit == "plan"))
     return usage("--verify checks the partitioned step, which --emit=" + options.emit + " does not make");
   if (options.emit == "ptx" || options.emit == "onnx")

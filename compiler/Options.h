@@ -33,6 +33,8 @@ struct Options {
   double clip = 0;
   std::vector<std::string> decay, noDecay;
   std::string precision;
+  /// Where the dynamic loss scale of fp16 starts; 0: where PyTorch's does.
+  double lossScale = 0;
 
   // The plan.
   std::string cluster = "cpu", mesh, schedule, recompute, offload, plan, sequenceParallel;

@@ -23,9 +23,18 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
   // Attention, norms, activations and losses, found by what they compute.
   manager.addPass(graph::createGraphRecoverComposites());
   manager.addPass(graph::createGraphCanonicalize());
+  // Products in the compute type, sums in f32: the backward pass inherits it.
+  if (options.precision == "bf16" || options.precision == "fp16") {
+    graph::GraphLowerPrecisionOptions lower;
+    lower.compute = options.precision == "bf16" ? "bf16" : "f16";
+    manager.addPass(graph::createGraphLowerPrecision(lower));
+  }
   // Forward, backward and the update, with the origin of every op.
   graph::GraphDifferentiateOptions differentiate;
   differentiate.clip = options.clip;
+  // As torch.amp.GradScaler starts.
+  if (options.precision == "fp16")
+    differentiate.lossScale = options.lossScale > 0 ? options.lossScale : 65536.0;
   manager.addPass(graph::createGraphDifferentiate(differentiate));
   manager.addPass(graph::createGraphVerifyStep());
 }

@@ -20,11 +20,8 @@ struct OptimizerFacts {
 } // namespace
 
 static OptimizerFacts factsOf(exec::ProgramOp program) {
-  Attribute optimizer = program.getOptimizerAttr();
-  if (auto adam = dyn_cast_or_null<graph::AdamAttr>(optimizer))
-    return {adam.getLr(), adam.getWeightDecay(), {"exp_avg", "exp_avg_sq"}};
-  if (auto sgd = dyn_cast_or_null<graph::SgdAttr>(optimizer))
-    return {sgd.getLr(), sgd.getWeightDecay(), {"momentum_buffer"}};
+  if (auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(program.getOptimizerAttr()))
+    return {optimizer.getLearningRate(), optimizer.getDecay(), optimizer.getSlotNames()};
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/Training.h"
 #include "compiler/BatchGroups.h"
 #include "dialects/graph/Graph.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/WithColor.h"
@@ -26,6 +27,12 @@ struct OptimizerSpec {
   StringRef kind;
   llvm::StringMap<double> values;
 
+  SmallVector<StringRef> names() const {
+    SmallVector<StringRef> sorted(values.keys());
+    llvm::sort(sorted);
+    return sorted;
+  }
+
   LogicalResult parse(StringRef text) {
     StringRef settings;
     std::tie(kind, settings) = text.split(':');
@@ -34,15 +41,17 @@ struct OptimizerSpec {
           {"lr", 1e-3}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", kind == "adamw" ? 1e-2 : 0}};
     else if (kind == "sgd")
       values = {{"lr", 1e-3}, {"momentum", 0}, {"dampening", 0}, {"nesterov", 0}, {"weight_decay", 0}};
+    else if (kind == "lion")
+      values = {{"lr", 1e-4}, {"beta1", 0.9}, {"beta2", 0.99}, {"weight_decay", 0}};
     else
-      return wrong("--optimizer must be adamw, adam or sgd in this version, got: " + kind);
+      return wrong("--optimizer must be adamw, adam, sgd or lion, got: " + kind);
     SmallVector<StringRef> pairs;
     settings.split(pairs, ',', -1, /*KeepEmpty=*/false);
     for (StringRef pair : pairs) {
       auto [key, text] = pair.split('=');
       double value = 0;
       if (!values.contains(key))
-        return wrong("--optimizer " + kind + " has no setting named " + key);
+        return wrong("--optimizer " + kind + " has no setting named " + key + "; it has: " + llvm::join(names(), ", "));
       if (text.getAsDouble(value) || value < 0)
         return wrong("--optimizer " + kind + ": " + key + " must be a number of at least 0, got: " + text);
       values[key] = value;
@@ -50,6 +59,8 @@ struct OptimizerSpec {
     for (StringRef beta : {"beta1", "beta2", "momentum"})
       if (values.lookup(beta) >= 1)
         return wrong("--optimizer " + kind + ": " + beta + " must be less than 1");
+    if (values.lookup("nesterov") != 0 && (values.lookup("momentum") == 0 || values.lookup("dampening") != 0))
+      return wrong("--optimizer sgd: nesterov needs a momentum above 0 and a dampening of 0");
     return success();
   }
 };
@@ -65,6 +76,8 @@ LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options
   if (spec.kind == "sgd")
     optimizer = graph::SgdAttr::get(context, value("lr"), value("momentum"), value("dampening"), value("weight_decay"),
                                     value("nesterov") != 0);
+  else if (spec.kind == "lion")
+    optimizer = graph::LionAttr::get(context, value("lr"), value("beta1"), value("beta2"), value("weight_decay"));
   else
     optimizer = graph::AdamAttr::get(context, value("lr"), value("beta1"), value("beta2"), value("eps"),
                                      value("weight_decay"), spec.kind == "adamw");

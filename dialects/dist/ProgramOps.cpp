@@ -174,4 +174,43 @@ LogicalResult GatherBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+/// Whether `value` is a scalar of integers of `bits`.
+static bool isInteger(Value value, unsigned bits) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getRank() == 0 && type.getElementType().isInteger(bits);
+}
+
+LogicalResult GradScaleOp::verify() {
+  if (bool(getLossScale()) != bool(getFinite()))
+    return emitOpError("must have a loss scale and a result that says whether all is finite, or neither");
+  if (getFinite() && !isInteger(getFinite(), 32))
+    return emitOpError("must say by an i32 whether all is finite, got: ") << getFinite().getType();
+  return success();
+}
+
+LogicalResult AdjustLossScaleOp::verify() {
+  if (getOffsets().size() != 3)
+    return emitOpError("must name three cells, got: ") << getOffsets().size();
+  if (!isInteger(getFinite(), 32) || !isInteger(getTaken(), 64))
+    return emitOpError("must take an i32 and give an i64, got: ")
+           << getFinite().getType() << " and " << getTaken().getType();
+  return success();
+}
+
+LogicalResult AdjustLossScaleOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> length = storedLength(*this, symbols, getBucketAttr(), {BucketRole::Buffer});
+  if (failed(length))
+    return failure();
+  for (int64_t offset : getOffsets())
+    if (offset < 0 || offset >= *length)
+      return emitOpError("cells must lie in the bucket of ") << *length << " elements, got: " << offset;
+  return success();
+}
+
+LogicalResult UpdateBucketOp::verify() {
+  bool good =
+      getGuard().empty() || (getGuard().size() == 2 && isInteger(getGuard()[0], 32) && isInteger(getGuard()[1], 64));
+  return good ? success() : emitOpError("guard must be an i32 and the i64 number of the step");
+}
+
 } // namespace dtcc::dist

@@ -19,10 +19,30 @@ def Dist_SumSquaresOp : Dist_Op<"sum_squares", [Pure]> {
 }
 def Dist_GradScaleOp : Dist_Op<"grad_scale", [Pure]> {
   let summary = "norm = sqrt(squares) / count; scale = 1 / count * min(1, clip / (norm + 1e-6)), unclipped if clip is 0";
-  let description = [{ `squares` is the sum over all elements of the fully reduced gradients of the loss sum. }];
-  let arguments = (ins Dist_FloatScalar:$squares, Dist_FloatScalar:$count, DefaultValuedAttr<F64Attr, "0.0">:$clip);
-  let results = (outs Dist_FloatScalar:$norm, Dist_FloatScalar:$scale);
-  let assemblyFormat = "$squares `,` $count attr-dict `:` functional-type(operands, results)";
+  let description = [{
+    `squares` is the sum over all elements of the fully reduced gradients of the loss sum,
+    times `loss_scale` * `unit` if given: both results take that out, and `finite` (i32)
+    is 1 if the norm is a number, else 0.
+  }];
+  let arguments = (ins Dist_FloatScalar:$squares, Dist_FloatScalar:$count, Optional<Dist_FloatScalar>:$loss_scale,
+                       DefaultValuedAttr<F64Attr, "0.0">:$clip, DefaultValuedAttr<F64Attr, "1.0">:$unit);
+  let results = (outs Dist_FloatScalar:$norm, Dist_FloatScalar:$scale, Optional<Dist_Local>:$finite);
+  let assemblyFormat = [{
+    $squares `,` $count (`scaled` `by` $loss_scale^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+def Dist_AdjustLossScaleOp : Dist_BucketUser<"adjust_loss_scale", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "after a step: its scale grows, stays or backs off; gives the number of steps taken, this one included";
+  let description = [{
+    Cells `offsets` of the bucket of buffers hold the scale, the number of finite steps in
+    a row and the number of steps skipped: see #graph.loss_scale.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, DenseI64ArrayAttr:$offsets, Dist_Local:$finite, F64Attr:$growth,
+                       F64Attr:$backoff, I64Attr:$interval);
+  let results = (outs Dist_Local:$taken);
+  let assemblyFormat = "$bucket $offsets `if` $finite attr-dict `:` functional-type($finite, $taken)";
+  let hasVerifier = 1;
 }
 def Dist_UpdateBucketOp : Dist_BucketUser<"update_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "one optimizer step on this rank's share of a parameter bucket";
@@ -30,13 +50,15 @@ def Dist_UpdateBucketOp : Dist_BucketUser<"update_bucket", [MemoryEffects<[MemRe
     `grad` is the fully reduced gradient of the share (of the whole bucket without
     `flat` axes); it is multiplied by `scale` first. Weight decay and the scale of the
     learning rate are those of the states in the bucket. The other shares are then out
-    of date until `gather_bucket`.
+    of date until `gather_bucket`. `guard` holds nothing, or an i32 that is 0 where
+    nothing is to be written and the i64 number of the step.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Dist_Local:$grad, Dist_FloatScalar:$scale,
                        TypedArrayAttrBase<FlatSymbolRefAttr, "slot buckets">:$slots, AnyAttr:$optimizer,
-                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat);
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat, Variadic<Dist_Local>:$guard);
+  let hasVerifier = 1;
   let assemblyFormat = [{
-    $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale)
+    $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale)
   }];
 }
 def Dist_GatherBucketOp : Dist_BucketUser<"gather_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -62,6 +62,11 @@ LogicalResult LibraryOp::verify() {
     if (!known)
       return emitOpError("parameter must be an i64, an f64, a symbol or unit, got: ") << attribute;
   }
+  if (getPredicated()) {
+    auto type = getIns().empty() ? MemRefType() : cast<MemRefType>(getIns().back().getType());
+    if (!type || type.getNumElements() != 1 || !type.getElementType().isInteger(32))
+      return emitOpError("must have one i32 as last input, its predicate");
+  }
   return success();
 }
 

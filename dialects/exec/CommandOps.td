@@ -45,11 +45,12 @@ def Exec_KernelOp : Exec_CommandOp<"kernel", (ins FlatSymbolRefAttr:$function, O
 
 def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$parameters,
       Variadic<AnyStaticShapeMemRef>:$workspace, UnitAttr:$updates,
-      DefaultValuedAttr<F64Attr, "0.0">:$flops), ["readsOut", "getScratch"]> {
+      DefaultValuedAttr<F64Attr, "0.0">:$flops, UnitAttr:$predicated), ["readsOut", "getScratch"]> {
   let summary = "an op of the runtime, by its mnemonic in runtime/abi/LibraryOps.def";
   let description = [{
     `parameters` (its attributes in the table) stand in the order of LibraryOps.def: i64, f64, a symbol for the index
-    of a communicator or bucket, unit for -1 (none). `updates`: it reads its outputs.
+    of a communicator or bucket, unit for -1 (none). `updates`: it reads its outputs. `predicated`: the
+    last input is no operand of the op but one i32, and the command runs if it is not 0.
     ```mlir
     exec.library "matmul" ins(%x, %w : ...) outs(%y : ...) workspace(%s : ...) [2, 0]
     ```

@@ -9,8 +9,9 @@
 #define DTCC_DIALECTS_GRAPH_ATTENTIONOPS
 
 include "dialects/graph/GraphAttrs.td"
+include "dialects/graph/PrecisionInterface.td"
 
-def Graph_AttentionOp : Graph_DiffOp<"attention", [AttrSizedOperandSegments]> {
+def Graph_AttentionOp : Graph_DiffOp<"attention", [AttrSizedOperandSegments, Graph_Precision<["getResultPrecision"]>]> {
   let summary = "out = softmax(softcap(scale * q k^T) + bias, masked) v";
   let description = [{
     q [b, t, h, d] or, with grouped heads, [b, t, h, g, d] where h counts key/value
@@ -47,7 +48,7 @@ def Graph_AttentionGradOp : Graph_PureOp<"attention_grad"> {
   }];
   let hasVerifier = 1;
 }
-def Graph_RotaryOp : Graph_DiffOp<"rotary"> {
+def Graph_RotaryOp : Graph_DiffOp<"rotary", [Graph_Precision<["getOperandPrecision"]>]> {
   let summary = "rotates pairs: y0 = x0 cos - x1 sin, y1 = x1 cos + x0 sin";
   let description = [{
     The two halves of a pair stand along dimension `pair` (size 2) of x; cos and sin

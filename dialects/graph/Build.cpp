@@ -78,6 +78,10 @@ Value Build::transpose(Value x, ArrayRef<int64_t> permutation) const {
     return x;
   return TransposeOp::create(builder, loc, withShape(x.getType(), at(shapeOf(x), permutation)), x, permutation);
 }
+Value Build::cast(Value x, Type element) const {
+  auto type = llvm::cast<ShapedType>(x.getType());
+  return type.getElementType() == element ? x : CastOp::create(builder, loc, type.clone(element), x);
+}
 Value Build::reshape(Value x, ArrayRef<int64_t> shape) const {
   if (shapeOf(x) == shape)
     return x;

@@ -39,6 +39,8 @@ public:
   mlir::Value broadcast(mlir::Value x, mlir::Type type, llvm::ArrayRef<int64_t> dims) const;
   /// The identity permutation builds nothing.
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation) const;
+  /// To another element type; nothing is built if x has it.
+  mlir::Value cast(mlir::Value x, mlir::Type element) const;
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape) const;
 
   mlir::OpBuilder &builder;

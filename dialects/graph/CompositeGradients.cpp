@@ -96,9 +96,7 @@ LogicalResult CrossEntropyOp::buildGradient(OpBuilder &builder, ValueRange grads
                                           getIgnoreIndexAttr(), IntegerAttr(), ArrayAttr());
   // The sum has f32; the seed of a loss is 1 and vanishes.
   if (splatValue(grads[0]) != 1.0) {
-    Value seed = grads[0];
-    if (elementOf(seed) != elementOf(grad))
-      seed = CastOp::create(builder, getLoc(), withShape(grad.getType(), {}), seed);
+    Value seed = b.cast(grads[0], elementOf(grad));
     grad = b.mul(grad, b.broadcast(seed, grad.getType(), {}));
   }
   operandGrads[0] = grad;

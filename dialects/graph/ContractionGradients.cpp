@@ -18,12 +18,14 @@ LogicalResult ContractOp::buildGradient(OpBuilder &builder, ValueRange grads, Ar
   if (!grads[0])
     return success();
   // Every letter stands in two of the three terms, so each gradient is a product again.
+  // The operands of a product have one type: a wider gradient is rounded to it.
   ContractSpec spec = ContractSpec::parse(getSpec());
+  Value dy = Build(builder, getLoc()).cast(grads[0], elementOf(getLhs()));
   ContractSpec left{spec.result, spec.rhs, spec.lhs}, right{spec.result, spec.lhs, spec.rhs};
   if (wanted[0])
-    operandGrads[0] = ContractOp::create(builder, getLoc(), getLhs().getType(), left.str(), grads[0], getRhs());
+    operandGrads[0] = ContractOp::create(builder, getLoc(), getLhs().getType(), left.str(), dy, getRhs());
   if (wanted[1])
-    operandGrads[1] = ContractOp::create(builder, getLoc(), getRhs().getType(), right.str(), grads[0], getLhs());
+    operandGrads[1] = ContractOp::create(builder, getLoc(), getRhs().getType(), right.str(), dy, getLhs());
   return success();
 }
 
@@ -35,7 +37,7 @@ LogicalResult ReduceOp::buildGradient(OpBuilder &builder, ValueRange grads, Arra
   Dims kept = without(range(0, rankOf(getX())), getDims());
   Type type = getX().getType();
   if (getKind() == ReduceKind::sum) {
-    operandGrads[0] = b.broadcast(grads[0], type, kept);
+    operandGrads[0] = b.broadcast(b.cast(grads[0], elementOf(getX())), type, kept);
     return success();
   }
   // Cells that hold the extreme share its gradient, as PyTorch's amax.

@@ -59,6 +59,8 @@ LogicalResult ContractOp::verify() {
   StringRef text = getSpec();
   if (text.count(',') != 1 || text.count("->") != 1)
     return emitOpError() << "spec must be of the form \"ab,bc->ac\", got: \"" << text << "\"";
+  if (failed(verifySameElement(*this, getLhs(), getRhs())) || failed(verifySumElement(*this, getLhs(), getY())))
+    return failure();
   ContractSpec spec = ContractSpec::parse(text);
   auto checkTerm = [&](const std::string &term, StringRef what, Value value) -> LogicalResult {
     for (size_t i = 0; i < term.size(); ++i) {
@@ -104,7 +106,8 @@ FactorMap ReduceOp::getFactorMap() {
 }
 double ReduceOp::getFlops(ArrayRef<int64_t> sizes) { return product(sizes); }
 LogicalResult ReduceOp::verify() {
-  if (failed(verifySameElement(*this, getX(), getY())))
+  bool sums = getKind() == ReduceKind::sum;
+  if (failed(sums ? verifySumElement(*this, getX(), getY()) : verifySameElement(*this, getX(), getY())))
     return failure();
   return verifyDims(*this, getDims(), rankOf(getX()));
 }
@@ -163,7 +166,7 @@ double EmbeddingGradOp::getFlops(ArrayRef<int64_t> sizes) {
   return sizes[0] ? product(sizes) / sizes[0] : 0;
 }
 LogicalResult EmbeddingGradOp::verify() {
-  if (failed(verifySameElement(*this, getDy(), getDtable())))
+  if (failed(verifySumElement(*this, getDy(), getDtable())))
     return failure();
   return verifyRankAtLeast(*this, "result", getDtable(), 1);
 }

@@ -10,28 +10,31 @@
 
 include "dialects/graph/ElementwiseInterface.td"
 include "dialects/graph/GraphAttrs.td"
+include "dialects/graph/PrecisionInterface.td"
 
-def Graph_ContractOp : Graph_DiffOp<"contract"> {
+def Graph_ContractOp : Graph_DiffOp<"contract", [Graph_Precision<["canWidenResult"]>]> {
   let summary = "product of two tensors, summed over the letters that the result has not";
   let description = [{
     `spec` names every dimension by a letter, as einsum: "btc,chd->bthd". A letter
     stands at most once in a term, every letter of the result stands in an operand, and
     a letter of one operand alone stands in the result. Linear in each operand.
-    Products accumulate in f32 or wider.
+    Products accumulate in f32 or wider; the result may be wider than the operands, which
+    have one type.
   }];
   let arguments = (ins StrAttr:$spec, Graph_FloatTensor:$lhs, Graph_FloatTensor:$rhs);
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_ReduceOp : Graph_DiffOp<"reduce", [DeclareOpInterfaceMethods<CellOpInterface, ["evaluateCell"]>]> {
-  let summary = "sum, maximum or minimum over `dims` (increasing), which vanish";
+def Graph_ReduceOp : Graph_DiffOp<"reduce", [DeclareOpInterfaceMethods<CellOpInterface, ["evaluateCell"]>,
+    Graph_Precision<["getOperandPrecision", "getResultPrecision", "canWidenResult"]>]> {
+  let summary = "sum, maximum or minimum over `dims` (increasing), which vanish; a sum of floats may be wider than x";
   let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$kind $x $dims attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_SoftmaxOp : Graph_DiffOp<"softmax", [SameOperandsAndResultType]> {
+def Graph_SoftmaxOp : Graph_DiffOp<"softmax", [SameOperandsAndResultType, Graph_OwnPrecision]> {
   let summary = "exp(x - max) / sum over `dims` together; `log` takes the logarithm";
   let arguments = (ins Graph_FloatTensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$log);
   let results = (outs Graph_FloatTensor:$y);
@@ -46,7 +49,7 @@ def Graph_CumsumOp : Graph_PureOp<"cumsum", [SameOperandsAndResultType,
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
-def Graph_EmbeddingOp : Graph_DiffOp<"embedding"> {
+def Graph_EmbeddingOp : Graph_DiffOp<"embedding", [PrecisionOpInterface]> {
   let summary = "rows of a table: y[i.., c..] = table[ids[i..], c..]";
   let description = [{
     The rows are an index factor whose result is partial: a shard gives 0 for ids that
@@ -59,8 +62,8 @@ def Graph_EmbeddingOp : Graph_DiffOp<"embedding"> {
   let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_EmbeddingGradOp : Graph_PureOp<"embedding_grad"> {
-  let summary = "table gradient: dtable[ids[i..], c..] += dy[i.., c..]; linear in dy; ids are summed over";
+def Graph_EmbeddingGradOp : Graph_PureOp<"embedding_grad", [Graph_Precision<["canWidenResult"]>]> {
+  let summary = "table gradient: dtable[ids[i..], c..] += dy[i.., c..]; linear in dy; ids are summed over; may be wider than dy";
   let arguments = (ins Graph_FloatTensor:$dy, Graph_IntTensor:$ids, DefaultValuedAttr<I64Attr, "-1">:$padding_idx,
                        OptionalAttr<ArrayAttr>:$row_axes);
   let results = (outs Graph_FloatTensor:$dtable);

@@ -55,7 +55,7 @@ DTCC_NO_GRADIENT(XorOp)
 LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
                                     MutableArrayRef<Value> operandGrads) {
   if (grads[0] && wanted[0] && isFloat(getX()) && isFloat(getY()))
-    operandGrads[0] = CastOp::create(builder, getLoc(), getX().getType(), grads[0]);
+    operandGrads[0] = Build(builder, getLoc()).cast(grads[0], elementOf(getX()));
   return success();
 }
 

@@ -14,6 +14,7 @@
 #define DTCC_DIALECTS_GRAPH_ELEMENTWISEOPS
 
 include "dialects/graph/GraphAttrs.td"
+include "dialects/graph/PrecisionInterface.td"
 include "dialects/graph/ElementwiseInterface.td"
 
 class Graph_ElementwiseOp<string mnemonic, list<Trait> traits = []> : Graph_DiffOp<mnemonic, !listconcat([
@@ -39,10 +40,10 @@ class Graph_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
 
 def Graph_NegOp : Graph_UnaryOp<"neg", "-x">;
 def Graph_AbsOp : Graph_UnaryOp<"abs", "absolute value; gradient sign(x)">;
-def Graph_ExpOp : Graph_UnaryOp<"exp", "exponential">;
-def Graph_LogOp : Graph_UnaryOp<"log", "natural logarithm">;
-def Graph_SqrtOp : Graph_UnaryOp<"sqrt", "square root">;
-def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", "1 / sqrt(x)">;
+def Graph_ExpOp : Graph_UnaryOp<"exp", "exponential", [Graph_OwnPrecision]>;
+def Graph_LogOp : Graph_UnaryOp<"log", "natural logarithm", [Graph_OwnPrecision]>;
+def Graph_SqrtOp : Graph_UnaryOp<"sqrt", "square root", [Graph_OwnPrecision]>;
+def Graph_RsqrtOp : Graph_UnaryOp<"rsqrt", "1 / sqrt(x)", [Graph_OwnPrecision]>;
 def Graph_SinOp : Graph_UnaryOp<"sin", "sine">;
 def Graph_CosOp : Graph_UnaryOp<"cos", "cosine">;
 def Graph_TanhOp : Graph_UnaryOp<"tanh", "hyperbolic tangent">;
@@ -74,7 +75,7 @@ def Graph_AddOp : Graph_BinaryOp<"add", "x + y; linear in both together", [Commu
 def Graph_SubOp : Graph_BinaryOp<"sub", "x - y; linear in both together">;
 def Graph_MulOp : Graph_BinaryOp<"mul", "x * y; linear in each">;
 def Graph_DivOp : Graph_BinaryOp<"div", "x / y (integers: towards zero); linear in x">;
-def Graph_PowOp : Graph_BinaryOp<"pow", "x to the power y; no gradient to a constant y">;
+def Graph_PowOp : Graph_BinaryOp<"pow", "x to the power y; no gradient to a constant y", [Graph_OwnPrecision]>;
 def Graph_MaxOp : Graph_BinaryOp<"max", "larger value; the gradient of ties goes half to each">;
 def Graph_MinOp : Graph_BinaryOp<"min", "smaller value; the gradient of ties goes half to each">;
 def Graph_RemOp : Graph_BinaryOp<"rem", "remainder with the sign of y (ONNX Mod, fmod = 0)">;

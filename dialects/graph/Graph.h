@@ -12,9 +12,11 @@
 #ifndef DTCC_DIALECTS_GRAPH_GRAPH_H
 #define DTCC_DIALECTS_GRAPH_GRAPH_H
 
+#include "dialects/graph/Precision.h"
 #include "dialects/graph/Real.h"
 #include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
@@ -36,9 +38,11 @@ std::optional<double> evaluateSameCell(mlir::Operation *op, llvm::ArrayRef<int64
 
 #include "dialects/graph/GraphDialect.h.inc"
 #include "dialects/graph/GraphEnums.h.inc"
+#include "dialects/graph/GraphOptimizer.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/graph/GraphAttrs.h.inc"
 #include "dialects/graph/GraphInterfaces.h.inc"
+#include "dialects/graph/GraphPrecision.h.inc"
 #define GET_OP_CLASSES
 #include "dialects/graph/GraphOps.h.inc"
 

@@ -13,6 +13,7 @@
 #define DTCC_DIALECTS_GRAPH_GRAPHATTRS
 
 include "dialects/graph/Graph.td"
+include "dialects/graph/OptimizerInterface.td"
 
 class Graph_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::dtcc::graph";
@@ -50,7 +51,9 @@ class Graph_Real<string default = ""> : AttrParameter<"::dtcc::graph::Real", "nu
   let defaultValue = default;
 }
 
-class Graph_Attr<string name, string mnem> : AttrDef<Graph_Dialect, name> { let mnemonic = mnem; }
+class Graph_Attr<string name, string mnem, list<Trait> traits = []> : AttrDef<Graph_Dialect, name, traits> { let mnemonic = mnem; }
+class Graph_OptimizerAttr<string name, string mnem>
+    : Graph_Attr<name, mnem, [DeclareAttrInterfaceMethods<OptimizerAttrInterface>]>;
 
 def Graph_MaskAttr : Graph_Attr<"Mask", "mask"> {
   let summary = "which keys j a query i sees";
@@ -77,7 +80,7 @@ def Graph_InitAttr : Graph_Attr<"Init", "init"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def Graph_AdamAttr : Graph_Attr<"Adam", "adam"> {
+def Graph_AdamAttr : Graph_OptimizerAttr<"Adam", "adam"> {
   let summary = "Adam and AdamW, as PyTorch defines them";
   let description = [{
     With g the gradient of the mean loss: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g g;
@@ -90,7 +93,7 @@ def Graph_AdamAttr : Graph_Attr<"Adam", "adam"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Graph_SgdAttr : Graph_Attr<"Sgd", "sgd"> {
+def Graph_SgdAttr : Graph_OptimizerAttr<"Sgd", "sgd"> {
   let summary = "stochastic gradient descent with momentum, as PyTorch defines it";
   let description = [{
     g += weight_decay * p; buf = momentum * buf + (first step ? 1 : 1 - dampening) * g;
@@ -98,6 +101,29 @@ def Graph_SgdAttr : Graph_Attr<"Sgd", "sgd"> {
   }];
   let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$momentum, Graph_Real<>:$dampening,
                         Graph_Real<>:$weight_decay, "bool":$nesterov);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Graph_LionAttr : Graph_OptimizerAttr<"Lion", "lion"> {
+  let summary = "Lion (Chen et al. 2023, algorithm 2)";
+  let description = [{
+    p -= lr * (sign(b1 m + (1-b1) g) + weight_decay * p); then m = b2 m + (1-b2) g. Slot: m.
+  }];
+  let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$beta1, Graph_Real<>:$beta2, Graph_Real<>:$weight_decay);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Graph_LossScaleAttr : Graph_Attr<"LossScale", "loss_scale"> {
+  let summary = "dynamic loss scaling as torch.amp.GradScaler does it";
+  let description = [{
+    The gradients are those of the loss sum times `unit` times the state `scale`. If
+    one is not finite, nothing is updated and the scale is multiplied by `backoff`;
+    after `interval` finite steps in a row by `growth`. `streak` counts these, `skipped`
+    the steps that updated nothing: all three are states of one f32.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$scale, "::mlir::FlatSymbolRefAttr":$streak,
+                        "::mlir::FlatSymbolRefAttr":$skipped, Graph_Real<>:$unit, Graph_Real<>:$growth,
+                        Graph_Real<>:$backoff, "int64_t":$interval);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -21,6 +21,8 @@ using namespace dtcc::graph;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/graph/GraphAttrs.cpp.inc"
 #include "dialects/graph/GraphInterfaces.cpp.inc"
+#include "dialects/graph/GraphOptimizer.cpp.inc"
+#include "dialects/graph/GraphPrecision.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/graph/GraphOps.cpp.inc"
 

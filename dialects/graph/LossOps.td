@@ -14,8 +14,9 @@
 #define DTCC_DIALECTS_GRAPH_LOSSOPS
 
 include "dialects/graph/GraphAttrs.td"
+include "dialects/graph/PrecisionInterface.td"
 
-def Graph_CrossEntropyOp : Graph_DiffOp<"cross_entropy"> {
+def Graph_CrossEntropyOp : Graph_DiffOp<"cross_entropy", [Graph_OwnPrecision]> {
   let summary = "sum and number of lse(logits) - logits[label] over rows whose label is not ignored";
   let description = [{
     logits [i.., v], labels [i..] of integers; sum and count are f32 scalars, lse [i..].

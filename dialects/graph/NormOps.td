@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // `dims` (increasing, the last ones) are normalised together; scale and bias have
-// their shape. The statistics are results: the backward ops read them.
+// their shape. The statistics are results: the backward ops read them. Scale, bias and
+// statistics may be wider than x.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +15,9 @@
 #define DTCC_DIALECTS_GRAPH_NORMOPS
 
 include "dialects/graph/GraphAttrs.td"
+include "dialects/graph/PrecisionInterface.td"
 
-def Graph_LayerNormOp : Graph_DiffOp<"layer_norm"> {
+def Graph_LayerNormOp : Graph_DiffOp<"layer_norm", [Graph_OwnPrecision]> {
   let summary = "(x - mean) * rstd * scale + bias, rstd = 1 / sqrt(variance + eps), variance over N";
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale, Graph_FloatTensor:$bias,
                        DenseI64ArrayAttr:$dims, F64Attr:$eps);
@@ -39,7 +41,7 @@ def Graph_LayerNormParamGradOp : Graph_PureOp<"layer_norm_param_grad"> {
   let assemblyFormat = "$dy `,` $x `,` $mean `,` $rstd $dims attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_RmsNormOp : Graph_DiffOp<"rms_norm"> {
+def Graph_RmsNormOp : Graph_DiffOp<"rms_norm", [Graph_OwnPrecision]> {
   let summary = "x * rstd * scale, rstd = 1 / sqrt(mean of x^2 + eps)";
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale, DenseI64ArrayAttr:$dims, F64Attr:$eps);
   let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$rstd);

@@ -107,4 +107,11 @@ LogicalResult verifySameElement(Operation *op, Value a, Value b) {
   return op->emitOpError() << "element types must be equal, got: " << elementOf(a) << " and " << elementOf(b);
 }
 
+LogicalResult verifySumElement(Operation *op, Value term, Value sum) {
+  auto from = dyn_cast<FloatType>(elementOf(term)), to = dyn_cast<FloatType>(elementOf(sum));
+  if (from && to && from.getWidth() < to.getWidth())
+    return success();
+  return verifySameElement(op, term, sum);
+}
+
 } // namespace dtcc::graph

@@ -48,8 +48,10 @@ mlir::LogicalResult verifyDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims
 mlir::LogicalResult verifyLength(mlir::Operation *op, llvm::StringRef name, size_t length, int64_t rank);
 mlir::LogicalResult verifyRank(mlir::Operation *op, llvm::StringRef name, mlir::Value value, int64_t rank);
 mlir::LogicalResult verifyRankAtLeast(mlir::Operation *op, llvm::StringRef name, mlir::Value value, int64_t rank);
-/// Verifies that the results' element types are that of `value`.
+/// Verifies that the element types of `a` and `b` are equal.
 mlir::LogicalResult verifySameElement(mlir::Operation *op, mlir::Value a, mlir::Value b);
+/// Verifies the same, or that both are floats and `sum` is the wider one.
+mlir::LogicalResult verifySumElement(mlir::Operation *op, mlir::Value term, mlir::Value sum);
 
 } // namespace dtcc::graph
 

@@ -54,6 +54,13 @@ LogicalResult UpdateOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (!state.getTrainable())
       return emitOpError() << "must update trainable states only, got: " << name;
   }
+  if (auto scaling = getLossScale())
+    for (FlatSymbolRefAttr name : {scaling->getScale(), scaling->getStreak(), scaling->getSkipped()}) {
+      auto state = symbols.lookupNearestSymbolFrom<StateOp>(*this, name);
+      auto type = state ? cast<ShapedType>(state.getType()) : ShapedType();
+      if (!state || type.getRank() != 0 || !type.getElementType().isF32())
+        return emitOpError() << "loss scale must name states of one f32, got: " << name;
+    }
   return success();
 }
 
@@ -61,8 +68,8 @@ LogicalResult UpdateOp::verify() {
   if (getStates().size() != getGradients().size())
     return emitOpError() << "needs one gradient a state, got: " << getGradients().size() << " for "
                          << getStates().size();
-  if (!isa<AdamAttr, SgdAttr>(getOptimizer()))
-    return emitOpError() << "optimizer must be #graph.adam or #graph.sgd, got: " << getOptimizer();
+  if (!isa<OptimizerAttrInterface>(getOptimizer()))
+    return emitOpError() << "optimizer must be #graph.adam, #graph.sgd or #graph.lion, got: " << getOptimizer();
   if (getClip().isNegative())
     return emitOpError() << "clip must not be negative, got: " << getClip().convertToDouble();
   llvm::DenseSet<Attribute> seen;

@@ -47,11 +47,13 @@ def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWri
     `gradients` are those of the loss *sum*, one a state of `states`, in its type; the
     update uses gradient / count. `norm` is the global norm of the gradients of the
     mean, before clipping to `clip` (0: off; PyTorch's clip_grad_norm_: times
-    min(1, clip / (norm + 1e-6))). Everything about decay stands on the states.
+    min(1, clip / (norm + 1e-6))). Everything about decay stands on the states. With
+    `loss_scale` the gradients are scaled as that says, and a step whose norm is not
+    finite updates nothing.
   }];
   let arguments = (ins Graph_FloatScalar:$count, Variadic<Graph_FloatTensor>:$gradients,
                        TypedArrayAttrBase<FlatSymbolRefAttr, "states">:$states, AnyAttr:$optimizer,
-                       DefaultValuedAttr<F64Attr, "0.0">:$clip);
+                       DefaultValuedAttr<F64Attr, "0.0">:$clip, OptionalAttr<Graph_LossScaleAttr>:$loss_scale);
   let results = (outs Graph_FloatScalar:$norm);
   let assemblyFormat = "$count `,` `(` $gradients `)` `to` $states attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -24,9 +24,7 @@ static Axes meshOrder(const Mesh &mesh, const Axes &axes) {
 }
 
 int64_t optimizerSlots(Attribute optimizer) {
-  if (auto sgd = dyn_cast<graph::SgdAttr>(optimizer))
-    return sgd.getMomentum() != 0 ? 1 : 0;
-  return 2; // Adam's m and v
+  return cast<graph::OptimizerAttrInterface>(optimizer).getSlotNames().size();
 }
 
 FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::StringMap<Layout> &gradients) {

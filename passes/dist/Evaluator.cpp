@@ -90,10 +90,9 @@ std::vector<double> ProgramEvaluator::decayOf(FlatSymbolRefAttr bucket, double d
 void ProgramEvaluator::update(UpdateBucketOp op) {
   const Mesh &mesh = lockStep.mesh;
   Axes flat = toAxes(op.getFlat());
-  auto adam = dyn_cast<graph::AdamAttr>(op.getOptimizer());
-  auto sgd = dyn_cast<graph::SgdAttr>(op.getOptimizer());
+  auto optimizer = cast<graph::OptimizerAttrInterface>(op.getOptimizer());
   bool isShare = !module.lookupSymbol<BucketOp>(op.getBucket()).getFlat().empty();
-  std::vector<double> decay = decayOf(op.getBucketAttr(), adam ? adam.getWeightDecay() : sgd.getWeightDecay());
+  std::vector<double> decay = decayOf(op.getBucketAttr(), optimizer.getDecay());
   auto slot = [&](unsigned i, int64_t rank) -> std::vector<double> & {
     return buckets[cast<FlatSymbolRefAttr>(op.getSlots()[i]).getValue()][rank];
   };
@@ -102,27 +101,12 @@ void ProgramEvaluator::update(UpdateBucketOp op) {
     double scale = lockStep.values[op.getScale()][rank].floats[0];
     int64_t first = mesh.index(rank, 0, flat) * static_cast<int64_t>(gradient.size());
     for (size_t i = 0; i < gradient.size(); ++i) {
-      double &p = buckets[op.getBucket()][rank][isShare ? i : first + i], g = gradient[i] * scale,
-             wd = decay[first + i];
-      if (adam) {
-        if (adam.getDecoupled())
-          p *= 1 - adam.getLr() * wd;
-        else
-          g += wd * p;
-        double &m = slot(0, rank)[i], &v = slot(1, rank)[i];
-        m = adam.getBeta1() * m + (1 - adam.getBeta1()) * g;
-        v = adam.getBeta2() * v + (1 - adam.getBeta2()) * g * g;
-        double mhat = m / (1 - std::pow(adam.getBeta1(), step)), vhat = v / (1 - std::pow(adam.getBeta2(), step));
-        p -= adam.getLr() * mhat / (std::sqrt(vhat) + adam.getEps());
-        continue;
-      }
-      g += wd * p;
-      if (sgd.getMomentum() != 0) {
-        double &buffer = slot(0, rank)[i];
-        buffer = sgd.getMomentum() * buffer + (step == 1 ? 1 : 1 - sgd.getDampening()) * g;
-        g = sgd.getNesterov() ? g + sgd.getMomentum() * buffer : buffer;
-      }
-      p -= sgd.getLr() * g;
+      SmallVector<double *> cells;
+      for (unsigned k = 0; k < op.getSlots().size(); ++k)
+        cells.push_back(&slot(k, rank)[i]);
+      optimizer.updateCell(gradient[i] * scale, decay[first + i], step,
+                           buckets[op.getBucket()][rank][isShare ? i : first + i], cells,
+                           [](double value) { return value; });
     }
   }
 }

@@ -337,10 +337,11 @@ LogicalResult ProgramBuilder::run() {
     return result;
   };
   beginPhase("update", 1);
-  UpdateDescription description{loc, partialOf(lossSum), partialOf(count), {}, 0};
+  UpdateDescription description{loc, partialOf(lossSum), partialOf(count), {}, 0, {}};
   if (update) {
     description.optimizer = update.getOptimizer();
     description.clip = update.getClip().convertToDouble();
+    description.lossScale = update.getLossScaleAttr();
   }
   emitUpdate(builder, description, buckets, mesh);
   endPhase();

@@ -27,10 +27,7 @@ static int64_t batchOf(func::FuncOp step) {
 static int64_t slotsOf(func::FuncOp step) {
   int64_t slots = 0;
   step.walk([&](graph::UpdateOp update) {
-    if (isa<graph::AdamAttr>(update.getOptimizer()))
-      slots = 2;
-    else if (auto sgd = dyn_cast<graph::SgdAttr>(update.getOptimizer()))
-      slots = sgd.getMomentum() != 0 ? 1 : 0;
+    slots = cast<graph::OptimizerAttrInterface>(update.getOptimizer()).getSlotNames().size();
   });
   return slots;
 }

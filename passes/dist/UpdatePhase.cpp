@@ -87,6 +87,33 @@ static Value emitSquares(OpBuilder &builder, Location loc, ArrayRef<std::pair<co
   return total;
 }
 
+/// The cell of a state of one f32.
+static Value scalarState(OpBuilder &builder, Location loc, FlatSymbolRefAttr state, const Buckets &buckets) {
+  const StatePlace *place = buckets.find(state.getValue());
+  return ViewOp::create(builder, loc, place->localType, buckets.all()[place->bucket].values,
+                        builder.getI64IntegerAttr(place->offset));
+}
+
+/// Norm and scale of scaled gradients, and what guards the updates.
+static GradScaleOp emitUnscale(OpBuilder &builder, const UpdateDescription &step, Value squares, Value count,
+                               const Buckets &buckets, SmallVectorImpl<Value> &guard) {
+  graph::LossScaleAttr scaling = step.lossScale;
+  Type scalar = squares.getType(), flag = RankedTensorType::get({}, builder.getI32Type());
+  auto scale = GradScaleOp::create(builder, step.loc, TypeRange{scalar, scalar, flag}, squares, count,
+                                   scalarState(builder, step.loc, scaling.getScale(), buckets),
+                                   llvm::APFloat(step.clip), llvm::APFloat(scaling.getUnit()));
+  SmallVector<int64_t> offsets;
+  for (FlatSymbolRefAttr state : {scaling.getScale(), scaling.getStreak(), scaling.getSkipped()})
+    offsets.push_back(buckets.find(state.getValue())->offset);
+  size_t bucket = buckets.find(scaling.getScale().getValue())->bucket;
+  Value taken = AdjustLossScaleOp::create(
+      builder, step.loc, RankedTensorType::get({}, builder.getI64Type()), buckets.all()[bucket].values,
+      builder.getDenseI64ArrayAttr(offsets), scale.getFinite(), builder.getF64FloatAttr(scaling.getGrowth()),
+      builder.getF64FloatAttr(scaling.getBackoff()), builder.getI64IntegerAttr(scaling.getInterval()));
+  guard.assign({scale.getFinite(), taken});
+  return scale;
+}
+
 void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh) {
   Location loc = step.loc;
   auto [sum, count] = emitLoss(builder, step);
@@ -98,12 +125,15 @@ void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets
   if (!gradients.empty()) {
     Value squares = emitSquares(builder, loc, gradients, mesh);
     Type scalar = squares.getType();
-    auto scale = GradScaleOp::create(builder, loc, TypeRange{scalar, scalar}, squares, count, llvm::APFloat(step.clip));
+    SmallVector<Value> guard;
+    auto scale = step.lossScale ? emitUnscale(builder, step, squares, count, buckets, guard)
+                                : GradScaleOp::create(builder, loc, TypeRange{scalar, scalar}, squares, count, Value(),
+                                                      llvm::APFloat(step.clip), llvm::APFloat(1.0));
     norm = scale.getNorm();
     for (auto [bucket, gradient] : gradients) {
       ArrayAttr flat = fromAxes(builder.getContext(), bucket->key.flat);
       UpdateBucketOp::create(builder, loc, bucket->values, gradient, scale.getScale(),
-                             builder.getArrayAttr(bucket->slots), step.optimizer, flat);
+                             builder.getArrayAttr(bucket->slots), step.optimizer, flat, guard);
       if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)
         GatherBucketOp::create(builder, loc, bucket->values, flat);
     }

@@ -20,6 +20,8 @@ struct UpdateDescription {
   /// Null: a step that updates nothing.
   mlir::Attribute optimizer;
   double clip = 0;
+  /// Null: gradients are not scaled.
+  graph::LossScaleAttr lossScale;
 };
 
 /// Builds the phase's ops at the builder's place: loss and count reduced; per bucket the

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/Build.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/exec/ExpandExperts.h"
@@ -26,8 +26,14 @@ using namespace mlir;
 namespace dtcc::exec {
 namespace {
 
+/// The f32 of a half: sums and differences are taken in f32. What is fused with it pays
+/// no pass over memory.
+Value widened(PatternRewriter &rewriter, Location loc, Value x) {
+  return graph::isHalf(x) ? graph::Build(rewriter, loc).cast(x, rewriter.getF32Type()) : x;
+}
+
 /// Builds expressions over tensors of one shape, some dimensions of which are
-/// normalised together.
+/// normalised together, in f32 if the op's are halves.
 struct Expression {
   PatternRewriter &rewriter;
   Location loc;
@@ -37,6 +43,8 @@ struct Expression {
   Expression(PatternRewriter &rewriter, Operation *op, Value full, ArrayRef<int64_t> normalised)
       : rewriter(rewriter), loc(op->getLoc()), type(cast<RankedTensorType>(full.getType())),
         dims(normalised.begin(), normalised.end()) {
+    if (graph::isHalf(full))
+      type = type.clone(rewriter.getF32Type());
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (!llvm::is_contained(dims, dim))
         others.push_back(dim);
@@ -57,6 +65,14 @@ struct Expression {
   Value constant(RankedTensorType shape, double value) {
     auto attr = DenseElementsAttr::get(shape, rewriter.getFloatAttr(shape.getElementType(), value));
     return graph::ConstantOp::create(rewriter, loc, shape, attr);
+  }
+  Value wide(Value x) { return widened(rewriter, loc, x); }
+  /// Replaces the op by values in the types of its results.
+  void replace(Operation *op, ArrayRef<Value> values) {
+    SmallVector<Value> results;
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), values))
+      results.push_back(graph::Build(rewriter, loc).cast(value, getElementTypeOrSelf(result.getType())));
+    rewriter.replaceOp(op, results);
   }
   Value add(Value x, Value y) { return graph::AddOp::create(rewriter, loc, x, y); }
   Value sub(Value x, Value y) { return graph::SubOp::create(rewriter, loc, x, y); }
@@ -80,14 +96,14 @@ struct ExpandLayerNorm : OpRewritePattern<graph::LayerNormOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::LayerNormOp op, PatternRewriter &rewriter) const override {
     Expression e(rewriter, op, op.getX(), op.getDims());
-    Value mean = e.mean(op.getX());
-    Value centred = e.sub(op.getX(), e.perRow(mean));
+    Value mean = e.mean(e.wide(op.getX()));
+    Value centred = e.sub(e.wide(op.getX()), e.perRow(mean));
     Value variance = e.mean(e.mul(centred, centred));
     Value eps = e.constant(cast<RankedTensorType>(variance.getType()), op.getEps().convertToDouble());
     Value rstd = graph::RsqrtOp::create(rewriter, op.getLoc(), e.add(variance, eps));
     Value normal = e.mul(centred, e.perRow(rstd));
-    Value y = e.add(e.mul(normal, e.perCell(op.getScale())), e.perCell(op.getBias()));
-    rewriter.replaceOp(op, {y, mean, rstd});
+    Value y = e.add(e.mul(normal, e.perCell(e.wide(op.getScale()))), e.perCell(e.wide(op.getBias())));
+    e.replace(op, {y, mean, rstd});
     return success();
   }
 };
@@ -97,11 +113,11 @@ struct ExpandLayerNormGrad : OpRewritePattern<graph::LayerNormGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::LayerNormGradOp op, PatternRewriter &rewriter) const override {
     Expression e(rewriter, op, op.getX(), op.getDims());
-    Value normal = e.mul(e.sub(op.getX(), e.perRow(op.getMean())), e.perRow(op.getRstd()));
-    Value u = e.mul(op.getDy(), e.perCell(op.getScale()));
+    Value normal = e.mul(e.sub(e.wide(op.getX()), e.perRow(op.getMean())), e.perRow(op.getRstd()));
+    Value u = e.mul(e.wide(op.getDy()), e.perCell(e.wide(op.getScale())));
     Value centred = e.sub(u, e.perRow(e.mean(u)));
     Value along = e.mul(normal, e.perRow(e.mean(e.mul(u, normal))));
-    rewriter.replaceOp(op, e.mul(e.sub(centred, along), e.perRow(op.getRstd())));
+    e.replace(op, e.mul(e.sub(centred, along), e.perRow(op.getRstd())));
     return success();
   }
 };
@@ -110,8 +126,8 @@ struct ExpandLayerNormParamGrad : OpRewritePattern<graph::LayerNormParamGradOp> 
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::LayerNormParamGradOp op, PatternRewriter &rewriter) const override {
     Expression e(rewriter, op, op.getX(), op.getDims());
-    Value normal = e.mul(e.sub(op.getX(), e.perRow(op.getMean())), e.perRow(op.getRstd()));
-    rewriter.replaceOp(op, {e.overRows(e.mul(op.getDy(), normal)), e.overRows(op.getDy())});
+    Value normal = e.mul(e.sub(e.wide(op.getX()), e.perRow(op.getMean())), e.perRow(op.getRstd()));
+    e.replace(op, {e.overRows(e.mul(e.wide(op.getDy()), normal)), e.overRows(e.wide(op.getDy()))});
     return success();
   }
 };
@@ -120,11 +136,11 @@ struct ExpandRmsNorm : OpRewritePattern<graph::RmsNormOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::RmsNormOp op, PatternRewriter &rewriter) const override {
     Expression e(rewriter, op, op.getX(), op.getDims());
-    Value square = e.mean(e.mul(op.getX(), op.getX()));
+    Value square = e.mean(e.mul(e.wide(op.getX()), e.wide(op.getX())));
     Value eps = e.constant(cast<RankedTensorType>(square.getType()), op.getEps().convertToDouble());
     Value rstd = graph::RsqrtOp::create(rewriter, op.getLoc(), e.add(square, eps));
-    Value y = e.mul(e.mul(op.getX(), e.perRow(rstd)), e.perCell(op.getScale()));
-    rewriter.replaceOp(op, {y, rstd});
+    Value y = e.mul(e.mul(e.wide(op.getX()), e.perRow(rstd)), e.perCell(e.wide(op.getScale())));
+    e.replace(op, {y, rstd});
     return success();
   }
 };
@@ -134,10 +150,10 @@ struct ExpandRmsNormGrad : OpRewritePattern<graph::RmsNormGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::RmsNormGradOp op, PatternRewriter &rewriter) const override {
     Expression e(rewriter, op, op.getX(), op.getDims());
-    Value normal = e.mul(op.getX(), e.perRow(op.getRstd()));
-    Value u = e.mul(op.getDy(), e.perCell(op.getScale()));
+    Value normal = e.mul(e.wide(op.getX()), e.perRow(op.getRstd()));
+    Value u = e.mul(e.wide(op.getDy()), e.perCell(e.wide(op.getScale())));
     Value along = e.mul(normal, e.perRow(e.mean(e.mul(u, normal))));
-    rewriter.replaceOp(op, e.mul(e.sub(u, along), e.perRow(op.getRstd())));
+    e.replace(op, e.mul(e.sub(u, along), e.perRow(op.getRstd())));
     return success();
   }
 };
@@ -146,7 +162,7 @@ struct ExpandRmsNormParamGrad : OpRewritePattern<graph::RmsNormParamGradOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::RmsNormParamGradOp op, PatternRewriter &rewriter) const override {
     Expression e(rewriter, op, op.getX(), op.getDims());
-    rewriter.replaceOp(op, e.overRows(e.mul(op.getDy(), e.mul(op.getX(), e.perRow(op.getRstd())))));
+    e.replace(op, e.overRows(e.mul(e.wide(op.getDy()), e.mul(e.wide(op.getX()), e.perRow(op.getRstd())))));
     return success();
   }
 };
@@ -155,15 +171,15 @@ struct ExpandSoftmax : OpRewritePattern<graph::SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::SoftmaxOp op, PatternRewriter &rewriter) const override {
     Expression e(rewriter, op, op.getX(), op.getDims());
-    Value shifted = e.sub(op.getX(), e.perRow(e.reduce(graph::ReduceKind::max, op.getX())));
+    Value shifted = e.sub(e.wide(op.getX()), e.perRow(e.reduce(graph::ReduceKind::max, e.wide(op.getX()))));
     Value exp = graph::ExpOp::create(rewriter, op.getLoc(), shifted);
     Value sum = e.reduce(graph::ReduceKind::sum, exp);
     if (op.getLog()) {
-      rewriter.replaceOp(op, e.sub(shifted, e.perRow(graph::LogOp::create(rewriter, op.getLoc(), sum))));
+      e.replace(op, e.sub(shifted, e.perRow(graph::LogOp::create(rewriter, op.getLoc(), sum))));
       return success();
     }
     Value one = e.constant(cast<RankedTensorType>(sum.getType()), 1.0);
-    rewriter.replaceOp(op, e.mul(exp, e.perRow(graph::DivOp::create(rewriter, op.getLoc(), one, sum))));
+    e.replace(op, e.mul(exp, e.perRow(graph::DivOp::create(rewriter, op.getLoc(), one, sum))));
     return success();
   }
 };
@@ -177,14 +193,16 @@ struct ExpandRotary : OpRewritePattern<graph::RotaryOp> {
     int64_t pair = op.getPair();
     SmallVector<int64_t> shape(type.getShape());
     shape.erase(shape.begin() + pair);
-    auto half = RankedTensorType::get(shape, type.getElementType());
-    auto parts = graph::UnstackOp::create(rewriter, loc, TypeRange{half, half}, op.getX(), pair);
+    auto stored = RankedTensorType::get(shape, type.getElementType());
+    auto parts = graph::UnstackOp::create(rewriter, loc, TypeRange{stored, stored}, op.getX(), pair);
+    // Halves are turned in f32, by tables in f32.
+    RankedTensorType half = graph::isHalf(op.getX()) ? stored.clone(rewriter.getF32Type()) : stored;
     SmallVector<int64_t> dims;
     for (int64_t dim : op.getTableDims())
       dims.push_back(dim > pair ? dim - 1 : dim);
-    Value cos = graph::BroadcastOp::create(rewriter, loc, half, op.getCos(), dims);
-    Value sin = graph::BroadcastOp::create(rewriter, loc, half, op.getSin(), dims);
-    Value x0 = parts.getResult(0), x1 = parts.getResult(1);
+    Value cos = graph::BroadcastOp::create(rewriter, loc, half, widened(rewriter, loc, op.getCos()), dims);
+    Value sin = graph::BroadcastOp::create(rewriter, loc, half, widened(rewriter, loc, op.getSin()), dims);
+    Value x0 = widened(rewriter, loc, parts.getResult(0)), x1 = widened(rewriter, loc, parts.getResult(1));
     auto mul = [&](Value a, Value b) -> Value { return graph::MulOp::create(rewriter, loc, a, b); };
     Value plus0 = mul(x0, cos), turn0 = mul(x1, sin), plus1 = mul(x1, cos), turn1 = mul(x0, sin);
     if (op.getInverse())
@@ -192,6 +210,8 @@ struct ExpandRotary : OpRewritePattern<graph::RotaryOp> {
     // Forward: y0 = x0 cos - x1 sin, y1 = x1 cos + x0 sin. Inverse: y1 = x1 cos - x0 sin, y0 = x0 cos + x1 sin.
     Value less = graph::SubOp::create(rewriter, loc, plus0, turn0),
           more = graph::AddOp::create(rewriter, loc, plus1, turn1);
+    graph::Build b(rewriter, loc);
+    less = b.cast(less, type.getElementType()), more = b.cast(more, type.getElementType());
     SmallVector<Value> ys = op.getInverse() ? SmallVector<Value>{more, less} : SmallVector<Value>{less, more};
     rewriter.replaceOpWithNewOp<graph::StackOp>(op, type, ys, pair);
     return success();

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelGenerator.h"
+#include "passes/exec/codegen/WidenHalves.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_GENERATEKERNELS
@@ -42,6 +43,7 @@ struct GenerateKernels : impl::GenerateKernelsBase<GenerateKernels> {
       for (unsigned i = 0, e = func.getYield()->getNumOperands(); i < e; ++i)
         outputs.push_back(func.getOutputBuffer(i));
       OpBuilder builder(func);
+      widenHalves(func.getBody().front());
       std::string name = func.getSymName().str();
       auto kernel = generateKernel(builder, func.getLoc(), name, func.getBody().front(), inputs, outputs,
                                    func.getAccumulate(), mesh ? &*mesh : nullptr);

@@ -17,6 +17,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "passes/graph/OriginFactors.h"
 #include "passes/graph/Passes.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -40,8 +41,8 @@ private:
 
 class Differentiation {
 public:
-  Differentiation(func::FuncOp function, Attribute optimizer, double clip)
-      : function(function), optimizer(optimizer), clip(clip), builder(function.getContext()) {}
+  Differentiation(func::FuncOp function, Attribute optimizer, double clip, double lossScale)
+      : function(function), optimizer(optimizer), clip(clip), lossScale(lossScale), builder(function.getContext()) {}
 
   LogicalResult run();
 
@@ -52,10 +53,16 @@ private:
   void addGradient(Operation *user, unsigned operand, Value gradient, Phase phase);
   void markPhases(Operation *op, ArrayRef<Operation *> built, ArrayRef<Value> gradients);
   void buildUpdate();
+  /// Adds the states of a dynamic loss scale and what the update does with them.
+  void addLossScale(Value count);
+  Value buildSeed(Value loss);
 
   func::FuncOp function;
   Attribute optimizer;
   double clip;
+  /// Where a dynamic loss scale starts; 0: none.
+  double lossScale;
+  LossScaleAttr scaling;
   OpBuilder builder;
   int64_t originCount = 0;
   /// Values on a differentiable path from a trainable state.
@@ -96,9 +103,18 @@ void Differentiation::addGradient(Operation *user, unsigned operand, Value gradi
     sum = gradient;
     return;
   }
+  auto tag = [&](Operation *op) {
+    setOrigin(op, *getOrigin(user), phase);
+    setOriginFactors(op, cast<FactorOpInterface>(user).getFactorMap().operands[operand]);
+  };
+  // Of a parameter in a half type some gradients are wider than others.
+  for (Value *term : {&sum, &gradient})
+    if (Value other = term == &sum ? gradient : sum; isHalf(*term) && !isHalf(other)) {
+      *term = Build(builder, user->getLoc()).cast(*term, elementOf(other));
+      tag(term->getDefiningOp());
+    }
   auto add = AddOp::create(builder, user->getLoc(), sum, gradient);
-  setOrigin(add, *getOrigin(user), phase);
-  setOriginFactors(add, cast<FactorOpInterface>(user).getFactorMap().operands[operand]);
+  tag(add);
   sum = add;
 }
 
@@ -143,6 +159,11 @@ LogicalResult Differentiation::differentiate(Operation *op) {
       return failure();
     built = std::move(recorder.ops);
   }
+  // Gradients of parameters add up in f32 even where the parameter is a half.
+  for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), operandGrads))
+    if (gradient && parameters.contains(operand) && isHalf(operand) && gradient.use_empty() &&
+        llvm::is_contained(built, gradient.getDefiningOp()))
+      widenInPlace(gradient);
   markPhases(op, built, operandGrads);
   trackOriginFactors(op, resultGrads, operandGrads, built);
   for (unsigned i = 0; i < operandGrads.size(); ++i)
@@ -150,6 +171,40 @@ LogicalResult Differentiation::differentiate(Operation *op) {
       addGradient(op, i, operandGrads[i],
                   parameters.contains(op->getOperand(i)) ? Phase::WeightGradient : Phase::InputGradient);
   return success();
+}
+
+/// How many terms the loss sum has, by its count: a constant, or the labels of a cross entropy.
+static double termsOf(Value count) {
+  if (auto number = splatValue(count))
+    return std::max(1.0, *number);
+  if (auto loss = count.getDefiningOp<CrossEntropyOp>())
+    return product(shapeOf(loss.getLabels()));
+  return 1;
+}
+
+void Differentiation::addLossScale(Value count) {
+  auto module = function->getParentOfType<ModuleOp>();
+  MLIRContext *context = module.getContext();
+  OpBuilder states = OpBuilder::atBlockBegin(module.getBody());
+  auto add = [&](StringRef name, double start) {
+    auto type = RankedTensorType::get({}, states.getF32Type());
+    StateOp::create(states, function.getLoc(), name, type, StateRole::buffer, /*trainable=*/false, /*decay=*/false,
+                    name, ArrayRef<int64_t>{}, ElementsAttr(), InitAttr::get(context, InitKind::constant, start, 0.0));
+    return FlatSymbolRefAttr::get(context, name);
+  };
+  // Gradients are those of the sum. PyTorch scales a mean: a power of two near 1 / terms makes its scales ours.
+  double unit = std::exp2(-std::ceil(std::log2(termsOf(count))));
+  auto scale = add("loss_scale.scale", lossScale), streak = add("loss_scale.streak", 0);
+  scaling = LossScaleAttr::get(context, scale, streak, add("loss_scale.skipped", 0), unit, /*growth=*/2.0,
+                               /*backoff=*/0.5, /*interval=*/2000);
+}
+
+Value Differentiation::buildSeed(Value loss) {
+  Build b(builder, loss.getLoc());
+  if (!scaling)
+    return b.splat(loss, 1);
+  Value scale = ReadOp::create(builder, b.loc, loss.getType(), scaling.getScale());
+  return b.mul(scale, scaling.getUnit());
 }
 
 void Differentiation::buildUpdate() {
@@ -184,7 +239,7 @@ void Differentiation::buildUpdate() {
     }
   Value sum = end->getOperand(0), count = end->getOperand(1);
   auto update = UpdateOp::create(builder, function.getLoc(), count.getType(), count, operands,
-                                 builder.getArrayAttr(states), optimizer, llvm::APFloat(clip));
+                                 builder.getArrayAttr(states), optimizer, llvm::APFloat(clip), scaling);
   setOrigin(update, originCount++, Phase::Update);
   end->setOperands({sum, count, update.getNorm()});
   function.setName("step");
@@ -205,10 +260,16 @@ LogicalResult Differentiation::run() {
   for (Operation &op : function.front().without_terminator())
     forward.push_back(&op);
   builder.setInsertionPoint(end);
-  Value seed = Build(builder, loss.getLoc()).splat(loss, 1);
-  setOrigin(seed.getDefiningOp(), *getOrigin(loss.getDefiningOp()), Phase::InputGradient);
-  setOriginFactors(seed.getDefiningOp(), {});
-  gradients[loss] = seed;
+  if (lossScale > 0)
+    addLossScale(end->getOperand(1));
+  {
+    Recorder recorder(builder);
+    gradients[loss] = buildSeed(loss);
+    for (Operation *op : recorder.ops) {
+      setOrigin(op, *getOrigin(loss.getDefiningOp()), Phase::InputGradient);
+      setOriginFactors(op, {});
+    }
+  }
   for (Operation *op : llvm::reverse(forward))
     if (failed(differentiate(op)))
       return failure();
@@ -238,15 +299,20 @@ struct Differentiate : impl::GraphDifferentiateBase<Differentiate> {
       attr = parseAttribute(optimizer, &getContext());
     else if (!attr) // PyTorch's defaults of AdamW.
       attr = AdamAttr::get(&getContext(), 1e-3, 0.9, 0.999, 1e-8, 0.01, true);
-    if (!isa_and_nonnull<AdamAttr, SgdAttr>(attr)) {
-      module.emitError() << "optimizer must be #graph.adam<..> or #graph.sgd<..>, got: " << optimizer.getValue();
+    if (!isa_and_nonnull<OptimizerAttrInterface>(attr)) {
+      module.emitError() << "optimizer must be #graph.adam<..>, #graph.sgd<..> or #graph.lion<..>, got: "
+                         << optimizer.getValue();
       return signalPassFailure();
     }
     if (clip < 0) {
       module.emitError() << "clip must not be negative, got: " << clip.getValue();
       return signalPassFailure();
     }
-    if (failed(Differentiation(function, attr, clip).run()))
+    if (lossScale < 0) {
+      module.emitError() << "loss scale must not be negative, got: " << lossScale.getValue();
+      return signalPassFailure();
+    }
+    if (failed(Differentiation(function, attr, clip, lossScale).run()))
       signalPassFailure();
   }
 };

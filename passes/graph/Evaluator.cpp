@@ -123,50 +123,10 @@ FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function, ArrayRe
   return function.emitOpError("must end in a return");
 }
 
-namespace {
-/// One parameter's step; formulas as in the attributes' descriptions.
-struct ParameterStep {
-  int64_t step;
-  bool decay;
-  llvm::function_ref<double(double)> rounded;
-  HostTensor &parameter;
-  llvm::SmallVector<HostTensor> &slots;
-
-  void adam(AdamAttr a, ArrayRef<double> gradient) {
-    if (slots.empty())
-      slots.assign(2, HostTensor(parameter.shape, parameter.elementType));
-    double correction1 = 1 - std::pow(a.getBeta1(), step), correction2 = 1 - std::pow(a.getBeta2(), step);
-    for (size_t i = 0; i < gradient.size(); ++i) {
-      double &p = parameter.floats[i], &m = slots[0].floats[i], &v = slots[1].floats[i], g = gradient[i];
-      double weightDecay = decay ? a.getWeightDecay() : 0;
-      if (a.getDecoupled())
-        p = rounded(p * (1 - a.getLr() * weightDecay));
-      else
-        g += weightDecay * p;
-      m = rounded(a.getBeta1() * m + (1 - a.getBeta1()) * g);
-      v = rounded(a.getBeta2() * v + (1 - a.getBeta2()) * g * g);
-      p = rounded(p - a.getLr() * (m / correction1) / (std::sqrt(v / correction2) + a.getEps()));
-    }
-  }
-
-  void sgd(SgdAttr a, ArrayRef<double> gradient) {
-    bool momentum = a.getMomentum() != 0;
-    if (slots.empty() && momentum)
-      slots.assign(1, HostTensor(parameter.shape, parameter.elementType));
-    for (size_t i = 0; i < gradient.size(); ++i) {
-      double &p = parameter.floats[i], g = gradient[i] + (decay ? a.getWeightDecay() * p : 0);
-      if (momentum) {
-        double &buffer = slots[0].floats[i];
-        buffer = rounded(a.getMomentum() * buffer + (step == 1 ? 1 : 1 - a.getDampening()) * g);
-        g = a.getNesterov() ? g + a.getMomentum() * buffer : buffer;
-      }
-      p = rounded(p - a.getLr() * g);
-    }
-  }
-};
-} // namespace
-
 FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operands) {
+  auto optimizer = cast<OptimizerAttrInterface>(op.getOptimizer());
+  if (op.getLossScale())
+    return op.emitOpError("has no reference with a loss scale");
   double count = operands[0].floats[0], square = 0;
   // Without an example there is nothing to learn.
   double scale = count == 0 ? 0 : 1 / count;
@@ -181,9 +141,6 @@ FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operan
   for (auto [name, gradient] : llvm::zip_equal(op.getStates(), operands.drop_front())) {
     StringRef symbol = cast<FlatSymbolRefAttr>(name).getValue();
     auto state = module.lookupSymbol<StateOp>(symbol);
-    std::vector<double> scaled(gradient.floats);
-    for (double &g : scaled)
-      g *= scale;
     Type element = gradient.elementType;
     auto rounded = [&](double value) {
       if (!rounds)
@@ -193,11 +150,16 @@ FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operan
       cell.round();
       return cell.floats[0];
     };
-    ParameterStep parameter{step, state.getDecay(), rounded, states[symbol], slots[symbol]};
-    if (auto adam = dyn_cast<AdamAttr>(op.getOptimizer()))
-      parameter.adam(adam, scaled);
-    else
-      parameter.sgd(cast<SgdAttr>(op.getOptimizer()), scaled);
+    HostTensor &parameter = states[symbol];
+    SmallVector<HostTensor> &memory = slots[symbol];
+    memory.resize(optimizer.getSlotNames().size(), HostTensor(parameter.shape, parameter.elementType));
+    for (size_t i = 0; i < gradient.floats.size(); ++i) {
+      SmallVector<double *> cells;
+      for (HostTensor &slot : memory)
+        cells.push_back(&slot.floats[i]);
+      optimizer.updateCell(gradient.floats[i] * scale, state.getDecay() ? optimizer.getDecay() : 0, step,
+                           parameter.floats[i], cells, rounded);
+    }
   }
   if (rounds)
     norm.round();

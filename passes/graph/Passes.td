@@ -73,6 +73,36 @@ def GraphRecoverComposites : Pass<"graph-recover-composites", "::mlir::ModuleOp"
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
+  let summary = "compute @loss in bf16 or f16 with f32 parameters";
+  let description = [{
+    Every op states the float types that it wants (dialects/graph/PrecisionInterface.td,
+    the answers in Precision.cpp): products, attention and table rows the compute type;
+    statistics of norms, softmax, exponentials and losses f32; cell by cell ops follow
+    the widest of their operands, parameters and constants not counted. States stay f32:
+    what depends on states alone is converted where an op with data reads it. A sum of
+    halves is an f32, and so are the results. Runs before graph-differentiate, which
+    gives parameters f32 gradients. Example:
+
+    ```mlir
+    %w = graph.read @w : tensor<4x3xf32>
+    %y = graph.contract "bk,kn->bn" %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+    ```
+    becomes
+    ```mlir
+    %w = graph.read @w : tensor<4x3xf32>
+    %xh = graph.cast %x : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+    %wh = graph.cast %w : (tensor<4x3xf32>) -> tensor<4x3xbf16>
+    %y = graph.contract "bk,kn->bn" %xh, %wh : (tensor<2x4xbf16>, tensor<4x3xbf16>) -> tensor<2x3xbf16>
+    ```
+    Tested by tests/passes/graph/lower-precision.mlir.
+  }];
+  let options = [
+    Option<"compute", "compute", "std::string", "\"bf16\"", "bf16 or f16">,
+  ];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn @loss into @step: forward, backward, update";
   let description = [{
@@ -97,8 +127,9 @@ def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
     Tested by tests/passes/graph/differentiate.mlir.
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "", "#graph.adam<..> or #graph.sgd<..>; default: the module's graph.optimizer, else AdamW as PyTorch has it">,
+    Option<"optimizer", "optimizer", "std::string", "", "#graph.adam<..>, #graph.sgd<..> or #graph.lion<..>; default: the module's graph.optimizer, else AdamW as PyTorch has it">,
     Option<"clip", "clip", "double", "0.0", "global gradient norm to clip to; 0: off">,
+    Option<"lossScale", "loss-scale", "double", "0.0", "where a dynamic loss scale starts; 0: none">,
   ];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }

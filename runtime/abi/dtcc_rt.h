@@ -328,7 +328,9 @@ typedef enum dtcc_scalar {
   DTCC_SCALAR_GRAD_NORM = 2,  /* f32, read: before clipping */
   DTCC_SCALAR_LR = 3,         /* f32, written */
   DTCC_SCALAR_STEP = 4,       /* i64, written: the number of this step, from 1 */
-  DTCC_SCALAR_COUNT = 5,
+  DTCC_SCALAR_LOSS_SCALE = 5, /* f32, read: for the next step; state, lies in a bucket */
+  DTCC_SCALAR_SKIPPED = 6,    /* f32, read: steps so far that updated nothing */
+  DTCC_SCALAR_COUNT = 7,
 } dtcc_scalar;
 
 /// The optimizer's defaults, which the command line may override.

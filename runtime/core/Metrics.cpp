@@ -108,6 +108,10 @@ void Metrics::step(const StepFacts &facts) {
   Json row{{"step", facts.step}, {"loss", facts.loss}};
   if (facts.hasGradNorm)
     row["grad_norm"] = facts.gradNorm;
+  if (facts.hasLossScale) {
+    row["loss_scale"] = facts.lossScale;
+    row["skipped"] = facts.skipped;
+  }
   row["lr"] = facts.lr;
   row["step_seconds"] = facts.seconds;
   row[tokens ? "tokens_per_second" : "samples_per_second"] = rate;

@@ -36,6 +36,10 @@ struct StepFacts {
   double loss = 0;
   double gradNorm = 0;
   bool hasGradNorm = false;
+  /// Of a program with a dynamic loss scale: the one that this step used, and the steps so far without an update.
+  bool hasLossScale = false;
+  double lossScale = 0;
+  int64_t skipped = 0;
   double lr = 0;
   double seconds = 0;
 };

@@ -122,12 +122,16 @@ private:
       *value = static_cast<float>(lr);
     if (auto *value = scalar<int64_t>(DTCC_SCALAR_STEP))
       *value = step;
+    StepFacts facts;
+    const auto *lossScale = scalar<float>(DTCC_SCALAR_LOSS_SCALE), *skipped = scalar<float>(DTCC_SCALAR_SKIPPED);
+    facts.hasLossScale = lossScale && skipped;
+    facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
     int64_t first = positionAfter(step - 1).examples;
     executor.runStep([&](int64_t slot) { shared.batches.fill(rank, slot, first); });
     if (!metrics)
       return;
-    StepFacts facts;
     facts.step = step;
+    facts.skipped = skipped ? static_cast<int64_t>(*skipped) : 0;
     auto *sum = scalar<float>(DTCC_SCALAR_LOSS_SUM), *count = scalar<float>(DTCC_SCALAR_LOSS_COUNT);
     if (sum)
       facts.loss = static_cast<double>(*sum) / (count ? static_cast<double>(*count) : 1.0);

@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/Attention.h"
 #include "runtime/kernels/CheckedOperands.h"
+#include "runtime/kernels/HalfAttention.h"
 #include "runtime/kernels/LibraryOps.h"
 
 #include <limits>
@@ -39,11 +40,12 @@ public:
     hasKey = operands.attributeCount() == AttributeCount && operands.flag(HasKey);
     size_t required = (backward ? 9 : 5) + (hasKey ? 1 : 0);
     operands.expect(required, AttributeCount);
-    const dtcc_view &q = operands.tensor(0, "q", {-1, -1, -1, -1, -1});
+    const dtcc_view &q = operands.floats(0, "q", {-1, -1, -1, -1, -1});
+    type = static_cast<dtcc_dtype>(q.dtype);
     int64_t b = q.sizes[0], t = q.sizes[1], h = q.sizes[2], g = q.sizes[3], d = q.sizes[4];
-    const dtcc_view &k = operands.tensor(1, "k", {b, -1, h, d});
+    const dtcc_view &k = operands.tensor(1, "k", {b, -1, h, d}, type);
     int64_t s = k.sizes[1];
-    const dtcc_view &v = operands.tensor(2, "v", {b, s, h, -1});
+    const dtcc_view &v = operands.tensor(2, "v", {b, s, h, -1}, type);
     int64_t e = v.sizes[3];
     for (int64_t extent : {b, t, h, g, d, s, e})
       if (extent < 1 || extent > std::numeric_limits<int32_t>::max() / 2)
@@ -57,16 +59,17 @@ public:
       const dtcc_view &key = operands.tensor(next++, "key", {b, s}, DTCC_BOOL);
       p.keyMaskStrides[0] = strideOf(key, 0), p.keyMaskStrides[1] = strideOf(key, 1);
     }
-    bindStrides(p.out, operands.tensor(next, "out", {b, t, h, g, e}));
+    bindStrides(p.out, operands.tensor(next, "out", {b, t, h, g, e}, type));
     bindStrides(p.lse, operands.tensor(next + 1, "lse", {b, h, g, t}));
     if (backward) {
-      bindStrides(p.dout, operands.tensor(next + 2, "dout", {b, t, h, g, e}));
-      bindStrides(p.dq, operands.tensor(next + 3, "dq", {b, t, h, g, d}));
-      bindStrides(p.dk, operands.tensor(next + 4, "dk", {b, s, h, d}));
-      bindStrides(p.dv, operands.tensor(next + 5, "dv", {b, s, h, e}));
+      bindStrides(p.dout, operands.tensor(next + 2, "dout", {b, t, h, g, e}, type));
+      bindStrides(p.dq, operands.tensor(next + 3, "dq", {b, t, h, g, d}, type));
+      bindStrides(p.dk, operands.tensor(next + 4, "dk", {b, s, h, d}, type));
+      bindStrides(p.dv, operands.tensor(next + 5, "dv", {b, s, h, e}, type));
     }
     bindMask(operands);
-    rank.scratch.reserve(attentionScratchBytes(d, e));
+    size_t heads = type == DTCC_F32 ? 0 : halfAttentionScratchBytes(p, backward);
+    rank.scratch.reserve(attentionScratchBytes(d, e) + heads);
   }
 
   void run(Rank &rank, void *const *buffers) override {
@@ -76,10 +79,14 @@ public:
     if (hasKey)
       p.keyMask = static_cast<const uint8_t *>(buffers[3]);
     p.out.data = floats(next), p.lse.data = floats(next + 1);
+    if (!backward && type != DTCC_F32)
+      return halfAttention(rank.team, vectorKernels(), type, p, rank.scratch);
     if (!backward)
       return attention(rank.team, vectorKernels(), p, rank.scratch);
     p.dout.data = floats(next + 2), p.dq.data = floats(next + 3);
     p.dk.data = floats(next + 4), p.dv.data = floats(next + 5);
+    if (type != DTCC_F32)
+      return halfAttentionGrad(rank.team, vectorKernels(), type, p, rank.scratch);
     attentionGrad(rank.team, vectorKernels(), p, rank.scratch);
   }
 
@@ -99,6 +106,7 @@ private:
   }
 
   AttentionProblem p;
+  dtcc_dtype type = DTCC_F32; // of all but lse
   bool backward;
   bool hasKey = false;
   int64_t queries = -1; // communicator over which they are split

@@ -23,7 +23,7 @@ enum class EmptyRow { Uniform = 0, Zero = 1, NaN = 2 };
 
 /// A strided tensor of f32; strides in elements.
 struct AttentionTensor {
-  float *data = nullptr;
+  float *data = nullptr; // of halves: see HalfAttention.h
   int64_t strides[5] = {0, 0, 0, 0, 0};
 };
 

@@ -41,6 +41,14 @@ const dtcc_view &CheckedOperands::tensor(size_t i, const char *operand, std::ini
   return view;
 }
 
+const dtcc_view &CheckedOperands::floats(size_t i, const char *operand, std::initializer_list<int64_t> sizes) const {
+  const dtcc_view &view = this->operand(i);
+  if (view.dtype != DTCC_F32 && view.dtype != DTCC_BF16 && view.dtype != DTCC_F16)
+    reject(operand, " must be f32, bf16 or f16, got element type: ", int{view.dtype});
+  sizesMatch(view, operand, sizes);
+  return view;
+}
+
 const dtcc_view &CheckedOperands::integers(size_t i, const char *operand, int64_t size) const {
   const dtcc_view &view = this->operand(i);
   if (view.dtype != DTCC_I64 && view.dtype != DTCC_I32)

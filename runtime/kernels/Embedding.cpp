@@ -16,18 +16,16 @@ namespace {
 /// Elements that are worth a thread.
 constexpr int64_t grainElements = 16384;
 
-void fillZero(const Matrix<float> &to, int64_t row, int64_t begin, int64_t end) {
+template <typename T> void fillZero(const Matrix<T> &to, int64_t row, int64_t begin, int64_t end) {
   if (to.columnStride == 1)
-    std::memset(to.row(row) + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
+    std::memset(to.row(row) + begin, 0, static_cast<size_t>(end - begin) * sizeof(T));
   else
     for (int64_t c = begin; c < end; ++c)
       to.row(row)[c * to.columnStride] = 0;
 }
 
-} // namespace
-
-void embedding(ThreadTeam &team, const Matrix<const float> &table, const Integers &ids, int64_t offset,
-               const Matrix<float> &out) {
+template <typename T>
+void lookUp(ThreadTeam &team, const Matrix<const T> &table, const Integers &ids, int64_t offset, const Matrix<T> &out) {
   bool dense = table.columnStride == 1 && out.columnStride == 1;
   int64_t grain = std::max<int64_t>(1, grainElements / std::max<int64_t>(out.columns, 1));
   team.parallelFor(out.rows, grain, [&](int64_t begin, int64_t end) {
@@ -36,7 +34,7 @@ void embedding(ThreadTeam &team, const Matrix<const float> &table, const Integer
       if (row < 0 || row >= table.rows)
         fillZero(out, i, 0, out.columns);
       else if (dense)
-        std::memcpy(out.row(i), table.row(row), static_cast<size_t>(out.columns) * sizeof(float));
+        std::memcpy(out.row(i), table.row(row), static_cast<size_t>(out.columns) * sizeof(T));
       else
         for (int64_t c = 0; c < out.columns; ++c)
           out.row(i)[c * out.columnStride] = table.row(row)[c * table.columnStride];
@@ -44,8 +42,10 @@ void embedding(ThreadTeam &team, const Matrix<const float> &table, const Integer
   });
 }
 
-void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
-                   int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable) {
+/// `add(to, from, n)` adds n adjacent numbers, or one.
+template <typename T, typename Add>
+void addRows(ThreadTeam &team, const Matrix<const T> &dout, const Integers &ids, int64_t offset, bool accumulate,
+             int64_t paddingId, const Matrix<float> &dtable, Add add) {
   if (!accumulate) {
     int64_t grain = std::max<int64_t>(1, grainElements / std::max<int64_t>(dtable.columns, 1));
     team.parallelFor(dtable.rows, grain, [&](int64_t begin, int64_t end) {
@@ -65,10 +65,40 @@ void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, const Matrix<
       if (row < 0 || row >= dtable.rows || (paddingId >= 0 && id == paddingId))
         continue;
       if (dense)
-        kernels.addTo(dtable.row(row) + begin, dout.row(i) + begin, end - begin);
+        add(dtable.row(row) + begin, dout.row(i) + begin, end - begin);
       else
         for (int64_t c = begin; c < end; ++c)
-          dtable.row(row)[c * dtable.columnStride] += dout.row(i)[c * dout.columnStride];
+          add(dtable.row(row) + c * dtable.columnStride, dout.row(i) + c * dout.columnStride, 1);
+    }
+  });
+}
+
+} // namespace
+
+void embedding(ThreadTeam &team, const Matrix<const float> &table, const Integers &ids, int64_t offset,
+               const Matrix<float> &out) {
+  lookUp(team, table, ids, offset, out);
+}
+void embedding(ThreadTeam &team, const Matrix<const uint16_t> &table, const Integers &ids, int64_t offset,
+               const Matrix<uint16_t> &out) {
+  lookUp(team, table, ids, offset, out);
+}
+
+void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
+                   int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable) {
+  addRows(team, dout, ids, offset, accumulate, paddingId, dtable,
+          [&](float *to, const float *from, int64_t n) { kernels.addTo(to, from, n); });
+}
+void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const Matrix<const uint16_t> &dout,
+                   const Integers &ids, int64_t offset, bool accumulate, int64_t paddingId,
+                   const Matrix<float> &dtable) {
+  addRows(team, dout, ids, offset, accumulate, paddingId, dtable, [&](float *to, const uint16_t *from, int64_t n) {
+    constexpr int64_t part = 256;
+    float wide[part];
+    for (int64_t i = 0; i < n; i += part) {
+      int64_t count = std::min(part, n - i);
+      kernels.widen(half, from + i, count, wide);
+      kernels.addTo(to + i, wide, count);
     }
   });
 }

@@ -52,7 +52,8 @@ bool normalise(int64_t rows, int64_t columns, int64_t (&strides)[3]) {
 /// the caches: oneDNN loses a sixth of its speed on them, and our own product,
 /// which copies panels, does not.
 bool crowdsCaches(const ProductProblem &p) {
-  return p.k > 1 && p.rhsStrides[2] == 1 && p.rhsStrides[1] * static_cast<int64_t>(sizeof(float)) % 4096 == 0;
+  return p.type == DTCC_F32 && p.k > 1 && p.rhsStrides[2] == 1 &&
+         p.rhsStrides[1] * static_cast<int64_t>(sizeof(float)) % 4096 == 0;
 }
 
 /// oneDNN adds all products of a sum one after the other; ours adds sums of
@@ -76,7 +77,9 @@ Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, Team
                normalise(planned.k, planned.n, planned.rhsStrides) &&
                normalise(planned.m, planned.n, planned.outStrides) && planned.outStrides[2] == 1 &&
                (!planned.bias || planned.biasStride == 1 || planned.n == 1);
-  if (plain && !crowdsCaches(planned) && planned.k <= longestLibrarySum)
+  // Of halves the library's sums are shorter than their operands' rounding in any case.
+  bool longSum = planned.type == DTCC_F32 && planned.k > longestLibrarySum;
+  if (plain && !crowdsCaches(planned) && !longSum)
     library = createOneDnnProduct(planned);
   if (library && library->scratchBytes() <= largestScratch) {
     chosen = ProductMethod::OneDnn;
@@ -84,7 +87,7 @@ Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, Team
     return;
   }
   library.reset();
-  scratch.reserve(productScratch * sizeof(float));
+  scratch.reserve((productScratch + (planned.type == DTCC_F32 ? 0 : halfProductScratch)) * sizeof(float));
 }
 
 void Matmul::run(ThreadTeam &team, const TeamScratch &scratch, const ProductProblem &problem) const {

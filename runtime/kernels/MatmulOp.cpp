@@ -23,10 +23,14 @@ public:
     hasBias = operands.attributeCount() == 2 && operands.flag(1);
     required = hasBias ? 4 : 3;
     operands.expect(required, 2);
-    const dtcc_view &lhs = operands.tensor(0, "lhs", {-1, -1, -1});
-    const dtcc_view &rhs = operands.tensor(1, "rhs", {lhs.sizes[0], lhs.sizes[2], -1});
+    const dtcc_view &lhs = operands.floats(0, "lhs", {-1, -1, -1});
+    p.type = static_cast<dtcc_dtype>(lhs.dtype);
+    const dtcc_view &rhs = operands.tensor(1, "rhs", {lhs.sizes[0], lhs.sizes[2], -1}, p.type);
     p.g = lhs.sizes[0], p.m = lhs.sizes[1], p.k = lhs.sizes[2], p.n = rhs.sizes[2];
-    const dtcc_view &out = operands.tensor(required - 1, "out", {p.g, p.m, p.n});
+    const dtcc_view &out = operands.floats(required - 1, "out", {p.g, p.m, p.n});
+    p.outType = static_cast<dtcc_dtype>(out.dtype);
+    if (p.outType != p.type && p.outType != DTCC_F32)
+      operands.reject("out must have the operands' element type or f32, got: ", int{out.dtype});
     bindStrides(p.lhsStrides, lhs);
     bindStrides(p.rhsStrides, rhs);
     bindStrides(p.outStrides, out);
@@ -45,11 +49,11 @@ public:
   }
 
   void run(Rank &rank, void *const *buffers) override {
-    p.lhs = static_cast<const float *>(buffers[0]);
-    p.rhs = static_cast<const float *>(buffers[1]);
+    p.lhs = buffers[0];
+    p.rhs = buffers[1];
     if (hasBias)
       p.bias = static_cast<const float *>(buffers[2]);
-    p.out = static_cast<float *>(buffers[required - 1]);
+    p.out = buffers[required - 1];
     bool adds = accumulates(accumulate, rank);
     p.accumulate = adds;
     matmul[adds]->run(rank.team, rank.scratch, p);

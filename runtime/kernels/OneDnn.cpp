@@ -95,12 +95,13 @@ using PostOps = Owned<dnnl_post_ops_t, &Library::dnnl_post_ops_destroy>;
 using Stream = Owned<dnnl_stream_t, &Library::dnnl_stream_destroy>;
 
 /// A matrix, or a batch of them where g > 1.
-bool describe(dnnl_memory_desc_t &md, int64_t g, int64_t rows, int64_t columns, const int64_t (&strides)[3]) {
+bool describe(dnnl_memory_desc_t &md, dtcc_dtype type, int64_t g, int64_t rows, int64_t columns,
+              const int64_t (&strides)[3]) {
   dnnl_dims_t sizes = {strides[0] == 0 ? 1 : g, rows, columns};
   dnnl_dims_t steps = {strides[0] == 0 ? rows * columns : strides[0], strides[1], strides[2]};
   int first = g > 1 ? 0 : 1;
-  return library().dnnl_memory_desc_init_by_strides(&md, 3 - first, sizes + first, dnnl_f32, steps + first) ==
-         dnnl_success;
+  return library().dnnl_memory_desc_init_by_strides(
+             &md, 3 - first, sizes + first, type == DTCC_BF16 ? dnnl_bf16 : dnnl_f32, steps + first) == dnnl_success;
 }
 
 bool create(Memory &memory, const dnnl_memory_desc_t &md) {
@@ -115,8 +116,8 @@ public:
   bool init(const ProductProblem &p) {
     const Library &lib = library();
     dnnl_memory_desc_t lhs, rhs, out, bias;
-    if (!describe(lhs, p.g, p.m, p.k, p.lhsStrides) || !describe(rhs, p.g, p.k, p.n, p.rhsStrides) ||
-        !describe(out, p.g, p.m, p.n, p.outStrides))
+    if (!describe(lhs, p.type, p.g, p.m, p.k, p.lhsStrides) || !describe(rhs, p.type, p.g, p.k, p.n, p.rhsStrides) ||
+        !describe(out, p.outType, p.g, p.m, p.n, p.outStrides))
       return false;
     if (p.bias) {
       dnnl_dims_t sizes = {1, 1, p.n}, steps = {p.n, p.n, 1};
@@ -184,7 +185,8 @@ private:
 bool hasOneDnn() { return library().engine != nullptr; }
 
 std::unique_ptr<OneDnnProduct> createOneDnnProduct(const ProductProblem &problem) {
-  if (!hasOneDnn())
+  // Version 2 multiplies f16 on GPUs alone, and emulates bf16 where the processor has none.
+  if (!hasOneDnn() || problem.type == DTCC_F16)
     return nullptr;
   auto product = std::make_unique<Product>();
   if (!product->init(problem))

@@ -58,6 +58,26 @@ GradScale gradScale(double squares, double count, double clip) {
   return {static_cast<float>(norm), static_cast<float>(scale)};
 }
 
+GradUnscale gradUnscale(double squares, double count, double clip, double lossScale) {
+  GradScale plain = gradScale(squares / lossScale / lossScale, count, clip);
+  return {{plain.norm, static_cast<float>(plain.scale / lossScale)}, std::isfinite(squares)};
+}
+
+void adjustLossScale(LossScale &state, bool finite, double growth, double backoff, int64_t interval) {
+  if (!finite) {
+    state.scale = static_cast<float>(state.scale * backoff);
+    state.streak = 0;
+    ++state.skipped;
+    return;
+  }
+  if (++state.streak < static_cast<float>(interval))
+    return;
+  // PyTorch keeps the scale where it would overflow.
+  auto grown = static_cast<float>(state.scale * growth);
+  state.scale = std::isfinite(grown) ? grown : state.scale;
+  state.streak = 0;
+}
+
 void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                 const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
                 float *v) {
@@ -94,6 +114,20 @@ void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const U
     s.lr = static_cast<float>(lr * range.lrScale);
     s.nesterov = options.nesterov;
     kernels.sgd(s, end - begin, grad + begin, p + begin, buffer ? buffer + begin : nullptr);
+  });
+}
+
+void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m) {
+  forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
+    double rate = lr * range.lrScale;
+    LionStep s;
+    s.gradScale = scale;
+    s.keep = static_cast<float>(1 - rate * range.decay);
+    s.lr = static_cast<float>(rate);
+    s.beta1 = static_cast<float>(options.beta1), s.beta2 = static_cast<float>(options.beta2);
+    s.oneMinusBeta1 = static_cast<float>(1 - options.beta1), s.oneMinusBeta2 = static_cast<float>(1 - options.beta2);
+    kernels.lion(s, end - begin, grad + begin, p + begin, m + begin);
   });
 }
 

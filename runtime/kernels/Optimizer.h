@@ -32,6 +32,19 @@ struct GradScale {
 GradScale gradScale(double squares, double count, double clip);
 
 /// A range of a share whose elements have the same hyperparameters.
+/// The same of gradients that are `lossScale` (a product of scales) times too large.
+struct GradUnscale {
+  GradScale scale;
+  bool finite;
+};
+GradUnscale gradUnscale(double squares, double count, double clip, double lossScale);
+
+/// The state of a dynamic loss scale, as torch.amp.GradScaler keeps it.
+struct LossScale {
+  float scale, streak, skipped;
+};
+void adjustLossScale(LossScale &state, bool finite, double growth, double backoff, int64_t interval);
+
 struct UpdateRange {
   int64_t begin, end; // in the share
   double decay;
@@ -57,6 +70,13 @@ struct SgdOptions {
 void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
                float *buffer);
+
+/// Lion (Chen et al. 2023). `m`: its only slot.
+struct LionOptions {
+  double beta1 = 0.9, beta2 = 0.99;
+};
+void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m);
 
 } // namespace dtcc::rt
 

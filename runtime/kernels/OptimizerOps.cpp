@@ -54,6 +54,56 @@ private:
   double clip;
 };
 
+class GradUnscaleOp final : public LibraryOp {
+public:
+  explicit GradUnscaleOp(const CheckedOperands &operands) : clip(0), unit(0) {
+    operands.expect(6, 2);
+    const char *names[] = {"squares", "count", "loss_scale", "norm", "scale"};
+    for (size_t i = 0; i < 5; ++i)
+      operands.scalar(i, names[i]);
+    operands.scalar(5, "finite", DTCC_I32);
+    clip = operands.real(0), unit = operands.real(1);
+  }
+  void run(Rank &, void *const *buffers) override {
+    auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
+    GradUnscale result = gradUnscale(*scalar(0), *scalar(1), clip, *scalar(2) * unit);
+    *scalar(3) = result.scale.norm;
+    *scalar(4) = result.scale.scale;
+    *static_cast<int32_t *>(buffers[5]) = result.finite;
+  }
+
+private:
+  double clip, unit;
+};
+
+class LossScaleAdjustOp final : public LibraryOp {
+public:
+  explicit LossScaleAdjustOp(const CheckedOperands &operands) {
+    operands.expect(6, 3);
+    operands.scalar(0, "finite", DTCC_I32);
+    operands.scalar(1, "step", DTCC_I64);
+    operands.scalar(2, "scale"), operands.scalar(3, "streak"), operands.scalar(4, "skipped");
+    operands.scalar(5, "taken", DTCC_I64);
+    growth = operands.real(0), backoff = operands.real(1), interval = operands.integer(2);
+    if (!(growth >= 1) || !(backoff > 0 && backoff <= 1) || interval < 1)
+      operands.reject("growth must be at least 1, backoff in (0, 1], interval at least 1, got: ", growth, ", ", backoff,
+                      ", ", interval);
+  }
+  void run(Rank &, void *const *buffers) override {
+    auto cell = [&](size_t i) -> float & { return *static_cast<float *>(buffers[i]); };
+    LossScale state{cell(2), cell(3), cell(4)};
+    // This step's number among those taken; if it is skipped nobody reads it.
+    *static_cast<int64_t *>(buffers[5]) =
+        *static_cast<const int64_t *>(buffers[1]) - static_cast<int64_t>(state.skipped);
+    adjustLossScale(state, *static_cast<const int32_t *>(buffers[0]) != 0, growth, backoff, interval);
+    cell(2) = state.scale, cell(3) = state.streak, cell(4) = state.skipped;
+  }
+
+private:
+  double growth, backoff;
+  int64_t interval;
+};
+
 /// The segments of a bucket that overlap this rank's share of `size` elements,
 /// in the share's own offsets and in ascending order.
 std::vector<UpdateRange> rangesOf(const CheckedOperands &operands, const Rank &rank, int64_t bucket,
@@ -135,6 +185,19 @@ private:
   SgdOptions options;
 };
 
+class LionOp final : public UpdateOp {
+public:
+  LionOp(const CheckedOperands &operands, const Rank &rank)
+      : UpdateOp(operands, rank, 6, 4), options{operands.real(2), operands.real(3)} {}
+  void run(Rank &rank, void *const *buffers) override {
+    lionUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
+               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5));
+  }
+
+private:
+  LionOptions options;
+};
+
 } // namespace
 
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SUM_SQUARES>(const dtcc_command &command, Rank &rank) {
@@ -148,6 +211,16 @@ template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ADAMW>(const dtcc_
 }
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SGD>(const dtcc_command &command, Rank &rank) {
   return std::make_unique<SgdOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LION>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<LionOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GRAD_UNSCALE>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<GradUnscaleOp>(CheckedOperands(command, rank));
+}
+template <>
+std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LOSS_SCALE_ADJUST>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<LossScaleAdjustOp>(CheckedOperands(command, rank));
 }
 
 } // namespace dtcc::rt

@@ -13,6 +13,8 @@
 #ifndef DTCC_RUNTIME_KERNELS_PRODUCTPROBLEM_H
 #define DTCC_RUNTIME_KERNELS_PRODUCTPROBLEM_H
 
+#include "runtime/abi/dtcc_rt.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +24,10 @@ namespace dtcc::rt {
 /// Any strides, in elements; `bias` may be null.
 struct ProductProblem {
   int64_t g = 1, m = 0, n = 0, k = 0;
-  const float *lhs = nullptr, *rhs = nullptr, *bias = nullptr;
-  float *out = nullptr;
+  const void *lhs = nullptr, *rhs = nullptr;
+  const float *bias = nullptr;
+  void *out = nullptr;
+  dtcc_dtype type = DTCC_F32, outType = DTCC_F32; // of lhs and rhs; of out: that, or f32
   int64_t lhsStrides[3] = {0, 0, 0}, rhsStrides[3] = {0, 0, 0}, outStrides[3] = {0, 0, 0};
   int64_t biasStride = 1;
   bool accumulate = false;

@@ -42,6 +42,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--mesh", help="instead of dp=RANKS")
     parser.add_argument("--zero", type=int)
+    parser.add_argument("--precision", default="f32", help="dtcc's; the peers compute in f32")
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--seq", type=int, default=256)
     parser.add_argument("--steps", type=int, default=6, help="timed steps of a run")
@@ -56,7 +57,7 @@ def main():
         program, tokens = os.path.join(folder, "gpt2"), os.path.join(folder, "tokens.bin")
         options = ["--init=random", f"--bind=batch={arguments.batch},seq={arguments.seq}",
                    f"--cluster=cpu:{arguments.ranks}", f"--mesh={arguments.mesh or f'dp={arguments.ranks}'}",
-                   "--optimizer=adamw:lr=3e-4,weight_decay=0.01"]
+                   "--optimizer=adamw:lr=3e-4,weight_decay=0.01", f"--precision={arguments.precision}"]
         if arguments.zero is not None:
             options.append(f"--zero={arguments.zero}")
         compile_seconds, compile_peak = measure.compile_model(MODEL, program, options)
@@ -92,7 +93,7 @@ def main():
     peers = {name: value for name, value in medians.items() if name != "dtcc"}
     best = min(peers, key=peers.get, default=None)
     measure.emit(benchmark="gpt2-124m", ranks=arguments.ranks, mesh=arguments.mesh or f"dp={arguments.ranks}",
-                 zero=arguments.zero, mpi=arguments.mpi, batch=arguments.batch, seq=arguments.seq,
+                 zero=arguments.zero, precision=arguments.precision, mpi=arguments.mpi, batch=arguments.batch, seq=arguments.seq,
                  cores=len(os.sched_getaffinity(0)), load_before=load, compile_seconds=round(compile_seconds, 2),
                  compile_peak_mib=round(compile_peak), step_seconds={k: round(v, 4) for k, v in medians.items()},
                  best_peer=best, faster_than_best_peer=round(peers[best] / medians["dtcc"], 3) if best else None,

@@ -61,8 +61,10 @@ LogicalResult Bufferizer::lowerPhase(dist::PhaseOp phase) {
 }
 
 void Bufferizer::setPlace(Value value, const Place &place) {
-  places[value] = place;
-  buffers[place.buffer].values.push_back(value);
+  // `place` may stand in the map, which may grow.
+  Place copy = place;
+  buffers[copy.buffer].values.push_back(value);
+  places[value] = std::move(copy);
 }
 
 std::optional<Bufferizer::Destination> Bufferizer::destinationOf(Value value) const {
@@ -178,12 +180,16 @@ Place Bufferizer::scalarPlace(ScalarKind kind) {
   auto type = RankedTensorType::get({}, element);
   // Bucket names may not clash with these: they hold a dot or come from the dist level.
   known = Place::dense(addBuffer(uniqueName(stringifyScalarKind(kind)), bytesOf(type), "state", true), type);
+  showScalar(kind, *known);
+  return *known;
+}
+
+void Bufferizer::showScalar(ScalarKind kind, const Place &place) {
   OpBuilder saved = commands;
   commands = declarations;
   llvm::scope_exit restore([&] { commands = saved; });
-  Value where = view(*known);
+  Value where = view(place);
   ScalarOp::create(commands, source.getLoc(), kind, where);
-  return *known;
 }
 
 Place Bufferizer::inputPlace(dist::InputOp op) {

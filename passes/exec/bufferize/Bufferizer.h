@@ -87,8 +87,8 @@ public:
   mlir::LogicalResult store(const Place &from, const Destination &to, mlir::Location loc);
   void fill(const Place &place, mlir::TypedAttr value);
   /// `ins`, `outs`: views. Flops are those of `op`'s work.
-  void library(mlir::Operation *op, llvm::StringRef mnemonic, mlir::ValueRange ins, mlir::ValueRange outs,
-               mlir::ArrayRef<mlir::Attribute> parameters, bool updates = false, int64_t workspaceBytes = 0);
+  LibraryOp library(mlir::Operation *op, llvm::StringRef mnemonic, mlir::ValueRange ins, mlir::ValueRange outs,
+                    mlir::ArrayRef<mlir::Attribute> parameters, bool updates = false, int64_t workspaceBytes = 0);
   void collective(CollectiveKind kind, Reduction reduction, mlir::ArrayAttr axes, const Place &in, const Place &out,
                   llvm::ArrayRef<int64_t> members = {});
   /// Emits a kernel of `body`; inputs then outputs of `func`'s buffers stand in these places.
@@ -106,6 +106,8 @@ public:
   /// Where the host writes a model input, or writes or reads a scalar.
   Place inputPlace(dist::InputOp op);
   Place scalarPlace(ScalarKind kind);
+  /// Lets the host read a scalar that lies in a bucket.
+  void showScalar(ScalarKind kind, const Place &place);
 
   const dist::Mesh &mesh() const { return theMesh; }
   mlir::OpBuilder &builder() { return commands; }
@@ -139,7 +141,7 @@ private:
   llvm::StringMap<ArenaOp> arenas;
   llvm::StringMap<CommunicatorOp> communicators;
   llvm::DenseMap<mlir::StringAttr, Place> bucketPlaces;
-  std::optional<Place> scalars[5];
+  std::optional<Place> scalars[7];
   llvm::StringMap<Place> inputs;
   CommunicatorOp &communicator(const llvm::Twine &name, mlir::ArrayAttr axes, mlir::DenseI64ArrayAttr members);
   llvm::StringMap<std::string> kernels; /* text of body and buffers -> symbol */

@@ -66,8 +66,8 @@ LogicalResult Bufferizer::store(const Place &from, const Destination &to, Locati
   return kernel(loc, "accumulate", body, {from}, {to}, {-1});
 }
 
-void Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins, ValueRange outs,
-                         ArrayRef<Attribute> parameters, bool updates, int64_t workspaceBytes) {
+LibraryOp Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins, ValueRange outs,
+                              ArrayRef<Attribute> parameters, bool updates, int64_t workspaceBytes) {
   SmallVector<Value, 1> scratch;
   if (workspaceBytes) {
     if (!workspace) {
@@ -86,9 +86,9 @@ void Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins, Valu
       sizes.push_back(factor.size);
     flops = work.getFlops(sizes);
   }
-  LibraryOp::create(commands, op->getLoc(), Type(), ins, outs, ValueRange(), 0,
-                    commands.getStringAttr(op->getName().stripDialect()), commands.getStringAttr(mnemonic),
-                    commands.getArrayAttr(parameters), scratch, updates, llvm::APFloat(flops));
+  return LibraryOp::create(commands, op->getLoc(), Type(), ins, outs, ValueRange(), 0,
+                           commands.getStringAttr(op->getName().stripDialect()), commands.getStringAttr(mnemonic),
+                           commands.getArrayAttr(parameters), scratch, updates, llvm::APFloat(flops));
 }
 
 void Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in, const Place &out,

@@ -126,8 +126,8 @@ static Place readMatrix(Term term, StringRef batch, StringRef rows, StringRef co
 
 static LogicalResult lowerContract(graph::ContractOp op, Bufferizer &b) {
   for (Type type : {op.getLhs().getType(), op.getRhs().getType(), op.getY().getType()})
-    if (!cast<ShapedType>(type).getElementType().isF32())
-      return op.emitOpError("has no library op for ") << type << ": products are of f32";
+    if (auto element = dyn_cast<FloatType>(cast<ShapedType>(type).getElementType()); !element || element.isF64())
+      return op.emitOpError("has no library op for ") << type << ": products are of f32, bf16 and f16";
   auto spec = graph::ContractSpec::parse(op.getSpec());
   Term lhs{spec.lhs, b.placeOf(op.getLhs())}, rhs{spec.rhs, b.placeOf(op.getRhs())};
   auto destination = b.destinationOf(op.getY());

@@ -70,23 +70,18 @@ static LogicalResult lowerSumSquares(dist::SumSquaresOp op, Bufferizer &b) {
 
 static LogicalResult lowerGradScale(dist::GradScaleOp op, Bufferizer &b) {
   Place norm = b.place(op.getNorm()), scale = b.place(op.getScale());
+  if (Value lossScale = op.getLossScale()) {
+    Place finite = b.place(op.getFinite());
+    b.library(op, "grad_unscale",
+              {b.view(b.placeOf(op.getSquares())), b.view(b.placeOf(op.getCount())), b.view(b.placeOf(lossScale))},
+              {b.view(norm), b.view(scale), b.view(finite)},
+              {b.builder().getF64FloatAttr(op.getClip().convertToDouble()),
+               b.builder().getF64FloatAttr(op.getUnit().convertToDouble())});
+    return success();
+  }
   b.library(op, "grad_scale", {b.view(b.placeOf(op.getSquares())), b.view(b.placeOf(op.getCount()))},
             {b.view(norm), b.view(scale)}, {b.builder().getF64FloatAttr(op.getClip().convertToDouble())});
   return success();
-}
-
-/// The optimizer's library op and its attributes behind bucket and coordinate.
-static std::pair<StringRef, SmallVector<Attribute>> optimizerOp(Attribute optimizer, OpBuilder &builder) {
-  if (auto adam = dyn_cast<graph::AdamAttr>(optimizer))
-    return {"adamw",
-            {builder.getF64FloatAttr(adam.getBeta1()), builder.getF64FloatAttr(adam.getBeta2()),
-             builder.getF64FloatAttr(adam.getEps()), builder.getI64IntegerAttr(adam.getDecoupled()),
-             builder.getI64IntegerAttr(1)}};
-  if (auto sgd = dyn_cast<graph::SgdAttr>(optimizer))
-    return {"sgd",
-            {builder.getF64FloatAttr(sgd.getMomentum()), builder.getF64FloatAttr(sgd.getDampening()),
-             builder.getI64IntegerAttr(sgd.getNesterov())}};
-  return {};
 }
 
 /// This rank's share of a whole bucket over `flat` axes.
@@ -100,13 +95,18 @@ static Place shareOf(Place whole, ArrayAttr flat, Bufferizer &b) {
 }
 
 static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
-  auto [mnemonic, parameters] = optimizerOp(op.getOptimizer(), b.builder());
-  if (mnemonic.empty())
-    return op.emitOpError("optimizer has no library op: ") << op.getOptimizer();
+  auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(op.getOptimizer());
+  if (!optimizer)
+    return op.emitOpError("must have an optimizer of the graph dialect, got: ") << op.getOptimizer();
   Place gradient =
       *b.dense(b.placeOf(op.getGrad()), "dense").reshaped({cast<ShapedType>(op.getGrad().getType()).getNumElements()});
+  // Guarded: the steps taken count, not those of the host, and nothing is written if the gradients are not finite.
+  bool guarded = !op.getGuard().empty();
+  Place step = guarded ? b.placeOf(op.getGuard()[1]) : b.scalarPlace(ScalarKind::step);
   SmallVector<Value> ins{b.view(gradient), b.view(b.placeOf(op.getScale())), b.view(b.scalarPlace(ScalarKind::lr)),
-                         b.view(b.scalarPlace(ScalarKind::step))};
+                         b.view(step)};
+  if (guarded)
+    ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
   // A parameter bucket that itself is flat holds nothing but the share.
   auto bucket =
       SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(op->getParentOfType<dist::ProgramOp>(), op.getBucketAttr());
@@ -115,8 +115,29 @@ static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
   for (Attribute slot : op.getSlots())
     outs.push_back(b.view(b.bucket(cast<FlatSymbolRefAttr>(slot))));
   SmallVector<Attribute> all{op.getBucketAttr(), b.coordinate(op.getFlat())};
-  llvm::append_range(all, parameters);
-  b.library(op, mnemonic, ins, outs, all, /*updates=*/true);
+  llvm::append_range(all, optimizer.getLibraryParameters(b.builder()));
+  b.library(op, optimizer.getLibraryOp(), ins, outs, all, /*updates=*/true).setPredicated(guarded);
+  return success();
+}
+
+static LogicalResult lowerAdjustLossScale(dist::AdjustLossScaleOp op, Bufferizer &b) {
+  SmallVector<Place> cells;
+  SmallVector<Value> outs;
+  for (int64_t offset : op.getOffsets()) {
+    cells.push_back(rangeOf(op.getBucketAttr(), offset, RankedTensorType::get({}, b.builder().getF32Type()), b));
+    outs.push_back(b.view(cells.back()));
+  }
+  // The host tells of the scale and of the steps that were skipped.
+  b.showScalar(ScalarKind::loss_scale, cells[0]);
+  b.showScalar(ScalarKind::skipped, cells[2]);
+  Place taken = b.place(op.getTaken());
+  outs.push_back(b.view(taken));
+  b.library(op, "loss_scale_adjust", {b.view(b.placeOf(op.getFinite())), b.view(b.scalarPlace(ScalarKind::step))}, outs,
+            {b.builder().getF64FloatAttr(op.getGrowth().convertToDouble()),
+             b.builder().getF64FloatAttr(op.getBackoff().convertToDouble()),
+             b.builder().getI64IntegerAttr(op.getInterval())},
+            // It reads the cells too, which hold what they held before the step; `taken` nobody has written.
+            /*updates=*/false);
   return success();
 }
 
@@ -159,6 +180,7 @@ void dtcc::exec::addUpdateRules(OpRules &rules) {
   rules[dist::SumSquaresOp::getOperationName()] = ruleOf<dist::SumSquaresOp, lowerSumSquares>();
   rules[dist::GradScaleOp::getOperationName()] = ruleOf<dist::GradScaleOp, lowerGradScale>();
   rules[dist::UpdateBucketOp::getOperationName()] = ruleOf<dist::UpdateBucketOp, lowerUpdate>();
+  rules[dist::AdjustLossScaleOp::getOperationName()] = ruleOf<dist::AdjustLossScaleOp, lowerAdjustLossScale>();
   rules[dist::GatherBucketOp::getOperationName()] = ruleOf<dist::GatherBucketOp, lowerGatherBucket>();
   rules[dist::ReportOp::getOperationName()] = aiming(ruleOf<dist::ReportOp, lowerReport>(), aimReport);
 }

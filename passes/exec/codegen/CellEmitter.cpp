@@ -13,6 +13,7 @@
 #include "passes/exec/codegen/CellEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/exec/codegen/WidenHalves.h"
 
 using namespace mlir;
 
@@ -118,7 +119,26 @@ Value CellEmitter::offsetOf(const Access &access) {
 }
 
 static Type memoryType(Type elementType) {
-  return elementType.isInteger(1) ? IntegerType::get(elementType.getContext(), 8) : elementType;
+  return elementType.isInteger(1) ? IntegerType::get(elementType.getContext(), 8) : bitsOfHalf(elementType);
+}
+
+/// A cell as it is computed with, of what memory holds, and back.
+static Value fromMemory(OpBuilder &builder, Location loc, Value stored, Type elementType) {
+  if (elementType.isBF16() || elementType.isF16())
+    return fromHalf(builder, loc, stored, elementType);
+  if (!elementType.isInteger(1))
+    return stored;
+  auto vector = dyn_cast<VectorType>(stored.getType());
+  return arith::TruncIOp::create(builder, loc, vector ? Type(vector.clone(elementType)) : elementType, stored);
+}
+static Value toMemory(OpBuilder &builder, Location loc, Value value, Type elementType) {
+  if (elementType.isBF16() || elementType.isF16())
+    return toHalf(builder, loc, value, elementType);
+  if (!elementType.isInteger(1))
+    return value;
+  Type memory = memoryType(elementType);
+  auto vector = dyn_cast<VectorType>(value.getType());
+  return arith::ExtUIOp::create(builder, loc, vector ? Type(vector.clone(memory)) : memory, value);
 }
 
 static unsigned alignmentOf(Type elementType) { return std::max(1u, elementType.getIntOrFloatBitWidth() / 8); }
@@ -145,9 +165,7 @@ Value CellEmitter::loadScalar(const Access &access) {
   Value address = addressOf(access, offsetOf(access));
   Type memory = memoryType(access.elementType);
   Value value = LLVM::LoadOp::create(builder, loc, memory, address, alignmentOf(memory));
-  if (memory != access.elementType)
-    value = arith::TruncIOp::create(builder, loc, access.elementType, value);
-  return value;
+  return fromMemory(builder, loc, value, access.elementType);
 }
 
 Value CellEmitter::loadVector(const Access &access) {
@@ -175,9 +193,7 @@ Value CellEmitter::loadVector(const Access &access) {
                                           builder.getI32IntegerAttr(alignmentOf(memory)));
     }
   }
-  if (memory != access.elementType)
-    value = arith::TruncIOp::create(builder, loc, lanesOf(access.elementType), value);
-  return value;
+  return fromMemory(builder, loc, value, access.elementType);
 }
 
 Value CellEmitter::iotaVector(const Access &access, Type elementType) {
@@ -203,8 +219,7 @@ void CellEmitter::storeScalar(const Access &access, Value scalar, int64_t accumu
   if (accumulate)
     scalar = accumulated(builder, loc, loadScalar(access), scalar, accumulate, firstSlot);
   Type memory = memoryType(access.elementType);
-  if (memory != access.elementType)
-    scalar = arith::ExtUIOp::create(builder, loc, memory, scalar);
+  scalar = toMemory(builder, loc, scalar, access.elementType);
   LLVM::StoreOp::create(builder, loc, scalar, addressOf(access, offsetOf(access)), alignmentOf(memory));
 }
 
@@ -212,8 +227,7 @@ void CellEmitter::storeVector(const Access &access, Value vector, int64_t accumu
   if (accumulate)
     vector = accumulated(builder, loc, loadVector(access), vector, accumulate, firstSlot);
   Type memory = memoryType(access.elementType);
-  if (memory != access.elementType)
-    vector = arith::ExtUIOp::create(builder, loc, lanesOf(memory), vector);
+  vector = toMemory(builder, loc, vector, access.elementType);
   Value offset = offsetOf(access);
   if (access.strides.back() == 1 && !here.mask) {
     LLVM::StoreOp::create(builder, loc, vector, addressOf(access, offset), alignmentOf(memory));

@@ -40,12 +40,13 @@ bool isFusible(Operation *op) {
   // Reductions of integers are shape arithmetic; bodies of f64 would need a math library.
   auto supported = [](Type type) {
     Type element = cast<ShapedType>(type).getElementType();
-    return element.isF32() || element.isInteger(1) || element.isInteger(32) || element.isInteger(64);
+    return element.isF32() || element.isBF16() || element.isF16() || element.isInteger(1) || element.isInteger(32) ||
+           element.isInteger(64);
   };
   if (!llvm::all_of(op->getOperandTypes(), supported) || !llvm::all_of(op->getResultTypes(), supported))
     return false;
   if (auto reduce = dyn_cast<graph::ReduceOp>(op))
-    return shapeOf(reduce.getX()).getElementType().isF32();
+    return isa<FloatType>(shapeOf(reduce.getX()).getElementType());
   return isa<graph::ElementwiseOpInterface, graph::IndexedCellOpInterface, graph::BroadcastOp, graph::IotaOp>(op) ||
          isSplatConstant(op);
 }

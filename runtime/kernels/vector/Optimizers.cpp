@@ -76,4 +76,22 @@ void sgd(const SgdStep &step, int64_t n, const float *grad, float *p, float *buf
   }
 }
 
+void lion(const LionStep &step, int64_t n, const float *grad, float *p, float *m) {
+  const LionStep s = step;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    Floats g = load(grad + i) * s.gradScale, mi = load(m + i);
+    Floats mixed = mi * s.beta1 + g * s.oneMinusBeta1;
+    Floats sign = select(mixed > 0.0f, broadcast(1.0f), select(mixed < 0.0f, broadcast(-1.0f), broadcast(0.0f)));
+    store(p + i, load(p + i) * s.keep - sign * s.lr);
+    store(m + i, mi * s.beta2 + g * s.oneMinusBeta2);
+  }
+  for (; i < n; ++i) {
+    float g = grad[i] * s.gradScale, mixed = m[i] * s.beta1 + g * s.oneMinusBeta1;
+    float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : 0.0f;
+    p[i] = p[i] * s.keep - sign * s.lr;
+    m[i] = m[i] * s.beta2 + g * s.oneMinusBeta2;
+  }
+}
+
 } // namespace dtcc::rt::DTCC_SIMD_LEVEL

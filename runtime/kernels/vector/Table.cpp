@@ -25,6 +25,9 @@ const VectorKernels table = {
     addTo,
     adam,
     sgd,
+    lion,
+    widen,
+    narrow,
     productBlock,
 };
 

@@ -40,6 +40,11 @@ struct SgdStep {
   bool nesterov;
 };
 
+struct LionStep {
+  float gradScale, keep, lr; // keep: 1 - lr * weight decay
+  float beta1, beta2, oneMinusBeta1, oneMinusBeta2;
+};
+
 struct VectorKernels {
   const char *name;
   int lanes;
@@ -63,9 +68,14 @@ struct VectorKernels {
 
   void (*adam)(const AdamStep &step, int64_t n, const float *grad, float *p, float *m, float *v);
   void (*sgd)(const SgdStep &step, int64_t n, const float *grad, float *p, float *buffer);
+  void (*lion)(const LionStep &step, int64_t n, const float *grad, float *p, float *m);
+
+  /// f32 of n adjacent bf16 or f16, and back, rounded to nearest even.
+  void (*widen)(dtcc_dtype half, const void *from, int64_t n, float *to);
+  void (*narrow)(dtcc_dtype half, const float *from, int64_t n, void *to);
 
   /// Rows [row, row + rows) of columns [column, column + productColumns) of matrix
-  /// `g` of a product; rows <= productRows. `scratch`: productScratch floats.
+  /// `g` of a product; rows <= productRows. `scratch`: productScratch floats, and halfProductScratch more for halves.
   void (*product)(const ProductProblem &problem, int64_t g, int64_t row, int64_t rows, int64_t column, float *scratch);
 };
 
@@ -75,6 +85,8 @@ constexpr int64_t attentionKeyBlock = 64;
 /// Block of `product`: most rows and columns of the result, and depth of a packed panel.
 constexpr int64_t productRows = 516, productColumns = 64, productDepth = 192;
 constexpr int64_t productScratch = (productRows + productDepth) * productColumns;
+/// Besides, where the operands are halves: a block of the left one in f32.
+constexpr int64_t halfProductScratch = productRows * productDepth;
 
 /// The best table for this processor.
 const VectorKernels &vectorKernels();

@@ -161,4 +161,59 @@ TEST(GradScale, ClipsTheMeanGradient) {
   EXPECT_EQ(nothing.scale, 0);
 }
 
+TEST(Lion, MatchesTheAlgorithmOverSeveralSteps) {
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    Floats p = randomFloats(size, 1), m(size, 0);
+    std::vector<double> wp(p.begin(), p.end()), wm(size, 0);
+    ThreadTeam team(2);
+    const LionOptions options{0.9, 0.98};
+    const double lr = 3e-3, scale = 0.25;
+    for (unsigned step = 1; step <= 4; ++step) {
+      Floats grad = randomFloats(size, step + 10);
+      grad[500] = 0; // the sign of nothing
+      lionUpdate(team, kernels, ranges, options, static_cast<float>(scale), lr, grad.data(), p.data(), m.data());
+      for (size_t i = 0; i < size; ++i)
+        if (const UpdateRange *r = rangeOf(i)) {
+          double g = grad[i] * scale, rate = lr * r->lrScale, mixed = options.beta1 * wm[i] + (1 - options.beta1) * g;
+          // Where f32 cannot tell the sign, neither is wrong.
+          double sign = std::abs(mixed) < 1e-8 ? (wp[i] * (1 - rate * r->decay) - p[i]) / rate : mixed > 0 ? 1 : -1;
+          wp[i] = wp[i] * (1 - rate * r->decay) - rate * sign;
+          wm[i] = options.beta2 * wm[i] + (1 - options.beta2) * g;
+        }
+    }
+    for (size_t i = 0; i < size; ++i) {
+      ASSERT_NEAR(p[i], wp[i], 2e-6 * (1 + std::abs(wp[i]))) << i;
+      ASSERT_NEAR(m[i], wm[i], 1e-6) << i;
+    }
+    EXPECT_EQ(p[0], randomFloats(size, 1)[0]); // in no range
+  });
+}
+
+TEST(GradUnscale, TakesTheScaleOutAndSeesWhatIsNotFinite) {
+  GradUnscale half = gradUnscale(400.0 * 4, 10, 1, 2);
+  EXPECT_TRUE(half.finite);
+  EXPECT_FLOAT_EQ(half.scale.norm, 2);
+  EXPECT_FLOAT_EQ(half.scale.scale, static_cast<float>(0.05 / (2 + 1e-6)));
+  EXPECT_FALSE(gradUnscale(INFINITY, 10, 0, 2).finite);
+  EXPECT_FALSE(gradUnscale(NAN, 10, 0, 2).finite);
+}
+
+TEST(LossScale, BacksOffAndGrowsAsTorch) {
+  LossScale state{65536, 0, 0};
+  adjustLossScale(state, false, 2, 0.5, 3);
+  EXPECT_EQ(state.scale, 32768);
+  EXPECT_EQ(state.skipped, 1);
+  for (bool finite : {true, true, false, true, true})
+    adjustLossScale(state, finite, 2, 0.5, 3);
+  EXPECT_EQ(state.scale, 16384); // three in a row, never
+  EXPECT_EQ(state.streak, 2);
+  adjustLossScale(state, true, 2, 0.5, 3);
+  EXPECT_EQ(state.scale, 32768);
+  EXPECT_EQ(state.streak, 0);
+  EXPECT_EQ(state.skipped, 2);
+  LossScale top{3e38f, 2, 0};
+  adjustLossScale(top, true, 2, 0.5, 3);
+  EXPECT_EQ(top.scale, 3e38f);
+}
+
 } // namespace

@@ -1,0 +1,36 @@
+//===- OptimizerInterface.td - What passes know of an optimizer
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An optimizer is an attribute; a new one is its row in GraphAttrs.td, its formulas in
+// Optimizers.cpp, and its library op.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_GRAPH_OPTIMIZERINTERFACE
+#define DTCC_DIALECTS_GRAPH_OPTIMIZERINTERFACE
+
+include "mlir/IR/OpBase.td"
+
+def OptimizerAttrInterface : AttrInterface<"OptimizerAttrInterface"> {
+  let cppNamespace = "::dtcc::graph";
+  let methods = [
+    InterfaceMethod<"Suffixes of the names under which the slots of a parameter are saved; one a slot.",
+                    "::llvm::SmallVector<::llvm::StringRef>", "getSlotNames">,
+    InterfaceMethod<"The learning rate where the command line gives none.", "double", "getLearningRate">,
+    InterfaceMethod<"The weight decay of parameters that decay.", "double", "getDecay">,
+    InterfaceMethod<"The mnemonic in runtime/abi/LibraryOps.def.", "::llvm::StringRef", "getLibraryOp">,
+    InterfaceMethod<"That op's attributes behind the bucket and the coordinate: i64 and f64.",
+                    "::llvm::SmallVector<::mlir::Attribute>", "getLibraryParameters", (ins "::mlir::Builder":$builder)>,
+    InterfaceMethod<[{The meaning, for one cell in f64: gradient `g` of the mean, `decay` (0 where the parameter does
+                      not), `step` from 1. Updates the parameter and its slots; every stored number goes through
+                      `rounded`.}],
+                    "void", "updateCell", (ins "double":$g, "double":$decay, "int64_t":$step, "double &":$p,
+                    "::llvm::ArrayRef<double *>":$slots, "::llvm::function_ref<double(double)>":$rounded)>,
+  ];
+}
+
+#endif // DTCC_DIALECTS_GRAPH_OPTIMIZERINTERFACE

@@ -1,0 +1,73 @@
+// RUN: dtcc-opt %s --graph-lower-precision --split-input-file | FileCheck %s
+// RUN: dtcc-opt %s --graph-lower-precision=compute=f16 --graph-differentiate=loss-scale=1024 --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=STEP
+
+// Products in the compute type, statistics and parameters of norms in f32; the logits of a loss come out of their
+// product in f32 at once. The table serves two ops and is converted once.
+// CHECK-LABEL: func.func @loss
+// CHECK: %[[W:.*]] = graph.read @wte : tensor<8x6xf32>
+// CHECK: %[[H:.*]] = graph.cast %[[W]] : (tensor<8x6xf32>) -> tensor<8x6xbf16>
+// CHECK: %[[X:.*]] = graph.embedding %[[H]], %{{.*}} -> tensor<2x3x6xbf16>
+// CHECK-NOT: graph.cast
+// CHECK: %[[Y:.*]], %{{.*}}, %{{.*}} = graph.layer_norm %[[X]], %{{.*}} : (tensor<2x3x6xbf16>, tensor<6xf32>, tensor<6xf32>) -> (tensor<2x3x6xbf16>, tensor<2x3xf32>, tensor<2x3xf32>)
+// CHECK: %[[B:.*]] = graph.cast %{{.*}} : (tensor<6xf32>) -> tensor<6xbf16>
+// CHECK: %[[R:.*]] = graph.broadcast %[[B]] [2] : (tensor<6xbf16>) -> tensor<2x3x6xbf16>
+// CHECK: %[[Z:.*]] = graph.add %[[Y]], %[[R]]
+// CHECK: %[[L:.*]] = graph.contract "btc,vc->btv" %[[Z]], %[[H]] : (tensor<2x3x6xbf16>, tensor<8x6xbf16>) -> tensor<2x3x8xf32>
+// CHECK: graph.cross_entropy %[[L]]
+
+// The gradient of the table is a sum of two f32, of half operands; the seed is the scale.
+// STEP-DAG: graph.state @loss_scale.scale : tensor<f32> {decay = false, init = #graph.init<constant, 1.024000e+03
+// STEP-DAG: graph.state @loss_scale.streak
+// STEP-DAG: graph.state @loss_scale.skipped
+// STEP-LABEL: func.func @step
+// STEP: %[[S:.*]] = graph.read @loss_scale.scale
+// STEP: graph.mul %[[S]]
+// STEP: %[[D:.*]] = graph.cast %{{.*}} : (tensor<2x3x8xf32>) -> tensor<2x3x8xf16>
+// STEP: %[[A:.*]] = graph.contract "btv,btc->vc" %[[D]], {{.*}} : (tensor<2x3x8xf16>, tensor<2x3x6xf16>) -> tensor<8x6xf32>
+// STEP: graph.reduce sum {{.*}} : (tensor<2x3x6xf16>) -> tensor<6xf32>
+// STEP: %[[E:.*]] = graph.embedding_grad {{.*}} : (tensor<2x3x6xf16>, tensor<2x3xi64>) -> tensor<8x6xf32>
+// STEP: graph.add %[[A]], %[[E]]
+// STEP: graph.update {{.*}}loss_scale = #graph.loss_scale<scale = @loss_scale.scale, streak = @loss_scale.streak, skipped = @loss_scale.skipped, unit = 1.250000e-01,
+graph.state @wte : tensor<8x6xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "wte", saved_shape = array<i64: 8, 6>, init = #graph.init<normal, 0.0, 0.02>}
+graph.state @g : tensor<6xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "g", saved_shape = array<i64: 6>, init = #graph.init<constant, 1.0, 0.0>}
+graph.state @b : tensor<6xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "b", saved_shape = array<i64: 6>, init = #graph.init<zero, 0.0, 0.0>}
+func.func @loss(%ids: tensor<2x3xi64>) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @wte : tensor<8x6xf32>
+  %x = graph.embedding %w, %ids : (tensor<8x6xf32>, tensor<2x3xi64>) -> tensor<2x3x6xf32>
+  %g = graph.read @g : tensor<6xf32>
+  %b = graph.read @b : tensor<6xf32>
+  %y, %mean, %rstd = graph.layer_norm %x, %g, %b [2] {eps = 1.0e-5 : f64} : (tensor<2x3x6xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<2x3x6xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  %r = graph.broadcast %b [2] : (tensor<6xf32>) -> tensor<2x3x6xf32>
+  %z = graph.add %y, %r : (tensor<2x3x6xf32>, tensor<2x3x6xf32>) -> tensor<2x3x6xf32>
+  %l = graph.contract "btc,vc->btv" %z, %w : (tensor<2x3x6xf32>, tensor<8x6xf32>) -> tensor<2x3x8xf32>
+  %sum, %count, %lse = graph.cross_entropy %l, %ids : (tensor<2x3x8xf32>, tensor<2x3xi64>) -> (tensor<f32>, tensor<f32>, tensor<2x3xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// What sums is f32, and what follows it too; constants follow. An exponential is taken in f32.
+// CHECK-LABEL: func.func @loss
+// CHECK: %[[P:.*]] = graph.contract {{.*}} -> tensor<2x3xbf16>
+// CHECK: %[[WIDE:.*]] = graph.cast %[[P]] : (tensor<2x3xbf16>) -> tensor<2x3xf32>
+// CHECK: %[[E:.*]] = graph.exp %[[WIDE]] : tensor<2x3xf32>
+// CHECK: %[[Q:.*]] = graph.mul %[[E]], %{{.*}} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK: graph.reduce sum %[[Q]]
+// CHECK: %[[M:.*]] = graph.mul %[[P]], %[[P]] : (tensor<2x3xbf16>, tensor<2x3xbf16>) -> tensor<2x3xbf16>
+// CHECK: graph.reduce sum %[[M]] [0, 1] : (tensor<2x3xbf16>) -> tensor<f32>
+// STEP-LABEL: func.func @step
+graph.state @w : tensor<4x3xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 4, 3>, init = #graph.init<normal, 0.0, 0.02>}
+func.func @loss(%x: tensor<2x4xf32>) -> (tensor<f32>, tensor<f32>) {
+  %w = graph.read @w : tensor<4x3xf32>
+  %one = graph.constant dense<1.0> : tensor<f32> : tensor<f32>
+  %half = graph.constant dense<0.5> : tensor<2x3xf32> : tensor<2x3xf32>
+  %p = graph.contract "bk,kn->bn" %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
+  %e = graph.exp %p : tensor<2x3xf32>
+  %q = graph.mul %e, %half : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %a = graph.reduce sum %q [0, 1] : (tensor<2x3xf32>) -> tensor<f32>
+  %m = graph.mul %p, %p : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %c = graph.reduce sum %m [0, 1] : (tensor<2x3xf32>) -> tensor<f32>
+  %s = graph.add %a, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  return %s, %one : tensor<f32>, tensor<f32>
+}
