@@ -27,7 +27,7 @@ def corpus(path):
     with open(path, "wb") as out:
         for file in sorted(files):
             with open(os.path.join(measure.ROOT, file), "rb") as source:
-                array.array("H", source.read()).tofile(out)
+                array.array("H", list(source.read())).tofile(out)
 
 
 def smoothed(losses, window):
