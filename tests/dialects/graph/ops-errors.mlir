@@ -236,7 +236,7 @@ func.func @update(%c: tensor<f32>, %g: tensor<3x2xf32>) {
 // -----
 
 func.func @update(%c: tensor<f32>) {
-  // expected-error @below {{optimizer must be #graph.adam or #graph.sgd, got: "lion"}}
+  // expected-error @below {{optimizer must be #graph.adam, #graph.sgd or #graph.lion, got: "lion"}}
   %n = graph.update %c, () to [] {optimizer = "lion"} : (tensor<f32>) -> tensor<f32>
   return
 }
