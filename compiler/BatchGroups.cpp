@@ -38,7 +38,8 @@ static FailureOr<Split> splitOf(const Options &options) {
     }
   }
   dist::MeshRequest request;
-  if (failed(parseMesh(options.mesh, request)))
+  int64_t stages = 1;
+  if (failed(parseMesh(options.mesh, request, stages)))
     return failure();
   if (options.microbatches > 0)
     split.microbatches = options.microbatches;

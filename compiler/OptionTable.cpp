@@ -83,7 +83,7 @@ const std::vector<Group> &table() {
                "gather|alltoall|auto"),
           integer("zero", &Options::zero, "ZeRO stage, 0 to 3"),
           integer("microbatches", &Options::microbatches, "micro-batches of a step"),
-          text("schedule", "NAME|FILE.csv", &Options::schedule, "pipeline schedule"),
+          text("schedule", "NAME|FILE.csv", &Options::schedule, "gpipe, 1f1b, interleaved:V, zero-bubble, or a file"),
           text("recompute", "none|..|auto", &Options::recompute, "activations to recompute",
                "none|selective|full|auto"),
           text("offload", "none|..", &Options::offload, "what to offload", "none|optimizer|activations"),
@@ -154,7 +154,7 @@ static LogicalResult refuseLater(const Options &options) {
     StringRef name, value, supported;
   };
   for (const Limit &limit :
-       {Limit{"schedule", options.schedule, ""}, Limit{"offload", options.offload, "none"},
+       {Limit{"offload", options.offload, "none"},
         Limit{"sequence-parallel", options.sequenceParallel, "off"}, Limit{"gpu-arch", options.gpuArch, ""},
         Limit{"pin", options.pin.empty() ? StringRef() : StringRef(options.pin.front()), ""}})
     if (!limit.value.empty() && limit.value != limit.supported)

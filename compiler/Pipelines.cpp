@@ -64,6 +64,8 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(exec::createBufferize());
   // Many commands look at the same boxes.
   manager.addPass(createCSEPass());
+  // What phases of a pipeline leave for each other has memory for the micro-batches in flight.
+  manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots());
   // Gradients and units move while others are computed.
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignStreams());
   // Boxes that live at different times share bytes.

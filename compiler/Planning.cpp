@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/Planning.h"
+#include "compiler/PipelinePlanning.h"
 #include "compiler/PlanFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -29,8 +30,7 @@ std::string dtcc::bytesText(double bytes) { return llvm::formatv("{0:f2} GiB", b
 /// What the search is made for.
 static constexpr int64_t kMostRanks = 4096;
 
-/// --mesh=dp=2,tp=2. Axes of later versions are known and refused unless their size is 1.
-LogicalResult dtcc::parseMesh(StringRef text, dist::MeshRequest &request) {
+LogicalResult dtcc::parseMesh(StringRef text, dist::MeshRequest &request, int64_t &stages) {
   SmallVector<StringRef> parts;
   llvm::StringSet<> seen;
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
@@ -56,10 +56,10 @@ LogicalResult dtcc::parseMesh(StringRef text, dist::MeshRequest &request) {
       request.ep = size;
     else if (name == "cp")
       request.cp = size;
-    else if (name != "pp")
+    else if (name == "pp")
+      stages = size;
+    else
       return wrong("--mesh: an axis must be one of dp, tp, cp, ep, pp, got: " + name);
-    else if (size != 1)
-      return wrong("--mesh: axis " + name + " can only have size 1 in this version, got: " + number);
   }
   return success();
 }
@@ -77,14 +77,19 @@ static FailureOr<int64_t> parseCluster(StringRef text) {
 FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options) {
   dist::MeshRequest request;
   FailureOr<int64_t> ranks = parseCluster(options.cluster);
-  if (failed(ranks) || failed(parseMesh(options.mesh, request)))
+  int64_t stages = 1;
+  if (failed(ranks) || failed(parseMesh(options.mesh, request, stages)))
+    return failure();
+  FailureOr<PipelineRequest> pipeline = parsePipeline(options, stages);
+  if (failed(pipeline))
     return failure();
   if (options.zero >= 0)
     request.zero = options.zero;
   request.recompute = plan::parseRecompute(options.recompute);
-  request.microbatches = std::max<int64_t>(1, options.microbatches);
+  request.microbatches =
+      options.microbatches > 0 ? options.microbatches : defaultMicrobatches(*pipeline, module, request.dp.value_or(1));
   request.exchange = *dist::parseSequenceExchange(options.cpAttention);
-  int64_t product = request.dp.value_or(1) * request.tp.value_or(1) * request.ep * request.cp;
+  int64_t product = stages * request.dp.value_or(1) * request.tp.value_or(1) * request.ep * request.cp;
   // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
   if (*ranks == 0)
     *ranks = product;
@@ -96,9 +101,12 @@ FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &option
                                complete ? "take all of" : "divide", *ranks, options.cluster, product));
   cost::Machine machine =
       cost::Machine::cpu(*ranks, std::max(1u, std::thread::hardware_concurrency()), machineMemory());
+  // The search places what a stage has.
+  machine.ranks = *ranks / stages;
   FailureOr<std::vector<dist::PricedPlan>> plans = dist::searchMesh(module, request, machine);
-  if (failed(plans))
+  if (failed(plans) || (stages > 1 && failed(addPipeline(module, *pipeline, machine, *plans))))
     return failure();
+  machine.ranks = *ranks;
   return SearchResult{machine, std::move(*plans), !options.mesh.empty() && product == *ranks};
 }
 

@@ -29,7 +29,7 @@ double machineMemory();
 std::string bytesText(double bytes);
 
 /// --mesh=dp=2,tp=2: what it gives of the mesh. Failure after one message.
-mlir::LogicalResult parseMesh(llvm::StringRef text, dist::MeshRequest &request);
+mlir::LogicalResult parseMesh(llvm::StringRef text, dist::MeshRequest &request, int64_t &stages);
 
 /// All plans for a differentiated module on --cluster with what --mesh, --zero and
 /// --microbatches give. Failure after one message.

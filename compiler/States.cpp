@@ -114,18 +114,20 @@ private:
   }
 
   LogicalResult addState(graph::StateOp op) {
-    auto bucketName = op->getAttrOfType<FlatSymbolRefAttr>(dist::kBucketAttr);
-    auto offset = op->getAttrOfType<IntegerAttr>(dist::kOffsetAttr);
+    auto places = dist::bucketsOf(op);
     auto layout = op->getAttrOfType<TypeAttr>(dist::kLayoutAttr);
     auto type = layout ? dyn_cast<dist::TensorType>(layout.getValue()) : dist::TensorType();
-    if (!bucketName || !offset || !type)
+    if (places.empty() || !type)
       return op.emitOpError("must have dist.layout, dist.bucket and dist.offset");
+    // A bucket that no command touches has no memory: nothing reads its states, or it is another stage's.
+    auto place = llvm::find_if(places, [&](auto &each) { return bucketIndices.count(each.first.getValue()) != 0; });
+    if (place == places.end())
+      return success();
+    FlatSymbolRefAttr bucketName = place->first;
+    int64_t offset = place->second;
     auto bucket = module.lookupSymbol<dist::BucketOp>(bucketName);
     if (!bucket)
       return op.emitOpError("must name a dist.bucket, got: ") << bucketName;
-    // A bucket that no command touches has no memory: nothing reads its states.
-    if (!bucketIndices.count(bucketName.getValue()))
-      return success();
     if (type.getShape().size() > DTCC_MAX_RANK || op.getSavedShape().size() > DTCC_MAX_RANK)
       return op.emitOpError("rank must be at most ") << DTCC_MAX_RANK;
 
@@ -140,7 +142,7 @@ private:
     state.saved_rank = op.getSavedShape().size();
     llvm::copy(op.getSavedShape(), state.saved_sizes);
     setInitial(op, state);
-    state.bucket_offset = offset.getInt();
+    state.bucket_offset = offset;
     dist::Layout plain = type.getLayout();
     SmallVector<int64_t> local;
     int64_t elements = 1;
@@ -154,7 +156,7 @@ private:
     if (bucket.getFlat().empty()) {
       exec::BufferOp buffer = find(bucket);
       state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), bucket.getElementType(),
-                                         offset.getInt() * exec::getElementBytes(bucket.getElementType()), local));
+                                         offset * exec::getElementBytes(bucket.getElementType()), local));
     }
     if (state.role == DTCC_STATE_PARAMETER)
       tables.segments.push_back({state.bucket, uint32_t(tables.states.size()), state.bucket_offset, elements,

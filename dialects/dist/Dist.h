@@ -42,6 +42,11 @@ inline constexpr llvm::StringLiteral kUnitAttr = "dist.unit";
 inline constexpr llvm::StringLiteral kBucketAttr = "dist.bucket";
 inline constexpr llvm::StringLiteral kOffsetAttr = "dist.offset";
 
+/// Where a graph.state lies: a bucket and an offset in elements; one pair per stage of a
+/// pipeline that holds a copy. Empty if it was given no place.
+llvm::SmallVector<std::pair<mlir::FlatSymbolRefAttr, int64_t>> bucketsOf(mlir::Operation *state);
+void addBucket(mlir::Operation *state, mlir::FlatSymbolRefAttr bucket, int64_t offset);
+
 /// An array of strings as plain axes, and back.
 Axes toAxes(mlir::ArrayAttr names);
 mlir::ArrayAttr fromAxes(mlir::MLIRContext *context, const Axes &axes);

@@ -43,6 +43,40 @@ void DistDialect::initialize() {
   addInterfaces<KeepConstantsInPhase>();
 }
 
+SmallVector<std::pair<FlatSymbolRefAttr, int64_t>> bucketsOf(Operation *state) {
+  SmallVector<std::pair<FlatSymbolRefAttr, int64_t>> result;
+  Attribute bucket = state->getAttr(kBucketAttr), offset = state->getAttr(kOffsetAttr);
+  if (auto one = dyn_cast_or_null<FlatSymbolRefAttr>(bucket))
+    if (auto at = dyn_cast_or_null<IntegerAttr>(offset))
+      result.push_back({one, at.getInt()});
+  auto names = dyn_cast_or_null<ArrayAttr>(bucket);
+  auto offsets = dyn_cast_or_null<DenseI64ArrayAttr>(offset);
+  if (names && offsets && static_cast<int64_t>(names.size()) == offsets.size())
+    for (auto [name, at] : llvm::zip_equal(names, offsets.asArrayRef()))
+      if (auto symbol = dyn_cast<FlatSymbolRefAttr>(name))
+        result.push_back({symbol, at});
+  return result;
+}
+
+void addBucket(Operation *state, FlatSymbolRefAttr bucket, int64_t offset) {
+  SmallVector<std::pair<FlatSymbolRefAttr, int64_t>> known = bucketsOf(state);
+  Builder builder(state->getContext());
+  if (known.empty()) {
+    state->setAttr(kBucketAttr, bucket);
+    state->setAttr(kOffsetAttr, builder.getI64IntegerAttr(offset));
+    return;
+  }
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> offsets;
+  known.push_back({bucket, offset});
+  for (auto [name, at] : known) {
+    names.push_back(name);
+    offsets.push_back(at);
+  }
+  state->setAttr(kBucketAttr, builder.getArrayAttr(names));
+  state->setAttr(kOffsetAttr, builder.getDenseI64ArrayAttr(offsets));
+}
+
 Axes toAxes(ArrayAttr names) {
   Axes axes;
   for (Attribute name : names)

@@ -72,9 +72,10 @@ LogicalResult UpdateOp::verify() {
     return emitOpError() << "optimizer must be #graph.adam, #graph.sgd or #graph.lion, got: " << getOptimizer();
   if (getClip().isNegative())
     return emitOpError() << "clip must not be negative, got: " << getClip().convertToDouble();
+  // In a pipeline, each stage that reads a state gives its part of the gradient.
   llvm::DenseSet<Attribute> seen;
-  for (Attribute state : getStates())
-    if (!seen.insert(state).second)
+  for (auto [state, gradient] : llvm::zip_equal(getStates(), getGradients()))
+    if (Operation *op = gradient.getDefiningOp(); !seen.insert(state).second && !(op && op->hasAttr("stage")))
       return emitOpError() << "must update a state once, got twice: " << state;
   return success();
 }

@@ -8,6 +8,7 @@
 #include "passes/dist/ApplyPlan.h"
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/AssignStages.h"
 #include "passes/dist/BatchStatistics.h"
 #include "passes/dist/FactorClasses.h"
 #include "passes/dist/Passes.h"
@@ -56,6 +57,9 @@ private:
   TensorType typeOf(Value value, const Layout &layout) const;
   /// `value` in another layout; null and a message if there is no way.
   Value reshard(Value value, const Layout &wanted, Operation *user);
+  /// Of a value of stage `home` for `user` in stage `there`, where they have one.
+  std::optional<int64_t> stageOfReshard(ReshardOp reshard, std::optional<int64_t> home, std::optional<int64_t> there,
+                                        Operation *user);
 
   ModuleOp module;
   func::FuncOp step;
@@ -333,7 +337,12 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
   TensorType target = type.withLayout(wanted);
   Value best;
   double bestCost = 0;
+  Operation *definer = value.getDefiningOp();
+  std::optional<int64_t> home = definer ? getStage(definer) : std::nullopt, there = getStage(user);
   for (Value source : sources) {
+    // In a pipeline, what a third stage made of it is not nearer.
+    if (Operation *op = source.getDefiningOp(); op && source != value && getStage(op) != home && getStage(op) != there)
+      continue;
     auto from = cast<TensorType>(source.getType());
     if (from == target)
       return source;
@@ -352,9 +361,22 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
     return {};
   }
   builder.setInsertionPoint(user);
-  Value result = ReshardOp::create(builder, user->getLoc(), target, best);
-  sources.push_back(result);
-  return result;
+  auto result = ReshardOp::create(builder, user->getLoc(), target, best);
+  if (std::optional<int64_t> stage = stageOfReshard(result, home, there, user))
+    setStage(result, *stage);
+  sources.push_back(result.getY());
+  return result.getY();
+}
+
+std::optional<int64_t> PlanApplier::stageOfReshard(ReshardOp reshard, std::optional<int64_t> home,
+                                                   std::optional<int64_t> there, Operation *user) {
+  if (!home || !there || home == there)
+    return there ? there : home;
+  // What crosses stages is brought to its layout on the side where it is smaller.
+  auto cells = [&](Value value) { return localType(cast<TensorType>(value.getType()), plan.mesh).getNumElements(); };
+  Operation *source = reshard.getX().getDefiningOp();
+  bool sameWay = (graph::getPhase(source) == graph::Phase::Forward) == (graph::getPhase(user) == graph::Phase::Forward);
+  return sameWay && getStage(source) == home && cells(reshard.getY()) <= cells(reshard.getX()) ? home : there;
 }
 
 void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &placement) {
@@ -534,6 +556,8 @@ LogicalResult applyPlan(ModuleOp module, const plan::Plan &plan) {
     return module.emitError("is distributed already: it has a dist.mesh");
   if (llvm::Error error = plan.check())
     return module.emitError(llvm::toString(std::move(error)));
+  if (plan.pipeline && failed(assignStages(step, *plan.pipeline)))
+    return failure();
   return PlanApplier(module, step, plan).run();
 }
 

@@ -8,6 +8,7 @@
 #include "passes/dist/Buckets.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/dist/StageMap.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -27,9 +28,14 @@ int64_t optimizerSlots(Attribute optimizer) {
   return cast<graph::OptimizerAttrInterface>(optimizer).getSlotNames().size();
 }
 
-FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::StringMap<Layout> &gradients) {
+FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::StringMap<Layout> &gradients,
+                                 const StageMap *stages, int64_t stage) {
   Buckets result;
   for (auto state : module.getOps<graph::StateOp>()) {
+    ArrayRef<int64_t> owners = stages ? stages->ownersOf(state.getSymName()) : ArrayRef<int64_t>();
+    // What no stage reads is kept by the first.
+    if (stages && !llvm::is_contained(owners, stage) && !(owners.empty() && stage == 0))
+      continue;
     auto layoutAttr = state->getAttrOfType<TypeAttr>(kLayoutAttr);
     if (!layoutAttr)
       return state.emitError("has no dist.layout: run dist-apply-plan first");
@@ -46,6 +52,8 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     auto gradient = gradients.find(state.getSymName());
     key.trainable = gradient != gradients.end();
     key.role = state.getRole();
+    if (owners.size() > 1)
+      key.owners = owners.vec();
     if (key.trainable)
       key.partial = meshOrder(mesh, gradient->second.partial);
     if (auto flat = state->getAttrOfType<ArrayAttr>(kFlatAttr))
@@ -60,7 +68,10 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
       key.unit = unit.str();
     auto at = llvm::find_if(result.buckets, [&](const Bucket &bucket) { return bucket.key == key; });
     if (at == result.buckets.end()) {
-      result.buckets.push_back({key, std::to_string(result.buckets.size()), 0, {}, {}, {}, {}, {}});
+      std::string number = std::to_string(result.buckets.size());
+      if (stages)
+        number = std::to_string(stage) + "." + number;
+      result.buckets.push_back({key, number, 0, {}, {}, {}, {}, {}});
       at = std::prev(result.buckets.end());
     }
     at->states.push_back(state);
@@ -92,8 +103,7 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
                          (parameters ? "params." : "buffers.") + bucket.number, bucket, {}, {},
                          sharedAxes(row.compute, bucket.key.flat));
     for (graph::StateOp state : bucket.states) {
-      state->setAttr(kBucketAttr, bucket.values);
-      state->setAttr(kOffsetAttr, builder.getI64IntegerAttr(places[state.getSymName()].offset));
+      addBucket(state, bucket.values, places[state.getSymName()].offset);
     }
     if (!bucket.key.trainable)
       continue;
@@ -105,6 +115,9 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
       bucket.slots.push_back(make(BucketRole::Slot, "slots." + bucket.number + "." + Twine(i), bucket, bucket.values, i,
                                   sharedAxes(row.slots, bucket.key.flat)));
   }
+  // A stage of a pipeline before has declared it; each has its own storage.
+  if (SymbolTable::lookupNearestSymbolFrom(builder.getInsertionBlock()->getParentOp(), builder.getStringAttr(kScalars)))
+    return;
   BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), BucketRole::Scalar),
                    builder.getStringAttr(kScalars), builder.getI64IntegerAttr(kBucketAlignment),
                    TypeAttr::get(builder.getF32Type()), FlatSymbolRefAttr(), IntegerAttr(), builder.getArrayAttr({}),

@@ -35,6 +35,8 @@ struct BucketKey {
   std::string unit;
   bool trainable = false;
   graph::StateRole role = graph::StateRole::parameter;
+  /// Stages of a pipeline that hold copies, if several do.
+  std::vector<int64_t> owners;
   bool operator==(const BucketKey &) const = default;
 };
 
@@ -57,13 +59,17 @@ struct StatePlace {
 };
 
 /// All buckets of a step.
+class StageMap;
+
 class Buckets {
 public:
   /// Places all states of the module. `gradients` gives the layout of each trained state's
   /// gradient. `slots` is the number of optimizer slots of an element.
+  /// With `stages`, those alone that the stage `stage` holds.
   static mlir::FailureOr<Buckets> plan(mlir::ModuleOp module, const Mesh &mesh,
-                                       const llvm::StringMap<Layout> &gradients);
-  /// Adds the dist.bucket ops, and on each state its bucket and offset.
+                                       const llvm::StringMap<Layout> &gradients, const StageMap *stages = nullptr,
+                                       int64_t stage = 0);
+  /// Adds the dist.bucket ops, and to each state its bucket and offset.
   void emit(mlir::OpBuilder &builder, mlir::Location loc, int64_t slots);
 
   const StatePlace *find(llvm::StringRef state) const;

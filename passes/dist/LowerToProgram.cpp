@@ -7,6 +7,8 @@
 //
 // Every op of the step belongs to a phase: the prologue if no input reaches it and there
 // are several micro-batches, else the micro-batch; the update itself is the update phase.
+// In a pipeline there is a program per stage, with forward and backward phases (StageMap.h)
+// instead of the micro-batch; a phase begins with what it receives and ends with what it sends.
 // Views of states, constants, and what only repeats cells (broadcasts of a bias) are made
 // again in each phase that wants them: kept, they would only take memory.
 //
@@ -14,10 +16,12 @@
 
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/AssignStages.h"
 #include "passes/dist/EmitMoves.h"
 #include "passes/dist/LocalForms.h"
 #include "passes/dist/LocalOps.h"
 #include "passes/dist/Passes.h"
+#include "passes/dist/StageMap.h"
 #include "passes/dist/UpdatePhase.h"
 
 using namespace mlir;
@@ -28,20 +32,33 @@ namespace dtcc::dist {
 
 namespace {
 
-enum PhaseNumber { Prologue, Microbatch };
+/// Indices of the phases of a program; an op of another stage has none.
+enum PhaseNumber : int64_t { Elsewhere = -1, Prologue = 0, Microbatch = 1 };
 
 /// One run over a module.
 class ProgramBuilder {
 public:
-  ProgramBuilder(ModuleOp module, func::FuncOp step, MeshOp meshOp)
-      : module(module), step(step), meshOp(meshOp), mesh(toMesh(meshOp)), planner(mesh), builder(module.getContext()) {}
+  /// With `stages`, the program of stage `stage`.
+  ProgramBuilder(ModuleOp module, func::FuncOp step, MeshOp meshOp, const StageMap *stages, int64_t stage)
+      : module(module), step(step), meshOp(meshOp), stages(stages), stage(stage), mesh(toMesh(meshOp)), planner(mesh),
+        builder(module.getContext()) {}
 
   LogicalResult run();
 
 private:
+  /// Is `value` made by this stage?
+  bool isHere(Value value) const {
+    Operation *op = value.getDefiningOp();
+    std::optional<PhasePlace> place = stages && op ? stages->placeOf(op) : std::nullopt;
+    return !stages || (place && place->rank == stage);
+  }
   LogicalResult collect();
   void assignPhases();
-  LogicalResult emitPhase(PhaseNumber phase);
+  LogicalResult emitPhase(int64_t phase);
+  LogicalResult emitPhases(Block &body);
+  void emitInput(BlockArgument argument);
+  void receive(const StageEdge &edge);
+  void send(const StageEdge &edge);
   LogicalResult emitOp(Operation &op);
   LogicalResult emitReshard(ReshardOp op);
   /// False after a message.
@@ -52,13 +69,15 @@ private:
 
   /// Is `value` made again in each phase that wants it?
   bool isRemade(Value value) const;
-  /// Does a micro-batch read the prologue's `value`, or something made again from it?
-  bool isReadLater(Value value) const;
+  /// Does a phase after `phase` read its `value`, or something made again from it?
+  bool isReadAfter(Value value, int64_t phase) const;
   RankedTensorType localTypeOf(Value value) const { return localType(cast<TensorType>(value.getType()), mesh); }
 
   ModuleOp module;
   func::FuncOp step;
   MeshOp meshOp;
+  const StageMap *stages;
+  int64_t stage;
   Mesh mesh;
   ReshardPlanner planner;
   OpBuilder builder;
@@ -68,11 +87,13 @@ private:
 
   /// Where a value is added up: bucket and offset.
   llvm::DenseMap<Value, SmallVector<std::pair<FlatSymbolRefAttr, int64_t>>> sinks;
-  llvm::DenseMap<Operation *, PhaseNumber> phases;
-  PhaseNumber current = Prologue;
+  /// Ranges that a phase so far adds to.
+  llvm::DenseSet<std::pair<Attribute, int64_t>> added;
+  llvm::DenseMap<Operation *, int64_t> phases;
+  SmallVector<std::string> phaseNames;
+  int64_t current = Prologue;
   /// Local values of the phases so far; of the current phase alone those made again.
   llvm::DenseMap<Value, Value> values, remade;
-  PhaseOp prologue;
 };
 
 } // namespace
@@ -80,7 +101,7 @@ private:
 bool ProgramBuilder::isRemade(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op)
-    return false;
+    return stages != nullptr; // each phase looks at the host's memory
   if (isa<graph::ReadOp, graph::ConstantOp>(op))
     return true;
   // Movement that does not shrink what it moves, before the micro-batches.
@@ -98,12 +119,13 @@ bool ProgramBuilder::isRemade(Value value) const {
   return work.getFlops(sizes) == 0 && cast<ShapedType>(value.getType()).getNumElements() >= before;
 }
 
-bool ProgramBuilder::isReadLater(Value value) const {
+bool ProgramBuilder::isReadAfter(Value value, int64_t phase) const {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isa<graph::UpdateOp, func::ReturnOp>(user))
+    auto at = phases.find(user);
+    if (isa<graph::UpdateOp, func::ReturnOp>(user) || at == phases.end() || at->second == Elsewhere)
       return false;
-    return phases.lookup(user) == Microbatch ||
-           (user->getNumResults() == 1 && isRemade(user->getResult(0)) && isReadLater(user->getResult(0)));
+    return at->second > phase ||
+           (user->getNumResults() == 1 && isRemade(user->getResult(0)) && isReadAfter(user->getResult(0), phase));
   });
 }
 
@@ -120,11 +142,12 @@ LogicalResult ProgramBuilder::collect() {
         return op.emitError("is a second update: a step has one");
       update = found;
       for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
-        gradients[cast<FlatSymbolRefAttr>(name).getValue()] = cast<TensorType>(gradient.getType()).getLayout();
+        if (StringRef state = cast<FlatSymbolRefAttr>(name).getValue(); !gradients.contains(state) || isHere(gradient))
+          gradients[state] = cast<TensorType>(gradient.getType()).getLayout();
     }
   if (update && update.getCount() != count)
     return update.emitError("must divide by the count that the step returns");
-  FailureOr<Buckets> planned = Buckets::plan(module, mesh, gradients);
+  FailureOr<Buckets> planned = Buckets::plan(module, mesh, gradients, stages, stage);
   if (failed(planned))
     return failure();
   buckets = std::move(*planned);
@@ -132,6 +155,14 @@ LogicalResult ProgramBuilder::collect() {
 }
 
 void ProgramBuilder::assignPhases() {
+  if (stages) {
+    llvm::append_range(phaseNames, stages->phasesOf(stage));
+    for (Operation &op : step.getBody().front())
+      if (std::optional<PhasePlace> place = stages->placeOf(&op))
+        phases[&op] = place->rank == stage ? place->phase : Elsewhere;
+    return;
+  }
+  phaseNames = {"prologue", "microbatch"};
   std::optional<std::string> time = mesh.timeAxis();
   for (Operation &op : step.getBody().front()) {
     bool perSlot = llvm::any_of(op.getOperands(), [&](Value value) {
@@ -151,6 +182,10 @@ Value ProgramBuilder::local(Value value) {
     return values.lookup(value);
   if (Value made = remade.lookup(value))
     return made;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    emitInput(argument);
+    return remade[value] = values.lookup(value);
+  }
   if (auto read = value.getDefiningOp<graph::ReadOp>()) {
     const StatePlace *place = buckets.find(read.getState());
     return remade[value] = buckets.read(builder, read.getLoc(), *place);
@@ -170,10 +205,35 @@ void ProgramBuilder::accumulate(Value value) {
   // A sum that does not differ between micro-batches counts once.
   std::optional<std::string> time = mesh.timeAxis();
   bool differs = time && cast<TensorType>(value.getType()).getLayout().uses(*time);
-  if (current == Microbatch && mesh.slots() > 1 && !differs)
+  if (current != Prologue && mesh.slots() > 1 && !differs)
     x = ZeroFillOp::create(builder, value.getLoc(), x.getType(), x, fromAxes(builder.getContext(), {*time}));
-  for (auto [bucket, offset] : at->second)
-    AccumulateOp::create(builder, value.getLoc(), x, bucket, builder.getI64IntegerAttr(offset));
+  for (auto [bucket, offset] : at->second) {
+    // Two stages of one rank may read one parameter: the later of them runs backward first.
+    bool again = !added.insert({bucket, offset}).second;
+    AccumulateOp::create(builder, value.getLoc(), x, bucket, builder.getI64IntegerAttr(offset)).setAgain(again);
+  }
+}
+
+void ProgramBuilder::emitInput(BlockArgument argument) {
+  auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.name");
+  if (!name)
+    name = builder.getStringAttr("input" + Twine(argument.getArgNumber()));
+  values[argument] =
+      InputOp::create(builder, argument.getLoc(), localTypeOf(argument), name, TypeAttr::get(argument.getType()),
+                      step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role"),
+                      step.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), "graph.bounds"));
+}
+
+void ProgramBuilder::receive(const StageEdge &edge) {
+  for (Value value : edge.values)
+    values[value] = ReceiveOp::create(builder, value.getLoc(), localTypeOf(value), edge.from.rank,
+                                      builder.getStringAttr(stages->axis()), edge.channel);
+}
+
+void ProgramBuilder::send(const StageEdge &edge) {
+  for (Value value : edge.values)
+    SendOp::create(builder, value.getLoc(), local(value), edge.to.rank, builder.getStringAttr(stages->axis()),
+                   edge.channel);
 }
 
 LogicalResult ProgramBuilder::emitReshard(ReshardOp op) {
@@ -239,22 +299,20 @@ LogicalResult ProgramBuilder::emitOp(Operation &op) {
   return success();
 }
 
-LogicalResult ProgramBuilder::emitPhase(PhaseNumber phase) {
+LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
   current = phase;
   remade.clear();
-  if (phase == Microbatch)
+  if (phase == Microbatch && !stages)
     for (BlockArgument argument : step.getArguments()) {
-      auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.name");
-      if (!name)
-        name = builder.getStringAttr("input" + Twine(argument.getArgNumber()));
-      values[argument] =
-          InputOp::create(builder, argument.getLoc(), localTypeOf(argument), name, TypeAttr::get(argument.getType()),
-                          step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role"),
-                          step.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), "graph.bounds"));
+      emitInput(argument);
       accumulate(argument);
     }
+  ArrayRef<StageEdge> edges = stages ? stages->edges() : ArrayRef<StageEdge>();
+  for (const StageEdge &edge : edges)
+    if (edge.to == PhasePlace{stage, phase})
+      receive(edge);
   for (Operation &op : step.getBody().front())
-    if (phases[&op] == phase && failed(emitOp(op)))
+    if (auto at = phases.find(&op); at != phases.end() && at->second == phase && failed(emitOp(op)))
       return failure();
   for (auto write : step.getOps<graph::WriteOp>())
     if (phases[write] == phase) {
@@ -266,8 +324,51 @@ LogicalResult ProgramBuilder::emitPhase(PhaseNumber phase) {
   if (phase == Microbatch)
     for (Operation &op : step.getBody().front())
       for (Value result : op.getResults())
-        if (isRemade(result))
+        if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere && isRemade(result))
           accumulate(result);
+  for (const StageEdge &edge : edges)
+    if (edge.from == PhasePlace{stage, phase})
+      send(edge);
+  return success();
+}
+
+/// All phases but the update. What a phase computes and later ones read leaves it as results.
+LogicalResult ProgramBuilder::emitPhases(Block &body) {
+  for (int64_t phase = 0, count = phaseNames.size(); phase < count; ++phase) {
+    builder.setInsertionPointToEnd(&body);
+    int64_t repeat = phase == Prologue ? 1 : mesh.slots();
+    auto draft = PhaseOp::create(builder, step.getLoc(), TypeRange(), phaseNames[phase], repeat);
+    Block *block = &draft.getBody().emplaceBlock();
+    builder.setInsertionPointToEnd(block);
+    if (failed(emitPhase(phase)))
+      return failure();
+    if (phase != Prologue)
+      buckets.emitShares(builder, step.getLoc(), *block);
+    SmallVector<Value> escaping, yielded;
+    for (Operation &op : step.getBody().front())
+      for (Value result : op.getResults()) {
+        Value made = values.lookup(result);
+        if (made && made.getParentBlock() == block && !isRemade(result) && isReadAfter(result, phase)) {
+          escaping.push_back(result);
+          yielded.push_back(made);
+        }
+      }
+    bool empty = block->empty();
+    builder.setInsertionPointToEnd(block);
+    YieldOp::create(builder, step.getLoc(), yielded);
+    if (phase == Prologue && empty) {
+      draft.erase();
+      continue;
+    }
+    if (yielded.empty())
+      continue;
+    builder.setInsertionPoint(draft);
+    auto whole = PhaseOp::create(builder, step.getLoc(), ValueRange(yielded).getTypes(), draft.getSymName(), repeat);
+    whole.getBody().takeBody(draft.getBody());
+    draft.erase();
+    for (auto [value, result] : llvm::zip_equal(escaping, whole.getResults()))
+      values[value] = result;
+  }
   return success();
 }
 
@@ -285,67 +386,70 @@ LogicalResult ProgramBuilder::run() {
   if (update)
     for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
       const StatePlace *place = buckets.find(cast<FlatSymbolRefAttr>(name).getValue());
+      if (!place)
+        continue; // of another stage
       sinks[gradient].push_back({Buckets::accumulator(buckets.all()[place->bucket]), place->offset});
     }
 
+  std::string name = step.getSymName().str();
+  if (stages)
+    name += "." + std::to_string(stage);
   auto program = ProgramOp::create(builder, loc, "program", meshOp.getSymName());
   Block &body = program.getBody().emplaceBlock();
-  auto beginPhase = [&](StringRef name, int64_t repeat) {
-    builder.setInsertionPointToEnd(&body);
-    auto phase = PhaseOp::create(builder, loc, TypeRange(), name, repeat);
-    builder.setInsertionPointToEnd(&phase.getBody().emplaceBlock());
-    return phase;
-  };
-  auto endPhase = [&](ValueRange yielded = {}) { YieldOp::create(builder, loc, yielded); };
-
-  // What the prologue computes and the micro-batches read leaves it as results.
-  PhaseOp draft = beginPhase("prologue", 1);
-  if (failed(emitPhase(Prologue)))
+  if (failed(emitPhases(body)))
     return failure();
-  SmallVector<Value> escaping, yielded;
-  for (Operation &op : step.getBody().front())
-    if (phases[&op] == Prologue)
-      for (Value result : op.getResults())
-        if (!isRemade(result) && values.contains(result) && isReadLater(result)) {
-          escaping.push_back(result);
-          yielded.push_back(values[result]);
-        }
-  bool empty = draft.getBody().front().empty();
-  endPhase(yielded);
-  if (empty) {
-    draft.erase();
-  } else {
-    builder.setInsertionPoint(draft);
-    auto whole = PhaseOp::create(builder, loc, ValueRange(yielded).getTypes(), draft.getSymName(), 1);
-    whole.getBody().takeBody(draft.getBody());
-    draft.erase();
-    for (auto [value, result] : llvm::zip_equal(escaping, whole.getResults()))
-      values[value] = result;
-  }
-
-  beginPhase("microbatch", mesh.slots());
-  if (failed(emitPhase(Microbatch)))
-    return failure();
-  buckets.emitShares(builder, loc, *builder.getInsertionBlock());
-  endPhase();
 
   auto partialOf = [&](Value value) {
     Axes partial = cast<TensorType>(value.getType()).getLayout().partial, result;
     for (const MeshAxis &axis : mesh.axes)
-      if (!axis.time && contains(partial, axis.name))
+      if (!axis.time && (contains(partial, axis.name) || (stages && axis.name == stages->axis())))
         result.push_back(axis.name);
     return result;
   };
-  beginPhase("update", 1);
-  UpdateDescription description{loc, partialOf(lossSum), partialOf(count), {}, 0, {}};
+  builder.setInsertionPointToEnd(&body);
+  auto last = PhaseOp::create(builder, loc, TypeRange(), "update", 1);
+  builder.setInsertionPointToEnd(&last.getBody().emplaceBlock());
+  UpdateDescription description{loc, partialOf(lossSum), partialOf(count), {}, 0, {}, {}, stage};
   if (update) {
     description.optimizer = update.getOptimizer();
     description.clip = update.getClip().convertToDouble();
     description.lossScale = update.getLossScaleAttr();
   }
+  if (stages)
+    description.axis = stages->axis();
   emitUpdate(builder, description, buckets, mesh);
-  endPhase();
-  program.setSymName(step.getSymName());
+  YieldOp::create(builder, loc, ValueRange());
+  program.setSymName(name);
+  if (!stages)
+    return success();
+  program.setStage(stage);
+  program.setAxis(stages->axis());
+  std::vector<PhaseRun> runs = stages->runsOf(stage);
+  if (cast<PhaseOp>(body.front()).getSymName() == phaseNames[Prologue])
+    runs.insert(runs.begin(), {phaseNames[Prologue], 0});
+  runs.push_back({"update", 0});
+  program.setActionsAttr(fromPhaseRuns(builder.getContext(), runs));
+  return success();
+}
+
+/// The programs of all stages of a pipeline, or the one program.
+static LogicalResult lowerToPrograms(ModuleOp module, func::FuncOp step, MeshOp meshOp) {
+  auto text = module->getAttrOfType<StringAttr>("dist.plan");
+  std::optional<StageMap> stages;
+  if (text && llvm::any_of(step.getOps(), [](Operation &op) { return getStage(&op).has_value(); })) {
+    llvm::Expected<plan::Plan> plan = plan::parsePlan(text.getValue(), "dist.plan");
+    if (!plan)
+      return module.emitError(llvm::toString(plan.takeError()));
+    if (!plan->pipeline)
+      return module.emitError("has ops with stages, but a plan without a pipeline");
+    llvm::Expected<plan::Schedule> schedule = plan->schedule();
+    if (!schedule)
+      return module.emitError(llvm::toString(schedule.takeError()));
+    stages.emplace(step, *schedule, toMesh(meshOp), plan->pipeline->axis);
+  }
+  for (int64_t stage = 0, end = stages ? stages->ranks() : 1; stage < end; ++stage)
+    if (failed(ProgramBuilder(module, step, meshOp, stages ? &*stages : nullptr, stage).run()))
+      return failure();
   step.erase();
   return success();
 }
@@ -365,7 +469,7 @@ struct LowerToProgramPass : impl::DistLowerToProgramBase<LowerToProgramPass> {
         step.emitError("inputs must be !dist.tensor, got: ") << argument.getType();
         return signalPassFailure();
       }
-    if (failed(ProgramBuilder(module, step, *meshes.begin()).run()))
+    if (failed(lowerToPrograms(module, step, *meshes.begin())))
       signalPassFailure();
   }
 };

@@ -201,6 +201,9 @@ static void hoistReductions(ProgramOp program) {
       auto reduce = dyn_cast<ReduceBucketOp>(op);
       if (!reduce || reduce.getInto())
         continue;
+      // Other stages of a pipeline still wait for what this phase sends.
+      if (std::optional<StringRef> axis = program.getAxis(); axis && contains(toAxes(reduce.getSum()), axis->str()))
+        continue;
       PhaseOp maker = makers.lookup(reduce.getBucketAttr());
       if (maker && maker != phase && maker.getRepeat() == 1)
         reduce->moveBefore(maker.getBody().front().getTerminator());

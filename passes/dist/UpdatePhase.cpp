@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/dist/UpdatePhase.h"
+#include "dialects/graph/Build.h"
 #include "mlir/IR/Builders.h"
 #include "passes/dist/EmitMoves.h"
 
@@ -42,12 +43,18 @@ static std::pair<Value, Value> emitLoss(OpBuilder &builder, const UpdateDescript
 }
 
 /// The summed gradients of a bucket, or of this rank's share of it.
-static Value emitGradient(OpBuilder &builder, Location loc, const Bucket &bucket, const Mesh &mesh) {
+static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, const Bucket &bucket, const Mesh &mesh) {
+  Location loc = step.loc;
   const StateRow &row = stateRow(bucket.key.stage);
   Axes rest;
   for (const std::string &axis : bucket.key.partial)
     if (!contains(bucket.key.flat, axis))
       rest.push_back(axis);
+  // Where all stages own it, their sum is one more axis; see the embedding group of Megatron-LM.
+  ArrayRef<int64_t> owners = bucket.key.owners;
+  bool allOwn = !owners.empty() && static_cast<int64_t>(owners.size()) == mesh.product({step.axis});
+  if (allOwn)
+    rest.insert(rest.begin(), step.axis);
   // Shares of gradients were made where the gradients were.
   Axes scatter = sharedAxes(row.master && !row.gradient, bucket.key.flat);
   if (!scatter.empty() || !rest.empty())
@@ -55,18 +62,24 @@ static Value emitGradient(OpBuilder &builder, Location loc, const Bucket &bucket
                            fromAxes(builder.getContext(), rest), FlatSymbolRefAttr());
   int64_t stored = bucket.length / mesh.product(sharedAxes(row.gradient, bucket.key.flat));
   Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {stored}, bucket.key.elementType);
-  if (scatter.empty())
+  if (!scatter.empty())
+    gradient = emitMove(builder, loc, Move{Move::LocalSlice, 0, -1, scatter, PartialKind::Sum}, gradient, mesh);
+  if (owners.empty() || allOwn)
     return gradient;
-  return emitMove(builder, loc, Move{Move::LocalSlice, 0, -1, scatter, PartialKind::Sum}, gradient, mesh);
+  return AllReduceOp::create(builder, loc, gradient.getType(), Reduction::Sum, gradient,
+                             fromAxes(builder.getContext(), {step.axis}), builder.getDenseI64ArrayAttr(owners));
 }
 
 /// The sum of squares over all logical elements. A rank's share counts once: it is summed
 /// over the axes that share the update and those that shard the states, and over no others,
 /// on which ranks hold the same. Shares with the same axes are summed together.
-static Value emitSquares(OpBuilder &builder, Location loc, ArrayRef<std::pair<const Bucket *, Value>> gradients,
-                         const Mesh &mesh) {
+static Value emitSquares(OpBuilder &builder, const UpdateDescription &step,
+                         ArrayRef<std::pair<const Bucket *, Value>> gradients, const Mesh &mesh) {
+  Location loc = step.loc;
   SmallVector<std::pair<Axes, SmallVector<Value>>> groups;
   for (auto [bucket, gradient] : gradients) {
+    if (!bucket->key.owners.empty() && bucket->key.owners.front() != step.stage)
+      continue;
     Axes axes;
     for (const MeshAxis &axis : mesh.axes)
       if (contains(bucket->key.flat, axis.name) || contains(bucket->key.sharded, axis.name))
@@ -84,7 +97,11 @@ static Value emitSquares(OpBuilder &builder, Location loc, ArrayRef<std::pair<co
     squares = allReduce(builder, loc, squares, axes);
     total = total ? Value(graph::AddOp::create(builder, loc, total, squares)) : squares;
   }
-  return total;
+  if (step.axis.empty())
+    return total;
+  if (!total)
+    total = graph::Build(builder, loc).splat(scalar, 0);
+  return allReduce(builder, loc, total, {step.axis});
 }
 
 /// The cell of a state of one f32.
@@ -120,10 +137,10 @@ void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets
   SmallVector<std::pair<const Bucket *, Value>> gradients;
   for (const Bucket &bucket : buckets.all())
     if (bucket.key.trainable)
-      gradients.push_back({&bucket, emitGradient(builder, loc, bucket, mesh)});
+      gradients.push_back({&bucket, emitGradient(builder, step, bucket, mesh)});
   Value norm;
-  if (!gradients.empty()) {
-    Value squares = emitSquares(builder, loc, gradients, mesh);
+  if (!gradients.empty() || (step.optimizer && !step.axis.empty())) {
+    Value squares = emitSquares(builder, step, gradients, mesh);
     Type scalar = squares.getType();
     SmallVector<Value> guard;
     auto scale = step.lossScale ? emitUnscale(builder, step, squares, count, buckets, guard)

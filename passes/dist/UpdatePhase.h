@@ -22,11 +22,16 @@ struct UpdateDescription {
   double clip = 0;
   /// Null: gradients are not scaled.
   graph::LossScaleAttr lossScale;
+  /// In a pipeline, the axis of the stages, and the stage of this update.
+  std::string axis;
+  int64_t stage = 0;
 };
 
 /// Builds the phase's ops at the builder's place: loss and count reduced; per bucket the
 /// gradients reduced in place (under ZeRO each rank its share), the norm over all logical
-/// elements, the update, the gather of the shares unless parameters are kept as shares.
+/// elements, the update, the gather of the shares unless parameters are kept as shares. In a pipeline, the
+/// gradient of a parameter with several owners is also summed over these; loss, count and
+/// norm are over all stages, a parameter with several owners counted by the first.
 void emitUpdate(mlir::OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh);
 
 } // namespace dtcc::dist

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/Liveness.h"
-#include "llvm/ADT/DenseSet.h"
+#include "passes/exec/Runs.h"
 
 using namespace mlir;
 using namespace dtcc::exec;
@@ -20,6 +20,30 @@ SmallVector<Access> dtcc::exec::accessesOf(CommandOpInterface command) {
   for (Value scratch : command.getScratch())
     accesses.push_back({scratch.getDefiningOp<ViewOp>(), false, true});
   return accesses;
+}
+
+void Lifetime::add(Interval interval) {
+  SmallVector<Interval, 1> merged;
+  for (const Interval &other : intervals) {
+    if (other.end + 1 < interval.begin || interval.end + 1 < other.begin)
+      merged.push_back(other);
+    else
+      interval = {std::min(interval.begin, other.begin), std::max(interval.end, other.end)};
+  }
+  merged.insert(llvm::lower_bound(merged, interval, [](auto &a, auto &b) { return a.begin < b.begin; }), interval);
+  intervals = std::move(merged);
+}
+
+std::optional<int64_t> Lifetime::meets(const Lifetime &other) const {
+  for (auto a = intervals.begin(), b = other.intervals.begin(); a != intervals.end() && b != other.intervals.end();) {
+    if (a->begin <= b->end && b->begin <= a->end)
+      return std::max(a->begin, b->begin);
+    if (a->end < b->end)
+      ++a;
+    else
+      ++b;
+  }
+  return std::nullopt;
 }
 
 /// When a command may run, by the numbers of commands of the first stream (from `begin` on):
@@ -61,33 +85,78 @@ static SmallVector<Interval> windowsOf(MutableArrayRef<CommandOpInterface> comma
   return windows;
 }
 
+namespace {
+/// The commands of one phase that touch a buffer.
+struct Touches {
+  size_t phase = 0;
+  Interval span;
+  bool readsFirst = false;
+};
+
+struct BufferUse {
+  SmallVector<Touches, 1> phases;
+  /// Slots of memory that later ones use again; 0: it has no slots.
+  int64_t slots = 0;
+};
+} // namespace
+
+/// What the runs of a step leave in the buffer for one another.
+static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> phases, Lifetime &lifetime) {
+  llvm::SmallDenseMap<size_t, const Touches *> byPhase;
+  for (const Touches &touches : use.phases) {
+    lifetime.add(touches.span);
+    byPhase[touches.phase] = &touches;
+  }
+  llvm::SmallDenseMap<int64_t, size_t> lastRuns; // by slot of memory
+  for (auto [number, run] : llvm::enumerate(runs)) {
+    const Touches *touches = byPhase.lookup(run.phase);
+    if (!touches)
+      continue;
+    auto [last, isFirst] = lastRuns.try_emplace(use.slots ? run.slot % use.slots : 0, number);
+    if (touches->readsFirst) {
+      lifetime.add({phases[run.phase].begin, touches->span.end});
+      if (!isFirst) {
+        const Touches &before = *byPhase.lookup(runs[last->second].phase);
+        lifetime.add({before.span.begin, phases[before.phase].end});
+        llvm::SmallDenseSet<size_t> between;
+        for (size_t other = last->second + 1; other < number; ++other)
+          if (between.insert(runs[other].phase).second)
+            lifetime.add(phases[runs[other].phase]);
+      }
+    }
+    last->second = number;
+  }
+}
+
 Liveness::Liveness(ProgramOp program) {
   llvm::MapVector<StringRef, BufferOp> buffers;
   for (auto buffer : program.getOps<BufferOp>())
     buffers[buffer.getSymName()] = buffer;
+  llvm::DenseMap<BufferOp, BufferUse> uses;
+  SmallVector<Interval> phases;
   for (auto phase : program.getOps<PhaseOp>()) {
-    int64_t begin = count;
-    SmallVector<BufferOp> carried;
+    phases.push_back({count, count - 1});
     SmallVector<CommandOpInterface> commands(phase.getOps<CommandOpInterface>());
-    SmallVector<Interval> windows = windowsOf(commands, begin);
+    SmallVector<Interval> windows = windowsOf(commands, count);
     for (auto [command, window] : llvm::zip_equal(commands, windows)) {
       for (Access access : accessesOf(command)) {
-        BufferOp buffer = buffers.lookup(access.view.getBuffer());
-        auto [entry, isNew] = intervals.try_emplace(buffer, window);
-        // Read before it was written here: from an earlier phase, or from the last slot.
-        if (entry->second.begin < begin || (isNew && access.reads))
-          carried.push_back(buffer);
-        entry->second = {std::min(entry->second.begin, window.begin), std::max(entry->second.end, window.end)};
+        BufferUse &use = uses[buffers.lookup(access.view.getBuffer())];
+        use.slots = std::max<int64_t>(use.slots, access.view.getSlots().value_or(0));
+        if (use.phases.empty() || use.phases.back().phase != phases.size() - 1)
+          use.phases.push_back({phases.size() - 1, window, access.reads});
+        Interval &span = use.phases.back().span;
+        span = {std::min(span.begin, window.begin), std::max(span.end, window.end)};
       }
-      ++count;
+      phases.back().end = count++;
     }
-    if (phase.getRepeat() > 1)
-      for (BufferOp buffer : carried) {
-        Interval &interval = intervals[buffer];
-        interval = {std::min(interval.begin, begin), std::max(interval.end, count - 1)};
-      }
   }
-  for (auto &[name, buffer] : buffers)
+  std::vector<Run> runs = runsOf(program);
+  for (auto &[name, buffer] : buffers) {
+    Lifetime &lifetime = lifetimes[buffer];
+    auto use = uses.find(buffer);
     if (buffer.getPersistent())
-      intervals[buffer] = {0, std::max<int64_t>(count - 1, 0)};
+      lifetime.add({0, std::max<int64_t>(count - 1, 0)});
+    else if (use != uses.end())
+      follow(use->second, runs, phases, lifetime);
+  }
 }

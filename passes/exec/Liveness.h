@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Numbers the commands of an exec.program in the order of a step and gives every
-// buffer the interval in which its bytes must be its own. Shared by the planner of
-// the arenas and by the verifier.
+// Numbers the commands of an exec.program in the order of the text and gives every
+// buffer the commands during which, in some run of their phase, its bytes must be its
+// own. Follows the actions of a step: what one run leaves and a later one reads lives
+// through all runs between. Shared by the planner of the arenas and by the verifier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +18,23 @@
 #include "dialects/exec/Exec.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include <optional>
 
 namespace dtcc::exec {
 
 /// Positions [begin, end] of commands, both included.
 struct Interval {
   int64_t begin = 0, end = -1;
-  bool empty() const { return end < begin; }
-  bool overlaps(const Interval &other) const { return begin <= other.end && other.begin <= end; }
+};
+
+/// Ascending intervals that do not touch.
+struct Lifetime {
+  llvm::SmallVector<Interval, 1> intervals;
+
+  bool empty() const { return intervals.empty(); }
+  void add(Interval interval);
+  /// The first command at which both live.
+  std::optional<int64_t> meets(const Lifetime &other) const;
 };
 
 /// One access of a command to a view.
@@ -38,14 +48,13 @@ llvm::SmallVector<Access> accessesOf(CommandOpInterface command);
 class Liveness {
 public:
   explicit Liveness(ProgramOp program);
-  /// Persistent buffers live always; one that nobody touches has an empty interval.
-  /// A buffer that is carried into a repeated phase, or from one slot to the next,
-  /// lives through the whole phase.
-  Interval intervalOf(BufferOp buffer) const { return intervals.lookup(buffer); }
+  /// Persistent buffers live always; one that nobody touches never does. All slots of a
+  /// buffer live while one does.
+  const Lifetime &lifetimeOf(BufferOp buffer) const { return lifetimes.find(buffer)->second; }
   int64_t commands() const { return count; }
 
 private:
-  llvm::DenseMap<BufferOp, Interval> intervals;
+  llvm::DenseMap<BufferOp, Lifetime> lifetimes;
   int64_t count = 0;
 };
 

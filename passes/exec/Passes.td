@@ -100,6 +100,23 @@ def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
   let options = [Option<"inFlight", "in-flight", "int64_t", "2", "collectives on their way besides the last one">];
 }
 
+def AssignSlots : Pass<"exec-assign-slots", "::dtcc::exec::ProgramOp"> {
+  let summary = "memory for the micro-batches that are in flight";
+  let description = [{
+    In a program with actions, a buffer that several phases of a micro-batch use, or that
+    the host fills for it, gets as many slots as its micro-batches need at a time. From
+    the actions: the time from the first to the last run that touches it.
+    ```mlir
+    exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "b 1"] {
+      exec.buffer @saved : 64 in @activations        // becomes 128: two micro-batches at a time
+      exec.phase @f repeat 2 { %x = exec.view @saved[0] : memref<16xf32> ... }
+      exec.phase @b repeat 2 { %x = exec.view @saved[0] : memref<16xf32> ... }
+    }
+    ```
+    A view becomes `exec.view @saved[0 + slot * 64 mod 2]`.
+  }];
+}
+
 def PlanArena : Pass<"exec-plan-arena", "::dtcc::exec::ProgramOp"> {
   let summary = "give every buffer an offset in its arena";
   let description = [{

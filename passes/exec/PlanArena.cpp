@@ -22,7 +22,7 @@ constexpr int64_t kAlignment = 64;
 
 struct Planned {
   BufferOp buffer;
-  Interval interval;
+  const Lifetime *lifetime = nullptr;
   int64_t bytes = 0, number = 0, offset = 0;
 };
 
@@ -31,7 +31,7 @@ struct Planned {
 int64_t findOffset(const Planned &item, ArrayRef<Planned> placed) {
   int64_t best = -1, bestGap = 0, end = 0;
   for (const Planned &other : placed) {
-    if (!other.interval.overlaps(item.interval))
+    if (!other.lifetime->meets(*item.lifetime))
       continue;
     int64_t gap = other.offset - end;
     if (gap >= item.bytes && (best < 0 || gap < bestGap)) {
@@ -68,7 +68,7 @@ struct PlanArena : dtcc::exec::impl::PlanArenaBase<PlanArena> {
     for (auto buffer : program.getOps<BufferOp>()) {
       SmallVector<Planned> &items = arenas[buffer.getArenaAttr().getAttr()];
       int64_t bytes = llvm::alignTo(buffer.getBytes(), kAlignment);
-      items.push_back({buffer, liveness.intervalOf(buffer), bytes, int64_t(items.size())});
+      items.push_back({buffer, &liveness.lifetimeOf(buffer), bytes, int64_t(items.size())});
     }
     Builder builder(&getContext());
     for (auto arena : program.getOps<ArenaOp>()) {

@@ -13,6 +13,7 @@
 #include "dialects/dist/Dist.h"
 #include "passes/exec/Liveness.h"
 #include "passes/exec/Passes.h"
+#include "passes/exec/Runs.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -57,10 +58,62 @@ public:
     for (auto phase : program.getOps<PhaseOp>())
       if (failed(check(phase)))
         return failure();
-    return success();
+    return checkSlots();
   }
 
 private:
+  /// V9: a run reads what its own micro-batch left, and not what another one has written over it since.
+  LogicalResult checkSlots() {
+    if (!program.getActions())
+      return success();
+    struct Touched {
+      CommandOpInterface first;
+      BufferOp buffer;
+      int64_t slots;
+      bool reads, writes;
+    };
+    SmallVector<PhaseOp> phases(program.getOps<PhaseOp>());
+    SmallVector<SmallVector<Touched>> touched(phases.size());
+    for (auto [number, phase] : llvm::enumerate(phases)) {
+      llvm::DenseMap<BufferOp, size_t> known;
+      for (auto command : phase.getOps<CommandOpInterface>())
+        for (Access access : accessesOf(command)) {
+          BufferOp buffer = bufferOf(access.view);
+          auto [entry, isNew] = known.try_emplace(buffer, touched[number].size());
+          if (isNew)
+            touched[number].push_back(
+                {command, buffer, int64_t(access.view.getSlots().value_or(1)), access.reads, false});
+          touched[number][entry->second].writes |= access.writes;
+        }
+    }
+    llvm::DenseMap<BufferOp, int64_t> inputs; // slots of memory
+    for (auto input : program.getOps<InputOp>())
+      if (auto view = input.getView() ? input.getView().getDefiningOp<ViewOp>() : ViewOp())
+        inputs[bufferOf(view)] = view.getSlots().value_or(1);
+    constexpr int64_t kAll = -1;
+    llvm::DenseMap<std::pair<BufferOp, int64_t>, int64_t> contents;
+    llvm::SmallDenseSet<int64_t> entered;
+    for (const Run &run : runsOf(program)) {
+      if (entered.insert(run.slot).second)
+        for (auto &[buffer, slots] : inputs)
+          contents[{buffer, run.slot % slots}] = run.slot;
+      bool repeats = phases[run.phase].getRepeat() > 1;
+      for (const Touched &touch : touched[run.phase]) {
+        auto where = std::pair(touch.buffer, run.slot % touch.slots);
+        bool isState = BufferOp(touch.buffer).getPersistent() && !inputs.contains(touch.buffer);
+        auto content = contents.find(where);
+        if (touch.reads && repeats && !isState && content != contents.end() && content->second != kAll &&
+            content->second != run.slot)
+          return CommandOpInterface(touch.first)->emitOpError("must read micro-batch ")
+                 << run.slot << " of buffer @" << BufferOp(touch.buffer).getSymName() << ", which holds "
+                 << content->second << " by then";
+        if (touch.writes)
+          contents[where] = repeats ? run.slot : kAll;
+      }
+    }
+    return success();
+  }
+
   BufferOp bufferOf(ViewOp view) const { return buffers.lookup(view.getBuffer()); }
 
   /// Bytes that the view may touch, in any slot and on any rank.
@@ -72,7 +125,8 @@ private:
       int64_t dim = *view.getBlockDim(), block = type.getShape()[dim] * getStrides(type)[dim];
       bytes += (groups.lookup(*view.getBlockOf()) - 1) * block * getElementBytes(type.getElementType());
     }
-    bytes += (mesh.slots() - 1) * view.getSlotStride().value_or(0);
+    int64_t slots = std::min<int64_t>(mesh.slots(), view.getSlots().value_or(mesh.slots()));
+    bytes += (slots - 1) * view.getSlotStride().value_or(0);
     return {buffer.getArena(), begin, begin + bytes};
   }
 
@@ -91,10 +145,10 @@ private:
   /// Buffers that live at the same time have no byte in common.
   LogicalResult checkSharing() {
     Liveness liveness(program);
-    SmallVector<std::pair<BufferOp, Interval>> live;
+    SmallVector<std::pair<BufferOp, const Lifetime *>> live;
     for (auto buffer : program.getOps<BufferOp>())
-      if (Interval interval = liveness.intervalOf(buffer); !interval.empty() && buffer.getBytes())
-        live.push_back({buffer, interval});
+      if (const Lifetime &lifetime = liveness.lifetimeOf(buffer); !lifetime.empty() && buffer.getBytes())
+        live.push_back({buffer, &lifetime});
     llvm::sort(live, [](auto &a, auto &b) { return startOf(a.first) < startOf(b.first); });
     for (size_t i = 0; i < live.size(); ++i)
       for (size_t j = i + 1; j < live.size(); ++j) {
@@ -102,9 +156,9 @@ private:
         auto [b, second] = live[j];
         if (a.getArena() != b.getArena() || *b.getOffset() >= *a.getOffset() + a.getBytes())
           break;
-        if (first.overlaps(second))
+        if (std::optional<int64_t> command = first->meets(*second))
           return b.emitOpError("must not share bytes with @")
-                 << a.getSymName() << ": both are in use at command " << std::max(first.begin, second.begin);
+                 << a.getSymName() << ": both are in use at command " << *command;
       }
     return success();
   }

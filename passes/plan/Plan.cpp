@@ -44,6 +44,10 @@ Axes Plan::withoutUnitAxes(const Axes &axes) const {
   return result;
 }
 
+int64_t PipelinePlan::stageOf(int64_t origin) const {
+  return std::upper_bound(cuts.begin(), cuts.end(), origin) - cuts.begin();
+}
+
 template <typename... Args> static llvm::Error fail(const char *format, Args... args) {
   return llvm::createStringError(std::errc::invalid_argument, format, args...);
 }
@@ -104,6 +108,58 @@ llvm::Error Plan::check() const {
     if (llvm::Error error = known(all, where, false))
       return error;
   }
+  return pipeline ? checkPipeline() : llvm::Error::success();
+}
+
+llvm::Expected<Schedule> Plan::schedule() const {
+  int64_t ranks = mesh.product({pipeline->axis});
+  Schedule result = pipeline->actions;
+  if (!pipeline->schedule.empty()) {
+    llvm::Expected<Schedule> made = makeSchedule(pipeline->schedule, ranks, mesh.slots());
+    if (!made)
+      return made.takeError();
+    result = std::move(*made);
+  }
+  if (static_cast<int64_t>(result.ranks.size()) != ranks)
+    return fail("the schedule must have a line for each of the %lld ranks of axis \"%s\", got: %lld",
+                static_cast<long long>(ranks), pipeline->axis.c_str(), static_cast<long long>(result.ranks.size()));
+  if (result.stages() != pipeline->stages())
+    return fail("the schedule must be of the %lld stages of the plan, got: %lld",
+                static_cast<long long>(pipeline->stages()), static_cast<long long>(result.stages()));
+  if (llvm::Error error = result.check(pipeline->stages(), mesh.slots()))
+    return std::move(error);
+  return result;
+}
+
+llvm::Error Plan::checkPipeline() const {
+  const std::string &axis = pipeline->axis;
+  if (!mesh.find(axis) || mesh.isTime(axis))
+    return fail("pipeline axis must be a rank axis of the mesh, got: \"%s\"", axis.c_str());
+  auto uses = [&](const Axes &axes) { return dist::contains(axes, axis); };
+  bool used = uses(batchAxes) || uses(flatAxes);
+  for (const OpPlan &op : ops) {
+    used |= uses(op.partial);
+    for (const auto &[factor, axes] : op.factors)
+      used |= uses(axes);
+  }
+  for (const StatePlan &state : states)
+    for (const Axes &axes : state.layout.value_or(std::vector<Axes>()))
+      used |= uses(axes);
+  if (used)
+    return fail("nothing can be split over the axis of the pipeline, got: \"%s\"", axis.c_str());
+  for (size_t i = 0; i < pipeline->cuts.size(); ++i)
+    if (pipeline->cuts[i] < (i ? pipeline->cuts[i - 1] + 1 : 1))
+      return fail("pipeline cuts must ascend from 1, got: %lld", static_cast<long long>(pipeline->cuts[i]));
+  llvm::Expected<Schedule> actions = schedule();
+  if (!actions)
+    return actions.takeError();
+  // Shares of gradients are summed where a micro-batch's gradients are complete: at the end of one phase.
+  int64_t most = zero;
+  for (const StatePlan &state : states)
+    most = std::max(most, state.zero.value_or(0));
+  if (most > 1 && (pipeline->stages() > mesh.product({axis}) || actions->splits(0)))
+    return fail("zero must be 0 or 1 with several stages a rank or with weight gradients apart, got: %lld",
+                static_cast<long long>(most));
   return llvm::Error::success();
 }
 

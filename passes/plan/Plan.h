@@ -15,6 +15,7 @@
 #define DTCC_PASSES_PLAN_PLAN_H
 
 #include "dialects/dist/Layout.h"
+#include "passes/plan/Schedule.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <map>
@@ -54,6 +55,23 @@ struct StatePlan {
   bool operator==(const StatePlan &) const = default;
 };
 
+/// The cut of a step into the stages of a pipeline.
+struct PipelinePlan {
+  /// The rank axis whose coordinate is a rank's place in the pipeline.
+  std::string axis;
+  /// A name that makeSchedule knows; empty: `actions` say it.
+  std::string schedule;
+  Schedule actions;
+  /// The origins at which stages 1, 2, .. begin, ascending: a stage is a run of forward
+  /// ops in the order of the step. Backward ops go with their forward op.
+  std::vector<int64_t> cuts;
+
+  int64_t stages() const { return static_cast<int64_t>(cuts.size()) + 1; }
+  /// The stage of the ops of `origin`.
+  int64_t stageOf(int64_t origin) const;
+  bool operator==(const PipelinePlan &) const = default;
+};
+
 struct Plan {
   static constexpr int64_t kVersion = 1;
   /// Axes of size 1 may stand here; layouts never name them.
@@ -71,17 +89,23 @@ struct Plan {
   Recompute recompute = Recompute::None;
   std::vector<OpPlan> ops;
   std::vector<StatePlan> states;
+  std::optional<PipelinePlan> pipeline;
 
   /// The placement of the forward op `origin`, or null.
   const OpPlan *findOp(int64_t origin) const;
   const StatePlan *findState(llvm::StringRef name) const;
   /// `axes` without those of size 1.
   Axes withoutUnitAxes(const Axes &axes) const;
-  /// Axes exist, sizes and stages are in range.
+  /// The schedule of the pipeline, made and checked for the mesh.
+  llvm::Expected<Schedule> schedule() const;
+  /// Axes exist, sizes and stages are in range, the schedule of a pipeline ends.
   llvm::Error check() const;
   /// As docs/plan-format.md says; `indent` 0 gives one line.
   std::string toJson(unsigned indent = 2) const;
   bool operator==(const Plan &) const = default;
+
+private:
+  llvm::Error checkPipeline() const;
 };
 
 /// A plan for data parallelism over `dp` ranks, `microbatches` accumulated, with an

@@ -14,6 +14,24 @@ namespace json = llvm::json;
 
 namespace dtcc::plan {
 
+static void writePipeline(json::OStream &out, const PipelinePlan &pipeline) {
+  out.attribute("axis", pipeline.axis);
+  if (!pipeline.schedule.empty())
+    out.attribute("schedule", pipeline.schedule);
+  else
+    out.attributeArray("schedule", [&] {
+      for (const auto &rank : pipeline.actions.ranks)
+        out.array([&] {
+          for (const Action &action : rank)
+            out.value(action.str());
+        });
+    });
+  out.attributeArray("cuts", [&] {
+    for (int64_t cut : pipeline.cuts)
+      out.value(cut);
+  });
+}
+
 std::string Plan::toJson(unsigned indent) const {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -38,6 +56,8 @@ std::string Plan::toJson(unsigned indent) const {
     out.attribute("zero", zero);
     out.attributeArray("flat_axes", [&] { axes(flatAxes); });
     out.attribute("recompute", toString(recompute));
+    if (pipeline)
+      out.attributeObject("pipeline", [&] { writePipeline(out, *pipeline); });
     out.attributeArray("ops", [&] {
       for (const OpPlan &op : ops)
         out.object([&] {
@@ -116,6 +136,39 @@ static bool readAxis(const json::Value &value, dist::MeshAxis &axis, json::Path 
   return true;
 }
 
+bool fromJSON(const json::Value &value, PipelinePlan &pipeline, json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("axis", pipeline.axis) || !map.map("cuts", pipeline.cuts))
+    return false;
+  const json::Value *schedule = value.getAsObject()->get("schedule");
+  if (schedule && schedule->kind() == json::Value::String) {
+    pipeline.schedule = schedule->getAsString()->str();
+    if (stagesPerRank(pipeline.schedule))
+      return true;
+  }
+  std::vector<std::vector<std::string>> rows;
+  pipeline.schedule.clear();
+  if (!schedule || schedule->kind() == json::Value::String || !fromJSON(*schedule, rows, path.field("schedule"))) {
+    if (!schedule || schedule->kind() == json::Value::String)
+      path.field("schedule").report("expected gpipe, 1f1b, interleaved:V, zero-bubble, or lists of actions");
+    return false;
+  }
+  std::string text;
+  for (const auto &row : rows) {
+    for (const std::string &cell : row)
+      text += cell + ",";
+    text += "\n";
+  }
+  llvm::Expected<Schedule> actions = parseScheduleCsv(text, "schedule");
+  if (!actions) {
+    llvm::consumeError(actions.takeError());
+    path.field("schedule").report("expected a list of actions a rank, each a stage, one of F I W B, and a micro-batch");
+    return false;
+  }
+  pipeline.actions = std::move(*actions);
+  return true;
+}
+
 static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path) {
   json::ObjectMapper map(value, path);
   int64_t version;
@@ -136,7 +189,7 @@ static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path)
   return map.map("batch_axes", plan.batchAxes) && map.mapOptional("sequence_axes", plan.sequenceAxes) &&
          map.mapOptional("zero", plan.zero) && map.mapOptional("flat_axes", plan.flatAxes) &&
          map.mapOptional("recompute", plan.recompute) && map.mapOptional("ops", plan.ops) &&
-         map.mapOptional("states", plan.states);
+         map.mapOptional("states", plan.states) && map.mapOptional("pipeline", plan.pipeline);
 }
 
 llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file) {

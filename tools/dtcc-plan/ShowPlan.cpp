@@ -8,10 +8,38 @@
 #include "tools/dtcc-plan/Show.h"
 #include "tools/dtcc-plan/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;
 
 static std::string join(const plan::Axes &axes) { return llvm::join(axes, ","); }
+
+/// The stages, where they begin, and the schedule as a chart.
+static void printPipeline(const plan::Plan &plan, llvm::raw_ostream &stream) {
+  const plan::PipelinePlan &pipeline = *plan.pipeline;
+  llvm::Expected<plan::Schedule> schedule = plan.schedule();
+  if (!schedule) { // plans are checked when they are read
+    llvm::consumeError(schedule.takeError());
+    return;
+  }
+  std::string cuts;
+  for (int64_t cut : pipeline.cuts)
+    cuts += (cuts.empty() ? "" : ", ") + std::to_string(cut);
+  printLine(stream, "stages",
+            llvm::Twine(pipeline.stages()) + " over " + pipeline.axis + ", begun before origins " + cuts);
+  double bubble = plan::timelineOf(*schedule).bubble(*schedule);
+  std::string held;
+  for (size_t rank = 0; rank < schedule->ranks.size(); ++rank)
+    held += (rank ? ", " : "") + std::to_string(schedule->peakInFlight(int64_t(rank)));
+  printLine(stream, "schedule",
+            (pipeline.schedule.empty() ? std::string("of a file") : pipeline.schedule) + ", waiting " +
+                llvm::formatv("{0:f1} %", 100 * bubble).str() + ", in flight " + held);
+  llvm::SmallVector<llvm::StringRef> lines;
+  std::string chart = plan::scheduleChart(*schedule);
+  llvm::StringRef(chart).rtrim().split(lines, '\n');
+  for (llvm::StringRef line : lines)
+    stream << "  " << line << '\n';
+}
 
 void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
   std::string mesh;
@@ -21,6 +49,8 @@ void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
   int64_t ranks = plan.mesh.ranks();
   printLine(stream, "mesh", mesh + (mesh.empty() ? "" : ", ") + llvm::Twine(ranks) + (ranks == 1 ? " rank" : " ranks"));
   printLine(stream, "micro-batches", llvm::Twine(plan.mesh.slots()));
+  if (plan.pipeline)
+    printPipeline(plan, stream);
   plan::Axes batch = plan.withoutUnitAxes(plan.batchAxes), flat = plan.withoutUnitAxes(plan.flatAxes);
   printLine(stream, "batch over", batch.empty() ? "nothing: every rank has all examples" : join(batch));
   if (plan::Axes positions = plan.withoutUnitAxes(plan.sequenceAxes); !positions.empty())

@@ -12,15 +12,16 @@
 
 using namespace dtcc;
 
-static void printMemory(const ProgramFile &program, llvm::raw_ostream &stream) {
+static void printMemory(const ProgramFile &program, const dtcc_stage &stage, llvm::raw_ostream &stream) {
   stream << '\n';
-  printHeading(stream, "Memory of a rank");
+  bool several = program.stages().size() > 1;
+  printHeading(stream, several ? "Memory of a rank of " + program.string(stage.name).str() : "Memory of a rank");
   TextTable table({"arena", ">bytes", ">"});
   uint64_t total = 0;
   auto add = [&](llvm::StringRef name, uint64_t bytes) {
     table.add({name.str(), formatCount(bytes), formatBytes(double(bytes))});
   };
-  for (const dtcc_arena &arena : program.arenas()) {
+  for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas())) {
     add(program.string(arena.name), arena.bytes);
     total = llvm::SaturatingAdd(total, arena.bytes);
   }
@@ -28,7 +29,6 @@ static void printMemory(const ProgramFile &program, llvm::raw_ostream &stream) {
   table.print(stream);
 }
 
-/// "dim 0 over tp", or "whole".
 static std::string describeLayout(const ProgramFile &program, const dtcc_state &state) {
   std::string text;
   for (uint32_t i = 0; i < state.rank; ++i)
@@ -77,10 +77,14 @@ static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
 }
 
 /// "forward_backward x2 -> update".
-static std::string drawActions(const ProgramFile &program) {
+static std::string drawActions(const ProgramFile &program, const dtcc_stage &stage) {
+  // The chart of the plan shows long schedules better.
+  constexpr size_t kShown = 24;
   std::string text;
-  llvm::ArrayRef<dtcc_action> actions = program.actions();
-  for (size_t i = 0, next; i < actions.size(); i = next) {
+  llvm::ArrayRef<dtcc_action> actions = ProgramFile::rowsOf(stage.actions, program.actions());
+  for (size_t i = 0, next, shown = 0; i < actions.size(); i = next, ++shown) {
+    if (shown == kShown)
+      return text + " -> ..";
     for (next = i + 1; next < actions.size() && actions[next].phase == actions[i].phase;)
       ++next;
     text += (text.empty() ? "" : " -> ") + program.string(program.phases()[actions[i].phase].name).str();
@@ -104,7 +108,10 @@ static llvm::ArrayRef<dtcc_command> commandsOf(const ProgramFile &program, const
 static void printWork(const ProgramFile &program, llvm::raw_ostream &stream) {
   stream << '\n';
   printHeading(stream, "A step on a rank");
-  stream << "  " << drawActions(program) << "\n\n";
+  for (const dtcc_stage &stage : program.stages())
+    stream << "  " << (program.stages().size() > 1 ? program.string(stage.name).str() + ": " : "")
+           << drawActions(program, stage) << "\n";
+  stream << '\n';
   TextTable table({"phase", ">runs", ">kernels", ">library calls", ">collectives", ">copies", ">fills", ">GFLOP"});
   std::vector<uint64_t> runs = countRuns(program);
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -165,7 +172,8 @@ static void printCollectives(const ProgramFile &program, llvm::raw_ostream &stre
 }
 
 void dtcc::printProgram(const ProgramFile &program, llvm::raw_ostream &stream) {
-  printMemory(program, stream);
+  for (const dtcc_stage &stage : program.stages())
+    printMemory(program, stage, stream);
   printStates(program, stream);
   printWork(program, stream);
   printCollectives(program, stream);

@@ -55,8 +55,10 @@ LogicalResult Bufferizer::lowerPhase(dist::PhaseOp phase) {
   for (Operation &op : body.without_terminator())
     if (failed(findRule(&op)->lower(&op, *this)))
       return failure();
-  for (auto [value, result] : llvm::zip_equal(body.getTerminator()->getOperands(), phase.getResults()))
-    setPlace(result, placeOf(value));
+  for (auto [value, result] : llvm::zip_equal(body.getTerminator()->getOperands(), phase.getResults())) {
+    Place place = placeOf(value); // a copy: the map may grow
+    setPlace(result, place);
+  }
   return success();
 }
 

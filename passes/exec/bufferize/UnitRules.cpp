@@ -26,11 +26,11 @@ static Place shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {
 static void fillGaps(dist::BucketOp bucket, const Place &whole, Bufferizer &b) {
   SmallVector<std::pair<int64_t, int64_t>> taken;
   for (auto state : b.module().getOps<graph::StateOp>())
-    if (state->getAttr(dist::kBucketAttr) == bucket.getOfAttr()) {
-      auto type = cast<dist::TensorType>(state->getAttrOfType<TypeAttr>(dist::kLayoutAttr).getValue());
-      int64_t begin = state->getAttrOfType<IntegerAttr>(dist::kOffsetAttr).getInt();
-      taken.push_back({begin, begin + dist::localType(type, b.mesh()).getNumElements()});
-    }
+    for (auto [name, begin] : dist::bucketsOf(state))
+      if (name == bucket.getOfAttr()) {
+        auto type = cast<dist::TensorType>(state->getAttrOfType<TypeAttr>(dist::kLayoutAttr).getValue());
+        taken.push_back({begin, begin + dist::localType(type, b.mesh()).getNumElements()});
+      }
   llvm::sort(taken);
   taken.push_back({whole.sizes[0], 0});
   int64_t end = 0;

@@ -1,0 +1,173 @@
+//===- StageMap.cpp - Phases of the stages of a pipeline, and what passes between them
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/dist/StageMap.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "passes/dist/AssignStages.h"
+#include <map>
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+using plan::Work;
+
+StageMap::StageMap(func::FuncOp step, const plan::Schedule &schedule, const Mesh &mesh, std::string axis)
+    : schedule(schedule), axisName(std::move(axis)), phases(schedule.ranks.size()) {
+  int64_t stages = schedule.stages();
+  for (int64_t rank = 0; rank < ranks(); ++rank) {
+    phases[rank].push_back("prologue");
+    for (int64_t stage = 0; stage < stages; ++stage)
+      if (schedule.rankOf(stage) == rank)
+        phases[rank].push_back(phaseName(stage, Work::Forward));
+    for (int64_t stage = stages - 1; stage >= 0; --stage) {
+      if (schedule.rankOf(stage) != rank)
+        continue;
+      if (schedule.splits(stage)) {
+        phases[rank].push_back(phaseName(stage, Work::InputGradient));
+        phases[rank].push_back(phaseName(stage, Work::WeightGradient));
+      } else {
+        phases[rank].push_back(phaseName(stage, Work::Backward));
+      }
+    }
+  }
+  placeOps(step, mesh);
+  findEdges(step);
+}
+
+std::string StageMap::phaseName(int64_t stage, Work work) const {
+  std::string name = work == Work::Forward         ? "forward"
+                     : work == Work::Backward      ? "backward"
+                     : work == Work::InputGradient ? "input_gradient"
+                                                   : "weight_gradient";
+  int64_t rank = *schedule.rankOf(stage);
+  for (int64_t other = 0; other < schedule.stages(); ++other)
+    if (other != stage && schedule.rankOf(other) == rank)
+      return name + "." + std::to_string(stage);
+  return name;
+}
+
+std::optional<PhasePlace> StageMap::placeOf(Operation *op) const {
+  auto place = places.find(op);
+  return place == places.end() ? std::nullopt : std::optional(place->second);
+}
+
+llvm::ArrayRef<int64_t> StageMap::ownersOf(StringRef state) const {
+  auto found = owners.find(state);
+  return found == owners.end() ? llvm::ArrayRef<int64_t>() : llvm::ArrayRef<int64_t>(found->second);
+}
+
+std::vector<PhaseRun> StageMap::runsOf(int64_t rank) const {
+  std::vector<PhaseRun> runs;
+  for (const plan::Action &action : schedule.ranks[rank])
+    runs.push_back({phaseName(action.stage, action.work), action.microbatch});
+  return runs;
+}
+
+/// The phase of an op that runs once a micro-batch; reshards go with the op that wanted them.
+static Work workOf(Operation *op, const plan::Schedule &schedule, int64_t stage,
+                   const llvm::DenseSet<Operation *> &forInputs) {
+  auto work = [&](Operation *tagged) {
+    switch (graph::getPhase(tagged)) {
+    case graph::Phase::Forward:
+      return Work::Forward;
+    case graph::Phase::InputGradient:
+      return schedule.splits(stage) ? Work::InputGradient : Work::Backward;
+    default:
+      if (!schedule.splits(stage))
+        return Work::Backward;
+      return forInputs.contains(op) ? Work::InputGradient : Work::WeightGradient;
+    }
+  };
+  if (!isa<ReshardOp>(op))
+    return work(op);
+  // Tagged like its first user; the update's are the gradient's own.
+  for (Operation *at = op; isa_and_nonnull<ReshardOp>(at);) {
+    Operation *first = nullptr;
+    for (Operation *user : at->getUsers())
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    if (first && !isa<graph::UpdateOp, func::ReturnOp, ReshardOp>(first))
+      return work(first);
+    at = first;
+  }
+  Operation *source = op;
+  while (isa_and_nonnull<ReshardOp>(source))
+    source = source->getOperand(0).getDefiningOp();
+  return source ? work(source) : Work::Forward;
+}
+
+void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
+  Block &body = step.getBody().front();
+  // What input gradients need is an input gradient, whatever it was built for.
+  llvm::DenseSet<Operation *> forInputs;
+  for (Operation &op : llvm::reverse(body)) {
+    if (graph::getPhase(&op) == graph::Phase::InputGradient && graph::getOrigin(&op))
+      forInputs.insert(&op);
+    if (!forInputs.contains(&op))
+      continue;
+    for (Value operand : op.getOperands())
+      if (Operation *definer = operand.getDefiningOp())
+        forInputs.insert(definer);
+  }
+  std::optional<std::string> time = mesh.timeAxis();
+  llvm::DenseSet<Operation *> perSlot;
+  for (Operation &op : body) {
+    std::optional<int64_t> stage = getStage(&op);
+    if (!stage)
+      continue;
+    bool repeats = mesh.slots() == 1 || llvm::any_of(op.getOperands(), [&](Value value) {
+                     return !value.getDefiningOp() || perSlot.contains(value.getDefiningOp());
+                   });
+    for (Value result : op.getResults())
+      repeats |= time && cast<TensorType>(result.getType()).getLayout().uses(*time);
+    PhasePlace place{*schedule.rankOf(*stage), 0};
+    if (repeats && !isa<graph::ReadOp, graph::ConstantOp>(op)) {
+      perSlot.insert(&op);
+      std::string name = phaseName(*stage, workOf(&op, schedule, *stage, forInputs));
+      place.phase = llvm::find(phases[place.rank], name) - phases[place.rank].begin();
+    }
+    places[&op] = place;
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      std::vector<int64_t> &known = owners[read.getState()];
+      if (!llvm::is_contained(known, place.rank))
+        known.insert(llvm::lower_bound(known, place.rank), place.rank);
+    }
+  }
+}
+
+void StageMap::findEdges(func::FuncOp step) {
+  std::map<std::pair<PhasePlace, PhasePlace>, StageEdge> found;
+  for (Operation &op : step.getBody().front()) {
+    std::optional<PhasePlace> from = placeOf(&op);
+    if (!from)
+      continue;
+    for (Value result : op.getResults()) {
+      std::map<int64_t, int64_t> readers; // rank -> its first phase that reads
+      for (Operation *user : result.getUsers())
+        if (std::optional<PhasePlace> to = placeOf(user); to && to->rank != from->rank) {
+          auto [reader, isNew] = readers.try_emplace(to->rank, to->phase);
+          reader->second = std::min(reader->second, to->phase);
+        }
+      for (auto [rank, phase] : readers) {
+        PhasePlace to{rank, phase};
+        StageEdge &edge = found[{*from, to}];
+        edge.from = *from;
+        edge.to = to;
+        edge.values.push_back(result);
+      }
+    }
+  }
+  std::map<std::pair<int64_t, int64_t>, int64_t> channels;
+  for (auto &[key, edge] : found) {
+    edge.channel = channels[{edge.from.rank, edge.to.rank}]++;
+    allEdges.push_back(std::move(edge));
+  }
+}
+
+} // namespace dtcc::dist

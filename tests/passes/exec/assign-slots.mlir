@@ -1,0 +1,69 @@
+// RUN: dtcc-opt %s -pass-pipeline="builtin.module(exec.program(exec-assign-slots,exec-plan-arena),exec-verify)" | FileCheck %s
+
+dist.mesh @mesh [#dist.axis<"mb", 3, time>, #dist.axis<"pp", 2, rank>]
+
+// GPipe: three micro-batches are in flight, in what the forward phase leaves and in the
+// input that the backward phase reads again. What one phase alone uses has no slots.
+// CHECK-LABEL: exec.program @step.0
+// CHECK: exec.buffer @ids : 192 in @inputs
+// CHECK: exec.buffer @saved : 192 in @activations
+// CHECK: exec.buffer @own : 64 in @activations
+// CHECK: exec.view @ids[0 + slot * 64 mod 3]
+// CHECK: exec.phase @forward
+// CHECK: exec.view @saved[0 + slot * 64 mod 3]
+// CHECK: exec.view @own[0] :
+// CHECK: exec.phase @backward
+// CHECK: exec.view @saved[0 + slot * 64 mod 3]
+exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1", "forward 2", "backward 0", "backward 1", "backward 2"] {
+  exec.arena @inputs : 0
+  exec.arena @activations : 0
+  exec.buffer @ids : 64 in @inputs persistent
+  exec.buffer @saved : 64 in @activations
+  exec.buffer @own : 64 in @activations
+  %ids = exec.view @ids[0] : memref<16xf32>
+  exec.input "ids" data %ids : memref<16xf32> {sizes = array<i64: 16>, padded = array<i64: 16>, axes = [[]]}
+  exec.phase @forward repeat 3 {
+    %i = exec.view @ids[0] : memref<16xf32>
+    %x = exec.view @saved[0] : memref<16xf32>
+    %o = exec.view @own[0] : memref<16xf32>
+    exec.copy ins(%i : memref<16xf32>) outs(%o : memref<16xf32>)
+    exec.copy ins(%o : memref<16xf32>) outs(%x : memref<16xf32>)
+  }
+  exec.phase @backward repeat 3 {
+    %i = exec.view @ids[0] : memref<16xf32>
+    %x = exec.view @saved[0] : memref<16xf32>
+    %o = exec.view @own[0] : memref<16xf32>
+    exec.copy ins(%i : memref<16xf32>) outs(%o : memref<16xf32>)
+    exec.copy ins(%x : memref<16xf32>) outs(%o : memref<16xf32>)
+  }
+}
+
+// 1F1B on the last stage: backward follows forward, one is in flight. Two on the one before.
+// CHECK-LABEL: exec.program @step.1
+// CHECK: exec.buffer @saved : 64 in @activations
+// CHECK-LABEL: exec.program @other
+// CHECK: exec.buffer @saved : 128 in @activations
+exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["forward 0", "backward 0", "forward 1", "backward 1", "forward 2", "backward 2"] {
+  exec.arena @activations : 0
+  exec.buffer @saved : 64 in @activations
+  exec.phase @forward repeat 3 {
+    %x = exec.view @saved[0] : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+  }
+  exec.phase @backward repeat 3 {
+    %x = exec.view @saved[0] : memref<16xf32>
+    exec.copy ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
+  }
+}
+exec.program @other mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1", "backward 0", "forward 2", "backward 1", "backward 2"] {
+  exec.arena @activations : 0
+  exec.buffer @saved : 64 in @activations
+  exec.phase @forward repeat 3 {
+    %x = exec.view @saved[0] : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+  }
+  exec.phase @backward repeat 3 {
+    %x = exec.view @saved[0] : memref<16xf32>
+    exec.copy ins(%x : memref<16xf32>) outs(%x : memref<16xf32>)
+  }
+}
