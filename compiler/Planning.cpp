@@ -86,8 +86,9 @@ FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &option
   if (options.zero >= 0)
     request.zero = options.zero;
   request.recompute = plan::parseRecompute(options.recompute);
-  request.microbatches =
-      options.microbatches > 0 ? options.microbatches : defaultMicrobatches(*pipeline, module, request.dp.value_or(1));
+  request.microbatches = options.microbatches > 0
+                             ? options.microbatches
+                             : defaultMicrobatches(*pipeline, module, request.dp.value_or(1) * request.ep * request.cp);
   request.exchange = *dist::parseSequenceExchange(options.cpAttention);
   int64_t product = stages * request.dp.value_or(1) * request.tp.value_or(1) * request.ep * request.cp;
   // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.

@@ -28,7 +28,7 @@ double machineMemory();
 /// "1.25 GiB"
 std::string bytesText(double bytes);
 
-/// --mesh=dp=2,tp=2: what it gives of the mesh. Failure after one message.
+/// --mesh=dp=2,tp=2,pp=2: what it gives of the mesh, the number of stages apart. Failure after one message.
 mlir::LogicalResult parseMesh(llvm::StringRef text, dist::MeshRequest &request, int64_t &stages);
 
 /// All plans for a differentiated module on --cluster with what --mesh, --zero and
