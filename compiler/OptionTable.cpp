@@ -154,8 +154,8 @@ static LogicalResult refuseLater(const Options &options) {
     StringRef name, value, supported;
   };
   for (const Limit &limit :
-       {Limit{"offload", options.offload, "none"},
-        Limit{"sequence-parallel", options.sequenceParallel, "off"}, Limit{"gpu-arch", options.gpuArch, ""},
+       {Limit{"offload", options.offload, "none"}, Limit{"sequence-parallel", options.sequenceParallel, "off"},
+        Limit{"gpu-arch", options.gpuArch, ""},
         Limit{"pin", options.pin.empty() ? StringRef() : StringRef(options.pin.front()), ""}})
     if (!limit.value.empty() && limit.value != limit.supported)
       return usage("--" + limit.name + "=" + limit.value + " is not in this version" +
