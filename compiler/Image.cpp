@@ -303,14 +303,8 @@ LogicalResult ImageBuilder::addStage(exec::ProgramOp stage) {
   auto begin = [](dtcc_range &range, const auto &rows) { range.first = rows.size(); };
   auto end = [](dtcc_range &range, const auto &rows) { range.count = rows.size() - range.first; };
   auto all = [&](auto each) {
-    each(row.arenas, tables.arenas);
-    each(row.commands, tables.commands);
-    each(row.phases, tables.phases);
-    each(row.actions, tables.actions);
-    each(row.inputs, tables.inputs);
-    each(row.states, tables.states);
-    each(row.buckets, tables.buckets);
-    each(row.segments, tables.segments);
+#define DTCC_STAGE_SECTION(FIELD, TYPE) each(row.FIELD, tables.FIELD);
+#include "runtime/abi/Sections.def"
   };
   all(begin);
   if (failed(addMemory()) || failed(addStates(module, program, tables, buffers, arenas, bucketIndices)))

@@ -62,20 +62,8 @@ LogicalResult ContractOp::verify() {
   if (failed(verifySameElement(*this, getLhs(), getRhs())) || failed(verifySumElement(*this, getLhs(), getY())))
     return failure();
   ContractSpec spec = ContractSpec::parse(text);
-  auto checkTerm = [&](const std::string &term, StringRef what, Value value) -> LogicalResult {
-    for (size_t i = 0; i < term.size(); ++i) {
-      if (!llvm::isAlpha(term[i]))
-        return emitOpError() << "spec must name dimensions by letters, got: '" << term[i] << "'";
-      if (term.find(term[i], i + 1) != std::string::npos)
-        return emitOpError() << "spec must not repeat a letter in one term, got: '" << term[i] << "' in \"" << term
-                             << "\"";
-    }
-    if (rankOf(value) != static_cast<int64_t>(term.size()))
-      return emitOpError() << what << " must have rank " << term.size() << " by the spec, got: " << rankOf(value);
-    return success();
-  };
-  if (failed(checkTerm(spec.lhs, "lhs", getLhs())) || failed(checkTerm(spec.rhs, "rhs", getRhs())) ||
-      failed(checkTerm(spec.result, "result", getY())))
+  if (failed(verifyTerm(*this, spec.lhs, "lhs", getLhs())) || failed(verifyTerm(*this, spec.rhs, "rhs", getRhs())) ||
+      failed(verifyTerm(*this, spec.result, "result", getY())))
     return failure();
   for (char letter : spec.letters()) {
     int terms = (spec.lhs.find(letter) != std::string::npos) + (spec.rhs.find(letter) != std::string::npos);

@@ -94,20 +94,10 @@ LogicalResult GroupedContractOp::verify() {
   if (text.count(',') != 1 || text.count("->") != 1)
     return emitOpError() << "spec must be of the form \"ab,ebc->ac\", got: \"" << text << "\"";
   GroupedSpec spec = GroupedSpec::parse(text, getRows());
-  auto checkTerm = [&](const std::string &term, StringRef what, Value value) -> LogicalResult {
-    for (size_t i = 0; i < term.size(); ++i) {
-      if (!llvm::isAlpha(term[i]))
-        return emitOpError() << "spec must name dimensions by letters, got: '" << term[i] << "'";
-      if (term.find(term[i], i + 1) != std::string::npos)
-        return emitOpError() << "spec must not repeat a letter in one term, got: '" << term[i] << "' in \"" << term
-                             << "\"";
-    }
-    if (rankOf(value) != static_cast<int64_t>(term.size()))
-      return emitOpError() << what << " must have rank " << term.size() << " by the spec, got: " << rankOf(value);
-    return success();
-  };
-  if (failed(checkTerm(spec.terms.lhs, "lhs", getLhs())) || failed(checkTerm(spec.terms.rhs, "rhs", getRhs())) ||
-      failed(checkTerm(spec.rows, "ids", getIds())) || failed(checkTerm(spec.terms.result, "result", getY())))
+  if (failed(verifyTerm(*this, spec.terms.lhs, "lhs", getLhs())) ||
+      failed(verifyTerm(*this, spec.terms.rhs, "rhs", getRhs())) ||
+      failed(verifyTerm(*this, spec.rows, "ids", getIds())) ||
+      failed(verifyTerm(*this, spec.terms.result, "result", getY())))
     return failure();
   if (failed(verifySameElement(*this, getLhs(), getY())) || failed(verifySameElement(*this, getLhs(), getRhs())))
     return failure();

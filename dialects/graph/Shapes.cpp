@@ -83,6 +83,18 @@ LogicalResult verifyDims(Operation *op, ArrayRef<int64_t> dims, int64_t rank) {
   return success();
 }
 
+LogicalResult verifyTerm(Operation *op, StringRef term, StringRef what, Value value) {
+  for (size_t i = 0; i < term.size(); ++i) {
+    if (!llvm::isAlpha(term[i]))
+      return op->emitOpError() << "spec must name dimensions by letters, got: '" << term[i] << "'";
+    if (term.find(term[i], i + 1) != StringRef::npos)
+      return op->emitOpError() << "spec must not repeat a letter in one term, got: '" << term[i] << "' in \"" << term
+                               << "\"";
+  }
+  if (rankOf(value) != static_cast<int64_t>(term.size()))
+    return op->emitOpError() << what << " must have rank " << term.size() << " by the spec, got: " << rankOf(value);
+  return success();
+}
 LogicalResult verifyLength(Operation *op, StringRef name, size_t length, int64_t rank) {
   if (static_cast<int64_t>(length) == rank)
     return success();

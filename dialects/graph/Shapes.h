@@ -44,6 +44,8 @@ double product(llvm::ArrayRef<int64_t> sizes);
 mlir::LogicalResult verifyDim(mlir::Operation *op, llvm::StringRef name, int64_t dim, int64_t rank);
 /// Verifies that `dims` is strictly increasing inside [0, rank) and not empty.
 mlir::LogicalResult verifyDims(mlir::Operation *op, llvm::ArrayRef<int64_t> dims, int64_t rank);
+/// Verifies that `term` of an einsum-like spec names each dimension of `value` by a letter of its own.
+mlir::LogicalResult verifyTerm(mlir::Operation *op, llvm::StringRef term, llvm::StringRef what, mlir::Value value);
 /// Verifies that the attribute has one entry a dimension.
 mlir::LogicalResult verifyLength(mlir::Operation *op, llvm::StringRef name, size_t length, int64_t rank);
 mlir::LogicalResult verifyRank(mlir::Operation *op, llvm::StringRef name, mlir::Value value, int64_t rank);

@@ -25,9 +25,6 @@ using namespace mlir;
 using namespace dtcc::exec;
 
 namespace {
-/// Vector loads like whole cache lines.
-constexpr int64_t kAlignment = 64;
-
 struct SlotUse {
   llvm::SmallDenseSet<size_t> phases;
   bool isInput = false;

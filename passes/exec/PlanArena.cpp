@@ -17,9 +17,6 @@ using namespace mlir;
 using namespace dtcc::exec;
 
 namespace {
-/// Vector loads like whole cache lines.
-constexpr int64_t kAlignment = 64;
-
 struct Planned {
   BufferOp buffer;
   const Lifetime *lifetime = nullptr;

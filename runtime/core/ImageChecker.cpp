@@ -279,14 +279,8 @@ void checkStage(const Image &image, size_t i) {
   auto rows = [&](const dtcc_range &range, const dtcc_section &section) {
     check.range(range.first, range.count, section.count, "rows must exist");
   };
-  rows(stage.arenas, header.arenas);
-  rows(stage.commands, header.commands);
-  rows(stage.phases, header.phases);
-  rows(stage.actions, header.actions);
-  rows(stage.inputs, header.inputs);
-  rows(stage.states, header.states);
-  rows(stage.buckets, header.buckets);
-  rows(stage.segments, header.segments);
+#define DTCC_STAGE_SECTION(FIELD, TYPE) rows(stage.FIELD, header.FIELD);
+#include "runtime/abi/Sections.def"
   auto own = [&](uint32_t index, const dtcc_range &range, const char *what) {
     check.require(index - range.first < range.count, what, index);
   };

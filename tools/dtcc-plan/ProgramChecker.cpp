@@ -165,10 +165,8 @@ void TableChecker::state() {
     auto rows = [&](const dtcc_range &range, const dtcc_section &section) {
       this->range(range.first, range.count, section.count, "rows must exist");
     };
-    rows(stage.arenas, header.arenas);
-    rows(stage.phases, header.phases);
-    rows(stage.actions, header.actions);
-    rows(stage.states, header.states);
+#define DTCC_STAGE_SECTION(FIELD, TYPE) rows(stage.FIELD, header.FIELD);
+#include "runtime/abi/Sections.def"
   });
   each<dtcc_input>("input", program.inputs(), [&](const dtcc_input &input) {
     string(input.name);

@@ -27,6 +27,15 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
   return found == rules.end() ? nullptr : &found->second;
 }
 
+Place dtcc::exec::shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {
+  if (axes.empty())
+    return whole;
+  whole.sizes[0] /= b.mesh().product(dist::toAxes(axes));
+  whole.blockOf = b.communicator(axes).getAttr();
+  whole.blockStride = whole.sizes[0];
+  return whole;
+}
+
 SmallVector<int64_t> dtcc::exec::dimRange(int64_t begin, int64_t end) {
   return llvm::to_vector(llvm::seq(begin, std::max(begin, end)));
 }

@@ -29,6 +29,9 @@ template <typename Op, mlir::LogicalResult (*Lower)(Op, Bufferizer &)> OpRule ru
   return {[](mlir::Operation *op, Bufferizer &b) { return Lower(mlir::cast<Op>(op), b); }};
 }
 
+/// This rank's share over `axes` of one-dimensional storage that lies whole in its memory.
+Place shareOf(Place whole, mlir::ArrayAttr axes, Bufferizer &b);
+
 /// The dimensions [begin, end).
 llvm::SmallVector<int64_t> dimRange(int64_t begin, int64_t end);
 

@@ -12,16 +12,6 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-/// This rank's share of one-dimensional storage over `axes`.
-static Place shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {
-  if (axes.empty())
-    return whole;
-  whole.sizes[0] /= b.mesh().product(dist::toAxes(axes));
-  whole.blockOf = b.communicator(axes).getAttr();
-  whole.blockStride = whole.sizes[0];
-  return whole;
-}
-
 /// Zeros between the gradients of a transient bucket, whose memory held something else before.
 static void fillGaps(dist::BucketOp bucket, const Place &whole, Bufferizer &b) {
   SmallVector<std::pair<int64_t, int64_t>> taken;

@@ -84,16 +84,6 @@ static LogicalResult lowerGradScale(dist::GradScaleOp op, Bufferizer &b) {
   return success();
 }
 
-/// This rank's share of a whole bucket over `flat` axes.
-static Place shareOf(Place whole, ArrayAttr flat, Bufferizer &b) {
-  if (flat.empty())
-    return whole;
-  whole.sizes[0] /= b.mesh().product(dist::toAxes(flat));
-  whole.blockOf = b.communicator(flat).getAttr();
-  whole.blockStride = whole.sizes[0];
-  return whole;
-}
-
 static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
   auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(op.getOptimizer());
   if (!optimizer)

@@ -37,22 +37,23 @@ std::optional<Region> Region::between(ArrayRef<Value> inputs, Value root, size_t
   return region;
 }
 
-bool Region::isClosed() const {
-  llvm::DenseSet<Value> dependent;
-  dependent.insert(inputs.front());
+bool isClosed(ArrayRef<Value> inputs, Value root, const llvm::SetVector<Operation *> &ops) {
+  llvm::DenseSet<Value> dependent(inputs.begin(), inputs.end());
   for (Operation *op : ops) {
-    // Constants, tables and masks may be shared with the outside.
+    // Constants, tables, masks and parts of parameters may be shared with the outside.
     if (llvm::none_of(op->getOperands(), [&](Value operand) { return dependent.contains(operand); }))
       continue;
     dependent.insert(op->result_begin(), op->result_end());
     if (op == root.getDefiningOp())
       continue;
     for (Operation *user : op->getUsers())
-      if (!contains(user))
+      if (!ops.contains(user))
         return false;
   }
   return true;
 }
+
+bool Region::isClosed() const { return graph::isClosed(inputs.front(), root, ops); }
 
 SmallVector<double> Region::constants() const {
   SmallVector<double> values;

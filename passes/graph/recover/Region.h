@@ -20,6 +20,10 @@
 
 namespace dtcc::graph {
 
+/// Whether values of `ops` that depend on `inputs` are used inside alone, but `root`. Of an
+/// unstack, all parts count.
+bool isClosed(llvm::ArrayRef<mlir::Value> inputs, mlir::Value root, const llvm::SetVector<mlir::Operation *> &ops);
+
 class Region {
 public:
   /// The ops from `inputs` (and constants) to `root`, or nothing if another value or an

@@ -8,6 +8,7 @@
 #include "passes/graph/recover/SmallRegion.h"
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Shapes.h"
+#include "passes/graph/recover/Region.h"
 
 using namespace mlir;
 
@@ -115,21 +116,7 @@ void SmallRegion::joinDims() {
         sizes[classes[firstDim[value] + dim]] = size;
 }
 
-bool SmallRegion::isClosed() const {
-  llvm::DenseSet<Value> dependent(inputs.begin(), inputs.end());
-  for (Operation *op : ops) {
-    // Constants and parts of parameters may be shared with the outside.
-    if (llvm::none_of(op->getOperands(), [&](Value operand) { return dependent.contains(operand); }))
-      continue;
-    dependent.insert(op->result_begin(), op->result_end());
-    if (op == root.getDefiningOp())
-      continue;
-    for (Operation *user : op->getUsers())
-      if (!ops.contains(user))
-        return false;
-  }
-  return true;
-}
+bool SmallRegion::isClosed() const { return graph::isClosed(inputs, root, ops); }
 
 unsigned SmallRegion::classOf(Value value, int64_t dim) {
   return classes[firstDim.lookup(representative(value)) + dim];
