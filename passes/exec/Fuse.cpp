@@ -14,6 +14,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/exec/BlockOrder.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
@@ -55,6 +56,8 @@ private:
   llvm::DenseMap<Operation *, unsigned> numbers;
   /// The number of the last graph.barrier that an op depends on.
   llvm::DenseMap<Operation *, unsigned> fences;
+  /// The op with effects before an op with effects: their order stays.
+  llvm::DenseMap<Operation *, Operation *> effectsBefore;
 };
 
 /// Ops whose results are repeated in each kernel that reads them, in program order.
@@ -70,14 +73,18 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
   return sorted;
 }
 
-/// Whether an operand of `op` outside the group depends on the group.
+/// Whether an operand of `op` outside the group depends on the group: by what it reads, or by the order of effects (the
+/// unit that a backward op reads is gathered behind the forward pass).
 bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
   unsigned first = numbers.lookup(group.ops.front());
   SmallVector<Operation *> work;
   auto push = [&](auto &self, Operation *from, bool direct) -> bool {
-    for (Value operand : from->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
+    SmallVector<Operation *> producers;
+    for (Value operand : from->getOperands())
+      producers.push_back(operand.getDefiningOp());
+    producers.push_back(effectsBefore.lookup(from));
+    for (Operation *producer : producers) {
       if (!producer || producer->getBlock() != &block || numbers.lookup(producer) < first)
         continue;
       if (members.contains(producer)) {
@@ -218,7 +225,12 @@ void BlockFusion::outline(Group &group) {
 
 void BlockFusion::run() {
   unsigned number = 0;
+  Operation *lastEffect = nullptr;
   for (Operation &op : block) {
+    if (!isMemoryEffectFree(&op)) {
+      effectsBefore[&op] = lastEffect;
+      lastEffect = &op;
+    }
     unsigned fence = isa<graph::BarrierOp>(op) ? number : 0;
     for (Value operand : op.getOperands())
       if (Operation *producer = operand.getDefiningOp())

@@ -20,8 +20,20 @@
 // CHECK: exec.fused
 // CHECK: graph.contract
 // CHECK: exec.fused
+
+// %c depends on %a by the order of effects alone: what it reads is gathered behind what %a is in. Together they would
+// wait for themselves.
+// CHECK-LABEL: dist.phase @gatheredBehind
+// CHECK: exec.fused
+// CHECK: graph.exp
+// CHECK: graph.contract
+// CHECK: dist.accumulate
+// CHECK: dist.gather_unit
+// CHECK: exec.fused
+// CHECK: graph.mul
 dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
 dist.bucket parameter @params.0 : 128 x f32
+dist.bucket parameter @params.1 : 64 x f32 flat ["dp"]
 dist.bucket gradient @grads.0 : 128 x f32 of @params.0
 dist.program @step mesh @mesh {
   dist.phase @norm {
@@ -47,5 +59,16 @@ dist.program @step mesh @mesh {
     %p = graph.contract "ab,bc->ac" %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     %c = graph.add %a, %p : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     dist.accumulate %c into @grads.0[0] : tensor<8x8xf32>
+  }
+  dist.phase @gatheredBehind {
+    %x = dist.view @params.0[0] : tensor<8x8xf32>
+    %a = graph.exp %x : tensor<8x8xf32>
+    %p = graph.contract "ab,bc->ac" %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.accumulate %p into @grads.0[0] : tensor<8x8xf32>
+    %u = dist.gather_unit @params.1 over ["dp"] : tensor<64xf32>
+    %w = dist.unit_view %u[0] : tensor<64xf32> -> tensor<8x8xf32>
+    %c = graph.mul %a, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.release %u : tensor<64xf32>
+    dist.accumulate %c into @grads.0[64] : tensor<8x8xf32>
   }
 }
