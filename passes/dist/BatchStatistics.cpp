@@ -115,6 +115,9 @@ public:
     auto parts = graph::UnstackOp::create(b.builder, b.loc, TypeRange{x.getType(), y.getType()}, merged(both), 0);
     return {parts.getResult(0), parts.getResult(1)};
   }
+  /// By an integer, which f32 has, where its reciprocal would be rounded: some gradients are differences of what is
+  /// averaged so, and an optimizer like Adam makes the rounding a part of the step.
+  Value average(Value sum, double count) const { return count == 1 ? sum : b.div(sum, b.splat(sum, count)); }
   Value rstd(Value variance, const llvm::APFloat &eps) const {
     return graph::RsqrtOp::create(b.builder, b.loc, b.add(variance, b.splat(variance, eps.convertToDouble())));
   }
@@ -145,17 +148,17 @@ static SmallVector<Value> emitNorm(const Emitter &e, graph::BatchNormOp op, Arra
   ArrayRef<int64_t> dims = op.getDims();
   Dims kept = graph::without(graph::range(0, graph::rankOf(x)), dims);
   double count = graph::product(graph::at(graph::shapeOf(x), dims));
-  Value mean = b.mul(b.sum(x, dims), 1 / count);
+  Value mean = e.average(b.sum(x, dims), count);
   Value distance = b.sub(x, b.broadcast(mean, x.getType(), kept));
   Value squares = b.sum(b.mul(distance, distance), dims);
   if (e.ranks > 1) {
-    Value whole = b.mul(e.merged(mean), 1 / double(e.ranks));
+    Value whole = e.average(e.merged(mean), double(e.ranks));
     Value off = b.sub(mean, whole);
     squares = e.merged(b.add(squares, b.mul(b.mul(off, off), count)));
     mean = whole;
     distance = b.sub(x, b.broadcast(mean, x.getType(), kept));
   }
-  Value variance = b.mul(squares, 1 / (count * double(e.ranks)));
+  Value variance = e.average(squares, count * double(e.ranks));
   Value slope = b.mul(e.rstd(variance, op.getEps()), operands[1]);
   Value y = b.add(b.mul(distance, b.broadcast(slope, x.getType(), kept)), b.broadcast(operands[2], x.getType(), kept));
   Dims channels = graph::range(1, kept.size() + 1);
@@ -171,7 +174,7 @@ static SmallVector<Value> emitGrad(const Emitter &e, graph::BatchNormGradOp op, 
   // Of the whole group, which padding is no part of.
   double count = graph::product(graph::at(graph::shapeOf(op.getX()), op.getDims())) / double(op.getGroups());
   auto [dot, sum] = e.mergedPair(sums.dot, sums.sum);
-  auto average = [&](Value total) { return b.broadcast(b.mul(total, 1 / count), type, kept); };
+  auto average = [&](Value total) { return b.broadcast(e.average(total, count), type, kept); };
   Value centred = b.sub(b.sub(dy, average(sum)), b.mul(sums.normal, average(dot)));
   return {b.mul(centred, b.mul(sums.wideRstd, b.broadcast(operands[2], type, kept)))};
 }
@@ -190,12 +193,12 @@ static SmallVector<Value> emitRunning(const Emitter &e, graph::RunningStatistics
   SmallVector<Value> results;
   for (int which = 0; which < 2; ++which) {
     Value statistic = operands[2 + which];
-    double share = 1 / double(graph::shapeOf(statistic)[0]);
-    Value average = b.mul(b.sum(statistic, {0}), share);
+    Value average = e.average(b.sum(statistic, {0}), double(graph::shapeOf(statistic)[0]));
     if (!equal && e.ranks > 1)
-      average = b.mul(e.merged(average), 1 / double(e.ranks));
-    double weight = momentum * (which && op.getUnbiased() ? cells / (cells - 1) : 1);
-    results.push_back(b.add(b.mul(operands[which], 1 - momentum), b.mul(average, weight)));
+      average = e.average(e.merged(average), double(e.ranks));
+    if (which && op.getUnbiased())
+      average = e.average(b.mul(average, cells), cells - 1);
+    results.push_back(b.add(operands[which], b.mul(b.sub(average, operands[which]), momentum)));
   }
   return results;
 }

@@ -18,7 +18,7 @@ the model is compiled, the program runs all golden steps, and these are compared
 
 --also=FILE is another run that is as right (tests/e2e/Inputs/resnet says why); the nearer one counts, and only the first
 has final.safetensors. --instead=FILE is a run instead of the golden one: of another number of micro-batches. --buffers
-compares the L2 norms of running statistics too.
+compares running statistics too, cell by cell, relative to the greatest of a buffer.
 
 Prints one line a plan with the worst differences. Exit status 1 if one is too large. Standard library only.
 """
@@ -86,7 +86,8 @@ def transpose(shape, values):
 
 
 def compare_parameters(saved, golden, file_names, golden_run, golden_folder, buffers):
-    """The worst relative difference of an L2 norm, and the worst relative L2 distance (None without golden values)."""
+    """The worst relative difference of an L2 norm, and the worst relative L2 distance (None without golden values), the worst
+    difference of a cell of a buffer."""
     # The file has the parameters after the first run.
     final = os.path.join(golden_folder, "final.safetensors")
     first = golden_run is next(iter(golden["runs"].values()))
@@ -111,15 +112,22 @@ def compare_parameters(saved, golden, file_names, golden_run, golden_folder, buf
             actual = transpose(shape, values) if turned else values
             distance = math.sqrt(sum((a - e) ** 2 for a, e in zip(actual, expected, strict=True)))
             worst_distance = max(worst_distance, distance / norm)
-    for buffer, expected in golden_run["final_buffers_l2"].items() if buffers else ():
+    worst_buffer = 0.0
+    held = golden_run.get("final_buffers") or {
+        name: whole[name][1] for name in golden_run.get("final_buffers_l2", ()) if name in whole}
+    if buffers and not held:
+        sys.exit("golden.py: no running statistics to compare")
+    for buffer, expected in held.items() if buffers else ():
         # The file has the names of the modules around this one too.
         name = next((name for name in saved if name == buffer or name.endswith("." + buffer)), None)
         if not name:
             sys.exit(f"golden.py: {buffer} is not in the saved file, which holds: {' '.join(saved)}")
-        worst_norm = max(worst_norm, relative(math.sqrt(sum(value * value for value in saved[name][1])), expected))
+        greatest = max(abs(cell) for cell in expected)
+        worst_buffer = max(worst_buffer,
+                           max(abs(a - e) for a, e in zip(saved[name][1], expected, strict=True)) / greatest)
     if not compared:
         sys.exit("golden.py: no parameter to compare")
-    return worst_norm, worst_distance if whole else None
+    return worst_norm, worst_distance if whole else None, worst_buffer
 
 
 def main():
@@ -177,14 +185,16 @@ def main():
         report = f"loss {loss:.1e} grad_norm {norm:.1e}"
         if arguments.save:
             bound = arguments.rounding * golden_run["f32_vs_f64"]["parameter_relative_max"]
-            l2, distance = compare_parameters(read_safetensors(saved), golden, form, accepted[number], arguments.golden,
-                                              arguments.buffers)
-            good = good and l2 <= bound and (distance is None or distance <= bound)
+            l2, distance, cell = compare_parameters(read_safetensors(saved), golden, form, accepted[number],
+                                                    arguments.golden, arguments.buffers)
+            good = good and l2 <= bound and cell <= bound and (distance is None or distance <= bound)
             report += f" final_l2 {l2:.1e}"
             if distance is not None:
                 report += f" parameters {distance:.1e}"
             elif accepted[number] is not golden_run:
                 report += f" (run {number + 1} of {len(accepted)})"
+            if arguments.buffers:
+                report += f" buffers {cell:.1e}"
             report += f" (at most {bound:.1e})"
         print(f"{os.path.basename(arguments.golden)} {form} {arguments.run:12} {plan:26} {report}"
               + ("" if good else "  TOO FAR"), flush=True)
