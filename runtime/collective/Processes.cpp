@@ -49,8 +49,8 @@ private:
 /// Messages from one member to another. The ring is the sender's; its place is written
 /// before the first message is posted. All zero at first.
 struct Channel {
-  Signal posted;
-  Signal taken;
+  alignas(64) Signal posted;
+  alignas(64) Signal taken;
   uint64_t ring;  /* offset in the file */
   uint64_t slots; /* messages that fit */
   uint64_t slotBytes;

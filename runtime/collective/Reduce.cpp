@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 // The same arithmetic compiled for wider vectors, chosen when the program starts.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
@@ -60,12 +61,43 @@ template <dtcc_reduction reduction, typename T> inline T combine(T a, T b) {
   }
 }
 
+/// The reduction of a fixed number of sources, held in registers. `to` may be one of the
+/// sources at the same elements: each is read before it is written.
+template <typename T, dtcc_reduction reduction, size_t... others>
+inline __attribute__((always_inline)) void reduceFew(T *to, const void *const *sources, int64_t begin, int64_t count,
+                                                     std::index_sequence<others...>) {
+  const T *first = static_cast<const T *>(sources[0]) + begin;
+  const T *rest[] = {static_cast<const T *>(sources[others + 1]) + begin...};
+#pragma clang loop vectorize(assume_safety)
+  for (int64_t i = 0; i < count; ++i) {
+    T sum = first[i];
+    ((sum = combine<reduction>(sum, rest[others][i])), ...);
+    to[i] = sum;
+  }
+}
+
 template <typename Element, dtcc_reduction reduction>
 inline __attribute__((always_inline)) void reduceRange(const void *const *sources, size_t sourceCount,
                                                        void *const *destinations, size_t destinationCount,
                                                        int64_t begin, int64_t end, int64_t shift) {
   using Storage = typename Element::Storage;
   using Accumulator = typename Element::Accumulator;
+  if constexpr (std::is_same_v<Storage, Accumulator>) {
+    if (sourceCount == 2 || sourceCount == 4) {
+      for (int64_t at = begin; at < end; at += chunkElements) {
+        int64_t count = std::min(chunkElements, end - at);
+        Storage *to = static_cast<Storage *>(destinations[0]) + (at - shift);
+        if (sourceCount == 2)
+          reduceFew<Storage, reduction>(to, sources, at, count, std::make_index_sequence<1>());
+        else
+          reduceFew<Storage, reduction>(to, sources, at, count, std::make_index_sequence<3>());
+        for (size_t d = 1; d < destinationCount; ++d)
+          std::memcpy(static_cast<Storage *>(destinations[d]) + (at - shift), to,
+                      static_cast<size_t>(count) * sizeof(Storage));
+      }
+      return;
+    }
+  }
   alignas(64) Accumulator sum[chunkElements];
   alignas(64) Storage rounded[chunkElements];
   for (int64_t at = begin; at < end; at += chunkElements) {

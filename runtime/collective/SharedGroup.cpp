@@ -8,6 +8,7 @@
 #include "runtime/collective/SharedGroup.h"
 
 #include "runtime/collective/Reduce.h"
+#include "runtime/collective/StreamCopy.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/ThreadTeam.h"
 
@@ -18,7 +19,7 @@
 namespace dtcc::rt {
 
 struct SharedGroup::Control {
-  Signal passed; /* barriers that all members have reached */
+  alignas(64) Signal passed; /* barriers that all members have reached */
   alignas(64) std::atomic<uint32_t> arrived;
 };
 
@@ -36,12 +37,17 @@ constexpr int64_t grainBytes = 256 << 10;
 
 } // namespace
 
-void SharedGroup::copyBytes(void *to, const void *from, int64_t bytes) const {
+void SharedGroup::copyBytes(void *to, const void *from, int64_t bytes, int64_t whole) const {
   if (to == from || bytes <= 0)
     return;
+  bool streams = whole >= streamedBytes;
   auto part = [&](int64_t begin, int64_t end) {
-    std::memcpy(static_cast<std::byte *>(to) + begin, static_cast<const std::byte *>(from) + begin,
-                static_cast<size_t>(end - begin));
+    std::byte *target = static_cast<std::byte *>(to) + begin;
+    const std::byte *source = static_cast<const std::byte *>(from) + begin;
+    if (streams)
+      streamCopy(target, source, end - begin);
+    else
+      std::memcpy(target, source, static_cast<size_t>(end - begin));
   };
   if (team)
     team->parallelFor(bytes, grainBytes, part);
@@ -62,7 +68,7 @@ void SharedGroup::reduce(dtcc_dtype type, dtcc_reduction reduction, std::span<co
 
 size_t SharedGroup::memoryBytes(int64_t size, bool direct) {
   auto n = static_cast<size_t>(size);
-  return sizeof(Control) + n * sizeof(Member) + 2 * n * smallBytes + (direct ? 0 : (n + 1) * chunkBytes);
+  return sizeof(Control) + n * sizeof(Member) + 2 * n * placeBytes(direct) + (direct ? 0 : chunkBytes);
 }
 
 void SharedGroup::initialize(void *memory, int64_t size) {
@@ -75,25 +81,39 @@ void SharedGroup::initialize(void *memory, int64_t size) {
 SharedGroup::SharedGroup(std::string name, void *memory, int64_t size, int64_t index, bool direct, const Waiter &waiter)
     : name(std::move(name)), size(size), me(index), direct(direct), waiter(waiter),
       control(static_cast<Control *>(memory)), members(reinterpret_cast<Member *>(control + 1)),
-      smalls(reinterpret_cast<std::byte *>(members + size)), stages(smalls + 2 * size * smallBytes),
-      result(stages + size * chunkBytes) {}
+      places(reinterpret_cast<std::byte *>(members + size)), result(places + 2 * size * placeBytes(direct)) {}
+
+int64_t SharedGroup::chunk() const {
+  if (direct)
+    return smallBytes;
+  // Half of it stays in a core's own cache until the others have read it; where members
+  // share cores, barriers cost more than caches give.
+  return waiter.isCrowded() ? chunkBytes : chunkBytes / 2;
+}
 
 std::string SharedGroup::describe(const char *what) const {
   std::string absent;
   for (int64_t i = 0; i < size; ++i)
-    if (static_cast<int32_t>(members[i].arrivals.load() - generation) <= 0)
+    if (static_cast<int32_t>(members[i].arrived.value.load() - generation) <= 0)
       absent += (absent.empty() ? "" : ", ") + std::to_string(i);
   return message("member ", me, " waits in ", what, " of group '", name, "' for members ", absent);
 }
 
 void SharedGroup::barrier(const char *what) {
-  members[me].arrivals.store(generation + 1, std::memory_order_relaxed);
   uint32_t target = generation + 1;
-  uint32_t full = target * static_cast<uint32_t>(size);
-  if (control->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == full)
-    Waiter::raise(control->passed);
-  else
-    waiter.await(control->passed, target, [&] { return describe(what); });
+  auto description = [&] { return describe(what); };
+  if (waiter.isCrowded()) {
+    members[me].arrived.value.store(target, std::memory_order_relaxed);
+    uint32_t full = target * static_cast<uint32_t>(size);
+    if (control->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == full)
+      Waiter::raise(control->passed);
+    else
+      waiter.await(control->passed, target, description);
+  } else {
+    Waiter::raise(members[me].arrived);
+    for (int64_t step = 1; step < size; ++step)
+      waiter.await(members[(me + step) % size].arrived, target, description);
+  }
   generation = target;
 }
 
@@ -104,24 +124,22 @@ void SharedGroup::publish(const void *in, void *out, const char *what) {
 }
 
 void SharedGroup::allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
-  if (count * dtcc_dtype_size(type) <= smallBytes)
-    smallAllReduce(in, out, count, type, reduction);
+  if (count * dtcc_dtype_size(type) <= (direct ? smallBytes : wholeBytes))
+    wholeAllReduce(in, out, count, type, reduction);
   else if (direct)
     directAllReduce(in, out, count, type, reduction);
   else
     stagedAllReduce(in, out, count, type, reduction);
 }
 
-void SharedGroup::smallAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
-  // Two sets of places take turns: who writes one again has passed the barrier of
-  // the reduction between, so nobody reads it any more.
-  std::byte *places = smalls + (smallCount++ % 2) * size * smallBytes;
-  copyBytes(places + me * smallBytes, in, count * dtcc_dtype_size(type));
+void SharedGroup::wholeAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
+  copyBytes(place(me), in, count * dtcc_dtype_size(type));
   barrier("all_reduce");
   std::vector<const void *> sources;
   for (int64_t i = 0; i < size; ++i)
-    sources.push_back(places + i * smallBytes);
+    sources.push_back(i == me ? in : place(i));
   reduce(type, reduction, sources, {&out, 1}, 0, count, 0);
+  ++turn;
 }
 
 void SharedGroup::directAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
@@ -138,49 +156,59 @@ void SharedGroup::directAllReduce(const void *in, void *out, int64_t count, dtcc
 }
 
 void SharedGroup::stagedAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
-  int64_t width = dtcc_dtype_size(type), chunk = chunkBytes / width;
-  std::vector<const void *> sources;
-  for (int64_t i = 0; i < size; ++i)
-    sources.push_back(stage(i));
-  void *destination = result;
-  for (int64_t at = 0; at < count; at += chunk) {
-    int64_t length = std::min(chunk, count - at);
-    copyBytes(stage(me), static_cast<const std::byte *>(in) + at * width, length * width);
+  int64_t width = dtcc_dtype_size(type), most = chunk() / width;
+  std::vector<const void *> sources(static_cast<size_t>(size));
+  for (int64_t at = 0; at < count; at += most, ++turn) {
+    int64_t length = std::min(most, count - at);
+    const std::byte *from = static_cast<const std::byte *>(in) + at * width;
+    std::byte *to = static_cast<std::byte *>(out) + at * width;
+    // All slices but this member's.
+    auto copyOthers = [&](std::byte *target, const std::byte *source) {
+      auto [begin, end] = slice(length, size, me);
+      copyBytes(target, source, begin * width);
+      copyBytes(target + end * width, source + end * width, (length - end) * width);
+    };
+    copyOthers(place(me), from);
     barrier("all_reduce");
+    for (int64_t i = 0; i < size; ++i)
+      sources[static_cast<size_t>(i)] = i == me ? from : place(i);
+    void *destinations[] = {result, to};
     auto [begin, end] = slice(length, size, me);
-    reduce(type, reduction, sources, {&destination, 1}, begin, end, 0);
+    reduce(type, reduction, sources, destinations, begin, end, 0);
     barrier("all_reduce");
-    copyBytes(static_cast<std::byte *>(out) + at * width, result, length * width);
+    copyOthers(to, result);
   }
 }
 
 void SharedGroup::allGather(const void *in, void *out, int64_t count, dtcc_dtype type) {
   int64_t bytes = count * dtcc_dtype_size(type);
   auto *to = static_cast<std::byte *>(out);
-  if (direct) {
+  auto *from = static_cast<const std::byte *>(in);
+  if (!isStaged(bytes)) {
     publish(in, out, "all_gather");
-    // Each begins with its right neighbour, so that not all read the same memory.
+    // Each begins with its own, then takes its right neighbour's, so that not all read
+    // the same memory.
     for (int64_t step = 0; step < size; ++step) {
       int64_t i = (me + step) % size;
-      copyBytes(to + i * bytes, members[i].in, bytes);
+      copyBytes(to + i * bytes, members[i].in, bytes, size * bytes);
     }
     barrier("all_gather");
     return;
   }
-  for (int64_t at = 0; at < bytes; at += chunkBytes) {
-    int64_t length = std::min(chunkBytes, bytes - at);
-    copyBytes(stage(me), static_cast<const std::byte *>(in) + at, length);
+  for (int64_t at = 0; at < bytes; at += chunk(), ++turn) {
+    int64_t length = std::min(chunk(), bytes - at);
+    copyBytes(place(me), from + at, length);
     barrier("all_gather");
     for (int64_t i = 0; i < size; ++i)
-      copyBytes(to + i * bytes + at, stage(i), length);
-    barrier("all_gather");
+      copyBytes(to + i * bytes + at, i == me ? from + at : place(i), length, size * bytes);
   }
 }
 
 void SharedGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
   int64_t width = dtcc_dtype_size(type);
+  auto *from = static_cast<const std::byte *>(in);
   std::vector<const void *> sources(static_cast<size_t>(size));
-  if (direct) {
+  if (!isStaged(size * count * width)) {
     publish(in, out, "reduce_scatter");
     for (int64_t i = 0; i < size; ++i)
       sources[static_cast<size_t>(i)] = members[i].in;
@@ -189,18 +217,17 @@ void SharedGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc_d
     return;
   }
   // A chunk holds the same range of every part.
-  int64_t chunk = chunkBytes / width / size;
-  for (int64_t at = 0; at < count; at += chunk) {
-    int64_t length = std::min(chunk, count - at);
+  int64_t most = chunk() / width / size;
+  for (int64_t at = 0; at < count; at += most, ++turn) {
+    int64_t length = std::min(most, count - at);
     for (int64_t part = 0; part < size; ++part)
-      copyBytes(stage(me) + part * length * width, static_cast<const std::byte *>(in) + (part * count + at) * width,
-                length * width);
+      if (part != me)
+        copyBytes(place(me) + part * length * width, from + (part * count + at) * width, length * width);
     barrier("reduce_scatter");
     for (int64_t i = 0; i < size; ++i)
-      sources[static_cast<size_t>(i)] = stage(i) + me * length * width;
+      sources[static_cast<size_t>(i)] = i == me ? from + (me * count + at) * width : place(i) + me * length * width;
     void *to = static_cast<std::byte *>(out) + at * width;
     reduce(type, reduction, sources, {&to, 1}, 0, length, 0);
-    barrier("reduce_scatter");
   }
 }
 
@@ -208,42 +235,43 @@ void SharedGroup::allToAll(const void *in, void *out, int64_t count, dtcc_dtype 
   int64_t bytes = count * dtcc_dtype_size(type);
   auto *to = static_cast<std::byte *>(out);
   auto *from = static_cast<const std::byte *>(in);
-  if (direct) {
+  if (!isStaged(size * bytes)) {
     publish(in, out, "all_to_all");
     for (int64_t step = 0; step < size; ++step) {
       int64_t i = (me + step) % size;
-      copyBytes(to + i * bytes, members[i].in + me * bytes, bytes);
+      copyBytes(to + i * bytes, members[i].in + me * bytes, bytes, size * bytes);
     }
     barrier("all_to_all");
     return;
   }
-  int64_t chunk = chunkBytes / size;
-  for (int64_t at = 0; at < bytes; at += chunk) {
-    int64_t length = std::min(chunk, bytes - at);
+  int64_t most = chunk() / size;
+  for (int64_t at = 0; at < bytes; at += most, ++turn) {
+    int64_t length = std::min(most, bytes - at);
     for (int64_t part = 0; part < size; ++part)
-      copyBytes(stage(me) + part * length, from + part * bytes + at, length);
+      if (part != me)
+        copyBytes(place(me) + part * length, from + part * bytes + at, length);
     barrier("all_to_all");
     for (int64_t i = 0; i < size; ++i)
-      copyBytes(to + i * bytes + at, stage(i) + me * length, length);
-    barrier("all_to_all");
+      copyBytes(to + i * bytes + at, i == me ? from + me * bytes + at : place(i) + me * length, length, size * bytes);
   }
 }
 
 void SharedGroup::broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) {
   int64_t bytes = count * dtcc_dtype_size(type);
-  if (direct) {
+  if (!isStaged(bytes)) {
     publish(in, out, "broadcast");
     copyBytes(out, members[0].in, bytes);
     barrier("broadcast");
     return;
   }
-  for (int64_t at = 0; at < bytes; at += chunkBytes) {
-    int64_t length = std::min(chunkBytes, bytes - at);
+  auto *to = static_cast<std::byte *>(out);
+  auto *from = static_cast<const std::byte *>(in);
+  for (int64_t at = 0; at < bytes; at += chunk(), ++turn) {
+    int64_t length = std::min(chunk(), bytes - at);
     if (me == 0)
-      copyBytes(result, static_cast<const std::byte *>(in) + at, length);
+      copyBytes(place(0), from + at, length);
     barrier("broadcast");
-    copyBytes(static_cast<std::byte *>(out) + at, result, length);
-    barrier("broadcast");
+    copyBytes(to + at, me == 0 ? from + at : place(0), length);
   }
 }
 

@@ -12,8 +12,16 @@
 //
 // Each member reduces its own slice of the elements, reading the members' values in
 // the order of the group, and hands it to all: every element is reduced once, so all
-// members hold the same bits. Small reductions are staged whole and reduced by
-// everybody, which saves one of the two barriers.
+// members hold the same bits.
+//
+// Members meet at barriers. Where every member has a core, each raises a flag of its own
+// and watches the others': one cache line moves from a member to each other, and it
+// carries the addresses of the member's buffers. Where members share cores they count
+// themselves in at one place and sleep on one flag, so that each is woken once.
+//
+// What is staged goes to two sets of places in turns: who writes a place again has passed
+// the barrier of the chunk between, so nobody reads it any more, and a chunk needs one
+// barrier. Small buffers are staged in direct groups too, which saves the second barrier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,21 +57,28 @@ public:
 private:
   struct Control;
   struct alignas(64) Member {
+    Signal arrived; /* barriers that the member has reached */
     const std::byte *in;
     std::byte *out;
-    std::atomic<uint32_t> arrivals;
   };
 
   /// Shows this member's buffers to the others and waits for theirs.
   void publish(const void *in, void *out, const char *what);
-  void smallAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
+  void wholeAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   void directAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   void stagedAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
-  void copyBytes(void *to, const void *from, int64_t bytes) const;
+  /// `whole`: bytes of the buffer that is written in parts.
+  void copyBytes(void *to, const void *from, int64_t bytes, int64_t whole = 0) const;
   /// reduceElements, by the team.
   void reduce(dtcc_dtype type, dtcc_reduction reduction, std::span<const void *const> sources,
               std::span<void *const> destinations, int64_t begin, int64_t end, int64_t shift) const;
-  std::byte *stage(int64_t member) const { return stages + member * chunkBytes; }
+  /// Whether a collective that reads `bytes` of each member goes through the places.
+  bool isStaged(int64_t bytes) const { return !direct || bytes <= smallBytes; }
+  /// Bytes of a place that a chunk fills.
+  int64_t chunk() const;
+  /// The place of `member` in the current set.
+  std::byte *place(int64_t member) const { return places + (turn % 2 * size + member) * placeBytes(direct); }
+  static int64_t placeBytes(bool direct) { return direct ? smallBytes : chunkBytes; }
   std::string describe(const char *what) const;
 
   std::string name;
@@ -73,15 +88,17 @@ private:
   Waiter waiter;
   Control *control;
   Member *members;
-  std::byte *smalls; /* [2][size][smallBytes] */
-  std::byte *stages; /* staged only: [size][chunkBytes], then one result of chunkBytes */
-  std::byte *result;
+  std::byte *places; /* [2][size][placeBytes] */
+  std::byte *result; /* staged only: chunkBytes */
   ThreadTeam *team = nullptr;
   uint32_t generation = 0; /* barriers passed */
-  uint32_t smallCount = 0; /* small reductions done */
+  uint32_t turn = 0;       /* chunks staged */
 
-  static constexpr int64_t smallBytes = 8192;
-  static constexpr int64_t chunkBytes = 1 << 20;
+  /// Staged in direct groups.
+  static constexpr int64_t smallBytes = 1024;
+  /// In staged groups, all-reduces up to this size are reduced by every member as a whole.
+  static constexpr int64_t wholeBytes = 8192;
+  static constexpr int64_t chunkBytes = 512 << 10;
 };
 
 } // namespace dtcc::rt

@@ -27,8 +27,8 @@ namespace {
 
 /// Messages from one member to another.
 struct Channel {
-  Signal posted;
-  Signal taken;
+  alignas(64) Signal posted;
+  alignas(64) Signal taken;
   struct Message {
     std::vector<std::byte> bytes;
     int64_t length = 0;

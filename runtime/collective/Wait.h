@@ -21,7 +21,8 @@
 
 namespace dtcc::rt {
 
-struct alignas(64) Signal {
+/// Give each a cache line of its own, or one with what its raiser writes.
+struct Signal {
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> sleepers{0};
 };
@@ -43,6 +44,9 @@ public:
       if (waited > hangSeconds)
         hang(what());
   }
+
+  /// Whether ranks outnumber cores.
+  bool isCrowded() const { return spins == 0; }
 
   /// Adds 1, and wakes who sleeps.
   static void raise(Signal &signal);

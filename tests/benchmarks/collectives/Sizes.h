@@ -23,7 +23,8 @@ namespace dtcc::rt::bench {
 
 /// Bytes of f32 on each rank: the whole buffer of an all-reduce, the larger side of the
 /// others.
-inline const std::vector<int64_t> sizes{4, 4096, 65536, 1 << 20, 16 << 20, 64 << 20};
+inline const std::vector<int64_t> sizes{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10,
+                                        1 << 20, 4 << 20, 16 << 20, 64 << 20};
 inline const char *const operations[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"};
 
 /// Seconds a call of `body`, which all ranks make together; `barrier` lines them up.
