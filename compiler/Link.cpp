@@ -25,6 +25,15 @@ std::string dtcc::runtimeLibrary(const char *argv0) {
   return std::string(path);
 }
 
+#ifdef DTCC_SANITIZED_LINK
+// A sanitized runtime links only with the compiler that built it, which brings the sanitizer's own runtime.
+static constexpr StringRef linkDrivers[] = {DTCC_SANITIZED_LINK};
+static constexpr StringRef linkFlags[] = {"-fsanitize=" DTCC_SANITIZE};
+#else
+static constexpr StringRef linkDrivers[] = {"c++", "g++", "clang++", "clang++-22"};
+static constexpr std::array<StringRef, 0> linkFlags = {};
+#endif
+
 /// The line of a linker's messages that says most: the first complaint, else the first
 /// line. Paths below `folder` lose it.
 static std::string firstComplaint(StringRef log, StringRef folder) {
@@ -48,7 +57,7 @@ LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, Stri
     return failure();
   }
   llvm::ErrorOr<std::string> driver = std::errc::no_such_file_or_directory;
-  for (StringRef name : {"c++", "g++", "clang++", "clang++-22"})
+  for (StringRef name : linkDrivers)
     if ((driver = llvm::sys::findProgramByName(name)))
       break;
   if (!driver) {
@@ -57,6 +66,7 @@ LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, Stri
   }
   std::string input = files.part(object), output = files.part(program), log = files.part("link.log");
   SmallVector<StringRef> command{*driver, input, runtime, "-o", output, "-pthread", "-ldl", "-lm"};
+  llvm::append_range(command, linkFlags);
   int status = runProgram(command, log, files.folder());
   if (status == 0)
     return success();

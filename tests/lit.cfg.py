@@ -44,6 +44,9 @@ config.substitutions += [
 
 if os.path.isdir(config.shared_models):
     config.available_features.add("shared-models")
+if not config.sanitized:
+    # Programs are linked by whatever c++ the path has, so that a test can put its own there.
+    config.available_features.add("linker-by-path")
 if config.mpirun and "NOTFOUND" not in config.mpirun:
     config.available_features.add("mpi")
 if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:

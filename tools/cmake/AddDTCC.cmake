@@ -14,6 +14,9 @@ include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 if(DTCC_SANITIZE)
   add_compile_options(-fsanitize=${DTCC_SANITIZE} -fno-sanitize=vptr,function -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${DTCC_SANITIZE} -fno-sanitize=vptr,function)
+  set(DTCC_TEST_SECONDS 1500) # sanitized code is up to ten times slower
+else()
+  set(DTCC_TEST_SECONDS 300)
 endif()
 
 # LLVM's headers are built with RTTI and without exceptions.
@@ -96,5 +99,5 @@ function(dtcc_unit_test name)
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/unit)
   add_test(NAME unit-${name} COMMAND ${name} --gtest_brief=1)
-  set_tests_properties(unit-${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(unit-${name} PROPERTIES TIMEOUT ${DTCC_TEST_SECONDS})
 endfunction()
