@@ -176,9 +176,6 @@ LogicalResult Driver::distribute() {
     FailureOr<plan::Plan> plan = makePlan(module, options);
     if (failed(plan))
       return failure();
-    if (options.verify && plan->pipeline)
-      return module.emitError("--verify cannot follow the stages of a pipeline in this version: verify the same plan "
-                              "without pp");
     if (options.emit == "plan")
       return finish(files.writeText([&](raw_ostream &stream) { stream << plan->toJson() << '\n'; }));
     // What is not kept for the backward pass is computed again: ops that the plan places as their originals.

@@ -8,7 +8,7 @@
 #include "compiler/StepCheck.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/dist/Evaluator.h"
+#include "passes/dist/StepEvaluator.h"
 #include "passes/graph/Evaluator.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -109,8 +109,15 @@ LogicalResult checkCost(func::FuncOp step, ModuleOp distributed, const dist::Mes
   for (Operation &op : step.front())
     cost.add(op, 1, 1);
   distributed.walk([&](dist::PhaseOp phase) {
+    auto program = phase->getParentOfType<dist::ProgramOp>();
+    // In a pipeline, the ranks of the stage; and what it keeps of every micro-batch.
+    double ranks = double(mesh.ranks());
+    if (auto axis = program.getAxis())
+      ranks /= double(mesh.product({axis->str()}));
     for (Operation &op : phase.getBody().front())
-      cost.add(op, double(phase.getRepeat()), double(mesh.ranks()));
+      cost.add(op, double(phase.getRepeat()), ranks);
+    if (program.getActions())
+      cost.add(*phase, 0, ranks * double(phase.getRepeat()));
   });
   cost.flops *= double(steps);
   auto refuse = [&](double needed, double most, StringRef unit) {
@@ -130,14 +137,13 @@ StepCheck::StepCheck(ModuleOp module) : whole(module.clone()) {}
 
 LogicalResult StepCheck::run(ModuleOp distributed, int64_t steps, raw_ostream &stream) {
   auto step = whole->lookupSymbol<func::FuncOp>("step");
-  auto program = distributed.lookupSymbol<dist::ProgramOp>("step");
-  if (!step || !program)
+  if (!step || distributed.getOps<dist::ProgramOp>().empty())
     return distributed.emitError("--verify needs a whole step and its partitioned program");
   dist::Mesh mesh = dist::toMesh(*distributed.getOps<dist::MeshOp>().begin());
   if (failed(checkCost(step, distributed, mesh, steps)))
     return failure();
   graph::Evaluator reference(*whole);
-  dist::ProgramEvaluator ranks(distributed, program);
+  dist::StepEvaluator ranks(distributed);
   if (failed(reference.initialize()) || failed(ranks.initialize(reference.states)))
     return failure();
   RandomInputs random;

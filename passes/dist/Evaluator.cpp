@@ -1,4 +1,4 @@
-//===- Evaluator.cpp - Runs the program of a rank for all ranks at once
+//===- Evaluator.cpp - Runs the program of a rank for all its ranks at once
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,18 +6,52 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/dist/Evaluator.h"
-#include <cmath>
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
 namespace dtcc::dist {
 
+/// The mesh of the ranks that run `program`.
+static Mesh meshOf(ProgramOp program) {
+  Mesh mesh = *findMesh(&program.getBody().front().front());
+  for (MeshAxis &axis : mesh.axes)
+    if (program.getAxis() == axis.name)
+      axis.size = 1;
+  return mesh;
+}
+
 ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t seed)
-    : module(module), program(program), lockStep(*findMesh(&program.getBody().front().front()), seed) {
+    : module(module), program(program), lockStep(meshOf(program), seed) {
+  llvm::StringSet<> own, others;
+  for (auto any : module.getOps<ProgramOp>())
+    if (auto uses = SymbolTable::getSymbolUses(any.getOperation()))
+      for (SymbolTable::SymbolUse use : *uses)
+        (any == program ? own : others).insert(use.getSymbolRef().getLeafReference());
   for (auto bucket : module.getOps<BucketOp>()) {
+    // What no stage reads is kept by the first.
+    bool holds = own.contains(bucket.getSymName()) ||
+                 (program.getStage().value_or(0) == 0 && !others.contains(bucket.getSymName()));
+    if (!holds)
+      continue;
     int64_t length = bucket.getLength() / lockStep.mesh.product(toAxes(bucket.getFlat()));
     buckets[bucket.getSymName()].assign(lockStep.mesh.ranks(), std::vector<double>(length));
   }
+  for (auto phase : program.getBody().getOps<PhaseOp>()) {
+    phases[phase.getSymName()] = phase;
+    if (!program.getActions())
+      for (int64_t slot = 0; slot < static_cast<int64_t>(phase.getRepeat()); ++slot)
+        runs.push_back({phase.getSymName().str(), slot});
+  }
+  if (ArrayAttr actions = program.getActionsAttr())
+    runs = toPhaseRuns(actions);
+}
+
+std::pair<FlatSymbolRefAttr, int64_t> ProgramEvaluator::placeOf(graph::StateOp state) const {
+  for (auto place : bucketsOf(state))
+    if (buckets.contains(place.first.getValue()))
+      return place;
+  return {};
 }
 
 LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &states) {
@@ -26,10 +60,12 @@ LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &st
     if (value == states.end())
       return state.emitError("has no initial value");
     auto layout = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue()).getLayout();
-    int64_t offset = state->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
-    auto &stored = buckets[state->getAttrOfType<FlatSymbolRefAttr>(kBucketAttr).getValue()];
+    auto [name, offset] = placeOf(state);
+    if (!name)
+      continue;
+    auto &stored = buckets[name.getValue()];
     Shards parts = scatter(value->second, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
-    auto bucket = module.lookupSymbol<BucketOp>(state->getAttrOfType<FlatSymbolRefAttr>(kBucketAttr).getValue());
+    auto bucket = module.lookupSymbol<BucketOp>(name.getValue());
     for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank) {
       int64_t size = stored[rank].size(), first = lockStep.mesh.index(rank, 0, toAxes(bucket.getFlat())) * size;
       for (int64_t i = 0; i < parts[rank].size(); ++i)
@@ -45,8 +81,10 @@ FailureOr<llvm::StringMap<HostTensor>> ProgramEvaluator::states() const {
   const Mesh &mesh = lockStep.mesh;
   for (auto state : module.getOps<graph::StateOp>()) {
     auto type = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue());
-    int64_t offset = state->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
-    StringRef name = state->getAttrOfType<FlatSymbolRefAttr>(kBucketAttr).getValue();
+    auto [bucketName, offset] = placeOf(state);
+    if (!bucketName)
+      continue;
+    StringRef name = bucketName.getValue();
     RankedTensorType local = localType(type, mesh);
     Shards parts;
     // States do not differ between micro-batches: every slot sees the same.
@@ -73,59 +111,20 @@ FailureOr<llvm::StringMap<HostTensor>> ProgramEvaluator::states() const {
   return result;
 }
 
-/// Per element of a parameter bucket its weight decay.
-std::vector<double> ProgramEvaluator::decayOf(FlatSymbolRefAttr bucket, double decay) const {
-  std::vector<double> result(module.lookupSymbol<BucketOp>(bucket.getAttr()).getLength());
-  for (auto state : module.getOps<graph::StateOp>()) {
-    if (state->getAttr(kBucketAttr) != bucket || !state.getDecay())
-      continue;
-    auto type = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue());
-    int64_t offset = state->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
-    int64_t size = localType(type, lockStep.mesh).getNumElements();
-    std::fill_n(result.begin() + offset, size, decay);
-  }
-  return result;
-}
-
-void ProgramEvaluator::update(UpdateBucketOp op) {
-  const Mesh &mesh = lockStep.mesh;
-  Axes flat = toAxes(op.getFlat());
-  auto optimizer = cast<graph::OptimizerAttrInterface>(op.getOptimizer());
-  bool isShare = !module.lookupSymbol<BucketOp>(op.getBucket()).getFlat().empty();
-  std::vector<double> decay = decayOf(op.getBucketAttr(), optimizer.getDecay());
-  auto slot = [&](unsigned i, int64_t rank) -> std::vector<double> & {
-    return buckets[cast<FlatSymbolRefAttr>(op.getSlots()[i]).getValue()][rank];
-  };
-  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-    const std::vector<double> &gradient = lockStep.values[op.getGrad()][rank].floats;
-    double scale = lockStep.values[op.getScale()][rank].floats[0];
-    int64_t first = mesh.index(rank, 0, flat) * static_cast<int64_t>(gradient.size());
-    for (size_t i = 0; i < gradient.size(); ++i) {
-      SmallVector<double *> cells;
-      for (unsigned k = 0; k < op.getSlots().size(); ++k)
-        cells.push_back(&slot(k, rank)[i]);
-      optimizer.updateCell(gradient[i] * scale, decay[first + i], step,
-                           buckets[op.getBucket()][rank][isShare ? i : first + i], cells,
-                           [](double value) { return value; });
-    }
-  }
-}
-
-LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot, const llvm::StringMap<HostTensor> &inputs) {
+LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot) {
   const Mesh &mesh = lockStep.mesh;
   auto each = [&](llvm::function_ref<void(int64_t)> body) {
     for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
       body(rank);
     return success();
   };
-  auto scalar = [&](Value value, int64_t rank) { return lockStep.values[value][rank].floats[0]; };
   auto empty = [](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     return HostTensor(type.getShape(), type.getElementType());
   };
   if (auto input = dyn_cast<InputOp>(op)) {
-    auto whole = inputs.find(input.getName());
-    if (whole == inputs.end())
+    auto whole = inputs->find(input.getName());
+    if (whole == inputs->end())
       return op->emitError("has no value");
     Shards parts = scatter(whole->second, cast<TensorType>(input.getLayout()).getLayout(), mesh, 0, 0);
     lockStep.values[input.getY()].assign(parts.begin() + slot * mesh.ranks(),
@@ -161,76 +160,86 @@ LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot, const llvm::S
       }
     });
   }
-  if (auto squares = dyn_cast<SumSquaresOp>(op)) {
-    lockStep.values[squares.getY()].assign(mesh.ranks(), empty(squares.getY()));
-    return each([&](int64_t rank) {
-      for (Value x : squares.getXs())
-        for (double cell : lockStep.values[x][rank].floats)
-          lockStep.values[squares.getY()][rank].floats[0] += cell * cell;
-    });
-  }
-  if (auto scale = dyn_cast<GradScaleOp>(op)) {
-    lockStep.values[scale.getNorm()].assign(mesh.ranks(), empty(scale.getNorm()));
-    lockStep.values[scale.getScale()].assign(mesh.ranks(), empty(scale.getScale()));
-    return each([&](int64_t rank) {
-      double count = scalar(scale.getCount(), rank), norm = std::sqrt(scalar(scale.getSquares(), rank)) / count;
-      double clip = scale.getClip().convertToDouble();
-      lockStep.values[scale.getNorm()][rank].floats[0] = norm;
-      lockStep.values[scale.getScale()][rank].floats[0] = (clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1) / count;
-    });
-  }
-  if (auto updateOp = dyn_cast<UpdateBucketOp>(op)) {
-    update(updateOp);
+  FailureOr<bool> updated = runUpdateOp(op);
+  if (failed(updated))
+    return failure();
+  if (*updated)
     return success();
-  }
-  if (auto gatherOp = dyn_cast<GatherBucketOp>(op)) {
-    auto before = buckets[gatherOp.getBucket()];
-    Axes axes = toAxes(gatherOp.getAxes());
-    return each([&](int64_t rank) {
-      std::vector<double> &stored = buckets[gatherOp.getBucket()][rank];
-      int64_t share = stored.size() / mesh.product(axes);
-      for (auto [i, member] : llvm::enumerate(mesh.group(rank, axes)))
-        std::copy_n(before[member].begin() + i * share, share, stored.begin() + i * share);
-    });
-  }
-  if (auto reportOp = dyn_cast<ReportOp>(op)) {
-    for (auto [value, field] : {std::pair<Value, double *>{reportOp.getLossSum(), &report.lossSum},
-                                {reportOp.getCount(), &report.count},
-                                {reportOp.getGradNorm(), &report.gradNorm}}) {
-      if (!value)
-        continue;
-      *field = scalar(value, 0);
-      for (int64_t rank = 1; rank < mesh.ranks(); ++rank)
-        if (scalar(value, rank) != *field)
-          return op->emitError("ranks must report the same, got ") << *field << " and " << scalar(value, rank);
-    }
-    return success();
-  }
   if (runUnitOp(op, slot))
     return success();
   return lockStep.run(op, slot, step);
 }
 
-LogicalResult ProgramEvaluator::runPhase(PhaseOp phase, const llvm::StringMap<HostTensor> &inputs) {
-  for (int64_t slot = 0; slot < static_cast<int64_t>(phase.getRepeat()); ++slot)
-    for (Operation &op : phase.getBody().front()) {
-      if (auto yield = dyn_cast<YieldOp>(op)) {
-        for (auto [result, value] : llvm::zip_equal(phase.getResults(), yield.getValues()))
-          lockStep.values[result] = lockStep.values.at(value);
+bool ProgramEvaluator::concernsOthers(Operation *op) const {
+  if (isa<SendOp, ReceiveOp>(op))
+    return true;
+  std::string axis = program.getAxis().value_or("").str();
+  if (auto reduce = dyn_cast<AllReduceOp>(op))
+    return contains(toAxes(reduce.getAxes()), axis);
+  auto bucket = dyn_cast<ReduceBucketOp>(op);
+  return bucket && contains(toAxes(bucket.getSum()), axis);
+}
+
+void ProgramEvaluator::reduceWithin(Operation *op) {
+  if (auto bucket = dyn_cast<ReduceBucketOp>(op))
+    return reduceBucket(bucket, runs[run].slot);
+  lockStep.values[op->getResult(0)] =
+      moveShards(lockStep.values.at(op->getOperand(0)), *toMove(op), lockStep.mesh, runs[run].slot);
+}
+
+/// Which of what a phase yielded is read: that of the micro-batch, or the one that there is.
+static int64_t slotOf(Value value, int64_t slot) {
+  auto phase = value.getDefiningOp<PhaseOp>();
+  return phase && phase.getRepeat() > 1 ? slot : 0;
+}
+
+LogicalResult ProgramEvaluator::enterRun() {
+  PhaseOp phase = phases.lookup(runs[run].phase);
+  next = &phase.getBody().front().front();
+  for (Operation &op : phase.getBody().front())
+    for (Value operand : op.getOperands()) {
+      if (!operand.getDefiningOp<PhaseOp>())
         continue;
-      }
-      if (failed(runOp(&op, slot, inputs)))
-        return failure();
+      auto made = kept.find({operand, slotOf(operand, runs[run].slot)});
+      if (made == kept.end())
+        return op.emitError("reads in ") << where() << " what no phase of the same micro-batch has made before";
+      lockStep.values[operand] = made->second;
     }
   return success();
 }
 
-FailureOr<ProgramEvaluator::Report> ProgramEvaluator::run(const llvm::StringMap<HostTensor> &inputs) {
-  for (auto phase : program.getBody().getOps<PhaseOp>())
-    if (failed(runPhase(phase, inputs)))
+void ProgramEvaluator::leaveRun(YieldOp yield) {
+  PhaseOp phase = phases.lookup(runs[run].phase);
+  for (auto [result, value] : llvm::zip_equal(phase.getResults(), yield.getValues()))
+    kept[{result, slotOf(result, runs[run].slot)}] = lockStep.values.at(value);
+  next = nullptr;
+  ++run;
+}
+
+void ProgramEvaluator::begin(const llvm::StringMap<HostTensor> &values) {
+  inputs = &values;
+  run = 0;
+  next = nullptr;
+  kept.clear();
+}
+
+FailureOr<Operation *> ProgramEvaluator::advance() {
+  while (run < runs.size()) {
+    if (!next && failed(enterRun()))
       return failure();
+    if (auto yield = dyn_cast<YieldOp>(next)) {
+      leaveRun(yield);
+      continue;
+    }
+    Operation *op = next;
+    next = next->getNextNode();
+    if (concernsOthers(op))
+      return op;
+    if (failed(runOp(op, runs[run].slot)))
+      return failure();
+  }
   ++step;
-  return report;
+  return nullptr;
 }
 
 } // namespace dtcc::dist

@@ -123,18 +123,43 @@ FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function, ArrayRe
   return function.emitOpError("must end in a return");
 }
 
+void LossScaleState::adjust(bool finite, double growth, double backoff, int64_t interval) {
+  if (!finite) {
+    scale *= backoff;
+    streak = 0;
+    ++skipped;
+    return;
+  }
+  if (++streak < static_cast<double>(interval))
+    return;
+  scale *= growth;
+  streak = 0;
+}
+
 FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operands) {
   auto optimizer = cast<OptimizerAttrInterface>(op.getOptimizer());
-  if (op.getLossScale())
-    return op.emitOpError("has no reference with a loss scale");
   double count = operands[0].floats[0], square = 0;
   // Without an example there is nothing to learn.
   double scale = count == 0 ? 0 : 1 / count;
+  int64_t number = step;
+  std::optional<LossScaleAttr> scaling = op.getLossScale();
+  auto cellOf = [&](FlatSymbolRefAttr state) -> double & { return states[state.getValue()].floats[0]; };
+  if (scaling) {
+    scale /= cellOf(scaling->getScale()) * scaling->getUnit();
+    number -= static_cast<int64_t>(cellOf(scaling->getSkipped()));
+  }
   for (const HostTensor &gradient : operands.drop_front())
     for (double g : gradient.floats)
       square += g * scale * g * scale;
   HostTensor norm({}, operands[0].elementType);
   norm.floats[0] = std::sqrt(square);
+  if (scaling) {
+    LossScaleState state{cellOf(scaling->getScale()), cellOf(scaling->getStreak()), cellOf(scaling->getSkipped())};
+    bool finite = std::isfinite(square);
+    state.adjust(finite, scaling->getGrowth(), scaling->getBackoff(), scaling->getInterval());
+    if (!finite)
+      return norm;
+  }
   double clip = op.getClip().convertToDouble();
   if (clip > 0)
     scale *= std::min(1.0, clip / (norm.floats[0] + 1e-6));
@@ -157,7 +182,7 @@ FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operan
       SmallVector<double *> cells;
       for (HostTensor &slot : memory)
         cells.push_back(&slot.floats[i]);
-      optimizer.updateCell(gradient.floats[i] * scale, state.getDecay() ? optimizer.getDecay() : 0, step,
+      optimizer.updateCell(gradient.floats[i] * scale, state.getDecay() ? optimizer.getDecay() : 0, number,
                            parameter.floats[i], cells, rounded);
     }
   }

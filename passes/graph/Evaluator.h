@@ -25,6 +25,13 @@ namespace dtcc::graph {
 mlir::FailureOr<llvm::SmallVector<HostTensor>> evaluateOp(mlir::Operation *op, llvm::ArrayRef<HostTensor> operands,
                                                           const EvaluationContext &context = {}, bool round = false);
 
+/// The states of #graph.loss_scale.
+struct LossScaleState {
+  double &scale, &streak, &skipped;
+  /// What a step with a finite norm, or with another, leaves. (torch.amp.GradScaler.update)
+  void adjust(bool finite, double growth, double backoff, int64_t interval);
+};
+
 class Evaluator {
 public:
   /// `round` evaluates in the element types, else floats are f64 throughout.

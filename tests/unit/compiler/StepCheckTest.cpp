@@ -14,6 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/dist/ApplyPlan.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -27,10 +28,14 @@ struct StepCheckTest : testing::Test {
     registerAllDialects(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
+    distribute(plan::makeDefaultPlan(2, 2, 1, 1));
+  }
+
+  void distribute(const plan::Plan &plan) {
     module = parseSourceFile<ModuleOp>(std::string(DTCC_DIST_INPUTS) + "/mlp.mlir", &context);
     PassManager distPasses(&context);
     check.emplace(*module);
-    EXPECT_TRUE(succeeded(dist::applyPlan(*module, plan::makeDefaultPlan(2, 2, 1, 1))));
+    EXPECT_TRUE(succeeded(dist::applyPlan(*module, plan)));
     buildDistPipeline(distPasses, Options());
     EXPECT_TRUE(succeeded(distPasses.run(*module)));
   }
@@ -95,6 +100,72 @@ TEST_F(StepCheckTest, FindsAnotherNorm) {
   ASSERT_TRUE(scale);
   // The norm of sums over all labels, not of means.
   scale.getCountMutable().assign(scale.getSquares());
+  std::string said = run();
+  EXPECT_FALSE(good);
+  EXPECT_NE(said.find("in step 1 the norm of the gradients must be"), std::string::npos) << said;
+}
+
+/// Two stages of two ranks.
+plan::Plan pipelinePlan(const std::string &schedule) {
+  auto buffer = llvm::MemoryBuffer::getFile(std::string(DTCC_DIST_INPUTS) + "/mlp-pipeline.json");
+  auto plan = plan::parsePlan((*buffer)->getBuffer(), "mlp-pipeline.json");
+  plan->pipeline->schedule = schedule;
+  return *plan;
+}
+
+TEST_F(StepCheckTest, FollowsStages) {
+  for (const char *schedule : {"gpipe", "1f1b", "zero-bubble"}) {
+    distribute(pipelinePlan(schedule));
+    std::string said = run();
+    EXPECT_TRUE(good) << said;
+    EXPECT_NE(said.find("verified: 2 steps on 4 ranks equal the whole step"), std::string::npos) << said;
+  }
+}
+
+TEST_F(StepCheckTest, FindsStagesThatWaitForEachOther) {
+  distribute(pipelinePlan("gpipe"));
+  // The first stage wants gradients before it has sent what they are gradients of.
+  auto first = *module->getOps<dist::ProgramOp>().begin();
+  first.setActionsAttr(
+      Builder(&context).getStrArrayAttr({"forward 0", "backward 0", "backward 1", "forward 1", "update 0"}));
+  std::string said = run();
+  EXPECT_FALSE(good);
+  EXPECT_NE(said.find("the step never ends: stage 0 waits in backward 0 for a message of stage 1 on channel 0, stage 1 "
+                      "waits in forward 1 for a message of stage 0 on channel 0"),
+            std::string::npos)
+      << said;
+
+  distribute(pipelinePlan("gpipe"));
+  // A message more that the first stage waits for: nobody sends first.
+  dist::SendOp send;
+  dist::ReceiveOp receive;
+  module->walk([&](dist::SendOp op) { send = send ? send : op; });
+  auto phase = send->getParentOfType<dist::PhaseOp>();
+  module->walk([&](dist::ReceiveOp op) {
+    if (!receive && op->getParentOfType<dist::ProgramOp>() == phase->getParentOfType<dist::ProgramOp>())
+      receive = op;
+  });
+  OpBuilder builder(send);
+  dist::ReceiveOp::create(builder, send.getLoc(), receive.getY().getType(), receive.getPeer(), receive.getAxisAttr(),
+                          receive.getChannel());
+  said = run();
+  EXPECT_FALSE(good);
+  EXPECT_NE(said.find("the step never ends: stage 0 waits in forward 0 for a message of stage 1 on channel 0, stage 1 "
+                      "waits in forward 0 for a message of stage 0 on channel 0"),
+            std::string::npos)
+      << said;
+}
+
+TEST_F(StepCheckTest, FindsAStageMissingFromTheNorm) {
+  distribute(pipelinePlan("1f1b"));
+  // Only the other stage's squares are in the norm.
+  module->walk([&](dist::SumSquaresOp op) {
+    OpBuilder builder(op);
+    auto zero = DenseElementsAttr::get(cast<ShapedType>(op.getType()), 0.0f);
+    op.replaceAllUsesWith(Value(graph::ConstantOp::create(builder, op.getLoc(), op.getType(), zero)));
+    op.erase();
+    return WalkResult::interrupt();
+  });
   std::string said = run();
   EXPECT_FALSE(good);
   EXPECT_NE(said.find("in step 1 the norm of the gradients must be"), std::string::npos) << said;

@@ -12,8 +12,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/dist/ApplyPlan.h"
-#include "passes/dist/Evaluator.h"
 #include "passes/dist/Passes.h"
+#include "passes/dist/StepEvaluator.h"
 #include "passes/graph/Evaluator.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Recompute.h"
@@ -79,10 +79,9 @@ struct StepFixture : testing::Test {
       ADD_FAILURE() << "lowering failed";
       return true;
     }
-    auto program = module->lookupSymbol<ProgramOp>("step");
     graph::Evaluator reference(*whole);
     EXPECT_TRUE(mlir::succeeded(reference.initialize()));
-    ProgramEvaluator distributed(*module, program);
+    StepEvaluator distributed(*module);
     EXPECT_TRUE(mlir::succeeded(distributed.initialize(reference.states)));
     for (int i = 0; i < steps; ++i) {
       makeInputs(labels);

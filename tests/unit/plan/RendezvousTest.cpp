@@ -1,0 +1,98 @@
+//===- RendezvousTest.cpp - Programs that wait for each other end, or it is said why not
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/plan/Rendezvous.h"
+#include "gtest/gtest.h"
+#include <sstream>
+
+using namespace dtcc::plan;
+
+namespace {
+
+/// "s1a" sends to stage 1 on channel a, "r0a" receives from stage 0, "c01" is a collective of stages 0 and 1 in
+/// group g; what follows a colon is what is exchanged.
+Meeting parse(const std::string &word) {
+  Meeting meeting;
+  size_t colon = word.find(':');
+  meeting.what = colon == std::string::npos ? "x" : word.substr(colon + 1);
+  std::string head = word.substr(0, colon);
+  meeting.where = "at " + word;
+  if (head[0] == 'c') {
+    meeting.kind = Meeting::Collective;
+    for (char member : head.substr(1))
+      meeting.members.push_back(member - '0');
+    meeting.channel = "g" + head.substr(1);
+    return meeting;
+  }
+  meeting.kind = head[0] == 's' ? Meeting::Send : Meeting::Receive;
+  meeting.peer = head[1] - '0';
+  meeting.channel = head.substr(2);
+  return meeting;
+}
+
+/// What is wrong with some programs, a line each; every send has room for one message, and "+s1a" in front for one
+/// more.
+std::string problemOf(const std::vector<std::string> &lines) {
+  Rendezvous rendezvous(lines.size());
+  std::vector<std::vector<Meeting>> programs(lines.size());
+  for (size_t stage = 0; stage < lines.size(); ++stage) {
+    std::istringstream words(lines[stage]);
+    for (std::string word; words >> word;)
+      if (word[0] == '+')
+        rendezvous.reserve(stage, parse(word.substr(1)));
+      else
+        programs[stage].push_back(parse(word));
+  }
+  std::vector<size_t> at(lines.size());
+  auto next = [&](int64_t stage) -> llvm::FailureOr<std::optional<Meeting>> {
+    return at[stage] < programs[stage].size() ? std::optional(programs[stage][at[stage]++]) : std::nullopt;
+  };
+  size_t passed = 0, all = 0;
+  for (const auto &program : programs)
+    all += program.size();
+  llvm::FailureOr<std::string> problem =
+      rendezvous.run(next, [&](llvm::ArrayRef<int64_t> stages) { passed += stages.size(); });
+  EXPECT_TRUE(llvm::succeeded(problem));
+  if (problem->empty()) {
+    EXPECT_EQ(passed, all);
+  }
+  return *problem;
+}
+
+TEST(Rendezvous, WhatEnds) {
+  EXPECT_EQ(problemOf({""}), "");
+  EXPECT_EQ(problemOf({"s1a r1b", "r0a s0b"}), "");
+  // A send goes on, so both may send first.
+  EXPECT_EQ(problemOf({"s1a r1b", "s0b r0a"}), "");
+  EXPECT_EQ(problemOf({"s1a c01 s1a c01", "c01 r0a c01 r0a"}), "");
+  // Channels do not wait for each other.
+  EXPECT_EQ(problemOf({"s1a s1b", "r0b r0a"}), "");
+  EXPECT_EQ(problemOf({"+s1a +s1a s1a s1a c01", "c01 r0a r0a"}), "");
+}
+
+TEST(Rendezvous, SwappedOrdersAreSeen) {
+  EXPECT_EQ(problemOf({"r1b s1a", "r0a s0b"}),
+            "the step never ends: stage 0 waits at r1b for a message of stage 1 on channel b, stage 1 waits at r0a for "
+            "a message of stage 0 on channel a");
+  // The second message finds no room before the collective.
+  EXPECT_EQ(problemOf({"+s1a s1a s1a c01", "c01 r0a r0a"}),
+            "the step never ends: stage 0 waits at s1a to send to stage 1 on channel a, stage 1 waits at c01 for the "
+            "others of group g01");
+  EXPECT_NE(problemOf({"c01 c02", "c12 c01", "c02 c12"}), "");
+  // Around a ring, each waits for the one before.
+  EXPECT_NE(problemOf({"r2a s1a", "r0a s2a", "r1a s0a"}), "");
+}
+
+TEST(Rendezvous, BothSidesAgree) {
+  EXPECT_EQ(problemOf({"s1a:f32", "r0a:i64"}), "stage 1 receives i64 at r0a:i64, but stage 0 sends f32 on channel a");
+  EXPECT_EQ(problemOf({"c01:sum", "c01:max"}),
+            "members of group g01 issue different collectives: stage 0 sum at c01:sum, stage 1 max at c01:max");
+  EXPECT_EQ(problemOf({"s1a:f32", ""}), "stage 1 never receives f32, which stage 0 sends on channel a");
+  EXPECT_EQ(problemOf({"r1a", ""}), "the step never ends: stage 0 waits at r1a for a message of stage 1 on channel a");
+}
+
+} // namespace
