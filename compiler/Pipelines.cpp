@@ -72,6 +72,8 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {
   manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena());
   // No overlap, no read of what nobody wrote, no race: by the bytes of the final program.
   manager.addPass(exec::createVerify());
+  // No deadlock between stages, by the messages of the final programs.
+  manager.addPass(exec::createVerifyMessages());
 }
 
 void dtcc::buildCodePipeline(OpPassManager &manager, const Options &) {

@@ -138,4 +138,19 @@ def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyMessages : Pass<"exec-verify-messages", "::mlir::ModuleOp"> {
+  let summary = "check that the stages of a pipeline never wait for each other for ever";
+  let description = [{
+    Runs the messages and the collectives between the programs of all stages side by side,
+    each in its own order: a send waits where as many messages of its channel are on
+    their way as its program has sends, a receive for its message, a collective for all
+    members. All must end, messages and collectives agree on both sides, and nothing be
+    left unreceived. It changes nothing. Refused, from tests/passes/exec/verify-messages-errors.mlir:
+    ```mlir
+    exec.program @step.0 mesh @mesh stage 0 over "pp" { exec.phase @a { receive from 1; send to 1 } }
+    exec.program @step.1 mesh @mesh stage 1 over "pp" { exec.phase @a { receive from 0; send to 0 } }
+    ```
+  }];
+}
+
 #endif // DTCC_PASSES_EXEC_PASSES
