@@ -41,6 +41,9 @@ public:
     for (Operation *op : ops)
       mark(op);
     for (Operation *op : ops)
+      if (auto barrier = dyn_cast<graph::BarrierOp>(op))
+        placeBarrier(barrier);
+    for (Operation *op : ops)
       if (auto update = dyn_cast<graph::UpdateOp>(op); update && failed(splitGradients(update)))
         return failure();
     ops.clear();
@@ -71,7 +74,7 @@ private:
         states.insert(result);
     }
     std::optional<int64_t> origin = graph::getOrigin(op);
-    if (!origin || isa<graph::UpdateOp>(op))
+    if (!origin || isa<graph::UpdateOp, graph::BarrierOp>(op))
       return;
     int64_t stage = pipeline.stageOf(*origin);
     if (graph::getPhase(op) != graph::Phase::Forward)
@@ -80,6 +83,26 @@ private:
       for (Value operand : op->getOperands())
         addReader(operand, stage);
     setStage(op, stage);
+  }
+  /// What is kept to compute others again is kept by each stage that does so, whichever made it.
+  void placeBarrier(graph::BarrierOp barrier) {
+    std::map<int64_t, graph::BarrierOp> byStage;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : barrier.getResult().getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : uses) {
+      int64_t stage = getStage(use->getOwner()).value_or(0);
+      graph::BarrierOp &own = byStage[stage];
+      if (!own) {
+        builder.setInsertionPointAfter(barrier);
+        own = byStage.size() == 1 ? barrier : cast<graph::BarrierOp>(builder.clone(*barrier));
+        setStage(own, stage);
+        for (llvm::DenseSet<Value> *set : {&inputs, &states})
+          if (set->contains(barrier.getResult()))
+            set->insert(own.getResult());
+      }
+      use->set(own.getResult());
+    }
   }
   /// A forward op on activations in `stage` reads `value`.
   void addReader(Value value, int64_t stage) {

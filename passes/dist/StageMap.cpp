@@ -139,6 +139,11 @@ void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
         known.insert(llvm::lower_bound(known, place.rank), place.rank);
     }
   }
+  // Every stage takes the scale out of its gradients, and adjusts it alike.
+  for (auto update : step.getOps<graph::UpdateOp>())
+    if (graph::LossScaleAttr scaling = update.getLossScaleAttr())
+      for (FlatSymbolRefAttr state : {scaling.getScale(), scaling.getStreak(), scaling.getSkipped()})
+        llvm::append_range(owners[state.getValue()] = {}, llvm::seq<int64_t>(0, ranks()));
 }
 
 void StageMap::findEdges(func::FuncOp step) {

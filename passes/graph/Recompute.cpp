@@ -103,6 +103,18 @@ void Rewriter::run() {
 
 void applyRecompute(func::FuncOp step, const RecomputeDecision &decision) { Rewriter(step, decision).run(); }
 
+/// A stage keeps what another one sends it: computed again, it would have to be sent again, while its sender may
+/// wait for the gradient.
+static void keepWhatCrosses(const plan::PipelinePlan &pipeline, RecomputeDecision &decision) {
+  decision.segments.remove_if([&](const auto &entry) {
+    int64_t stage = pipeline.stageOf(*getOrigin(entry.first.getDefiningOp()));
+    return llvm::any_of(entry.first.getUsers(), [&](Operation *user) {
+      std::optional<int64_t> origin = getOrigin(user);
+      return origin && !isa<UpdateOp>(user) && pipeline.stageOf(*origin) != stage;
+    });
+  });
+}
+
 LogicalResult recompute(func::FuncOp step, const plan::Plan &plan) {
   llvm::DenseMap<int64_t, Operation *> forward;
   for (Operation &op : step.front().without_terminator())
@@ -122,7 +134,10 @@ LogicalResult recompute(func::FuncOp step, const plan::Plan &plan) {
                              << entry.origin;
     overrides[entry.origin] = *entry.recompute;
   }
-  applyRecompute(step, decideRecompute(step, plan.recompute, overrides));
+  RecomputeDecision decision = decideRecompute(step, plan.recompute, overrides);
+  if (plan.pipeline)
+    keepWhatCrosses(*plan.pipeline, decision);
+  applyRecompute(step, decision);
   return success();
 }
 
