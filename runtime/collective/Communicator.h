@@ -20,6 +20,7 @@
 
 #include "runtime/abi/dtcc_rt.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -101,6 +102,9 @@ public:
   /// from several threads.
   virtual std::unique_ptr<Communicator> group(const std::string &name, std::span<const int64_t> members,
                                               int64_t rank) = 0;
+  /// Zeroed memory, of at least `bytes`, that the collectives of other ranks can reach; it
+  /// lives as long as the transport. Null where memory of the process's own serves as well.
+  virtual std::byte *allocate(uint64_t) { return nullptr; }
   /// Whether two threads of a rank may use different groups at the same time.
   virtual bool isConcurrent() const { return true; }
   /// A rank failed: makes every wait of the other ranks throw Error, or ends

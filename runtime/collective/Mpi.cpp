@@ -9,13 +9,15 @@
 // handles differ between implementations. Build it once per MPI; MpiLoader.cpp
 // finds and opens it.
 //
-// Groups whose members stand on one node use SharedGroup through a shared window,
-// which is faster than MPI's reductions and has the bits of the Threads backend.
+// Groups whose members stand on one node use SharedGroup, which is faster than MPI's
+// collectives and has the bits of the Threads backend: in place in arenas that lie in a
+// shared file, through a shared window elsewhere or where there can be no such file.
 // Other groups exchange slices by MPI and reduce them in the order of the group, so
 // they too have the same bits. The rank's thread alone calls MPI (MPI_THREAD_FUNNELED).
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/collective/PeerMemory.h"
 #include "runtime/collective/Reduce.h"
 #include "runtime/collective/SharedGroup.h"
 #include "runtime/collective/Single.h"
@@ -28,6 +30,7 @@
 #include <mpi.h>
 #include <optional>
 #include <sched.h>
+#include <unistd.h>
 
 namespace dtcc::rt {
 namespace {
@@ -55,10 +58,15 @@ int intCount(int64_t count) {
 class MpiCommunicator final : public Communicator {
 public:
   MpiCommunicator(const std::string &name, MPI_Comm comm, int64_t size, int64_t index, const Waiter &waiter,
-                  bool window)
+                  bool window, PeerMemory *peers, int64_t nodeRank)
       : Communicator(size, index), name(name), comm(comm), rings(static_cast<size_t>(size)) {
     if (window)
       openWindow(waiter);
+    if (shared && peers) {
+      std::vector<int64_t> numbers(static_cast<size_t>(size));
+      MPI_Allgather(&nodeRank, 1, MPI_INT64_T, numbers.data(), 1, MPI_INT64_T, comm);
+      shared->usePeers(*peers, std::move(numbers));
+    }
     if (!shared) {
       pack.resize(static_cast<size_t>(chunkBytes));
       received.resize(static_cast<size_t>(chunkBytes));
@@ -251,11 +259,17 @@ public:
     if (size != launch.ranks)
       fail("the plan has ", launch.ranks, " ranks, and MPI connects ", size, " processes (started by ", launch.launcher,
            "): its MPI and the plugin's must be the same");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     waiter.emplace(nodeOversubscribed(launch.threads), aborted, launch.hangSeconds);
     const char *off = std::getenv("DTCC_MPI_WINDOW");
     window = !off || std::strcmp(off, "0") != 0;
+    if (window)
+      openFile();
   }
-  ~MpiTransport() override { MPI_Finalize(); }
+  ~MpiTransport() override {
+    MPI_Comm_free(&node);
+    MPI_Finalize();
+  }
 
   std::vector<int64_t> localRanks() const override { return {rank}; }
   bool isConcurrent() const override { return false; } // one thread calls MPI
@@ -269,29 +283,52 @@ public:
       MPI_Comm_free(&comm);
       return createSingleCommunicator();
     }
-    return std::make_unique<MpiCommunicator>(name, comm, static_cast<int64_t>(members.size()), index, *waiter, window);
+    return std::make_unique<MpiCommunicator>(name, comm, static_cast<int64_t>(members.size()), index, *waiter, window,
+                                             peers ? &*peers : nullptr, nodeRank);
   }
 
+  std::byte *allocate(uint64_t bytes) override { return peers ? peers->allocate(bytes) : nullptr; }
   void abort(int status) noexcept override { MPI_Abort(MPI_COMM_WORLD, status); }
 
 private:
   /// Compares the threads of this node's processes with the cores of all their
   /// affinity masks together.
-  static bool nodeOversubscribed(int threads) {
-    MPI_Comm node;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  bool nodeOversubscribed(int threads) const {
     cpu_set_t mine, all;
     CPU_ZERO(&mine);
     sched_getaffinity(0, sizeof(mine), &mine);
     MPI_Allreduce(&mine, &all, sizeof(mine), MPI_BYTE, MPI_BOR, node);
     int total = 0;
     MPI_Allreduce(&threads, &total, 1, MPI_INT, MPI_SUM, node);
-    MPI_Comm_free(&node);
     return total > std::min(CPU_COUNT(&all), machineCores());
+  }
+
+  /// The memory that the processes of this node share, if all of them can have it.
+  void openFile() {
+    int number = 0, size = 0, good = 1, all = 0;
+    MPI_Comm_rank(node, &number);
+    MPI_Comm_size(node, &size);
+    nodeRank = number;
+    // One job's name: its first process is in no other job on this node.
+    int64_t leader = getpid();
+    MPI_Bcast(&leader, 1, MPI_INT64_T, 0, node);
+    try {
+      file.emplace("dtcc-mpi-" + std::to_string(leader), number, size, /*seconds=*/10);
+      peers.emplace(*file, number, size);
+    } catch (const Error &) {
+      good = 0; // for instance processes in containers of their own: all are staged
+    }
+    MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, node);
+    if (!all)
+      peers.reset();
   }
 
   int rank = 0;
   bool window = true;
+  MPI_Comm node = MPI_COMM_NULL; /* processes of this node */
+  int64_t nodeRank = 0;
+  std::optional<SharedFile> file;
+  std::optional<PeerMemory> peers;  /* in `file` */
   std::atomic<uint32_t> aborted{0}; /* never set: MPI_Abort ends all processes */
   std::optional<Waiter> waiter;
 };

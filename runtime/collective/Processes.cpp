@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Serves torchrun (and whoever sets its variables: RANK, WORLD_SIZE, LOCAL_WORLD_SIZE,
-// MASTER_PORT) when all processes stand on one node. Collectives are SharedGroup's, staged
-// through a shared file; messages pass through rings in it.
+// MASTER_PORT) when all processes stand on one node. Collectives are SharedGroup's in a
+// shared file, in which the arenas lie too; messages pass through rings in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,23 +71,29 @@ struct Shared {
       : file(job, launch.process, launch.processes, /*seconds=*/60), first(file, 0, sizeof(Header)),
         header(reinterpret_cast<Header *>(first.data())),
         waiter(launch.processes * launch.threads > machineCores(), header->aborted, launch.hangSeconds),
+        peers(file, launch.process, launch.processes),
         nextRing(ringsBegin + static_cast<uint64_t>(launch.process) * ringsOfRank) {}
 
   SharedFile file;
   Mapping first;
   Header *header;
   Waiter waiter;
+  PeerMemory peers;
   uint64_t nextRing; /* where this rank's next ring goes */
 };
 
 class ProcessesCommunicator final : public Communicator {
 public:
-  ProcessesCommunicator(Shared &shared, const std::string &name, int64_t size, int64_t index, uint64_t offset)
-      : Communicator(size, index), shared(shared), name(name), memory(shared.file, offset, memoryBytes(size)),
+  ProcessesCommunicator(Shared &shared, const std::string &name, std::span<const int64_t> processes, int64_t index,
+                        uint64_t offset)
+      : Communicator(static_cast<int64_t>(processes.size()), index), shared(shared), name(name),
+        memory(shared.file, offset, memoryBytes(members)),
         // SharedGroup::initialize would write zeros, and the file's are there already.
-        group(name, memory.data(), size, index, /*direct=*/false, shared.waiter),
-        channels(reinterpret_cast<Channel *>(memory.data() + channelsAt(size))), reserved(static_cast<size_t>(size)),
-        outgoing(reserved.size()), incoming(reserved.size()) {}
+        group(name, memory.data(), members, index, /*direct=*/false, shared.waiter),
+        channels(reinterpret_cast<Channel *>(memory.data() + channelsAt(members))), reserved(processes.size()),
+        outgoing(reserved.size()), incoming(reserved.size()) {
+    group.usePeers(shared.peers, {processes.begin(), processes.end()});
+  }
 
   static uint64_t memoryBytes(int64_t size) {
     return channelsAt(size) + roundToPage(static_cast<uint64_t>(size * size) * sizeof(Channel));
@@ -198,9 +204,10 @@ public:
     next += static_cast<uint64_t>(ranks) * unit;
     if (size == 1)
       return createSingleCommunicator();
-    return std::make_unique<ProcessesCommunicator>(shared, name, size, index, offset);
+    return std::make_unique<ProcessesCommunicator>(shared, name, members, index, offset);
   }
 
+  std::byte *allocate(uint64_t bytes) override { return shared.peers.allocate(bytes); }
   void abort(int) noexcept override { shared.header->aborted.store(1); }
 
 private:

@@ -29,7 +29,7 @@ namespace dtcc::rt {
 namespace {
 
 /// Sparse: an upper limit of offsets, not of memory.
-constexpr off_t fileBytes = off_t(1) << 46;
+constexpr off_t fileBytes = off_t(1) << 60;
 
 [[noreturn]] void failJob(const std::string &name, const std::string &why) {
   fail("the processes of job '", name, "' cannot meet: ", why);
@@ -127,11 +127,24 @@ SharedFile::SharedFile(const std::string &name, int64_t process, int64_t process
 
 SharedFile::~SharedFile() { close(file); }
 
-void *SharedFile::map(uint64_t offset, size_t bytes) const {
-  void *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(offset));
-  if (address == MAP_FAILED)
-    failWith(Status::Memory, "cannot map ", bytes, " bytes of shared memory: ", std::strerror(errno));
-  return address;
+void *SharedFile::map(uint64_t offset, size_t bytes, size_t alignment) const {
+  // An aligned part of a larger reservation, whose rest is given back.
+  size_t reserved = bytes + alignment - 4096;
+  auto *start =
+      static_cast<std::byte *>(mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (start != MAP_FAILED) {
+    size_t before = (alignment - reinterpret_cast<uintptr_t>(start) % alignment) % alignment;
+    if (before > 0)
+      munmap(start, before);
+    if (reserved > before + bytes)
+      munmap(start + before + bytes, reserved - before - bytes);
+    void *address =
+        mmap(start + before, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset));
+    if (address != MAP_FAILED)
+      return address;
+    munmap(start + before, bytes);
+  }
+  failWith(Status::Memory, "cannot map ", bytes, " bytes of shared memory: ", std::strerror(errno));
 }
 
 void SharedFile::unmap(void *address, size_t bytes) { munmap(address, bytes); }

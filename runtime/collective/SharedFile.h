@@ -30,9 +30,10 @@ public:
   SharedFile(const SharedFile &) = delete;
   SharedFile &operator=(const SharedFile &) = delete;
 
-  /// Maps [offset, offset + bytes), zero where nobody has written; `offset` is a
-  /// multiple of 4096. The mapping lasts until unmap.
-  void *map(uint64_t offset, size_t bytes) const;
+  /// Maps [offset, offset + bytes), zero where nobody has written, at an address that
+  /// divides by `alignment`; `offset` and `bytes` are multiples of 4096. The mapping lasts
+  /// until unmap.
+  void *map(uint64_t offset, size_t bytes, size_t alignment = 4096) const;
   static void unmap(void *address, size_t bytes);
 
 private:

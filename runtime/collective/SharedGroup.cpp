@@ -81,7 +81,8 @@ void SharedGroup::initialize(void *memory, int64_t size) {
 SharedGroup::SharedGroup(std::string name, void *memory, int64_t size, int64_t index, bool direct, const Waiter &waiter)
     : name(std::move(name)), size(size), me(index), direct(direct), waiter(waiter),
       control(static_cast<Control *>(memory)), members(reinterpret_cast<Member *>(control + 1)),
-      places(reinterpret_cast<std::byte *>(members + size)), result(places + 2 * size * placeBytes(direct)) {}
+      places(reinterpret_cast<std::byte *>(members + size)), result(places + 2 * size * placeBytes(direct)),
+      ins(static_cast<size_t>(size)), outs(static_cast<size_t>(size)) {}
 
 int64_t SharedGroup::chunk() const {
   if (direct)
@@ -117,17 +118,42 @@ void SharedGroup::barrier(const char *what) {
   generation = target;
 }
 
-void SharedGroup::publish(const void *in, void *out, const char *what) {
-  members[me].in = static_cast<const std::byte *>(in);
-  members[me].out = static_cast<std::byte *>(out);
+void SharedGroup::usePeers(PeerMemory &memory, std::vector<int64_t> numbers) {
+  peers = &memory;
+  processes = std::move(numbers);
+}
+
+bool SharedGroup::meet(const void *in, const void *out, int64_t bytes, const char *what) {
+  if (bytes <= smallBytes || (!direct && !peers))
+    return false;
+  auto show = [&](const void *address) {
+    return direct ? reinterpret_cast<uint64_t>(address) : peers->handle(address);
+  };
+  members[me].in = show(in);
+  members[me].out = out ? show(out) : unused;
   barrier(what);
+  // All read the same, so all decide alike.
+  for (int64_t i = 0; i < size; ++i)
+    if (members[i].in == 0 || members[i].out == 0)
+      return false;
+  auto address = [&](int64_t member, uint64_t shown) {
+    return direct ? reinterpret_cast<std::byte *>(shown)
+                  : peers->resolve(processes[static_cast<size_t>(member)], shown);
+  };
+  for (int64_t i = 0; i < size; ++i) {
+    ins[static_cast<size_t>(i)] = address(i, members[i].in);
+    if (out)
+      outs[static_cast<size_t>(i)] = address(i, members[i].out);
+  }
+  return true;
 }
 
 void SharedGroup::allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
-  if (count * dtcc_dtype_size(type) <= (direct ? smallBytes : wholeBytes))
+  int64_t bytes = count * dtcc_dtype_size(type);
+  if (bytes <= (direct || peers ? smallBytes : wholeBytes))
     wholeAllReduce(in, out, count, type, reduction);
-  else if (direct)
-    directAllReduce(in, out, count, type, reduction);
+  else if (meet(in, out, bytes, "all_reduce"))
+    directAllReduce(count, type, reduction);
   else
     stagedAllReduce(in, out, count, type, reduction);
 }
@@ -135,29 +161,20 @@ void SharedGroup::allReduce(const void *in, void *out, int64_t count, dtcc_dtype
 void SharedGroup::wholeAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
   copyBytes(place(me), in, count * dtcc_dtype_size(type));
   barrier("all_reduce");
-  std::vector<const void *> sources;
   for (int64_t i = 0; i < size; ++i)
-    sources.push_back(i == me ? in : place(i));
-  reduce(type, reduction, sources, {&out, 1}, 0, count, 0);
+    ins[static_cast<size_t>(i)] = i == me ? in : place(i);
+  reduce(type, reduction, ins, {&out, 1}, 0, count, 0);
   ++turn;
 }
 
-void SharedGroup::directAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
-  publish(in, out, "all_reduce");
-  std::vector<const void *> sources;
-  std::vector<void *> destinations;
-  for (int64_t i = 0; i < size; ++i) {
-    sources.push_back(members[i].in);
-    destinations.push_back(members[i].out);
-  }
+void SharedGroup::directAllReduce(int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
   auto [begin, end] = slice(count, size, me);
-  reduce(type, reduction, sources, destinations, begin, end, 0);
+  reduce(type, reduction, ins, outs, begin, end, 0);
   barrier("all_reduce");
 }
 
 void SharedGroup::stagedAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
   int64_t width = dtcc_dtype_size(type), most = chunk() / width;
-  std::vector<const void *> sources(static_cast<size_t>(size));
   for (int64_t at = 0; at < count; at += most, ++turn) {
     int64_t length = std::min(most, count - at);
     const std::byte *from = static_cast<const std::byte *>(in) + at * width;
@@ -171,10 +188,10 @@ void SharedGroup::stagedAllReduce(const void *in, void *out, int64_t count, dtcc
     copyOthers(place(me), from);
     barrier("all_reduce");
     for (int64_t i = 0; i < size; ++i)
-      sources[static_cast<size_t>(i)] = i == me ? from : place(i);
+      ins[static_cast<size_t>(i)] = i == me ? from : place(i);
     void *destinations[] = {result, to};
     auto [begin, end] = slice(length, size, me);
-    reduce(type, reduction, sources, destinations, begin, end, 0);
+    reduce(type, reduction, ins, destinations, begin, end, 0);
     barrier("all_reduce");
     copyOthers(to, result);
   }
@@ -184,13 +201,12 @@ void SharedGroup::allGather(const void *in, void *out, int64_t count, dtcc_dtype
   int64_t bytes = count * dtcc_dtype_size(type);
   auto *to = static_cast<std::byte *>(out);
   auto *from = static_cast<const std::byte *>(in);
-  if (!isStaged(bytes)) {
-    publish(in, out, "all_gather");
+  if (meet(in, nullptr, bytes, "all_gather")) {
     // Each begins with its own, then takes its right neighbour's, so that not all read
     // the same memory.
     for (int64_t step = 0; step < size; ++step) {
       int64_t i = (me + step) % size;
-      copyBytes(to + i * bytes, members[i].in, bytes, size * bytes);
+      copyBytes(to + i * bytes, ins[static_cast<size_t>(i)], bytes, size * bytes);
     }
     barrier("all_gather");
     return;
@@ -207,12 +223,8 @@ void SharedGroup::allGather(const void *in, void *out, int64_t count, dtcc_dtype
 void SharedGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
   int64_t width = dtcc_dtype_size(type);
   auto *from = static_cast<const std::byte *>(in);
-  std::vector<const void *> sources(static_cast<size_t>(size));
-  if (!isStaged(size * count * width)) {
-    publish(in, out, "reduce_scatter");
-    for (int64_t i = 0; i < size; ++i)
-      sources[static_cast<size_t>(i)] = members[i].in;
-    reduce(type, reduction, sources, {&out, 1}, me * count, (me + 1) * count, me * count);
+  if (meet(in, nullptr, size * count * width, "reduce_scatter")) {
+    reduce(type, reduction, ins, {&out, 1}, me * count, (me + 1) * count, me * count);
     barrier("reduce_scatter");
     return;
   }
@@ -225,9 +237,9 @@ void SharedGroup::reduceScatter(const void *in, void *out, int64_t count, dtcc_d
         copyBytes(place(me) + part * length * width, from + (part * count + at) * width, length * width);
     barrier("reduce_scatter");
     for (int64_t i = 0; i < size; ++i)
-      sources[static_cast<size_t>(i)] = i == me ? from + (me * count + at) * width : place(i) + me * length * width;
+      ins[static_cast<size_t>(i)] = i == me ? from + (me * count + at) * width : place(i) + me * length * width;
     void *to = static_cast<std::byte *>(out) + at * width;
-    reduce(type, reduction, sources, {&to, 1}, 0, length, 0);
+    reduce(type, reduction, ins, {&to, 1}, 0, length, 0);
   }
 }
 
@@ -235,11 +247,11 @@ void SharedGroup::allToAll(const void *in, void *out, int64_t count, dtcc_dtype 
   int64_t bytes = count * dtcc_dtype_size(type);
   auto *to = static_cast<std::byte *>(out);
   auto *from = static_cast<const std::byte *>(in);
-  if (!isStaged(size * bytes)) {
-    publish(in, out, "all_to_all");
+  if (meet(in, nullptr, size * bytes, "all_to_all")) {
     for (int64_t step = 0; step < size; ++step) {
       int64_t i = (me + step) % size;
-      copyBytes(to + i * bytes, members[i].in + me * bytes, bytes, size * bytes);
+      copyBytes(to + i * bytes, static_cast<const std::byte *>(ins[static_cast<size_t>(i)]) + me * bytes, bytes,
+                size * bytes);
     }
     barrier("all_to_all");
     return;
@@ -258,9 +270,9 @@ void SharedGroup::allToAll(const void *in, void *out, int64_t count, dtcc_dtype 
 
 void SharedGroup::broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) {
   int64_t bytes = count * dtcc_dtype_size(type);
-  if (!isStaged(bytes)) {
-    publish(in, out, "broadcast");
-    copyBytes(out, members[0].in, bytes);
+  // The others' `in` may be anything.
+  if (meet(me == 0 ? in : out, nullptr, bytes, "broadcast")) {
+    copyBytes(out, ins[0], bytes);
     barrier("broadcast");
     return;
   }

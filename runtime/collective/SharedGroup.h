@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A group of ranks that share memory: threads of one process, or processes with a
-// common window. In *direct* groups every member can address every other's buffers
-// and data is moved once, in place. In *staged* groups it goes through the window in
-// chunks.
+// common window. Where every member can address every other's buffers (threads always,
+// processes if the buffers lie in PeerMemory) data is moved once, in place. Elsewhere it is
+// staged: it goes through the window in chunks.
 //
 // Each member reduces its own slice of the elements, reading the members' values in
 // the order of the group, and hands it to all: every element is reduced once, so all
@@ -21,7 +21,7 @@
 //
 // What is staged goes to two sets of places in turns: who writes a place again has passed
 // the barrier of the chunk between, so nobody reads it any more, and a chunk needs one
-// barrier. Small buffers are staged in direct groups too, which saves the second barrier.
+// barrier. Small buffers are staged always, which saves the second barrier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +29,7 @@
 #define DTCC_RUNTIME_COLLECTIVE_SHAREDGROUP_H
 
 #include "runtime/collective/Communicator.h"
+#include "runtime/collective/PeerMemory.h"
 #include "runtime/collective/Wait.h"
 
 #include <cstddef>
@@ -44,6 +45,9 @@ public:
   static void initialize(void *memory, int64_t size);
 
   SharedGroup(std::string name, void *memory, int64_t size, int64_t index, bool direct, const Waiter &waiter);
+  /// Lets processes reach buffers in `peers`, in which the members have the numbers
+  /// `processes`. All members call it, or none.
+  void usePeers(PeerMemory &peers, std::vector<int64_t> processes);
 
   void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   void allGather(const void *in, void *out, int64_t count, dtcc_dtype type);
@@ -57,23 +61,21 @@ public:
 private:
   struct Control;
   struct alignas(64) Member {
-    Signal arrived; /* barriers that the member has reached */
-    const std::byte *in;
-    std::byte *out;
+    Signal arrived;   /* barriers that the member has reached */
+    uint64_t in, out; /* addresses, or handles of PeerMemory */
   };
 
-  /// Shows this member's buffers to the others and waits for theirs.
-  void publish(const void *in, void *out, const char *what);
+  /// Whether all members can address the others' buffers of `bytes`. If so all have
+  /// arrived, and the buffers are in `ins` and, unless `out` is null, `outs`.
+  bool meet(const void *in, const void *out, int64_t bytes, const char *what);
   void wholeAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
-  void directAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
+  void directAllReduce(int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   void stagedAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   /// `whole`: bytes of the buffer that is written in parts.
   void copyBytes(void *to, const void *from, int64_t bytes, int64_t whole = 0) const;
   /// reduceElements, by the team.
   void reduce(dtcc_dtype type, dtcc_reduction reduction, std::span<const void *const> sources,
               std::span<void *const> destinations, int64_t begin, int64_t end, int64_t shift) const;
-  /// Whether a collective that reads `bytes` of each member goes through the places.
-  bool isStaged(int64_t bytes) const { return !direct || bytes <= smallBytes; }
   /// Bytes of a place that a chunk fills.
   int64_t chunk() const;
   /// The place of `member` in the current set.
@@ -84,21 +86,28 @@ private:
   std::string name;
   int64_t size;
   int64_t me;
-  bool direct;
+  bool direct; /* addresses are the same for all members */
   Waiter waiter;
   Control *control;
   Member *members;
-  std::byte *places; /* [2][size][placeBytes] */
-  std::byte *result; /* staged only: chunkBytes */
+  std::byte *places;             /* [2][size][placeBytes] */
+  std::byte *result;             /* staged only: chunkBytes */
+  std::vector<const void *> ins; /* by member */
+  std::vector<void *> outs;
   ThreadTeam *team = nullptr;
-  uint32_t generation = 0; /* barriers passed */
-  uint32_t turn = 0;       /* chunks staged */
+  PeerMemory *peers = nullptr;
+  std::vector<int64_t> processes; /* by member, in `peers` */
+  uint32_t generation = 0;        /* barriers passed */
+  uint32_t turn = 0;              /* chunks staged */
 
-  /// Staged in direct groups.
+  /// Staged though all could address it.
   static constexpr int64_t smallBytes = 1024;
-  /// In staged groups, all-reduces up to this size are reduced by every member as a whole.
+  /// All-reduces up to this size are reduced by every member as a whole where the choice is
+  /// between that and staging.
   static constexpr int64_t wholeBytes = 8192;
   static constexpr int64_t chunkBytes = 512 << 10;
+  /// Shown for a buffer that nobody reads.
+  static constexpr uint64_t unused = UINT64_MAX;
 };
 
 } // namespace dtcc::rt

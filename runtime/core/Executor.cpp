@@ -21,7 +21,7 @@ uint64_t arenaBytes(const Image &image, const dtcc_stage &stage) {
   return bytes;
 }
 
-Executor::Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trace)
+Executor::Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trace, Transport *transport)
     : rank(rank), kernels(kernels), trace(trace), entered(static_cast<size_t>(rank.image.slots())) {
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     const dtcc_arena &arena = rank.image.arenas()[rank.stage.arenas.first + i];
@@ -29,7 +29,7 @@ Executor::Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trac
     if (arena.kind != DTCC_MEMORY_HOST)
       failWith(Status::Device, "the plan places the arena '", name,
                "' on a GPU, and this program runs on processors: compile for cpu");
-    memory.emplace_back(arena.bytes, name.c_str(), rank.team);
+    memory.emplace_back(arena.bytes, name.c_str(), rank.team, transport ? transport->allocate(arena.bytes) : nullptr);
     rank.arenas[rank.stage.arenas.first + i] = memory.back().data();
   }
 }

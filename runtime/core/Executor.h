@@ -29,11 +29,13 @@
 
 namespace dtcc::rt {
 
+class Transport;
+
 class Executor {
 public:
-  /// Allocates the rank's arenas, zeroed. `kernels` are the program's; `trace` may
-  /// be null. All three outlive the executor.
-  Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trace);
+  /// Allocates the rank's arenas, zeroed, where `transport` wants them (null: anywhere).
+  /// `kernels` are the program's; `trace` may be null. All four outlive the executor.
+  Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trace, Transport *transport = nullptr);
   /// From now on commands of other streams run on a second thread, which traces to
   /// `traceOfStreams` (or null). No effect if there are none.
   void overlap(Trace *traceOfStreams);

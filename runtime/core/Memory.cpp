@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <linux/mman.h>
 #include <sys/mman.h>
 #include <utility>
 
@@ -42,9 +43,24 @@ uint64_t readNumber(const char *path, uint64_t otherwise) {
 
 } // namespace
 
-ArenaMemory::ArenaMemory(uint64_t bytes, const char *name, ThreadTeam &team) {
+ArenaMemory::ArenaMemory(uint64_t bytes, const char *name, ThreadTeam &team, std::byte *given) {
   if (bytes == 0)
     return;
+  auto populateAll = [&](size_t rounded, size_t unit) {
+    team.parallelFor(static_cast<int64_t>(rounded / unit), 1, [&](int64_t first, int64_t last) {
+      populate(start + static_cast<size_t>(first) * unit, start + static_cast<size_t>(last) * unit);
+    });
+  };
+  if (given) {
+    start = given;
+    populateAll((bytes + 4095) / 4096 * 4096, 4096);
+#ifdef MADV_COLLAPSE
+    // Shared memory gets huge pages by this alone; without them it is only slower.
+    if (bytes >= hugePage)
+      madvise(start, bytes / hugePage * hugePage, MADV_COLLAPSE);
+#endif
+    return;
+  }
   bool huge = bytes >= hugePage;
   size_t unit = huge ? hugePage : 4096;
   size_t rounded = (bytes + unit - 1) / unit * unit;
@@ -58,9 +74,7 @@ ArenaMemory::ArenaMemory(uint64_t bytes, const char *name, ThreadTeam &team) {
   start = reinterpret_cast<std::byte *>(address);
   if (huge)
     madvise(start, rounded, MADV_HUGEPAGE); // advice: without huge pages it is only slower
-  team.parallelFor(static_cast<int64_t>(rounded / unit), 1, [&](int64_t first, int64_t last) {
-    populate(start + static_cast<size_t>(first) * unit, start + static_cast<size_t>(last) * unit);
-  });
+  populateAll(rounded, unit);
 }
 
 ArenaMemory::~ArenaMemory() {

@@ -24,8 +24,9 @@ class ThreadTeam;
 class ArenaMemory {
 public:
   /// Zeroed memory, aligned to 64 at least. Throws Status::Memory with the name of
-  /// the arena if the system refuses.
-  ArenaMemory(uint64_t bytes, const char *name, ThreadTeam &team);
+  /// the arena if the system refuses. `given` is memory to use, zeroed and aligned to
+  /// 2 MiB, that outlives this and reaches to a multiple of 2 MiB; null to map some.
+  ArenaMemory(uint64_t bytes, const char *name, ThreadTeam &team, std::byte *given = nullptr);
   ~ArenaMemory();
   ArenaMemory(ArenaMemory &&other) noexcept;
   ArenaMemory(const ArenaMemory &) = delete;

@@ -23,7 +23,7 @@ public:
       : shared(shared), image(shared.image), team(shared.launch.threads),
         trace(shared.options.profile.empty() ? nullptr : new Trace()),
         traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace()),
-        rank(image, number, team, shared.begin.seed), executor(rank, shared.kernels, trace.get()) {}
+        rank(image, number, team, shared.begin.seed), executor(rank, shared.kernels, trace.get(), &shared.transport) {}
 
   RankResult run() {
     openCommunicators();

@@ -207,6 +207,49 @@ std::string checkCollectives(Communicator &group) {
 
 std::string checkLarge(Communicator &group) { return checkSize(group, DTCC_F32, 600001); }
 
+std::string checkAllocated(Transport &transport, Communicator &group) {
+  int64_t n = group.size(), me = group.index(), count = 40007, most = count * n + 16;
+  std::vector<std::vector<float>> own;
+  auto allocate = [&] {
+    auto *given = reinterpret_cast<float *>(transport.allocate(static_cast<uint64_t>(most * 4)));
+    return given ? given : own.emplace_back(static_cast<size_t>(most)).data();
+  };
+  own.reserve(3);
+  float *in = allocate(), *out = allocate();
+  float *elsewhere = own.emplace_back(static_cast<size_t>(most)).data();
+  auto load = [&](float *to, int64_t elements, int64_t member) {
+    Bytes bytes = inputOf(member, DTCC_F32, elements);
+    std::memcpy(to, bytes.data(), bytes.size());
+  };
+  std::string wrong;
+  auto expect = [&](const float *got, const Bytes &want, const char *what) {
+    Bytes bytes(want.size());
+    std::memcpy(bytes.data(), got, bytes.size());
+    if (wrong.empty())
+      wrong = differ(bytes, want, std::string(what) + " in allocated memory");
+  };
+  // Inside the memory, not at its beginning; then with one member's result elsewhere.
+  for (float *to : {out + 3, me == n - 1 ? elsewhere : out}) {
+    load(in + 5, count, me);
+    group.allReduce(in + 5, to, count, DTCC_F32, DTCC_SUM);
+    expect(to, reduced(n, DTCC_F32, DTCC_SUM, count), "all_reduce");
+    group.allReduce(in + 5, in + 5, count, DTCC_F32, DTCC_MAX);
+    expect(in + 5, reduced(n, DTCC_F32, DTCC_MAX, count), "all_reduce in place");
+  }
+  for (float *from : {in, me == n - 1 ? elsewhere : in}) {
+    load(from, count * n, me);
+    group.reduceScatter(from, out, count, DTCC_F32, DTCC_SUM);
+    expect(out, part(reduced(n, DTCC_F32, DTCC_SUM, count * n), me, n), "reduce_scatter");
+    load(from, count, me);
+    group.allGather(from, out, count, DTCC_F32);
+    for (int64_t member = 0; member < n; ++member)
+      expect(out + member * count, inputOf(member, DTCC_F32, count), "all_gather");
+    group.broadcast(from, out, count, DTCC_F32);
+    expect(out, inputOf(0, DTCC_F32, count), "broadcast");
+  }
+  return wrong;
+}
+
 std::string checkMessages(Communicator &group) {
   int64_t next = (group.index() + 1) % group.size(), previous = (group.index() + group.size() - 1) % group.size();
   if (group.size() == 1)

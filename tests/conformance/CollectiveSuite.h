@@ -26,6 +26,10 @@ std::string checkCollectives(Communicator &group);
 /// One size of many chunks, which a team shares out.
 std::string checkLarge(Communicator &group);
 
+/// Collectives of all ranks over memory of Transport::allocate, and where one member's
+/// buffer lies elsewhere.
+std::string checkAllocated(Transport &transport, Communicator &group);
+
 /// Messages in a ring, several under way at once, different lengths.
 std::string checkMessages(Communicator &group);
 

@@ -32,6 +32,8 @@ static std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
   std::string wrong = checkCollectives(*world);
   if (wrong.empty())
     wrong = checkLarge(*world);
+  if (wrong.empty())
+    wrong = checkAllocated(transport, *world);
   // The same bits by a team of two threads.
   ThreadTeam team(2);
   world->useTeam(team);

@@ -25,7 +25,17 @@ static void runRank(Transport &transport, const char *backend, int64_t ranks, in
   for (int64_t i = 0; i < ranks; ++i)
     all.push_back(i);
   auto group = transport.group("world", all, rank);
-  std::vector<float> in(static_cast<size_t>(sizes.back() / 4), 1.0f), out(in.size());
+  // Where a program's arenas would lie.
+  std::vector<float> memory[2];
+  auto allocate = [&](std::vector<float> &own) {
+    auto *given = reinterpret_cast<float *>(transport.allocate(static_cast<uint64_t>(sizes.back())));
+    if (!given)
+      own.resize(static_cast<size_t>(sizes.back() / 4));
+    float *data = given ? given : own.data();
+    std::fill_n(data, sizes.back() / 4, 1.0f);
+    return data;
+  };
+  float *in = allocate(memory[0]), *out = allocate(memory[1]);
   for (const char *operation : operations)
     for (int64_t bytes : sizes) {
       int64_t count = bytes / 4, part = count / ranks;
@@ -33,13 +43,13 @@ static void runRank(Transport &transport, const char *backend, int64_t ranks, in
         continue;
       auto body = [&] {
         if (operation == operations[0])
-          group->allReduce(in.data(), in.data(), count, DTCC_F32, DTCC_MAX);
+          group->allReduce(in, in, count, DTCC_F32, DTCC_MAX);
         else if (operation == operations[1])
-          group->allGather(in.data(), out.data(), part, DTCC_F32);
+          group->allGather(in, out, part, DTCC_F32);
         else if (operation == operations[2])
-          group->reduceScatter(in.data(), out.data(), part, DTCC_F32, DTCC_SUM);
+          group->reduceScatter(in, out, part, DTCC_F32, DTCC_SUM);
         else
-          group->allToAll(in.data(), out.data(), part, DTCC_F32);
+          group->allToAll(in, out, part, DTCC_F32);
       };
       double seconds = measure(bytes, body, [&] { group->barrier(); });
       if (rank == 0)
