@@ -4,7 +4,7 @@
 #   dtcc_library(NAME SOURCES ... [TABLEGEN targets] [LINK libraries])
 #   dtcc_runtime_library(NAME SOURCES ... [LINK libraries])     no LLVM in it
 #   dtcc_tool(NAME SOURCES ... LINK libraries)
-#   dtcc_unit_test(NAME SOURCES ... [LINK libraries])           GoogleTest, run by ctest
+#   dtcc_unit_test(NAME [MLIR] SOURCES ... [LINK libraries])    GoogleTest, run by ctest; MLIR: it sees the dialects
 #
 # Includes are rooted at the repository: the first path component is the floor.
 
@@ -26,13 +26,19 @@ target_compile_options(dtcc_mlir INTERFACE -fno-exceptions)
 # Bundled shared libraries: 0.2 s to link. Never link single MLIR archives beside them.
 target_link_libraries(dtcc_mlir INTERFACE MLIR LLVM)
 
-# One precompiled header for all code that sees MLIR: 5 times less to compile.
-file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/dtcc_pch.cpp CONTENT "// owns the precompiled header\n")
-add_library(dtcc_pch OBJECT ${CMAKE_BINARY_DIR}/dtcc_pch.cpp)
-target_link_libraries(dtcc_pch PRIVATE dtcc_mlir)
-target_compile_options(dtcc_pch PRIVATE ${DTCC_WARNINGS})
-target_precompile_headers(dtcc_pch PRIVATE ${CMAKE_SOURCE_DIR}/dialects/Precompiled.h)
-set_target_properties(dtcc_pch PROPERTIES POSITION_INDEPENDENT_CODE ON)
+# Precompiled headers: 5 times less to compile. Targets of a folder use that which DTCC_PCH names.
+function(dtcc_precompile name header)
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "// owns the precompiled header\n")
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE ${ARGN})
+  target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
+  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/${header})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+function(dtcc_use_precompiled target)
+  target_precompile_headers(${target} REUSE_FROM ${DTCC_PCH})
+  target_compile_options(${target} PRIVATE -fPIC) # as the header is; the property would mean -fPIE to executables
+endfunction()
 
 # dtcc_tablegen(target file.td generator output [generator output ...])
 function(dtcc_tablegen target td)
@@ -57,8 +63,7 @@ function(dtcc_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC dtcc_mlir ${ARG_LINK})
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
-  target_precompile_headers(${name} REUSE_FROM dtcc_pch)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  dtcc_use_precompiled(${name})
   if(ARG_TABLEGEN)
     add_dependencies(${name} ${ARG_TABLEGEN})
   endif()
@@ -87,16 +92,20 @@ function(dtcc_tool name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
+  dtcc_use_precompiled(${name})
 endfunction()
 
 # A GoogleTest program, one ctest entry "unit-NAME". Runs in the build folder of
 # its CMakeLists.txt, where it may write.
 function(dtcc_unit_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;LINK" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
+  if(ARG_MLIR)
+    dtcc_use_precompiled(${name})
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/unit)
   add_test(NAME unit-${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(unit-${name} PROPERTIES TIMEOUT ${DTCC_TEST_SECONDS})
