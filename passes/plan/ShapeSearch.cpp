@@ -1,0 +1,169 @@
+//===- ShapeSearch.cpp - Best bounds first
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/ShapeSearch.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace dtcc::plan {
+
+ShapePricer::~ShapePricer() = default;
+
+std::string PlanShape::str() const {
+  std::string text;
+  auto axis = [&](const char *name, int64_t size) {
+    if (size > 1)
+      text += std::string(text.empty() ? "" : ",") + name + "=" + std::to_string(size);
+  };
+  axis("dp", dp);
+  axis("tp", tp);
+  axis("cp", cp);
+  axis("ep", ep);
+  axis("pp", pp);
+  if (text.empty())
+    text = "dp=1";
+  text += " zero=" + std::to_string(zero) + " microbatches=" + std::to_string(microbatches);
+  switch (schedule) {
+  case PipelineSchedule::None:
+    return text;
+  case PipelineSchedule::OneForwardOneBackward:
+    return text + " 1f1b";
+  case PipelineSchedule::Interleaved:
+    return text + " interleaved:" + std::to_string(virtualStages);
+  case PipelineSchedule::ZeroBubble:
+    return text + " zero-bubble";
+  }
+  return text;
+}
+
+static std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t i = 1; i * i <= number; ++i)
+    if (number % i == 0) {
+      divisors.push_back(i);
+      if (i * i != number)
+        divisors.push_back(number / i);
+    }
+  std::sort(divisors.begin(), divisors.end());
+  return divisors;
+}
+
+/// The schedules and virtual stages of a shape whose sizes are set.
+static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<PlanShape> &shapes) {
+  if (shape.pp == 1) {
+    shapes.push_back(shape);
+    return;
+  }
+  for (PipelineSchedule schedule : space.schedules) {
+    shape.schedule = schedule;
+    shape.virtualStages = 1;
+    if (schedule != PipelineSchedule::Interleaved) {
+      shapes.push_back(shape);
+      continue;
+    }
+    if (shape.microbatches % shape.pp)
+      continue;
+    // Layers that do not divide alone may with the embedding and the head counted as one each.
+    for (int64_t layers : {space.layers, space.layers + 2})
+      for (shape.virtualStages = 2; shape.pp * shape.virtualStages <= layers; ++shape.virtualStages)
+        if (layers % (shape.pp * shape.virtualStages) == 0)
+          shapes.push_back(shape);
+  }
+}
+
+std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
+  std::vector<PlanShape> shapes;
+  PlanShape shape;
+  for (int64_t tp : space.tp)
+    for (int64_t cp : space.cp)
+      for (int64_t pp : space.pp) {
+        int64_t rest = tp * cp * pp;
+        if (space.devices % rest || (space.dp && *space.dp != space.devices / rest))
+          continue;
+        shape.tp = tp;
+        shape.cp = cp;
+        shape.pp = pp;
+        shape.dp = space.devices / rest;
+        if (space.batch % shape.dp)
+          continue;
+        for (int64_t ep : space.ep) {
+          if ((shape.dp * cp) % ep)
+            continue;
+          shape.ep = ep;
+          for (int64_t microbatches : divisorsOf(space.batch / shape.dp)) {
+            if (space.microbatches && *space.microbatches != microbatches)
+              continue;
+            shape.microbatches = microbatches;
+            for (int zero : space.zero) {
+              if (zero > 0 && shape.dp * cp == 1)
+                continue;
+              shape.zero = zero;
+              addSchedules(space, shape, shapes);
+            }
+          }
+        }
+      }
+  return shapes;
+}
+
+ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep) {
+  struct Bounded {
+    double bound;
+    size_t shape;
+  };
+  std::vector<Bounded> order;
+  ShapeResult result;
+  result.shapes = shapes.size();
+  for (size_t i = 0; i < shapes.size(); ++i)
+    if (double bound = pricer.bound(shapes[i]); std::isfinite(bound))
+      order.push_back({bound, i});
+    else
+      ++result.infeasible;
+  std::sort(order.begin(), order.end(),
+            [](const Bounded &a, const Bounded &b) { return std::tie(a.bound, a.shape) < std::tie(b.bound, b.shape); });
+
+  // The modelled times of the plans that are kept, the greatest on top.
+  std::vector<double> times;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const Bounded &next : order) {
+    if (times.size() >= keep && next.bound >= times.front()) {
+      lowest = std::min(lowest, next.bound);
+      break;
+    }
+    StageSolution stages = solve(pricer.problem(shapes[next.shape]));
+    ++result.solved;
+    if (stages.isInfeasible()) {
+      ++result.infeasible;
+      continue;
+    }
+    lowest = std::min(lowest, stages.lowerBound);
+    times.push_back(stages.seconds);
+    std::push_heap(times.begin(), times.end());
+    if (times.size() > keep) {
+      std::pop_heap(times.begin(), times.end());
+      times.pop_back();
+    }
+    double seconds = pricer.refine(shapes[next.shape], stages);
+    result.plans.push_back({shapes[next.shape], std::move(stages), seconds});
+  }
+  if (result.plans.empty())
+    return result;
+  result.lowerBound = lowest;
+  std::sort(result.plans.begin(), result.plans.end(),
+            [](const ShapePlan &a, const ShapePlan &b) { return a.stages.seconds < b.stages.seconds; });
+  result.modelled = result.plans.front().stages.seconds;
+  if (result.plans.size() > keep)
+    result.plans.resize(keep);
+  std::sort(result.plans.begin(), result.plans.end(), [](const ShapePlan &a, const ShapePlan &b) {
+    return std::tie(a.seconds, a.stages.seconds) < std::tie(b.seconds, b.stages.seconds);
+  });
+  return result;
+}
+
+} // namespace dtcc::plan

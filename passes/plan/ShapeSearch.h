@@ -1,0 +1,99 @@
+//===- ShapeSearch.h - Sizes of the axes, micro-batches, schedule, ZeRO stage
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The outer problem of the planner. A shape is what a plan fixes before anything is
+// placed: how many ranks each axis has, how the batch is cut, which schedule, what ranks
+// share. For each shape the blocks are cut into stages (StageProblem.h). There are
+// thousands of shapes for a large cluster; a bound that costs next to nothing leaves most
+// of them unsolved: shapes are solved in the order of their bounds until no bound is
+// below the worst of the plans that are asked for. The result is exact in the model of
+// the pricer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_PLAN_SHAPESEARCH_H
+#define DTCC_PASSES_PLAN_SHAPESEARCH_H
+
+#include "passes/plan/StageProblem.h"
+#include <optional>
+
+namespace dtcc::plan {
+
+enum class PipelineSchedule { None, OneForwardOneBackward, Interleaved, ZeroBubble };
+
+struct PlanShape {
+  int64_t dp = 1, tp = 1, cp = 1, ep = 1, pp = 1;
+  /// Accumulated in a step; of batch / (dp * microbatches) examples each.
+  int64_t microbatches = 1;
+  int zero = 0;
+  PipelineSchedule schedule = PipelineSchedule::None;
+  /// Stages a rank of an interleaved schedule.
+  int64_t virtualStages = 1;
+
+  int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
+  /// "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2": as options are written.
+  std::string str() const;
+  bool operator==(const PlanShape &) const = default;
+};
+
+/// What is possible, and what is given: an axis of one size is given.
+struct ShapeSpace {
+  int64_t devices = 1;
+  /// Examples of a step.
+  int64_t batch = 1;
+  /// Sizes that the model allows, without regard to the number of devices: divisors of heads, of positions,
+  /// of experts, at most as many stages as layers.
+  std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
+  std::optional<int64_t> dp, microbatches;
+  std::vector<int> zero{0, 1, 2, 3};
+  std::vector<PipelineSchedule> schedules{PipelineSchedule::OneForwardOneBackward, PipelineSchedule::Interleaved,
+                                          PipelineSchedule::ZeroBubble};
+  /// Layers that virtual stages may share out.
+  int64_t layers = 1;
+};
+
+/// All shapes of the space: products of the sizes are the devices, the batch divides,
+/// interleaved schedules have as many micro-batches as a multiple of the ranks and divide
+/// the layers. Stages of ZeRO above 0 need more than one rank to share.
+std::vector<PlanShape> enumerateShapes(const ShapeSpace &space);
+
+/// Forecasts; an implementation keeps what shapes have in common.
+class ShapePricer {
+public:
+  virtual ~ShapePricer();
+  /// No plan of this shape takes less. Infinity: none fits.
+  virtual double bound(const PlanShape &shape) = 0;
+  /// The blocks at the times and bytes that they have in this shape.
+  virtual StageProblem problem(const PlanShape &shape) = 0;
+  /// What a finer model says of a solved shape; ranks the best. Default: what the search says.
+  virtual double refine(const PlanShape &shape, const StageSolution &solution) { return solution.seconds; }
+};
+
+struct ShapePlan {
+  PlanShape shape;
+  StageSolution stages;
+  /// By the finer model.
+  double seconds = 0;
+};
+
+struct ShapeResult {
+  /// Best first by the finer model; empty if nothing fits.
+  std::vector<ShapePlan> plans;
+  /// No shape and no cut takes less in the model of the search, whose best plan takes `modelled`.
+  double lowerBound = 0, modelled = 0;
+  /// Shapes in the space; those whose blocks were placed; those that cannot fit the memory.
+  size_t shapes = 0, solved = 0, infeasible = 0;
+
+  double gap() const { return modelled > 0 ? modelled / lowerBound - 1 : 0; }
+};
+
+/// The `keep` best plans. Exact: equal to solving every shape.
+ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep = 100);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PASSES_PLAN_SHAPESEARCH_H
