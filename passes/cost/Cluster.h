@@ -1,0 +1,75 @@
+//===- Cluster.h - The machines of a training run
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Groups of equal nodes, what is in them, and the switches that join them, as a tree.
+// Made from the name of a preset ("8xh100") or from a file (ClusterFile.h). Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_CLUSTER_H
+#define DTCC_PASSES_COST_CLUSTER_H
+
+#include "passes/cost/Collectives.h"
+#include <optional>
+
+namespace dtcc::cost {
+
+struct DeviceGroup {
+  Device device;
+  int64_t count = 1;
+};
+
+/// `count` equal nodes.
+struct NodeGroup {
+  std::string name;
+  int64_t count = 1;
+  std::vector<DeviceGroup> devices;
+  /// Joins the devices of a node.
+  Link link;
+  /// Ports to other nodes, of `port` each.
+  Link port;
+  int64_t ports = 0;
+  double hostMemoryBytes = 0, nvmeBytes = 0, nvmeBytesPerSecond = 0;
+  /// Dollars an hour of one node; 0: the sum of its devices.
+  double pricePerHour = 0;
+
+  int64_t devicesPerNode() const;
+  double price() const;
+};
+
+/// Joins groups of nodes and other switches below it.
+struct Switch {
+  std::string name;
+  std::vector<std::string> joins;
+  Link link;
+  int64_t ports = 1;
+};
+
+struct Cluster {
+  std::string name;
+  std::vector<NodeGroup> nodes;
+  std::vector<Switch> switches;
+
+  int64_t devices() const;
+  double pricePerHour() const;
+  bool isUniform() const { return nodes.size() == 1 && nodes[0].devices.size() == 1; }
+  /// What the devices of the first kind of a group see.
+  Fabric fabric(size_t group = 0) const;
+};
+
+/// "h100", "8xh100", "2x8xh100" or "cpu:4", the presets of Devices.def in the nodes that their
+/// makers sell. Empty, and `error` says why, otherwise.
+std::optional<Cluster> parseCluster(std::string_view text, std::string &error);
+
+/// Empty, or what is wrong with the joins of `cluster`: a name that nothing has, one that two
+/// switches join, a ring, or a group that nothing joins to the others. `place` becomes the
+/// name that is to blame.
+std::string checkJoins(const Cluster &cluster, std::string &place);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_CLUSTER_H

@@ -1,0 +1,124 @@
+//===- Collectives.cpp - Seconds of communication
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/cost/Collectives.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dtcc::cost {
+
+namespace {
+enum class Algorithm { Ring, Tree, Switch };
+struct Row {
+  Algorithm algorithm;
+  double base, hop, networkHop, share, networkShare, ramp;
+};
+constexpr Row kRows[] = {
+#define DTCC_COLLECTIVE_ALGORITHM(algorithm, protocol, base, hop, networkHop, share, networkShare, ramp)               \
+  {Algorithm::algorithm, base * 1e-6, hop * 1e-6, networkHop * 1e-6, share, networkShare, ramp},
+#include "passes/cost/CollectiveAlgorithms.def"
+};
+
+/// Fewest ranks of a node whose sums the switch makes: NVLS starts at 5 on H200.
+constexpr int64_t kSwitchRanks = 5;
+
+/// How often a ring passes round, which is also how often the bytes travel.
+double rounds(CollectiveKind kind) { return kind == CollectiveKind::AllReduce ? 2 : 1; }
+
+double latencyOf(const Row &row, CollectiveKind kind, const Spread &spread) {
+  double n = double(spread.nodes * spread.ranksPerNode), nodes = double(spread.nodes);
+  if (row.algorithm == Algorithm::Ring) {
+    double between = spread.nodes > 1 ? rounds(kind) * (nodes - 1) : 0;
+    return row.base + (rounds(kind) * (n - 1) - between) * row.hop + between * row.networkHop;
+  }
+  if (row.algorithm == Algorithm::Tree)
+    return row.base + 2 * (double(spread.ranksPerNode - 1) * row.hop + std::log2(nodes) * row.networkHop);
+  return row.base + row.hop + 2 * std::log2(nodes) * row.networkHop;
+}
+
+bool applies(const Row &row, CollectiveKind kind, const Spread &spread, const Fabric &fabric) {
+  if (row.algorithm == Algorithm::Ring)
+    return true;
+  if (kind != CollectiveKind::AllReduce)
+    return false;
+  return row.algorithm == Algorithm::Tree || (fabric.switchSums && spread.ranksPerNode >= kSwitchRanks);
+}
+} // namespace
+
+Fabric fabricOf(const Device &device, int64_t ranksPerNode) {
+  Fabric fabric;
+  // A rack of NVLink joins more than a node does.
+  fabric.domain = ranksPerNode > 0 ? std::max(ranksPerNode, device.domain > 8 ? device.domain : 1) : device.domain;
+  fabric.link = device.link;
+  fabric.network = device.network;
+  fabric.switchSums = device.architecture == Architecture::Hopper || device.architecture == Architecture::Blackwell;
+  return fabric;
+}
+
+Spread spreadOf(const Group &group, int64_t domain) {
+  Spread spread;
+  spread.ranksPerNode = std::clamp<int64_t>(domain / std::max<int64_t>(group.stride, 1), 1, group.ranks);
+  spread.nodes = (group.ranks + spread.ranksPerNode - 1) / spread.ranksPerNode;
+  return spread;
+}
+
+double Collectives::busRate(const Spread &spread) const {
+  double inside = fabric.link.bytesPerSecond * constants.nvlink;
+  double between = double(spread.ranksPerNode) * fabric.network.bytesPerSecond * constants.network;
+  if (spread.nodes == 1)
+    return inside;
+  return spread.ranksPerNode == 1 ? between : std::min(inside, between);
+}
+
+double Collectives::secondsOfAllToAll(const Transfer &transfer, const Spread &spread) const {
+  double n = double(transfer.group.ranks), nodes = double(spread.nodes);
+  double inside =
+      transfer.bytes * double(spread.ranksPerNode - 1) / n / (fabric.link.bytesPerSecond * constants.nvlink);
+  double outside = transfer.bytes * (n - double(spread.ranksPerNode)) / n /
+                   (fabric.network.bytesPerSecond * constants.network * (1 - 0.44 / nodes));
+  return constants.collectiveLaunch + std::max(inside, outside);
+}
+
+double Collectives::seconds(const Transfer &transfer) const {
+  if (transfer.group.ranks <= 1 || transfer.bytes <= 0)
+    return 0;
+  Spread spread = spreadOf(transfer.group, fabric.domain);
+  if (transfer.kind == CollectiveKind::AllToAll)
+    return secondsOfAllToAll(transfer, spread);
+  double n = double(transfer.group.ranks);
+  double shortness = constants.rampFactor * constants.rampBytes / (transfer.bytes + constants.rampBytes);
+  double best = std::numeric_limits<double>::infinity();
+  for (const Row &row : kRows) {
+    if (!applies(row, transfer.kind, spread, fabric))
+      continue;
+    double rate = busRate(spread) * (spread.nodes > 1 ? row.networkShare : row.share);
+    // A tree and a switch move everything up and down, a ring all but its own part.
+    double part = row.algorithm == Algorithm::Tree ? 1 : (n - 1) / n;
+    double moved = rounds(transfer.kind) * part * transfer.bytes;
+    best = std::min(best, constants.collectiveLatency * latencyOf(row, transfer.kind, spread) +
+                              moved / rate * (1 + row.ramp * shortness));
+  }
+  return constants.collectiveLaunch + best;
+}
+
+double Collectives::secondsToSend(double bytes, int64_t stride) const {
+  double rate = stride < fabric.domain ? fabric.link.bytesPerSecond * constants.sendLink
+                                       : fabric.network.bytesPerSecond * constants.sendNetwork;
+  return bytes > 0 ? constants.sendLatency + bytes / rate : 0;
+}
+
+double communicatorBytes(const Spread &spread) {
+  if (spread.nodes * spread.ranksPerNode <= 1)
+    return 0;
+  // Channels by what carries them, each with the buffers of all protocols to two neighbours.
+  constexpr double kChannelBytes = 22e6;
+  double channels = spread.ranksPerNode > 1 ? 24 : 4;
+  return channels * kChannelBytes;
+}
+
+} // namespace dtcc::cost

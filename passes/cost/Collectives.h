@@ -1,0 +1,62 @@
+//===- Collectives.h - Seconds of communication
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Latency and bandwidth by algorithm, protocol, nodes and ranks a node, after NCCL's
+// tuner, with the ramp that sweeps over message sizes show. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_COLLECTIVES_H
+#define DTCC_PASSES_COST_COLLECTIVES_H
+
+#include "passes/cost/Constants.h"
+#include "passes/cost/Work.h"
+
+namespace dtcc::cost {
+
+/// What a rank sees of its surroundings.
+struct Fabric {
+  /// Ranks that the fast link joins: a node, or a rack.
+  int64_t domain = 8;
+  Link link, network;
+  /// The switches add up (all-reduces alone).
+  bool switchSums = false;
+};
+/// The fabric around a device in nodes of `ranksPerNode`; 0: the preset's.
+Fabric fabricOf(const Device &device, int64_t ranksPerNode = 0);
+
+/// How a group lies: `nodes` of them with `ranksPerNode` ranks of the group each.
+struct Spread {
+  int64_t nodes = 1, ranksPerNode = 1;
+};
+Spread spreadOf(const Group &group, int64_t domain);
+
+class Collectives {
+public:
+  Collectives(const Fabric &fabric, const Constants &constants) : fabric(fabric), constants(constants) {}
+
+  /// 0 for a group of one rank or no bytes.
+  double seconds(const Transfer &transfer) const;
+  /// One message between neighbours `stride` apart.
+  double secondsToSend(double bytes, int64_t stride) const;
+  /// Bytes a second that a rank of a ring sends while large messages move.
+  double busRate(const Spread &spread) const;
+
+private:
+  double secondsOfAllToAll(const Transfer &transfer, const Spread &spread) const;
+
+  const Fabric &fabric;
+  const Constants &constants;
+};
+
+/// Bytes that a rank's library keeps for a communicator of `spread`: buffers of its channels.
+/// NCCL issue 964: 544 to 688 MB a group on 8 A100 with all channels of NVLink.
+double communicatorBytes(const Spread &spread);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_COLLECTIVES_H

@@ -1,0 +1,55 @@
+//===- MeasuredRun.h - A training run that somebody measured
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A row of a RunTable as model, machine and plan, with what it leaves unsaid filled in by
+// the defaults of its software; the step that the model prices is made from it. Nothing in
+// here depends on which source a row is from, but for the words that name its software.
+// Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_MEASUREDRUN_H
+#define DTCC_PASSES_COST_MEASUREDRUN_H
+
+#include "passes/cost/RunTable.h"
+#include "passes/cost/Step.h"
+#include "passes/cost/Transformer.h"
+
+namespace dtcc::cost {
+
+struct MeasuredRun {
+  std::string id;
+  /// The prefix of the id: "titan" of "titan-007".
+  std::string source;
+  /// Empty, or why the model does not price it.
+  std::string scope;
+  Device device;
+  Fabric fabric;
+  Software software;
+  Transformer model;
+  Parallel plan;
+  RunSetting setting;
+  double globalBatch = 0;
+  /// 0: not stated.
+  double seconds = 0, memoryGib = 0;
+  /// The source says that it did not fit.
+  bool outOfMemory = false;
+
+  StepProblem problem() const;
+};
+
+/// Reads row `row`. Cells that are no numbers where numbers belong are an error, named by
+/// place, column and value; what is missing or beyond the model is in `scope`.
+std::optional<MeasuredRun> readRun(const RunTable &table, size_t row, std::string &error);
+
+/// Bytes a second and device that the words of an interconnect state, "8x HDR InfiniBand 200
+/// Gb/s per node"; 0 if they state none.
+double statedNetwork(std::string_view words, double devicesPerNode);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_MEASUREDRUN_H

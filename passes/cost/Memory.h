@@ -1,0 +1,46 @@
+//===- Memory.h - Bytes of a transformer's training step on a device
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Closed formulas for the memory of published runs, and quick bounds. What this compiler
+// plans for a graph of its own is exact and comes from its arena instead. Formulas:
+// ZeRO (Rajbhandari 2020) and Korthikanti 2022 as in reference/planners.md, section 4.
+// Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_MEMORY_H
+#define DTCC_PASSES_COST_MEMORY_H
+
+#include "passes/cost/Transformer.h"
+
+namespace dtcc::cost {
+
+struct MemoryBytes {
+  /// Parameters, gradients, optimizer.
+  double state = 0;
+  /// Layers that are gathered whole for a while.
+  double gathered = 0;
+  double activations = 0;
+  double logits = 0;
+  /// Contexts, communicators, workspaces of libraries, fragments.
+  double reserve = 0;
+  double total() const { return state + gathered + activations + logits + reserve; }
+};
+
+/// Bytes that a layer keeps for its backward pass, of a micro-batch and rank.
+double keptBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, const Software &software);
+
+/// Of the device of the pipeline that needs most.
+MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const RunSetting &run,
+                           const Software &software);
+
+/// Whether `bytes` fit on a device of `capacity`: allocators cannot use the last part.
+bool fitsIn(double bytes, double capacity);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_MEMORY_H

@@ -1,0 +1,48 @@
+//===- Parallel.cpp - Degrees of a plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/cost/Parallel.h"
+#include <algorithm>
+
+namespace dtcc::cost {
+
+namespace {
+/// By PipelineKind: weights of forward, input and weight gradients in the bubble of a stage,
+/// which `interleaves` divides by the number of virtual stages.
+struct Row {
+  double forward, input, weight;
+  bool interleaves;
+};
+constexpr Row kRows[] = {{0, 0, 0, false}, {1, 1, 1, false}, {1, 1, 1, true}, {1, 1, -1, false}, {1, 1, -2, false}};
+} // namespace
+
+double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
+                     double weight) {
+  const Row &row = kRows[static_cast<int>(schedule)];
+  double stage = row.forward * forward + row.input * input + row.weight * weight;
+  if (row.interleaves)
+    stage /= double(std::max<int64_t>(virtualStages, 1));
+  return double(stages - 1) * std::max(stage, 0.0);
+}
+
+double microbatchesInFlight(PipelineKind schedule, int64_t stages, int64_t virtualStages, int64_t microbatches) {
+  double p = double(stages), m = double(microbatches);
+  switch (schedule) {
+  case PipelineKind::None:
+    return 1;
+  case PipelineKind::OneForwardOneBackward:
+  case PipelineKind::ZeroBubble1:
+    return std::min(p, m);
+  case PipelineKind::Interleaved:
+    return std::min(p * (1 + (p - 1) / (p * double(std::max<int64_t>(virtualStages, 1)))), m);
+  case PipelineKind::ZeroBubble2:
+    return std::min(2 * p - 1, m);
+  }
+  return 1;
+}
+
+} // namespace dtcc::cost

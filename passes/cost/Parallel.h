@@ -1,0 +1,55 @@
+//===- Parallel.h - Degrees of a plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a step forecast needs to know of a plan: how many ways each thing is split, and
+// the formulas of pipelines. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_PARALLEL_H
+#define DTCC_PASSES_COST_PARALLEL_H
+
+#include "passes/cost/Software.h"
+
+namespace dtcc::cost {
+
+enum class PipelineKind { None, OneForwardOneBackward, Interleaved, ZeroBubble1, ZeroBubble2 };
+
+/// Ranks are numbered with tp innermost, then cp, dp, and pp outermost.
+struct Parallel {
+  int64_t tp = 1, cp = 1, dp = 1, pp = 1, virtualStages = 1;
+  int64_t microbatches = 1;
+  PipelineKind schedule = PipelineKind::None;
+  int zero = 0;
+  /// Data-parallel ranks that share state under ZeRO; the others have copies. 0: all.
+  int64_t shareGroup = 0;
+  bool sequenceParallel = false;
+  Recomputation recompute = Recomputation::None;
+
+  int64_t ranks() const { return tp * cp * dp * pp; }
+  Group tensorGroup() const { return {tp, 1}; }
+  Group contextGroup() const { return {cp, tp}; }
+  /// Those that hold the same parameters: copies of data, and parts of sequences.
+  Group dataGroup() const { return {cp * dp, tp}; }
+  /// Those of them that share state.
+  Group shareGroupOf() const { return {shareGroup > 0 ? shareGroup : cp * dp, tp}; }
+  int64_t stageStride() const { return tp * cp * dp; }
+};
+
+/// Seconds in which a rank waits for others in one step of a pipeline of `stages`, whose
+/// mean stage needs `forward`, `input` and `weight` (gradient) for a micro-batch:
+/// reference/planners.md, section 4.
+double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
+                     double weight);
+
+/// Micro-batches whose activations the fullest stage holds at once, as a fraction of whole
+/// stages: those of interleaved schedules hold parts.
+double microbatchesInFlight(PipelineKind schedule, int64_t stages, int64_t virtualStages, int64_t microbatches);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_PARALLEL_H

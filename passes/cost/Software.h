@@ -1,0 +1,67 @@
+//===- Software.h - What training software does by itself
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rows of Software.def as values. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_SOFTWARE_H
+#define DTCC_PASSES_COST_SOFTWARE_H
+
+#include "passes/cost/Constants.h"
+#include "passes/cost/Work.h"
+#include <string_view>
+
+namespace dtcc::cost {
+
+enum class Framework {
+#define DTCC_SOFTWARE(name, ...) name,
+#include "passes/cost/Software.def"
+};
+
+/// How the host issues kernels: one by one, by a compiler's code, or a step at once.
+enum class HostMode { Eager, Compiled, Graph };
+
+/// What is computed again for the backward pass. Partial: some 0.4 of a forward pass, as
+/// JAX's policies do.
+enum class Recomputation { None, Selective, Partial, Full };
+
+struct Software {
+  Framework framework = Framework::PyTorch;
+  HostMode host = HostMode::Eager;
+  bool fused = false;
+  AttentionKernel attention = AttentionKernel::Flash;
+  Recomputation recompute = Recomputation::None;
+  int zero = 0;
+  bool sequenceParallel = false;
+  /// Shares of communication that run beside computation.
+  double tensorHidden = 0, sendsHidden = 0;
+  /// The ranks of tp send a part each to the next stage.
+  bool scatteredSends = true;
+  /// Of a micro-batch's backward pass, what hides the reduction of gradients.
+  double dataWindow = 0;
+  double gradientBytes = 2;
+  double accumulateBytes = 0;
+  /// State a parameter: what each rank of ZeRO 1 has, and what they share out.
+  double wholeBytes = 8, sharedBytes = 8;
+  /// Bytes a logit, and of contexts, communicators and fragments.
+  double logitMemory = 12, reserveBytes = 0;
+  /// What allocators lose, a share of all else.
+  double fragments = 0;
+};
+
+/// The defaults of the software whose words stand in `text`, in any case.
+Software softwareOf(std::string_view text);
+Software softwareOf(Framework framework);
+std::string_view toString(Framework framework);
+
+/// Seconds that the host needs for a pass of a layer.
+double hostSeconds(const Software &software, const Constants &constants, int64_t tensorParallel);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_SOFTWARE_H

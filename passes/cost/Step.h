@@ -1,0 +1,58 @@
+//===- Step.h - Seconds of a training step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From layers, op by op, to the time of a step: stages, pipeline, reduction of gradients,
+// update, host. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_STEP_H
+#define DTCC_PASSES_COST_STEP_H
+
+#include "passes/cost/Collectives.h"
+#include "passes/cost/Parallel.h"
+
+namespace dtcc::cost {
+
+struct StageLayer {
+  size_t layer = 0; // of StepProblem::layers
+  double count = 1;
+};
+
+struct StepProblem {
+  Device device;
+  Fabric fabric;
+  Software software;
+  Parallel parallel;
+  /// Kinds of layers, and which of them a stage has.
+  std::vector<Layer> layers;
+  std::vector<std::vector<StageLayer>> stages;
+  /// Activations from stage to stage, of a micro-batch and rank.
+  double boundaryBytes = 0;
+};
+
+/// Two scales that measured runs of a machine correct: of what devices do, and of hosts.
+struct Calibration {
+  double device = 1, host = 1;
+};
+
+struct StepSeconds {
+  /// Kernels, recomputation and update included; `recompute` is the part of it.
+  double compute = 0, recompute = 0;
+  /// Communication that nothing hides, by what it serves.
+  double tensor = 0, data = 0, stages = 0;
+  /// Waiting for other stages; for the host.
+  double bubble = 0, host = 0;
+  double total() const { return compute + tensor + data + stages + bubble + host; }
+};
+
+/// `problem` has at least one stage; every sum is of the rank that needs most.
+StepSeconds priceStep(const StepProblem &problem, const Constants &constants, const Calibration &calibration = {});
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_STEP_H

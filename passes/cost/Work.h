@@ -1,0 +1,79 @@
+//===- Work.h - What a layer computes and sends, op by op
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The input of the cost model: work of one rank for one micro-batch, in local sizes.
+// A compiled graph makes it op by op, Transformer.h from the dimensions of a model; both
+// are priced by the same code. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_COST_WORK_H
+#define DTCC_PASSES_COST_WORK_H
+
+#include "passes/cost/Devices.h"
+
+namespace dtcc::cost {
+
+/// `count` products of [m, k] by [k, n].
+struct Gemm {
+  double m = 0, n = 0, k = 0, count = 1;
+  Width width = Width::B16;
+};
+
+enum class AttentionKernel { Plain, Flash, Tuned };
+
+/// `heads` counts those of all examples.
+struct Attention {
+  double heads = 0, queries = 0, keys = 0, headSize = 0;
+  bool causal = true, backward = false;
+  AttentionKernel kernel = AttentionKernel::Flash;
+};
+
+enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll };
+
+/// Ranks that communicate: `ranks` of them, `stride` apart in the numbering in which the
+/// ranks of a node are neighbours.
+struct Group {
+  int64_t ranks = 1, stride = 1;
+};
+
+/// `bytes`: of the whole tensor (all-to-all: of a rank's part).
+struct Transfer {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  double bytes = 0;
+  Group group;
+  /// Share that runs beside computation.
+  double hidden = 0;
+};
+
+struct Work {
+  std::vector<Gemm> gemms;
+  std::vector<Attention> attentions;
+  /// Bytes that kernels between products read and write.
+  double streamBytes = 0;
+  /// Values cast to a narrow type.
+  double castValues = 0;
+  /// Logits of a loss.
+  double logits = 0;
+  std::vector<Transfer> transfers;
+};
+
+/// A layer, as often as a stage has it.
+struct Layer {
+  Work forward, inputGradient, weightGradient;
+  /// What of the forward pass is computed again for the backward pass.
+  Work recompute;
+  /// Elements of parameters that a rank holds, before ZeRO.
+  double parameters = 0;
+  double count = 1;
+  /// Passes that a host issues, each at least as long as it takes it; 0: part of another layer.
+  double passes = 1;
+};
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PASSES_COST_WORK_H
