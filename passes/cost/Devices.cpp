@@ -32,7 +32,7 @@ static const std::vector<Device> &devices() {
   {key,                                                                                                                \
    Architecture::architecture,                                                                                         \
    {f32 * 1e12, b16 * 1e12, f8 * 1e12, f4 * 1e12},                                                                     \
-   memory * 0x1p30,                                                                                                       \
+   memory * 0x1p30,                                                                                                    \
    rate * 1e9,                                                                                                         \
    units,                                                                                                              \
    linkOf(link),                                                                                                       \

@@ -26,8 +26,10 @@ struct Exclusion {
   std::string_view word, reason;
 };
 constexpr Exclusion kExclusions[] = {
-    {"lora", "trains adapters only"},          {"bert", "an encoder"},
-    {"mamba", "not a transformer alone"},      {"power-limited", "the part ran at an unknown limit of power"},
+    {"lora", "trains adapters only"},
+    {"bert", "an encoder"},
+    {"mamba", "not a transformer alone"},
+    {"power-limited", "the part ran at an unknown limit of power"},
     {"techniques added one after another", "saves memory by what no column says"},
 };
 
@@ -183,6 +185,7 @@ void Reader::settings(MeasuredRun &run) {
   Software &software = run.software;
   Parallel &plan = run.plan;
   std::string_view recompute = table.cell(row, "recompute");
+  run.statesRecompute = !recompute.empty();
   plan.recompute = recompute == "none"        ? Recomputation::None
                    : recompute == "selective" ? Recomputation::Selective
                    : recompute == "full"      ? Recomputation::Full
@@ -248,27 +251,15 @@ std::optional<MeasuredRun> readRun(const RunTable &table, size_t row, std::strin
   return run;
 }
 
-StepProblem MeasuredRun::problem() const {
-  StepProblem problem;
-  problem.device = device;
-  problem.fabric = fabric;
-  problem.software = software;
-  problem.parallel = plan;
-  problem.layers = {makeBlock(model, plan, setting), makeEmbedding(model, plan, setting),
-                    makeHead(model, plan, setting)};
-  problem.boundaryBytes = boundaryBytes(model, plan, setting, software.scatteredSends);
-  int64_t stages = plan.pp, layers = int64_t(model.layers), chunks = stages * plan.virtualStages;
-  // Where the layers do not divide and two more would, the embedding and the head take the
-  // place of one each.
-  bool ends = layers % chunks != 0 && (layers + 2) % chunks == 0;
-  for (int64_t s = 0; s < stages; ++s) {
-    double count = ends ? double((layers + 2) / stages - (s == 0) - (s == stages - 1))
-                        : double(layers / stages + (s < layers % stages));
-    problem.stages.push_back({{0, count}});
-  }
-  problem.stages.front().push_back({1, 1});
-  problem.stages.back().push_back({2, 1});
-  return problem;
+MemoryBytes MeasuredRun::memory() const { return forecastMemory(model, plan, setting, software); }
+
+bool MeasuredRun::fits() const {
+  Parallel least = plan;
+  if (!statesRecompute)
+    least.recompute = Recomputation::Full;
+  return fitsIn(forecastMemory(model, least, setting, software).total(), device.memoryBytes);
 }
+
+StepProblem MeasuredRun::problem() const { return makeStepProblem(model, plan, setting, software, device, fabric); }
 
 } // namespace dtcc::cost

@@ -15,6 +15,7 @@
 #ifndef DTCC_PASSES_COST_MEASUREDRUN_H
 #define DTCC_PASSES_COST_MEASUREDRUN_H
 
+#include "passes/cost/Memory.h"
 #include "passes/cost/RunTable.h"
 #include "passes/cost/Step.h"
 #include "passes/cost/Transformer.h"
@@ -38,8 +39,13 @@ struct MeasuredRun {
   double seconds = 0, memoryGib = 0;
   /// The source says that it did not fit.
   bool outOfMemory = false;
+  /// The row says what is recomputed; else the default of the software is taken.
+  bool statesRecompute = false;
 
   StepProblem problem() const;
+  MemoryBytes memory() const;
+  /// Whether it fits: with full recomputation where the row does not say what there is.
+  bool fits() const;
 };
 
 /// Reads row `row`. Cells that are no numbers where numbers belong are an error, named by

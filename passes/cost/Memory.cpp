@@ -38,7 +38,7 @@ double keptBytes(const Transformer &model, const Parallel &plan, const RunSettin
   case Recomputation::Full:
     return 2 * values / (plan.sequenceParallel ? tp : 1);
   case Recomputation::Partial:
-    return 0.5 * all;
+    return 0.2 * all;
   case Recomputation::Selective:
     return run.selectiveOps ? all * (software.host == HostMode::Compiled ? 0.42 : 0.47) : all;
   case Recomputation::None:

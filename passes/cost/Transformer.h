@@ -13,7 +13,8 @@
 #ifndef DTCC_PASSES_COST_TRANSFORMER_H
 #define DTCC_PASSES_COST_TRANSFORMER_H
 
-#include "passes/cost/Parallel.h"
+#include "passes/cost/Step.h"
+#include <optional>
 
 namespace dtcc::cost {
 
@@ -29,6 +30,11 @@ struct Transformer {
   double layerParameters() const;
   double parameters() const;
 };
+
+/// A model of Transformers.def by its name, or "layers=32,hidden=4096,heads=32,..": those three
+/// must be given, kv-heads, ffn, vocabulary, sequence, gated=1 and tied=1 may be. Empty, and
+/// `error` says why, otherwise.
+std::optional<Transformer> parseTransformer(std::string_view text, std::string &error);
 
 /// What a run fixes beside the model and the plan.
 struct RunSetting {
@@ -55,6 +61,10 @@ Layer makeHead(const Transformer &model, const Parallel &plan, const RunSetting 
 /// Bytes of activations that a rank sends to the next stage for a micro-batch: its part, if the
 /// ranks of tp share it out, or the whole.
 double boundaryBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, bool scattered);
+
+/// The whole step: layers spread over the stages, the embedding on the first, the head on the last.
+StepProblem makeStepProblem(const Transformer &model, const Parallel &plan, const RunSetting &run,
+                            const Software &software, const Device &device, const Fabric &fabric);
 
 } // namespace dtcc::cost
 

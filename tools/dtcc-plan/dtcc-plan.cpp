@@ -7,8 +7,11 @@
 
 #include "compiler/Options.h"
 #include "compiler/OutputFiles.h"
+#include "tools/dtcc-plan/Arguments.h"
+#include "tools/dtcc-plan/Cost.h"
 #include "tools/dtcc-plan/Search.h"
 #include "tools/dtcc-plan/Show.h"
+#include "tools/dtcc-plan/Validate.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -16,9 +19,8 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kCommands[] = {"show", "search"};
 /// Of the command-line contract, and of later versions.
-static constexpr StringRef kLaterCommands[] = {"explain", "compare", "cost", "memory", "validate", "calibrate"};
+static constexpr StringRef kLaterCommands[] = {"explain", "compare", "memory", "calibrate"};
 
 static constexpr const char *kHelp = R"(dtcc-plan COMMAND ...
 Decides where a model's training runs, and shows what was decided.
@@ -26,6 +28,14 @@ Decides where a model's training runs, and shows what was decided.
   dtcc-plan show PLAN.json     mesh and placement of a plan
   dtcc-plan show PROGRAM       mesh, memory of a rank, states, work, collectives and
                                placement of a compiled program
+  dtcc-plan cost [PLAN.json] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
+                               time of a step and its parts, memory, days and dollars
+      --mesh=tp=2,pp=4 --batch=512 --micro-batch=1 --zero=1 --recompute=full
+      --schedule=interleaved:4 --precision=bf16 --price=3.5 --json
+  dtcc-plan validate RUNS.csv  forecasts measured runs and says how far off it is
+      -o out.csv               the rows with what was forecast; --json
+      --calibrate=N            with two scales from the first N runs of each source
+      --fit                    fits the constants of the cost model again
   dtcc-plan search MODEL --cluster=cpu:N [options of dtcc]
                                prices every plan for N ranks and prints them, best first
       --json                   as JSON
@@ -81,25 +91,65 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   return succeeded(searchAndPrint(options, json, llvm::outs())) ? kDone : kBadInput;
 }
 
+static int runValidate(llvm::ArrayRef<const char *> arguments) {
+  llvm::Expected<Arguments> parsed = Arguments::parse("validate", arguments, {"o", "calibrate"}, {"json", "fit"});
+  if (!parsed)
+    return usage(llvm::toString(parsed.takeError()));
+  llvm::Expected<int64_t> calibrate = parsed->count("calibrate", 0);
+  if (!calibrate)
+    return usage(llvm::toString(calibrate.takeError()));
+  if (parsed->inputs().empty())
+    return usage("validate must have tables of runs or a folder of them");
+  if (parsed->has("fit") && (*calibrate > 0 || parsed->has("json")))
+    return usage("--fit goes with neither --calibrate nor --json");
+  if (parsed->value("o") == "-")
+    return usage("validate prints the errors, -o must name a file");
+  ValidateOptions options{parsed->inputs(), parsed->value("o").str(), size_t(*calibrate), parsed->has("json"),
+                          parsed->has("fit")};
+  return succeeded(validate(options, llvm::outs())) ? kDone : kBadInput;
+}
+
+static int runCost(llvm::ArrayRef<const char *> arguments) {
+  llvm::Expected<Arguments> parsed = Arguments::parse("cost", arguments, costValues(), costFlags());
+  if (!parsed)
+    return usage(llvm::toString(parsed.takeError()));
+  llvm::Error error = printCost(*parsed, llvm::outs());
+  if (!error)
+    return kDone;
+  llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(std::move(error)) << '\n';
+  return kBadInput;
+}
+
+namespace {
+struct Command {
+  StringRef name;
+  int (*run)(llvm::ArrayRef<const char *> arguments);
+};
+} // namespace
+static constexpr Command kCommands[] = {
+    {"show", runShow}, {"search", runSearch}, {"cost", runCost}, {"validate", runValidate}};
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   endOnInterrupt(kInterrupted);
+  std::string names;
+  for (const Command &known : kCommands)
+    names += (names.empty() ? "" : &known == std::end(kCommands) - 1 ? " or " : ", ") + known.name.str();
   if (argc < 2)
-    return usage("a command must be given: show or search");
+    return usage("a command must be given: " + names);
   StringRef command = argv[1];
   llvm::ArrayRef<const char *> arguments(argv + 2, argv + argc);
   if (command == "--help" || command == "-h" || command == "-help") {
     llvm::outs() << kHelp;
     return kDone;
   }
-  if (command == "show")
-    return runShow(arguments);
-  if (command == "search")
-    return runSearch(arguments);
+  for (const Command &known : kCommands)
+    if (command == known.name)
+      return known.run(arguments);
   if (llvm::is_contained(kLaterCommands, command))
     return usage(command + " is not in this version");
-  for (StringRef known : kCommands)
-    if (command.edit_distance(known) <= 2)
-      return usage("unknown command " + command + "; did you mean " + known + "?");
-  return usage("a command must be show or search, got: " + command);
+  for (const Command &known : kCommands)
+    if (command.edit_distance(known.name) <= 2)
+      return usage("unknown command " + command + "; did you mean " + known.name + "?");
+  return usage("a command must be " + names + ", got: " + command);
 }

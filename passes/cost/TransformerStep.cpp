@@ -1,0 +1,118 @@
+//===- TransformerStep.cpp - A transformer as a step to price
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/cost/Transformer.h"
+#include <charconv>
+
+namespace dtcc::cost {
+
+StepProblem makeStepProblem(const Transformer &model, const Parallel &plan, const RunSetting &run,
+                            const Software &software, const Device &device, const Fabric &fabric) {
+  StepProblem problem;
+  problem.device = device;
+  problem.fabric = fabric;
+  problem.software = software;
+  problem.parallel = plan;
+  problem.layers = {makeBlock(model, plan, run), makeEmbedding(model, plan, run), makeHead(model, plan, run)};
+  problem.boundaryBytes = boundaryBytes(model, plan, run, software.scatteredSends);
+  int64_t stages = plan.pp, layers = int64_t(model.layers), chunks = stages * plan.virtualStages;
+  // Where the layers do not divide and two more would, the embedding and the head take the
+  // place of one each.
+  bool ends = layers % chunks != 0 && (layers + 2) % chunks == 0;
+  for (int64_t s = 0; s < stages; ++s) {
+    double count = ends ? double((layers + 2) / stages - (s == 0) - (s == stages - 1))
+                        : double(layers / stages + (s < layers % stages));
+    problem.stages.push_back({{0, count}});
+  }
+  problem.stages.front().push_back({1, 1});
+  problem.stages.back().push_back({2, 1});
+  return problem;
+}
+
+namespace {
+struct Named {
+  std::string_view name;
+  Transformer model;
+};
+constexpr Named kModels[] = {
+#define DTCC_TRANSFORMER(name, layers, hidden, heads, kvHeads, ffn, words, sequence, gated, tied, source)              \
+  {name, {layers, hidden, heads, kvHeads, ffn, words, sequence, gated, tied}},
+#include "passes/cost/Transformers.def"
+};
+
+struct Field {
+  std::string_view name;
+  double Transformer::*number;
+  bool Transformer::*flag;
+};
+constexpr Field kFields[] = {
+    {"layers", &Transformer::layers, nullptr},     {"hidden", &Transformer::hidden, nullptr},
+    {"heads", &Transformer::heads, nullptr},       {"kv-heads", &Transformer::kvHeads, nullptr},
+    {"ffn", &Transformer::ffn, nullptr},           {"vocabulary", &Transformer::vocabulary, nullptr},
+    {"sequence", &Transformer::sequence, nullptr}, {"gated", nullptr, &Transformer::gated},
+    {"tied", nullptr, &Transformer::tied},
+};
+
+bool setField(Transformer &model, std::string_view name, std::string_view text, std::string &error) {
+  for (const Field &field : kFields) {
+    if (field.name != name)
+      continue;
+    int64_t value = 0;
+    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc() || end != text.data() + text.size() || value < (field.number ? 1 : 0) ||
+        value > (field.number ? int64_t(1) << 40 : 1)) {
+      error = std::string(name) + " must be " + (field.number ? "a whole number of at least 1" : "0 or 1") +
+              ", got: " + std::string(text);
+      return false;
+    }
+    if (field.number)
+      model.*field.number = double(value);
+    else
+      model.*field.flag = value != 0;
+    return true;
+  }
+  error = "a transformer has no " + std::string(name);
+  return false;
+}
+} // namespace
+
+std::optional<Transformer> parseTransformer(std::string_view text, std::string &error) {
+  std::vector<std::string> names;
+  for (const Named &named : kModels) {
+    if (named.name == text)
+      return named.model;
+    names.emplace_back(named.name);
+  }
+  if (text.find('=') == std::string_view::npos) {
+    std::string near = nearestName(text, names), list;
+    for (const std::string &name : names)
+      list += (list.empty() ? "" : ", ") + name;
+    error = "a transformer must be one of " + list + " or layers=N,hidden=N,heads=N,.., got: " + std::string(text) +
+            (near.empty() ? "" : "; did you mean " + near + "?");
+    return std::nullopt;
+  }
+  Transformer model;
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    size_t equal = std::min(part.find('='), part.size());
+    if (!setField(model, part.substr(0, equal), part.substr(std::min(equal + 1, part.size())), error))
+      return std::nullopt;
+  }
+  if (model.layers < 1 || model.hidden < 1 || model.heads < 1) {
+    error = "a transformer must have layers, hidden and heads, got: " + std::string(text);
+    return std::nullopt;
+  }
+  auto missing = [](double &value, double rule) { value = value > 0 ? value : rule; };
+  missing(model.kvHeads, model.heads);
+  missing(model.ffn, 4 * model.hidden);
+  missing(model.vocabulary, 50304);
+  missing(model.sequence, 2048);
+  return model;
+}
+
+} // namespace dtcc::cost
