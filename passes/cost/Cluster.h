@@ -36,6 +36,8 @@ struct NodeGroup {
   double hostMemoryBytes = 0, nvmeBytes = 0, nvmeBytesPerSecond = 0;
   /// Dollars an hour of one node; 0: the sum of its devices.
   double pricePerHour = 0;
+  /// Times that devices and hosts need of what the cost model says (dtcc-plan calibrate --runs).
+  double deviceScale = 1, hostScale = 1;
 
   int64_t devicesPerNode() const;
   double price() const;

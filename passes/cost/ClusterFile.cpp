@@ -31,6 +31,7 @@ private:
   llvm::ArrayRef<YamlTree> list(const YamlTree &tree, llvm::StringRef key);
   void quantity(const YamlTree &tree, llvm::StringRef key, llvm::StringRef unit, double &value);
   void count(const YamlTree &tree, llvm::StringRef key, int64_t &value);
+  void scale(const YamlTree &tree, llvm::StringRef key, double &value);
   std::string name(const YamlTree &tree, llvm::StringRef what);
   void link(const YamlTree &tree, llvm::StringRef key, Link &value);
   std::optional<Device> device(const YamlTree &at, llvm::StringRef name);
@@ -87,6 +88,13 @@ void ClusterReader::count(const YamlTree &tree, llvm::StringRef key, int64_t &va
     return;
   if (llvm::StringRef(found->scalar).getAsInteger(10, value) || value < 1 || value > (int64_t(1) << 24))
     fail(*found, key + " must be a whole number of at least 1 and at most 2^24, got: " +
+                     (found->scalar.empty() ? llvm::Twine("nothing") : llvm::Twine(found->scalar)));
+}
+
+void ClusterReader::scale(const YamlTree &tree, llvm::StringRef key, double &value) {
+  const YamlTree *found = tree.find(key);
+  if (found && (llvm::StringRef(found->scalar).getAsDouble(value) || !(value > 0 && value < 1e6)))
+    fail(*found, key + " must be a number above 0 and below 10^6, got: " +
                      (found->scalar.empty() ? llvm::Twine("nothing") : llvm::Twine(found->scalar)));
 }
 
@@ -171,7 +179,8 @@ void ClusterReader::readDevice(const YamlTree &tree) {
 
 void ClusterReader::readNodes(const YamlTree &tree, Cluster &cluster) {
   if (!isMap(tree, "a group of nodes",
-             {"name", "count", "devices", "link", "port", "ports", "host-memory", "nvme", "nvme-bandwidth", "price"}))
+             {"name", "count", "devices", "link", "port", "ports", "host-memory", "nvme", "nvme-bandwidth", "price",
+              "device-scale", "host-scale"}))
     return;
   NodeGroup group;
   group.name = name(tree, "a group of nodes");
@@ -206,6 +215,8 @@ void ClusterReader::readNodes(const YamlTree &tree, Cluster &cluster) {
   quantity(tree, "nvme", "B", group.nvmeBytes);
   quantity(tree, "nvme-bandwidth", "B/s", group.nvmeBytesPerSecond);
   quantity(tree, "price", "$/h", group.pricePerHour);
+  scale(tree, "device-scale", group.deviceScale);
+  scale(tree, "host-scale", group.hostScale);
   cluster.nodes.push_back(group);
 }
 

@@ -72,6 +72,10 @@ void Writer::nodes(const NodeGroup &group) {
     number("    nvme-bandwidth: ", group.nvmeBytesPerSecond / 1e9, " GB/s\n");
   if (group.pricePerHour > 0)
     number("    price: ", group.pricePerHour, " $/h\n");
+  if (group.deviceScale != 1 || group.hostScale != 1) {
+    number("    device-scale: ", group.deviceScale, "\n");
+    number("    host-scale: ", group.hostScale, "\n");
+  }
 }
 
 std::string Writer::run() {

@@ -315,7 +315,9 @@ llvm::Error dtcc::printCost(const Arguments &arguments, llvm::raw_ostream &strea
     return error;
   cost::StepProblem problem = cost::makeStepProblem(forecast.model, forecast.plan, forecast.run, forecast.software,
                                                     forecast.device(), forecast.cluster.fabric());
-  forecast.step = cost::priceStep(problem, cost::Constants());
+  const cost::NodeGroup &node = forecast.cluster.nodes[0];
+  cost::Calibration scales{node.deviceScale, node.hostScale};
+  forecast.step = cost::priceStep(problem, cost::Constants(), scales);
   forecast.memory = cost::forecastMemory(forecast.model, forecast.plan, forecast.run, forecast.software);
   arguments.has("json") ? printJson(forecast, stream) : printText(forecast, stream);
   return llvm::Error::success();

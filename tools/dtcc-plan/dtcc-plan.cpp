@@ -8,6 +8,7 @@
 #include "compiler/Options.h"
 #include "compiler/OutputFiles.h"
 #include "tools/dtcc-plan/Arguments.h"
+#include "tools/dtcc-plan/Calibrate.h"
 #include "tools/dtcc-plan/Cost.h"
 #include "tools/dtcc-plan/Search.h"
 #include "tools/dtcc-plan/Show.h"
@@ -20,7 +21,7 @@ using namespace dtcc;
 using llvm::StringRef;
 
 /// Of the command-line contract, and of later versions.
-static constexpr StringRef kLaterCommands[] = {"explain", "compare", "memory", "calibrate"};
+static constexpr StringRef kLaterCommands[] = {"explain", "compare", "memory"};
 
 static constexpr const char *kHelp = R"(dtcc-plan COMMAND ...
 Decides where a model's training runs, and shows what was decided.
@@ -36,6 +37,9 @@ Decides where a model's training runs, and shows what was decided.
       -o out.csv               the rows with what was forecast; --json
       --calibrate=N            with two scales from the first N runs of each source
       --fit                    fits the constants of the cost model again
+  dtcc-plan calibrate -o cluster.yaml [--ranks=N]
+                               measures this machine; --runs=RUNS.csv --cluster=8xh100
+                               corrects a description by measured runs instead
   dtcc-plan search MODEL --cluster=cpu:N [options of dtcc]
                                prices every plan for N ranks and prints them, best first
       --json                   as JSON
@@ -120,14 +124,38 @@ static int runCost(llvm::ArrayRef<const char *> arguments) {
   return kBadInput;
 }
 
+static int runCalibrate(llvm::ArrayRef<const char *> arguments) {
+  llvm::Expected<Arguments> parsed =
+      Arguments::parse("calibrate", arguments, {"o", "runs", "cluster", "ranks", "size"}, {});
+  if (!parsed)
+    return usage(llvm::toString(parsed.takeError()));
+  llvm::Expected<int64_t> ranks = parsed->count("ranks", 0), size = parsed->count("size", 2048);
+  if (!ranks || !size)
+    return usage(llvm::toString(llvm::joinErrors(ranks.takeError(), size.takeError())));
+  if (!parsed->inputs().empty())
+    return usage("calibrate takes options alone, got: " + parsed->inputs()[0]);
+  if (!parsed->has("o") || parsed->value("o") == "-")
+    return usage("calibrate must have a file to write: -o cluster.yaml");
+  if (parsed->has("runs") != parsed->has("cluster"))
+    return usage("--runs and --cluster go together: runs, and the machines they ran on");
+  if (*ranks == 1 || *ranks > 4096 || *size < 64 || *size > 16384)
+    return usage("--ranks must be 2 to 4096 and --size 64 to 16384");
+  CalibrateOptions options{parsed->value("o").str(), parsed->value("runs").str(), parsed->value("cluster").str(),
+                           *ranks, *size};
+  return succeeded(calibrate(options, llvm::outs())) ? kDone : kBadInput;
+}
+
 namespace {
 struct Command {
   StringRef name;
   int (*run)(llvm::ArrayRef<const char *> arguments);
 };
 } // namespace
-static constexpr Command kCommands[] = {
-    {"show", runShow}, {"search", runSearch}, {"cost", runCost}, {"validate", runValidate}};
+static constexpr Command kCommands[] = {{"show", runShow},
+                                        {"search", runSearch},
+                                        {"cost", runCost},
+                                        {"validate", runValidate},
+                                        {"calibrate", runCalibrate}};
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
