@@ -234,6 +234,8 @@ LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
   auto kernel = dyn_cast<exec::KernelOp>(op.getOperation());
   command.name = tables.string(name ? name.getValue() : kernel ? kernel.getFunction() : "");
   command.stream = op.getStream();
+  if (auto collective = dyn_cast<exec::CollectiveOp>(op.getOperation()))
+    command.last_slot = collective.getLast();
   SmallVector<uint32_t> operands;
   double bytes = 0;
   for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts()), op.getScratch()})

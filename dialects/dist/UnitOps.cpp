@@ -51,6 +51,8 @@ LogicalResult ReduceBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("length of the bucket must divide by the group of ") << group << ", got: " << stored;
   if (!getInto())
     return success();
+  if (getLast())
+    return emitOpError("into shares must run in every slot, got: last");
   FailureOr<BucketOp> shares = findBucket(*this, symbols, getIntoAttr(), {BucketRole::Gradient});
   if (failed(shares))
     return failure();

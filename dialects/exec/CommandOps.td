@@ -73,9 +73,10 @@ def Exec_Reduction : I32EnumAttr<"Reduction", "dtcc_reduction", [
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$kind, Exec_Reduction:$reduction,
-                                                          FlatSymbolRefAttr:$communicator)> {
+                                                          FlatSymbolRefAttr:$communicator, UnitAttr:$last)> {
   let summary = "a collective on dense views; `reduction` says nothing where nothing is reduced";
-  let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator ">.format;
+  let description = [{ `last`: in the last slot alone; its event is there in all slots. }];
+  let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator (`last` $last^)? ">.format;
   let hasVerifier = 1;
 }
 

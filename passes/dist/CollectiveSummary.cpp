@@ -26,8 +26,8 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
       program.getBody().front().empty() ? FailureOr<Mesh>(failure()) : findMesh(&program.getBody().front().front());
   if (failed(mesh))
     return rows;
-  auto add = [&](PhaseOp phase, StringRef kind, ArrayAttr names, int64_t bytes) {
-    int64_t times = phase.getRepeat();
+  auto add = [&](PhaseOp phase, StringRef kind, ArrayAttr names, int64_t bytes, bool last = false) {
+    int64_t times = last ? 1 : phase.getRepeat();
     CollectiveRow row{phase.getSymName().str(), kind.str(), toAxes(names), mesh->product(toAxes(names)), 0, 0};
     auto at = llvm::find_if(rows, [&](const CollectiveRow &other) {
       return other.phase == row.phase && other.kind == row.kind && other.axes == row.axes;
@@ -50,9 +50,10 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
         int64_t bytes = bucket.getLength() * ((bucket.getElementType().getIntOrFloatBitWidth() + 7) / 8) /
                         mesh->product(toAxes(bucket.getFlat()));
         if (!reduce.getScatter().empty())
-          add(phase, "reduce_scatter", reduce.getScatter(), bytes);
+          add(phase, "reduce_scatter", reduce.getScatter(), bytes, reduce.getLast());
         if (!reduce.getSum().empty())
-          add(phase, "all_reduce", reduce.getSum(), bytes / mesh->product(toAxes(reduce.getScatter())));
+          add(phase, "all_reduce", reduce.getSum(), bytes / mesh->product(toAxes(reduce.getScatter())),
+              reduce.getLast());
       } else if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp>(op)) {
         int64_t bytes = std::max(bytesOf(op.getOperand(0).getType()), bytesOf(op.getResult(0).getType()));
         add(phase, op.getName().stripDialect(), op.getAttrOfType<ArrayAttr>("axes"), bytes);

@@ -69,7 +69,8 @@ void ProgramEvaluator::reduceBucket(ReduceBucketOp op, int64_t slot) {
 
 bool ProgramEvaluator::runUnitOp(Operation *op, int64_t slot) {
   if (auto reduce = dyn_cast<ReduceBucketOp>(op)) {
-    reduceBucket(reduce, slot);
+    if (!reduce.getLast() || slot == lockStep.mesh.slots() - 1)
+      reduceBucket(reduce, slot);
     return true;
   }
   auto empty = [](Value value) {

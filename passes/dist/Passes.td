@@ -113,8 +113,9 @@ def DistPlaceUnits : Pass<"dist-place-units", "::mlir::ModuleOp"> {
     fewer than two other units between them: for the forward and for the backward pass
     (with what is computed again for it); at most three. A gather stands one unit
     ahead of its use; a `dist.release` follows the last use. Reductions of gradients
-    follow the last accumulation, also out of the update phase if there is one
-    micro-batch.
+    follow the last accumulation, also out of the update phase; where micro-batches
+    repeat they then run in the last of them alone (`last`), but in a pipeline they
+    stay, since its schedule may end with another.
 
     ```mlir
     %u = dist.gather_unit @params.1 over ["dp"] : tensor<4096xf32>

@@ -191,7 +191,8 @@ private:
   llvm::DenseMap<Operation *, int64_t> positions;
 };
 
-/// Moves reductions of the update phase into the phase that accumulates, if that runs once.
+/// Moves reductions of the update phase into the phase that accumulates. If that repeats they
+/// run in its last slot, beside what is left of its backward pass.
 static void hoistReductions(ProgramOp program) {
   llvm::DenseMap<Attribute, PhaseOp> makers;
   for (auto phase : program.getOps<PhaseOp>())
@@ -205,8 +206,11 @@ static void hoistReductions(ProgramOp program) {
       if (std::optional<StringRef> axis = program.getAxis(); axis && contains(toAxes(reduce.getSum()), axis->str()))
         continue;
       PhaseOp maker = makers.lookup(reduce.getBucketAttr());
-      if (maker && maker != phase && maker.getRepeat() == 1)
-        reduce->moveBefore(maker.getBody().front().getTerminator());
+      // A schedule may end with another micro-batch than the last.
+      if (!maker || maker == phase || (maker.getRepeat() > 1 && program.getAxis()))
+        continue;
+      reduce->moveBefore(maker.getBody().front().getTerminator());
+      reduce.setLast(maker.getRepeat() > 1);
     }
 }
 

@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 2u
+#define DTCC_ABI_VERSION 3u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -161,8 +161,9 @@ typedef enum dtcc_library_op {
 /// issue the same sequence of collectives on it.
 typedef enum dtcc_collective_op {
   DTCC_ALL_REDUCE = 0,     /* same sizes; may be in place */
-  DTCC_ALL_GATHER = 1,     /* output = inputs in the order of the group */
-  DTCC_REDUCE_SCATTER = 2, /* output = my part of the reduced input */
+  DTCC_ALL_GATHER = 1,     /* output = inputs in the order of the group; the input may be my part of the output */
+  DTCC_REDUCE_SCATTER = 2, /* output = my part of the reduced input; may be that part of the input, whose other
+                              parts are then what they were */
   DTCC_ALL_TO_ALL = 3,     /* part i of the input to member i */
   DTCC_BROADCAST = 4,      /* from member 0 */
   DTCC_BARRIER = 5,
@@ -185,11 +186,11 @@ typedef struct dtcc_command {
   uint32_t communicator; /* of a collective, send or receive; else DTCC_NONE */
   uint32_t predicate;    /* view of one i32: the command runs if it is not 0; or DTCC_NONE. Collectives have none. */
   uint32_t reduction;    /* dtcc_reduction */
-  uint32_t reserved;
-  int64_t extent; /* kernels: the trip count of the parallel loop, shared out over the threads of the rank */
-  int64_t grain;  /* kernels: least number of iterations worth a thread */
-  double flops;   /* of the command on one rank: for the share of peak, traces and the null device */
-  double bytes;   /* read and written */
+  uint32_t last_slot;    /* 1: the command runs in the last slot of a step alone, 0: in every slot */
+  int64_t extent;        /* kernels: the trip count of the parallel loop, shared out over the threads of the rank */
+  int64_t grain;         /* kernels: least number of iterations worth a thread */
+  double flops;          /* of the command on one rank: for the share of peak, traces and the null device */
+  double bytes;          /* read and written */
 } dtcc_command;
 
 /// Wait for `command` (an index of the command table) in the action `distance`

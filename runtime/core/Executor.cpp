@@ -87,6 +87,8 @@ void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
       uint32_t predicate = bound.command->predicate;
       if (predicate != DTCC_NONE && *static_cast<const int32_t *>(rank.address(predicate, action.slot)) == 0)
         continue;
+      if (bound.command->last_slot && action.slot + 1 < rank.image.slots())
+        continue;
       uint32_t number = phase.first_command + i;
       if (second && bound.command->stream != 0) {
         bound.ticket =

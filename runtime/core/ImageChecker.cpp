@@ -187,6 +187,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   bool communicates = command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE;
   check.index(command.communicator, image.communicators().size(), "communicator must exist", !communicates);
   check.require(command.reduction <= DTCC_MIN, "reduction must be known", command.reduction);
+  check.require(command.last_slot <= 1, "last_slot must be 0 or 1", command.last_slot);
   check.require(command.extent >= 0, "extent must be at least 0", command.extent);
   if (command.predicate != DTCC_NONE) {
     check.index(command.predicate, image.views().size(), "predicate must be a view");

@@ -152,8 +152,9 @@ static void printCollectives(const ProgramFile &program, llvm::raw_ostream &stre
       for (uint32_t view : program.operands(command))
         bytes = std::max(bytes, viewBytes(program.views()[view]));
       Group &group = groups[{i, {nameOf(command), command.communicator}}];
-      group.count += runs[i];
-      group.bytes = llvm::SaturatingAdd(group.bytes, llvm::SaturatingMultiply(bytes, runs[i]));
+      uint64_t times = command.last_slot ? std::min<uint64_t>(1, runs[i]) : runs[i];
+      group.count += times;
+      group.bytes = llvm::SaturatingAdd(group.bytes, llvm::SaturatingMultiply(bytes, times));
     }
   stream << '\n';
   printHeading(stream, "Collectives of a step, on a rank");

@@ -92,11 +92,11 @@ LibraryOp Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins,
 }
 
 void Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in, const Place &out,
-                            ArrayRef<int64_t> members) {
+                            ArrayRef<int64_t> members, bool last) {
   Value from = view(in), to = view(out);
   CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
                        commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
-                       communicator(axes, members).getValue());
+                       communicator(axes, members).getValue(), last);
 }
 
 CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, DenseI64ArrayAttr members) {

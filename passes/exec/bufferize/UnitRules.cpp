@@ -49,9 +49,10 @@ static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
   // Without a sum over slots the collective writes where the share is kept.
   bool direct = into && !into->accumulate && op.getSum().empty() && !op.getScatter().empty();
   if (!op.getScatter().empty())
-    b.collective(CollectiveKind::reduce_scatter, Reduction::sum, op.getScatter(), whole, direct ? into->place : share);
+    b.collective(CollectiveKind::reduce_scatter, Reduction::sum, op.getScatter(), whole, direct ? into->place : share,
+                 {}, op.getLast());
   if (!op.getSum().empty())
-    b.collective(CollectiveKind::all_reduce, Reduction::sum, op.getSum(), share, share);
+    b.collective(CollectiveKind::all_reduce, Reduction::sum, op.getSum(), share, share, {}, op.getLast());
   return into && !direct ? b.store(share, *into, op.getLoc()) : success();
 }
 

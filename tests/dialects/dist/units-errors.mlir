@@ -2,6 +2,19 @@
 
 dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
 dist.bucket parameter @params : 128 x f32 flat ["dp"]
+dist.bucket gradient @shares : 128 x f32 of @params flat ["dp"]
+dist.bucket transient @work : 128 x f32 of @params
+dist.program @step mesh @mesh {
+  dist.phase @microbatch repeat 2 {
+    // expected-error@+1 {{into shares must run in every slot, got: last}}
+    dist.reduce_bucket @work scatter ["dp"] into @shares last
+  }
+}
+
+// -----
+
+dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
+dist.bucket parameter @params : 128 x f32 flat ["dp"]
 dist.bucket gradient @grads : 128 x f32 of @params
 dist.bucket gradient @shares : 128 x f32 of @params flat ["dp"]
 dist.bucket transient @work : 128 x f32 of @params

@@ -70,15 +70,20 @@ def main():
     expect("transient gradients", stored["work", "activations"], whole if stage >= 2 else 0)
 
     # Communicated, by phase: kind to the bytes of every call, counted on the whole side.
-    calls = defaultdict(list)
+    calls, lasts = defaultdict(list), []
     for phase, body in re.findall(r"exec\.phase @(\w+)[^\n]*\{\n(.*?)\n    \}", commands, re.S):
-        for kind, ins, outs in re.findall(
-                r"exec\.collective (\w+) \w+ on @\S+ ins\(%\S+ : memref<(?:(\d+)x)?f32>\) outs\(%\S+ : memref<(?:(\d+)x)?f32>\)",
+        for kind, last, ins, outs in re.findall(
+                r"exec\.collective (\w+) \w+ on @\S+ (last )?ins\(%\S+ : memref<(?:(\d+)x)?f32>\) outs\(%\S+ : memref<(?:(\d+)x)?f32>\)",
                 body):
             calls[phase, kind].append(4 * max(int(ins or 1), int(outs or 1)))
+            if last:
+                lasts.append((phase, kind, calls[phase, kind][-1]))
     accumulating = [phase for phase in ("microbatch", "update") if calls[phase, "reduce_scatter"]]
     reduced = calls["microbatch", "reduce_scatter"] + calls["update", "reduce_scatter"]
     expect("reduce_scatter", sorted(reduced), sorted(units.values()) if stage >= 1 else [])
+    # Once a step, and beside the backward pass of the last micro-batch.
+    once = [("microbatch", "reduce_scatter" if stage else "all_reduce", size) for size in units.values()]
+    expect("reductions in the last slot alone", sorted(lasts), sorted(once) if stage < 2 and m > 1 else [])
     if stage >= 2:
         expect("phases that reduce", accumulating, ["microbatch"])
     summed = [size for size in calls["microbatch", "all_reduce"] + calls["update", "all_reduce"] if size > 8]

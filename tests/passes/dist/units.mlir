@@ -48,11 +48,11 @@
 // ONE: dist.phase @update
 // ONE-NOT: reduce_bucket
 
-// With several, whole gradients are reduced once, after the last. 472 bytes are one bucket.
+// With several, whole gradients are reduced once, in the backward pass of the last. 472 bytes are one bucket.
 // LATE: dist.phase @microbatch repeat 2
-// LATE-NOT: dist.reduce_bucket
+// LATE: dist.accumulate %{{.*}} into @grads.0
+// LATE: dist.reduce_bucket @grads.0 sum ["dp"] last
 // LATE: dist.phase @update
-// LATE: dist.reduce_bucket @grads.0 sum ["dp"]
 // LATE-NOT: dist.reduce_bucket
 
 // Shares over the inner axis of two that split the batch; over the outer one they are summed, once a step.

@@ -175,6 +175,22 @@ TEST(Executor, PredicatesDecide) {
   }
 }
 
+TEST(Executor, LastSlotAlone) {
+  ImageBuilder b;
+  uint32_t arena = b.arena("work");
+  b.axis("mb", 3, DTCC_AXIS_TIME);
+  uint32_t last = b.view(arena, DTCC_F32, {4}), every = b.view(arena, DTCC_F32, {4});
+  b.kernel(0, {last}, 4).last_slot = 1;
+  b.kernel(0, {every}, 4);
+  uint32_t phase = b.phase("microbatch");
+  for (uint32_t slot = 0; slot < 3; ++slot)
+    b.action(phase, slot);
+  runAll(b, 2, [&](Rank &rank) {
+    EXPECT_EQ(contents<float>(rank, last)[0], 2);
+    EXPECT_EQ(contents<float>(rank, every)[0], 6);
+  });
+}
+
 TEST(Executor, EveryCollective) {
   ImageBuilder b;
   uint8_t dp = b.axis("dp", 4);

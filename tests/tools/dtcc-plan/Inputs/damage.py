@@ -8,7 +8,7 @@ import sys
 program, output, kind = sys.argv[1:]
 data = bytearray(open(program, "rb").read())
 # The image begins with the magic and version, aligned to 64.
-image = next(i for i in range(0, len(data), 64) if data[i:i + 8] == struct.pack("<II", 0x43435444, 2))
+image = next(i for i in range(0, len(data), 64) if data[i:i + 8] == struct.pack("<II", 0x43435444, 3))
 SECTIONS = image + 32 + 48 + 8 + 8  # after four names, the training defaults, the axis of the stages and a double
 NAMES = ["strings", "axes", "communicators", "arenas", "views", "operands", "attributes", "waits", "commands",
          "phases", "actions", "inputs", "states", "buckets", "segments", "stages"]
