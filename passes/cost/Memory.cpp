@@ -11,8 +11,7 @@
 
 namespace dtcc::cost {
 
-/// Bytes of state a parameter: `whole` of them on each rank, `shared` over those of ZeRO.
-static double stateBytes(const Parallel &plan, const Software &software) {
+double stateBytesPerParameter(const Parallel &plan, const Software &software) {
   double ranks = double(plan.shareGroupOf().ranks), whole = software.wholeBytes, shared = software.sharedBytes;
   if (plan.zero >= 3)
     return (whole + shared) / ranks;
@@ -51,7 +50,7 @@ MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const
                            const Software &software) {
   MemoryBytes worst;
   double tp = double(plan.tp), layer = model.layerParameters() / tp;
-  double embedding = model.vocabulary * model.hidden / tp, perParameter = stateBytes(plan, software);
+  double embedding = model.vocabulary * model.hidden / tp, perParameter = stateBytesPerParameter(plan, software);
   double layers = model.layers, stages = double(plan.pp);
   double most = std::ceil(layers / stages), first = most, last = most;
   if (std::fmod(layers, stages) != 0 && std::fmod(layers + 2, stages) == 0)

@@ -31,6 +31,9 @@ struct MemoryBytes {
   double total() const { return state + gathered + activations + logits + reserve; }
 };
 
+/// Bytes of state a parameter: `whole` of them on each rank, `shared` over those of ZeRO.
+double stateBytesPerParameter(const Parallel &plan, const Software &software);
+
 /// Bytes that a layer keeps for its backward pass, of a micro-batch and rank.
 double keptBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, const Software &software);
 

@@ -24,9 +24,9 @@ struct PassSeconds {
     host += count * other.host;
   }
 };
-struct LayerSeconds {
+struct LayerParts {
   PassSeconds forward, input, weight, recompute;
-  void add(const LayerSeconds &other, double count) {
+  void add(const LayerParts &other, double count) {
     forward.add(other.forward, count);
     input.add(other.input, count);
     weight.add(other.weight, count);
@@ -42,13 +42,13 @@ public:
         kernels(problem.device, constants, {problem.software.fused, problem.parallel.zero == 3}),
         collectives(problem.fabric, constants) {}
   StepSeconds run();
+  LayerParts price(const Layer &layer) const;
+  double endOfStep(double parameters, StepSeconds &step, double backward) const;
+  double sendSeconds() const;
 
 private:
   PassSeconds pass(const Work &work, bool backward = false) const;
-  LayerSeconds price(const Layer &layer) const;
-  void gatherUnits(const Layer &layer, LayerSeconds &seconds) const;
-  double endOfStep(double parameters, StepSeconds &step, double backward) const;
-  double sendSeconds() const;
+  void gatherUnits(const Layer &layer, LayerParts &seconds) const;
 
   const StepProblem &problem;
   const Parallel &plan;
@@ -69,7 +69,7 @@ PassSeconds Pricer::pass(const Work &work, bool backward) const {
 
 /// Parameters that lie in shares are gathered for a pass and gradients scattered, beside the
 /// computation if the software looks ahead.
-void Pricer::gatherUnits(const Layer &layer, LayerSeconds &seconds) const {
+void Pricer::gatherUnits(const Layer &layer, LayerParts &seconds) const {
   Group shares = plan.shareGroupOf();
   double gather = collectives.seconds({CollectiveKind::AllGather, 2 * layer.parameters, shares});
   double gradients = problem.software.gradientBytes * layer.parameters;
@@ -84,8 +84,8 @@ void Pricer::gatherUnits(const Layer &layer, LayerSeconds &seconds) const {
   hide(seconds.input, backward, (plan.zero == 3 ? gather : 0) + scatter);
 }
 
-LayerSeconds Pricer::price(const Layer &layer) const {
-  LayerSeconds seconds;
+LayerParts Pricer::price(const Layer &layer) const {
+  LayerParts seconds;
   seconds.forward = pass(layer.forward);
   seconds.input = pass(layer.inputGradient, /*backward=*/true);
   seconds.weight = pass(layer.weightGradient);
@@ -132,13 +132,13 @@ double Pricer::endOfStep(double parameters, StepSeconds &step, double backward) 
 }
 
 StepSeconds Pricer::run() {
-  std::vector<LayerSeconds> layers;
+  std::vector<LayerParts> layers;
   for (const Layer &layer : problem.layers)
     layers.push_back(price(layer));
-  LayerSeconds slowest, sum;
+  LayerParts slowest, sum;
   double parameters = 0;
   for (const auto &stage : problem.stages) {
-    LayerSeconds seconds;
+    LayerParts seconds;
     double held = 0;
     for (const StageLayer &part : stage) {
       seconds.add(layers[part.layer], part.count);
@@ -174,6 +174,29 @@ StepSeconds Pricer::run() {
 
 StepSeconds priceStep(const StepProblem &problem, const Constants &constants, const Calibration &calibration) {
   return Pricer(problem, constants, calibration).run();
+}
+
+std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constants &constants) {
+  Calibration none;
+  Pricer pricer(problem, constants, none);
+  std::vector<LayerSeconds> seconds;
+  for (const Layer &layer : problem.layers) {
+    LayerParts parts = pricer.price(layer);
+    seconds.push_back({parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()});
+  }
+  return seconds;
+}
+
+double secondsAtEnd(const StepProblem &problem, const Constants &constants, double parameters, double backward) {
+  Calibration none;
+  StepSeconds step;
+  double update = Pricer(problem, constants, none).endOfStep(parameters, step, backward);
+  return update + step.data;
+}
+
+double secondsToSendOn(const StepProblem &problem, const Constants &constants) {
+  Calibration none;
+  return Pricer(problem, constants, none).sendSeconds();
 }
 
 } // namespace dtcc::cost

@@ -53,6 +53,20 @@ struct StepSeconds {
 /// `problem` has at least one stage; every sum is of the rank that needs most.
 StepSeconds priceStep(const StepProblem &problem, const Constants &constants, const Calibration &calibration = {});
 
+/// What a layer adds to a micro-batch of the rank that runs it: kernels, communication that
+/// nothing hides, waits for the host, units gathered.
+struct LayerSeconds {
+  double forward = 0, inputGradient = 0, weightGradient = 0, recompute = 0;
+  double total() const { return forward + inputGradient + weightGradient + recompute; }
+};
+/// Of every layer of the problem, whose stages need not be set.
+std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constants &constants);
+/// Gradients reduced and parameters updated at the end of a step, on a rank that holds
+/// `parameters`; a backward pass of a micro-batch takes it `backward` seconds.
+double secondsAtEnd(const StepProblem &problem, const Constants &constants, double parameters, double backward);
+/// Of a stage, for a micro-batch, both ways.
+double secondsToSendOn(const StepProblem &problem, const Constants &constants);
+
 } // namespace dtcc::cost
 
 #endif // DTCC_PASSES_COST_STEP_H

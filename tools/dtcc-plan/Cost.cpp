@@ -10,6 +10,7 @@
 #include "passes/cost/Memory.h"
 #include "passes/plan/Plan.h"
 #include "tools/dtcc-plan/TextTable.h"
+#include "tools/dtcc-plan/TransformerOptions.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -24,36 +25,15 @@ llvm::ArrayRef<StringRef> dtcc::costValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::costFlags() { return kFlags; }
 
 namespace {
-/// A word of an option, and what it stands for. The first is the default.
-template <typename T> struct Word {
-  StringRef name;
-  T value;
-};
 constexpr Word<cost::Recomputation> kRecomputations[] = {{"none", cost::Recomputation::None},
                                                          {"selective", cost::Recomputation::Selective},
                                                          {"full", cost::Recomputation::Full}};
-constexpr Word<cost::Width> kPrecisions[] = {{"bf16", cost::Width::B16},
-                                             {"fp16", cost::Width::B16},
-                                             {"f32", cost::Width::F32},
-                                             {"fp8", cost::Width::F8},
-                                             {"fp4", cost::Width::F4}};
-constexpr Word<cost::Framework> kSoftware[] = {
-    {"NeMo", cost::Framework::NeMo},
-#define DTCC_SOFTWARE(name, ...) {#name, cost::Framework::name},
-#include "passes/cost/Software.def"
-};
-
-struct Forecast {
-  cost::Cluster cluster;
-  cost::Transformer model;
+struct Forecast : TransformerOnCluster {
   cost::Parallel plan;
-  cost::RunSetting run;
-  cost::Software software;
   double batch = 0, tokens = 0, price = 0;
   cost::StepSeconds step;
   cost::MemoryBytes memory;
 
-  const cost::Device &device() const { return cluster.nodes[0].devices[0].device; }
   double tokensPerStep() const { return batch * model.sequence; }
   double tokensPerSecond() const { return tokensPerStep() / step.total(); }
   double seconds() const { return tokens / tokensPerSecond(); }
@@ -64,22 +44,6 @@ struct Forecast {
     return flops * tokensPerSecond() / double(plan.ranks()) / device().peak(cost::Width::B16);
   }
 };
-
-template <typename T, size_t N>
-llvm::Error choose(const Arguments &arguments, StringRef option, const Word<T> (&words)[N], T &value) {
-  value = words[0].value;
-  if (!arguments.has(option))
-    return llvm::Error::success();
-  std::string names;
-  for (const Word<T> &word : words) {
-    if (word.name.equals_insensitive(arguments.value(option))) {
-      value = word.value;
-      return llvm::Error::success();
-    }
-    names += (names.empty() ? "" : ", ") + word.name.str();
-  }
-  return llvm::createStringError("--" + option + " must be one of " + names + ", got: " + arguments.value(option));
-}
 
 /// The place of an axis of a plan or of --mesh.
 int64_t *degree(cost::Parallel &plan, StringRef axis) {
@@ -199,35 +163,13 @@ static llvm::Error readBatch(const Arguments &arguments, Forecast &forecast) {
 static llvm::Error readForecast(const Arguments &arguments, Forecast &forecast) {
   if (arguments.inputs().size() > 1)
     return llvm::createStringError("cost takes at most one plan");
-  for (StringRef needed : {"transformer", "cluster"})
-    if (!arguments.has(needed))
-      return llvm::createStringError("--" + needed + " must be given" +
-                                     (needed == "transformer" ? ": a plan holds no sizes" : ": 8xh100, or a file"));
-  std::string error;
-  std::optional<cost::Transformer> model = cost::parseTransformer(arguments.value("transformer").str(), error);
-  if (!model)
-    return llvm::createStringError(error);
-  llvm::Expected<cost::Cluster> cluster = cost::readCluster(arguments.value("cluster"));
-  if (!cluster)
-    return cluster.takeError();
-  if (!cluster->isUniform())
-    return llvm::createStringError("a cluster must have devices of one kind to be priced, got: " + cluster->name);
-  forecast.model = *model;
-  forecast.cluster = *cluster;
-  cost::Framework framework;
-  if (llvm::Error wrong = choose(arguments, "software", kSoftware, framework))
+  if (llvm::Error wrong = readTransformerOnCluster(arguments, forecast))
     return wrong;
-  forecast.software = cost::softwareOf(framework);
-  if (llvm::Error wrong = choose(arguments, "precision", kPrecisions, forecast.run.width))
-    return wrong;
-  forecast.run.attention = forecast.software.attention;
-  forecast.run.tensorHidden = forecast.software.tensorHidden;
-  forecast.run.contextHidden = 0.5;
   if (llvm::Error wrong = readPlanOptions(arguments, forecast))
     return wrong;
   if (llvm::Error wrong = readBatch(arguments, forecast))
     return wrong;
-  double ownPrice = cluster->pricePerHour() / double(cluster->devices());
+  double ownPrice = forecast.cluster.pricePerHour() / double(forecast.cluster.devices());
   llvm::Expected<double> tokens = arguments.number("tokens", 0), price = arguments.number("price", ownPrice);
   if (!tokens || !price)
     return llvm::joinErrors(tokens.takeError(), price.takeError());

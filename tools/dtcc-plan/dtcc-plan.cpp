@@ -11,6 +11,7 @@
 #include "tools/dtcc-plan/Calibrate.h"
 #include "tools/dtcc-plan/Cost.h"
 #include "tools/dtcc-plan/Search.h"
+#include "tools/dtcc-plan/SearchTransformer.h"
 #include "tools/dtcc-plan/Show.h"
 #include "tools/dtcc-plan/Validate.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,25 +27,24 @@ static constexpr StringRef kLaterCommands[] = {"explain", "compare", "memory"};
 static constexpr const char *kHelp = R"(dtcc-plan COMMAND ...
 Decides where a model's training runs, and shows what was decided.
 
-  dtcc-plan show PLAN.json     mesh and placement of a plan
-  dtcc-plan show PROGRAM       mesh, memory of a rank, states, work, collectives and
-                               placement of a compiled program
+  dtcc-plan show PLAN.json|PROGRAM
+                               mesh and placement; of a program also memory, states, work, collectives
   dtcc-plan cost [PLAN.json] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
                                time of a step and its parts, memory, days and dollars
       --mesh=tp=2,pp=4 --batch=512 --micro-batch=1 --zero=1 --recompute=full
       --schedule=interleaved:4 --precision=bf16 --price=3.5 --json
   dtcc-plan validate RUNS.csv  forecasts measured runs and says how far off it is
-      -o out.csv               the rows with what was forecast; --json
+      -o out.csv --json        the rows with what was forecast; --fit fits the constants again
       --calibrate=N            with two scales from the first N runs of each source
-      --fit                    fits the constants of the cost model again
   dtcc-plan calibrate -o cluster.yaml [--ranks=N]
                                measures this machine; --runs=RUNS.csv --cluster=8xh100
                                corrects a description by measured runs instead
   dtcc-plan search MODEL --cluster=cpu:N [options of dtcc]
                                prices every plan for N ranks and prints them, best first
-      --json                   as JSON
-      -o plan.json             writes the best plan, for dtcc --plan=plan.json
+      -o plan.json --json      writes the best plan, for dtcc --plan=plan.json
       --mesh, --zero, --microbatches, ... give a part of the plan; the rest is searched
+  dtcc-plan search --transformer=llama3-405b --cluster=2048x8xh100 --batch=2048 --top=10
+                               the same for a model given by its sizes, with a lower bound
 
 Options of dtcc: dtcc --help. Exit status: 0 done, 1 bad input, 2 wrong usage.
 )";
@@ -54,20 +54,33 @@ static int usage(const llvm::Twine &message) {
   return kWrongUsage;
 }
 
-static int runShow(llvm::ArrayRef<const char *> arguments) {
-  for (StringRef argument : arguments)
-    if (argument.starts_with("-"))
-      return usage("show has no options, got: " + argument);
-  if (arguments.size() != 1)
-    return usage("show must have one plan or program, got: " + llvm::Twine(arguments.size()));
-  llvm::Error error = show(arguments[0], llvm::outs());
+static int report(llvm::Error error) {
   if (!error)
     return kDone;
   llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(std::move(error)) << '\n';
   return kBadInput;
 }
 
+static int runShow(llvm::ArrayRef<const char *> arguments) {
+  for (StringRef argument : arguments)
+    if (argument.starts_with("-"))
+      return usage("show has no options, got: " + argument);
+  if (arguments.size() != 1)
+    return usage("show must have one plan or program, got: " + llvm::Twine(arguments.size()));
+  return report(show(arguments[0], llvm::outs()));
+}
+
+static int runSearchTransformer(llvm::ArrayRef<const char *> arguments) {
+  llvm::Expected<Arguments> parsed =
+      Arguments::parse("search", arguments, searchTransformerValues(), searchTransformerFlags());
+  if (!parsed)
+    return usage(llvm::toString(parsed.takeError()));
+  return report(searchTransformer(*parsed, llvm::outs()));
+}
+
 static int runSearch(llvm::ArrayRef<const char *> arguments) {
+  if (llvm::any_of(arguments, [](StringRef each) { return each.ltrim('-').starts_with("transformer"); }))
+    return runSearchTransformer(arguments);
   // As if the plan alone was asked for: then no output is named unless the user names one.
   std::vector<const char *> rest = {"dtcc", "--emit=plan"};
   bool json = false;
@@ -117,11 +130,7 @@ static int runCost(llvm::ArrayRef<const char *> arguments) {
   llvm::Expected<Arguments> parsed = Arguments::parse("cost", arguments, costValues(), costFlags());
   if (!parsed)
     return usage(llvm::toString(parsed.takeError()));
-  llvm::Error error = printCost(*parsed, llvm::outs());
-  if (!error)
-    return kDone;
-  llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(std::move(error)) << '\n';
-  return kBadInput;
+  return report(printCost(*parsed, llvm::outs()));
 }
 
 static int runCalibrate(llvm::ArrayRef<const char *> arguments) {

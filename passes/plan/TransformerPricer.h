@@ -1,0 +1,63 @@
+//===- TransformerPricer.h - Shapes of a transformer's plan on a uniform cluster
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search over shapes, priced by the cost model of passes/cost: a model given by its
+// sizes, devices of one kind. Blocks are an embedding, layers alike and a head; a layer
+// keeps its activations or computes them again in full. What is said twice to the two
+// models agrees: times of layers come from priceLayers, and the best plans are priced
+// again by priceStep, which knows windows and waits that do not add up by layers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_PLAN_TRANSFORMERPRICER_H
+#define DTCC_PASSES_PLAN_TRANSFORMERPRICER_H
+
+#include "passes/cost/Transformer.h"
+#include "passes/plan/ShapeSearch.h"
+
+namespace dtcc::plan {
+
+struct TransformerProblem {
+  cost::Transformer model;
+  cost::Device device;
+  cost::Fabric fabric;
+  cost::Software software;
+  /// `examples` follows from the shape.
+  cost::RunSetting run;
+  int64_t devices = 1;
+  /// Examples of a step.
+  int64_t batch = 1;
+};
+
+/// Sizes of the axes that the model allows: parts of heads (not more than twice the key and
+/// value heads' whole), of positions, stages of at least one layer.
+ShapeSpace shapeSpaceOf(const TransformerProblem &problem);
+
+class TransformerPricer : public ShapePricer {
+public:
+  explicit TransformerPricer(const TransformerProblem &problem, const cost::Constants &constants = {})
+      : given(problem), constants(constants) {}
+  double bound(const PlanShape &shape) override;
+  StageProblem problem(const PlanShape &shape) override;
+  double refine(const PlanShape &shape, const StageSolution &solution) override {
+    return price(shape, solution).total();
+  }
+  /// The parts of a solved shape's step.
+  cost::StepSeconds price(const PlanShape &shape, const StageSolution &solution) const;
+  /// Layers that are computed again.
+  int64_t recomputed(const StageSolution &solution) const;
+
+private:
+  cost::StepProblem stepOf(const PlanShape &shape) const;
+
+  TransformerProblem given;
+  cost::Constants constants;
+};
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PASSES_PLAN_TRANSFORMERPRICER_H

@@ -1,0 +1,204 @@
+//===- SearchTransformer.cpp - Plans of a model that is given by its sizes
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/SearchTransformer.h"
+#include "passes/plan/TransformerPricer.h"
+#include "tools/dtcc-plan/TextTable.h"
+#include "tools/dtcc-plan/TransformerOptions.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace dtcc;
+using llvm::StringRef;
+
+static constexpr StringRef kValues[] = {"transformer",  "cluster",   "batch",    "mesh", "zero",
+                                        "microbatches", "precision", "software", "top"};
+static constexpr StringRef kFlags[] = {"json"};
+llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
+llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
+
+/// What --mesh gives is the one size of its axis.
+static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [name, number] = part.split('=');
+    int64_t size = 0;
+    std::vector<int64_t> *axis = llvm::StringSwitch<std::vector<int64_t> *>(name)
+                                     .Case("tp", &space.tp)
+                                     .Case("cp", &space.cp)
+                                     .Case("pp", &space.pp)
+                                     .Default(nullptr);
+    if ((!axis && name != "dp") || number.getAsInteger(10, size) || size < 1)
+      return llvm::createStringError("--mesh must be tp=N,cp=N,dp=N,pp=N with numbers of at least 1, got: " + text);
+    if (space.devices % size)
+      return llvm::createStringError("--mesh must divide the " + llvm::Twine(space.devices) + " devices, got: " + part);
+    if (!axis)
+      space.dp = size;
+    else if (llvm::is_contained(*axis, size))
+      *axis = {size};
+    else
+      return llvm::createStringError(
+          "the model does not allow " + part + "; " + name + " may be " +
+          llvm::join(llvm::map_range(*axis, [](int64_t each) { return std::to_string(each); }), ", "));
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error readSpace(const Arguments &arguments, const plan::TransformerProblem &problem,
+                             plan::ShapeSpace &space) {
+  space = plan::shapeSpaceOf(problem);
+  if (llvm::Error error = readMesh(arguments.value("mesh"), space))
+    return error;
+  if (arguments.has("zero")) {
+    int zero;
+    if (arguments.value("zero").getAsInteger(10, zero) || zero < 0 || zero > 3)
+      return llvm::createStringError("--zero must be 0, 1, 2 or 3, got: " + arguments.value("zero"));
+    space.zero = {zero};
+  }
+  llvm::Expected<int64_t> microbatches = arguments.count("microbatches", 0);
+  if (!microbatches)
+    return microbatches.takeError();
+  if (*microbatches)
+    space.microbatches = *microbatches;
+  return llvm::Error::success();
+}
+
+namespace {
+struct Part {
+  StringRef title, key;
+  double cost::StepSeconds::*seconds;
+};
+} // namespace
+static constexpr Part kParts[] = {{"compute", "compute", &cost::StepSeconds::compute},
+                                  {"tp, cp", "tensor", &cost::StepSeconds::tensor},
+                                  {"dp", "data", &cost::StepSeconds::data},
+                                  {"sends", "stages", &cost::StepSeconds::stages},
+                                  {"bubble", "bubble", &cost::StepSeconds::bubble},
+                                  {"host", "host", &cost::StepSeconds::host}};
+
+/// Of the stage that needs most.
+static double peakBytes(const plan::ShapePlan &plan) {
+  double most = 0;
+  for (const plan::StageSolution::Stage &stage : plan.stages.stages)
+    most = std::max(most, stage.bytes);
+  return most;
+}
+
+static void printText(const plan::TransformerProblem &problem, const plan::ShapeResult &result,
+                      const plan::TransformerPricer &pricer, size_t top, llvm::raw_ostream &stream) {
+  printHeading(stream, llvm::formatv("{0:f1} billion parameters on {1} x {2}, {3} examples of {4} tokens a step",
+                                     problem.model.parameters() / 1e9, problem.devices, problem.device.name,
+                                     problem.batch, int64_t(problem.model.sequence))
+                           .str());
+  TextTable table({">s a step", "plan", ">a device", ">layers recomputed", ">compute", ">tp, cp", ">dp", ">sends",
+                   ">bubble", ">host"});
+  for (const plan::ShapePlan &plan : llvm::ArrayRef(result.plans).take_front(top)) {
+    cost::StepSeconds seconds = pricer.price(plan.shape, plan.stages);
+    std::vector<std::string> cells = {llvm::formatv("{0:f3}", plan.seconds).str(), plan.shape.str(),
+                                      formatBytes(peakBytes(plan)), std::to_string(pricer.recomputed(plan.stages))};
+    for (const Part &part : kParts)
+      cells.push_back(llvm::formatv("{0:f0} %", 100 * (seconds.*part.seconds) / seconds.total()).str());
+    table.add(std::move(cells));
+  }
+  table.print(stream);
+  stream << llvm::formatv("{0} shapes, {1} placed, {2} do not fit; by the model of the search no plan takes less than "
+                          "{3:f3} s, the best of it {4:f3} s (gap {5:f2} %)\n",
+                          result.shapes, result.solved, result.infeasible, result.lowerBound, result.modelled,
+                          100 * result.gap());
+}
+
+static void printJson(const plan::ShapeResult &result, const plan::TransformerPricer &pricer, size_t top,
+                      llvm::raw_ostream &stream) {
+  llvm::json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("shapes", int64_t(result.shapes));
+    out.attribute("placed", int64_t(result.solved));
+    out.attribute("lower_bound_seconds", result.lowerBound);
+    out.attribute("modelled_seconds", result.modelled);
+    out.attributeArray("plans", [&] {
+      for (const plan::ShapePlan &plan : llvm::ArrayRef(result.plans).take_front(top))
+        out.object([&] {
+          const plan::PlanShape &shape = plan.shape;
+          out.attributeObject("mesh", [&] {
+            out.attribute("dp", shape.dp);
+            out.attribute("tp", shape.tp);
+            out.attribute("cp", shape.cp);
+            out.attribute("pp", shape.pp);
+          });
+          out.attribute("options", shape.str());
+          out.attribute("microbatches", shape.microbatches);
+          out.attribute("zero", shape.zero);
+          out.attribute("seconds", plan.seconds);
+          out.attribute("peak_bytes", peakBytes(plan));
+          out.attribute("recomputed_layers", pricer.recomputed(plan.stages));
+          cost::StepSeconds seconds = pricer.price(shape, plan.stages);
+          out.attributeObject("parts", [&] {
+            for (const Part &part : kParts)
+              out.attribute(part.key, seconds.*part.seconds);
+          });
+        });
+    });
+  });
+  stream << '\n';
+}
+
+/// The least power of two of as many devices that holds the model under what is given.
+static llvm::Error noneFits(plan::TransformerProblem problem, const plan::ShapeSpace &given, size_t tried) {
+  std::string message = llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2} of {3}", tried, problem.devices,
+                                      problem.device.name, formatBytes(problem.device.memoryBytes));
+  constexpr int64_t most = 1 << 16;
+  for (int64_t devices = problem.devices * 2; devices <= most; devices *= 2) {
+    problem.devices = devices;
+    problem.batch = std::max(problem.batch, devices);
+    plan::ShapeSpace space = plan::shapeSpaceOf(problem);
+    auto keep = [](std::vector<int64_t> &sizes, const std::vector<int64_t> &before) {
+      if (before.size() == 1 && before[0] > 1)
+        sizes = before;
+    };
+    keep(space.tp, given.tp);
+    keep(space.cp, given.cp);
+    keep(space.pp, given.pp);
+    space.zero = given.zero;
+    plan::TransformerPricer pricer(problem);
+    plan::ShapeResult result = plan::searchShapes(plan::enumerateShapes(space), pricer, 1);
+    if (!result.plans.empty())
+      return llvm::createStringError(message + "; " + llvm::Twine(devices) + " would hold it, as " +
+                                     result.plans[0].shape.str());
+  }
+  return llvm::createStringError(message + "; nor on up to " + llvm::Twine(most));
+}
+
+llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream) {
+  if (!arguments.inputs().empty())
+    return llvm::createStringError("search takes a model or --transformer, got both: " + arguments.inputs()[0]);
+  TransformerOnCluster given;
+  if (llvm::Error error = readTransformerOnCluster(arguments, given))
+    return error;
+  plan::TransformerProblem problem{given.model,    given.device(), given.cluster.fabric(),
+                                   given.software, given.run,      given.cluster.devices()};
+  llvm::Expected<int64_t> batch = arguments.count("batch", problem.devices), top = arguments.count("top", 10);
+  if (!batch || !top)
+    return llvm::joinErrors(batch.takeError(), top.takeError());
+  problem.batch = *batch;
+  plan::ShapeSpace space;
+  if (llvm::Error error = readSpace(arguments, problem, space))
+    return error;
+  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
+  if (shapes.empty())
+    return llvm::createStringError("no sizes of axes take all " + llvm::Twine(problem.devices) +
+                                   " devices and divide the batch of " + llvm::Twine(*batch) + " as given");
+  plan::TransformerPricer pricer(problem);
+  plan::ShapeResult result = plan::searchShapes(shapes, pricer, std::max<size_t>(100, size_t(*top)));
+  if (result.plans.empty())
+    return noneFits(problem, space, shapes.size());
+  arguments.has("json") ? printJson(result, pricer, size_t(*top), stream)
+                        : printText(problem, result, pricer, size_t(*top), stream);
+  return llvm::Error::success();
+}
