@@ -75,13 +75,13 @@ bool sameLetters(std::string a, std::string b) {
 
 class Recovery {
 public:
-  explicit Recovery(SoftmaxOp softmax) : softmax(softmax), rank(rankOf(softmax.getY())) {}
+  Recovery(SoftmaxOp softmax, ScoreMemory &memory) : softmax(softmax), memory(memory), rank(rankOf(softmax.getY())) {}
 
   bool run() {
     if (softmax.getLog() || (rank != 4 && rank != 5) || softmax.getDims() != ArrayRef<int64_t>{rank - 1} ||
         !findValues())
       return false;
-    std::optional<Scores> read = readScores(softmax.getX());
+    std::optional<Scores> read = readScores(softmax.getX(), memory);
     if (!read)
       return false;
     scores = std::move(*read);
@@ -229,6 +229,7 @@ private:
   }
 
   SoftmaxOp softmax;
+  ScoreMemory &memory;
   int64_t rank;
   bool guarded = false;
   Value probabilities;
@@ -243,9 +244,10 @@ private:
 
 void recoverAttention(func::FuncOp function) {
   SmallVector<SoftmaxOp> anchors(function.getOps<SoftmaxOp>());
+  ScoreMemory memory;
   for (SoftmaxOp anchor : anchors)
     if (!anchor->use_empty())
-      Recovery(anchor).run();
+      Recovery(anchor, memory).run();
 }
 
 } // namespace dtcc::graph

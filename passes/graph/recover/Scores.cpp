@@ -28,13 +28,62 @@ class Reader {
 public:
   explicit Reader(Value scores) : scores(scores), rank(rankOf(scores)), shape(shapeOf(scores)) {}
 
-  std::optional<Scores> run() {
-    if (!findCore() || !findAtoms(scores, range(0, rank)) || !findFunction() || !checkRows())
+  std::optional<Scores> run(ScoreMemory &memory) {
+    if (!findCore() || !findAtoms(scores, range(0, rank)))
       return std::nullopt;
+    auto [known, isNew] = memory.try_emplace(signature());
+    if (!isNew)
+      return known->second ? std::optional(meaning(*known->second)) : std::nullopt;
+    if (!findFunction() || !checkRows())
+      return std::nullopt;
+    known->second = result;
     return result;
   }
 
 private:
+  /// All ops from the core, the atoms and constants to the scores, with operands by number: equal for scores that are
+  /// computed alike. Attributes and types are unique, so that their addresses tell them apart.
+  ScoreMemory::key_type signature() {
+    ScoreMemory::key_type key;
+    llvm::DenseMap<Value, uintptr_t> numbers;
+    auto number = [&](uintptr_t value) { key.push_back(reinterpret_cast<const void *>(value)); };
+    auto visit = [&](auto &&self, Value value) -> void {
+      if (numbers.contains(value))
+        return;
+      Operation *op = value.getDefiningOp();
+      bool isLeaf = !op || value == result.core.getY() ||
+                    llvm::any_of(result.atoms, [&](const MaskAtom &atom) { return atom.value == value; });
+      if (!isLeaf)
+        for (Value operand : op->getOperands())
+          self(self, operand);
+      key.push_back(value.getType().getAsOpaquePointer());
+      numbers.try_emplace(value, numbers.size());
+      if (isLeaf)
+        return number(0);
+      key.push_back(op->getName().getAsOpaquePointer());
+      key.push_back(op->getPropertiesAsAttribute().getAsOpaquePointer());
+      number(cast<OpResult>(value).getResultNumber());
+      for (Value operand : op->getOperands())
+        number(numbers.lookup(operand));
+    };
+    visit(visit, result.core.getY());
+    for (const MaskAtom &atom : result.atoms) {
+      visit(visit, atom.value);
+      number(atom.isSegment());
+    }
+    visit(visit, scores);
+    return key;
+  }
+  /// What was read of equal scores, of these.
+  Scores meaning(const Scores &read) const {
+    Scores own = read;
+    own.core = result.core;
+    own.atoms = result.atoms;
+    for (auto [atom, of] : llvm::zip_equal(own.atoms, read.atoms))
+      atom.visible = of.visible;
+    return own;
+  }
+
   int64_t queries() const { return shape[rank - 2]; }
   int64_t keys() const { return shape[rank - 1]; }
 
@@ -285,6 +334,6 @@ private:
 
 } // namespace
 
-std::optional<Scores> readScores(Value scores) { return Reader(scores).run(); }
+std::optional<Scores> readScores(Value scores, ScoreMemory &memory) { return Reader(scores).run(memory); }
 
 } // namespace dtcc::graph

@@ -15,6 +15,8 @@
 #define DTCC_PASSES_GRAPH_RECOVER_SCORES_H
 
 #include "dialects/graph/Graph.h"
+#include <map>
+#include <vector>
 
 namespace dtcc::graph {
 
@@ -43,8 +45,12 @@ struct Scores {
   llvm::SmallVector<MaskAtom, 2> atoms;
 };
 
+/// What scores mean by how they are computed: a hundred equal layers are read once, for reading is evaluating thousands
+/// of cells.
+using ScoreMemory = std::map<std::vector<const void *>, std::optional<Scores>>;
+
 /// Reads scores [b, h, (g,) t, s], or nothing if they are not known to be of this form.
-std::optional<Scores> readScores(mlir::Value scores);
+std::optional<Scores> readScores(mlir::Value scores, ScoreMemory &memory);
 
 } // namespace dtcc::graph
 

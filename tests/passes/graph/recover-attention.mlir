@@ -375,3 +375,50 @@ func.func @router(%x: tensor<2x8x3x4xf32>, %v: tensor<2x8x3x4xf32>) -> tensor<2x
   %y = graph.contract "btie,btje->btij" %p, %v : (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>) -> tensor<2x8x3x3xf32>
   return %y : tensor<2x8x3x3xf32>
 }
+
+// Layers of one model are read once where they are computed alike: the second is as the first, the third sees the
+// other keys, the fourth has another scale.
+// CHECK-LABEL: func.func @layers
+// CHECK: %[[FIRST:.*]], %{{.*}} = graph.attention %arg0, %arg1, %arg2 <causal = true> {scale = 5.000000e-01 : f64}
+// CHECK: %[[SECOND:.*]], %{{.*}} = graph.attention %[[FIRST]], %arg1, %arg2 <causal = true> {scale = 5.000000e-01 : f64}
+// CHECK: %[[THIRD:.*]], %{{.*}} = graph.attention %[[SECOND]], %arg1, %arg2 <window_left = 1> {scale = 5.000000e-01 : f64}
+// CHECK: graph.attention %[[THIRD]], %arg1, %arg2 <causal = true> {scale = 2.500000e-01 : f64}
+func.func @layers
+// CHECK: %[[FIRST:.*]], %{{.*}} = graph.attention %arg0, %arg1, %arg2 <causal = true> {scale = 5.000000e-01 : f64}
+// CHECK: %[[SECOND:.*]], %{{.*}} = graph.attention %[[FIRST]], %arg1, %arg2 <causal = true> {scale = 5.000000e-01 : f64}
+// CHECK: graph.softmax
+// CHECK: graph.attention {{.*}} <causal = true> {scale = 2.500000e-01 : f64}
+func.func @layers(%q: tensor<2x8x3x4xf32>, %k: tensor<2x8x3x4xf32>, %v: tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32> {
+  %fill = graph.constant dense<0xFF800000> : tensor<2x3x8x8xf32> : tensor<2x3x8x8xf32>
+  %i = graph.iota {dim = 2 : i64} : tensor<2x3x8x8xi64>
+  %j = graph.iota {dim = 3 : i64} : tensor<2x3x8x8xi64>
+  %x1 = graph.contract "bthd,bshd->bhts" %q, %k : (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>) -> tensor<2x3x8x8xf32>
+  %c1 = graph.constant dense<0.5> : tensor<2x3x8x8xf32> : tensor<2x3x8x8xf32>
+  %scaled1 = graph.mul %x1, %c1 : (tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %ok1 = graph.compare le %j, %i : (tensor<2x3x8x8xi64>, tensor<2x3x8x8xi64>) -> tensor<2x3x8x8xi1>
+  %m1 = graph.select %ok1, %scaled1, %fill : (tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %p1 = graph.softmax %m1 [3] : tensor<2x3x8x8xf32>
+  %y1 = graph.contract "bhts,bshe->bthe" %p1, %v : (tensor<2x3x8x8xf32>, tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32>
+  %x2 = graph.contract "bthd,bshd->bhts" %y1, %k : (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>) -> tensor<2x3x8x8xf32>
+  %c2 = graph.constant dense<0.5> : tensor<2x3x8x8xf32> : tensor<2x3x8x8xf32>
+  %scaled2 = graph.mul %x2, %c2 : (tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %ok2 = graph.compare le %j, %i : (tensor<2x3x8x8xi64>, tensor<2x3x8x8xi64>) -> tensor<2x3x8x8xi1>
+  %m2 = graph.select %ok2, %scaled2, %fill : (tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %p2 = graph.softmax %m2 [3] : tensor<2x3x8x8xf32>
+  %y2 = graph.contract "bhts,bshe->bthe" %p2, %v : (tensor<2x3x8x8xf32>, tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32>
+  %x3 = graph.contract "bthd,bshd->bhts" %y2, %k : (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>) -> tensor<2x3x8x8xf32>
+  %c3 = graph.constant dense<0.5> : tensor<2x3x8x8xf32> : tensor<2x3x8x8xf32>
+  %scaled3 = graph.mul %x3, %c3 : (tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %ok3 = graph.compare le %i, %j : (tensor<2x3x8x8xi64>, tensor<2x3x8x8xi64>) -> tensor<2x3x8x8xi1>
+  %m3 = graph.select %ok3, %scaled3, %fill : (tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %p3 = graph.softmax %m3 [3] : tensor<2x3x8x8xf32>
+  %y3 = graph.contract "bhts,bshe->bthe" %p3, %v : (tensor<2x3x8x8xf32>, tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32>
+  %x4 = graph.contract "bthd,bshd->bhts" %y3, %k : (tensor<2x8x3x4xf32>, tensor<2x8x3x4xf32>) -> tensor<2x3x8x8xf32>
+  %c4 = graph.constant dense<0.25> : tensor<2x3x8x8xf32> : tensor<2x3x8x8xf32>
+  %scaled4 = graph.mul %x4, %c4 : (tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %ok4 = graph.compare le %j, %i : (tensor<2x3x8x8xi64>, tensor<2x3x8x8xi64>) -> tensor<2x3x8x8xi1>
+  %m4 = graph.select %ok4, %scaled4, %fill : (tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+  %p4 = graph.softmax %m4 [3] : tensor<2x3x8x8xf32>
+  %y4 = graph.contract "bhts,bshe->bthe" %p4, %v : (tensor<2x3x8x8xf32>, tensor<2x8x3x4xf32>) -> tensor<2x8x3x4xf32>
+  return %y4 : tensor<2x8x3x4xf32>
+}
