@@ -11,6 +11,11 @@
 #include "compiler/Planning.h"
 #include "compiler/Training.h"
 #include "dialects/AllDialects.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Shapes.h"
+#include "passes/cost/ClusterFile.h"
+#include "passes/graph/TransformerSizes.h"
+#include "tools/dtcc-plan/SearchTransformer.h"
 #include "tools/dtcc-plan/TextTable.h"
 #include "tools/model/Diagnostics.h"
 #include "tools/model/LoadModel.h"
@@ -100,7 +105,58 @@ static void printJson(const SearchResult &result, raw_ostream &stream) {
   stream << '\n';
 }
 
-LogicalResult dtcc::searchAndPrint(const Options &options, bool json, raw_ostream &stream) {
+/// On other devices than this machine's the model counts by its sizes.
+static LogicalResult searchSizes(ModuleOp module, const Options &options, bool json, raw_ostream &stream) {
+  FailureOr<graph::TransformerSizes> sizes = graph::readTransformer(module);
+  if (failed(sizes))
+    return failure();
+  const cost::Transformer *model = &sizes->model;
+  std::vector<std::string> words = {
+      llvm::formatv("--transformer=layers={0},hidden={1},heads={2},kv-heads={3},ffn={4},vocabulary={5},sequence={6},"
+                    "gated={7},tied={8}",
+                    int64_t(model->layers), int64_t(model->hidden), int64_t(model->heads), int64_t(model->kvHeads),
+                    int64_t(model->ffn), int64_t(model->vocabulary), int64_t(model->sequence), int(model->gated),
+                    int(model->tied)),
+      "--cluster=" + options.cluster, "--batch=" + std::to_string(sizes->batch)};
+  auto give = [&](StringRef name, const std::string &value) {
+    if (!value.empty())
+      words.push_back(("--" + name + "=" + value).str());
+  };
+  give("mesh", options.mesh);
+  give("zero", options.zero >= 0 ? std::to_string(options.zero) : "");
+  give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
+  give("precision", options.precision);
+  if (json)
+    words.push_back("--json");
+  std::vector<const char *> arguments;
+  for (const std::string &word : words)
+    arguments.push_back(word.c_str());
+  llvm::Expected<Arguments> parsed =
+      Arguments::parse("search", arguments, searchTransformerValues(), searchTransformerFlags());
+  llvm::Error error = parsed ? searchTransformer(*parsed, stream) : parsed.takeError();
+  if (!error)
+    return success();
+  llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(std::move(error)) << '\n';
+  return failure();
+}
+
+LogicalResult dtcc::searchAndPrint(const Options &given, bool json, raw_ostream &stream) {
+  Options options = given;
+  bool isHere = StringRef(options.cluster).starts_with("cpu");
+  if (!isHere) {
+    if (options.output != "-") {
+      llvm::WithColor::error(llvm::errs(), "dtcc-plan")
+          << "-o writes plans for this machine's cores alone in this version, got: --cluster=" << options.cluster
+          << '\n';
+      return failure();
+    }
+    if (llvm::Expected<cost::Cluster> cluster = cost::readCluster(options.cluster); !cluster) {
+      llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(cluster.takeError()) << '\n';
+      return failure();
+    }
+    // Weights do not matter to a plan, and structures without any are welcome.
+    options.init = "random";
+  }
   OutputFiles files(options.output, "dtcc-plan");
   if (failed(files.open({options.input})))
     return failure();
@@ -112,6 +168,8 @@ LogicalResult dtcc::searchAndPrint(const Options &options, bool json, raw_ostrea
   OwningOpRef<ModuleOp> module = loadModel(context, options);
   if (!module || failed(makeStep(*module, options)))
     return failure();
+  if (!isHere)
+    return searchSizes(*module, options, json, stream);
   FailureOr<SearchResult> result = searchPlans(*module, options);
   if (failed(result))
     return failure();

@@ -93,10 +93,14 @@ static double peakBytes(const plan::ShapePlan &plan) {
 
 static void printText(const plan::TransformerProblem &problem, const plan::ShapeResult &result,
                       const plan::TransformerPricer &pricer, size_t top, llvm::raw_ostream &stream) {
-  printHeading(stream, llvm::formatv("{0:f1} billion parameters on {1} x {2}, {3} examples of {4} tokens a step",
-                                     problem.model.parameters() / 1e9, problem.devices, problem.device.name,
-                                     problem.batch, int64_t(problem.model.sequence))
-                           .str());
+  double parameters = problem.model.parameters();
+  bool billions = parameters >= 1e9;
+  printHeading(stream,
+               llvm::formatv("{0:f1} {1} parameters on {2} x {3}, {4} examples of {5} tokens a step",
+                             parameters / (billions ? 1e9 : 1e6), billions ? "billion" : "million", problem.devices,
+                             problem.device.name, problem.batch, int64_t(problem.model.sequence))
+                   .str());
+
   TextTable table({">s a step", "plan", ">a device", ">layers recomputed", ">compute", ">tp, cp", ">dp", ">sends",
                    ">bubble", ">host"});
   for (const plan::ShapePlan &plan : llvm::ArrayRef(result.plans).take_front(top)) {

@@ -39,8 +39,8 @@ Decides where a model's training runs, and shows what was decided.
   dtcc-plan calibrate -o cluster.yaml [--ranks=N]
                                measures this machine; --runs=RUNS.csv --cluster=8xh100
                                corrects a description by measured runs instead
-  dtcc-plan search MODEL --cluster=cpu:N [options of dtcc]
-                               prices every plan for N ranks and prints them, best first
+  dtcc-plan search MODEL --cluster=cpu:N|8xh100 [options of dtcc]
+                               prices the plans for N ranks and prints them, best first
       -o plan.json --json      writes the best plan, for dtcc --plan=plan.json
       --mesh, --zero, --microbatches, ... give a part of the plan; the rest is searched
   dtcc-plan search --transformer=llama3-405b --cluster=2048x8xh100 --batch=2048 --top=10
