@@ -4,15 +4,17 @@
 """The runtime's collectives against Open MPI's, one JSON line a collective and size.
 
     ninja -C build collective-benchmark
-    compare.py [--ranks N] [--rounds N]
+    compare.py [--ranks N] [--rounds N] [--prefix "nice -n -12"]
 
 The three ways (threads of one process, the MPI plugin, Open MPI's own collectives) are
-measured in turns, and the best round of each counts: a busy machine slows all, and not
-at once. `times_open_mpi` is how many times faster than Open MPI each is.
+measured in turns, and medians over the rounds are compared. `times_open_mpi` is how many
+times faster than Open MPI each is. On a busy machine a prefix must give the programs the
+cores ("chrt -f 5" for the seconds that a round takes): who waits gives up its core.
 """
 import argparse
 import json
 import os
+import statistics
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -28,22 +30,25 @@ def measure(command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--prefix", default="", help="what all programs are started by")
     options = parser.parse_args()
-    mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(options.ranks)]
+    prefix = options.prefix.split()
+    mpirun = [*prefix, "mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(options.ranks)]
     if options.ranks > len(os.sched_getaffinity(0)):
         mpirun += ["--mca", "mpi_yield_when_idle", "1"]
-    ways = [[os.path.join(BIN, "collective-benchmark"), str(options.ranks)],
+    ways = [[*prefix, os.path.join(BIN, "collective-benchmark"), str(options.ranks)],
             mpirun + [os.path.join(BIN, "collective-benchmark")],
             mpirun + [os.path.join(BIN, "mpi-benchmark")]]
-    best = {}
+    found = {}
     load = os.getloadavg()[0]
     for _ in range(options.rounds):
         for way in ways:
             for row in measure(way):
-                times = best.setdefault((row["op"], row["bytes"]), {})
-                times[row["backend"]] = min(times.get(row["backend"], 1e30), row["microseconds"])
-    for (op, size), times in best.items():
+                times = found.setdefault((row["op"], row["bytes"]), {})
+                times.setdefault(row["backend"], []).append(row["microseconds"])
+    for (op, size), rounds in found.items():
+        times = {name: statistics.median(values) for name, values in rounds.items()}
         line = {"op": op, "bytes": size, "ranks": options.ranks, "load_before": load}
         line.update({name + "_us": value for name, value in times.items()})
         line["times_open_mpi"] = {name: round(times["open-mpi"] / value, 2)
