@@ -29,6 +29,7 @@
 #include <cstring>
 #include <mpi.h>
 #include <optional>
+#include <random>
 #include <sched.h>
 #include <unistd.h>
 
@@ -309,11 +310,11 @@ private:
     MPI_Comm_rank(node, &number);
     MPI_Comm_size(node, &size);
     nodeRank = number;
-    // One job's name: its first process is in no other job on this node.
-    int64_t leader = getpid();
-    MPI_Bcast(&leader, 1, MPI_INT64_T, 0, node);
+    // One job's name; processes of other containers may have the same number.
+    uint64_t job = static_cast<uint64_t>(std::random_device()()) << 32 | static_cast<uint32_t>(getpid());
+    MPI_Bcast(&job, 1, MPI_UINT64_T, 0, node);
     try {
-      file.emplace("dtcc-mpi-" + std::to_string(leader), number, size, /*seconds=*/10);
+      file.emplace("dtcc-mpi-" + std::to_string(job), number, size, /*seconds=*/10);
       peers.emplace(*file, number, size);
     } catch (const Error &) {
       good = 0; // for instance processes in containers of their own: all are staged
