@@ -214,6 +214,8 @@ LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
       return op->emitOpError("must name an exec.communicator");
     command.communicator = found->second;
     tables.attributes.push_back(op->getAttrOfType<IntegerAttr>("peer").getInt());
+    if (auto send = dyn_cast<exec::SendOp>(op))
+      tables.attributes.push_back(send.getRoom());
   } else if (isa<exec::CopyOp>(op)) {
     command.kind = DTCC_COPY;
   } else if (auto fill = dyn_cast<exec::FillOp>(op)) {

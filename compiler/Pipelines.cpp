@@ -49,6 +49,8 @@ void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(dist::createDistLowerToProgram());
   // Units are gathered ahead of their use, gradients reduced when they are complete.
   manager.addPass(dist::createDistPlaceUnits());
+  // Values that skip stages do not make the others wait for ever.
+  manager.addPass(dist::createDistReserveMessages());
 }
 
 void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {

@@ -80,10 +80,12 @@ def Dist_SendOp : Dist_MessageOp<"send"> {
     To the rank whose coordinate in `axis` is `peer` and which is otherwise this one's.
     Goes on when the value is on its way. Messages of one `channel` between two ranks
     arrive in the order in which they were sent; other channels do not wait for them.
+    Waits while `room` of them are on their way.
     `dist.send %x to 1 over "pp" channel 0 : tensor<4x64xf32>`
   }];
-  let arguments = (ins Dist_Local:$x, I64Attr:$peer, StrAttr:$axis, I64Attr:$channel);
-  let assemblyFormat = "$x `to` $peer `over` $axis `channel` $channel attr-dict `:` type($x)";
+  let arguments = (ins Dist_Local:$x, I64Attr:$peer, StrAttr:$axis, I64Attr:$channel,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$room);
+  let assemblyFormat = "$x `to` $peer `over` $axis `channel` $channel (`room` $room^)? attr-dict `:` type($x)";
 }
 def Dist_ReceiveOp : Dist_MessageOp<"receive"> {
   let summary = "waits for the next value of a channel from another stage";

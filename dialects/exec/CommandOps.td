@@ -92,10 +92,14 @@ def Exec_FillOp : Exec_CommandOp<"fill", (ins TypedAttrInterface:$value)> {
   let hasVerifier = 1;
 }
 
-def Exec_SendOp : Exec_CommandOp<"send", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer)> {
+def Exec_SendOp : Exec_CommandOp<"send", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$room)> {
   let summary = "a dense view to member `peer`; goes on when it is on its way";
-  let description = [{ Messages of a pair of members arrive in the order in which they were sent. }];
-  let assemblyFormat = Exec_CommandFormat<"`to` $peer `on` $communicator ">.format;
+  let description = [{
+    Messages of a pair of members arrive in the order in which they were sent. Waits while as many are on their way as
+    all sends to that member have `room` for together.
+  }];
+  let assemblyFormat = Exec_CommandFormat<"`to` $peer `on` $communicator (`room` $room^)? ">.format;
   let hasVerifier = 1;
 }
 

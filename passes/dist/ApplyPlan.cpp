@@ -444,18 +444,31 @@ LogicalResult PlanApplier::rewriteFactored(Operation &op, FactorOpInterface fact
 }
 
 LogicalResult PlanApplier::rewriteUpdate(graph::UpdateOp update) {
-  for (auto [i, name] : llvm::enumerate(update.getStates())) {
-    OpOperand &gradient = update.getGradientsMutable()[i];
+  // What is partial stays so: the update phase reduces it once a step.
+  SmallVector<Layout> layouts;
+  llvm::StringMap<Axes> partial;
+  for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
     auto state = stateLayouts.find(cast<FlatSymbolRefAttr>(name).getValue());
     if (state == stateLayouts.end())
       return update.emitError("updates a state that nothing reads: ") << name;
-    // What is partial stays so: the update phase reduces it once a step.
-    Layout wanted = cast<TensorType>(gradient.get().getType()).getLayout();
+    Layout &wanted = layouts.emplace_back(cast<TensorType>(gradient.getType()).getLayout());
     wanted.dims = state->second.dims;
-    Axes used;
+    Axes used, &all = partial[state->first()];
     for (const Axes &axes : wanted.dims)
       used.insert(used.end(), axes.begin(), axes.end());
     std::erase_if(wanted.partial, [&](const std::string &axis) { return contains(used, axis); });
+    for (const std::string &axis : wanted.partial)
+      if (!plan.mesh.isTime(axis) && !contains(all, axis))
+        all.push_back(axis);
+  }
+  for (auto [i, name] : llvm::enumerate(update.getStates())) {
+    OpOperand &gradient = update.getGradientsMutable()[i];
+    Layout wanted = layouts[i];
+    // The parts that several stages make of one gradient are added up alike.
+    for (const std::string &axis : partial[cast<FlatSymbolRefAttr>(name).getValue()])
+      if (!contains(wanted.partial, axis))
+        wanted.partial.push_back(axis);
+    llvm::sort(wanted.partial);
     Value value = reshard(gradient.get(), wanted, update);
     if (!value)
       return failure();

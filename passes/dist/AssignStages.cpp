@@ -53,9 +53,10 @@ public:
       if (std::optional<int64_t> stage = getStage(op))
         for (OpOperand &operand : op->getOpOperands())
           operand.set(inStage(operand.get(), *stage));
-    for (Operation *op : llvm::reverse(ops))
-      if (isOpTriviallyDead(op))
-        op->erase();
+    // Copies too: a stage that reads a parameter owns it, and waits for it with the other owners.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
     return checkGradients();
   }
 

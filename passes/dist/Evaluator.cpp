@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/dist/Evaluator.h"
+#include "passes/dist/Meetings.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -170,16 +171,6 @@ LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot) {
   return lockStep.run(op, slot, step);
 }
 
-bool ProgramEvaluator::concernsOthers(Operation *op) const {
-  if (isa<SendOp, ReceiveOp>(op))
-    return true;
-  std::string axis = program.getAxis().value_or("").str();
-  if (auto reduce = dyn_cast<AllReduceOp>(op))
-    return contains(toAxes(reduce.getAxes()), axis);
-  auto bucket = dyn_cast<ReduceBucketOp>(op);
-  return bucket && contains(toAxes(bucket.getSum()), axis);
-}
-
 void ProgramEvaluator::reduceWithin(Operation *op) {
   if (auto bucket = dyn_cast<ReduceBucketOp>(op))
     return reduceBucket(bucket, runs[run].slot);
@@ -233,7 +224,8 @@ FailureOr<Operation *> ProgramEvaluator::advance() {
     }
     Operation *op = next;
     next = next->getNextNode();
-    if (concernsOthers(op))
+    // The number of stages does not matter here.
+    if (program.getStage() && meetingOf(op, *program.getAxis(), 0))
       return op;
     if (failed(runOp(op, runs[run].slot)))
       return failure();

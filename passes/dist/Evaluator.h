@@ -60,8 +60,6 @@ private:
   mlir::LogicalResult enterRun();
   void leaveRun(YieldOp yield);
   mlir::LogicalResult runOp(mlir::Operation *op, int64_t slot);
-  /// Does `op` wait for other stages?
-  bool concernsOthers(mlir::Operation *op) const;
   /// The bucket and offset of a state in this program; null if it holds none.
   std::pair<mlir::FlatSymbolRefAttr, int64_t> placeOf(graph::StateOp state) const;
   void update(UpdateBucketOp op);

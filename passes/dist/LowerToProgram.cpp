@@ -23,6 +23,7 @@
 #include "passes/dist/Passes.h"
 #include "passes/dist/StageMap.h"
 #include "passes/dist/UpdatePhase.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -356,7 +357,8 @@ LogicalResult ProgramBuilder::emitPhases(Block &body) {
     bool empty = block->empty();
     builder.setInsertionPointToEnd(block);
     YieldOp::create(builder, step.getLoc(), yielded);
-    if (phase == Prologue && empty) {
+    // Nothing to compute ahead, or no input gradient in a stage that begins with its parameters.
+    if ((phase == Prologue || stages) && empty) {
       draft.erase();
       continue;
     }
@@ -425,8 +427,11 @@ LogicalResult ProgramBuilder::run() {
   program.setStage(stage);
   program.setAxis(stages->axis());
   std::vector<PhaseRun> runs = stages->runsOf(stage);
-  if (cast<PhaseOp>(body.front()).getSymName() == phaseNames[Prologue])
-    runs.insert(runs.begin(), {phaseNames[Prologue], 0});
+  runs.insert(runs.begin(), {phaseNames[Prologue], 0});
+  llvm::StringSet<> made;
+  for (auto phase : body.getOps<PhaseOp>())
+    made.insert(phase.getSymName());
+  llvm::erase_if(runs, [&](const PhaseRun &run) { return !made.contains(run.phase); });
   runs.push_back({"update", 0});
   program.setActionsAttr(fromPhaseRuns(builder.getContext(), runs));
   return success();

@@ -162,4 +162,14 @@ def DistPrintCollectives : Pass<"dist-print-collectives", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistReserveMessages : Pass<"dist-reserve-messages", "::mlir::ModuleOp"> {
+  let summary = "room for as many messages as the stages of a pipeline need not to wait for each other for ever";
+  let description = [{
+    One of a kind may be on its way, which is enough where every value goes to the next
+    stage. A value that skips stages is made for several micro-batches before it is taken
+    for the first: its send gets `room` for more, as few as let the step end. Example
+    (tests/passes/dist/reserve-messages.mlir): `dist.send %x to 1 over "pp" channel 1 room 3`.
+  }];
+}
+
 #endif // DTCC_PASSES_DIST_PASSES

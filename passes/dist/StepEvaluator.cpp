@@ -6,17 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/dist/StepEvaluator.h"
-#include "llvm/Support/raw_ostream.h"
+#include "passes/dist/Meetings.h"
 
 using namespace mlir;
 
 namespace dtcc::dist {
-
-template <typename T> static std::string textOf(T value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << value;
-  return text;
-}
 
 StepEvaluator::StepEvaluator(ModuleOp module, uint64_t seed) : module(module) {
   for (auto program : module.getOps<ProgramOp>()) {
@@ -31,45 +25,6 @@ LogicalResult StepEvaluator::initialize(const llvm::StringMap<HostTensor> &state
     if (failed(program.initialize(states)))
       return failure();
   return success();
-}
-
-plan::Meeting StepEvaluator::meetingOf(int64_t stage, Operation *op) const {
-  plan::Meeting meeting;
-  meeting.where = "in " + programs[stage].where();
-  auto message = [&](auto op, plan::Meeting::Kind kind, Value value) {
-    meeting.kind = kind;
-    meeting.peer = op.getPeer();
-    meeting.channel = std::to_string(op.getChannel());
-    meeting.what = textOf(value.getType());
-  };
-  if (auto send = dyn_cast<SendOp>(op)) {
-    message(send, plan::Meeting::Send, send.getX());
-    return meeting;
-  }
-  if (auto receive = dyn_cast<ReceiveOp>(op)) {
-    message(receive, plan::Meeting::Receive, receive.getY());
-    return meeting;
-  }
-  meeting.kind = plan::Meeting::Collective;
-  Axes axes;
-  if (auto bucket = dyn_cast<ReduceBucketOp>(op)) {
-    axes = toAxes(bucket.getSum());
-    meeting.what = "reduce_bucket of " + std::to_string(module.lookupSymbol<BucketOp>(bucket.getBucket()).getLength());
-  } else {
-    auto reduce = cast<AllReduceOp>(op);
-    axes = toAxes(reduce.getAxes());
-    meeting.what = "all_reduce of " + textOf(reduce.getType());
-    if (std::optional<ArrayRef<int64_t>> members = reduce.getMembers())
-      meeting.members = members->vec();
-  }
-  meeting.channel = llvm::join(axes, ",");
-  if (!meeting.members.empty())
-    for (int64_t member : meeting.members)
-      meeting.channel += "." + std::to_string(member);
-  else
-    for (size_t other = 0; other < programs.size(); ++other)
-      meeting.members.push_back(other);
-  return meeting;
 }
 
 /// Adds up what the stages have added up within themselves: everywhere in the same order.
@@ -116,13 +71,10 @@ FailureOr<StepEvaluator::Report> StepEvaluator::run(const llvm::StringMap<HostTe
   plan::Rendezvous rendezvous(programs.size());
   for (auto [stage, program] : llvm::enumerate(programs)) {
     program.begin(inputs);
-    // As many may be on their way as a run of a phase sends: what the runtime has room for.
-    ops[stage].walk([&](SendOp send) {
-      plan::Meeting meeting;
-      meeting.peer = send.getPeer();
-      meeting.channel = std::to_string(send.getChannel());
-      rendezvous.reserve(stage, meeting);
-    });
+    for (const plan::MeetingProgram::Phase &phase : meetingsOf(ops[stage], programs.size()).phases)
+      for (const plan::Meeting &meeting : phase.meetings)
+        if (meeting.kind == plan::Meeting::Send)
+          rendezvous.reserve(stage, meeting);
   }
   messages.clear();
   auto next = [&](int64_t stage) -> FailureOr<std::optional<plan::Meeting>> {
@@ -130,7 +82,11 @@ FailureOr<StepEvaluator::Report> StepEvaluator::run(const llvm::StringMap<HostTe
     if (failed(op))
       return failure();
     current[stage] = *op;
-    return *op ? std::optional(meetingOf(stage, *op)) : std::nullopt;
+    if (!*op)
+      return std::optional<plan::Meeting>();
+    std::optional<plan::Meeting> meeting = meetingOf(*op, ops[stage].getAxis().value_or(""), programs.size());
+    meeting->where = "in " + programs[stage].where();
+    return meeting;
   };
   FailureOr<std::string> problem = rendezvous.run(next, [&](ArrayRef<int64_t> stages) { exchange(stages); });
   if (failed(problem))

@@ -35,7 +35,6 @@ public:
   mlir::FailureOr<llvm::StringMap<HostTensor>> states() const;
 
 private:
-  plan::Meeting meetingOf(int64_t stage, mlir::Operation *op) const;
   void exchange(llvm::ArrayRef<int64_t> stages);
   void reduceAcross(llvm::ArrayRef<int64_t> stages);
 

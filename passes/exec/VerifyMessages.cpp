@@ -14,7 +14,7 @@
 #include "dialects/dist/Dist.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/Runs.h"
-#include "passes/plan/Rendezvous.h"
+#include "passes/plan/MeetingProgram.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_VERIFYMESSAGES
@@ -26,10 +26,10 @@ using namespace dtcc;
 using namespace dtcc::exec;
 
 namespace {
-/// The commands of a stage that concern others, in the order of its step.
+/// The commands of a stage that concern others.
 class StageMeetings {
 public:
-  StageMeetings(ProgramOp program, int64_t stages) : runs(runsOf(program)) {
+  StageMeetings(ProgramOp program, int64_t stages) : program(program) {
     for (auto op : program.getOps<CommunicatorOp>())
       if (std::string axis = program.getAxis().value_or("").str(); dist::contains(dist::toAxes(op.getAxes()), axis)) {
         std::vector<int64_t> &members = groups[op.getSymName()];
@@ -39,39 +39,29 @@ public:
           for (int64_t stage = 0; stage < stages; ++stage)
             members.push_back(stage);
       }
+  }
+  plan::MeetingProgram find() {
+    plan::MeetingProgram result;
     for (auto phase : program.getOps<PhaseOp>()) {
-      phases.push_back({phase.getSymName().str(), {}});
+      result.phases.push_back({phase.getSymName().str(), {}});
       for (auto command : phase.getOps<CommandOpInterface>())
         if (std::optional<plan::Meeting> meeting = meetingOf(command))
-          phases.back().second.push_back(std::move(*meeting));
+          result.phases.back().meetings.push_back(std::move(*meeting));
     }
-  }
-
-  std::optional<plan::Meeting> next() {
-    for (; run < runs.size(); ++run, command = 0) {
-      const auto &[name, meetings] = phases[runs[run].phase];
-      if (command == meetings.size())
-        continue;
-      plan::Meeting meeting = meetings[command++];
-      meeting.where = "in " + name + " " + std::to_string(runs[run].slot);
-      return meeting;
-    }
-    return std::nullopt;
-  }
-
-  template <typename Callback> void forEachSend(Callback callback) const {
-    for (const auto &[name, meetings] : phases)
-      for (const plan::Meeting &meeting : meetings)
-        if (meeting.kind == plan::Meeting::Send)
-          callback(meeting);
+    for (const Run &run : runsOf(program))
+      result.runs.push_back({run.phase, run.slot});
+    return result;
   }
 
 private:
   /// Nothing if no other stage takes part.
   std::optional<plan::Meeting> meetingOf(CommandOpInterface command) const {
     plan::Meeting meeting;
-    if (auto send = dyn_cast<SendOp>(command.getOperation()))
-      return message(send, plan::Meeting::Send, send.getIns().front());
+    if (auto send = dyn_cast<SendOp>(command.getOperation())) {
+      meeting = message(send, plan::Meeting::Send, send.getIns().front());
+      meeting.room = send.getRoom();
+      return meeting;
+    }
     if (auto receive = dyn_cast<ReceiveOp>(command.getOperation()))
       return message(receive, plan::Meeting::Receive, receive.getOuts().front());
     auto collective = dyn_cast<CollectiveOp>(command.getOperation());
@@ -102,10 +92,8 @@ private:
     return text;
   }
 
-  std::vector<Run> runs;
+  ProgramOp program;
   llvm::StringMap<std::vector<int64_t>> groups;
-  std::vector<std::pair<std::string, std::vector<plan::Meeting>>> phases;
-  size_t run = 0, command = 0;
 };
 
 struct VerifyMessages : dtcc::exec::impl::VerifyMessagesBase<VerifyMessages> {
@@ -114,14 +102,13 @@ struct VerifyMessages : dtcc::exec::impl::VerifyMessagesBase<VerifyMessages> {
     SmallVector<ProgramOp> programs(getOperation().getOps<ProgramOp>());
     if (programs.empty() || !programs.front().getStage())
       return;
-    std::vector<StageMeetings> stages;
-    plan::Rendezvous rendezvous(programs.size());
+    std::vector<plan::MeetingProgram> stages;
     for (auto [number, program] : llvm::enumerate(programs)) {
       if (int64_t stage = program.getStage().value_or(-1); stage != int64_t(number)) {
         program.emitOpError("must be that of stage ") << number << ", got: " << stage;
         return signalPassFailure();
       }
-      stages.emplace_back(program, programs.size());
+      stages.push_back(StageMeetings(program, programs.size()).find());
       auto known = [&](int64_t stage) { return stage >= 0 && stage < int64_t(programs.size()); };
       for (auto op : program.getOps<CommunicatorOp>())
         for (int64_t member : op.getMembers().value_or(ArrayRef<int64_t>()))
@@ -129,13 +116,11 @@ struct VerifyMessages : dtcc::exec::impl::VerifyMessagesBase<VerifyMessages> {
             op.emitOpError("member must be one of the ") << programs.size() << " stages, got: " << member;
             return signalPassFailure();
           }
-      stages.back().forEachSend([&](const plan::Meeting &send) { rendezvous.reserve(number, send); });
     }
-    auto next = [&](int64_t stage) -> FailureOr<std::optional<plan::Meeting>> { return stages[stage].next(); };
-    FailureOr<std::string> problem = rendezvous.run(next, [](ArrayRef<int64_t>) {});
-    if (succeeded(problem) && problem->empty())
+    std::string problem = plan::checkMeetings(stages);
+    if (problem.empty())
       return;
-    programs.front().emitOpError(*problem);
+    programs.front().emitOpError(problem);
     signalPassFailure();
   }
 };

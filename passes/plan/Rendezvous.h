@@ -40,6 +40,8 @@ struct Meeting {
   std::string channel;
   /// Must be the same for all who take part: type and kind of what is exchanged.
   std::string what;
+  /// Of a send: how many such may be on their way; at least 1.
+  int64_t room = 1;
   /// "in backward 2".
   std::string where;
   /// "to send to stage 1 on channel 0".
@@ -50,9 +52,9 @@ class Rendezvous {
 public:
   explicit Rendezvous(int64_t stages) : waiting(stages) {}
 
-  /// Before the run: one more message of the channel of `send`, by stage `from`, may be on its way (as
-  /// Communicator::reserveSend of the runtime). A send waits while all are.
-  void reserve(int64_t from, const Meeting &send) { ++room[linkOf(from, send)]; }
+  /// Before the run: as many more messages of the channel of `send`, by stage `from`, may be on their way as it
+  /// has room for (as Communicator::reserveSend of the runtime). A send waits while all are.
+  void reserve(int64_t from, const Meeting &send) { room[linkOf(from, send)] += send.room; }
 
   /// Runs all stages. `next` runs a stage to its next meeting, nothing at its end. `pass` is called when
   /// one takes place, with the stages for which it does. Fails if `next` does; gives what is wrong,

@@ -147,7 +147,7 @@ typedef enum dtcc_command_kind {
   DTCC_COLLECTIVE = 2, /* op: dtcc_collective_op */
   DTCC_COPY = 3,       /* operands: from, to; the same shape, any strides */
   DTCC_FILL = 4,       /* operand: what to fill; attribute 0: the element's bits */
-  DTCC_SEND = 5,       /* to attribute 0 = index in the communicator */
+  DTCC_SEND = 5,       /* to attribute 0 = index in the communicator; attribute 1: how many may be on their way */
   DTCC_RECEIVE = 6,    /* from attribute 0 */
 } dtcc_command_kind;
 

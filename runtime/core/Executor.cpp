@@ -60,7 +60,8 @@ void Executor::bind() {
       break;
     case DTCC_SEND: {
       const dtcc_view &view = image.views()[operands[0]];
-      bound.communicator->reserveSend(image.attributes(command)[0], elementCount(view) * dtcc_dtype_size(view.dtype));
+      for (int64_t room = image.attributes(command)[1]; room > 0; --room)
+        bound.communicator->reserveSend(image.attributes(command)[0], elementCount(view) * dtcc_dtype_size(view.dtype));
       break;
     }
     default:

@@ -134,7 +134,13 @@ void checkOperands(const Image &image, const dtcc_command &command, const RowChe
   case DTCC_SEND:
   case DTCC_RECEIVE: {
     need(1);
-    check.require(command.attribute_count == 1, "a send must have one attribute", command.attribute_count);
+    bool sends = command.kind == DTCC_SEND;
+    check.require(command.attribute_count == (sends ? 2u : 1u),
+                  sends ? "a send must have two attributes" : "a receive must have one attribute",
+                  command.attribute_count);
+    if (sends)
+      check.require(image.attributes(command)[1] >= 1, "room for messages must be at least 1",
+                    image.attributes(command)[1]);
     int64_t peer = image.attributes(command)[0];
     check.require(peer >= 0 && peer < image.sizeOf(image.communicators()[command.communicator]),
                   "peer must be a member of the communicator", peer);

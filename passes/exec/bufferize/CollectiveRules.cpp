@@ -82,7 +82,7 @@ static LogicalResult lowerSend(dist::SendOp op, Bufferizer &b) {
   Value from = b.view(b.dense(b.placeOf(op.getX()), "send"));
   OpBuilder &builder = b.builder();
   SendOp::create(builder, op.getLoc(), Type(), from, ValueRange(), ValueRange(), 0, builder.getStringAttr("send"),
-                 b.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer());
+                 b.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer(), op.getRoom());
   return success();
 }
 static LogicalResult lowerReceive(dist::ReceiveOp op, Bufferizer &b) {

@@ -61,12 +61,12 @@ struct StepFixture : testing::Test {
     }
   }
 
-  /// Three steps by the plan equal three steps on whole tensors. False if the plan does not apply.
-  bool compare(const plan::Plan &plan, int64_t labels, int steps = 3) {
+  /// The programs of a plan; null if it does not apply, or, after a failure of the test, if lowering fails.
+  mlir::OwningOpRef<mlir::ModuleOp> distribute(const plan::Plan &plan) {
     mlir::OwningOpRef<mlir::ModuleOp> module = whole->clone();
     auto copy = module->lookupSymbol<mlir::func::FuncOp>("step");
     if (mlir::failed(graph::recompute(copy, plan)) || mlir::failed(applyPlan(*module, plan)))
-      return false;
+      return {};
     mlir::PassManager passes(&context);
     passes.addPass(createDistVerify());
     // Small models: units of few states, many buckets.
@@ -75,10 +75,18 @@ struct StepFixture : testing::Test {
     passes.addPass(createDistFormUnits(units));
     passes.addPass(createDistLowerToProgram());
     passes.addPass(createDistPlaceUnits());
-    if (mlir::failed(passes.run(*module))) {
-      ADD_FAILURE() << "lowering failed";
-      return true;
-    }
+    passes.addPass(createDistReserveMessages());
+    if (mlir::succeeded(passes.run(*module)))
+      return module;
+    ADD_FAILURE() << "lowering failed";
+    return {};
+  }
+
+  /// Three steps by the plan equal three steps on whole tensors. False if the plan does not apply.
+  bool compare(const plan::Plan &plan, int64_t labels, int steps = 3) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = distribute(plan);
+    if (!module)
+      return false;
     graph::Evaluator reference(*whole);
     EXPECT_TRUE(mlir::succeeded(reference.initialize()));
     StepEvaluator distributed(*module);

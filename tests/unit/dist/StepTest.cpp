@@ -132,4 +132,25 @@ TEST_F(StepTest, SolvedPlans) {
   }
 }
 
+plan::Plan pipelinePlan(int64_t microbatches, int64_t ranks, const std::string &schedule, std::vector<int64_t> cuts) {
+  plan::Plan plan = plan::makeDefaultPlan(microbatches, 1, 1, 0);
+  plan.mesh.axes.push_back({"pp", ranks, false});
+  plan.pipeline = plan::PipelinePlan{"pp", schedule, {}, std::move(cuts)};
+  return plan;
+}
+
+// A value that the first stage makes and the last alone reads waits for it, and others with it.
+TEST_F(StepTest, ValuesSkipStages) {
+  load("skip.mlir");
+  for (int64_t microbatches : {2, 4, 8})
+    EXPECT_TRUE(compare(pipelinePlan(microbatches, 2, "interleaved:2", {5, 6, 7}), 4));
+}
+
+// What is made of a parameter alone is made where it is read: no other stage owns the parameter.
+TEST_F(StepTest, StagesOwnWhatTheyRead) {
+  load("mlp.mlir");
+  EXPECT_TRUE(compare(pipelinePlan(1, 2, "1f1b", {2}), 9));
+  EXPECT_TRUE(compare(pipelinePlan(2, 2, "zero-bubble", {2}), 9));
+}
+
 } // namespace

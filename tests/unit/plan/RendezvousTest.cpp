@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "passes/plan/Rendezvous.h"
+#include "passes/plan/MeetingProgram.h"
 #include "gtest/gtest.h"
 #include <sstream>
 
@@ -85,6 +85,48 @@ TEST(Rendezvous, SwappedOrdersAreSeen) {
   EXPECT_NE(problemOf({"c01 c02", "c12 c01", "c02 c12"}), "");
   // Around a ring, each waits for the one before.
   EXPECT_NE(problemOf({"r2a s1a", "r0a s2a", "r1a s0a"}), "");
+}
+
+/// A program of one phase.
+MeetingProgram programOf(const std::string &line) {
+  MeetingProgram program;
+  program.phases.push_back({"all", {}});
+  std::istringstream words(line);
+  for (std::string word; words >> word;)
+    program.phases[0].meetings.push_back(parse(word));
+  program.runs.push_back({0, 0});
+  return program;
+}
+
+TEST(Rendezvous, RoomIsReservedWhereItHelps) {
+  // The first stage makes three values for the second before it makes what that one waits for.
+  auto programs = [](const std::string &a, const std::string &b) {
+    return std::vector<MeetingProgram>{programOf(a), programOf(b)};
+  };
+  std::vector<MeetingProgram> stages = programs("c01 s1a s1c", "c01 r0c r0a");
+  stages[0].runs = {{0, 0}};
+  stages[0].phases.push_back({"again", {parse("s1a"), parse("s1a"), parse("s1a"), parse("s1c")}});
+  stages[1].phases.push_back({"again", {parse("r0c"), parse("r0a"), parse("r0a"), parse("r0a")}});
+  stages[0].runs.push_back({1, 1});
+  stages[1].runs.push_back({1, 1});
+  EXPECT_EQ(checkMeetings(stages), "");
+  // In a second phase the sends of the channel share what room there is.
+  stages = programs("s1a", "r0a");
+  stages[0].phases.push_back({"signal", {parse("s1c")}});
+  stages[1].phases.push_back({"signal", {parse("r0c")}});
+  stages[0].runs = {{0, 0}, {0, 1}, {0, 2}, {1, 0}};
+  stages[1].runs = {{1, 0}, {0, 0}, {0, 1}, {0, 2}};
+  EXPECT_EQ(checkMeetings(stages), "the step never ends: stage 0 waits in all 1 to send to stage 1 on channel a, stage "
+                                   "1 waits in signal 0 for a message of stage 0 on channel c");
+  reserveMeetings(stages);
+  EXPECT_EQ(checkMeetings(stages), "");
+  EXPECT_EQ(stages[0].phases[0].meetings[0].room, 3);
+  EXPECT_EQ(stages[0].phases[1].meetings[0].room, 1);
+  // Where both wait to receive, no room helps.
+  stages = programs("r1b s1a", "r0a s0b");
+  reserveMeetings(stages);
+  EXPECT_EQ(stages[0].phases[0].meetings[1].room, 1);
+  EXPECT_NE(checkMeetings(stages), "");
 }
 
 TEST(Rendezvous, BothSidesAgree) {

@@ -255,7 +255,7 @@ TEST(Executor, MessagesArriveInOrder) {
   uint32_t isFirst = b.view(arena, DTCC_I32, {}), isSecond = b.view(arena, DTCC_I32, {});
   b.kernel(1, {mine}, 1);
   b.kernel(2, {isFirst, isSecond}, 1);
-  dtcc_command &send = b.command(DTCC_SEND, 0, {mine}, {1});
+  dtcc_command &send = b.command(DTCC_SEND, 0, {mine}, {1, 1});
   send.communicator = group;
   send.predicate = isFirst;
   dtcc_command &receive = b.command(DTCC_RECEIVE, 0, {got}, {0});

@@ -1,0 +1,25 @@
+//===- Meetings.h - Which ops of a stage's program concern other stages
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef DTCC_PASSES_DIST_MEETINGS_H
+#define DTCC_PASSES_DIST_MEETINGS_H
+
+#include "dialects/dist/Dist.h"
+#include "passes/plan/MeetingProgram.h"
+
+namespace dtcc::dist {
+
+/// What `op` of a stage over `axis`, one of `stages`, does with others: a message, or a reduction over the stages;
+/// nothing if it does nothing with them.
+std::optional<plan::Meeting> meetingOf(mlir::Operation *op, llvm::StringRef axis, int64_t stages);
+
+/// All of a program's, in the order of its step; with `ops`, the op of each by phase.
+plan::MeetingProgram meetingsOf(ProgramOp program, int64_t stages,
+                                std::vector<std::vector<mlir::Operation *>> *ops = nullptr);
+
+} // namespace dtcc::dist
+
+#endif // DTCC_PASSES_DIST_MEETINGS_H

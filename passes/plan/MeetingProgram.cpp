@@ -1,0 +1,78 @@
+//===- MeetingProgram.cpp - What the step of a stage has to do with other stages
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/plan/MeetingProgram.h"
+
+namespace dtcc::plan {
+
+namespace {
+/// A place in the step of a stage.
+struct Cursor {
+  size_t run = 0, meeting = 0;
+
+  /// The meeting that comes next; null at the end.
+  const Meeting *find(const MeetingProgram &program) {
+    for (; run < program.runs.size(); ++run, meeting = 0)
+      if (const auto &meetings = program.phases[program.runs[run].first].meetings; meeting < meetings.size())
+        return &meetings[meeting];
+    return nullptr;
+  }
+};
+
+/// Runs all; at the end the cursors stand behind what each stage waits in.
+std::string simulate(llvm::ArrayRef<MeetingProgram> programs, std::vector<Cursor> &cursors,
+                     std::vector<bool> &waitsToSend) {
+  Rendezvous rendezvous(programs.size());
+  for (size_t stage = 0; stage < programs.size(); ++stage)
+    for (const MeetingProgram::Phase &phase : programs[stage].phases)
+      for (const Meeting &meeting : phase.meetings)
+        if (meeting.kind == Meeting::Send)
+          rendezvous.reserve(stage, meeting);
+  cursors.assign(programs.size(), {});
+  waitsToSend.assign(programs.size(), false);
+  auto next = [&](int64_t stage) -> llvm::FailureOr<std::optional<Meeting>> {
+    const MeetingProgram &program = programs[stage];
+    const Meeting *found = cursors[stage].find(program);
+    waitsToSend[stage] = found && found->kind == Meeting::Send;
+    if (!found)
+      return std::optional<Meeting>();
+    Meeting meeting = *found;
+    auto [phase, slot] = program.runs[cursors[stage].run];
+    meeting.where = "in " + program.phases[phase].name + " " + std::to_string(slot);
+    ++cursors[stage].meeting;
+    return std::optional(std::move(meeting));
+  };
+  return *rendezvous.run(next, [](llvm::ArrayRef<int64_t>) {});
+}
+} // namespace
+
+std::string checkMeetings(llvm::ArrayRef<MeetingProgram> programs) {
+  std::vector<Cursor> cursors;
+  std::vector<bool> waitsToSend;
+  return simulate(programs, cursors, waitsToSend);
+}
+
+void reserveMeetings(llvm::MutableArrayRef<MeetingProgram> programs) {
+  std::vector<Cursor> cursors;
+  std::vector<bool> waitsToSend;
+  // Ends: no send waits where there is room for a message of every micro-batch.
+  for (bool more = true; more;) {
+    more = false;
+    if (simulate(programs, cursors, waitsToSend).empty())
+      return;
+    for (size_t stage = 0; stage < programs.size(); ++stage) {
+      if (!waitsToSend[stage])
+        continue;
+      const Cursor &at = cursors[stage];
+      MeetingProgram &program = programs[stage];
+      ++program.phases[program.runs[at.run].first].meetings[at.meeting - 1].room;
+      more = true;
+    }
+  }
+}
+
+} // namespace dtcc::plan
