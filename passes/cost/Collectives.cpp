@@ -56,7 +56,8 @@ Fabric fabricOf(const Device &device, int64_t ranksPerNode) {
   fabric.domain = ranksPerNode > 0 ? std::max(ranksPerNode, device.domain > 8 ? device.domain : 1) : device.domain;
   fabric.link = device.link;
   fabric.network = device.network;
-  fabric.switchSums = device.architecture == Architecture::Hopper || device.architecture == Architecture::Blackwell;
+  fabric.switchSums = device.architecture == Architecture::Hopper || device.architecture == Architecture::Blackwell ||
+                      device.architecture == Architecture::BlackwellUltra;
   return fabric;
 }
 

@@ -21,7 +21,7 @@
 namespace dtcc::cost {
 
 /// What products of a generation reach of their peak is a constant of it (Constants.def).
-enum class Architecture { Volta, Ampere, Hopper, Blackwell, Ada, CDNA, Cpu };
+enum class Architecture { Volta, Ampere, Hopper, Blackwell, BlackwellUltra, Ada, CDNA, Cpu };
 
 /// The width of the operands of products.
 enum class Width { F32, B16, F8, F4 };

@@ -105,7 +105,7 @@ Constants fitConstants(const std::vector<FitRow> &rows, Constants constants, con
 }
 
 Calibration fitCalibration(const std::vector<FitRow> &rows, const Constants &constants) {
-  constexpr double kSpread[] = {0.15, 0.7}, kRow = 0.06, kModel = 0.08;
+  constexpr double kSpread[] = {0.1, 0.5}, kRow = 0.08, kModel = 0.08;
   constexpr double Calibration::*kScales[] = {&Calibration::device, &Calibration::host};
   Calibration calibration;
   // Rows of one model err alike: n of them weigh as much as their mean.

@@ -23,6 +23,7 @@ constexpr Reach kReach[] = {
     {&Constants::gemmAmpere, &Constants::attentionAmpere, &Constants::attentionAmpere},
     {&Constants::gemmHopper, &Constants::attentionHopper, &Constants::attentionHopperTuned},
     {&Constants::gemmBlackwell, &Constants::attentionBlackwell, &Constants::attentionBlackwell},
+    {&Constants::gemmBlackwellUltra, &Constants::attentionBlackwell, &Constants::attentionBlackwell},
     {&Constants::gemmAda, &Constants::attentionOther, &Constants::attentionOther},
     {&Constants::gemmCdna, &Constants::attentionOther, &Constants::attentionOther},
     {&Constants::gemmCpu, &Constants::attentionOther, &Constants::attentionOther},
@@ -59,7 +60,11 @@ double Kernels::seconds(const Gemm &gemm) const {
   double slower = 1 + constants.wave * unfilled;
   if (!aligned(gemm.m) || !aligned(gemm.n) || !aligned(gemm.k))
     slower *= constants.misaligned;
-  double product = 2 * m * n * gemm.k / productRate(gemm.width) * slower;
+  if (std::fmod(gemm.n, 8) != 0 || std::fmod(gemm.k, 8) != 0)
+    slower *= constants.odd;
+  // Filling and writing a tile takes as long whatever the width of its operands.
+  double depth = constants.depth * std::max(1.0, productRate(gemm.width) / productRate(Width::B16));
+  double product = 2 * m * n * (gemm.k + depth) / productRate(gemm.width) * slower;
   double in = kBytes[static_cast<int>(gemm.width)], out = std::max(in, 2.0);
   double bytes = in * gemm.k * (gemm.m + gemm.n) + out * gemm.m * gemm.n;
   return gemm.count * (std::max(product, secondsForStream(bytes)) + constants.launch);
@@ -100,7 +105,8 @@ double Kernels::seconds(const Work &work, bool backward) const {
     sum += seconds(gemm);
   for (const Attention &attention : work.attentions)
     sum += seconds(attention);
-  double bytes = work.streamBytes * constants.elementwise * (setting.fused ? constants.elementwiseFused : 1);
+  double bytes = work.streamBytes * constants.elementwise * (setting.fused ? constants.elementwiseFused : 1) *
+                 (setting.autocast ? constants.elementwiseAutocast : 1);
   bytes *= backward ? constants.elementwiseBackward : 1;
   bytes += work.castValues * constants.castBytes;
   bytes += work.logits * (setting.fused ? constants.logitBytesFused : constants.logitBytes);

@@ -25,6 +25,8 @@ struct KernelSetting {
   bool fused = false;
   /// Collectives of FSDP run beside the products.
   bool gathering = false;
+  /// The framework casts between types by itself.
+  bool autocast = false;
 };
 
 class Kernels {

@@ -198,7 +198,11 @@ void Reader::settings(MeasuredRun &run) {
     plan.shareGroup = 0;
 
   std::string precision = lower(table.cell(row, "precision"));
-  run.setting.width = has(precision, "fp4") ? Width::F4 : has(precision, "fp8") ? Width::F8 : Width::B16;
+  // Products with a scale a row reach little more than 16-bit ones.
+  run.setting.width = has(precision, "rowwise") ? Width::B16
+                      : has(precision, "fp4")   ? Width::F4
+                      : has(precision, "fp8")   ? Width::F8
+                                                : Width::B16;
   // DeepSpeed's bf16 adds gradients in f32, whole on every rank; moments are shared alone.
   if (software.framework == Framework::MegatronDeepSpeed && has(precision, "bf16")) {
     software.wholeBytes += 6;
@@ -213,9 +217,11 @@ void Reader::settings(MeasuredRun &run) {
     software.host = HostMode::Compiled;
     software.fused = true;
   }
+  software.autocast = has(notes, "amp_");
   if (has(notes, "asynctp"))
     software.tensorHidden = 0.7;
   run.setting.attention = software.attention;
+  run.setting.paddedVocabulary = software.paddedVocabulary;
   run.setting.tensorHidden = software.tensorHidden;
   run.setting.contextHidden = 0.5;
   run.setting.selectiveOps = software.framework == Framework::TorchTitan;

@@ -20,12 +20,29 @@ struct Row {
 constexpr Row kRows[] = {
 #define DTCC_SOFTWARE(name, words, host, fused, attention, recompute, zero, sequence, tensorHidden, sendsHidden,       \
                       scattered, window, gradientBytes, accumulateBytes, wholeBytes, sharedBytes, logitMemory,         \
-                      reserve, fragments)                                                                              \
+                      reserve, fragments, padded, pieces)                                                              \
   {#name,                                                                                                              \
    words,                                                                                                              \
-   {Framework::name, HostMode::host, fused, AttentionKernel::attention, Recomputation::recompute, zero, sequence,      \
-    tensorHidden, sendsHidden, scattered, window, gradientBytes, accumulateBytes, wholeBytes, sharedBytes,             \
-    logitMemory, reserve * 0x1p30, fragments}},
+   {Framework::name,                                                                                                   \
+    HostMode::host,                                                                                                    \
+    fused,                                                                                                             \
+    AttentionKernel::attention,                                                                                        \
+    Recomputation::recompute,                                                                                          \
+    zero,                                                                                                              \
+    sequence,                                                                                                          \
+    tensorHidden,                                                                                                      \
+    sendsHidden,                                                                                                       \
+    scattered,                                                                                                         \
+    window,                                                                                                            \
+    gradientBytes,                                                                                                     \
+    accumulateBytes,                                                                                                   \
+    wholeBytes,                                                                                                        \
+    sharedBytes,                                                                                                       \
+    logitMemory,                                                                                                       \
+    reserve * 0x1p30,                                                                                                  \
+    fragments,                                                                                                         \
+    padded,                                                                                                            \
+    pieces}},
 #include "passes/cost/Software.def"
 };
 

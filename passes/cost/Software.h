@@ -52,6 +52,12 @@ struct Software {
   double logitMemory = 12, reserveBytes = 0;
   /// What allocators lose, a share of all else.
   double fragments = 0;
+  /// It pads vocabularies to what products like, as Megatron does.
+  bool paddedVocabulary = true;
+  /// Collectives by which a layer is gathered under ZeRO-3: one a parameter, or one of all.
+  int gatherPieces = 1;
+  /// It casts between types by itself (PyTorch's autocast).
+  bool autocast = false;
 };
 
 /// The defaults of the software whose words stand in `text`, in any case.

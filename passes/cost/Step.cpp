@@ -39,7 +39,8 @@ class Pricer {
 public:
   Pricer(const StepProblem &problem, const Constants &constants, const Calibration &calibration)
       : problem(problem), plan(problem.parallel), constants(constants), calibration(calibration),
-        kernels(problem.device, constants, {problem.software.fused, problem.parallel.zero == 3}),
+        kernels(problem.device, constants,
+                {problem.software.fused, problem.parallel.zero == 3, problem.software.autocast}),
         collectives(problem.fabric, constants) {}
   StepSeconds run();
   LayerParts price(const Layer &layer) const;
@@ -71,9 +72,10 @@ PassSeconds Pricer::pass(const Work &work, bool backward) const {
 /// computation if the software looks ahead.
 void Pricer::gatherUnits(const Layer &layer, LayerParts &seconds) const {
   Group shares = plan.shareGroupOf();
-  double gather = collectives.seconds({CollectiveKind::AllGather, 2 * layer.parameters, shares});
-  double gradients = problem.software.gradientBytes * layer.parameters;
-  double scatter = collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
+  double pieces = problem.software.gatherPieces;
+  double gather = pieces * collectives.seconds({CollectiveKind::AllGather, 2 * layer.parameters / pieces, shares});
+  double gradients = problem.software.gradientBytes * layer.parameters / pieces;
+  double scatter = pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
   bool ahead = problem.software.dataWindow > 0;
   auto hide = [&](PassSeconds &pass, double beside, double communication) {
     double exposed = ahead ? std::max(0.0, communication - beside) : communication;

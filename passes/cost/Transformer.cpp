@@ -7,6 +7,7 @@
 //
 #include "passes/cost/Transformer.h"
 #include <algorithm>
+#include <cmath>
 
 namespace dtcc::cost {
 
@@ -122,6 +123,8 @@ Layer makeHead(const Transformer &model, const Parallel &plan, const RunSetting 
   Layer layer;
   double tokens = run.examples * model.sequence / double(plan.cp);
   double columns = model.vocabulary / double(plan.tp);
+  if (run.paddedVocabulary)
+    columns = std::ceil(columns / 128) * 128;
   addProduct(layer, tokens, columns, model.hidden, Width::B16);
   // The loss counts once, forward; its bytes are those of both passes.
   layer.forward.logits = tokens * columns;

@@ -44,6 +44,8 @@ struct RunSetting {
   Width width = Width::B16;
   AttentionKernel attention = AttentionKernel::Flash;
   double tensorHidden = 0, contextHidden = 0;
+  /// The vocabulary is padded to whole multiples of 128 on each rank of tp.
+  bool paddedVocabulary = true;
   /// The share of a forward pass that Recomputation::Partial repeats.
   double partial = 0.4;
   /// Selective recomputation as torchtitan's (0.45 of products and the rest) rather than
