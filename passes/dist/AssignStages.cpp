@@ -78,7 +78,10 @@ private:
     if (!origin || isa<graph::UpdateOp, graph::BarrierOp>(op))
       return;
     int64_t stage = pipeline.stageOf(*origin);
-    if (graph::getPhase(op) != graph::Phase::Forward)
+    // Written where it is made, though writes stand at the end of the step.
+    if (Operation *maker = isa<graph::WriteOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr)
+      stage = getStage(maker).value_or(stage);
+    else if (graph::getPhase(op) != graph::Phase::Forward)
       stage = stageOfGradient(op, *origin, stage);
     else if (!isFree(op))
       for (Value operand : op->getOperands())
