@@ -65,7 +65,8 @@ def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$para
 
 def Exec_CollectiveKind : I32EnumAttr<"CollectiveKind", "dtcc_collective_op", [
     I32EnumAttrCase<"all_reduce", 0>, I32EnumAttrCase<"all_gather", 1>, I32EnumAttrCase<"reduce_scatter", 2>,
-    I32EnumAttrCase<"all_to_all", 3>, I32EnumAttrCase<"broadcast", 4>, I32EnumAttrCase<"barrier", 5>]> {
+    I32EnumAttrCase<"all_to_all", 3>, I32EnumAttrCase<"broadcast", 4>, I32EnumAttrCase<"barrier", 5>,
+    I32EnumAttrCase<"shift", 6>]> {
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_Reduction : I32EnumAttr<"Reduction", "dtcc_reduction", [

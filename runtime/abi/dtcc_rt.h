@@ -167,6 +167,7 @@ typedef enum dtcc_collective_op {
   DTCC_ALL_TO_ALL = 3,     /* part i of the input to member i */
   DTCC_BROADCAST = 4,      /* from member 0 */
   DTCC_BARRIER = 5,
+  DTCC_SHIFT = 6, /* output = the input of the member before, of the last for the first; not in place */
 } dtcc_collective_op;
 
 typedef enum dtcc_reduction { DTCC_SUM = 0, DTCC_MAX = 1, DTCC_MIN = 2 } dtcc_reduction;

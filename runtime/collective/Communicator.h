@@ -69,6 +69,12 @@ public:
   /// (MPI_Recv, ncclRecv)
   virtual void receive(void *data, int64_t bytes, int64_t peer) = 0;
 
+  /// Before the first shift. Every member calls it, as often as it likes.
+  void reserveShifts();
+  /// `out` = the `bytes` bytes of `in` of the member before; the first has them of the last. Not in
+  /// place. By messages of a bounded size: staging does not grow with `bytes`. (MPI_Sendrecv)
+  void shift(const void *in, void *out, int64_t bytes);
+
   /// Lets reductions and copies of large buffers use the team of the calling rank;
   /// results do not depend on it.
   virtual void useTeam(ThreadTeam &) {}
@@ -79,6 +85,9 @@ public:
 protected:
   int64_t members;
   int64_t me;
+
+private:
+  bool shiftsReserved = false;
 };
 
 /// How this process was started and what it is to run.

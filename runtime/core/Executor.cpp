@@ -58,6 +58,10 @@ void Executor::bind() {
     case DTCC_COPY:
       bound.copy.emplace(image.views()[operands[0]], image.views()[operands[1]]);
       break;
+    case DTCC_COLLECTIVE:
+      if (command.op == DTCC_SHIFT)
+        bound.communicator->reserveShifts();
+      break;
     case DTCC_SEND: {
       const dtcc_view &view = image.views()[operands[0]];
       for (int64_t room = image.attributes(command)[1]; room > 0; --room)
@@ -192,6 +196,8 @@ void Executor::runCollective(Bound &bound) {
     return group.allToAll(from, to, elementCount(in) / group.size(), type);
   case DTCC_BROADCAST:
     return group.broadcast(from, to, elementCount(in), type);
+  case DTCC_SHIFT:
+    return group.shift(from, to, elementCount(in) * dtcc_dtype_size(type));
   }
 }
 

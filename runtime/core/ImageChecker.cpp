@@ -179,7 +179,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   if (command.kind == DTCC_LIBRARY)
     check.index(command.op, DTCC_LIB_COUNT, "library op must be known");
   if (command.kind == DTCC_COLLECTIVE)
-    check.index(command.op, DTCC_BARRIER + 1, "collective must be known");
+    check.index(command.op, DTCC_SHIFT + 1, "collective must be known");
   check.range(command.first_operand, command.operand_count, header.operands.count, "operands must exist");
   check.range(command.first_attribute, command.attribute_count, header.attributes.count, "attributes must exist");
   check.range(command.first_wait, command.wait_count, header.waits.count, "waits must exist");

@@ -37,6 +37,11 @@ struct AttentionTensor {
 /// A query that sees no key gives `emptyRow`: the mean of all values, zero or
 /// NaN; its lse is +infinity. No gradient flows to q and k through such a row; the
 /// mean's goes to v.
+///
+/// The keys may be a part of more: `continues` merges out and lse, which then hold the
+/// attention to `keysBefore` other keys, with the attention to these (online softmax), and
+/// adds to dq, dk and dv. The backward direction wants out and lse of all keys, `keysElsewhere` besides
+/// these. A block of queries that sees none of these keys costs nothing.
 struct AttentionProblem {
   int64_t batch = 0, queries = 0, keys = 0, kvHeads = 0, groups = 0;
   int64_t qkSize = 0, vSize = 0;
@@ -49,6 +54,8 @@ struct AttentionProblem {
   bool causal = false;
   int64_t firstQuery = 0, causalOffset = 0, windowLeft = -1, windowRight = -1;
   EmptyRow emptyRow = EmptyRow::Uniform;
+  bool continues = false;
+  int64_t keysBefore = 0, keysElsewhere = 0;
 };
 
 } // namespace dtcc::rt

@@ -78,6 +78,15 @@ private:
 
 AttentionTensor queriesOf(const Head &head) { return {head.data, {0, head.columns, 0, head.rows * head.columns, 1}}; }
 AttentionTensor keysOf(const Head &head) { return {head.data, {0, head.columns, 0, 1, 0}}; }
+/// The part of an f32 tensor that a problem of one head sees.
+AttentionTensor queriesFrom(AttentionTensor x, int64_t b, int64_t h, int64_t g) {
+  x.data += Heads::queryOffset(x, b, h, g);
+  return x;
+}
+AttentionTensor keysFrom(AttentionTensor x, int64_t b, int64_t h) {
+  x.data += b * x.strides[0] + h * x.strides[2];
+  return x;
+}
 
 /// The problem of one batch and key-value head, and of the groups from `g` on.
 AttentionProblem headProblem(const AttentionProblem &p, int64_t b, int64_t h, int64_t g, int64_t groups) {
@@ -101,8 +110,8 @@ size_t halfAttentionScratchBytes(const AttentionProblem &p, bool backward) {
   return static_cast<size_t>((queries + keys) * (p.qkSize + p.vSize)) * sizeof(float);
 }
 
-void halfAttention(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const AttentionProblem &p,
-                   const TeamScratch &scratch) {
+void halfAttention(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, bool wideSums,
+                   const AttentionProblem &p, const TeamScratch &scratch) {
   const int64_t blocks = (p.queries + attentionQueryBlock - 1) / attentionQueryBlock;
   team.parallelParts(p.batch * p.kvHeads * p.groups * blocks, 1, [&](int64_t begin, int64_t end, int part) {
     Heads heads(kernels, half, headMemory(p, scratch, part));
@@ -120,15 +129,17 @@ void halfAttention(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype ha
       }
       heads.read(p.q, Heads::queryOffset(p.q, b, h, g), p.q.strides[1], p.q.strides[4], q, 0, first, last);
       AttentionProblem one = headProblem(p, b, h, g, 1);
-      one.q = queriesOf(q), one.out = queriesOf(out), one.k = keysOf(k), one.v = keysOf(v);
+      one.q = queriesOf(q), one.k = keysOf(k), one.v = keysOf(v);
+      one.out = wideSums ? queriesFrom(p.out, b, h, g) : queriesOf(out);
       kernels.attention(one, block, scratch.at<float>(part));
-      heads.write(out, 0, first, last, p.out, Heads::queryOffset(p.out, b, h, g), p.out.strides[1], p.out.strides[4]);
+      if (!wideSums)
+        heads.write(out, 0, first, last, p.out, Heads::queryOffset(p.out, b, h, g), p.out.strides[1], p.out.strides[4]);
     }
   });
 }
 
-void halfAttentionGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const AttentionProblem &p,
-                       const TeamScratch &scratch) {
+void halfAttentionGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, bool wideSums,
+                       const AttentionProblem &p, const TeamScratch &scratch) {
   team.parallelParts(p.batch * p.kvHeads, 1, [&](int64_t begin, int64_t end, int part) {
     Heads heads(kernels, half, headMemory(p, scratch, part));
     Head q = heads.take(p.groups, p.queries, p.qkSize), dq = heads.take(p.groups, p.queries, p.qkSize);
@@ -146,7 +157,11 @@ void halfAttentionGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtyp
       AttentionProblem one = headProblem(p, b, h, 0, p.groups);
       one.q = queriesOf(q), one.dq = queriesOf(dq), one.out = queriesOf(out), one.dout = queriesOf(dout);
       one.k = keysOf(k), one.dk = keysOf(dk), one.v = keysOf(v), one.dv = keysOf(dv);
+      if (wideSums)
+        one.dq = queriesFrom(p.dq, b, h, 0), one.dk = keysFrom(p.dk, b, h), one.dv = keysFrom(p.dv, b, h);
       kernels.attentionGrad(one, 0, 0, 0, p.queries, 0, p.keys, true, true, scratch.at<float>(part));
+      if (wideSums)
+        continue;
       heads.writeKeys(dk, p.dk, b, h);
       heads.writeKeys(dv, p.dv, b, h);
       for (int64_t g = 0; g < p.groups; ++g)

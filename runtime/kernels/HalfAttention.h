@@ -25,10 +25,12 @@ size_t halfAttentionScratchBytes(const AttentionProblem &problem, bool backward)
 
 /// As attention and attentionGrad, where q, k, v, out and their gradients hold `half`
 /// (DTCC_BF16 or DTCC_F16): `data` of these points to 16-bit numbers.
-void halfAttention(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const AttentionProblem &problem,
-                   const TeamScratch &scratch);
-void halfAttentionGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const AttentionProblem &problem,
-                       const TeamScratch &scratch);
+/// `wideSums`: out is f32, so that a problem that continues rounds once, not with each part.
+void halfAttention(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, bool wideSums,
+                   const AttentionProblem &problem, const TeamScratch &scratch);
+/// `wideSums`: dq, dk and dv are f32.
+void halfAttentionGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, bool wideSums,
+                       const AttentionProblem &problem, const TeamScratch &scratch);
 
 } // namespace dtcc::rt
 

@@ -276,6 +276,24 @@ std::string checkMessages(Communicator &group) {
   return wrong;
 }
 
+std::string checkShifts(Communicator &group) {
+  group.reserveShifts();
+  group.reserveShifts();
+  std::string wrong;
+  // Of no byte, of less than a message, of several and a rest.
+  for (int64_t length : {0, 1, 4096, 300000, 1 << 20, (1 << 20) + 17}) {
+    std::vector<uint8_t> out(static_cast<size_t>(length)), in(out.size());
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<uint8_t>(i * 7 + static_cast<size_t>(group.index()) * 31);
+    group.shift(out.data(), in.data(), length);
+    auto before = static_cast<size_t>((group.index() + group.size() - 1) % group.size());
+    for (size_t i = 0; i < in.size(); ++i)
+      if (auto want = static_cast<uint8_t>(i * 7 + before * 31); in[i] != want && wrong.empty())
+        wrong = message("byte ", i, " of a shift of ", length, ": got ", int(in[i]), ", expected ", int(want));
+  }
+  return wrong;
+}
+
 std::string checkGroups(Transport &transport, int64_t rank, int64_t rows, int64_t columns) {
   std::vector<int64_t> row, column;
   for (int64_t c = 0; c < columns; ++c)

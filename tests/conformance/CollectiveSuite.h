@@ -32,6 +32,8 @@ std::string checkAllocated(Transport &transport, Communicator &group);
 
 /// Messages in a ring, several under way at once, different lengths.
 std::string checkMessages(Communicator &group);
+/// Every member's bytes arrive at the next. On a group that sent nothing so far.
+std::string checkShifts(Communicator &group);
 
 /// Groups of a mesh of `rows` x `columns` ranks: reductions over rows and columns.
 std::string checkGroups(Transport &transport, int64_t rank, int64_t rows, int64_t columns);

@@ -41,6 +41,9 @@ static std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
     wrong = checkLarge(*world);
   if (wrong.empty())
     wrong = checkMessages(*world);
+  auto ring = transport.group("ring", all, rank);
+  if (wrong.empty())
+    wrong = checkShifts(*ring);
   if (wrong.empty() && ranks == 4)
     wrong = checkGroups(transport, rank, 2, 2);
   world->barrier();

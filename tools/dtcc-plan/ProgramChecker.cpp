@@ -147,7 +147,7 @@ void TableChecker::work() {
     bool communicates = command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE;
     index(command.communicator, header.communicators.count, "communicator must exist", !communicates);
     if (command.kind == DTCC_COLLECTIVE)
-      require(command.op <= DTCC_BARRIER, "collective must be known", command.op);
+      require(command.op <= DTCC_SHIFT, "collective must be known", command.op);
   });
   each<dtcc_phase>("phase", program.phases(), [&](const dtcc_phase &phase) {
     string(phase.name);

@@ -83,6 +83,14 @@ void fillRows(float *to, int64_t rows, int64_t rowStride, int64_t columns, int64
       to[r * rowStride + c * columnStride] = value;
 }
 
+/// to[r, c] += scale * from[c][r].
+void addTransposed(const float *from, int64_t rows, int64_t columns, float scale, float *to, int64_t rowStride,
+                   int64_t columnStride) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      to[r * rowStride + c * columnStride] += scale * from[c * blockQueries + r];
+}
+
 /// lse and rowsum(dout * out) of the block's queries; lanes past them get P = 0.
 void loadRowTerms(const AttentionProblem &p, const QueryBlock &block, int64_t b, int64_t h, int64_t g, Scratch &s) {
   const AttentionTensor &lse = p.lse;
@@ -164,7 +172,7 @@ void addEmptyRows(const AttentionProblem &p, const QueryBlock &block, int64_t b,
     for (int64_t j = keyBegin; j < keyEnd; ++j) {
       float *dv = keyRows(p.dv, b, h, j);
       for (int64_t e = 0; e < p.vSize; ++e)
-        dv[e * p.dv.strides[3]] += uniform ? dout[e * p.dout.strides[4]] / (float)p.keys : nan;
+        dv[e * p.dv.strides[3]] += uniform ? dout[e * p.dout.strides[4]] / (float)(p.keys + p.keysElsewhere) : nan;
     }
     if (!uniform)
       fillRows(keyRows(p.dk, b, h, keyBegin), keyEnd - keyBegin, p.dk.strides[1], p.qkSize, p.dk.strides[3], nan);
@@ -177,7 +185,7 @@ void attentionGrad(const AttentionProblem &p, int64_t b, int64_t h, int64_t quer
                    int64_t keyBegin, int64_t keyEnd, bool queryGradients, bool keyGradients, float *memory) {
   Scratch s;
   carve(p, memory, s);
-  if (keyGradients) {
+  if (keyGradients && !p.continues) {
     fillRows(keyRows(p.dk, b, h, keyBegin), keyEnd - keyBegin, p.dk.strides[1], p.qkSize, p.dk.strides[3], 0);
     fillRows(keyRows(p.dv, b, h, keyBegin), keyEnd - keyBegin, p.dv.strides[1], p.vSize, p.dv.strides[3], 0);
   }
@@ -189,7 +197,7 @@ void attentionGrad(const AttentionProblem &p, int64_t b, int64_t h, int64_t quer
       makeQueryBlock(p, i, block);
       // Key blocks start at multiples of their size, so that ranges do not move them.
       int64_t first = largest(block.keyBegin / blockKeys * blockKeys, keyBegin), last = least(block.keyEnd, keyEnd);
-      if (first < last || queryGradients) {
+      if (first < last || (queryGradients && !p.continues)) {
         const float *q = queryRows(p.q, b, h, g, i), *dout = queryRows(p.dout, b, h, g, i);
         packTransposed(q, q1, q4, block.count, p.qkSize, block.vectors, innerScale(p), s.queries);
         packTransposed(dout, o1, o4, block.count, p.vSize, block.vectors, 1.0f, s.douts);
@@ -225,7 +233,10 @@ void attentionGrad(const AttentionProblem &p, int64_t b, int64_t h, int64_t quer
                           s.dqs + from * lanes, blockQueries);
           }
         }
-        if (queryGradients)
+        if (queryGradients && p.continues)
+          addTransposed(s.dqs, block.count, p.qkSize, p.scale, queryRows(p.dq, b, h, g, i), p.dq.strides[1],
+                        p.dq.strides[4]);
+        else if (queryGradients)
           unpackTransposed(s.dqs, block.count, p.qkSize, p.scale, queryRows(p.dq, b, h, g, i), p.dq.strides[1],
                            p.dq.strides[4]);
       }

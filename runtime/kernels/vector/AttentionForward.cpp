@@ -85,16 +85,41 @@ void stepSoftmax(const QueryBlock &block, const KeySpans &spans, int64_t vSize, 
   }
 }
 
-/// out = mean of all values, for a query that sees no key.
-void writeEmptyRow(const AttentionProblem &p, int64_t b, int64_t h, float *out) {
+/// Column `lane` of `sums` = the mean of all values, for a query that sees no key; `out` holds that so far.
+void fillEmptyRow(const AttentionProblem &p, int64_t b, int64_t h, const float *out, int64_t lane, float *sums) {
   const float *values = keyRows(p.v, b, h, 0);
   for (int64_t e = 0; e < p.vSize; ++e) {
-    double sum = 0;
-    if (p.emptyRow == EmptyRow::Uniform)
-      for (int64_t j = 0; j < p.keys; ++j)
-        sum += values[j * p.v.strides[1] + e * p.v.strides[3]];
-    out[e * p.out.strides[4]] = p.emptyRow == EmptyRow::NaN ? __builtin_nanf("") : (float)(sum / (double)p.keys);
+    double sum = p.continues && p.keysBefore > 0 ? out[e * p.out.strides[4]] * (double)p.keysBefore : 0;
+    for (int64_t j = 0; j < p.keys; ++j)
+      sum += values[j * p.v.strides[1] + e * p.v.strides[3]];
+    sums[e * blockQueries + lane] = p.emptyRow == EmptyRow::NaN    ? __builtin_nanf("")
+                                    : p.emptyRow == EmptyRow::Zero ? 0
+                                                                   : (float)(sum / (double)(p.keysBefore + p.keys));
   }
+}
+
+float *lseRows(const AttentionProblem &p, int64_t b, int64_t h, int64_t g, int64_t begin) {
+  const int64_t *strides = p.lse.strides;
+  return p.lse.data + b * strides[0] + h * strides[1] + g * strides[2] + begin * strides[3];
+}
+
+/// The state after the keys before: out is normalised, so their sum of exponentials counts as one
+/// key of score lse. False if nothing is left to do: the block sees no key, and saw some before.
+bool resume(const AttentionProblem &p, const QueryBlock &block, const float *out, const float *lse, float *sums,
+            RunningSoftmax &state) {
+  bool idle = block.keyBegin >= block.keyEnd;
+  for (int64_t i = 0; i < block.count; ++i)
+    if (float before = lse[i * p.lse.strides[3]]; before == infinity)
+      idle = false;
+    else
+      state.largest[i] = before, state.sum[i] = 1;
+  if (idle)
+    return false;
+  packTransposed(out, p.out.strides[1], p.out.strides[4], block.count, p.vSize, block.vectors, 1.0f, sums);
+  for (int64_t i = 0; i < block.count; ++i)
+    for (int64_t e = 0; state.sum[i] == 0 && e < p.vSize; ++e)
+      sums[e * blockQueries + i] = 0;
+  return true;
 }
 
 } // namespace
@@ -117,6 +142,9 @@ void attention(const AttentionProblem &p, int64_t item, float *scratch) {
     state.largest[i] = -infinity, state.sum[i] = 0;
   for (int64_t i = 0; i < p.vSize * blockQueries; ++i)
     sums[i] = 0;
+  float *out = queryRows(p.out, b, h, g, begin), *lse = lseRows(p, b, h, g, begin);
+  if (p.continues && !resume(p, block, out, lse, sums, state))
+    return;
 
   for (int64_t j = block.keyBegin; j < block.keyEnd; j += blockKeys) {
     int64_t n = least(blockKeys, block.keyEnd - j);
@@ -145,16 +173,13 @@ void attention(const AttentionProblem &p, int64_t item, float *scratch) {
       store(o, load(o) * inverse);
     }
   }
-  unpackTransposed(sums, block.count, p.vSize, 1.0f, queryRows(p.out, b, h, g, begin), p.out.strides[1],
-                   p.out.strides[4]);
-  const AttentionTensor &lse = p.lse;
-  float *row = lse.data + b * lse.strides[0] + h * lse.strides[1] + g * lse.strides[2] + begin * lse.strides[3];
   for (int64_t i = 0; i < block.count; ++i) {
     bool empty = state.sum[i] == 0;
-    row[i * lse.strides[3]] = empty ? infinity : (float)(state.largest[i] + log((double)state.sum[i]));
+    lse[i * p.lse.strides[3]] = empty ? infinity : (float)(state.largest[i] + log((double)state.sum[i]));
     if (empty)
-      writeEmptyRow(p, b, h, queryRows(p.out, b, h, g, begin + i));
+      fillEmptyRow(p, b, h, out + i * p.out.strides[1], i, sums);
   }
+  unpackTransposed(sums, block.count, p.vSize, 1.0f, out, p.out.strides[1], p.out.strides[4]);
 }
 
 } // namespace dtcc::rt::DTCC_SIMD_LEVEL

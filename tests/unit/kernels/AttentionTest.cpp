@@ -248,6 +248,54 @@ TEST(Attention, MatchesItsDefinition) {
   }
 }
 
+/// The keys of `p` from `first` on, after those before them.
+AttentionProblem partOf(const AttentionProblem &p, int64_t first, int64_t count, int64_t before) {
+  AttentionProblem part = p;
+  part.keys = count, part.firstQuery = p.firstQuery - first;
+  for (AttentionTensor *tensor : {&part.k, &part.v, &part.dk, &part.dv})
+    tensor->data += first * tensor->strides[1];
+  if (part.keyMask)
+    part.keyMask += first;
+  part.keysBefore = before, part.keysElsewhere = p.keys - count;
+  return part;
+}
+
+// In any order, of any length: 64 keys and more are whole blocks.
+TEST(Attention, IsTheSumOfItsParts) {
+  for (const Case &c : cases())
+    for (bool backwards : {false, true}) {
+      SCOPED_TRACE(c.name);
+      std::vector<std::pair<int64_t, int64_t>> parts;
+      for (int64_t first = 0, count = 1; first < c.s; first += count, count = count * 3 + 1)
+        parts.push_back({first, std::min(count, c.s - first)});
+      if (backwards)
+        std::reverse(parts.begin(), parts.end());
+      Trial trial(c);
+      forEachInstructionSet([&](const VectorKernels &kernels) {
+        for (Box *box : {&trial.out, &trial.lse})
+          box->fill(Box::guard);
+        for (Box *box : {&trial.dq, &trial.dk, &trial.dv})
+          box->forEach([&](size_t offset) { box->memory[offset] = 0; });
+        ThreadTeam team(2);
+        TeamScratch scratch(2);
+        scratch.reserve(attentionScratchBytes(c.d, c.e));
+        int64_t before = 0;
+        for (auto [first, count] : parts) {
+          AttentionProblem part = partOf(trial.p, first, count, before);
+          part.continues = before > 0;
+          attention(team, kernels, part, scratch);
+          before += count;
+        }
+        for (auto [first, count] : parts) {
+          AttentionProblem part = partOf(trial.p, first, count, 0);
+          part.continues = true;
+          attentionGrad(team, kernels, part, scratch);
+        }
+        trial.check();
+      });
+    }
+}
+
 TEST(Attention, GivesTheSameBitsOnAnyNumberOfThreads) {
   for (const Case &c : cases()) {
     SCOPED_TRACE(c.name);

@@ -142,8 +142,8 @@ TEST(Halves, AttendAsTheirF32) {
       TeamScratch scratch(2);
       scratch.reserve(attentionScratchBytes(d, e) + halfAttentionScratchBytes(p, true));
       if (half) {
-        halfAttention(team, vectorKernels(), type, p, scratch);
-        halfAttentionGrad(team, vectorKernels(), type, p, scratch);
+        halfAttention(team, vectorKernels(), type, false, p, scratch);
+        halfAttentionGrad(team, vectorKernels(), type, false, p, scratch);
       } else {
         attention(team, vectorKernels(), p, scratch);
         attentionGrad(team, vectorKernels(), p, scratch);
