@@ -79,8 +79,10 @@ const std::vector<Group> &table() {
          {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines"),
           text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, ep (experts); dp=2x4 shares state in 2 groups"),
           text("sequence-parallel", "on|off", &Options::sequenceParallel, "norms split over tp", "on|off"),
-          text("cp-attention", "gather|alltoall|auto", &Options::cpAttention, "how attention meets over cp",
-               "gather|alltoall|auto"),
+          text("cp-attention", "gather|..|auto", &Options::cpAttention, "over cp: gather, alltoall, ring, or auto",
+               "gather|alltoall|ring|auto"),
+          text("cp-order", "zigzag|contiguous|auto", &Options::cpOrder, "which positions a rank of cp holds",
+               "zigzag|contiguous|auto"),
           integer("zero", &Options::zero, "ZeRO stage, 0 to 3"),
           integer("microbatches", &Options::microbatches, "micro-batches of a step"),
           text("schedule", "NAME|FILE.csv", &Options::schedule, "gpipe, 1f1b, interleaved:V, zero-bubble, or a file"),
@@ -153,10 +155,8 @@ static LogicalResult refuseLater(const Options &options) {
   struct Limit {
     StringRef name, value, supported;
   };
-  for (const Limit &limit :
-       {Limit{"offload", options.offload, "none"}, Limit{"sequence-parallel", options.sequenceParallel, "off"},
-        Limit{"gpu-arch", options.gpuArch, ""},
-        Limit{"pin", options.pin.empty() ? StringRef() : StringRef(options.pin.front()), ""}})
+  for (const Limit &limit : {Limit{"offload", options.offload, "none"}, Limit{"gpu-arch", options.gpuArch, ""},
+                             Limit{"pin", options.pin.empty() ? StringRef() : StringRef(options.pin.front()), ""}})
     if (!limit.value.empty() && limit.value != limit.supported)
       return usage("--" + limit.name + "=" + limit.value + " is not in this version" +
                    (limit.supported.empty() ? "" : "; only " + limit.supported.str() + " is"));

@@ -127,6 +127,16 @@ void PlanFile::requestScalars() {
     fields["recompute"] = plan::toString(*mode);
   else if (auto text = fields.getString("recompute"))
     search.recompute = text->str();
+  if (!options.sequenceParallel.empty())
+    fields["sequence_parallel"] = options.sequenceParallel == "on";
+  if (auto on = fields.getBoolean("sequence_parallel")) {
+    search.sequenceParallel = *on ? "on" : "off";
+    // Plans say it where it is so.
+    if (!*on)
+      fields.erase("sequence_parallel");
+  }
+  if (options.cpOrder != "auto")
+    fields["sequence_order"] = options.cpOrder;
   overrideMicrobatches();
 }
 

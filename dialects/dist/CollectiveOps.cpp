@@ -101,6 +101,10 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyExchange(*this, getAxes(), -1, -1, false);
 }
 
+LogicalResult ShiftOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyExchange(*this, getAxes(), -1, -1, false);
+}
+
 LogicalResult ZeroFillOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyExchange(*this, getAxes(), -1, -1, true);
 }

@@ -71,8 +71,20 @@ def Dist_ZeroFillOp : Dist_AxesOp<"zero_fill", [SameOperandsAndResultType]> {
   let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
 }
 
-class Dist_MessageOp<string mnemonic> : Dist_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
+class Dist_MessageOp<string mnemonic, list<Trait> traits = []> : Dist_Op<mnemonic, !listconcat([
+    MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+def Dist_ShiftOp : Dist_MessageOp<"shift", [SameOperandsAndResultType]> {
+  let summary = "the value of the member before, around the ring of the group";
+  let description = [{
+    Member i gives its value to member i + 1, the last to the first: blocks of keys and
+    values in ring attention. No two shifts are one: those of the backward pass bring again what
+    the forward pass did not keep. `%y = dist.shift %x over ["cp"] : tensor<2x64xf32>`
+  }];
+  let arguments = (ins Dist_Local:$x, Dist_AxisNames:$axes);
+  let results = (outs Dist_Local:$y);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
+}
 
 def Dist_SendOp : Dist_MessageOp<"send"> {
   let summary = "a value to the ranks of another stage";

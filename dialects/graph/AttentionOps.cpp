@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/PositionOps.h"
 #include "dialects/graph/Shapes.h"
 
 using namespace mlir;
@@ -18,7 +19,7 @@ struct AttentionFactors {
   FactorMap map;
   Dims q, k, v, out, lse, bias, key, querySegment;
 
-  AttentionFactors(Value qValue, Value vValue) {
+  AttentionFactors(Operation *op, Value qValue, Value vValue) {
     ArrayRef<int64_t> shape = shapeOf(qValue);
     bool grouped = shape.size() == 5;
     b = map.add(shape[0]);
@@ -28,16 +29,19 @@ struct AttentionFactors {
       g = map.add(shape[3]);
     d = map.add(shape.back(), FactorKind::Replicate);
     s = map.add(shapeOf(vValue)[1], FactorKind::Decompose);
-    map.factors[s].padding = PaddingNeed::Neutral;
+    // The local form is told the lengths of both sides.
+    map.factors[t].padding = map.factors[s].padding = PaddingNeed::Skipped;
     e = map.add(shapeOf(vValue).back());
     Dims heads = grouped ? Dims{h, g} : Dims{h};
     q = concat(concat({b, t}, heads), {d});
-    k = {b, s, h, d};
-    v = {b, s, h, e};
+    // In a ring keys lie like queries, and no dimension walks s.
+    int64_t keys = op->hasAttr(kRingAttr) ? t : s;
+    k = {b, keys, h, d};
+    v = {b, keys, h, e};
     out = concat(concat({b, t}, heads), {e});
     lse = concat(concat({b}, heads), {t});
     bias = concat(heads, {t, s});
-    key = {b, s};
+    key = {b, keys};
     querySegment = {b, t};
   }
 
@@ -70,7 +74,7 @@ static LogicalResult verifyAttention(Operation *op, Value q, Value k, Value v, V
 }
 
 FactorMap AttentionOp::getFactorMap() {
-  AttentionFactors f(getQ(), getV());
+  AttentionFactors f(*this, getQ(), getV());
   f.map.operands = {f.q, f.k, f.v};
   if (getBias())
     f.map.operands.push_back(f.bias);
@@ -89,11 +93,10 @@ LogicalResult AttentionOp::verify() {
 }
 
 FactorMap AttentionGradOp::getFactorMap() {
-  AttentionFactors f(getQ(), getV());
+  AttentionFactors f(*this, getQ(), getV());
   // dk and dv lack the queries and the groups: their parts add up. The row sums of
   // out * dout want the value channels whole.
   f.map.factors[f.t].partial = true;
-  f.map.factors[f.t].padding = PaddingNeed::Neutral;
   if (f.g != kNoFactor)
     setFactorKind(f.map, f.g, FactorKind::Reduce, PaddingNeed::Neutral);
   f.map.factors[f.e].kind = FactorKind::Replicate;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/PositionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
@@ -25,6 +25,8 @@ using namespace dtcc::graph;
 #include "dialects/graph/GraphPrecision.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/graph/GraphOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/graph/PositionOps.cpp.inc"
 
 bool dtcc::graph::isTensorLike(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -41,6 +43,10 @@ void GraphDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/graph/GraphOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/graph/PositionOps.cpp.inc"
       >();
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/PositionOps.h"
 #include "dialects/graph/Shapes.h"
 
 using namespace mlir;
@@ -21,12 +22,20 @@ static Dims logitFactors(FactorMap &map, Value logits, FactorKind rows, FactorKi
 }
 static Dims rowsOf(const Dims &logits) { return Dims(ArrayRef(logits).drop_back()); }
 
+/// Rows that pad positions are ignored by their labels, where that was arranged.
+static void skipIgnored(Operation *op, FactorMap &map, const Dims &logits) {
+  for (int64_t row : rowsOf(logits))
+    if (op->hasAttr(kIgnoresPaddingAttr))
+      map.factors[row].padding = PaddingNeed::Skipped;
+}
+
 FactorMap CrossEntropyOp::getFactorMap() {
   FactorMap map;
   // sum and count lack the rows and come out partial over them; lse walks them.
   Dims logits = logitFactors(map, getLogits(), FactorKind::Reduce, FactorKind::Decompose);
   map.operands = {logits, rowsOf(logits)};
   map.results = {Dims(), Dims(), rowsOf(logits)};
+  skipIgnored(*this, map, logits);
   return map;
 }
 double CrossEntropyOp::getFlops(ArrayRef<int64_t> sizes) { return 15 * product(sizes); }
@@ -38,6 +47,7 @@ FactorMap CrossEntropyGradOp::getFactorMap() {
   Dims logits = logitFactors(map, getLogits(), FactorKind::Parallel, FactorKind::Index);
   map.operands = {logits, rowsOf(logits), rowsOf(logits)};
   map.results = {logits};
+  skipIgnored(*this, map, logits);
   return map;
 }
 double CrossEntropyGradOp::getFlops(ArrayRef<int64_t> sizes) { return 15 * product(sizes); }

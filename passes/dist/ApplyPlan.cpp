@@ -7,13 +7,16 @@
 //
 #include "passes/dist/ApplyPlan.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/graph/PositionOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/AssignStages.h"
 #include "passes/dist/BatchStatistics.h"
 #include "passes/dist/FactorClasses.h"
+#include "passes/dist/OrderPositions.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/ReshardPlanner.h"
+#include "passes/dist/RingAttention.h"
 #include "passes/dist/StateTable.h"
 #include <numeric>
 
@@ -257,6 +260,13 @@ LogicalResult PlanApplier::choosePadding() {
   for (auto &entry : stateLayouts)
     for (size_t i = 0; i < entry.second.dims.size(); ++i)
       need(classes.ofState(entry.first(), i), entry.second.dims[i]);
+  // Whole chunks, and room for positions on the far side of what reorders them.
+  bool positionsMayPad = false;
+  for (auto reorder : step.getOps<graph::ReorderOp>()) {
+    unsigned id = classes.ofDim(reorder.getInverse() ? reorder.getX() : reorder.getY(), reorder.getDim());
+    divisors[id] = std::lcm(divisors[id], std::max<int64_t>(1, reorder.getChunks()));
+    positionsMayPad = true;
+  }
   int64_t batch = plan.mesh.product(batchAxes);
   for (BlockArgument argument : step.getArguments()) {
     auto type = cast<ShapedType>(argument.getType());
@@ -281,8 +291,8 @@ LogicalResult PlanApplier::choosePadding() {
       return step.emitError("examples cannot be padded: the batch must divide by ")
              << divisors[id] << ", because dimensions of its class are split so";
   for (unsigned id : sequenceClasses)
-    if (paddedSizes.contains(id))
-      return step.emitError("positions cannot be padded in this version: a sequence must divide by ")
+    if (paddedSizes.contains(id) && !positionsMayPad)
+      return step.emitError("positions cannot be padded here: a sequence must divide by ")
              << divisors[id] << ", bind another length or choose another mesh";
   // An op that wants a dimension whole would see the padding as cells, unless it skips it.
   for (Operation &op : step.getBody().front()) {
@@ -570,6 +580,8 @@ LogicalResult applyPlan(ModuleOp module, const plan::Plan &plan) {
   if (llvm::Error error = plan.check())
     return module.emitError(llvm::toString(std::move(error)));
   if (plan.pipeline && failed(assignStages(step, *plan.pipeline)))
+    return failure();
+  if (failed(markRings(step, plan)) || failed(orderPositions(step, plan)))
     return failure();
   return PlanApplier(module, step, plan).run();
 }

@@ -54,7 +54,7 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
         if (!reduce.getSum().empty())
           add(phase, "all_reduce", reduce.getSum(), bytes / mesh->product(toAxes(reduce.getScatter())),
               reduce.getLast());
-      } else if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp>(op)) {
+      } else if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, ShiftOp>(op)) {
         int64_t bytes = std::max(bytesOf(op.getOperand(0).getType()), bytesOf(op.getResult(0).getType()));
         add(phase, op.getName().stripDialect(), op.getAttrOfType<ArrayAttr>("axes"), bytes);
       }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/dist/FactorClasses.h"
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/PositionOps.h"
 
 using namespace mlir;
 
@@ -65,6 +65,12 @@ FactorClasses::FactorClasses(func::FuncOp step) {
 
 llvm::DenseSet<unsigned> positionClasses(func::FuncOp step, const FactorClasses &classes) {
   llvm::DenseSet<unsigned> positions;
+  // In another order than that of the sequence: those in this order are split, the others whole.
+  for (Operation &op : step.getBody().front())
+    if (auto reorder = dyn_cast<graph::ReorderOp>(op))
+      positions.insert(classes.ofDim(reorder.getInverse() ? reorder.getX() : reorder.getY(), reorder.getDim()));
+  if (!positions.empty())
+    return positions;
   for (BlockArgument argument : step.getArguments()) {
     auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
     if (role && role.getValue() != "data" && rankOf(argument) > 1)

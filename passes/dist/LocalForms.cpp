@@ -7,6 +7,7 @@
 //
 #include "passes/dist/LocalForms.h"
 #include "dialects/graph/GroupedSpec.h"
+#include "dialects/graph/PositionOps.h"
 #include "dialects/graph/Shapes.h"
 #include "mlir/IR/Builders.h"
 
@@ -107,6 +108,14 @@ static const LocalForm kForms[] = {
      },
      [](Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
        setAxes(local, "offset_axes", axesOf(local, placement, map.results[0][cast<graph::IotaOp>(global).getDim()]));
+     }},
+    // The rows of the result: those of the operand are whole.
+    {"graph.reorder",
+     [](Operation *op, const FactorMap &map) {
+       return SmallVector<int64_t>{map.results[0][cast<graph::ReorderOp>(op).getDim()]};
+     },
+     [](Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
+       setAxes(local, "offset_axes", axesOf(local, placement, map.results[0][cast<graph::ReorderOp>(global).getDim()]));
      }},
     // Every dimension counts for the index of a cell.
     {"graph.dropout", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>(map.results[0]); },

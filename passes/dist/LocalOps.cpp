@@ -9,6 +9,7 @@
 #include "dialects/graph/Origin.h"
 #include "passes/dist/BatchStatistics.h"
 #include "passes/dist/LocalForms.h"
+#include "passes/dist/RingAttention.h"
 
 using namespace mlir;
 
@@ -42,6 +43,8 @@ SmallVector<Value> emitLocalOp(OpBuilder &builder, Operation *op, const FactorMa
   if (auto loss = dyn_cast<graph::CrossEntropyOp>(op))
     return emitCrossEntropy(builder, loss, map, placement, operands, types);
   if (auto results = emitBatchStatistics(builder, op, map, placement, operands, types))
+    return *results;
+  if (auto results = emitAttentionParts(builder, op, map, placement, operands, types))
     return *results;
   IRMapping mapping;
   mapping.map(op->getOperands(), operands);

@@ -41,6 +41,17 @@ LogicalResult LockStep::run(Operation *op, int64_t slot, int64_t step) {
     values[op->getResult(0)] = moveShards(values.at(op->getOperand(0)), *move, mesh, slot);
     return success();
   }
+  if (auto shift = dyn_cast<ShiftOp>(op)) {
+    Axes axes = toAxes(shift.getAxes());
+    Shards parts;
+    for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+      std::vector<int64_t> members = mesh.group(rank, axes);
+      int64_t size = members.size(), before = (mesh.index(rank, slot, axes) + size - 1) % size;
+      parts.push_back(values.at(shift.getX())[members[before]]);
+    }
+    values[shift.getY()] = std::move(parts);
+    return success();
+  }
   for (Value result : op->getResults())
     values[result].clear();
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {

@@ -136,7 +136,9 @@ PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, un
   // Copies of whole cells, or counted: a broadcast, iota.
   if (!walked)
     return isa<graph::ConstantOp>(op) ? PaddingContent::Zero : PaddingContent::Finite;
-  if (worst == PaddingContent::Unknown || map.factors[factor].kind != FactorKind::Parallel)
+  // Parts of both kinds are independent of each other.
+  FactorKind kind = map.factors[factor].kind;
+  if (worst == PaddingContent::Unknown || (kind != FactorKind::Parallel && kind != FactorKind::Index))
     return PaddingContent::Unknown;
   return evaluateContents(op, map, result, factor,
                           [&](unsigned i) { return along(op, map, i, factor) == PaddingContent::Zero; });

@@ -8,6 +8,7 @@
 #include "passes/dist/SearchMesh.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/OrderPositions.h"
 #include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceRecompute.h"
 #include "passes/dist/PriceStages.h"
@@ -32,12 +33,38 @@ static int64_t slotsOf(func::FuncOp step) {
   return slots;
 }
 
+/// Can the tensor-parallel ranks share positions out?
+static LogicalResult checkSequenceParallel(func::FuncOp step, int64_t tp) {
+  bool any = false;
+  for (BlockArgument argument : step.getArguments()) {
+    auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+    auto type = cast<ShapedType>(argument.getType());
+    if (!role || role.getValue() == "data" || type.getRank() < 2)
+      continue;
+    any = true;
+    if (type.getDimSize(1) % tp)
+      return step.emitError("sequence parallelism needs sequences that divide by tp=")
+             << tp << ", got: " << type.getDimSize(1) << " positions";
+  }
+  return any ? success() : step.emitError("sequence parallelism needs inputs of tokens: this model has no positions");
+}
+
+/// The order of positions for a mesh.
+static plan::SequenceOrder orderOf(func::FuncOp step, const MeshRequest &request) {
+  bool ring = request.exchange == SequenceExchange::Ring && request.cp > 1 && hasCausalAttention(step);
+  return request.order.value_or(ring && !whyNotZigZag(step, request.cp) ? plan::SequenceOrder::ZigZag
+                                                                        : plan::SequenceOrder::Contiguous);
+}
+
 /// Prices one mesh with its best placement, for each ZeRO stage.
 static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64_t tp, const MeshRequest &request,
                            const cost::Machine &machine, ArrayRef<RecomputeEffect> effects,
                            std::vector<PricedPlan> &plans) {
   plan::Plan base = plan::makeDefaultPlan(request.microbatches, dp, tp, 0, request.groups, request.cp);
   addExpertAxis(base, request.ep);
+  base.sequenceParallel = request.sequenceParallel && tp > 1;
+  if (base.sequenceParallel && failed(checkSequenceParallel(step, tp)))
+    return failure();
   // Ranks of `ep` and `cp` are replicas for all but the experts.
   int64_t sharing = dp / request.groups * request.ep * request.cp;
   FailureOr<PlacementCost> placed = solvePlacement(module, base, machine, request.tp.has_value());
@@ -62,7 +89,10 @@ static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64
     priced.plan = plan::makeDefaultPlan(request.microbatches, dp, tp, zero, request.groups, request.cp);
     addExpertAxis(priced.plan, request.ep);
     priced.plan.ops = base.ops;
+    if (request.cp > 1)
+      priced.plan.sequenceOrder = orderOf(step, request);
     priced.plan.states = base.states;
+    priced.plan.sequenceParallel = base.sequenceParallel;
     priced.dp = dp;
     priced.tp = tp;
     priced.zero = zero;

@@ -27,6 +27,10 @@ struct MeshRequest {
   /// Ranks that share every sequence: given, not searched.
   int64_t cp = 1;
   SequenceExchange exchange = SequenceExchange::Cheaper;
+  /// Absent: zig-zag for rings under a causal mask, where it is possible.
+  std::optional<plan::SequenceOrder> order;
+  /// Activations between tensor-parallel ops are split by positions over tp.
+  bool sequenceParallel = false;
   /// Groups of data-parallel ranks that share state among themselves; with `dp` alone.
   int64_t groups = 1;
   /// Ranks among which the experts of a layer are shared out; not searched.

@@ -11,6 +11,7 @@
 #include "passes/dist/FactorClasses.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/ReshardPlanner.h"
+#include "passes/dist/RingAttention.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -24,6 +25,8 @@ std::optional<SequenceExchange> parseSequenceExchange(StringRef text) {
     return SequenceExchange::Gather;
   if (text == "alltoall")
     return SequenceExchange::AllToAll;
+  if (text == "ring")
+    return SequenceExchange::Ring;
   return std::nullopt;
 }
 
@@ -34,7 +37,7 @@ public:
   SequencePlacer(func::FuncOp step, plan::Plan &plan, const cost::Machine &machine)
       : step(step), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
         axes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), positions(positionClasses(step, classes)),
-        planner(plan.mesh, [machine](const Move &move, double before, double after, int64_t group) {
+        machine(machine), planner(plan.mesh, [machine](const Move &move, double before, double after, int64_t group) {
           return move.communicates() ? machine.secondsForTransfer(bytesMoved(move, before, after, group)) : 0;
         }) {
     for (BlockArgument argument : step.getArguments())
@@ -45,6 +48,10 @@ public:
   FailureOr<double> run(SequenceExchange exchange);
 
 private:
+  /// The entry of the plan for an op, made if there is none.
+  plan::OpPlan &entryOf(int64_t origin, Operation *forward);
+  /// Seconds that a ring of these ops sends: keys and values to all but one, their gradients once around.
+  double secondsOfRing(ArrayRef<Operation *> ops) const;
   bool isPosition(Operation *op, int64_t factor) const { return positions.contains(classes.ofFactor(op, factor)); }
   /// Does the op want a dimension of positions whole?
   bool joinsPositions(Operation *op, const FactorMap &map) const;
@@ -63,6 +70,7 @@ private:
   Axes batchAxes, axes;
   FactorClasses classes;
   llvm::DenseSet<unsigned> positions, batch;
+  cost::Machine machine;
   ReshardPlanner planner;
 };
 
@@ -147,6 +155,28 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
   return seconds * plan.mesh.slots();
 }
 
+plan::OpPlan &SequencePlacer::entryOf(int64_t origin, Operation *forward) {
+  auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &op) { return op.origin == origin; });
+  if (entry == plan.ops.end())
+    entry = plan.ops.insert(entry, {origin, forward->getName().getStringRef().str(), {}, {}, {}});
+  return *entry;
+}
+
+double SequencePlacer::secondsOfRing(ArrayRef<Operation *> ops) const {
+  double group = plan.mesh.product(axes), seconds = 0;
+  for (Operation *op : ops)
+    for (unsigned key : {1, 2}) {
+      if (op->getNumOperands() < 3)
+        continue;
+      auto type = cast<ShapedType>(op->getOperand(key).getType());
+      double bytes = double(type.getNumElements()) * type.getElementTypeBitWidth() / 8 / group;
+      bytes /= plan.mesh.product(batchAxes);
+      bool backward = isa<graph::AttentionGradOp>(op);
+      seconds += machine.secondsForTransfer(bytes * (backward ? 2 * group - 1 : group - 1));
+    }
+  return seconds * plan.mesh.slots();
+}
+
 FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
   llvm::MapVector<int64_t, SmallVector<Operation *>> origins;
   for (Operation &op : step.getBody().front())
@@ -165,6 +195,13 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
         sum += secondsOf(op, origin, factor, brought);
       return sum;
     };
+    if (exchange == SequenceExchange::Ring) {
+      if (std::optional<std::string> reason = whyNotRing(forward))
+        return forward->emitError(*reason);
+      entryOf(origin, forward).ring = true;
+      seconds += secondsOfRing(ops);
+      continue;
+    }
     double gathered = total(-1), exchanged = 0;
     std::optional<int64_t> factor = exchange == SequenceExchange::Gather ? std::nullopt : standIn(forward, map);
     Axes whole = factor ? planned(origin, *factor) : Axes();
@@ -182,10 +219,7 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
       continue;
     }
     seconds += exchanged;
-    auto entry = llvm::find_if(plan.ops, [&, origin = origin](const plan::OpPlan &op) { return op.origin == origin; });
-    if (entry == plan.ops.end())
-      entry = plan.ops.insert(plan.ops.end(), {origin, forward->getName().getStringRef().str(), {}, {}, {}});
-    entry->factors[*factor] = whole;
+    entryOf(origin, forward).factors[*factor] = whole;
   }
   return seconds;
 }

@@ -7,14 +7,16 @@
 //
 // Context parallelism splits positions over the axes `sequence_axes` of a plan. Nearly all
 // ops work on positions one by one. Those that do not (attention: every query looks at many
-// keys) must see some dimension of positions whole. Two exact ways, both of which follow
-// from the factors of the op alone:
+// keys) must see some dimension of positions whole, or its parts in turn. Three exact ways, the
+// first two of which follow from the factors of the op alone:
 //
 //   gather     queries stay split, keys and values are gathered, their gradients
 //              scattered as sums (Llama 3, arXiv 2407.21783, section 3.3.2);
 //   alltoall   heads are split in the place of positions, by an all-to-all before and
 //              after (DeepSpeed-Ulysses, arXiv 2309.14509). A causal mask costs every
-//              rank the same here.
+//              rank the same here;
+//   ring       keys and values go around the ranks, and are never whole anywhere
+//              (RingAttention.h). Taken where it is asked for: it sends more than a gather.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +29,9 @@
 
 namespace dtcc::dist {
 
-enum class SequenceExchange { Cheaper, Gather, AllToAll };
+enum class SequenceExchange { Cheaper, Gather, AllToAll, Ring };
 
-/// "auto", "gather", "alltoall".
+/// "auto", "gather", "alltoall", "ring".
 std::optional<SequenceExchange> parseSequenceExchange(llvm::StringRef text);
 
 /// Completes `plan`, whose other axes are placed, by entries for the ops where positions

@@ -44,7 +44,19 @@ struct OpPlan {
   Axes partial;
   /// Its results are computed again for the backward pass, or kept, whatever the plan's mode says.
   std::optional<bool> recompute;
+  /// An attention whose queries are split over positions: keys and values lie split like them and
+  /// go around the ring of these ranks (passes/dist/RingAttention.h), and are not gathered.
+  bool ring = false;
   bool operator==(const OpPlan &) const = default;
+};
+
+/// Which positions of a sequence the ranks of the sequence axes hold.
+enum class SequenceOrder {
+  /// As they come.
+  Contiguous,
+  /// Of twice as many chunks as ranks, each holds an early and a late one: equal work under a
+  /// causal mask (runtime/abi/SequenceOrder.h).
+  ZigZag,
 };
 
 /// The placement of one state. What is absent follows from the ops that read it.
@@ -82,6 +94,9 @@ struct Plan {
   /// connected with dimension 1 of token and label inputs is split over them wherever an op
   /// can, unless the op is given them elsewhere.
   Axes sequenceAxes;
+  SequenceOrder sequenceOrder = SequenceOrder::Contiguous;
+  /// Activations between the ops that other axes (tp) split lie split by positions over these too.
+  bool sequenceParallel = false;
   /// What ranks share over `flatAxes`: 0 nothing, 1 update and optimizer state, 2 gradients
   /// too, 3 parameters too (passes/dist/StateTable.h).
   int64_t zero = 0;

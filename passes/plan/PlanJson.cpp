@@ -53,6 +53,10 @@ std::string Plan::toJson(unsigned indent) const {
     out.attributeArray("batch_axes", [&] { axes(batchAxes); });
     if (!sequenceAxes.empty())
       out.attributeArray("sequence_axes", [&] { axes(sequenceAxes); });
+    if (!sequenceAxes.empty() || sequenceOrder == SequenceOrder::ZigZag)
+      out.attribute("sequence_order", sequenceOrder == SequenceOrder::ZigZag ? "zigzag" : "contiguous");
+    if (sequenceParallel)
+      out.attribute("sequence_parallel", true);
     out.attribute("zero", zero);
     out.attributeArray("flat_axes", [&] { axes(flatAxes); });
     out.attribute("recompute", toString(recompute));
@@ -71,6 +75,8 @@ std::string Plan::toJson(unsigned indent) const {
             out.attributeArray("partial", [&] { axes(op.partial); });
           if (op.recompute)
             out.attribute("recompute", *op.recompute);
+          if (op.ring)
+            out.attribute("ring", true);
         });
     });
     out.attributeArray("states", [&] {
@@ -96,7 +102,8 @@ bool fromJSON(const json::Value &value, OpPlan &op, json::Path path) {
   json::ObjectMapper map(value, path);
   std::map<std::string, Axes> factors;
   if (!map || !map.map("origin", op.origin) || !map.map("op", op.op) || !map.mapOptional("factors", factors) ||
-      !map.mapOptional("partial", op.partial) || !map.mapOptional("recompute", op.recompute))
+      !map.mapOptional("partial", op.partial) || !map.mapOptional("recompute", op.recompute) ||
+      !map.mapOptional("ring", op.ring))
     return false;
   for (const auto &[key, axes] : factors) {
     int64_t factor;
@@ -121,6 +128,16 @@ bool fromJSON(const json::Value &value, Recompute &recompute, json::Path path) {
     path.report("expected \"none\", \"selective\" or \"full\"");
   recompute = mode.value_or(Recompute::None);
   return mode.has_value();
+}
+
+bool fromJSON(const json::Value &value, SequenceOrder &order, json::Path path) {
+  llvm::StringRef text = value.getAsString().value_or("");
+  if (text != "contiguous" && text != "zigzag") {
+    path.report("expected \"contiguous\" or \"zigzag\"");
+    return false;
+  }
+  order = text == "zigzag" ? SequenceOrder::ZigZag : SequenceOrder::Contiguous;
+  return true;
 }
 
 static bool readAxis(const json::Value &value, dist::MeshAxis &axis, json::Path path) {
@@ -187,9 +204,11 @@ static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path)
     if (!readAxis((*mesh)[i], plan.mesh.axes.emplace_back(), path.field("mesh").index(i)))
       return false;
   return map.map("batch_axes", plan.batchAxes) && map.mapOptional("sequence_axes", plan.sequenceAxes) &&
-         map.mapOptional("zero", plan.zero) && map.mapOptional("flat_axes", plan.flatAxes) &&
-         map.mapOptional("recompute", plan.recompute) && map.mapOptional("ops", plan.ops) &&
-         map.mapOptional("states", plan.states) && map.mapOptional("pipeline", plan.pipeline);
+         map.mapOptional("sequence_order", plan.sequenceOrder) &&
+         map.mapOptional("sequence_parallel", plan.sequenceParallel) && map.mapOptional("zero", plan.zero) &&
+         map.mapOptional("flat_axes", plan.flatAxes) && map.mapOptional("recompute", plan.recompute) &&
+         map.mapOptional("ops", plan.ops) && map.mapOptional("states", plan.states) &&
+         map.mapOptional("pipeline", plan.pipeline);
 }
 
 llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file) {

@@ -54,7 +54,8 @@ void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
   plan::Axes batch = plan.withoutUnitAxes(plan.batchAxes), flat = plan.withoutUnitAxes(plan.flatAxes);
   printLine(stream, "batch over", batch.empty() ? "nothing: every rank has all examples" : join(batch));
   if (plan::Axes positions = plan.withoutUnitAxes(plan.sequenceAxes); !positions.empty())
-    printLine(stream, "positions over", join(positions));
+    printLine(stream, "positions over",
+              join(positions) + (plan.sequenceOrder == plan::SequenceOrder::ZigZag ? ", in zig-zag order" : ""));
   static constexpr const char *shared[] = {"", "the update is", "gradients and the update are",
                                            "parameters, gradients and the update are"};
   if (plan.zero == 0)

@@ -78,6 +78,12 @@ static LogicalResult lowerAllReduce(dist::AllReduceOp op, Bufferizer &b) {
   return success();
 }
 
+static LogicalResult lowerShift(dist::ShiftOp op, Bufferizer &b) {
+  Place from = b.dense(b.placeOf(op.getX()), "shift");
+  b.collective(CollectiveKind::shift, Reduction::sum, op.getAxes(), from, b.place(op.getY()));
+  return success();
+}
+
 static LogicalResult lowerSend(dist::SendOp op, Bufferizer &b) {
   Value from = b.view(b.dense(b.placeOf(op.getX()), "send"));
   OpBuilder &builder = b.builder();
@@ -173,6 +179,7 @@ static LogicalResult lowerZeroFill(dist::ZeroFillOp op, Bufferizer &b) {
 
 void dtcc::exec::addCollectiveRules(OpRules &rules) {
   rules[dist::AllReduceOp::getOperationName()] = ruleOf<dist::AllReduceOp, lowerAllReduce>();
+  rules[dist::ShiftOp::getOperationName()] = ruleOf<dist::ShiftOp, lowerShift>();
   rules[dist::SendOp::getOperationName()] = ruleOf<dist::SendOp, lowerSend>();
   rules[dist::ReceiveOp::getOperationName()] = ruleOf<dist::ReceiveOp, lowerReceive>();
   OpRule &gather = rules[dist::AllGatherOp::getOperationName()] = ruleOf<dist::AllGatherOp, lowerAllGather>();

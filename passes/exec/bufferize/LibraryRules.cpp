@@ -1,4 +1,4 @@
-//===- LibraryRules.cpp - Attention, embedding and cross entropy -*- C++ -*-===//
+//===- LibraryRules.cpp - Embedding and cross entropy -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,68 +11,6 @@
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
-
-//===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-/// The attributes of both attention ops in the order of LibraryOps.def.
-template <typename Op> static FailureOr<SmallVector<Attribute>> attentionParameters(Op op, Bufferizer &b) {
-  graph::MaskAttr mask = op.getMask();
-  if (mask.getSegment())
-    return op.emitOpError("segment masks have no library op"), failure();
-  // On a shard: the axes that split the queries.
-  auto rows = op->template getAttrOfType<ArrayAttr>("row_axes");
-  std::optional<ArrayAttr> queries = rows ? std::optional(rows) : std::nullopt;
-  OpBuilder &builder = b.builder();
-  auto integer = [&](int64_t value) -> Attribute { return builder.getI64IntegerAttr(value); };
-  auto real = [&](const llvm::APFloat &value) -> Attribute { return builder.getF64FloatAttr(value.convertToDouble()); };
-  return SmallVector<Attribute>{real(op.getScale()),
-                                real(op.getSoftcap()),
-                                integer(mask.getCausal()),
-                                integer(mask.getOffset()),
-                                integer(mask.getWindowLeft() ? mask.getWindowLeft() : -1),
-                                integer(-1),
-                                integer(mask.getKey()),
-                                integer(int64_t(op.getEmptyRow())),
-                                b.coordinate(queries)};
-}
-
-/// Queries [b, t, h, d] as [b, t, h, 1, d]; [b, t, h, g, d] as it is.
-static Place grouped(const Place &place) { return place.rank() == 4 ? place.withUnitDim(3) : place; }
-/// Log-sum-exps [b, h, t] as [b, h, 1, t].
-static Place groupedRows(const Place &place) { return place.rank() == 3 ? place.withUnitDim(2) : place; }
-
-static LogicalResult lowerAttention(graph::AttentionOp op, Bufferizer &b) {
-  if (op.getBias())
-    return op.emitOpError("bias has no library op");
-  auto parameters = attentionParameters(op, b);
-  if (failed(parameters))
-    return failure();
-  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
-                         b.view(b.placeOf(op.getV()))};
-  for (Value mask : op.getMaskOperands())
-    ins.push_back(b.view(b.placeOf(mask)));
-  Place out = b.place(op.getOut()), lse = b.place(op.getLse());
-  b.library(op, "attention", ins, {b.view(grouped(out)), b.view(groupedRows(lse))}, *parameters);
-  return success();
-}
-
-static LogicalResult lowerAttentionGrad(graph::AttentionGradOp op, Bufferizer &b) {
-  auto parameters = attentionParameters(op, b);
-  if (failed(parameters))
-    return failure();
-  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
-                         b.view(b.placeOf(op.getV()))};
-  for (Value mask : op.getMaskOperands())
-    ins.push_back(b.view(b.placeOf(mask)));
-  ins.push_back(b.view(grouped(b.placeOf(op.getOut()))));
-  ins.push_back(b.view(groupedRows(b.placeOf(op.getLse()))));
-  ins.push_back(b.view(grouped(b.placeOf(op.getDout()))));
-  Place dq = b.place(op.getDq()), dk = b.place(op.getDk()), dv = b.place(op.getDv());
-  b.library(op, "attention_grad", ins, {b.view(grouped(dq)), b.view(dk), b.view(dv)}, *parameters);
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Embedding
@@ -194,11 +132,6 @@ static LogicalResult lowerCrossEntropyGrad(graph::CrossEntropyGradOp op, Bufferi
 }
 
 void dtcc::exec::addLibraryRules(OpRules &rules) {
-  OpRule &attention = rules[graph::AttentionOp::getOperationName()] = ruleOf<graph::AttentionOp, lowerAttention>();
-  attention.writesStrided = true;
-  OpRule &grad = rules[graph::AttentionGradOp::getOperationName()] =
-      ruleOf<graph::AttentionGradOp, lowerAttentionGrad>();
-  grad.writesStrided = true;
   rules[graph::EmbeddingOp::getOperationName()] = ruleOf<graph::EmbeddingOp, lowerEmbedding>();
   OpRule &table = rules[graph::EmbeddingGradOp::getOperationName()] =
       ruleOf<graph::EmbeddingGradOp, lowerEmbeddingGrad>();

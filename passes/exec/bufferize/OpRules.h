@@ -17,7 +17,8 @@ using OpRules = llvm::StringMap<OpRule>;
 // One function a family adds its rows to the table.
 void addMovementRules(OpRules &rules);   // views, stacks, pads, constants
 void addComputeRules(OpRules &rules);    // fused kernels, contractions
-void addLibraryRules(OpRules &rules);    // attention, embedding, cross entropy
+void addAttentionRules(OpRules &rules);  // attention, the order of positions
+void addLibraryRules(OpRules &rules);    // embedding, cross entropy
 void addExpertRules(OpRules &rules);     // picks, grouped products
 void addWindowRules(OpRules &rules);     // convolution, pooling
 void addCollectiveRules(OpRules &rules); // what ranks exchange

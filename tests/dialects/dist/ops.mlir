@@ -58,6 +58,8 @@ dist.program @step mesh @mesh {
     %a = dist.all_to_all %g from 0 to 1 over ["dp", "tp"] : tensor<4x8xf32> -> tensor<16x2xf32>
     // CHECK: dist.local_slice %{{.*}} dim 0 over ["mb", "dp"] : tensor<16x2xf32> -> tensor<4x2xf32>
     %l = dist.local_slice %a dim 0 over ["mb", "dp"] : tensor<16x2xf32> -> tensor<4x2xf32>
+    // CHECK: dist.shift %{{.*}} over ["dp", "tp"] : tensor<16x2xf32>
+    %n = dist.shift %a over ["dp", "tp"] : tensor<16x2xf32>
     // CHECK: dist.zero_fill %[[MASK]] over ["tp"] : tensor<4x8xf32>
     %f = dist.zero_fill %mask over ["tp"] : tensor<4x8xf32>
     // CHECK: dist.accumulate %{{.*}} into @grads.0[64] : tensor<4x8xf32>

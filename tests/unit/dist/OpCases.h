@@ -172,6 +172,49 @@ inline const OpCase kOpCases[] = {
      "graph.attention_grad %q, %k, %v out %o, %l, %d <causal = true, window_left = 3> {scale = 0.5} : "
      "(tensor<2x6x3x2xf64>, tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>, tensor<2x6x3x5xf64>, tensor<2x3x6xf64>, "
      "tensor<2x6x3x5xf64>) -> (tensor<2x6x3x2xf64>, tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>)"},
+    // Keys that lie like queries go around a ring.
+    {"graph.attention", "%q: tensor<2x6x3x2x2xf64>, %k: tensor<2x6x3x2xf64>, %v: tensor<2x6x3x5xf64>",
+     "graph.attention %q, %k, %v <causal = true> {scale = 0.5, ring} : (tensor<2x6x3x2x2xf64>, "
+     "tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>) -> (tensor<2x6x3x2x5xf64>, tensor<2x3x2x6xf64>)"},
+    {"graph.attention", "%q: tensor<2x5x3x2xf64>, %k: tensor<2x5x3x2xf64>, %v: tensor<2x5x3x5xf64>, %m: tensor<2x5xi1>",
+     "graph.attention %q, %k, %v mask(%m) <window_left = 2, key = true> {scale = 0.5, softcap = 3.0, ring} : "
+     "(tensor<2x5x3x2xf64>, tensor<2x5x3x2xf64>, tensor<2x5x3x5xf64>, tensor<2x5xi1>) -> (tensor<2x5x3x5xf64>, "
+     "tensor<2x3x5xf64>)"},
+    {"graph.attention_grad",
+     "%q: tensor<2x6x3x2x2xf64>, %k: tensor<2x6x3x2xf64>, %v: tensor<2x6x3x5xf64>, %o: tensor<2x6x3x2x5xf64>, "
+     "%l: tensor<2x3x2x6xf64>, %d: tensor<2x6x3x2x5xf64>",
+     "graph.attention_grad %q, %k, %v out %o, %l, %d <causal = true> {scale = 0.5, ring} : "
+     "(tensor<2x6x3x2x2xf64>, tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>, tensor<2x6x3x2x5xf64>, tensor<2x3x2x6xf64>, "
+     "tensor<2x6x3x2x5xf64>) -> (tensor<2x6x3x2x2xf64>, tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>)"},
+    {"graph.attention_grad",
+     "%q: tensor<2x6x3x2xf64>, %k: tensor<2x6x3x2xf64>, %v: tensor<2x6x3x5xf64>, %m: tensor<2x6xi1>, "
+     "%o: tensor<2x6x3x5xf64>, %l: tensor<2x3x6xf64>, %d: tensor<2x6x3x5xf64>",
+     "graph.attention_grad %q, %k, %v mask(%m) out %o, %l, %d <key = true> {scale = 0.5, ring} : "
+     "(tensor<2x6x3x2xf64>, tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>, tensor<2x6xi1>, tensor<2x6x3x5xf64>, "
+     "tensor<2x3x6xf64>, tensor<2x6x3x5xf64>) -> (tensor<2x6x3x2xf64>, tensor<2x6x3x2xf64>, tensor<2x6x3x5xf64>)"},
+    {"graph.attention_part",
+     "%q: tensor<2x3x3x2xf64>, %k: tensor<2x4x3x2xf64>, %v: tensor<2x4x3x5xf64>, %o: tensor<2x3x3x5xf64>, "
+     "%l: tensor<2x3x3xf64>",
+     "graph.attention_part %q, %k, %v onto(%o, %l) <causal = true> {scale = 0.5, length = 4 : i64, "
+     "query_length = 3 : i64} : "
+     "(tensor<2x3x3x2xf64>, tensor<2x4x3x2xf64>, tensor<2x4x3x5xf64>, tensor<2x3x3x5xf64>, tensor<2x3x3xf64>) -> "
+     "(tensor<2x3x3x5xf64>, tensor<2x3x3xf64>)"},
+    {"graph.attention_part_grad",
+     "%q: tensor<2x3x3x2xf64>, %k: tensor<2x4x3x2xf64>, %v: tensor<2x4x3x5xf64>, %o: tensor<2x3x3x5xf64>, "
+     "%l: tensor<2x3x3xf64>",
+     "graph.attention_part_grad %q, %k, %v out %o, %l, %o onto(%q, %k, %v) <causal = true> {scale = 0.5, length = 4 : "
+     "i64, query_length = 3 : i64} : (tensor<2x3x3x2xf64>, tensor<2x4x3x2xf64>, tensor<2x4x3x5xf64>, "
+     "tensor<2x3x3x5xf64>, "
+     "tensor<2x3x3xf64>, tensor<2x3x3x5xf64>, tensor<2x3x3x2xf64>, tensor<2x4x3x2xf64>, tensor<2x4x3x5xf64>) -> "
+     "(tensor<2x3x3x2xf64>, tensor<2x4x3x2xf64>, tensor<2x4x3x5xf64>)"},
+    {"graph.reorder", "%x: tensor<2x8x3xf64>",
+     "graph.reorder %x dim 1 chunks 4 : (tensor<2x8x3xf64>) -> tensor<2x8x3xf64>"},
+    {"graph.reorder", "%x: tensor<2x11x3xi64>",
+     "graph.reorder %x dim 1 chunks 6 : (tensor<2x11x3xi64>) -> tensor<2x11x3xi64>"},
+    {"graph.reorder", "%x: tensor<2x5xi64>",
+     "graph.reorder %x dim 1 chunks 0 {fill = 3 : i64} : (tensor<2x5xi64>) -> tensor<2x5xi64>"},
+    {"graph.reorder", "%x: tensor<2x8x3xf64>",
+     "graph.reorder %x dim 1 chunks 4 {inverse} : (tensor<2x8x3xf64>) -> tensor<2x8x3xf64>"},
     {"graph.rotary", "%x: tensor<4x3x2x5xf64>, %c: tensor<3x5xf64>, %s: tensor<3x5xf64>",
      "graph.rotary %x, %c, %s [1, 3] {pair = 2 : i64} : (tensor<4x3x2x5xf64>, tensor<3x5xf64>, tensor<3x5xf64>) -> "
      "tensor<4x3x2x5xf64>"},

@@ -108,6 +108,7 @@ private:
       plan.mesh.axes.push_back({"mb", slots, true});
       plan.batchAxes.push_back("mb");
     }
+    splitPositions();
     plan.mesh.axes.insert(plan.mesh.axes.end(), axes.begin(), axes.end());
     std::shuffle(plan.batchAxes.begin(), plan.batchAxes.end(), random);
     if (const MeshAxis *axis = plan.mesh.find("p"))
@@ -125,6 +126,18 @@ private:
       cuts.insert(1 + pick(lastOrigin));
     pipeline.cuts.assign(cuts.begin(), cuts.end());
     plan.pipeline = pipeline;
+  }
+
+  /// Gives a model axis to the 4 positions of gpt.mlir alone; 3 ranks pad them.
+  void splitPositions() {
+    bool tokens = step.getArgAttrOfType<mlir::StringAttr>(0, "graph.role").getValue() == "tokens";
+    auto axis = llvm::find_if(model, [](const MeshAxis &axis) { return axis.size > 1; });
+    if (!tokens || axis == model.end() || chance(50))
+      return;
+    plan.sequenceAxes = {axis->name};
+    if (axis->size == 2 && chance(50))
+      plan.sequenceOrder = plan::SequenceOrder::ZigZag;
+    model.erase(axis);
   }
 
   void placeOp(mlir::Operation &op, bool recompute) {
@@ -153,6 +166,8 @@ private:
         entry.partial.push_back(axis.name);
       }
     }
+    if (mlir::isa<graph::AttentionOp>(op) && chance(50))
+      entry.ring = true;
     if (recompute && chance(20))
       entry.recompute = chance(50);
     plan.ops.push_back(entry);
