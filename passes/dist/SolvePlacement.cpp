@@ -62,6 +62,8 @@ private:
   std::optional<OpLayouts> layoutsOf(Operation *op, int64_t candidate);
   Layout stateLayout(graph::StateOp state, int64_t candidate) const;
   double workOf(Operation *op, int64_t candidate);
+  /// Would ranks repeat what the plan wants them to share out by positions?
+  bool repeatsPositions(const Node &node, int64_t candidate) const;
   void addEdges();
   /// Adds the price of bringing `value` from the candidates of one node to those of another.
   void connect(uint32_t from, uint32_t to, Value value, double times,
@@ -115,10 +117,11 @@ void PlacementSolver::classify() {
   }
 }
 
-/// Examples belong to the batch axes, other input dimensions to sequence parallelism;
-/// a size that does not divide needs padding, which must be harmless everywhere.
+/// Examples belong to the batch axes, and positions to those of the sequence unless the plan is
+/// sequence parallel; a size that does not divide needs padding, which must be harmless everywhere.
 bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
-  if (batch.contains(id) || inputs.contains(id) || size < 2)
+  bool asPositions = plan.sequenceParallel && positions.contains(id);
+  if (batch.contains(id) || (inputs.contains(id) && !asPositions) || size < 2)
     return false;
   return size % plan.mesh.product(axes) == 0 || !whole.contains(id);
 }
@@ -215,6 +218,14 @@ Layout PlacementSolver::stateLayout(graph::StateOp state, int64_t candidate) con
   if (candidate >= 0)
     layout.dims[candidate] = axes;
   return layout;
+}
+
+bool PlacementSolver::repeatsPositions(const Node &node, int64_t candidate) const {
+  Operation *forward = node.ops.front();
+  return plan.sequenceParallel && candidate < 0 && !isa<graph::ReadOp>(forward) &&
+         llvm::any_of(
+             node.candidates,
+             [&](int64_t factor) { return factor >= 0 && positions.contains(classes.ofFactor(forward, factor)); });
 }
 
 /// Seconds of one run of the op on a rank.
@@ -353,6 +364,8 @@ FailureOr<PlacementCost> PlacementSolver::run() {
       } else {
         for (Operation *op : node->ops)
           cost += slots * workOf(op, candidate);
+        if (repeatsPositions(*node, candidate))
+          cost = plan::kForbidden;
       }
       costs.push_back(cost);
     }

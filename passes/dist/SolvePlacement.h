@@ -36,7 +36,8 @@ struct PlacementCost {
 
 /// Places the ops and states of `@step` on the axes of `plan.mesh` that neither count
 /// micro-batches nor split the batch, and writes `plan.ops` and `plan.states`. Dimensions
-/// of inputs (batch, sequence) are not candidates. The placement is optimal for the
+/// of inputs (batch, sequence) are not candidates, but with `plan.sequenceParallel`: then no op repeats
+/// positions that it could share out (Korthikanti et al. 2022, arXiv 2205.05198). The placement is optimal for the
 /// modelled cost unless the search was cut short (see PlacementCost::lowerBound).
 /// `share`: the user asked for these ranks, so the model is to be shared out even where
 /// it is so small that doing everything everywhere would be faster: starting a

@@ -184,6 +184,23 @@ TEST_F(StepTest, SequencePlacement) {
   EXPECT_TRUE(compare(plan, 13));
 }
 
+// No op repeats positions that it could share out: all reductions of activations are scatters.
+TEST_F(StepTest, SolvedSequenceParallel) {
+  load("gpt.mlir");
+  for (auto [mb, dp, tp, cp] : {std::tuple{1, 1, 2, 1}, {2, 2, 2, 1}, {1, 1, 2, 2}}) {
+    plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, 0, 1, cp);
+    plan.sequenceParallel = true;
+    ASSERT_TRUE(mlir::succeeded(solvePlacement(*whole, plan, cost::Machine::cpu(dp * tp, 2, 0), /*share=*/true)));
+    // The two norms, and both sums of the residual stream.
+    for (int64_t origin : {9, 22, 25, 37}) {
+      const plan::OpPlan *op = plan.findOp(origin);
+      ASSERT_TRUE(op) << origin << plan.toJson();
+      EXPECT_EQ(op->factors, (std::map<int64_t, Axes>{{1, {"tp"}}})) << origin;
+    }
+    EXPECT_TRUE(compare(plan, 13));
+  }
+}
+
 TEST_F(StepTest, SolvedPlans) {
   for (const char *file : {"mlp.mlir", "gpt.mlir"}) {
     load(file);
