@@ -168,6 +168,10 @@ typedef enum dtcc_collective_op {
   DTCC_BROADCAST = 4,      /* from member 0 */
   DTCC_BARRIER = 5,
   DTCC_SHIFT = 6, /* output = the input of the member before, of the last for the first; not in place */
+  /* Rows to the members that hold a picked expert, and what these make of them back. Operands: rows, picks of all
+     members' tokens in the order of the group, output, then room for the exchange. Attribute 0: experts of a member. */
+  DTCC_DISPATCH_ROWS = 7, /* output: rows of all members, those whose picks are not mine 0 */
+  DTCC_COMBINE_ROWS = 8,  /* output: my rows, each the sum over the members that it was sent to */
 } dtcc_collective_op;
 
 typedef enum dtcc_reduction { DTCC_SUM = 0, DTCC_MAX = 1, DTCC_MIN = 2 } dtcc_reduction;

@@ -31,6 +31,13 @@ namespace dtcc::rt {
 
 class ThreadTeam;
 
+/// Which rows go where, by row number, ordered by peer; a peer's counts say where it begins. What a member sends to
+/// another and what that one expects of it must agree: both know it without a word.
+struct RowLists {
+  std::span<const int64_t> sendRows, sendCounts;
+  std::span<const int64_t> receiveRows, receiveCounts;
+};
+
 class Communicator {
 public:
   Communicator(int64_t size, int64_t index) : members(size), me(index) {}
@@ -52,6 +59,9 @@ public:
   /// Part i (count elements) of `in` to part `index` of member i's `out`.
   /// (MPI_Alltoall, ncclAlltoAll)
   virtual void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) = 0;
+  /// Rows of `in` to rows of the members' `out`, which are all different; this rank's own too. Rows that nobody is
+  /// sent stay as they are. (MPI_Alltoallw)
+  virtual void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) = 0;
   /// `out` = `in` of member 0; the others' `in` is not read. (MPI_Bcast,
   /// ncclBroadcast)
   virtual void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) = 0;

@@ -134,6 +134,39 @@ public:
     MPI_Alltoall(in, intCount(count), movedType(type), out, intCount(count), movedType(type), comm);
   }
 
+  void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) override {
+    if (shared)
+      return shared->allToAllRows(in, out, rowBytes, lists);
+    MPI_Datatype row;
+    MPI_Type_contiguous(intCount(rowBytes), MPI_BYTE, &row);
+    // The rows of each peer as one type: MPI reads and writes them where they lie.
+    auto typesOf = [&](std::span<const int64_t> rows, std::span<const int64_t> counts) {
+      std::vector<MPI_Datatype> types;
+      std::vector<int> places;
+      for (size_t peer = 0, first = 0; peer < counts.size(); first += static_cast<size_t>(counts[peer++])) {
+        places.clear();
+        for (int64_t at : rows.subspan(first, static_cast<size_t>(counts[peer])))
+          places.push_back(intCount(at));
+        MPI_Type_create_indexed_block(intCount(counts[peer]), 1, places.data(), row, &types.emplace_back());
+        MPI_Type_commit(&types.back());
+      }
+      return types;
+    };
+    std::vector<MPI_Datatype> sent = typesOf(lists.sendRows, lists.sendCounts);
+    std::vector<MPI_Datatype> expected = typesOf(lists.receiveRows, lists.receiveCounts);
+    std::vector<int> sends, receives, starts(static_cast<size_t>(members), 0);
+    for (size_t peer = 0; peer < sent.size(); ++peer) {
+      sends.push_back(lists.sendCounts[peer] > 0);
+      receives.push_back(lists.receiveCounts[peer] > 0);
+    }
+    MPI_Alltoallw(in, sends.data(), starts.data(), sent.data(), out, receives.data(), starts.data(), expected.data(),
+                  comm);
+    for (std::vector<MPI_Datatype> *types : {&sent, &expected})
+      for (MPI_Datatype &type : *types)
+        MPI_Type_free(&type);
+    MPI_Type_free(&row);
+  }
+
   void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override {
     if (shared)
       return shared->broadcast(in, out, count, type);
@@ -338,6 +371,6 @@ private:
 } // namespace dtcc::rt
 
 extern "C" __attribute__((visibility("default"))) dtcc::rt::Transport *
-dtcc_mpi_transport_v1(const dtcc::rt::Launch *launch) {
+dtcc_mpi_transport_v2(const dtcc::rt::Launch *launch) {
   return new dtcc::rt::MpiTransport(*launch);
 }

@@ -111,6 +111,9 @@ public:
   void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) override {
     group.allToAll(in, out, count, type);
   }
+  void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) override {
+    group.allToAllRows(in, out, rowBytes, lists);
+  }
   void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override {
     group.broadcast(in, out, count, type);
   }

@@ -53,6 +53,8 @@ public:
   void allGather(const void *in, void *out, int64_t count, dtcc_dtype type);
   void reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type);
+  /// In SharedRows.cpp.
+  void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists);
   void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type);
   void barrier(const char *what = "barrier");
   /// Shares large reductions and copies out over the threads of the calling rank.
@@ -73,6 +75,8 @@ private:
   void stagedAllReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction);
   /// `whole`: bytes of the buffer that is written in parts.
   void copyBytes(void *to, const void *from, int64_t bytes, int64_t whole = 0) const;
+  void directRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists);
+  void stagedRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists);
   /// reduceElements, by the team.
   void reduce(dtcc_dtype type, dtcc_reduction reduction, std::span<const void *const> sources,
               std::span<void *const> destinations, int64_t begin, int64_t end, int64_t shift) const;

@@ -8,6 +8,7 @@
 #include "runtime/core/Executor.h"
 
 #include "runtime/collective/Communicator.h"
+#include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -198,7 +199,27 @@ void Executor::runCollective(Bound &bound) {
     return group.broadcast(from, to, elementCount(in), type);
   case DTCC_SHIFT:
     return group.shift(from, to, elementCount(in) * dtcc_dtype_size(type));
+  case DTCC_DISPATCH_ROWS:
+  case DTCC_COMBINE_ROWS:
+    return exchangeRows(bound);
   }
+}
+
+void Executor::exchangeRows(Bound &bound) {
+  const dtcc_command &command = *bound.command;
+  auto operands = rank.image.operands(command);
+  const dtcc_view &rows = rank.image.views()[operands[0]], &ids = rank.image.views()[operands[1]];
+  int64_t columns = rows.sizes[rows.rank - 1], picks = ids.sizes[ids.rank - 1];
+  auto type = static_cast<dtcc_dtype>(rows.dtype);
+  RowExchange exchange{elementCount(ids) / picks / bound.communicator->size(), picks, rank.image.attributes(command)[0],
+                       bound.buffers[1], static_cast<dtcc_dtype>(ids.dtype)};
+  auto *lists = static_cast<int64_t *>(bound.buffers.back());
+  if (command.op == DTCC_DISPATCH_ROWS)
+    dispatchRows(*bound.communicator, exchange, bound.buffers[0], bound.buffers[2], columns * dtcc_dtype_size(type),
+                 lists);
+  else
+    combineRows(*bound.communicator, exchange, bound.buffers[0], bound.buffers[2], columns, type, bound.buffers[3],
+                lists);
 }
 
 } // namespace dtcc::rt

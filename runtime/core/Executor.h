@@ -67,6 +67,7 @@ private:
   void runTraced(Bound &bound, uint32_t number, uint32_t slot, Trace *into);
   void run(Bound &bound);
   void runCollective(Bound &bound);
+  void exchangeRows(Bound &bound);
 
   Rank &rank;
   std::span<const dtcc_kernel> kernels;

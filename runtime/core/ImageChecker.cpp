@@ -7,6 +7,7 @@
 
 #include "runtime/core/ImageChecker.h"
 
+#include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -111,6 +112,41 @@ void checkView(const Image &image, size_t i) {
   check.require(end <= Wide(image.arenas()[view.arena].bytes), "the view must end inside its arena", int64_t(end));
 }
 
+/// Rows, picks and output, what comes back (combine alone), lists.
+void checkRowExchange(const Image &image, const dtcc_command &command, const RowChecker &check) {
+  auto views = image.views();
+  auto operands = image.operands(command);
+  bool combine = command.op == DTCC_COMBINE_ROWS;
+  check.require(operands.size() == (combine ? 5 : 4), "number of operands must fit the command", operands.size());
+  check.require(command.attribute_count == 1 && image.attributes(command)[0] >= 1,
+                "an exchange of rows must have a member's number of experts", command.attribute_count);
+  const dtcc_view &in = views[operands[0]], &ids = views[operands[1]], &out = views[operands[2]];
+  const dtcc_view &lists = views[operands.back()];
+  for (uint32_t view : operands)
+    check.require(isContiguous(views[view]), "operands of a collective must be contiguous", view);
+  check.require(in.dtype == out.dtype, "operands of a collective must have one element type", int(out.dtype));
+  check.require(ids.dtype == DTCC_I64 || ids.dtype == DTCC_I32, "picks must be integers", int(ids.dtype));
+  check.require(lists.dtype == DTCC_I64, "lists must be of type i64", int(lists.dtype));
+  check.require(in.rank >= 1 && out.rank >= 1 && ids.rank >= 1 && in.sizes[in.rank - 1] == out.sizes[out.rank - 1] &&
+                    ids.sizes[ids.rank - 1] >= 1,
+                "rows must have one length", int(in.rank));
+  int64_t members = image.sizeOf(image.communicators()[command.communicator]);
+  RowExchange exchange;
+  exchange.picks = ids.sizes[ids.rank - 1];
+  exchange.tokens = elementCount(ids) / exchange.picks / members;
+  Wide columns = in.sizes[in.rank - 1], mine = Wide(exchange.tokens) * columns, all = mine * members;
+  check.require(Wide(exchange.tokens) * members * exchange.picks == elementCount(ids) &&
+                    elementCount(in) == (combine ? all : mine) && elementCount(out) == (combine ? mine : all),
+                "sizes of a collective must fit its group", elementCount(out));
+  check.require(elementCount(lists) >= exchange.listLength(members), "room for the lists must suffice",
+                elementCount(lists));
+  if (combine) {
+    const dtcc_view &received = views[operands[3]];
+    check.require(received.dtype == in.dtype && elementCount(received) >= mine * exchange.copies(members),
+                  "room for what comes back must suffice", elementCount(received));
+  }
+}
+
 void checkOperands(const Image &image, const dtcc_command &command, const RowChecker &check) {
   auto views = image.views();
   auto operands = image.operands(command);
@@ -150,6 +186,10 @@ void checkOperands(const Image &image, const dtcc_command &command, const RowChe
   case DTCC_COLLECTIVE: {
     if (command.op == DTCC_BARRIER)
       break;
+    if (command.op == DTCC_DISPATCH_ROWS || command.op == DTCC_COMBINE_ROWS) {
+      checkRowExchange(image, command, check);
+      break;
+    }
     need(2);
     const dtcc_view &in = views[operands[0]], &out = views[operands[1]];
     check.require(isContiguous(in) && isContiguous(out), "operands of a collective must be contiguous", operands[0]);
@@ -179,7 +219,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   if (command.kind == DTCC_LIBRARY)
     check.index(command.op, DTCC_LIB_COUNT, "library op must be known");
   if (command.kind == DTCC_COLLECTIVE)
-    check.index(command.op, DTCC_SHIFT + 1, "collective must be known");
+    check.index(command.op, DTCC_COMBINE_ROWS + 1, "collective must be known");
   check.range(command.first_operand, command.operand_count, header.operands.count, "operands must exist");
   check.range(command.first_attribute, command.attribute_count, header.attributes.count, "attributes must exist");
   check.range(command.first_wait, command.wait_count, header.waits.count, "waits must exist");

@@ -30,6 +30,9 @@ std::string checkLarge(Communicator &group);
 /// buffer lies elsewhere.
 std::string checkAllocated(Transport &transport, Communicator &group);
 
+/// Rows to the members that hold a picked expert, and what these make of them back: mixed, skewed, long.
+std::string checkRows(Communicator &group);
+
 /// Messages in a ring, several under way at once, different lengths.
 std::string checkMessages(Communicator &group);
 /// Every member's bytes arrive at the next. On a group that sent nothing so far.

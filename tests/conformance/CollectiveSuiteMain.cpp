@@ -34,11 +34,15 @@ static std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
     wrong = checkLarge(*world);
   if (wrong.empty())
     wrong = checkAllocated(transport, *world);
+  if (wrong.empty())
+    wrong = checkRows(*world);
   // The same bits by a team of two threads.
   ThreadTeam team(2);
   world->useTeam(team);
   if (wrong.empty())
     wrong = checkLarge(*world);
+  if (wrong.empty())
+    wrong = checkRows(*world);
   if (wrong.empty())
     wrong = checkMessages(*world);
   auto ring = transport.group("ring", all, rank);

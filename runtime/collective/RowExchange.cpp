@@ -1,0 +1,116 @@
+//===- RowExchange.cpp - Tokens to experts and back ----------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/collective/RowExchange.h"
+#include "runtime/collective/Reduce.h"
+#include "runtime/core/Error.h"
+
+#include <cstring>
+#include <numeric>
+
+namespace dtcc::rt {
+namespace {
+
+/// Both directions by one pair of lists: tokens that I own, by member that they picked, and tokens of each member
+/// that picked me, by their place among all.
+class Routes {
+public:
+  Routes(Communicator &group, const RowExchange &exchange, int64_t *room)
+      : exchange(exchange), members(group.size()), outCounts(room), inCounts(room + members),
+        outRows(inCounts + members), inRows(outRows + exchange.tokens * exchange.copies(members)),
+        rest(inRows + exchange.tokens * members) {
+    int64_t out = 0, in = 0;
+    for (int64_t peer = 0; peer < members; ++peer) {
+      int64_t outBefore = out, inBefore = in;
+      for (int64_t token = 0; token < exchange.tokens; ++token) {
+        if (wants(group.index() * exchange.tokens + token, peer))
+          outRows[out++] = token;
+        if (int64_t place = peer * exchange.tokens + token; wants(place, group.index()))
+          inRows[in++] = place;
+      }
+      outCounts[peer] = out - outBefore;
+      inCounts[peer] = in - inBefore;
+    }
+    outLength = static_cast<size_t>(out);
+    inLength = static_cast<size_t>(in);
+  }
+
+  std::span<const int64_t> mine() const { return {outRows, outLength}; }
+  std::span<const int64_t> mineCounts() const { return {outCounts, static_cast<size_t>(members)}; }
+  std::span<const int64_t> theirs() const { return {inRows, inLength}; }
+  std::span<const int64_t> theirCounts() const { return {inCounts, static_cast<size_t>(members)}; }
+  /// Room for as many integers as `mine` has, and two a member.
+  int64_t *room() const { return rest; }
+
+private:
+  /// Did the token at `place` pick an expert of `member`?
+  bool wants(int64_t place, int64_t member) const {
+    for (int64_t k = 0; k < exchange.picks; ++k) {
+      int64_t at = place * exchange.picks + k;
+      int64_t id = exchange.idType == DTCC_I64 ? static_cast<const int64_t *>(exchange.ids)[at]
+                                               : static_cast<const int32_t *>(exchange.ids)[at];
+      if (id < 0 || id >= exchange.experts * members)
+        fail("a router's pick must be one of ", exchange.experts * members, " experts, got: ", id);
+      if (id / exchange.experts == member)
+        return true;
+    }
+    return false;
+  }
+
+  const RowExchange &exchange;
+  int64_t members;
+  int64_t *outCounts, *inCounts, *outRows, *inRows, *rest;
+  size_t outLength = 0, inLength = 0;
+};
+
+} // namespace
+
+void dispatchRows(Communicator &group, const RowExchange &exchange, const void *in, void *out, int64_t rowBytes,
+                  int64_t *lists) {
+  Routes routes(group, exchange, lists);
+  auto *to = static_cast<std::byte *>(out);
+  // Gaps between the places that rows will come to, which ascend.
+  int64_t next = 0, end = group.size() * exchange.tokens;
+  auto clear = [&](int64_t until) {
+    if (until > next)
+      std::memset(to + next * rowBytes, 0, static_cast<size_t>((until - next) * rowBytes));
+    next = until + 1;
+  };
+  for (int64_t place : routes.theirs())
+    clear(place);
+  clear(end);
+  group.allToAllRows(in, out, rowBytes, {routes.mine(), routes.mineCounts(), routes.theirs(), routes.theirCounts()});
+}
+
+void combineRows(Communicator &group, const RowExchange &exchange, const void *in, void *out, int64_t columns,
+                 dtcc_dtype type, void *received, int64_t *lists) {
+  Routes routes(group, exchange, lists);
+  int64_t rowBytes = columns * dtcc_dtype_size(type), members = group.size();
+  // What comes back stands in the order of the list by which tokens went out.
+  int64_t *places = routes.room(), *next = places + routes.mine().size(), *last = next + members;
+  std::iota(places, next, 0);
+  group.allToAllRows(in, received, rowBytes,
+                     {routes.theirs(), routes.theirCounts(), {places, routes.mine().size()}, routes.mineCounts()});
+
+  // Per member the next of its rows: each list ascends, as the tokens do.
+  for (int64_t peer = 0, first = 0; peer < members; ++peer) {
+    next[peer] = first;
+    last[peer] = first += routes.mineCounts()[static_cast<size_t>(peer)];
+  }
+  std::vector<const void *> sources;
+  sources.reserve(static_cast<size_t>(exchange.copies(members)));
+  for (int64_t token = 0; token < exchange.tokens; ++token) {
+    sources.clear();
+    for (int64_t peer = 0; peer < members; ++peer)
+      if (next[peer] < last[peer] && routes.mine()[static_cast<size_t>(next[peer])] == token)
+        sources.push_back(static_cast<const std::byte *>(received) + next[peer]++ * rowBytes);
+    void *row = static_cast<std::byte *>(out) + token * rowBytes;
+    reduceElements(type, DTCC_SUM, sources, {&row, 1}, 0, columns, 0);
+  }
+}
+
+} // namespace dtcc::rt

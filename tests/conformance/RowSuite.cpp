@@ -1,0 +1,121 @@
+//===- RowSuite.cpp - Tokens to experts and back, on every backend -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/collective/RowExchange.h"
+#include "runtime/core/Error.h"
+#include "tests/conformance/CollectiveSuite.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace dtcc::rt::test {
+namespace {
+
+struct Case {
+  int64_t tokens, picks, experts, columns;
+  /// Every token picks the experts of this member; -1: mixed picks.
+  int64_t all = -1;
+};
+
+int64_t pickOf(const Case &c, int64_t members, int64_t token, int64_t k) {
+  if (c.all >= 0)
+    return c.all % members * c.experts + k % c.experts;
+  uint64_t mixed = (static_cast<uint64_t>(token) * 7 + static_cast<uint64_t>(k) + 3) * 0x9e3779b97f4a7c15u;
+  return static_cast<int64_t>((mixed >> 33) % static_cast<uint64_t>(c.experts * members));
+}
+
+float cellOf(int64_t token, int64_t column) {
+  return std::sin(static_cast<float>(token * 131 + column)) * static_cast<float>(1 << (column % 7));
+}
+/// What a member makes of a cell: sums over members depend on their order.
+float madeOf(float cell, int64_t member) { return cell * (1.1f + 0.37f * static_cast<float>(member * member)); }
+
+std::string checkCase(Communicator &group, const Case &c) {
+  int64_t n = group.size(), me = group.index(), all = n * c.tokens;
+  std::string where = message(" of ", c.tokens, " rows of ", c.columns, ", ", c.picks, " picks of ", c.experts,
+                              " experts on each of ", n, " ranks");
+  std::vector<int64_t> ids;
+  for (int64_t token = 0; token < all; ++token)
+    for (int64_t k = 0; k < c.picks; ++k)
+      ids.push_back(pickOf(c, n, token, k));
+  auto picked = [&](int64_t token, int64_t member) {
+    for (int64_t k = 0; k < c.picks; ++k)
+      if (pickOf(c, n, token, k) / c.experts == member)
+        return true;
+    return false;
+  };
+  RowExchange exchange{c.tokens, c.picks, c.experts, ids.data(), DTCC_I64};
+  auto cells = [&](int64_t rows) { return std::vector<float>(static_cast<size_t>(rows * c.columns)); };
+  auto at = [&](std::vector<float> &rows, int64_t row, int64_t column) -> float & {
+    return rows[static_cast<size_t>(row * c.columns + column)];
+  };
+  std::vector<int64_t> lists(static_cast<size_t>(exchange.listLength(n)));
+  std::vector<float> mine = cells(c.tokens), there = cells(all), back = cells(c.tokens);
+  std::vector<float> room = cells(c.tokens * exchange.copies(n));
+  for (int64_t token = 0; token < c.tokens; ++token)
+    for (int64_t column = 0; column < c.columns; ++column)
+      at(mine, token, column) = cellOf(me * c.tokens + token, column);
+  // Whatever lay there is gone, or never read.
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  for (std::vector<float> *rows : {&there, &back, &room})
+    std::fill(rows->begin(), rows->end(), nan);
+
+  dispatchRows(group, exchange, mine.data(), there.data(), c.columns * 4, lists.data());
+  for (int64_t token = 0; token < all; ++token)
+    for (int64_t column = 0; column < c.columns; ++column) {
+      float want = picked(token, me) ? cellOf(token, column) : 0, got = at(there, token, column);
+      if (!(got == want))
+        return message("dispatch_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
+      at(there, token, column) = picked(token, me) ? madeOf(got, me) : nan;
+    }
+  combineRows(group, exchange, there.data(), back.data(), c.columns, DTCC_F32, room.data(), lists.data());
+  for (int64_t token = 0; token < c.tokens; ++token)
+    for (int64_t column = 0; column < c.columns; ++column) {
+      int64_t place = me * c.tokens + token;
+      bool first = true;
+      float want = 0, got = at(back, token, column);
+      for (int64_t member = 0; member < n; ++member)
+        if (picked(place, member)) {
+          float made = madeOf(cellOf(place, column), member);
+          want = first ? made : want + made;
+          first = false;
+        }
+      if (!(got == want))
+        return message("combine_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
+    }
+  return "";
+}
+
+} // namespace
+
+std::string checkRows(Communicator &group) {
+  // One token, more picks than members and fewer, everything to one member (the first, the last), rows longer
+  // than a part of a window.
+  std::string wrong;
+  for (const Case &c : {Case{1, 1, 1, 1}, Case{5, 2, 1, 3}, Case{64, 2, 2, 33}, Case{7, 6, 3, 20},
+                        Case{40, 2, 2, 16, 0}, Case{40, 1, 1, 16, 3}, Case{300, 2, 4, 700}, Case{3, 2, 1, 300001}}) {
+    // All ranks run all cases: one that stopped would leave the others waiting.
+    std::string found = checkCase(group, c);
+    if (wrong.empty())
+      wrong = found;
+  }
+  std::vector<int64_t> ids(static_cast<size_t>(group.size()), group.size());
+  RowExchange exchange{1, 1, 1, ids.data(), DTCC_I64};
+  std::vector<int64_t> lists(static_cast<size_t>(exchange.listLength(group.size())));
+  std::vector<float> rows(static_cast<size_t>(group.size()));
+  try {
+    float row = 1;
+    dispatchRows(group, exchange, &row, rows.data(), 4, lists.data());
+    if (wrong.empty())
+      wrong = "a pick that is no expert was taken";
+  } catch (const Error &) {
+  }
+  return wrong;
+}
+
+} // namespace dtcc::rt::test
