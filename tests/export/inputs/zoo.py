@@ -106,3 +106,11 @@ def resnet18():
     torch.manual_seed(0)
     module = torchvision.models.resnet18(num_classes=5)
     return module, {"x": torch.randn(2, 3, 64, 64), "labels": torch.tensor([1, 4])}, {"loss": "cross_entropy"}
+
+
+def resnet50():
+    import torchvision
+    torch.manual_seed(0)
+    module = torchvision.models.resnet50(num_classes=7)
+    labels = torch.tensor([1, 4, 0, 6, 2, 2, 5, 3])
+    return module, {"x": torch.randn(8, 3, 64, 64), "labels": labels}, {"loss": "cross_entropy"}
