@@ -203,6 +203,8 @@ LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
     command.kind = DTCC_COLLECTIVE;
     command.op = uint32_t(collective.getKind());
     command.reduction = uint32_t(collective.getReduction());
+    if (std::optional<uint64_t> experts = collective.getExperts())
+      tables.attributes.push_back(int64_t(*experts));
     auto found = communicators.find(collective.getCommunicator());
     if (found == communicators.end())
       return op->emitOpError("must name an exec.communicator, got: @") << collective.getCommunicator();

@@ -84,6 +84,8 @@ const std::vector<Group> &table() {
                "gather|alltoall|ring|auto"),
           text("cp-order", "zigzag|contiguous|auto", &Options::cpOrder, "which positions a rank of cp holds",
                "zigzag|contiguous|auto"),
+          text("moe-dispatch", "gather|alltoall|auto", &Options::moeDispatch, "how tokens reach experts over ep",
+               "gather|alltoall|auto"),
           integer("zero", &Options::zero, "ZeRO stage, 0 to 3"),
           integer("microbatches", &Options::microbatches, "micro-batches of a step"),
           text("schedule", "NAME|FILE.csv", &Options::schedule, "gpipe, 1f1b, interleaved:V, zero-bubble, or a file"),

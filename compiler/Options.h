@@ -39,6 +39,7 @@ struct Options {
   // The plan.
   std::string cluster = "cpu", mesh, schedule, recompute, offload, plan, sequenceParallel;
   std::string cpAttention = "auto", cpOrder = "auto";
+  std::string moeDispatch = "auto";
   std::vector<std::string> pin;
   int64_t zero = -1, microbatches = 0;
 

@@ -43,6 +43,8 @@ void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(createCSEPass());
   // Layouts, partial sums and padding are what they say.
   manager.addPass(dist::createDistVerify());
+  // Tokens go to the experts that they picked, where the plan says so.
+  manager.addPass(dist::createDistDispatchExperts());
   // What is gathered and reduced at a time.
   manager.addPass(dist::createDistFormUnits());
   // The program of a rank: local tensors, collectives, buckets.

@@ -12,6 +12,7 @@
 
 #include "compiler/PlanFile.h"
 #include "compiler/Planning.h"
+#include "dialects/graph/Graph.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -226,6 +227,10 @@ FailureOr<plan::Plan> PlanFile::plan() {
   FailureOr<plan::Plan> plan = parse(json::Value(json::Object(fields)));
   if (failed(plan))
     return failure();
+  if (options.moeDispatch != "auto")
+    for (plan::OpPlan &op : plan->ops)
+      if (op.op == graph::ExpertsOp::getOperationName())
+        op.dispatch = options.moeDispatch == "alltoall";
   // What a plan says is written again: a field that is not is misspelt.
   llvm::Expected<json::Value> understood = json::parse(plan->toJson());
   assert(understood && "plans are written as JSON");

@@ -93,6 +93,7 @@ FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &option
   request.sequenceParallel = options.sequenceParallel == "on";
   if (options.cpOrder != "auto")
     request.order = options.cpOrder == "zigzag" ? plan::SequenceOrder::ZigZag : plan::SequenceOrder::Contiguous;
+  request.experts = *dist::parseExpertExchange(options.moeDispatch);
   int64_t product = stages * request.dp.value_or(1) * request.tp.value_or(1) * request.ep * request.cp;
   // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
   if (*ranks == 0)

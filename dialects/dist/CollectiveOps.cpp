@@ -129,6 +129,34 @@ LogicalResult LocalSliceOp::verifySymbolUses(SymbolTableCollection &) {
                  succeeded(verifyExchange(*this, getAxes(), -1, getDim(), true)));
 }
 
+/// Rows that go to experts, and back: the tokens of the group on one side, a member's own on the other.
+static LogicalResult verifyRows(Operation *op, ArrayAttr axes, bool gathers) {
+  Type whole = (gathers ? op->getResult(0) : op->getOperand(0)).getType();
+  auto rows = cast<ShapedType>(whole), ids = cast<ShapedType>(op->getOperand(1).getType());
+  if (rows.getRank() < 2 || rows.getShape().drop_back() != ids.getShape().drop_back() ||
+      !ids.getElementType().isInteger())
+    return op->emitOpError("picks must be integers for each of the rows ") << whole << ", got: " << ids;
+  if (isa<RankedTensorType>(whole) && isa<RankedTensorType>(op->getOperand(0).getType()))
+    return verifyExchange(op, axes, gathers ? 0 : -1, gathers ? -1 : 0, false);
+  auto from = dyn_cast<TensorType>(op->getOperand(0).getType()), to = dyn_cast<TensorType>(op->getResult(0).getType());
+  if (!from || !to)
+    return op->emitOpError("must be all on whole or all on local tensors");
+  Layout expected = from.getLayout();
+  Axes names = toAxes(axes), &dim = expected.dims[0];
+  if (gathers && dim.size() >= names.size() && std::equal(names.rbegin(), names.rend(), dim.rbegin()))
+    dim.resize(dim.size() - names.size());
+  else if (!gathers)
+    dim.insert(dim.end(), names.begin(), names.end());
+  for (const std::string &name : names)
+    if (!gathers)
+      std::erase(expected.partial, name);
+  if (to != from.withLayout(expected))
+    return op->emitOpError("result must be ") << from.withLayout(expected) << ", got: " << to;
+  return success();
+}
+LogicalResult DispatchRowsOp::verifySymbolUses(SymbolTableCollection &) { return verifyRows(*this, getAxes(), true); }
+LogicalResult CombineRowsOp::verifySymbolUses(SymbolTableCollection &) { return verifyRows(*this, getAxes(), false); }
+
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &) {
   if (failed(verifyDim(*this, getFrom())) || failed(verifyDim(*this, getTo())))
     return failure();

@@ -7,6 +7,7 @@
 //
 include "dialects/dist/LayoutOps.td"
 include "dialects/dist/CollectiveOps.td"
+include "dialects/dist/ExpertOps.td"
 include "dialects/dist/ProgramOps.td"
 include "dialects/dist/UpdateOps.td"
 include "dialects/dist/UnitOps.td"

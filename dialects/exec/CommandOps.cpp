@@ -78,9 +78,31 @@ template <typename Op> static LogicalResult verifyCounts(Op op, size_t ins, size
   return success();
 }
 
+/// The sizes are the image's matter: they depend on the group.
+static LogicalResult verifyRowExchange(CollectiveOp op) {
+  if (failed(verifyCounts(op, 2, op.getKind() == CollectiveKind::combine_rows ? 3 : 2)))
+    return failure();
+  auto type = [](Value value) { return cast<MemRefType>(value.getType()); };
+  for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts())})
+    for (Value view : views)
+      if (!isDense(type(view)))
+        return op.emitOpError("views must be dense, got: ") << type(view);
+  if (type(op.getIns()[0]).getElementType() != type(op.getOuts()[0]).getElementType())
+    return op.emitOpError("must have one element type");
+  if (!type(op.getIns()[1]).getElementType().isInteger() || !type(op.getOuts().back()).getElementType().isInteger(64))
+    return op.emitOpError("picks and lists must be integers, got: ")
+           << type(op.getIns()[1]) << " and " << type(op.getOuts().back());
+  return success();
+}
+
 LogicalResult CollectiveOp::verify() {
   if (getKind() == CollectiveKind::barrier)
     return verifyCounts(*this, 0, 0);
+  bool exchangesRows = getKind() == CollectiveKind::dispatch_rows || getKind() == CollectiveKind::combine_rows;
+  if (exchangesRows != getExperts().has_value())
+    return emitOpError("must have a member's number of experts if it moves rows to them, and only then");
+  if (exchangesRows)
+    return verifyRowExchange(*this);
   if (failed(verifyCounts(*this, 1, 1)))
     return failure();
   auto in = cast<MemRefType>(getIns()[0].getType()), out = cast<MemRefType>(getOuts()[0].getType());

@@ -66,7 +66,7 @@ def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$para
 def Exec_CollectiveKind : I32EnumAttr<"CollectiveKind", "dtcc_collective_op", [
     I32EnumAttrCase<"all_reduce", 0>, I32EnumAttrCase<"all_gather", 1>, I32EnumAttrCase<"reduce_scatter", 2>,
     I32EnumAttrCase<"all_to_all", 3>, I32EnumAttrCase<"broadcast", 4>, I32EnumAttrCase<"barrier", 5>,
-    I32EnumAttrCase<"shift", 6>]> {
+    I32EnumAttrCase<"shift", 6>, I32EnumAttrCase<"dispatch_rows", 7>, I32EnumAttrCase<"combine_rows", 8>]> {
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_Reduction : I32EnumAttr<"Reduction", "dtcc_reduction", [
@@ -74,10 +74,15 @@ def Exec_Reduction : I32EnumAttr<"Reduction", "dtcc_reduction", [
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$kind, Exec_Reduction:$reduction,
-                                                          FlatSymbolRefAttr:$communicator, UnitAttr:$last)> {
+                                                          FlatSymbolRefAttr:$communicator, UnitAttr:$last,
+                                                          OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts)> {
   let summary = "a collective on dense views; `reduction` says nothing where nothing is reduced";
-  let description = [{ `last`: in the last slot alone; its event is there in all slots. }];
-  let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator (`last` $last^)? ">.format;
+  let description = [{
+    `last`: in the last slot alone; its event is there in all slots.
+    `dispatch_rows` and `combine_rows` read rows and picks of `experts` a member; behind their output they write the
+    room of their exchange: rows that come back (combine_rows), lists of integers.
+  }];
+  let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator (`last` $last^)? (`experts` $experts^)? ">.format;
   let hasVerifier = 1;
 }
 

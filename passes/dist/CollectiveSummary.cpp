@@ -54,6 +54,14 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
         if (!reduce.getSum().empty())
           add(phase, "all_reduce", reduce.getSum(), bytes / mesh->product(toAxes(reduce.getScatter())),
               reduce.getLast());
+      } else if (isa<DispatchRowsOp, CombineRowsOp>(op)) {
+        // At most: each row to as many others as it has picks.
+        bool out = isa<DispatchRowsOp>(op);
+        int64_t members = mesh->product(toAxes(op.getAttrOfType<ArrayAttr>("axes")));
+        int64_t picks = cast<ShapedType>(op.getOperand(1).getType()).getShape().back();
+        int64_t own = bytesOf(out ? op.getOperand(0).getType() : op.getResult(0).getType());
+        add(phase, op.getName().stripDialect(), op.getAttrOfType<ArrayAttr>("axes"),
+            own * std::min(picks, members - 1));
       } else if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, ShiftOp>(op)) {
         int64_t bytes = std::max(bytesOf(op.getOperand(0).getType()), bytesOf(op.getResult(0).getType()));
         add(phase, op.getName().stripDialect(), op.getAttrOfType<ArrayAttr>("axes"), bytes);

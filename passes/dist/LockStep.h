@@ -27,6 +27,9 @@ public:
   const Mesh mesh;
 
 private:
+  /// In EvaluateRows.cpp: tokens to experts and back. False if `op` is neither.
+  bool runRows(mlir::Operation *op);
+
   uint64_t seed;
 };
 

@@ -17,6 +17,7 @@
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/AssignStages.h"
+#include "passes/dist/DispatchExperts.h"
 #include "passes/dist/EmitMoves.h"
 #include "passes/dist/LocalForms.h"
 #include "passes/dist/LocalOps.h"
@@ -292,6 +293,9 @@ LogicalResult ProgramBuilder::emitOp(Operation &op) {
   } else if (isa<FactorOpInterface>(op)) {
     if (!emitFactored(op))
       return failure();
+  } else if (isa<DispatchRowsOp, CombineRowsOp>(op)) {
+    values[op.getResult(0)] =
+        emitRows(builder, &op, local(op.getOperand(0)), local(op.getOperand(1)), localTypeOf(op.getResult(0)));
   } else {
     return op.emitError("has no local form in this version");
   }

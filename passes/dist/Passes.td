@@ -86,6 +86,28 @@ def DistVerify : Pass<"dist-verify", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistDispatchExperts : Pass<"dist-dispatch-experts", "::mlir::ModuleOp"> {
+  let summary = "send tokens to the ranks whose experts they picked, and no others";
+  let description = [{
+    For each expert layer whose entry in the plan says `dispatch`: the reshard that gathers
+    rows of tokens over the axes of the experts becomes `dist.dispatch_rows`, the one that
+    scatters partial sums `dist.combine_rows`, in the forward and in the backward pass. Picks,
+    their weights and the gradients of these, some numbers a token, are gathered and scattered
+    as before.
+
+    ```mlir
+    %g = dist.reshard %x : !dist.tensor<8x16xf32, @mesh, [{dp,ep},{} ]> -> !dist.tensor<8x16xf32, @mesh, [{dp},{} ]>
+    ```
+    becomes
+    ```mlir
+    %g = dist.dispatch_rows %x, %ids over ["ep"] experts 1 : (!dist.tensor<8x16xf32, @mesh, [{dp,ep},{} ]>,
+        !dist.tensor<8x2xi64, @mesh, [{dp},{} ]>) -> !dist.tensor<8x16xf32, @mesh, [{dp},{} ]>
+    ```
+    Tested by tests/passes/dist/dispatch-experts.mlir.
+  }];
+  let dependentDialects = ["::dtcc::dist::DistDialect"];
+}
+
 def DistFormUnits : Pass<"dist-form-units", "::mlir::ModuleOp"> {
   let summary = "choose which states are gathered and reduced together";
   let description = [{

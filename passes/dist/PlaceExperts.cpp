@@ -8,6 +8,8 @@
 #include "passes/dist/PlaceExperts.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -31,10 +33,45 @@ void addExpertAxis(plan::Plan &plan, int64_t size) {
 /// The parameter that `weights` is, or null.
 static graph::ReadOp readOf(Value weights) { return weights.getDefiningOp<graph::ReadOp>(); }
 
-LogicalResult placeExperts(ModuleOp module, func::FuncOp step, plan::Plan &plan) {
+std::optional<ExpertExchange> parseExpertExchange(StringRef text) {
+  return llvm::StringSwitch<std::optional<ExpertExchange>>(text)
+      .Case("auto", ExpertExchange::Cheaper)
+      .Case("gather", ExpertExchange::Gather)
+      .Case("alltoall", ExpertExchange::AllToAll)
+      .Default(std::nullopt);
+}
+
+static double bytesOf(Value value) {
+  auto type = cast<ShapedType>(value.getType());
+  return double(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+namespace {
+/// Seconds of one layer, forward and backward: rows there and back, twice.
+struct ExchangeCost {
+  double gather = 0, dispatch = 0;
+
+  ExchangeCost(graph::ExpertsOp layer, const plan::Plan &plan, const cost::Machine &machine, int64_t size) {
+    double ranks = double(size), picks = double(cast<ShapedType>(layer.getIds().getType()).getShape().back());
+    double parts = double(plan.mesh.product(plan.batchAxes));
+    double rows = bytesOf(layer.getX()) / parts,
+           perToken = (bytesOf(layer.getIds()) + bytesOf(layer.getWeights())) / parts;
+    double reached = 1 - std::pow(1 - 1 / ranks, picks);
+    double all = (ranks - 1) * rows, few = (ranks - 1) * perToken;
+    gather = 4 * machine.secondsForTransfer(all) + 2 * machine.secondsForTransfer(few);
+    dispatch = 4 * machine.secondsForTransfer(all * reached) + 2 * machine.secondsForTransfer(few);
+    if (picks >= ranks)
+      dispatch = std::max(dispatch, gather);
+  }
+};
+} // namespace
+
+FailureOr<ExpertPlacement> placeExperts(ModuleOp module, func::FuncOp step, plan::Plan &plan,
+                                        const cost::Machine &machine, ExpertExchange exchange) {
+  ExpertPlacement result;
   const MeshAxis *axis = plan.mesh.find(kAxis);
   if (!axis || axis->size == 1)
-    return success();
+    return result;
   bool any = false;
   for (auto layer : step.getOps<graph::ExpertsOp>()) {
     any = true;
@@ -52,19 +89,40 @@ LogicalResult placeExperts(ModuleOp module, func::FuncOp step, plan::Plan &plan)
       plan.ops.push_back(std::move(placed));
       entry = std::prev(plan.ops.end());
     }
+    // What a rank has of a state before.
+    auto held = [&](Value weights, unsigned operand) {
+      double parts = 1;
+      for (int64_t of : map.operands[operand])
+        if (auto at = entry->factors.find(of); at != entry->factors.end())
+          parts *= double(plan.mesh.product(plan.withoutUnitAxes(at->second)));
+      return bytesOf(weights) / parts;
+    };
+    std::pair<Value, double> states[] = {{layer.getWIn(), held(layer.getWIn(), 3)},
+                                         {layer.getWOut(), held(layer.getWOut(), 4)}};
     Axes &axes = entry->factors[factor];
     axes.insert(axes.begin(), kAxis);
+    ExchangeCost cost(layer, plan, machine, axis->size);
+    entry->dispatch =
+        exchange == ExpertExchange::AllToAll || (exchange == ExpertExchange::Cheaper && cost.dispatch < cost.gather);
+    result.seconds += *entry->dispatch ? cost.dispatch : cost.gather;
     // States without a layout of their own lie as the layer wants them.
-    for (Value weights : {layer.getWIn(), layer.getWOut()})
-      if (graph::ReadOp read = readOf(weights))
-        for (plan::StatePlan &state : plan.states)
-          if (state.name == read.getState() && state.layout)
-            (*state.layout)[0].insert((*state.layout)[0].begin(), kAxis);
+    for (auto [weights, before] : states) {
+      graph::ReadOp read = readOf(weights);
+      if (!read)
+        continue;
+      double saved = before * (1 - 1 / double(axis->size));
+      result.savedParameters += saved;
+      auto state = module.lookupSymbol<graph::StateOp>(read.getState());
+      result.savedGradients += state && state.getTrainable() ? saved : 0;
+      for (plan::StatePlan &planned : plan.states)
+        if (planned.name == read.getState() && planned.layout)
+          (*planned.layout)[0].insert((*planned.layout)[0].begin(), kAxis);
+    }
   }
   if (!any)
     return step.emitError("has no mixture of experts for the axis ep, got: ep=") << axis->size;
   llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
-  return success();
+  return result;
 }
 
 } // namespace dtcc::dist

@@ -18,6 +18,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/cost/Machine.h"
 #include "passes/plan/Plan.h"
 
 namespace dtcc::dist {
@@ -26,9 +27,29 @@ namespace dtcc::dist {
 /// the examples. Size 1 changes nothing.
 void addExpertAxis(plan::Plan &plan, int64_t size);
 
-/// Gives `ep` to the experts of every expert layer and to their states. Fails with a
+/// How tokens meet experts over `ep`.
+enum class ExpertExchange {
+  Cheaper,  // by bytes
+  Gather,   // every rank of the group gets all tokens of the group
+  AllToAll, // it gets those that picked one of its experts (DispatchExperts.cpp)
+};
+/// "auto", "gather", "alltoall".
+std::optional<ExpertExchange> parseExpertExchange(llvm::StringRef text);
+
+/// What `ep` adds to a step: seconds of its exchanges, and what share of parameters a rank no longer holds.
+struct ExpertPlacement {
+  double seconds = 0;
+  /// Bytes of a rank.
+  double savedParameters = 0, savedGradients = 0;
+};
+
+/// Gives `ep` to the experts of every expert layer and to their states, and says how its
+/// tokens get there. A token's row goes to at most as many other ranks as it picks; with even
+/// routing to (ep - 1) (1 - (1 - 1/ep)^k) of them, where a gather brings it to all ep - 1.
+/// `Cheaper` gathers where k >= ep: then the worst case is no better. Fails with a
 /// message if the plan has the axis and the step has no such layer, or fewer experts.
-mlir::LogicalResult placeExperts(mlir::ModuleOp module, mlir::func::FuncOp step, plan::Plan &plan);
+mlir::FailureOr<ExpertPlacement> placeExperts(mlir::ModuleOp module, mlir::func::FuncOp step, plan::Plan &plan,
+                                              const cost::Machine &machine, ExpertExchange exchange);
 
 } // namespace dtcc::dist
 

@@ -9,7 +9,6 @@
 #include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/OrderPositions.h"
-#include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceRecompute.h"
 #include "passes/dist/PriceStages.h"
 
@@ -70,8 +69,12 @@ static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64
   FailureOr<PlacementCost> placed = solvePlacement(module, base, machine, request.tp.has_value());
   if (failed(placed))
     return failure();
-  if (failed(placeExperts(module, step, base)))
+  FailureOr<ExpertPlacement> experts = placeExperts(module, step, base, machine, request.experts);
+  if (failed(experts))
     return failure();
+  placed->seconds += experts->seconds;
+  placed->parameterBytes -= experts->savedParameters;
+  placed->gradientBytes -= experts->savedGradients;
   FailureOr<double> exchanged = placeSequence(module, base, machine, request.exchange);
   if (failed(exchanged))
     return failure();

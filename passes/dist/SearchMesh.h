@@ -13,6 +13,7 @@
 #ifndef DTCC_PASSES_DIST_SEARCHMESH_H
 #define DTCC_PASSES_DIST_SEARCHMESH_H
 
+#include "passes/dist/PlaceExperts.h"
 #include "passes/dist/SequencePlacement.h"
 #include "passes/dist/SolvePlacement.h"
 
@@ -35,6 +36,7 @@ struct MeshRequest {
   int64_t groups = 1;
   /// Ranks among which the experts of a layer are shared out; not searched.
   int64_t ep = 1;
+  ExpertExchange experts = ExpertExchange::Cheaper;
 };
 
 /// A plan with its forecast.

@@ -409,7 +409,7 @@ FailureOr<PlacementCost> PlacementSolver::run() {
     }
     if (candidate >= 0)
       plan.ops.push_back(
-          {*graph::getOrigin(first), first->getName().getStringRef().str(), {{candidate, axes}}, {}, {}});
+          {*graph::getOrigin(first), first->getName().getStringRef().str(), {{candidate, axes}}, {}, {}, {}});
   }
   cost.activationBytes = graph::peakBytes(step, [&](Value value) { return localBytes.lookup(value); });
   return cost;

@@ -84,20 +84,21 @@ static Work workOf(Operation *op, const plan::Schedule &schedule, int64_t stage,
       return forInputs.contains(op) ? Work::InputGradient : Work::WeightGradient;
     }
   };
-  if (!isa<ReshardOp>(op))
+  auto moves = [](Operation *at) { return isa_and_nonnull<ReshardOp, DispatchRowsOp, CombineRowsOp>(at); };
+  if (!moves(op))
     return work(op);
   // Tagged like its first user; the update's are the gradient's own.
-  for (Operation *at = op; isa_and_nonnull<ReshardOp>(at);) {
+  for (Operation *at = op; moves(at);) {
     Operation *first = nullptr;
     for (Operation *user : at->getUsers())
       if (!first || user->isBeforeInBlock(first))
         first = user;
-    if (first && !isa<graph::UpdateOp, func::ReturnOp, ReshardOp>(first))
+    if (first && !isa<graph::UpdateOp, func::ReturnOp>(first) && !moves(first))
       return work(first);
     at = first;
   }
   Operation *source = op;
-  while (isa_and_nonnull<ReshardOp>(source))
+  while (moves(source))
     source = source->getOperand(0).getDefiningOp();
   return source ? work(source) : Work::Forward;
 }

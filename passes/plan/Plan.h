@@ -47,6 +47,8 @@ struct OpPlan {
   /// An attention whose queries are split over positions: keys and values lie split like them and
   /// go around the ring of these ranks (passes/dist/RingAttention.h), and are not gathered.
   bool ring = false;
+  /// An expert layer: tokens go to the ranks that hold what they picked (true), or to all of the group.
+  std::optional<bool> dispatch = std::nullopt;
   bool operator==(const OpPlan &) const = default;
 };
 

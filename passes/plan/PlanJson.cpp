@@ -77,6 +77,8 @@ std::string Plan::toJson(unsigned indent) const {
             out.attribute("recompute", *op.recompute);
           if (op.ring)
             out.attribute("ring", true);
+          if (op.dispatch)
+            out.attribute("dispatch", *op.dispatch);
         });
     });
     out.attributeArray("states", [&] {
@@ -103,7 +105,7 @@ bool fromJSON(const json::Value &value, OpPlan &op, json::Path path) {
   std::map<std::string, Axes> factors;
   if (!map || !map.map("origin", op.origin) || !map.map("op", op.op) || !map.mapOptional("factors", factors) ||
       !map.mapOptional("partial", op.partial) || !map.mapOptional("recompute", op.recompute) ||
-      !map.mapOptional("ring", op.ring))
+      !map.mapOptional("ring", op.ring) || !map.mapOptional("dispatch", op.dispatch))
     return false;
   for (const auto &[key, axes] : factors) {
     int64_t factor;

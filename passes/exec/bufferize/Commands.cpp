@@ -96,7 +96,7 @@ void Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr 
   Value from = view(in), to = view(out);
   CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
                        commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
-                       communicator(axes, members).getValue(), last);
+                       communicator(axes, members).getValue(), last, IntegerAttr());
 }
 
 CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, DenseI64ArrayAttr members) {

@@ -20,6 +20,7 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
     addExpertRules(table);
     addWindowRules(table);
     addCollectiveRules(table);
+    addRowRules(table);
     addUpdateRules(table);
     addUnitRules(table);
     return table;

@@ -22,6 +22,7 @@ void addLibraryRules(OpRules &rules);    // embedding, cross entropy
 void addExpertRules(OpRules &rules);     // picks, grouped products
 void addWindowRules(OpRules &rules);     // convolution, pooling
 void addCollectiveRules(OpRules &rules); // what ranks exchange
+void addRowRules(OpRules &rules);        // tokens to experts and back
 void addUpdateRules(OpRules &rules);     // inputs, buckets, norm, update, report
 void addUnitRules(OpRules &rules);       // shares of buckets
 

@@ -145,7 +145,7 @@ private:
     if (!factored)
       return;
     FactorMap map = factored.getFactorMap();
-    plan::OpPlan entry{*graph::getOrigin(&op), op.getName().getStringRef().str(), {}, {}, {}};
+    plan::OpPlan entry{*graph::getOrigin(&op), op.getName().getStringRef().str(), {}, {}, {}, {}};
     // Heads over the ranks of positions, experts over those of examples.
     bool experts = mlir::isa<graph::ExpertsOp>(op);
     for (const std::string &name : experts ? plan.batchAxes : plan.sequenceAxes)

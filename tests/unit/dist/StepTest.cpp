@@ -22,7 +22,7 @@ struct StepTest : StepFixture {
     for (auto [origin, factor] : factors)
       for (mlir::Operation &op : step.getBody().front())
         if (graph::getOrigin(&op) == origin && graph::getPhase(&op) == graph::Phase::Forward)
-          plan.ops.push_back({origin, op.getName().getStringRef().str(), {{factor, {"tp"}}}, {}, {}});
+          plan.ops.push_back({origin, op.getName().getStringRef().str(), {{factor, {"tp"}}}, {}, {}, {}});
     return plan;
   }
   /// Heads, hidden units and vocabulary of gpt.mlir.
@@ -93,7 +93,7 @@ TEST_F(StepTest, ContextParallel) {
         if (exchange && attention != plan.ops.end())
           attention->factors[2].push_back("cp");
         else if (exchange)
-          plan.ops.push_back({16, "graph.attention", {{2, {"cp"}}}, {}, {}});
+          plan.ops.push_back({16, "graph.attention", {{2, {"cp"}}}, {}, {}, {}});
         EXPECT_TRUE(compare(plan, 13));
       }
 }

@@ -1,0 +1,51 @@
+//===- RowRules.cpp - Tokens to experts and back -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The arena holds the worst case, all tokens of the group on one rank: the rows in the
+// places of all tokens, and for what comes back one row for each pick of this rank's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/bufferize/OpRules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+/// A dispatch_rows or combine_rows with the room that its exchange takes: what RowExchange.h calls `copies` and
+/// `listLength`.
+template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, CollectiveKind kind) {
+  OpBuilder &builder = b.builder();
+  Place rows = b.dense(b.placeOf(op.getX()), "rows"), ids = b.dense(b.placeOf(op.getIds()), "picks");
+  Place to = b.place(op.getY());
+  int64_t members = b.mesh().product(dist::toAxes(op.getAxes())), picks = ids.sizes.back(), cells = 1;
+  for (int64_t size : ids.sizes)
+    cells *= size;
+  int64_t tokens = cells / picks / members, copies = std::min(members, picks);
+  SmallVector<Value> outs{b.view(to)};
+  if (kind == CollectiveKind::combine_rows)
+    outs.push_back(
+        b.view(b.allocate(RankedTensorType::get({tokens * copies, rows.sizes.back()}, rows.element), "returned")));
+  auto lists = RankedTensorType::get({4 * members + tokens * (members + 2 * copies)}, builder.getI64Type());
+  outs.push_back(b.view(b.allocate(lists, "routes")));
+  SmallVector<Value> ins{b.view(rows), b.view(ids)};
+  CollectiveOp::create(builder, op.getLoc(), Type(), ins, outs, ValueRange(), 0,
+                       builder.getStringAttr(stringifyCollectiveKind(kind)), kind, Reduction::sum,
+                       b.communicator(op.getAxes()).getValue(), /*last=*/false, op.getExpertsAttr());
+  return success();
+}
+static LogicalResult lowerDispatch(dist::DispatchRowsOp op, Bufferizer &b) {
+  return lowerRows(op, b, CollectiveKind::dispatch_rows);
+}
+static LogicalResult lowerCombine(dist::CombineRowsOp op, Bufferizer &b) {
+  return lowerRows(op, b, CollectiveKind::combine_rows);
+}
+
+void dtcc::exec::addRowRules(OpRules &rules) {
+  rules[dist::DispatchRowsOp::getOperationName()] = ruleOf<dist::DispatchRowsOp, lowerDispatch>();
+  rules[dist::CombineRowsOp::getOperationName()] = ruleOf<dist::CombineRowsOp, lowerCombine>();
+}
