@@ -43,18 +43,32 @@ static std::optional<ArrayAttr> rowAxes(Operation *op) {
   return axes ? std::optional(axes) : std::nullopt;
 }
 
+/// Queries, keys, values and what masks read: of an attention, whole or in parts.
+template <typename Op> static SmallVector<Value> inputs(Op op, Bufferizer &b) {
+  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
+                         b.view(b.placeOf(op.getV()))};
+  for (Value mask : op.getMaskOperands())
+    ins.push_back(b.view(b.placeOf(mask)));
+  return ins;
+}
+
+/// What a gradient reads besides: the result, the logarithms of its sums, the result's gradient.
+template <typename Op> static SmallVector<Value> gradientInputs(Op op, Bufferizer &b) {
+  SmallVector<Value> ins = inputs(op, b);
+  ins.push_back(b.view(grouped(b.placeOf(op.getOut()))));
+  ins.push_back(b.view(groupedRows(b.placeOf(op.getLse()))));
+  ins.push_back(b.view(grouped(b.placeOf(op.getDout()))));
+  return ins;
+}
+
 static LogicalResult lowerAttention(graph::AttentionOp op, Bufferizer &b) {
   if (op.getBias())
     return op.emitOpError("bias has no library op");
   auto parameters = attentionParameters(op, rowAxes(op), b);
   if (failed(parameters))
     return failure();
-  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
-                         b.view(b.placeOf(op.getV()))};
-  for (Value mask : op.getMaskOperands())
-    ins.push_back(b.view(b.placeOf(mask)));
   Place out = b.place(op.getOut()), lse = b.place(op.getLse());
-  b.library(op, "attention", ins, {b.view(grouped(out)), b.view(groupedRows(lse))}, *parameters);
+  b.library(op, "attention", inputs(op, b), {b.view(grouped(out)), b.view(groupedRows(lse))}, *parameters);
   return success();
 }
 
@@ -62,15 +76,8 @@ static LogicalResult lowerAttentionGrad(graph::AttentionGradOp op, Bufferizer &b
   auto parameters = attentionParameters(op, rowAxes(op), b);
   if (failed(parameters))
     return failure();
-  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
-                         b.view(b.placeOf(op.getV()))};
-  for (Value mask : op.getMaskOperands())
-    ins.push_back(b.view(b.placeOf(mask)));
-  ins.push_back(b.view(grouped(b.placeOf(op.getOut()))));
-  ins.push_back(b.view(groupedRows(b.placeOf(op.getLse()))));
-  ins.push_back(b.view(grouped(b.placeOf(op.getDout()))));
   Place dq = b.place(op.getDq()), dk = b.place(op.getDk()), dv = b.place(op.getDv());
-  b.library(op, "attention_grad", ins, {b.view(grouped(dq)), b.view(dk), b.view(dv)}, *parameters);
+  b.library(op, "attention_grad", gradientInputs(op, b), {b.view(grouped(dq)), b.view(dk), b.view(dv)}, *parameters);
   return success();
 }
 
@@ -100,12 +107,8 @@ static LogicalResult lowerPart(graph::AttentionPartOp op, Bufferizer &b) {
   auto parameters = partParameters(op, b);
   if (failed(parameters))
     return failure();
-  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
-                         b.view(b.placeOf(op.getV()))};
-  for (Value mask : op.getMaskOperands())
-    ins.push_back(b.view(b.placeOf(mask)));
   Place out = sumPlace(op.getOut(), op.getOnto(), 0, op, b), lse = sumPlace(op.getLse(), op.getOnto(), 1, op, b);
-  b.library(op, "attention_part", ins, {b.view(grouped(out)), b.view(groupedRows(lse))}, *parameters,
+  b.library(op, "attention_part", inputs(op, b), {b.view(grouped(out)), b.view(groupedRows(lse))}, *parameters,
             /*updates=*/!op.getOnto().empty());
   return success();
 }
@@ -114,17 +117,11 @@ static LogicalResult lowerPartGrad(graph::AttentionPartGradOp op, Bufferizer &b)
   auto parameters = partParameters(op, b);
   if (failed(parameters))
     return failure();
-  SmallVector<Value> ins{b.view(grouped(b.placeOf(op.getQ()))), b.view(b.placeOf(op.getK())),
-                         b.view(b.placeOf(op.getV()))};
-  for (Value mask : op.getMaskOperands())
-    ins.push_back(b.view(b.placeOf(mask)));
-  ins.push_back(b.view(grouped(b.placeOf(op.getOut()))));
-  ins.push_back(b.view(groupedRows(b.placeOf(op.getLse()))));
-  ins.push_back(b.view(grouped(b.placeOf(op.getDout()))));
   SmallVector<Place> sums;
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     sums.push_back(sumPlace(result, op.getOnto(), i, op, b));
-  b.library(op, "attention_part_grad", ins, {b.view(grouped(sums[0])), b.view(sums[1]), b.view(sums[2])}, *parameters,
+  b.library(op, "attention_part_grad", gradientInputs(op, b),
+            {b.view(grouped(sums[0])), b.view(sums[1]), b.view(sums[2])}, *parameters,
             /*updates=*/!op.getOnto().empty());
   return success();
 }
