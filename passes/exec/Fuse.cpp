@@ -48,6 +48,7 @@ private:
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
   SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
   bool leavesAndReturns(const Group &group, Operation *op) const;
+  unsigned horizonOf(const Group &group) const;
   void outline(Group &group);
 
   Block &block;
@@ -73,11 +74,26 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
   return sorted;
 }
 
+/// What stands before this number depends on nothing of the group: all that is put together with it stands there too.
+unsigned BlockFusion::horizonOf(const Group &group) const {
+  unsigned horizon = numbers.lookup(group.ops.front());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const std::unique_ptr<Group> &other : groups)
+      if (unsigned first = numbers.lookup(other->ops.front());
+          first < horizon && numbers.lookup(other->ops.back()) >= horizon) {
+        horizon = first;
+        moved = true;
+      }
+  }
+  return horizon;
+}
+
 /// Whether an operand of `op` outside the group depends on the group: by what it reads, or by the order of effects (the
 /// unit that a backward op reads is gathered behind the forward pass).
 bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
-  unsigned first = numbers.lookup(group.ops.front());
+  unsigned horizon = horizonOf(group);
   SmallVector<Operation *> work;
   auto push = [&](auto &self, Operation *from, bool direct) -> bool {
     SmallVector<Operation *> producers;
@@ -85,7 +101,7 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
       producers.push_back(operand.getDefiningOp());
     producers.push_back(effectsBefore.lookup(from));
     for (Operation *producer : producers) {
-      if (!producer || producer->getBlock() != &block || numbers.lookup(producer) < first)
+      if (!producer || producer->getBlock() != &block || numbers.lookup(producer) < horizon)
         continue;
       if (members.contains(producer)) {
         if (!direct)

@@ -31,6 +31,12 @@
 // CHECK: dist.gather_unit
 // CHECK: exec.fused
 // CHECK: graph.mul
+
+// %d is put into the kernel of %a, and reads a product of %b. In the kernel of %b, %e, which reads a product of %a, would
+// wait for itself, though all that it reads stands before %b.
+// CHECK-LABEL: dist.phase @beginsBefore
+// CHECK-COUNT-3: exec.fused
+// CHECK: dist.accumulate
 dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
 dist.bucket parameter @params.0 : 128 x f32
 dist.bucket parameter @params.1 : 64 x f32 flat ["dp"]
@@ -70,5 +76,17 @@ dist.program @step mesh @mesh {
     %c = graph.mul %a, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     dist.release %u : tensor<64xf32>
     dist.accumulate %c into @grads.0[64] : tensor<8x8xf32>
+  }
+  dist.phase @beginsBefore {
+    %x = dist.view @params.0[0] : tensor<8x8xf32>
+    %y = dist.view @params.0[64] : tensor<8x8xf32>
+    %a = graph.exp %x : tensor<8x8xf32>
+    %p = graph.contract "ab,bc->ac" %a, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %b = graph.tanh %y : tensor<8x8xf32>
+    %q = graph.contract "ab,bc->ac" %b, %y : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %d = graph.add %a, %q : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %e = graph.mul %b, %p : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.accumulate %d into @grads.0[0] : tensor<8x8xf32>
+    dist.accumulate %e into @grads.0[64] : tensor<8x8xf32>
   }
 }
