@@ -15,8 +15,6 @@ using namespace mlir;
 
 namespace dtcc::dist {
 
-static constexpr const char *kAxis = "ep";
-
 void addExpertAxis(plan::Plan &plan, int64_t size) {
   if (size <= 1)
     return;
@@ -25,9 +23,9 @@ void addExpertAxis(plan::Plan &plan, int64_t size) {
   for (size_t i = 0; i < plan.mesh.axes.size(); ++i)
     if (llvm::is_contained(plan.batchAxes, plan.mesh.axes[i].name))
       at = i + 1;
-  plan.mesh.axes.insert(plan.mesh.axes.begin() + at, {kAxis, size, false});
-  plan.batchAxes.push_back(kAxis);
-  plan.flatAxes.push_back(kAxis);
+  plan.mesh.axes.insert(plan.mesh.axes.begin() + at, {kExpertAxis, size, false});
+  plan.batchAxes.push_back(kExpertAxis);
+  plan.flatAxes.push_back(kExpertAxis);
 }
 
 /// The parameter that `weights` is, or null.
@@ -47,13 +45,13 @@ static double bytesOf(Value value) {
 }
 
 namespace {
-/// Seconds of one layer, forward and backward: rows there and back, twice.
+/// Seconds of one layer and micro-batch, forward and backward: rows there and back, twice.
 struct ExchangeCost {
   double gather = 0, dispatch = 0;
 
   ExchangeCost(graph::ExpertsOp layer, const plan::Plan &plan, const cost::Machine &machine, int64_t size) {
     double ranks = double(size), picks = double(cast<ShapedType>(layer.getIds().getType()).getShape().back());
-    double parts = double(plan.mesh.product(plan.batchAxes));
+    double parts = double(plan.mesh.product(plan.batchAxes) * plan.mesh.product(plan.sequenceAxes));
     double rows = bytesOf(layer.getX()) / parts,
            perToken = (bytesOf(layer.getIds()) + bytesOf(layer.getWeights())) / parts;
     double reached = 1 - std::pow(1 - 1 / ranks, picks);
@@ -66,12 +64,12 @@ struct ExchangeCost {
 };
 } // namespace
 
-FailureOr<ExpertPlacement> placeExperts(ModuleOp module, func::FuncOp step, plan::Plan &plan,
-                                        const cost::Machine &machine, ExpertExchange exchange) {
-  ExpertPlacement result;
-  const MeshAxis *axis = plan.mesh.find(kAxis);
+FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::Machine &machine,
+                               ExpertExchange exchange) {
+  double seconds = 0;
+  const MeshAxis *axis = plan.mesh.find(kExpertAxis);
   if (!axis || axis->size == 1)
-    return result;
+    return seconds;
   bool any = false;
   for (auto layer : step.getOps<graph::ExpertsOp>()) {
     any = true;
@@ -89,40 +87,26 @@ FailureOr<ExpertPlacement> placeExperts(ModuleOp module, func::FuncOp step, plan
       plan.ops.push_back(std::move(placed));
       entry = std::prev(plan.ops.end());
     }
-    // What a rank has of a state before.
-    auto held = [&](Value weights, unsigned operand) {
-      double parts = 1;
-      for (int64_t of : map.operands[operand])
-        if (auto at = entry->factors.find(of); at != entry->factors.end())
-          parts *= double(plan.mesh.product(plan.withoutUnitAxes(at->second)));
-      return bytesOf(weights) / parts;
-    };
-    std::pair<Value, double> states[] = {{layer.getWIn(), held(layer.getWIn(), 3)},
-                                         {layer.getWOut(), held(layer.getWOut(), 4)}};
     Axes &axes = entry->factors[factor];
-    axes.insert(axes.begin(), kAxis);
+    axes.insert(axes.begin(), kExpertAxis);
     ExchangeCost cost(layer, plan, machine, axis->size);
     entry->dispatch =
         exchange == ExpertExchange::AllToAll || (exchange == ExpertExchange::Cheaper && cost.dispatch < cost.gather);
-    result.seconds += *entry->dispatch ? cost.dispatch : cost.gather;
+    seconds += double(plan.mesh.slots()) * (*entry->dispatch ? cost.dispatch : cost.gather);
     // States without a layout of their own lie as the layer wants them.
-    for (auto [weights, before] : states) {
+    for (Value weights : {layer.getWIn(), layer.getWOut()}) {
       graph::ReadOp read = readOf(weights);
       if (!read)
         continue;
-      double saved = before * (1 - 1 / double(axis->size));
-      result.savedParameters += saved;
-      auto state = module.lookupSymbol<graph::StateOp>(read.getState());
-      result.savedGradients += state && state.getTrainable() ? saved : 0;
       for (plan::StatePlan &planned : plan.states)
         if (planned.name == read.getState() && planned.layout)
-          (*planned.layout)[0].insert((*planned.layout)[0].begin(), kAxis);
+          (*planned.layout)[0].insert((*planned.layout)[0].begin(), kExpertAxis);
     }
   }
   if (!any)
     return step.emitError("has no mixture of experts for the axis ep, got: ep=") << axis->size;
   llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
-  return result;
+  return seconds;
 }
 
 } // namespace dtcc::dist

@@ -23,6 +23,9 @@
 
 namespace dtcc::dist {
 
+/// The axis that splits experts.
+inline constexpr char kExpertAxis[] = "ep";
+
 /// Adds an axis `ep` of `size` ranks to a plan without one, innermost of those that split
 /// the examples. Size 1 changes nothing.
 void addExpertAxis(plan::Plan &plan, int64_t size);
@@ -36,20 +39,13 @@ enum class ExpertExchange {
 /// "auto", "gather", "alltoall".
 std::optional<ExpertExchange> parseExpertExchange(llvm::StringRef text);
 
-/// What `ep` adds to a step: seconds of its exchanges, and what share of parameters a rank no longer holds.
-struct ExpertPlacement {
-  double seconds = 0;
-  /// Bytes of a rank.
-  double savedParameters = 0, savedGradients = 0;
-};
-
-/// Gives `ep` to the experts of every expert layer and to their states, and says how its
-/// tokens get there. A token's row goes to at most as many other ranks as it picks; with even
-/// routing to (ep - 1) (1 - (1 - 1/ep)^k) of them, where a gather brings it to all ep - 1.
+/// Gives `ep` to the experts of every expert layer and to their states, says how its
+/// tokens get there, and returns the seconds that a step exchanges there. A token's row goes to at most as many other
+/// ranks as it picks; with even routing to (ep - 1) (1 - (1 - 1/ep)^k) of them, where a gather brings it to all ep - 1.
 /// `Cheaper` gathers where k >= ep: then the worst case is no better. Fails with a
 /// message if the plan has the axis and the step has no such layer, or fewer experts.
-mlir::FailureOr<ExpertPlacement> placeExperts(mlir::ModuleOp module, mlir::func::FuncOp step, plan::Plan &plan,
-                                              const cost::Machine &machine, ExpertExchange exchange);
+mlir::FailureOr<double> placeExperts(mlir::func::FuncOp step, plan::Plan &plan, const cost::Machine &machine,
+                                     ExpertExchange exchange);
 
 } // namespace dtcc::dist
 

@@ -64,17 +64,15 @@ static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64
   base.sequenceParallel = request.sequenceParallel && tp > 1;
   if (base.sequenceParallel && failed(checkSequenceParallel(step, tp)))
     return failure();
-  // Ranks of `ep` and `cp` are replicas for all but the experts.
+  // Ranks of `ep` and `cp` are replicas, but those of `ep` not of experts.
   int64_t sharing = dp / request.groups * request.ep * request.cp;
   FailureOr<PlacementCost> placed = solvePlacement(module, base, machine, request.tp.has_value());
   if (failed(placed))
     return failure();
-  FailureOr<ExpertPlacement> experts = placeExperts(module, step, base, machine, request.experts);
-  if (failed(experts))
+  FailureOr<double> toExperts = placeExperts(step, base, machine, request.experts);
+  if (failed(toExperts))
     return failure();
-  placed->seconds += experts->seconds;
-  placed->parameterBytes -= experts->savedParameters;
-  placed->gradientBytes -= experts->savedGradients;
+  placed->seconds += *toExperts;
   FailureOr<double> exchanged = placeSequence(module, base, machine, request.exchange);
   if (failed(exchanged))
     return failure();
@@ -99,18 +97,25 @@ static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64
     priced.dp = dp;
     priced.tp = tp;
     priced.zero = zero;
-    double shares = stateRow(zero).master ? sharing : 1;
-    StagePrice stage = priceStage(zero, placed->parameterBytes, placed->gradientBytes, slotsOf(step), sharing,
-                                  request.microbatches, units, machine);
-    priced.parameterBytes = stage.bytes.parameters;
-    priced.gradientBytes = stage.bytes.gradients;
-    priced.slotBytes = stage.bytes.slots;
+    double summed = 0;
+    auto share = [&](double parameters, double gradients, int64_t ranks) {
+      StagePrice stage =
+          priceStage(zero, parameters, gradients, slotsOf(step), ranks, request.microbatches, units, machine);
+      priced.parameterBytes += stage.bytes.parameters;
+      priced.gradientBytes += stage.bytes.gradients;
+      priced.slotBytes += stage.bytes.slots;
+      priced.gradientSeconds += stage.seconds;
+      summed += gradients / (stateRow(zero).master ? double(ranks) : 1);
+    };
+    double experts = placed->expertParameterBytes, ofExperts = placed->expertGradientBytes;
+    share(placed->parameterBytes - experts, placed->gradientBytes - ofExperts, sharing);
+    if (experts > 0)
+      share(experts, ofExperts, sharing / request.ep);
     // Between groups, what a rank has of the gradients is summed once a step.
-    double summed = placed->gradientBytes / shares, between = double(request.groups - 1) / double(request.groups);
-    priced.gradientSeconds = stage.seconds + machine.secondsForTransfer(2 * between * summed);
+    double between = double(request.groups - 1) / double(request.groups);
+    priced.gradientSeconds += machine.secondsForTransfer(2 * between * summed);
     // The placement counted a whole update on every rank.
-    double update = machine.secondsForWork(0, 7 * placed->gradientBytes);
-    priced.placementSeconds = placed->seconds - update * (1 - 1 / shares);
+    priced.placementSeconds = placed->seconds - machine.secondsForWork(0, 7 * (placed->gradientBytes - summed));
     for (const RecomputeEffect &effect : effects) {
       priced.plan.recompute = effect.mode;
       priced.activationBytes = placed->activationBytes * effect.bytes;

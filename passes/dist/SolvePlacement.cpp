@@ -10,6 +10,7 @@
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/FactorClasses.h"
+#include "passes/dist/PlaceExperts.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/ReshardPlanner.h"
 #include "passes/graph/Recompute.h"
@@ -36,8 +37,8 @@ class PlacementSolver {
 public:
   PlacementSolver(ModuleOp module, func::FuncOp step, plan::Plan &plan, const cost::Machine &machine, Axes axes,
                   bool share)
-      : module(module), step(step), plan(plan), machine(machine), axes(std::move(axes)), share(share), classes(step),
-        planner(plan.mesh, [this](const Move &move, double before, double after, int64_t group) {
+      : module(module), step(step), plan(plan), given(machine), machine(machine), axes(std::move(axes)), share(share),
+        classes(step), planner(plan.mesh, [this](const Move &move, double before, double after, int64_t group) {
           // The planner's own count of bytes, at this machine's rates. Parts of an inner
           // dimension are no ranges of memory: they are packed on one side.
           double seconds = (move.dim > 0 ? before + after : 0) / this->machine.memoryBytesPerSecond;
@@ -52,11 +53,16 @@ public:
   FailureOr<PlacementCost> run();
 
 private:
+  /// Sets up the problem: what every candidate costs, and every pair of neighbours.
+  LogicalResult prepare();
+  /// Seconds of a choice as the machine takes them: what makes a search share the model out is no time of a step.
+  FailureOr<double> secondsOf(const std::vector<uint32_t> &candidates) const;
   void classify();
   void collectNodes();
   bool mayShard(unsigned id, int64_t size) const;
   bool padsWithZeros(Operation *op, const FactorMap &map, int64_t factor) const;
   SmallVector<int64_t> localShape(Value value) const;
+  double localCells(Value value) const;
   int64_t localSize(unsigned id, int64_t size) const;
   /// The layouts of an op's operands and results under a candidate; nothing if it is impossible.
   std::optional<OpLayouts> layoutsOf(Operation *op, int64_t candidate);
@@ -73,13 +79,14 @@ private:
   ModuleOp module;
   func::FuncOp step;
   plan::Plan &plan;
-  cost::Machine machine;
-  Axes axes; // to be given to factors, all together
+  const cost::Machine &given;
+  cost::Machine machine; // as the search is to see it
+  Axes axes;             // to be given to factors, all together
   bool share;
   FactorClasses classes;
   ReshardPlanner planner;
 
-  llvm::DenseSet<unsigned> batch, positions, inputs, whole;
+  llvm::DenseSet<unsigned> batch, positions, experts, inputs, whole;
   llvm::MapVector<int64_t, Node> origins;
   llvm::MapVector<StringRef, Node> states;
   llvm::DenseMap<Operation *, uint32_t> numbers;
@@ -95,6 +102,10 @@ void PlacementSolver::classify() {
     for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
       (dim == 0 ? batch : inputs).insert(classes.ofDim(argument, dim));
   positions = positionClasses(step, classes);
+  // Placed later (placeExperts), but what is held and read of them is known.
+  if (plan.mesh.find(kExpertAxis))
+    for (auto layer : step.getOps<graph::ExpertsOp>())
+      experts.insert(classes.ofDim(layer.getWIn(), 0));
   for (Operation &op : step.getBody().front()) {
     auto factored = dyn_cast<FactorOpInterface>(op);
     if (!factored)
@@ -178,10 +189,12 @@ void PlacementSolver::collectNodes() {
     stateNumbers[entry.first] = number;
 }
 
-/// Of a micro-batch on a rank; other axes are not counted.
+/// Of a micro-batch on a rank; axes that are still to be given are not counted.
 int64_t PlacementSolver::localSize(unsigned id, int64_t size) const {
   if (batch.contains(id))
     return std::max<int64_t>(1, size / plan.mesh.product(plan.batchAxes));
+  if (experts.contains(id))
+    return llvm::divideCeil(size, plan.mesh.product({kExpertAxis}));
   return positions.contains(id) ? llvm::divideCeil(size, plan.mesh.product(plan.sequenceAxes)) : size;
 }
 
@@ -190,6 +203,13 @@ SmallVector<int64_t> PlacementSolver::localShape(Value value) const {
   for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape()))
     shape.push_back(localSize(classes.ofDim(value, dim), size));
   return shape;
+}
+
+double PlacementSolver::localCells(Value value) const {
+  double cells = 1;
+  for (int64_t size : localShape(value))
+    cells *= double(size);
+  return cells;
 }
 
 std::optional<OpLayouts> PlacementSolver::layoutsOf(Operation *op, int64_t candidate) {
@@ -345,7 +365,7 @@ void PlacementSolver::addEdges() {
   }
 }
 
-FailureOr<PlacementCost> PlacementSolver::run() {
+LogicalResult PlacementSolver::prepare() {
   classify();
   collectNodes();
   double slots = plan.mesh.slots();
@@ -356,7 +376,7 @@ FailureOr<PlacementCost> PlacementSolver::run() {
       double cost = 0;
       if (isa<graph::ReadOp>(node->ops.front())) {
         // The update reads gradient, parameter and two slots, and writes three.
-        double bytes = 4.0 * cast<ShapedType>(node->ops.front()->getResult(0).getType()).getNumElements();
+        double bytes = 4 * localCells(node->ops.front()->getResult(0));
         cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : group));
         auto state = module.lookupSymbol<graph::StateOp>(cast<graph::ReadOp>(node->ops.front()).getState());
         if (share && state.getSavedShape().size() > 1)
@@ -374,13 +394,31 @@ FailureOr<PlacementCost> PlacementSolver::run() {
   addEdges();
   if (std::string wrong = problem.check(); !wrong.empty())
     return step.emitError("placement problem is not well formed: ") << wrong;
+  return success();
+}
+
+FailureOr<double> PlacementSolver::secondsOf(const std::vector<uint32_t> &candidates) const {
+  if (!share)
+    return plan::costOf(problem, candidates);
+  PlacementSolver plain(module, step, plan, given, axes, /*share=*/false);
+  if (failed(plain.prepare()))
+    return failure();
+  return plan::costOf(plain.problem, candidates);
+}
+
+FailureOr<PlacementCost> PlacementSolver::run() {
+  if (failed(prepare()))
+    return failure();
+  int64_t group = plan.mesh.product(axes);
   plan::ChoiceSolution solution = plan::solve(problem);
   if (solution.cost == plan::kForbidden)
     return step.emitError("no placement of the step on axes ") << llvm::join(axes, ",") << " is possible";
 
+  FailureOr<double> seconds = secondsOf(solution.candidates);
+  if (failed(seconds))
+    return failure();
   PlacementCost cost;
-  cost.seconds = solution.cost;
-  cost.lowerBound = solution.lowerBound;
+  cost.seconds = *seconds;
   plan.ops.clear();
   plan.states.clear();
   llvm::DenseMap<Value, double> localBytes;
@@ -389,9 +427,13 @@ FailureOr<PlacementCost> PlacementSolver::run() {
     Operation *first = node->ops.front();
     if (auto read = dyn_cast<graph::ReadOp>(first)) {
       auto state = module.lookupSymbol<graph::StateOp>(read.getState());
-      double bytes = 4.0 * cast<ShapedType>(read.getType()).getNumElements() / (candidate < 0 ? 1 : group);
+      double bytes = 4 * localCells(read.getY()) / (candidate < 0 ? 1 : group);
       cost.parameterBytes += bytes;
       cost.gradientBytes += state.getTrainable() ? bytes : 0;
+      if (experts.contains(classes.ofDim(read.getY(), 0))) {
+        cost.expertParameterBytes += bytes;
+        cost.expertGradientBytes += state.getTrainable() ? bytes : 0;
+      }
       if (!axes.empty() && group > 1)
         plan.states.push_back({read.getState().str(), stateLayout(state, candidate).dims, std::nullopt});
       continue;

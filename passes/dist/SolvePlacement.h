@@ -25,11 +25,12 @@ namespace dtcc::dist {
 /// What a solved placement costs a rank in a step.
 struct PlacementCost {
   double seconds = 0; // work and reshards
-  double lowerBound = 0;
   /// Bytes of one copy of the rank's parameters.
   double parameterBytes = 0;
   /// Bytes of gradients that data parallelism reduces.
   double gradientBytes = 0;
+  /// The parts of these that are experts of the axis `ep`, whose ranks hold different ones.
+  double expertParameterBytes = 0, expertGradientBytes = 0;
   /// Most bytes of a micro-batch's values that are needed at one time, nothing being computed again.
   double activationBytes = 0;
 };
@@ -38,7 +39,7 @@ struct PlacementCost {
 /// micro-batches nor split the batch, and writes `plan.ops` and `plan.states`. Dimensions
 /// of inputs (batch, sequence) are not candidates, but with `plan.sequenceParallel`: then no op repeats
 /// positions that it could share out (Korthikanti et al. 2022, arXiv 2205.05198). The placement is optimal for the
-/// modelled cost unless the search was cut short (see PlacementCost::lowerBound).
+/// modelled cost unless the search was cut short (see plan::solve).
 /// `share`: the user asked for these ranks, so the model is to be shared out even where
 /// it is so small that doing everything everywhere would be faster: starting a
 /// collective is free, and state that every rank holds is dear.
