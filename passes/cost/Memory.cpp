@@ -11,14 +11,21 @@
 
 namespace dtcc::cost {
 
-double stateBytesPerParameter(const Parallel &plan, const Software &software) {
-  double ranks = double(plan.shareGroupOf().ranks), whole = software.wholeBytes, shared = software.sharedBytes;
+/// Software that keeps 8 bytes a parameter whole has parameters and gradients in f32, with 4 or 6
+/// parameters in 16 bits, and gradients in what is left; masters and moments are shared out.
+StateBytes stateBytesOf(const Parallel &plan, const Software &software) {
+  double ranks = double(plan.shareGroupOf().ranks), parameters = software.wholeBytes >= 8 ? 4 : 2;
+  double gradients = software.wholeBytes - parameters, optimizer = software.sharedBytes;
   if (plan.zero >= 3)
-    return (whole + shared) / ranks;
-  // Stage 2 keeps parameters in two bytes whole.
+    return {parameters / ranks, gradients / ranks, optimizer / ranks};
+  // Stage 2 keeps parameters in two bytes whole, and masters with the optimizer's state.
   if (plan.zero == 2)
-    return 2 + (whole + shared - 2) / ranks;
-  return plan.zero == 1 ? whole + shared / ranks : whole + shared;
+    return {2, gradients / ranks, (optimizer + parameters - 2) / ranks};
+  return {parameters, gradients, plan.zero == 1 ? optimizer / ranks : optimizer};
+}
+
+double stateBytesPerParameter(const Parallel &plan, const Software &software) {
+  return stateBytesOf(plan, software).total();
 }
 
 /// 34 bytes a value of the residual stream and 5 a score, of which 24 and the scores are
@@ -44,6 +51,10 @@ double keptBytes(const Transformer &model, const Parallel &plan, const RunSettin
     break;
   }
   return software.fused ? all * 0.9 : all;
+}
+
+double reserveBytes(const Parallel &plan, const Software &software) {
+  return software.reserveBytes * (plan.dp > 1 ? 1 : 0.4);
 }
 
 MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const RunSetting &run,
@@ -77,13 +88,15 @@ MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const
     bytes.activations = held * count * kept + working;
     if (isLast)
       bytes.logits = software.logitMemory * run.examples * model.sequence / double(plan.cp) * model.vocabulary / tp;
-    bytes.reserve = software.reserveBytes * (plan.dp > 1 ? 1 : 0.4) + software.fragments * bytes.total();
+    bytes.reserve = reserveBytes(plan, software) + software.fragments * bytes.total();
     if (bytes.total() > worst.total())
       worst = bytes;
   }
   return worst;
 }
 
-bool fitsIn(double bytes, double capacity) { return bytes <= 0.97 * capacity; }
+double usableBytes(double capacity) { return 0.97 * capacity; }
+
+bool fitsIn(double bytes, double capacity) { return bytes <= usableBytes(capacity); }
 
 } // namespace dtcc::cost

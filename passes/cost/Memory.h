@@ -31,17 +31,28 @@ struct MemoryBytes {
   double total() const { return state + gathered + activations + logits + reserve; }
 };
 
-/// Bytes of state a parameter: `whole` of them on each rank, `shared` over those of ZeRO.
+/// Bytes of state a parameter on a rank, as ZeRO shares them out.
+struct StateBytes {
+  double parameters = 0, gradients = 0, optimizer = 0;
+  double total() const { return parameters + gradients + optimizer; }
+};
+StateBytes stateBytesOf(const Parallel &plan, const Software &software);
+/// Their sum: `whole` of them on each rank, `shared` over those of ZeRO.
 double stateBytesPerParameter(const Parallel &plan, const Software &software);
 
 /// Bytes that a layer keeps for its backward pass, of a micro-batch and rank.
 double keptBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, const Software &software);
 
+/// Contexts and communicators, without fragments.
+double reserveBytes(const Parallel &plan, const Software &software);
+
 /// Of the device of the pipeline that needs most.
 MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const RunSetting &run,
                            const Software &software);
 
-/// Whether `bytes` fit on a device of `capacity`: allocators cannot use the last part.
+/// Of a device of `capacity`: allocators cannot use the last part.
+double usableBytes(double capacity);
+/// Whether `bytes` fit on a device of `capacity`.
 bool fitsIn(double bytes, double capacity);
 
 } // namespace dtcc::cost

@@ -29,17 +29,22 @@ std::string PlanShape::str() const {
   if (text.empty())
     text = "dp=1";
   text += " zero=" + std::to_string(zero) + " microbatches=" + std::to_string(microbatches);
+  std::string name = scheduleName();
+  return name.empty() ? text : text + " " + name;
+}
+
+std::string PlanShape::scheduleName() const {
   switch (schedule) {
   case PipelineSchedule::None:
-    return text;
+    return "";
   case PipelineSchedule::OneForwardOneBackward:
-    return text + " 1f1b";
+    return "1f1b";
   case PipelineSchedule::Interleaved:
-    return text + " interleaved:" + std::to_string(virtualStages);
+    return "interleaved:" + std::to_string(virtualStages);
   case PipelineSchedule::ZeroBubble:
-    return text + " zero-bubble";
+    return "zero-bubble";
   }
-  return text;
+  return "";
 }
 
 static std::vector<int64_t> divisorsOf(int64_t number) {

@@ -37,6 +37,8 @@ struct PlanShape {
   int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
   /// "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2": as options are written.
   std::string str() const;
+  /// "1f1b", "interleaved:2", "zero-bubble"; empty without stages.
+  std::string scheduleName() const;
   bool operator==(const PlanShape &) const = default;
 };
 

@@ -136,8 +136,8 @@ StageProblem TransformerPricer::problem(const PlanShape &shape) {
   problem.blocks.assign(size_t(given.model.layers) + 2, kLayer);
   problem.blocks.front() = kEmbedding;
   problem.blocks.back() = kHead;
-  double reserve = given.software.reserveBytes * (shape.dp > 1 ? 1 : 0.4);
-  double memory = (0.97 * given.device.memoryBytes - reserve) / (1 + given.software.fragments);
+  double reserve = cost::reserveBytes(plan, given.software);
+  double memory = (cost::usableBytes(given.device.memoryBytes) - reserve) / (1 + given.software.fragments);
   problem.classes = {{shape.pp, std::max(memory, 0.0)}};
   double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
   bool falls = shape.schedule != PipelineSchedule::ZeroBubble;

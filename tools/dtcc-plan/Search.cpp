@@ -12,15 +12,15 @@
 #include "compiler/Training.h"
 #include "dialects/AllDialects.h"
 #include "dialects/graph/Graph.h"
-#include "dialects/graph/Shapes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/cost/ClusterFile.h"
 #include "passes/graph/TransformerSizes.h"
+#include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/SearchTransformer.h"
-#include "tools/dtcc-plan/TextTable.h"
 #include "tools/model/Diagnostics.h"
 #include "tools/model/LoadModel.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -39,70 +39,92 @@ static LogicalResult makeStep(ModuleOp module, const Options &options) {
   return manager.run(module);
 }
 
-static std::string meshOf(const dist::PricedPlan &plan) {
-  return llvm::formatv("dp={0} tp={1}", plan.dp, plan.tp).str();
+/// The sizes of a plan's axes; `ep` counts among those of dp, as a shape has it.
+static plan::PlanShape shapeOf(const plan::Plan &plan) {
+  plan::PlanShape shape;
+  struct Row {
+    StringRef name;
+    int64_t plan::PlanShape::*size;
+  };
+  static constexpr Row rows[] = {{"dp", &plan::PlanShape::dp},
+                                 {"tp", &plan::PlanShape::tp},
+                                 {"cp", &plan::PlanShape::cp},
+                                 {"ep", &plan::PlanShape::ep},
+                                 {"pp", &plan::PlanShape::pp}};
+  for (const dist::MeshAxis &axis : plan.mesh.axes)
+    for (const Row &row : rows)
+      if (StringRef(axis.name).split('.').first == row.name)
+        shape.*row.size *= axis.size;
+  shape.dp *= shape.ep;
+  shape.microbatches = plan.mesh.slots();
+  shape.zero = int(plan.zero);
+  if (plan.pipeline) {
+    StringRef schedule = plan.pipeline->schedule;
+    shape.virtualStages = plan::stagesPerRank(schedule).value_or(1);
+    shape.schedule = schedule == "zero-bubble"             ? plan::PipelineSchedule::ZeroBubble
+                     : schedule.starts_with("interleaved") ? plan::PipelineSchedule::Interleaved
+                                                           : plan::PipelineSchedule::OneForwardOneBackward;
+  }
+  return shape;
 }
 
-/// Why it is not the best: too large by how much, or slower by how much.
-static std::string verdict(const dist::PricedPlan &plan, const dist::PricedPlan &best, double memory) {
-  if (!plan.fits)
-    return "does not fit: " + formatBytes(plan.bytes() - memory) + " too much";
-  if (&plan == &best)
-    return "best";
-  return llvm::formatv("{0:f2} x the time of the best", plan.seconds() / best.seconds()).str();
+static plan::PlanReport describe(const dist::PricedPlan &priced) {
+  plan::PlanReport report;
+  report.shape = shapeOf(priced.plan);
+  report.parts.recompute = priced.recomputeSeconds;
+  report.parts.compute = priced.placementSeconds + priced.recomputeSeconds;
+  report.parts.data = priced.gradientSeconds;
+  report.seconds = report.parts.total();
+  report.memory = {priced.parameterBytes, priced.gradientBytes, priced.slotBytes, priced.activationBytes};
+  report.fits = priced.fits;
+  return report;
 }
 
-static void printTable(const SearchResult &result, raw_ostream &stream) {
-  const auto &plans = result.plans;
-  int64_t ranks = result.machine.ranks;
-  printHeading(stream, llvm::formatv("{0} {1} for {2} {3}, forecast by the first cost model", plans.size(),
-                                     plans.size() == 1 ? "plan" : "plans", ranks, ranks == 1 ? "rank" : "ranks")
-                           .str());
-  TextTable table({"mesh", ">ZeRO", ">ms a step", ">gradients' share", ">a rank", ">parameters", ">gradients",
-                   ">optimizer", ">activations", ""});
-  for (const dist::PricedPlan &plan : plans)
-    table.add({meshOf(plan), std::to_string(plan.zero), llvm::formatv("{0:f3}", plan.seconds() * 1e3).str(),
-               llvm::formatv("{0:f0} %", plan.seconds() > 0 ? 100 * plan.gradientSeconds / plan.seconds() : 0).str(),
-               formatBytes(plan.bytes()), formatBytes(plan.parameterBytes), formatBytes(plan.gradientBytes),
-               formatBytes(plan.slotBytes), formatBytes(plan.activationBytes),
-               verdict(plan, plans.front(), result.machine.memoryBytes)});
-  table.print(stream);
-  stream << "memory for a rank: " << formatBytes(result.machine.memoryBytes)
-         << "; gradients' share: of the time, to reduce gradients over dp\n";
-  if (!plans.front().fits)
-    stream << "no plan fits\n";
+static double countParameters(ModuleOp module) {
+  double sum = 0;
+  for (auto state : module.getOps<graph::StateOp>())
+    if (state.getRole() == graph::StateRole::parameter)
+      sum += double(llvm::product_of(state.getSavedShape()));
+  return sum;
 }
 
-static void printJson(const SearchResult &result, raw_ostream &stream) {
-  llvm::json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("ranks", result.machine.ranks);
-    out.attribute("memory_bytes", result.machine.memoryBytes);
-    out.attributeArray("plans", [&] {
-      for (const dist::PricedPlan &plan : result.plans)
-        out.object([&] {
-          out.attributeObject("mesh", [&] {
-            out.attribute("dp", plan.dp);
-            out.attribute("tp", plan.tp);
-          });
-          out.attribute("microbatches", plan.plan.mesh.slots());
-          out.attribute("zero", plan.zero);
-          out.attribute("seconds", plan.seconds());
-          out.attribute("gradient_seconds", plan.gradientSeconds);
-          out.attributeObject("bytes", [&] {
-            out.attribute("all", plan.bytes());
-            out.attribute("parameters", plan.parameterBytes);
-            out.attribute("gradients", plan.gradientBytes);
-            out.attribute("optimizer", plan.slotBytes);
-            out.attribute("activations", plan.activationBytes);
-          });
-          out.attribute("fits", plan.fits);
-          out.attribute("excess_bytes", plan.fits ? 0.0 : plan.bytes() - result.machine.memoryBytes);
-          out.attribute("times_best", plan.seconds() / result.plans.front().seconds());
-        });
-    });
-  });
-  stream << '\n';
+/// The first dimension of the inputs, and the second of tokens.
+static void readBatch(ModuleOp module, plan::SearchReport &report) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  for (BlockArgument argument : step.getArguments()) {
+    auto type = cast<ShapedType>(argument.getType());
+    auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+    if (type.getRank() > 0 && report.batch == 0)
+      report.batch = type.getDimSize(0);
+    if (type.getRank() == 2 && role && role.getValue() == "tokens")
+      report.sequence = double(type.getDimSize(1));
+  }
+}
+
+static plan::SearchReport reportOf(ModuleOp module, const SearchResult &result, const Options &options) {
+  plan::SearchReport report;
+  report.model = llvm::sys::path::filename(options.input).str();
+  report.parameters = double(countParameters(module));
+  report.cluster = options.cluster;
+  report.device = "rank of this machine";
+  readBatch(module, report);
+  auto give = [&](StringRef name, const std::string &value) {
+    if (!value.empty())
+      report.given.push_back(("--" + name + "=" + value).str());
+  };
+  give("mesh", options.mesh);
+  give("zero", options.zero >= 0 ? std::to_string(options.zero) : "");
+  give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
+  report.devices = report.domain = result.machine.ranks;
+  report.memoryBytes = result.machine.memoryBytes;
+  report.note = "forecast by the first cost model: communication of tp and cp counts as compute";
+  for (const dist::PricedPlan &priced : result.plans) {
+    report.plans.push_back(describe(priced));
+    report.infeasible += !priced.fits;
+  }
+  report.shapes = report.placed = report.plans.size();
+  explainPlans(report);
+  return report;
 }
 
 /// On other devices than this machine's the model counts by its sizes.
@@ -176,6 +198,7 @@ LogicalResult dtcc::searchAndPrint(const Options &given, bool json, raw_ostream 
   if (options.output != "-" &&
       failed(files.writeText([&](raw_ostream &out) { out << result->plans.front().plan.toJson(); })))
     return failure();
-  json ? printJson(*result, stream) : printTable(*result, stream);
+  plan::SearchReport report = reportOf(*module, *result, options);
+  json ? printReportJson(report, stream) : printReport(report, stream);
   return success();
 }

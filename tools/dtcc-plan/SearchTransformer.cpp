@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/SearchTransformer.h"
-#include "passes/plan/TransformerPricer.h"
+#include "passes/plan/TransformerReport.h"
+#include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/TextTable.h"
 #include "tools/dtcc-plan/TransformerOptions.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 using namespace dtcc;
 using llvm::StringRef;
@@ -70,89 +70,6 @@ static llvm::Error readSpace(const Arguments &arguments, const plan::Transformer
   return llvm::Error::success();
 }
 
-namespace {
-struct Part {
-  StringRef title, key;
-  double cost::StepSeconds::*seconds;
-};
-} // namespace
-static constexpr Part kParts[] = {{"compute", "compute", &cost::StepSeconds::compute},
-                                  {"tp, cp", "tensor", &cost::StepSeconds::tensor},
-                                  {"dp", "data", &cost::StepSeconds::data},
-                                  {"sends", "stages", &cost::StepSeconds::stages},
-                                  {"bubble", "bubble", &cost::StepSeconds::bubble},
-                                  {"host", "host", &cost::StepSeconds::host}};
-
-/// Of the stage that needs most.
-static double peakBytes(const plan::ShapePlan &plan) {
-  double most = 0;
-  for (const plan::StageSolution::Stage &stage : plan.stages.stages)
-    most = std::max(most, stage.bytes);
-  return most;
-}
-
-static void printText(const plan::TransformerProblem &problem, const plan::ShapeResult &result,
-                      const plan::TransformerPricer &pricer, size_t top, llvm::raw_ostream &stream) {
-  double parameters = problem.model.parameters();
-  bool billions = parameters >= 1e9;
-  printHeading(stream,
-               llvm::formatv("{0:f1} {1} parameters on {2} x {3}, {4} examples of {5} tokens a step",
-                             parameters / (billions ? 1e9 : 1e6), billions ? "billion" : "million", problem.devices,
-                             problem.device.name, problem.batch, int64_t(problem.model.sequence))
-                   .str());
-
-  TextTable table({">s a step", "plan", ">a device", ">layers recomputed", ">compute", ">tp, cp", ">dp", ">sends",
-                   ">bubble", ">host"});
-  for (const plan::ShapePlan &plan : llvm::ArrayRef(result.plans).take_front(top)) {
-    cost::StepSeconds seconds = pricer.price(plan.shape, plan.stages);
-    std::vector<std::string> cells = {llvm::formatv("{0:f3}", plan.seconds).str(), plan.shape.str(),
-                                      formatBytes(peakBytes(plan)), std::to_string(pricer.recomputed(plan.stages))};
-    for (const Part &part : kParts)
-      cells.push_back(llvm::formatv("{0:f0} %", 100 * (seconds.*part.seconds) / seconds.total()).str());
-    table.add(std::move(cells));
-  }
-  table.print(stream);
-  stream << llvm::formatv("{0} shapes, {1} placed, {2} do not fit; by the model of the search no plan takes less than "
-                          "{3:f3} s, the best of it {4:f3} s (gap {5:f2} %)\n",
-                          result.shapes, result.solved, result.infeasible, result.lowerBound, result.modelled,
-                          100 * result.gap());
-}
-
-static void printJson(const plan::ShapeResult &result, const plan::TransformerPricer &pricer, size_t top,
-                      llvm::raw_ostream &stream) {
-  llvm::json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("shapes", int64_t(result.shapes));
-    out.attribute("placed", int64_t(result.solved));
-    out.attribute("lower_bound_seconds", result.lowerBound);
-    out.attribute("modelled_seconds", result.modelled);
-    out.attributeArray("plans", [&] {
-      for (const plan::ShapePlan &plan : llvm::ArrayRef(result.plans).take_front(top))
-        out.object([&] {
-          const plan::PlanShape &shape = plan.shape;
-          out.attributeObject("mesh", [&] {
-            out.attribute("dp", shape.dp);
-            out.attribute("tp", shape.tp);
-            out.attribute("cp", shape.cp);
-            out.attribute("pp", shape.pp);
-          });
-          out.attribute("options", shape.str());
-          out.attribute("microbatches", shape.microbatches);
-          out.attribute("zero", shape.zero);
-          out.attribute("seconds", plan.seconds);
-          out.attribute("peak_bytes", peakBytes(plan));
-          out.attribute("recomputed_layers", pricer.recomputed(plan.stages));
-          cost::StepSeconds seconds = pricer.price(shape, plan.stages);
-          out.attributeObject("parts", [&] {
-            for (const Part &part : kParts)
-              out.attribute(part.key, seconds.*part.seconds);
-          });
-        });
-    });
-  });
-  stream << '\n';
-}
-
 /// The least power of two of as many devices that holds the model under what is given.
 static llvm::Error noneFits(plan::TransformerProblem problem, const plan::ShapeSpace &given, size_t tried) {
   std::string message = llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2} of {3}", tried, problem.devices,
@@ -202,7 +119,13 @@ llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostrea
   plan::ShapeResult result = plan::searchShapes(shapes, pricer, std::max<size_t>(100, size_t(*top)));
   if (result.plans.empty())
     return noneFits(problem, space, shapes.size());
-  arguments.has("json") ? printJson(result, pricer, size_t(*top), stream)
-                        : printText(problem, result, pricer, size_t(*top), stream);
+  plan::SearchReport report = plan::reportOf(problem, pricer, result, size_t(*top));
+  StringRef name = arguments.value("transformer");
+  report.model = name.contains('=') ? "" : name.str();
+  report.cluster = given.cluster.name;
+  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software"})
+    if (arguments.has(option))
+      report.given.push_back(("--" + option + "=" + arguments.value(option)).str());
+  arguments.has("json") ? printReportJson(report, stream) : printReport(report, stream);
   return llvm::Error::success();
 }

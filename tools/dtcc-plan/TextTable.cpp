@@ -47,15 +47,6 @@ void dtcc::printLine(llvm::raw_ostream &stream, llvm::StringRef name, const llvm
   stream << llvm::formatv("  {0,-14}  ", name) << value << '\n';
 }
 
-std::string dtcc::formatBytes(double bytes) {
-  static constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  size_t unit = 0;
-  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit)
-    bytes /= 1024;
-  const char *pattern = unit == 0 || bytes >= 100 ? "{0:f0} {1}" : bytes >= 10 ? "{0:f1} {1}" : "{0:f2} {1}";
-  return llvm::formatv(false, pattern, bytes, units[unit]).str();
-}
-
 std::string dtcc::formatCount(uint64_t count) {
   std::string text = llvm::utostr(count);
   for (size_t i = text.size(); i > 3; i -= 3)

@@ -13,6 +13,7 @@
 #ifndef DTCC_TOOLS_DTCCPLAN_TEXTTABLE_H
 #define DTCC_TOOLS_DTCCPLAN_TEXTTABLE_H
 
+#include "passes/cost/AmountText.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
@@ -37,8 +38,8 @@ void printHeading(llvm::raw_ostream &stream, llvm::StringRef text);
 /// "  mesh          dp=2 x tp=2".
 void printLine(llvm::raw_ostream &stream, llvm::StringRef name, const llvm::Twine &value);
 
-/// "512 B", "1.5 KiB", "3.25 GiB": three digits, in the largest unit that leaves a number of 1 or more.
-std::string formatBytes(double bytes);
+using cost::formatBytes;
+using cost::formatSeconds;
 /// "1,234,567".
 std::string formatCount(uint64_t count);
 

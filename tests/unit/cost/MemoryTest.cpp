@@ -30,6 +30,19 @@ TEST(Memory, State) {
   EXPECT_NEAR(state(3, 8), 18.0 / 8, 1e-9);
 }
 
+/// Which part is what: 2 bytes of parameters and 4 of gradients stay whole, masters and moments are shared.
+TEST(Memory, StateParts) {
+  Parallel plan;
+  plan.dp = 8;
+  plan.zero = 1;
+  StateBytes bytes = stateBytesOf(plan, softwareOf(Framework::MegatronLM));
+  EXPECT_DOUBLE_EQ(bytes.parameters, 2);
+  EXPECT_DOUBLE_EQ(bytes.gradients, 4);
+  EXPECT_DOUBLE_EQ(bytes.optimizer, 12.0 / 8);
+  plan.zero = 3;
+  EXPECT_DOUBLE_EQ(stateBytesOf(plan, softwareOf(Framework::Fsdp)).parameters, 4.0 / 8);
+}
+
 /// Korthikanti 2022: s b h (10 + 24/t + 5 a s / (h t)), (34 + 5 a s / h) / t with sequence
 /// parallelism, 34 / t with selective recomputation, 2 with full.
 TEST(Memory, KeptByALayer) {

@@ -1,0 +1,30 @@
+//===- TransformerReport.h - The report of a search over a transformer
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fills the value of SearchReport.h from what TransformerPricer solved. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_PLAN_TRANSFORMERREPORT_H
+#define DTCC_PASSES_PLAN_TRANSFORMERREPORT_H
+
+#include "passes/plan/SearchReport.h"
+#include "passes/plan/TransformerPricer.h"
+
+namespace dtcc::plan {
+
+/// Times, memory and stages of a solved shape; whether it fits the device of `problem`.
+PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer, const ShapePlan &plan);
+
+/// The first `top` plans with their reasons, the bound and the counts. What the problem does
+/// not know is left to the caller: names of the model and the cluster, what was given.
+SearchReport reportOf(const TransformerProblem &problem, TransformerPricer &pricer, const ShapeResult &result,
+                      size_t top);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PASSES_PLAN_TRANSFORMERREPORT_H
