@@ -66,11 +66,17 @@ def plans():
     yield plan("pp=4", schedule="1f1b", microbatches=8)
     for cp in ("cp=2", "cp=4", "dp=2,cp=2", "cp=2,tp=2"):
         yield plan(cp)
+    for exchange in ("gather", "alltoall", "ring"):
+        yield plan("cp=2", cp_attention=exchange)
+    yield plan("cp=4", cp_attention="ring", cp_order="zigzag")
+    yield plan("dp=2,cp=2,tp=2", cp_attention="ring", zero=1)
     yield plan("dp=2,cp=2", zero=3, microbatches=2)
     yield plan("pp=2,cp=2", microbatches=4)
     for ep in ("ep=2", "ep=4", "dp=2,ep=2", "ep=2,tp=2"):
         yield plan(ep)
-    yield plan("dp=2,ep=2", zero=1, microbatches=2)
+    for dispatch in ("gather", "alltoall"):
+        yield plan("dp=2,ep=2", moe_dispatch=dispatch, zero=1, microbatches=2)
+    yield plan("pp=2,dp=2,ep=2", moe_dispatch="alltoall", microbatches=2)
 
 
 def ranks_of(plan):
