@@ -123,11 +123,11 @@ def one(model, plan, number):
             compile_plan(os.path.join(folder, "loss.onnx"), program, options)
             metrics, _ = measure.train(program, [f"--data={os.path.join(folder, 'data')}", f"--steps={reference['steps']}"],
                                        limit=300)
-        f64, f32 = run["f64"], run["f32"]
-        loss = golden.worst([r["loss"] for r in metrics["steps"]], f64["loss"])
-        norm = golden.worst([r["grad_norm"] for r in metrics["steps"]], f64["gradient_norm"])
-        reach = max(1e-5, 4 * golden.worst(f32["loss"], f64["loss"]))
-        norm_reach = max(1e-5, 4 * golden.worst(f32["gradient_norm"], f64["gradient_norm"]))
+        losses, norms = ([r[what] for r in metrics["steps"]] for what in ("loss", "grad_norm"))
+        parts = re.search(r"--microbatches=(\d+)", plan)
+        reference, own = golden.nearest_reference(model, run, losses, int(parts[1]) if parts else 1)
+        loss, norm = golden.worst(losses, reference["loss"]), golden.worst(norms, reference["gradient_norm"])
+        reach, norm_reach = (max(1e-5, 4 * golden.worst(own[what], reference[what])) for what in ("loss", "gradient_norm"))
         return {**row, "status": "good" if loss <= reach and norm <= norm_reach else "far", "loss": loss,
                 "gradient_norm": norm}
     except Refused as refusal:

@@ -13,13 +13,14 @@ environment is that of its requirements.txt. The golden run is repeated first an
 relu-off.json: which side of zero a ReLU's input is on is not to be told in f32 if it is nearer to zero than a rounding
 of it. The input nearest to zero in step 3 is such a one, and both sides of it train on, a little apart. This run has
 that one cell of that one step off. Where no input were that near, this script says so and writes nothing.
-microbatches-2.json: statistics, running ones too, and gradients of two micro-batches.
+microbatches-N.json: statistics, running ones too, and gradients of N micro-batches.
 
 Every run has the loss and gradient norm of each step, and of the end the L2 norms of parameters and the running
 statistics themselves.
 """
 
 import argparse
+import contextlib
 import copy
 import json
 import os
@@ -27,6 +28,7 @@ import sys
 
 # Steps count from 1.
 STEP_OF_THE_CELL = 3
+PARTS = (2, 4, 8)
 # f32's rounding of a sum of numbers near one is larger.
 NEAR = 1e-6
 
@@ -47,9 +49,10 @@ def main():
     start = make_weights_distinct(fixture.build())
     data = fixture.data()
 
-    def train(parts=1, off=None, watched=None):
+    def train(parts=1, off=None, watched=None, single=False):
         """`off`: (step, call of a ReLU, cell) that counts as below zero; `watched`: gets (|x|, step, call, cell, x)."""
-        model = copy.deepcopy(start).double().train()
+        kind = torch.float32 if single else torch.float64
+        model = copy.deepcopy(start).to(kind).train()
         parameters = list(model.parameters())
         optimizer = make_optimizer(ADAMW, parameters)
         place = {"step": 0, "call": 0}
@@ -74,14 +77,14 @@ def main():
                 module.register_forward_hook(hook)
         losses, norms = [], []
         size = fixture.batch // parts
-        with double_precision():
+        with contextlib.nullcontext() if single else double_precision():
             for step in range(STEPS):
                 place.update(step=step + 1, call=0)
                 optimizer.zero_grad(set_to_none=True)
                 total = 0.0
                 for part in range(parts):
                     rows = slice(step * fixture.batch + part * size, step * fixture.batch + (part + 1) * size)
-                    x = torch.from_numpy(data["x"][rows]).double()
+                    x = torch.from_numpy(data["x"][rows]).to(kind)
                     loss = fixture.loss(model, x, torch.from_numpy(data["labels"][rows])) / parts
                     loss.backward()
                     total += loss.item()
@@ -90,11 +93,12 @@ def main():
                 optimizer.step()
         return model, losses, norms
 
-    def write(name, note, run):
+    def write(name, note, run, single=None):
         model, losses, norms = run
         held = {n: [seventeen(v) for v in b.flatten().tolist()] for n, b in model.named_buffers() if b.is_floating_point()}
         with open(os.path.join(arguments.out, name), "w") as file:
             json.dump({"note": note, "f64": {"loss": losses, "gradient_norm": norms},
+                       **({"f32": {"loss": single[1], "gradient_norm": single[2]}} if single else {}),
                        "final_l2_f64": {n: p.norm().item() for n, p in model.named_parameters()},
                        "final_buffers": held}, file, indent=1)
             file.write("\n")
@@ -112,8 +116,10 @@ def main():
     write("relu-off.json", f"Step {step} of the golden run has a ReLU whose input is {value:.1e}, less than f32's rounding "
           "of it. This is the run in double precision with that one cell of that one step off.",
           train(off=(step, call, cell)))
-    write("microbatches-2.json", "Two micro-batches of 4 examples, in double precision: statistics and running statistics "
-          "of each micro-batch, gradients averaged.", train(parts=2))
+    for parts in PARTS:
+        write(f"microbatches-{parts}.json", f"{parts} micro-batches of {fixture.batch // parts} examples, in double precision: "
+              "statistics and running statistics of each micro-batch, gradients averaged. f32: PyTorch's own.",
+              train(parts=parts), train(parts=parts, single=True))
     return 0
 
 
