@@ -65,6 +65,7 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   emitter.setLoc(model.loc());
   if (failed(finishFunction()) || failed(verify(*module)))
     return failure();
+  printNodeNotes();
   return std::move(module);
 }
 
@@ -250,3 +251,18 @@ FailureOr<SmallVector<Tensor>> Importer::importBranch(const GraphProto &graph) {
 }
 
 void Importer::note(const Twine &text) { emitRemark(emitter.getLoc(), text); }
+
+void Importer::printNodeNotes() {
+  constexpr size_t kNamed = 4;
+  for (const auto &[text, places] : nodeNotes) {
+    InFlightDiagnostic remark = emitRemark(places.front()) << text.getValue();
+    if (places.size() == 1)
+      continue;
+    remark << "; " << places.size() - 1 << " more: ";
+    llvm::ListSeparator separator;
+    for (Location place : llvm::ArrayRef(places).slice(1).take_front(kNamed))
+      remark << StringRef(separator) << cast<NameLoc>(place).getName().getValue();
+    if (places.size() - 1 > kNamed)
+      remark << ", ...";
+  }
+}

@@ -53,6 +53,10 @@ public:
   int64_t nextRandomId() { return randomIds++; }
   /// Notes a change that the user did not ask for.
   void note(const llvm::Twine &text);
+  /// The same of the node at hand, told at the end of the import: once for all nodes with this text.
+  void noteOfNode(const llvm::Twine &text) {
+    nodeNotes[mlir::StringAttr::get(context, text)].push_back(emitter.getLoc());
+  }
   /// The zero bias that the exporter dropped from a product with `weight`, or null if there is no sign of one.
   Tensor droppedBias(llvm::StringRef weight, int64_t size);
   const ImportOptions &getOptions() const { return options; }
@@ -110,6 +114,7 @@ private:
   Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type);
   void writeStates();
   void eraseDead();
+  void printNodeNotes();
   void classifyStates();
   void classifyInputs();
 
@@ -131,6 +136,7 @@ private:
   /// Initializers that are no parameters, and what states are written at the end of the step, by symbol.
   llvm::StringSet<> buffers;
   llvm::MapVector<llvm::StringRef, Tensor> writes;
+  llvm::MapVector<mlir::StringAttr, llvm::SmallVector<mlir::Location>> nodeNotes;
   int64_t randomIds = 0;
   int callDepth = 0;
 };

@@ -85,10 +85,10 @@ static LogicalResult batchNormRule(OpBinder &node) {
   if (node.wants(3) || node.wants(4))
     return node.error("the outputs of saved statistics are not supported");
   if (!training && node.getImporter().getOptions().forceTraining) {
-    node.getImporter().note(llvm::formatv("batch norm is switched to training: statistics of the batch, running "
-                                          "statistics that move by {0:f3} (--train-mode=as-is keeps it as it is)",
-                                          1 - kept)
-                                .str());
+    node.getImporter().noteOfNode(llvm::formatv("batch norm is switched to training: statistics of the batch, running "
+                                                "statistics that move by {0:f3} (--train-mode=as-is keeps it as it is)",
+                                                1 - kept)
+                                      .str());
     training = true;
   }
   return training ? trainingForm(node, eps, 1 - kept) : inferenceForm(node, eps);

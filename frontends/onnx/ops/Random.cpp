@@ -37,8 +37,8 @@ static LogicalResult dropoutRule(OpBinder &node) {
     return node.error("the output mask is not supported");
   bool on = *training != 0;
   if (!on && ratio > 0 && node.getImporter().getOptions().forceTraining) {
-    node.getImporter().note("dropout of ratio " + llvm::formatv("{0}", ratio).str() +
-                            " is switched to training (--train-mode=as-is keeps it off)");
+    node.getImporter().noteOfNode("dropout of ratio " + llvm::formatv("{0}", ratio).str() +
+                                  " is switched to training (--train-mode=as-is keeps it off)");
     on = true;
   }
   if (!on || ratio == 0)
