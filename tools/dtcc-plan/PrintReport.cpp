@@ -8,7 +8,6 @@
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 using namespace dtcc;
 using llvm::formatv;
@@ -102,7 +101,7 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << report.note << '\n';
 }
 
-static void writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out) {
+void dtcc::writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out) {
   out.attributeObject("bytes", [&] {
     out.attribute("all", memory.total());
     for (const MemoryPart &part : kMemoryParts)
@@ -110,8 +109,7 @@ static void writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &ou
   });
 }
 
-static void writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out) {
-  const plan::PlanShape &shape = plan.shape;
+void dtcc::writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out) {
   out.attributeObject("mesh", [&] {
     out.attribute("dp", shape.dp);
     out.attribute("tp", shape.tp);
@@ -119,6 +117,11 @@ static void writePlan(const plan::PlanReport &plan, const plan::SearchReport &re
     out.attribute("ep", shape.ep);
     out.attribute("pp", shape.pp);
   });
+}
+
+static void writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out) {
+  const plan::PlanShape &shape = plan.shape;
+  writeMesh(shape, out);
   out.attribute("options", shape.str());
   out.attribute("microbatches", shape.microbatches);
   out.attribute("zero", shape.zero);

@@ -11,6 +11,7 @@
 #include "passes/plan/SearchReport.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {
@@ -37,6 +38,10 @@ std::string headingOf(const plan::SearchReport &report);
 void printReport(const plan::SearchReport &report, llvm::raw_ostream &stream);
 /// The same as one JSON object.
 void printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream);
+
+/// The attributes "mesh" and "bytes" of an object.
+void writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out);
+void writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out);
 
 } // namespace dtcc
 

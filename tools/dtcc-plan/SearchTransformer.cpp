@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/SearchTransformer.h"
-#include "passes/plan/TransformerReport.h"
+#include "passes/plan/MemoryTable.h"
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/TextTable.h"
 #include "tools/dtcc-plan/TransformerOptions.h"
@@ -70,62 +70,70 @@ static llvm::Error readSpace(const Arguments &arguments, const plan::Transformer
   return llvm::Error::success();
 }
 
-/// The least power of two of as many devices that holds the model under what is given.
-static llvm::Error noneFits(plan::TransformerProblem problem, const plan::ShapeSpace &given, size_t tried) {
+/// What would hold the model under what is given.
+static llvm::Error noneFits(const TransformerSearch &search, size_t tried) {
+  const plan::TransformerProblem &problem = search.problem;
   std::string message = llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2} of {3}", tried, problem.devices,
                                       problem.device.name, formatBytes(problem.device.memoryBytes));
-  constexpr int64_t most = 1 << 16;
-  for (int64_t devices = problem.devices * 2; devices <= most; devices *= 2) {
-    problem.devices = devices;
-    problem.batch = std::max(problem.batch, devices);
-    plan::ShapeSpace space = plan::shapeSpaceOf(problem);
-    auto keep = [](std::vector<int64_t> &sizes, const std::vector<int64_t> &before) {
-      if (before.size() == 1 && before[0] > 1)
-        sizes = before;
-    };
-    keep(space.tp, given.tp);
-    keep(space.cp, given.cp);
-    keep(space.pp, given.pp);
-    space.zero = given.zero;
-    plan::TransformerPricer pricer(problem);
-    plan::ShapeResult result = plan::searchShapes(plan::enumerateShapes(space), pricer, 1);
-    if (!result.plans.empty())
-      return llvm::createStringError(message + "; " + llvm::Twine(devices) + " would hold it, as " +
-                                     result.plans[0].shape.str());
-  }
-  return llvm::createStringError(message + "; nor on up to " + llvm::Twine(most));
+  if (std::optional<plan::FewestDevices> fewest = plan::fewestDevices(problem, search.space))
+    return llvm::createStringError(message + "; " + llvm::Twine(fewest->devices) + " would hold it, as " +
+                                   fewest->plan.shape.str());
+  return llvm::createStringError(message + "; nor would tens of thousands");
+}
+
+llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &arguments) {
+  TransformerSearch search;
+  if (llvm::Error error = readTransformerOnCluster(arguments, search.given))
+    return std::move(error);
+  const TransformerOnCluster &given = search.given;
+  search.problem = {given.model,    given.device(), given.cluster.fabric(),
+                    given.software, given.run,      given.cluster.devices()};
+  llvm::Expected<int64_t> batch = arguments.count("batch", search.problem.devices);
+  if (!batch)
+    return batch.takeError();
+  search.problem.batch = *batch;
+  if (llvm::Error error = readSpace(arguments, search.problem, search.space))
+    return std::move(error);
+  StringRef name = arguments.has("name") ? arguments.value("name") : arguments.value("transformer");
+  search.model = name.contains('=') ? "" : name.str();
+  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software"})
+    if (arguments.has(option))
+      search.options.push_back(("--" + option + "=" + arguments.value(option)).str());
+  return search;
+}
+
+void TransformerSearch::describe(plan::SearchReport &report) const {
+  report.model = model;
+  report.cluster = given.cluster.name;
+  report.given = options;
+}
+
+llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top) const {
+  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
+  if (shapes.empty())
+    return llvm::createStringError("no sizes of axes take all " + llvm::Twine(problem.devices) +
+                                   " devices and divide the batch of " + llvm::Twine(problem.batch) + " as given");
+  plan::TransformerPricer pricer(problem);
+  plan::ShapeResult result = plan::searchShapes(shapes, pricer, std::max<size_t>(100, top));
+  if (result.plans.empty())
+    return noneFits(*this, shapes.size());
+  plan::SearchReport report = plan::reportOf(problem, pricer, result, top);
+  describe(report);
+  return report;
 }
 
 llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream) {
   if (!arguments.inputs().empty())
     return llvm::createStringError("search takes a model or --transformer, got both: " + arguments.inputs()[0]);
-  TransformerOnCluster given;
-  if (llvm::Error error = readTransformerOnCluster(arguments, given))
-    return error;
-  plan::TransformerProblem problem{given.model,    given.device(), given.cluster.fabric(),
-                                   given.software, given.run,      given.cluster.devices()};
-  llvm::Expected<int64_t> batch = arguments.count("batch", problem.devices), top = arguments.count("top", 10);
-  if (!batch || !top)
-    return llvm::joinErrors(batch.takeError(), top.takeError());
-  problem.batch = *batch;
-  plan::ShapeSpace space;
-  if (llvm::Error error = readSpace(arguments, problem, space))
-    return error;
-  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
-  if (shapes.empty())
-    return llvm::createStringError("no sizes of axes take all " + llvm::Twine(problem.devices) +
-                                   " devices and divide the batch of " + llvm::Twine(*batch) + " as given");
-  plan::TransformerPricer pricer(problem);
-  plan::ShapeResult result = plan::searchShapes(shapes, pricer, std::max<size_t>(100, size_t(*top)));
-  if (result.plans.empty())
-    return noneFits(problem, space, shapes.size());
-  plan::SearchReport report = plan::reportOf(problem, pricer, result, size_t(*top));
-  StringRef name = arguments.value("transformer");
-  report.model = name.contains('=') ? "" : name.str();
-  report.cluster = given.cluster.name;
-  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software"})
-    if (arguments.has(option))
-      report.given.push_back(("--" + option + "=" + arguments.value(option)).str());
-  arguments.has("json") ? printReportJson(report, stream) : printReport(report, stream);
+  llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments);
+  if (!search)
+    return search.takeError();
+  llvm::Expected<int64_t> top = arguments.count("top", 10);
+  if (!top)
+    return top.takeError();
+  llvm::Expected<plan::SearchReport> report = search->run(size_t(*top));
+  if (!report)
+    return report.takeError();
+  arguments.has("json") ? printReportJson(*report, stream) : printReport(*report, stream);
   return llvm::Error::success();
 }

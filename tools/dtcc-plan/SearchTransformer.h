@@ -8,17 +8,35 @@
 #ifndef DTCC_TOOLS_DTCCPLAN_SEARCHTRANSFORMER_H
 #define DTCC_TOOLS_DTCCPLAN_SEARCHTRANSFORMER_H
 
-#include "tools/dtcc-plan/Arguments.h"
+#include "passes/plan/TransformerReport.h"
+#include "tools/dtcc-plan/TransformerOptions.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {
+
+/// A transformer on devices of one kind, and what of its plan is searched.
+struct TransformerSearch {
+  TransformerOnCluster given;
+  plan::TransformerProblem problem;
+  plan::ShapeSpace space;
+  /// Names of the model and the options that hold a part of the plan, for reports.
+  std::string model;
+  std::vector<std::string> options;
+
+  /// From --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision, --software; --name is
+  /// what the model is called where its sizes were read from a file.
+  static llvm::Expected<TransformerSearch> read(const Arguments &arguments);
+  /// The `top` best plans. An error says what does not divide, or what the nearest plan lacks where none fits.
+  llvm::Expected<plan::SearchReport> run(size_t top) const;
+  /// The report without plans: what was asked.
+  void describe(plan::SearchReport &report) const;
+};
 
 llvm::ArrayRef<llvm::StringRef> searchTransformerValues();
 llvm::ArrayRef<llvm::StringRef> searchTransformerFlags();
 
 /// `dtcc-plan search --transformer=..`: the best plans of all sizes of axes, micro-batches,
-/// schedules, ZeRO stages and recomputations, with the bound below which none is. An error
-/// says what is wrong, or what the nearest plan lacks where none fits.
+/// schedules, ZeRO stages and recomputations, with the bound below which none is.
 llvm::Error searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream);
 
 } // namespace dtcc

@@ -10,6 +10,9 @@
 #include "tools/dtcc-plan/Arguments.h"
 #include "tools/dtcc-plan/Calibrate.h"
 #include "tools/dtcc-plan/Cost.h"
+#include "tools/dtcc-plan/Help.h"
+#include "tools/dtcc-plan/Memory.h"
+#include "tools/dtcc-plan/Question.h"
 #include "tools/dtcc-plan/Search.h"
 #include "tools/dtcc-plan/SearchTransformer.h"
 #include "tools/dtcc-plan/Show.h"
@@ -22,32 +25,7 @@ using namespace dtcc;
 using llvm::StringRef;
 
 /// Of the command-line contract, and of later versions.
-static constexpr StringRef kLaterCommands[] = {"explain", "compare", "memory"};
-
-static constexpr const char *kHelp = R"(dtcc-plan COMMAND ...
-Decides where a model's training runs, and shows what was decided.
-
-  dtcc-plan show PLAN.json|PROGRAM
-                               mesh and placement; of a program also memory, states, work, collectives
-  dtcc-plan cost [PLAN.json] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
-                               time of a step and its parts, memory, days and dollars
-      --mesh=tp=2,pp=4 --batch=512 --micro-batch=1 --zero=1 --recompute=full
-      --schedule=interleaved:4 --precision=bf16 --price=3.5 --json
-  dtcc-plan validate RUNS.csv  forecasts measured runs and says how far off it is
-      -o out.csv --json        the rows with what was forecast; --fit fits the constants again
-      --calibrate=N            with two scales from the first N runs of each source
-  dtcc-plan calibrate -o cluster.yaml [--ranks=N]
-                               measures this machine; --runs=RUNS.csv --cluster=8xh100
-                               corrects a description by measured runs instead
-  dtcc-plan search MODEL --cluster=cpu:N|8xh100 [options of dtcc]
-                               prices the plans for N ranks and prints them, best first
-      -o plan.json --json      writes the best plan, for dtcc --plan=plan.json
-      --mesh, --zero, --microbatches, ... give a part of the plan; the rest is searched
-  dtcc-plan search --transformer=llama3-405b --cluster=2048x8xh100 --batch=2048 --top=10
-                               the same for a model given by its sizes, with a lower bound
-
-Options of dtcc: dtcc --help. Exit status: 0 done, 1 bad input, 2 wrong usage.
-)";
+static constexpr StringRef kLaterCommands[] = {"explain", "compare"};
 
 static int usage(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "dtcc-plan") << message << "; see dtcc-plan --help\n";
@@ -57,7 +35,11 @@ static int usage(const llvm::Twine &message) {
 static int report(llvm::Error error) {
   if (!error)
     return kDone;
-  llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(std::move(error)) << '\n';
+  llvm::handleAllErrors(
+      std::move(error), [](const ToldError &) {},
+      [](const llvm::ErrorInfoBase &info) {
+        llvm::WithColor::error(llvm::errs(), "dtcc-plan") << info.message() << '\n';
+      });
   return kBadInput;
 }
 
@@ -97,10 +79,6 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   Options options;
   if (failed(parseOptions(int(rest.size()), rest.data(), options)))
     return kWrongUsage;
-  if (options.help) {
-    llvm::outs() << kHelp;
-    return kDone;
-  }
   if (options.emit != "plan")
     return usage("search emits plans alone, got: --emit=" + options.emit);
   if (!options.plan.empty())
@@ -133,6 +111,13 @@ static int runCost(llvm::ArrayRef<const char *> arguments) {
   return report(printCost(*parsed, llvm::outs()));
 }
 
+static int runMemory(llvm::ArrayRef<const char *> arguments) {
+  llvm::Expected<Arguments> parsed = Arguments::parse("memory", arguments, memoryValues(), {"json"});
+  if (!parsed)
+    return usage(llvm::toString(parsed.takeError()));
+  return report(printMemory(*parsed, llvm::outs()));
+}
+
 static int runCalibrate(llvm::ArrayRef<const char *> arguments) {
   llvm::Expected<Arguments> parsed =
       Arguments::parse("calibrate", arguments, {"o", "runs", "cluster", "ranks", "size"}, {});
@@ -160,11 +145,8 @@ struct Command {
   int (*run)(llvm::ArrayRef<const char *> arguments);
 };
 } // namespace
-static constexpr Command kCommands[] = {{"show", runShow},
-                                        {"search", runSearch},
-                                        {"cost", runCost},
-                                        {"validate", runValidate},
-                                        {"calibrate", runCalibrate}};
+static constexpr Command kCommands[] = {{"show", runShow}, {"search", runSearch},     {"memory", runMemory},
+                                        {"cost", runCost}, {"validate", runValidate}, {"calibrate", runCalibrate}};
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -181,8 +163,13 @@ int main(int argc, char **argv) {
     return kDone;
   }
   for (const Command &known : kCommands)
-    if (command == known.name)
+    if (command == known.name) {
+      if (llvm::any_of(arguments, [](StringRef each) { return each == "--help" || each == "-h"; })) {
+        llvm::outs() << helpOf(command);
+        return kDone;
+      }
       return known.run(arguments);
+    }
   if (llvm::is_contained(kLaterCommands, command))
     return usage(command + " is not in this version");
   for (const Command &known : kCommands)

@@ -1,0 +1,87 @@
+//===- MemoryTable.cpp - What a device holds, stage by stage of ZeRO
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/MemoryTable.h"
+#include "passes/cost/Memory.h"
+#include <algorithm>
+#include <cmath>
+
+namespace dtcc::plan {
+
+using cost::Recomputation;
+
+static MemoryParts partsOf(const cost::MemoryBytes &bytes, const cost::StateBytes &state) {
+  double scale = state.total() > 0 ? bytes.state / state.total() : 0;
+  return {scale * state.parameters, scale * state.gradients,       scale * state.optimizer,
+          bytes.activations,        bytes.gathered + bytes.logits, bytes.reserve};
+}
+
+std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape) {
+  cost::Parallel plan;
+  plan.tp = shape.tp;
+  plan.cp = shape.cp;
+  plan.dp = shape.dp;
+  plan.pp = shape.pp;
+  plan.virtualStages = shape.virtualStages;
+  plan.microbatches = shape.microbatches;
+  plan.schedule = shape.pp > 1 ? cost::PipelineKind::OneForwardOneBackward : cost::PipelineKind::None;
+  plan.sequenceParallel = shape.tp > 1;
+  cost::RunSetting run = problem.run;
+  run.examples = double(problem.batch) / double(shape.dp * shape.microbatches);
+  std::vector<MemoryRow> rows;
+  for (int zero = 0; zero <= (shape.dp * shape.cp > 1 ? 3 : 0); ++zero)
+    for (Recomputation recompute : {Recomputation::None, Recomputation::Selective, Recomputation::Full}) {
+      plan.zero = zero;
+      plan.recompute = recompute;
+      cost::MemoryBytes bytes = cost::forecastMemory(problem.model, plan, run, problem.software);
+      MemoryRow row{zero, recompute, partsOf(bytes, cost::stateBytesOf(plan, problem.software)), false};
+      row.fits = cost::fitsIn(row.memory.total(), problem.device.memoryBytes);
+      // The core of attention is all that is selected: nothing, where its kernel keeps no scores.
+      if (recompute != Recomputation::Selective || row.memory.activations < rows.back().memory.activations)
+        rows.push_back(row);
+    }
+  return rows;
+}
+
+/// Counts to try from `least` on: powers of two in a node, then whole nodes one by one, later doubled.
+static std::vector<int64_t> countsFrom(double least, int64_t domain, int64_t most) {
+  std::vector<int64_t> counts;
+  for (int64_t devices = 1; devices <= std::min(domain, most); devices *= 2)
+    if (double(devices) >= least)
+      counts.push_back(devices);
+  int64_t nodes = std::max<int64_t>(2, int64_t(std::ceil(least / double(domain))));
+  for (int64_t step = 0; domain * nodes <= most; ++step) {
+    counts.push_back(domain * nodes);
+    nodes = step < 64 ? nodes + 1 : 2 * nodes;
+  }
+  return counts;
+}
+
+std::optional<FewestDevices> fewestDevices(TransformerProblem problem, const ShapeSpace &given, int64_t most) {
+  // Nothing shares more than stage 3 over all devices.
+  double state = problem.model.parameters() * (problem.software.wholeBytes + problem.software.sharedBytes);
+  double least = state / cost::usableBytes(problem.device.memoryBytes);
+  auto keep = [](std::vector<int64_t> &sizes, const std::vector<int64_t> &before) {
+    if (before.size() == 1 && before[0] > 1)
+      sizes = before;
+  };
+  for (int64_t devices : countsFrom(least, problem.fabric.domain, most)) {
+    problem.devices = problem.batch = devices;
+    ShapeSpace space = shapeSpaceOf(problem);
+    keep(space.tp, given.tp);
+    keep(space.cp, given.cp);
+    keep(space.pp, given.pp);
+    space.zero = given.zero;
+    TransformerPricer pricer(problem);
+    ShapeResult result = searchShapes(enumerateShapes(space), pricer, 1);
+    if (!result.plans.empty())
+      return FewestDevices{devices, describe(problem, pricer, result.plans[0])};
+  }
+  return std::nullopt;
+}
+
+} // namespace dtcc::plan

@@ -1,0 +1,91 @@
+//===- Help.cpp - What dtcc-plan --help says
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/Help.h"
+
+using llvm::StringRef;
+
+const char *const dtcc::kHelp = R"(dtcc-plan COMMAND ...
+Decides where a model's training runs, and shows what was decided.
+
+  search MODEL|--transformer=NAME --cluster=..   the best plans, the bound, and why the others lost
+  show PLAN.json|PROGRAM                         mesh and placement; of a program also memory, states, collectives
+  memory MODEL|--transformer=NAME --cluster=..   what a device holds under each ZeRO stage, and how few devices do
+  cost [PLAN.json] --transformer=NAME --cluster=..
+                                                 a step and its parts, memory, days and dollars
+  validate RUNS.csv                              forecasts measured runs and says how far off it is
+  calibrate -o cluster.yaml                      measures this machine, or corrects a description by measured runs
+
+  dtcc-plan COMMAND --help                       its options
+
+MODEL: .onnx or .mlir, with the options of dtcc (--bind=batch=8,seq=128). NAME: llama3-8b, gpt3-175b, ..,
+or layers=32,hidden=4096,heads=32,..  --cluster: cpu:4, 8xh100, 2048x8xh100 or a file.
+Exit status: 0 done, 1 bad input, 2 wrong usage.
+)";
+
+namespace {
+struct Row {
+  StringRef command, text;
+};
+} // namespace
+
+static constexpr Row kCommands[] = {
+    {"search", R"(dtcc-plan search MODEL --cluster=cpu:N|8xh100 [options of dtcc]
+dtcc-plan search --transformer=llama3-405b --cluster=2048x8xh100 --batch=2048
+Prices plans and prints the best first, with the parts of their times, what a device
+holds, the bound below which no plan is, and why the runners-up lost.
+
+  --mesh=dp=2,tp=2  --zero=1  --microbatches=8  a part of the plan; the rest is searched
+  --top=10                                      how many plans (with --transformer)
+  --precision=bf16  --software=NeMo             what layers compute in; whose defaults
+  -o plan.json                                  writes the best plan, for dtcc --plan=plan.json
+  --json                                        for scripts
+)"},
+    {"show", R"(dtcc-plan show PLAN.json|PROGRAM
+Mesh, placement and schedule of a plan; of a compiled program also memory, states,
+work and collectives of a step.
+)"},
+    {"memory", R"(dtcc-plan memory MODEL --cluster=cpu:4 --bind=batch=8,seq=128
+dtcc-plan memory --transformer=llama3-8b --cluster=8xh100 [--batch=64]
+What a device holds (parameters, gradients, optimizer, activations, ..) under each stage
+of ZeRO and each kind of recomputation, what fits, and the fewest devices that hold it.
+
+  --mesh=tp=8        the axes; what is left of the devices is data parallelism
+  --zero=1           this stage alone
+  --microbatches=N   of a step; else an example a device at a time
+  --json             for scripts
+)"},
+    {"cost", R"(dtcc-plan cost [PLAN.json] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
+Time of a step and its parts, memory of a device, days and dollars.
+
+  --mesh=tp=2,pp=4 --zero=1 --recompute=none|selective|full --schedule=interleaved:4
+                                  the plan, where no file gives it
+  --batch=512 --micro-batch=1     examples of a step, and at once on a rank
+  --precision=bf16                f32, bf16, fp16, fp8, fp4
+  --tokens=15e12 --price=3.5      of the whole run; dollars a device and hour
+  --json                          for scripts
+)"},
+    {"validate", R"(dtcc-plan validate RUNS.csv [-o out.csv]
+Forecasts measured runs and says how far off it is, by source.
+
+  -o out.csv       the rows with what was forecast
+  --calibrate=N    with two scales from the first N runs of each source
+  --fit            fits the constants again
+  --json           for scripts
+)"},
+    {"calibrate", R"(dtcc-plan calibrate -o cluster.yaml [--ranks=N]
+Measures this machine by a program that trains on it.
+
+  --runs=RUNS.csv --cluster=8xh100    corrects a description by measured runs instead
+)"}};
+
+StringRef dtcc::helpOf(StringRef command) {
+  for (const Row &row : kCommands)
+    if (row.command == command)
+      return row.text;
+  return kHelp;
+}

@@ -1,0 +1,187 @@
+//===- Memory.cpp - What fits, and on how few devices
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/Memory.h"
+#include "passes/plan/MemoryTable.h"
+#include "tools/dtcc-plan/PrintReport.h"
+#include "tools/dtcc-plan/Question.h"
+#include "tools/dtcc-plan/TextTable.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace dtcc;
+using llvm::StringRef;
+
+namespace {
+struct Row {
+  int zero = 0;
+  StringRef recompute;
+  plan::MemoryParts memory;
+  bool fits = false;
+};
+/// What both kinds of models come to.
+struct Table {
+  plan::SearchReport asked;
+  plan::PlanShape shape;
+  std::vector<Row> rows;
+  std::optional<plan::FewestDevices> fewest;
+  /// All devices are parts of one machine: more of them bring no memory.
+  bool oneMachine = false;
+};
+constexpr StringRef kRecomputations[] = {"none", "selective", "full"};
+} // namespace
+
+/// All devices as data parallelism but for what is given; an example a device at a time.
+static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) {
+  plan::PlanShape shape;
+  auto given = [](const std::vector<int64_t> &sizes) { return sizes.size() == 1 ? sizes[0] : 1; };
+  shape.tp = given(search.space.tp);
+  shape.cp = given(search.space.cp);
+  shape.pp = given(search.space.pp);
+  shape.dp = search.problem.devices / (shape.tp * shape.cp * shape.pp);
+  if (search.problem.devices % (shape.tp * shape.cp * shape.pp) || search.space.dp.value_or(shape.dp) != shape.dp)
+    return llvm::createStringError("--mesh must take all " + llvm::Twine(search.problem.devices) + " devices");
+  if (search.problem.batch % shape.dp)
+    return llvm::createStringError("--batch must divide by the " + llvm::Twine(shape.dp) +
+                                   " data-parallel ranks, got: " + llvm::Twine(search.problem.batch));
+  int64_t each = search.problem.batch / shape.dp;
+  shape.microbatches = search.space.microbatches.value_or(each);
+  if (each % shape.microbatches)
+    return llvm::createStringError("--microbatches must divide the " + llvm::Twine(each) +
+                                   " examples of a rank, got: " + llvm::Twine(shape.microbatches));
+  if (shape.pp > 1)
+    shape.schedule = plan::PipelineSchedule::OneForwardOneBackward;
+  return shape;
+}
+
+static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
+  Table table;
+  llvm::Expected<plan::PlanShape> shape = shapeOf(search);
+  if (!shape)
+    return shape.takeError();
+  table.shape = *shape;
+  plan::TransformerPricer pricer(search.problem);
+  table.asked = plan::reportOf(search.problem, pricer, {}, 0);
+  search.describe(table.asked);
+  for (const plan::MemoryRow &row : plan::tabulateMemory(search.problem, *shape)) {
+    StringRef recompute = kRecomputations[row.recompute == cost::Recomputation::Full        ? 2
+                                          : row.recompute == cost::Recomputation::Selective ? 1
+                                                                                            : 0];
+    if (llvm::is_contained(search.space.zero, row.zero))
+      table.rows.push_back({row.zero, recompute, row.memory, row.fits});
+  }
+  table.fewest = plan::fewestDevices(search.problem, search.space);
+  return table;
+}
+
+/// Of a graph: the best placement of the mesh that is given, or of all ranks as data parallelism.
+static llvm::Expected<Table> tabulate(const Question &question) {
+  Table table;
+  table.oneMachine = true;
+  std::vector<plan::SearchReport> reports;
+  for (StringRef recompute : kRecomputations) {
+    Options options = question.options;
+    options.recompute = recompute.str();
+    mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), options);
+    if (failed(result))
+      return llvm::make_error<ToldError>();
+    reports.push_back(reportOf(question.graph->module(), *result, options));
+  }
+  table.asked = reports[0];
+  auto least = [](const plan::PlanReport &a, const plan::PlanReport &b) {
+    return std::pair(a.shape.tp, a.shape.zero) < std::pair(b.shape.tp, b.shape.zero);
+  };
+  table.shape = std::min_element(reports[0].plans.begin(), reports[0].plans.end(), least)->shape;
+  for (int zero = 0; zero <= 3; ++zero)
+    for (size_t i = 0; i < reports.size(); ++i)
+      for (const plan::PlanReport &plan : reports[i].plans) {
+        plan::PlanShape shape = table.shape;
+        shape.zero = zero;
+        if (plan.shape == shape)
+          table.rows.push_back({zero, kRecomputations[i], plan.memory, plan.fits});
+      }
+  table.asked.plans.clear();
+  return table;
+}
+
+static void printText(const Table &table, llvm::raw_ostream &stream) {
+  printHeading(stream, headingOf(table.asked));
+  plan::PlanShape shape = table.shape;
+  shape.zero = 0;
+  std::string axes = shape.str();
+  stream << "a device under " << StringRef(axes).split(" zero").first << ", "
+         << llvm::formatv("{0} {1}", shape.microbatches, shape.microbatches == 1 ? "micro-batch" : "micro-batches");
+  if (table.asked.memoryBytes > 0)
+    stream << "; it may use " << formatBytes(table.asked.memoryBytes);
+  stream << '\n';
+  std::vector<std::string> titles = {">ZeRO", "recompute"};
+  for (const MemoryPart &part : memoryParts())
+    titles.push_back((">" + part.name).str());
+  titles.insert(titles.end(), {">all", ""});
+  TextTable text(std::move(titles));
+  for (const Row &row : table.rows) {
+    std::vector<std::string> cells = {std::to_string(row.zero), row.recompute.str()};
+    for (const MemoryPart &part : memoryParts())
+      cells.push_back(formatBytes(row.memory.*part.bytes));
+    cells.push_back(formatBytes(row.memory.total()));
+    cells.push_back(row.fits ? "fits" : formatBytes(row.memory.total() - table.asked.memoryBytes) + " too much");
+    text.add(std::move(cells));
+  }
+  text.print(stream);
+  if (table.fewest)
+    stream << "fewest devices that hold it: " << table.fewest->devices << ", as " << table.fewest->plan.shape.str()
+           << " with " << formatBytes(table.fewest->plan.memory.total()) << " on a device\n";
+  else if (table.oneMachine)
+    stream << "ranks share the memory of one machine: more of them bring none\n";
+  else
+    stream << "no number of devices holds it\n";
+}
+
+static void printJson(const Table &table, llvm::raw_ostream &stream) {
+  llvm::json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("model", table.asked.model);
+    out.attribute("parameters", table.asked.parameters);
+    out.attribute("cluster", table.asked.cluster);
+    out.attribute("ranks", table.asked.devices);
+    out.attribute("memory_bytes", table.asked.memoryBytes);
+    writeMesh(table.shape, out);
+    out.attribute("microbatches", table.shape.microbatches);
+    out.attributeArray("rows", [&] {
+      for (const Row &row : table.rows)
+        out.object([&] {
+          out.attribute("zero", row.zero);
+          out.attribute("recompute", row.recompute);
+          writeMemory(row.memory, out);
+          out.attribute("fits", row.fits);
+        });
+    });
+    if (table.fewest)
+      out.attributeObject("fewest", [&] {
+        out.attribute("devices", table.fewest->devices);
+        out.attribute("options", table.fewest->plan.shape.str());
+        out.attribute("bytes", table.fewest->plan.memory.total());
+      });
+  });
+  stream << '\n';
+}
+
+std::vector<StringRef> dtcc::memoryValues() { return questionValues(); }
+
+llvm::Error dtcc::printMemory(const Arguments &arguments, llvm::raw_ostream &stream) {
+  if (arguments.inputs().size() > 1)
+    return llvm::createStringError("memory takes one model, got also: " + arguments.inputs()[1]);
+  llvm::Expected<Question> question =
+      Question::read(arguments.inputs().empty() ? "" : arguments.inputs()[0], arguments);
+  if (!question)
+    return question.takeError();
+  llvm::Expected<Table> table = question->sizes ? tabulate(*question->sizes) : tabulate(*question);
+  if (!table)
+    return table.takeError();
+  arguments.has("json") ? printJson(*table, stream) : printText(*table, stream);
+  return llvm::Error::success();
+}
