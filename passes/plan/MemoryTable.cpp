@@ -75,9 +75,16 @@ std::optional<FewestDevices> fewestDevices(TransformerProblem problem, const Sha
     keep(space.tp, given.tp);
     keep(space.cp, given.cp);
     keep(space.pp, given.pp);
+    // A rank that shares with none does as in stage 0, whatever the stage.
+    bool shares = std::find(given.zero.begin(), given.zero.end(), 0) == given.zero.end();
     space.zero = given.zero;
+    if (shares)
+      space.zero.push_back(0);
+    std::vector<PlanShape> shapes = enumerateShapes(space);
+    if (shares)
+      std::erase_if(shapes, [](const PlanShape &shape) { return shape.zero == 0 && shape.dp * shape.cp > 1; });
     TransformerPricer pricer(problem);
-    ShapeResult result = searchShapes(enumerateShapes(space), pricer, 1);
+    ShapeResult result = searchShapes(shapes, pricer, 1);
     if (!result.plans.empty())
       return FewestDevices{devices, describe(problem, pricer, result.plans[0])};
   }

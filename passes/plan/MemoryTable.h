@@ -26,7 +26,8 @@ struct MemoryRow {
 };
 
 /// A row for every stage of ZeRO that has ranks to share over and every kind of recomputation
-/// that saves anything, by the closed formulas of passes/cost/Memory.h; the axes and micro-batches are those of `shape`.
+/// that saves anything, by the closed formulas of passes/cost/Memory.h; the axes and micro-batches are those of
+/// `shape`.
 std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape);
 
 /// The fewest devices on which some plan fits, with the fastest one for an example a device:
