@@ -18,6 +18,18 @@ static bool isPaddedDim(Value value, int64_t dim) {
   return type.getPadded()[dim] != type.getShape()[dim];
 }
 
+/// What holds of both.
+static PaddingContent join(PaddingContent a, PaddingContent b) {
+  return a == b ? a : std::max({a, b, PaddingContent::Finite});
+}
+
+static PaddingContent contentOf(double cell) {
+  return cell == 0              ? PaddingContent::Zero
+         : !std::isfinite(cell) ? PaddingContent::Unknown
+         : cell > 0             ? PaddingContent::Positive
+                                : PaddingContent::Finite;
+}
+
 bool PaddingAnalysis::isPadded(Operation *op, const FactorMap &map, int64_t factor) {
   auto any = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> dimsOf) {
     for (auto [value, dims] : llvm::zip_equal(values, dimsOf))
@@ -38,11 +50,13 @@ PaddingContent PaddingAnalysis::of(Value value, int64_t dim) const {
 
 std::optional<PaddingContent> PaddingAnalysis::along(Operation *op, const FactorMap &map, unsigned operand,
                                                      int64_t factor) const {
-  std::optional<PaddingContent> worst;
+  std::optional<PaddingContent> all;
   for (auto [dim, walked] : llvm::enumerate(map.operands[operand]))
-    if (walked == factor)
-      worst = std::max(worst.value_or(PaddingContent::Zero), of(op->getOperand(operand), dim));
-  return worst;
+    if (walked == factor) {
+      PaddingContent content = of(op->getOperand(operand), dim);
+      all = all ? join(*all, content) : content;
+    }
+  return all;
 }
 
 /// Evaluates a small instance of `op`, in which what walks `factor` holds `fillOf(operand)`
@@ -73,30 +87,38 @@ static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t
     results.push_back(small(value, dims));
   if (failed(reference.evaluate(operands, results, EvaluationContext())))
     return PaddingContent::Unknown;
-  PaddingContent worst = PaddingContent::Zero;
+  std::optional<PaddingContent> all;
+  auto note = [&](PaddingContent content) { all = all ? join(*all, content) : content; };
   for (auto [r, tensor] : llvm::enumerate(results)) {
     if (result >= 0 && result != static_cast<int64_t>(r))
       continue;
     for (double cell : tensor.floats)
-      worst = std::max(worst, cell == 0             ? PaddingContent::Zero
-                              : std::isfinite(cell) ? PaddingContent::Finite
-                                                    : PaddingContent::Unknown);
+      note(contentOf(cell));
     for (int64_t cell : tensor.ints)
-      worst = std::max(worst, cell == 0 ? PaddingContent::Zero : PaddingContent::Finite);
+      note(contentOf(double(cell)));
   }
-  return worst;
+  return all.value_or(PaddingContent::Zero);
 }
 
-/// What the result holds if operands hold zeros where `zero` says so and other finite
-/// numbers elsewhere, tried on a few: enough to tell a product from a quotient or a root.
+/// What the result holds if operands hold what `heldBy` says (finite numbers if nothing), tried on a few:
+/// enough to tell a product from a quotient or a root.
 static PaddingContent evaluateContents(Operation *op, const FactorMap &map, int64_t result, int64_t factor,
-                                       llvm::function_ref<bool(unsigned)> zero) {
-  PaddingContent worst = PaddingContent::Zero;
-  for (double fill : {0.0, 1.0, -1.0, 20.0, -20.0})
-    for (double rest : {0.75, -1.5})
-      worst =
-          std::max(worst, evaluateSmall(op, map, result, factor, [&](unsigned i) { return zero(i) ? 0 : fill; }, rest));
-  return worst;
+                                       llvm::function_ref<std::optional<PaddingContent>(unsigned)> heldBy) {
+  std::optional<PaddingContent> all;
+  for (double fill : {0.0, 1.0, -1.0, 3.0, 20.0, -20.0})
+    for (double rest : {0.75, -1.5}) {
+      PaddingContent content = evaluateSmall(
+          op, map, result, factor,
+          [&](unsigned i) {
+            std::optional<PaddingContent> held = heldBy(i);
+            return held == PaddingContent::Zero       ? 0
+                   : held == PaddingContent::Positive ? std::max(std::abs(fill), 0.5)
+                                                      : fill;
+          },
+          rest);
+      all = all ? join(*all, content) : content;
+    }
+  return *all;
 }
 
 bool PaddingAnalysis::sumsZeros(Operation *op, const FactorMap &map, int64_t factor) const {
@@ -115,9 +137,8 @@ bool PaddingAnalysis::sumsZeros(Operation *op, const FactorMap &map, int64_t fac
     }
     if (!zero)
       continue;
-    if (products || evaluateContents(op, map, -1, factor, [&](unsigned i) {
-                      return llvm::is_contained(set, i) || along(op, map, i, factor) == PaddingContent::Zero;
-                    }) != PaddingContent::Unknown)
+    if (products || evaluateContents(op, map, -1, factor, [&](unsigned i) { return along(op, map, i, factor); }) !=
+                        PaddingContent::Unknown)
       return true;
   }
   return false;
@@ -126,22 +147,20 @@ bool PaddingAnalysis::sumsZeros(Operation *op, const FactorMap &map, int64_t fac
 PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, unsigned result, int64_t factor) const {
   if (map.factors[factor].padding == PaddingNeed::Skipped || sumsZeros(op, map, factor))
     return PaddingContent::Zero;
-  PaddingContent worst = PaddingContent::Zero;
-  bool walked = false;
+  bool walked = false, unknown = false;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
     if (std::optional<PaddingContent> content = along(op, map, i, factor)) {
       walked = true;
-      worst = std::max(worst, *content);
+      unknown |= content == PaddingContent::Unknown;
     }
   // Copies of whole cells, or counted: a broadcast, iota.
   if (!walked)
     return isa<graph::ConstantOp>(op) ? PaddingContent::Zero : PaddingContent::Finite;
   // Parts of both kinds are independent of each other.
   FactorKind kind = map.factors[factor].kind;
-  if (worst == PaddingContent::Unknown || (kind != FactorKind::Parallel && kind != FactorKind::Index))
+  if (unknown || (kind != FactorKind::Parallel && kind != FactorKind::Index))
     return PaddingContent::Unknown;
-  return evaluateContents(op, map, result, factor,
-                          [&](unsigned i) { return along(op, map, i, factor) == PaddingContent::Zero; });
+  return evaluateContents(op, map, result, factor, [&](unsigned i) { return along(op, map, i, factor); });
 }
 
 PaddingAnalysis::PaddingAnalysis(func::FuncOp step) {

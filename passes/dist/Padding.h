@@ -7,7 +7,8 @@
 //
 // Padding of states is zero. What it is further on follows from the ops: a linear op keeps
 // zeros, gelu of zero is zero, exp of zero is not. A sum over padded cells is right only if
-// they are zero, and so is the update of a padded state (rule V6).
+// they are zero, and so is the update of a padded state (rule V6). What is positive may be
+// divided by: the weights of a router's picks by their sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,8 @@
 
 namespace dtcc::dist {
 
-enum class PaddingContent { Zero, Finite, Unknown };
+/// Positive cells are finite too.
+enum class PaddingContent { Zero, Positive, Finite, Unknown };
 
 class PaddingAnalysis {
 public:
@@ -37,7 +39,7 @@ public:
 
 private:
   PaddingContent transfer(mlir::Operation *op, const FactorMap &map, unsigned result, int64_t factor) const;
-  /// The worst content of an operand along a factor; nothing if it does not walk it.
+  /// The content of an operand along a factor, of all dimensions that walk it; nothing if none does.
   std::optional<PaddingContent> along(mlir::Operation *op, const FactorMap &map, unsigned operand,
                                       int64_t factor) const;
 

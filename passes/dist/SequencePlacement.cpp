@@ -55,7 +55,7 @@ private:
   bool isPosition(Operation *op, int64_t factor) const { return positions.contains(classes.ofFactor(op, factor)); }
   /// Does the op want a dimension of positions whole?
   bool joinsPositions(Operation *op, const FactorMap &map) const;
-  /// The factor that can be split in the place of positions: every operand that has
+  /// The factor that can be split in the place of positions: every operand of numbers that has
   /// positions has it. Nothing if there is none.
   std::optional<int64_t> standIn(Operation *op, const FactorMap &map) const;
   /// What the plan gives a factor of the forward op.
@@ -88,10 +88,12 @@ std::optional<int64_t> SequencePlacer::standIn(Operation *op, const FactorMap &m
     unsigned id = classes.ofFactor(op, f);
     if (factor.kind != FactorKind::Parallel || positions.contains(id) || batch.contains(id))
       continue;
-    bool everywhere = llvm::all_of(map.operands, [&, f = f](ArrayRef<int64_t> dims) {
-      bool has = llvm::any_of(dims, [&](int64_t d) { return d != kNoFactor && isPosition(op, d); });
-      return !has || llvm::is_contained(dims, int64_t(f));
-    });
+    // Masks are small: they may come whole.
+    auto isLarge = [&](Value value) { return isa<FloatType>(cast<ShapedType>(value.getType()).getElementType()); };
+    bool everywhere = true;
+    for (auto [value, dims] : llvm::zip_equal(op->getOperands(), map.operands))
+      if (isLarge(value) && llvm::any_of(dims, [&](int64_t d) { return d != kNoFactor && isPosition(op, d); }))
+        everywhere &= llvm::is_contained(dims, int64_t(f));
     if (everywhere)
       return f;
   }

@@ -117,6 +117,25 @@ func.func @step() -> !dist.tensor<f32, @mesh, [], partial(sum {tp})> {
 
 // -----
 
+// V6: what is positive, as exp is, may be divided by; not a difference.
+dist.mesh @mesh [#dist.axis<"tp", 2, rank>]
+graph.state @w : tensor<7xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 7>, init = #graph.init<zero>, dist.layout = !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>}
+func.func @step() -> !dist.tensor<f32, @mesh, [], partial(sum {tp})> {
+  %w = graph.read @w : !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %p = graph.exp %w : !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %q = graph.div %p, %p : (!dist.tensor<7xf32, @mesh, [{tp}], pad [8]>, !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %d = graph.div %w, %q : (!dist.tensor<7xf32, @mesh, [{tp}], pad [8]>, !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %s = graph.reduce sum %d [0] : (!dist.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !dist.tensor<f32, @mesh, [], partial(sum {tp})>
+  %n = graph.neg %q : !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %f = graph.add %n, %q : (!dist.tensor<7xf32, @mesh, [{tp}], pad [8]>, !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  %e = graph.div %w, %f : (!dist.tensor<7xf32, @mesh, [{tp}], pad [8]>, !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !dist.tensor<7xf32, @mesh, [{tp}], pad [8]>
+  // expected-error@+1 {{sums over padded cells that are not known to be zero: factor 0 of size 7}}
+  %y = graph.reduce sum %e [0] : (!dist.tensor<7xf32, @mesh, [{tp}], pad [8]>) -> !dist.tensor<f32, @mesh, [], partial(sum {tp})>
+  return %y : !dist.tensor<f32, @mesh, [], partial(sum {tp})>
+}
+
+// -----
+
 // V7: a state is read as it lies.
 dist.mesh @mesh [#dist.axis<"tp", 2, rank>]
 graph.state @w : tensor<8xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 8>, init = #graph.init<zero>, dist.layout = !dist.tensor<8xf32, @mesh, [{tp}]>}
