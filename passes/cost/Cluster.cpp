@@ -48,6 +48,7 @@ Fabric Cluster::fabric(size_t group) const {
   if (node.ports > 0) {
     fabric.network = node.port;
     fabric.network.bytesPerSecond *= double(node.ports) / double(node.devicesPerNode());
+    fabric.sharedPorts = node.ports < node.devicesPerNode();
   }
   return fabric;
 }

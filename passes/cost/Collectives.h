@@ -25,6 +25,8 @@ struct Fabric {
   Link link, network;
   /// The switches add up (all-reduces alone).
   bool switchSums = false;
+  /// Fewer ports than devices leave a node: `network` is a device's share of them.
+  bool sharedPorts = false;
 };
 /// The fabric around a device in nodes of `ranksPerNode`; 0: the preset's.
 Fabric fabricOf(const Device &device, int64_t ranksPerNode = 0);

@@ -44,6 +44,11 @@ public:
         collectives(problem.fabric, constants) {}
   StepSeconds run();
   LayerParts price(const Layer &layer) const;
+  /// Without its units.
+  LayerParts passes(const Layer &layer) const;
+  bool hasUnits() const { return plan.zero >= 2 && plan.dataGroup().ranks > 1; }
+  UnitSeconds units(const Layer &layer) const;
+  EndSeconds end(double parameters) const;
   double endOfStep(double parameters, StepSeconds &step, double backward) const;
   double sendSeconds() const;
 
@@ -68,25 +73,33 @@ PassSeconds Pricer::pass(const Work &work, bool backward) const {
   return seconds;
 }
 
-/// Parameters that lie in shares are gathered for a pass and gradients scattered, beside the
-/// computation if the software looks ahead.
-void Pricer::gatherUnits(const Layer &layer, LayerParts &seconds) const {
+UnitSeconds Pricer::units(const Layer &layer) const {
+  UnitSeconds seconds;
   Group shares = plan.shareGroupOf();
   double pieces = problem.software.gatherPieces;
   double gather = pieces * collectives.seconds({CollectiveKind::AllGather, 2 * layer.parameters / pieces, shares});
   double gradients = problem.software.gradientBytes * layer.parameters / pieces;
-  double scatter = pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
+  seconds.gatherForward = plan.zero == 3 || plan.zero == 2 ? gather : 0;
+  seconds.gatherBackward = plan.zero == 3 ? gather : 0;
+  seconds.scatter = pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
+  return seconds;
+}
+
+/// Parameters that lie in shares are gathered for a pass and gradients scattered, beside the
+/// computation if the software looks ahead.
+void Pricer::gatherUnits(const Layer &layer, LayerParts &seconds) const {
+  UnitSeconds unit = units(layer);
   bool ahead = problem.software.dataWindow > 0;
   auto hide = [&](PassSeconds &pass, double beside, double communication) {
     double exposed = ahead ? std::max(0.0, communication - beside) : communication;
     pass.data += exposed + constants.contended * (communication - exposed);
   };
-  hide(seconds.forward, seconds.forward.total(), plan.zero == 3 || plan.zero == 2 ? gather : 0);
+  hide(seconds.forward, seconds.forward.total(), unit.gatherForward);
   double backward = seconds.input.total() + seconds.weight.total() + seconds.recompute.total();
-  hide(seconds.input, backward, (plan.zero == 3 ? gather : 0) + scatter);
+  hide(seconds.input, backward, unit.gatherBackward + unit.scatter);
 }
 
-LayerParts Pricer::price(const Layer &layer) const {
+LayerParts Pricer::passes(const Layer &layer) const {
   LayerParts seconds;
   seconds.forward = pass(layer.forward);
   seconds.input = pass(layer.inputGradient, /*backward=*/true);
@@ -98,7 +111,12 @@ LayerParts Pricer::price(const Layer &layer) const {
   if (double sum = seconds.recompute.total())
     wait(seconds.recompute, sum, plan.recompute == Recomputation::Full ? host : 0);
   wait(seconds.input, seconds.input.total() + seconds.weight.total(), host);
-  if (plan.zero >= 2 && plan.dataGroup().ranks > 1)
+  return seconds;
+}
+
+LayerParts Pricer::price(const Layer &layer) const {
+  LayerParts seconds = passes(layer);
+  if (hasUnits())
     gatherUnits(layer, seconds);
   return seconds;
 }
@@ -110,27 +128,34 @@ double Pricer::sendSeconds() const {
   return 2 * one * double(std::max<int64_t>(plan.virtualStages, 1)) * (1 - problem.software.sendsHidden);
 }
 
-/// Gradients of what a rank holds are reduced, shares updated and gathered.
-double Pricer::endOfStep(double parameters, StepSeconds &step, double backward) const {
-  Group data = plan.dataGroup();
-  double communication = 0, gradients = problem.software.gradientBytes * parameters;
-  if (plan.zero <= 0)
-    communication = collectives.seconds({CollectiveKind::AllReduce, gradients, data});
-  else if (plan.zero == 1)
-    communication = collectives.seconds({CollectiveKind::ReduceScatter, gradients, data}) +
-                    collectives.seconds({CollectiveKind::AllGather, 2 * parameters, data});
-  else if (plan.shareGroupOf().ranks < data.ranks)
-    communication =
-        collectives.seconds({CollectiveKind::AllReduce,
-                             gradients / double(plan.shareGroupOf().ranks),
-                             {data.ranks / plan.shareGroupOf().ranks, data.stride * plan.shareGroupOf().ranks}});
-  step.data += std::max(0.0, communication - problem.software.dataWindow * backward);
-  double shares = plan.zero >= 1 ? double(plan.shareGroupOf().ranks) : 1;
+EndSeconds Pricer::end(double parameters) const {
+  EndSeconds seconds;
+  Group data = plan.dataGroup(), shared = plan.shareGroupOf();
+  double gradients = problem.software.gradientBytes * parameters;
+  if (plan.zero <= 0) {
+    seconds.reduce = collectives.seconds({CollectiveKind::AllReduce, gradients, data});
+  } else if (plan.zero == 1) {
+    seconds.reduce = collectives.seconds({CollectiveKind::ReduceScatter, gradients, data});
+    seconds.gather = collectives.seconds({CollectiveKind::AllGather, 2 * parameters, data});
+  } else if (shared.ranks < data.ranks) {
+    seconds.reduce = collectives.seconds({CollectiveKind::AllReduce,
+                                          gradients / double(shared.ranks),
+                                          {data.ranks / shared.ranks, data.stride * shared.ranks}});
+  }
+  double shares = plan.zero >= 1 ? double(shared.ranks) : 1;
   double held = plan.zero == 3 ? parameters / shares : parameters;
   double bytes = constants.updateBytesShard * parameters / shares + constants.updateBytes * held;
   // Sums over micro-batches that products do not take along.
   bytes += double(plan.microbatches) * problem.software.accumulateBytes * parameters;
-  return kernels.secondsForStream(bytes) * calibration.device;
+  seconds.update = kernels.secondsForStream(bytes) * calibration.device;
+  return seconds;
+}
+
+/// Gradients of what a rank holds are reduced, shares updated and gathered.
+double Pricer::endOfStep(double parameters, StepSeconds &step, double backward) const {
+  EndSeconds seconds = end(parameters);
+  step.data += std::max(0.0, seconds.reduce + seconds.gather - problem.software.dataWindow * backward);
+  return seconds.update;
 }
 
 StepSeconds Pricer::run() {
@@ -167,11 +192,15 @@ StepSeconds Pricer::run() {
   step.compute += endOfStep(parameters, step, backward);
   step.host += calibration.host * (constants.hostStep + m * constants.hostMicrobatch);
   // Others wait for the slowest rank.
-  double slower = 1 + constants.straggling * std::max(0.0, std::log2(double(plan.ranks()) / 8));
+  double slower = straggling(plan, constants);
   for (double StepSeconds::*part : {&StepSeconds::compute, &StepSeconds::recompute, &StepSeconds::tensor,
                                     &StepSeconds::data, &StepSeconds::stages, &StepSeconds::bubble, &StepSeconds::host})
     step.*part *= slower;
   return step;
+}
+
+double straggling(const Parallel &plan, const Constants &constants) {
+  return 1 + constants.straggling * std::max(0.0, std::log2(double(plan.ranks()) / 8));
 }
 
 StepSeconds priceStep(const StepProblem &problem, const Constants &constants, const Calibration &calibration) {
@@ -187,6 +216,24 @@ std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constant
     seconds.push_back({parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()});
   }
   return seconds;
+}
+
+std::vector<UnitSeconds> priceUnits(const StepProblem &problem, const Constants &constants,
+                                    const Calibration &calibration) {
+  Pricer pricer(problem, constants, calibration);
+  std::vector<UnitSeconds> seconds;
+  for (const Layer &layer : problem.layers) {
+    UnitSeconds unit = pricer.hasUnits() ? pricer.units(layer) : UnitSeconds();
+    LayerParts parts = pricer.passes(layer);
+    unit.passes = {parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()};
+    seconds.push_back(unit);
+  }
+  return seconds;
+}
+
+EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, double parameters,
+                    const Calibration &calibration) {
+  return Pricer(problem, constants, calibration).end(parameters);
 }
 
 double secondsAtEnd(const StepProblem &problem, const Constants &constants, double parameters, double backward) {

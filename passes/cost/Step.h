@@ -61,6 +61,22 @@ struct LayerSeconds {
 };
 /// Of every layer of the problem, whose stages need not be set.
 std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constants &constants);
+/// The parts of it for a simulation, which finds itself what hides what: passes without their units,
+/// and units gathered for the forward and the backward pass, gradients scattered.
+struct UnitSeconds {
+  LayerSeconds passes;
+  double gatherForward = 0, gatherBackward = 0, scatter = 0;
+};
+std::vector<UnitSeconds> priceUnits(const StepProblem &problem, const Constants &constants,
+                                    const Calibration &calibration = {});
+/// The end of a step on a rank that holds `parameters`, nothing hidden.
+struct EndSeconds {
+  double reduce = 0, gather = 0, update = 0;
+};
+EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, double parameters,
+                    const Calibration &calibration = {});
+/// How much slower all ranks are than one alone: they wait for the slowest.
+double straggling(const Parallel &plan, const Constants &constants);
 /// Gradients reduced and parameters updated at the end of a step, on a rank that holds
 /// `parameters`; a backward pass of a micro-batch takes it `backward` seconds.
 double secondsAtEnd(const StepProblem &problem, const Constants &constants, double parameters, double backward);

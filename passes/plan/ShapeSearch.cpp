@@ -154,8 +154,7 @@ ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pric
       std::pop_heap(times.begin(), times.end());
       times.pop_back();
     }
-    double seconds = pricer.refine(shapes[next.shape], stages);
-    result.plans.push_back({shapes[next.shape], std::move(stages), seconds});
+    result.plans.push_back({shapes[next.shape], std::move(stages), 0});
   }
   if (result.plans.empty())
     return result;
@@ -165,6 +164,8 @@ ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pric
   result.modelled = result.plans.front().stages.seconds;
   if (result.plans.size() > keep)
     result.plans.resize(keep);
+  for (ShapePlan &plan : result.plans)
+    plan.seconds = pricer.refine(plan.shape, plan.stages);
   std::sort(result.plans.begin(), result.plans.end(), [](const ShapePlan &a, const ShapePlan &b) {
     return std::tie(a.seconds, a.stages.seconds) < std::tie(b.seconds, b.stages.seconds);
   });

@@ -18,6 +18,7 @@
 #ifndef DTCC_PASSES_PLAN_SHAPESEARCH_H
 #define DTCC_PASSES_PLAN_SHAPESEARCH_H
 
+#include "passes/cost/Timeline.h"
 #include "passes/plan/StageProblem.h"
 #include <optional>
 
@@ -73,6 +74,12 @@ public:
   virtual StageProblem problem(const PlanShape &shape) = 0;
   /// What a finer model says of a solved shape; ranks the best. Default: what the search says.
   virtual double refine(const PlanShape &shape, const StageSolution &solution) { return solution.seconds; }
+  /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has
+  /// none.
+  virtual std::optional<cost::StepTimeline> timeline(const PlanShape &shape, const StageSolution &solution,
+                                                     bool record = true) {
+    return std::nullopt;
+  }
 };
 
 struct ShapePlan {

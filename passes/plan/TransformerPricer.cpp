@@ -7,6 +7,7 @@
 
 #include "passes/plan/TransformerPricer.h"
 #include "passes/cost/Memory.h"
+#include "passes/plan/StepSimulation.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -168,7 +169,7 @@ double TransformerPricer::bound(const PlanShape &shape) {
   return (each.rounds * sum + tail) / stages + each.ramp * sum;
 }
 
-cost::StepSeconds TransformerPricer::price(const PlanShape &shape, const StageSolution &solution) const {
+cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, const StageSolution &solution) const {
   cost::StepProblem step = stepOf(shape);
   size_t blocks = solution.modes.size();
   for (size_t stage = 0; stage < solution.stages.size(); ++stage) {
@@ -184,7 +185,29 @@ cost::StepSeconds TransformerPricer::price(const PlanShape &shape, const StageSo
   }
   if (recomputed(solution) > 0)
     step.parallel.recompute = Recomputation::Full;
-  return cost::priceStep(step, constants);
+  return step;
+}
+
+cost::StepSeconds TransformerPricer::price(const PlanShape &shape, const StageSolution &solution) const {
+  cost::StepProblem step = stepOf(shape, solution);
+  cost::StepSeconds seconds = cost::priceStep(step, constants);
+  llvm::Expected<cost::StepTimeline> timeline = simulate(step, constants);
+  if (!timeline) {
+    llvm::consumeError(timeline.takeError());
+    return seconds;
+  }
+  // The formulas hide what software hides in runs that were measured; what waits for what may not allow it.
+  (shape.pp > 1 ? seconds.bubble : seconds.data) += std::max(0.0, timeline->seconds - seconds.total());
+  return seconds;
+}
+
+std::optional<cost::StepTimeline> TransformerPricer::timeline(const PlanShape &shape, const StageSolution &solution,
+                                                              bool record) {
+  llvm::Expected<cost::StepTimeline> timeline = simulate(stepOf(shape, solution), constants, {}, record);
+  if (timeline)
+    return std::move(*timeline);
+  llvm::consumeError(timeline.takeError());
+  return std::nullopt;
 }
 
 int64_t TransformerPricer::recomputed(const StageSolution &solution) const {

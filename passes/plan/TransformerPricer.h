@@ -46,7 +46,12 @@ public:
   double refine(const PlanShape &shape, const StageSolution &solution) override {
     return price(shape, solution).total();
   }
-  /// The parts of a solved shape's step.
+  std::optional<cost::StepTimeline> timeline(const PlanShape &shape, const StageSolution &solution,
+                                             bool record = true) override;
+  /// A solved shape as a step to price or to simulate.
+  cost::StepProblem stepOf(const PlanShape &shape, const StageSolution &solution) const;
+  /// The parts of a solved shape's step by the formulas (cost/Step.h); where its simulation ends later, the waits
+  /// that these do not know count as bubble, or with one stage as communication of dp.
   cost::StepSeconds price(const PlanShape &shape, const StageSolution &solution) const;
   /// Layers that are computed again.
   int64_t recomputed(const StageSolution &solution) const;

@@ -43,9 +43,29 @@ TEST(TransformerPricer, BoundsHoldAndTheModelsAgree) {
     // The finer model adds what does not add up by layers: stragglers, the host's share of a step.
     double finer = pricer.price(shape, solution).total();
     EXPECT_GT(finer, 0.9 * solution.seconds) << shape.str();
-    EXPECT_LT(finer, 1.3 * solution.seconds) << shape.str();
+    EXPECT_LT(finer, 1.6 * solution.seconds) << shape.str();
   }
   EXPECT_GT(solved, 200u);
+}
+
+/// The finer model never says less than the simulation; for most plans it is what the formulas say.
+TEST(TransformerPricer, SimulatesItsPlans) {
+  TransformerProblem given = problemOf("gpt3-175b", 512, 512);
+  TransformerPricer pricer(given);
+  ShapeResult result = searchShapes(enumerateShapes(shapeSpaceOf(given)), pricer, 50);
+  ASSERT_EQ(result.plans.size(), 50u);
+  for (const ShapePlan &plan : result.plans) {
+    std::optional<cost::StepTimeline> timeline = pricer.timeline(plan.shape, plan.stages, /*record=*/false);
+    ASSERT_TRUE(timeline);
+    EXPECT_LE(timeline->seconds, plan.seconds * (1 + 1e-9)) << plan.shape.str();
+    EXPECT_GT(timeline->seconds, 0.9 * plan.seconds) << plan.shape.str();
+  }
+  const ShapePlan &best = result.plans[0];
+  cost::StepTimeline timeline = *pricer.timeline(best.shape, best.stages);
+  EXPECT_EQ(timeline.ranks, best.shape.pp);
+  ASSERT_FALSE(timeline.events.empty());
+  for (const cost::TimelineEvent &event : timeline.events)
+    EXPECT_LE(event.end, timeline.seconds * (1 + 1e-9));
 }
 
 /// More memory than the layers need: nothing is computed again; a little less: some is.
