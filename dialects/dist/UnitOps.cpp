@@ -50,7 +50,7 @@ LogicalResult ReduceBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (stored % group)
     return emitOpError("length of the bucket must divide by the group of ") << group << ", got: " << stored;
   if (!getInto())
-    return success();
+    return getAgain() ? emitOpError("must go into shares to be added again, got: in place") : success();
   if (getLast())
     return emitOpError("into shares must run in every slot, got: last");
   FailureOr<BucketOp> shares = findBucket(*this, symbols, getIntoAttr(), {BucketRole::Gradient});

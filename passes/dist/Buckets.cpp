@@ -28,7 +28,7 @@ int64_t optimizerSlots(Attribute optimizer) {
   return cast<graph::OptimizerAttrInterface>(optimizer).getSlotNames().size();
 }
 
-FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::StringMap<Layout> &gradients,
+FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::StringMap<GradientPlace> &gradients,
                                  const StageMap *stages, int64_t stage) {
   Buckets result;
   for (auto state : module.getOps<graph::StateOp>()) {
@@ -55,7 +55,7 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     if (owners.size() > 1)
       key.owners = owners.vec();
     if (key.trainable)
-      key.partial = meshOrder(mesh, gradient->second.partial);
+      key.partial = meshOrder(mesh, gradient->second.layout.partial);
     if (auto flat = state->getAttrOfType<ArrayAttr>(kFlatAttr))
       for (const std::string &axis : toAxes(flat))
         // Ranks that make the same gradient are no group that could share a sum.
@@ -64,6 +64,8 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     if (!key.flat.empty())
       key.stage =
           state->getAttrOfType<IntegerAttr>(kZeroAttr) ? state->getAttrOfType<IntegerAttr>(kZeroAttr).getInt() : 1;
+    if (key.trainable && stateRow(key.stage).gradient)
+      key.makers.assign(gradient->second.phases.begin(), gradient->second.phases.end());
     if (auto unit = state->getAttrOfType<StringAttr>(kUnitAttr))
       key.unit = unit.str();
     auto at = llvm::find_if(result.buckets, [&](const Bucket &bucket) { return bucket.key == key; });

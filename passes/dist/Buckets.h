@@ -8,7 +8,8 @@
 // States share a bucket if one collective and one update can serve them: the same axes
 // shard them, their gradients are partial over the same axes, the same axes share them
 // in the same stage, they belong to one unit, they have one element type, and all or none
-// of them train.
+// of them train. In a pipeline, gradients that are kept as shares share a bucket if the same
+// phases make them: it is then complete at the end of each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "dialects/graph/Graph.h"
 #include "passes/dist/StateTable.h"
 #include "llvm/ADT/StringMap.h"
+#include <set>
 
 namespace dtcc::dist {
 
@@ -35,8 +37,10 @@ struct BucketKey {
   std::string unit;
   bool trainable = false;
   graph::StateRole role = graph::StateRole::parameter;
-  /// Stages of a pipeline that hold copies, if several do.
+  /// Ranks of a pipeline that hold copies, if several do.
   std::vector<int64_t> owners;
+  /// Phases of a rank of a pipeline that make parts of the gradients, ascending, if these are shares.
+  std::vector<int64_t> makers;
   bool operator==(const BucketKey &) const = default;
 };
 
@@ -52,6 +56,13 @@ struct Bucket {
   llvm::SmallVector<mlir::Attribute> slots;
 };
 
+/// The gradient of a state as the step makes it.
+struct GradientPlace {
+  Layout layout;
+  /// In a pipeline: the phases of this rank that make parts of it.
+  std::set<int64_t> phases;
+};
+
 struct StatePlace {
   size_t bucket;
   int64_t offset;
@@ -63,12 +74,11 @@ class StageMap;
 
 class Buckets {
 public:
-  /// Places all states of the module. `gradients` gives the layout of each trained state's
-  /// gradient. `slots` is the number of optimizer slots of an element.
-  /// With `stages`, those alone that the stage `stage` holds.
+  /// Places all states of the module. `gradients` says where each trained state's gradient is made.
+  /// `slots` is the number of optimizer slots of an element. With `stages`, those alone that the stage `stage` holds.
   static mlir::FailureOr<Buckets> plan(mlir::ModuleOp module, const Mesh &mesh,
-                                       const llvm::StringMap<Layout> &gradients, const StageMap *stages = nullptr,
-                                       int64_t stage = 0);
+                                       const llvm::StringMap<GradientPlace> &gradients,
+                                       const StageMap *stages = nullptr, int64_t stage = 0);
   /// Adds the dist.bucket ops, and to each state its bucket and offset.
   void emit(mlir::OpBuilder &builder, mlir::Location loc, int64_t slots);
 

@@ -61,7 +61,7 @@ void ProgramEvaluator::reduceBucket(ReduceBucketOp op, int64_t slot) {
   auto &into = buckets[*op.getInto()];
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     for (int64_t i = 0; i < share; ++i)
-      into[rank][i] = (slot == 0 ? 0 : into[rank][i]) + stored[rank][shareOf(rank) + i];
+      into[rank][i] = (slot == 0 && !op.getAgain() ? 0 : into[rank][i]) + stored[rank][shareOf(rank) + i];
     // The next micro-batch finds zeros between the gradients.
     stored[rank].assign(stored[rank].size(), 0);
   }

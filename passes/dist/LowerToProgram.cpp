@@ -21,6 +21,7 @@
 #include "passes/dist/EmitMoves.h"
 #include "passes/dist/LocalForms.h"
 #include "passes/dist/LocalOps.h"
+#include "passes/dist/OrderSums.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/StageMap.h"
 #include "passes/dist/UpdatePhase.h"
@@ -89,8 +90,6 @@ private:
 
   /// Where a value is added up: bucket and offset.
   llvm::DenseMap<Value, SmallVector<std::pair<FlatSymbolRefAttr, int64_t>>> sinks;
-  /// Ranges that a phase so far adds to.
-  llvm::DenseSet<std::pair<Attribute, int64_t>> added;
   llvm::DenseMap<Operation *, int64_t> phases;
   SmallVector<std::string> phaseNames;
   int64_t current = Prologue;
@@ -137,15 +136,20 @@ LogicalResult ProgramBuilder::collect() {
     return step.emitError("must return the loss as sum and count, got ") << returned->getNumOperands() << " values";
   lossSum = returned->getOperand(0);
   count = returned->getOperand(1);
-  llvm::StringMap<Layout> gradients;
+  llvm::StringMap<GradientPlace> gradients;
   for (Operation &op : step.getBody().front())
     if (auto found = dyn_cast<graph::UpdateOp>(op)) {
       if (update)
         return op.emitError("is a second update: a step has one");
       update = found;
       for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
-        if (StringRef state = cast<FlatSymbolRefAttr>(name).getValue(); !gradients.contains(state) || isHere(gradient))
-          gradients[state] = cast<TensorType>(gradient.getType()).getLayout();
+        if (StringRef state = cast<FlatSymbolRefAttr>(name).getValue();
+            !gradients.contains(state) || isHere(gradient)) {
+          GradientPlace &place = gradients[state];
+          place.layout = cast<TensorType>(gradient.getType()).getLayout();
+          if (stages && isHere(gradient))
+            place.phases.insert(stages->placeOf(gradient.getDefiningOp())->phase);
+        }
     }
   if (update && update.getCount() != count)
     return update.emitError("must divide by the count that the step returns");
@@ -209,11 +213,8 @@ void ProgramBuilder::accumulate(Value value) {
   bool differs = time && cast<TensorType>(value.getType()).getLayout().uses(*time);
   if (current != Prologue && mesh.slots() > 1 && !differs)
     x = ZeroFillOp::create(builder, value.getLoc(), x.getType(), x, fromAxes(builder.getContext(), {*time}));
-  for (auto [bucket, offset] : at->second) {
-    // Two stages of one rank may read one parameter: the later of them runs backward first.
-    bool again = !added.insert({bucket, offset}).second;
-    AccumulateOp::create(builder, value.getLoc(), x, bucket, builder.getI64IntegerAttr(offset)).setAgain(again);
-  }
+  for (auto [bucket, offset] : at->second)
+    AccumulateOp::create(builder, value.getLoc(), x, bucket, builder.getI64IntegerAttr(offset));
 }
 
 void ProgramBuilder::emitInput(BlockArgument argument) {
@@ -426,8 +427,10 @@ LogicalResult ProgramBuilder::run() {
   emitUpdate(builder, description, buckets, mesh);
   YieldOp::create(builder, loc, ValueRange());
   program.setSymName(name);
-  if (!stages)
+  if (!stages) {
+    orderSums(program);
     return success();
+  }
   program.setStage(stage);
   program.setAxis(stages->axis());
   std::vector<PhaseRun> runs = stages->runsOf(stage);
@@ -438,6 +441,7 @@ LogicalResult ProgramBuilder::run() {
   llvm::erase_if(runs, [&](const PhaseRun &run) { return !made.contains(run.phase); });
   runs.push_back({"update", 0});
   program.setActionsAttr(fromPhaseRuns(builder.getContext(), runs));
+  orderSums(program);
   return success();
 }
 

@@ -151,16 +151,7 @@ llvm::Error Plan::checkPipeline() const {
     if (pipeline->cuts[i] < (i ? pipeline->cuts[i - 1] + 1 : 1))
       return fail("pipeline cuts must ascend from 1, got: %lld", static_cast<long long>(pipeline->cuts[i]));
   llvm::Expected<Schedule> actions = schedule();
-  if (!actions)
-    return actions.takeError();
-  // Shares of gradients are summed where a micro-batch's gradients are complete: at the end of one phase.
-  int64_t most = zero;
-  for (const StatePlan &state : states)
-    most = std::max(most, state.zero.value_or(0));
-  if (most > 1 && (pipeline->stages() > mesh.product({axis}) || actions->splits(0)))
-    return fail("zero must be 0 or 1 with several stages a rank or with weight gradients apart, got: %lld",
-                static_cast<long long>(most));
-  return llvm::Error::success();
+  return actions ? llvm::Error::success() : actions.takeError();
 }
 
 Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups, int64_t cp) {

@@ -44,7 +44,7 @@ static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
   std::optional<Bufferizer::Destination> into;
   if (op.getInto()) {
     bool repeated = op->getParentOfType<dist::PhaseOp>().getRepeat() > 1;
-    into = {b.bucket(op.getIntoAttr()), repeated ? AddUnlessFirstSlot : Overwrite};
+    into = {b.bucket(op.getIntoAttr()), op.getAgain() ? Add : repeated ? AddUnlessFirstSlot : Overwrite};
   }
   // Without a sum over slots the collective writes where the share is kept.
   bool direct = into && !into->accumulate && op.getSum().empty() && !op.getScatter().empty();

@@ -30,6 +30,18 @@ dist.program @step mesh @mesh {
 dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
 dist.bucket parameter @params : 128 x f32 flat ["dp"]
 dist.bucket gradient @grads : 128 x f32 of @params
+dist.program @step mesh @mesh {
+  dist.phase @update {
+    // expected-error@+1 {{must go into shares to be added again, got: in place}}
+    dist.reduce_bucket @grads scatter ["dp"] again
+  }
+}
+
+// -----
+
+dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
+dist.bucket parameter @params : 128 x f32 flat ["dp"]
+dist.bucket gradient @grads : 128 x f32 of @params
 dist.bucket gradient @shares : 128 x f32 of @params flat ["dp"]
 dist.bucket transient @work : 128 x f32 of @params
 dist.program @step mesh @mesh {

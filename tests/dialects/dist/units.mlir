@@ -18,6 +18,8 @@ dist.program @step mesh @mesh {
     dist.release %u : tensor<128xf32>
     // CHECK: dist.reduce_bucket @work.0 scatter ["dp"] into @grads.0
     dist.reduce_bucket @work.0 scatter ["dp"] into @grads.0
+    // CHECK: dist.reduce_bucket @work.0 scatter ["dp"] into @grads.0 again
+    dist.reduce_bucket @work.0 scatter ["dp"] into @grads.0 again
   }
   dist.phase @update {
     // CHECK: dist.reduce_bucket @grads.0 sum ["tp"]

@@ -120,12 +120,67 @@ private:
     static const char *const schedules[] = {"gpipe", "1f1b", "zero-bubble", "interleaved:2"};
     plan::PipelinePlan pipeline;
     pipeline.axis = "p";
-    pipeline.schedule = schedules[pick(plan.mesh.slots() % ranks ? 3 : 4)];
+    int64_t stages = ranks;
+    if (chance(30)) {
+      stages = std::min<int64_t>(ranks * (1 + pick(2)), lastOrigin + 1);
+      pipeline.actions = makeSchedule(ranks, stages);
+    } else {
+      pipeline.schedule = schedules[pick(plan.mesh.slots() % ranks ? 3 : 4)];
+      stages *= *plan::stagesPerRank(pipeline.schedule);
+    }
     std::set<int64_t> cuts;
-    for (int64_t stages = ranks * *plan::stagesPerRank(pipeline.schedule); int64_t(cuts.size()) + 1 < stages;)
+    while (int64_t(cuts.size()) + 1 < stages)
       cuts.insert(1 + pick(lastOrigin));
     pipeline.cuts.assign(cuts.begin(), cuts.end());
     plan.pipeline = pipeline;
+  }
+
+  /// Any order that the dependences allow, of stages that lie anywhere, some with weight gradients apart. Some wait for
+  /// each other for ever, and are refused.
+  plan::Schedule makeSchedule(int64_t ranks, int64_t stages) {
+    using plan::Work;
+    std::vector<int64_t> homes(stages);
+    for (int64_t stage = 0; stage < stages; ++stage)
+      homes[stage] = stage % ranks;
+    std::shuffle(homes.begin(), homes.end(), random);
+    struct Line {
+      Work work;
+      int64_t stage, done = 0;
+    };
+    std::vector<Line> lines; // one micro-batch after the other in each
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      bool split = chance(40);
+      lines.push_back({Work::Forward, stage});
+      lines.push_back({split ? Work::InputGradient : Work::Backward, stage});
+      if (split)
+        lines.push_back({Work::WeightGradient, stage});
+    }
+    auto done = [&](int64_t stage, bool forward) {
+      for (const Line &line : lines)
+        if (line.stage == stage && line.work != Work::WeightGradient && (line.work == Work::Forward) == forward)
+          return line.done;
+      return plan.mesh.slots();
+    };
+    auto ready = [&](const Line &line) {
+      if (line.done == plan.mesh.slots())
+        return false;
+      if (line.work == Work::Forward)
+        return line.stage == 0 || done(line.stage - 1, true) > line.done;
+      if (line.work == Work::WeightGradient)
+        return done(line.stage, false) > line.done;
+      return done(line.stage, true) > line.done && done(line.stage + 1, false) > line.done;
+    };
+    plan::Schedule schedule;
+    schedule.ranks.resize(ranks);
+    for (std::vector<Line *> able;; able.clear()) {
+      for (Line &line : lines)
+        if (ready(line))
+          able.push_back(&line);
+      if (able.empty())
+        return schedule;
+      Line &next = *able[pick(able.size())];
+      schedule.ranks[homes[next.stage]].push_back({next.work, next.stage, next.done++});
+    }
   }
 
   /// Gives a model axis to the 4 positions of gpt.mlir alone; 3 ranks pad them.
@@ -245,7 +300,9 @@ TEST_F(RandomPlanTest, TrainTheSameModel) {
     };
     note(file);
     if (plan.pipeline)
-      note(plan.pipeline->schedule);
+      note(plan.pipeline->schedule.empty() ? "any schedule" : plan.pipeline->schedule);
+    if (plan.pipeline && plan.zero > 1)
+      note("stages and shares");
     if (!plan.sequenceAxes.empty())
       note("positions");
   }
