@@ -105,10 +105,15 @@ static Work workOf(Operation *op, const plan::Schedule &schedule, int64_t stage,
 
 void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
   Block &body = step.getBody().front();
-  // What input gradients need is an input gradient, whatever it was built for.
+  // What input gradients and other stages need is an input gradient, whatever it was built for: schedules order stages
+  // by these alone.
   llvm::DenseSet<Operation *> forInputs;
+  auto leavesStage = [](Operation &op) {
+    return llvm::any_of(op.getUsers(),
+                        [&](Operation *user) { return getStage(user) && getStage(user) != getStage(&op); });
+  };
   for (Operation &op : llvm::reverse(body)) {
-    if (graph::getPhase(&op) == graph::Phase::InputGradient && graph::getOrigin(&op))
+    if ((graph::getOrigin(&op) && graph::getPhase(&op) == graph::Phase::InputGradient) || leavesStage(op))
       forInputs.insert(&op);
     if (!forInputs.contains(&op))
       continue;

@@ -290,7 +290,7 @@ TEST_F(RandomPlanTest, TrainTheSameModel) {
       lower(plan);
     EXPECT_TRUE(compared || !said.empty()) << "refused without a reason: " << plan.toJson();
     if (HasFailure())
-      FAIL() << said << "again by DTCC_RANDOM_SEED=" << seed << " DTCC_RANDOM_PLANS=1";
+      FAIL() << said << "again by DTCC_RANDOM_SEED=" << seed << " DTCC_RANDOM_PLANS=1\n" << plan.toJson();
     if (!compared && environment("DTCC_RANDOM_REASONS", 0))
       std::cout << "seed " << seed << ": " << said;
     applied += compared;

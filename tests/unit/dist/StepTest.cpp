@@ -234,4 +234,23 @@ TEST_F(StepTest, StagesOwnWhatTheyRead) {
   EXPECT_TRUE(compare(pipelinePlan(2, 2, "zero-bubble", {2}), 9));
 }
 
+// What a weight gradient of another stage wants is sent with the input gradient: here that stage's runs first.
+TEST_F(StepTest, StagesWaitForInputGradientsAlone) {
+  using plan::Work;
+  load("mlp.mlir");
+  plan::Plan plan = pipelinePlan(1, 2, "", {1, 3, 5});
+  plan.mesh.axes.push_back({"m", 2, false});
+  plan.ops.push_back({1, "graph.broadcast", {{1, {"m"}}}, {}, {}, {}});
+  plan.pipeline->actions.ranks = {
+      {{Work::Forward, 0}, {Work::Forward, 3}, {Work::Backward, 3}, {Work::Backward, 0}},
+      {{Work::Forward, 1},
+       {Work::Forward, 2},
+       {Work::InputGradient, 2},
+       {Work::InputGradient, 1},
+       {Work::WeightGradient, 1},
+       {Work::WeightGradient, 2}},
+  };
+  EXPECT_TRUE(compare(plan, 9));
+}
+
 } // namespace
