@@ -33,7 +33,7 @@ void Communicator::shift(const void *in, void *out, int64_t bytes) {
   const auto *from = static_cast<const std::byte *>(in);
   auto *to = static_cast<std::byte *>(out);
   if (members == 1) {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
+    std::copy_n(from, bytes, to);
     return;
   }
   for (int64_t at = 0; at < bytes; at += shiftPiece) {
