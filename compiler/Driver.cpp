@@ -11,6 +11,7 @@
 #include "compiler/Object.h"
 #include "compiler/Pipelines.h"
 #include "compiler/Planning.h"
+#include "compiler/Ptx.h"
 #include "compiler/StepCheck.h"
 #include "compiler/Training.h"
 #include "compiler/Weights.h"
@@ -18,6 +19,7 @@
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/ApplyPlan.h"
+#include "passes/exec/codegen/KernelGenerator.h"
 #include "passes/graph/Recompute.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -45,6 +47,7 @@ private:
         [&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
   }
   LogicalResult emitCode();
+  LogicalResult emitGpuCode();
   LogicalResult distribute();
   Level level();
   /// Plans that were given are compiled though they need more memory than there is.
@@ -56,6 +59,7 @@ private:
   const Options &options;
   OutputFiles &files;
   const char *argv0;
+  /// What code is generated for: the processor of a program, or the GPU of its kernels.
   std::unique_ptr<llvm::TargetMachine> target;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
   std::string current;
@@ -119,7 +123,7 @@ LogicalResult Driver::emitCode() {
   warnOfMemory(programs.front());
   progress("lower kernels");
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code = translateKernels(module, context);
+  std::unique_ptr<llvm::Module> code = translateKernels(module, context, exec::buildKernelLowering);
   if (!code)
     return failure();
   if (options.emit == "llvm")
@@ -149,6 +153,17 @@ LogicalResult Driver::emitCode() {
                                     : "itself compares position t with label t + 1")
         << ", " << by.getValue();
   return success();
+}
+
+LogicalResult Driver::emitGpuCode() {
+  if (failed(runPasses("generate kernels", [&](OpPassManager &manager) { buildGpuCodePipeline(manager, options); })))
+    return failure();
+  progress("optimize and emit");
+  FailureOr<std::string> text = emitPtx(module, *target);
+  if (failed(text))
+    return failure();
+  progress("");
+  return files.writeText([&](raw_ostream &stream) { stream << *text; });
 }
 
 /// From the model to the program of a rank, by way of a plan.
@@ -195,8 +210,8 @@ LogicalResult Driver::run() {
   if (options.verify && (level() != Level::Graph || !module.getOps<dist::MeshOp>().empty()))
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
   // Before the long work: the processor may be unknown.
-  if (options.emit == "program" || options.emit == "llvm") {
-    auto found = createTarget(options.cpu);
+  if (options.emit == "program" || options.emit == "llvm" || options.emit == "ptx") {
+    auto found = options.emit == "ptx" ? createGpuTarget(options.gpuArch) : createTarget(options.cpu);
     if (failed(found))
       return failure();
     target = std::move(*found);
@@ -210,6 +225,8 @@ LogicalResult Driver::run() {
     return failure();
   if (options.emit == "exec")
     return emitModule();
+  if (options.emit == "ptx")
+    return emitGpuCode();
   if (failed(runPasses("generate kernels", [&](OpPassManager &manager) { buildCodePipeline(manager, options); })))
     return failure();
   LogicalResult result = emitCode();

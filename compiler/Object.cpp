@@ -12,7 +12,6 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "passes/exec/codegen/KernelGenerator.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -61,7 +60,8 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
   return machine;
 }
 
-std::unique_ptr<llvm::Module> dtcc::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
+std::unique_ptr<llvm::Module> dtcc::translateKernels(ModuleOp module, llvm::LLVMContext &context,
+                                                     llvm::function_ref<void(OpPassManager &)> lower) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(op))
@@ -69,7 +69,7 @@ std::unique_ptr<llvm::Module> dtcc::translateKernels(ModuleOp module, llvm::LLVM
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
   PassManager manager(module.getContext());
-  exec::buildKernelLowering(manager);
+  lower(manager);
   if (failed(manager.run(*kernels)))
     return nullptr;
   return translateModuleToLLVMIR(*kernels, context, "dtcc");

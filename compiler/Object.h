@@ -20,8 +20,9 @@ namespace dtcc {
 mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>> createTarget(llvm::StringRef cpu);
 
 /// Lowers the kernels of `module` (its llvm.func and llvm.mlir.global ops, which are moved
-/// out of it) to LLVM IR.
-std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context);
+/// out of it) to LLVM IR, by the passes that `lower` adds. Null after a message.
+std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context,
+                                               llvm::function_ref<void(mlir::OpPassManager &)> lower);
 
 /// Adds `dtcc_image`, `dtcc_kernels` and a `main` that hands both to the runtime.
 void addProgram(llvm::Module &module, const Image &image);

@@ -99,7 +99,7 @@ const std::vector<Group> &table() {
           text("emit", "program|graph|..", &Options::emit, "or plan, dist, exec, llvm, ptx, onnx",
                "program|plan|graph|dist|exec|llvm|ptx|onnx"),
           text("mcpu", "native|NAME", &Options::cpu, "processor to generate code for"),
-          text("gpu-arch", "sm_90,..", &Options::gpuArch, "GPUs to generate code for"),
+          text("gpu-arch", "sm_90", &Options::gpuArch, "the GPU of --emit=ptx; sm_90"),
           flag("verify", &Options::verify, "check the partitioned step by the interpreters"),
           flag("progress", &Options::progress, "one line a phase of the compiler"),
           flag("v", &Options::verbose, "say what is decided"),
@@ -158,7 +158,7 @@ static LogicalResult refuseLater(const Options &options) {
   struct Limit {
     StringRef name, value, supported;
   };
-  for (const Limit &limit : {Limit{"offload", options.offload, "none"}, Limit{"gpu-arch", options.gpuArch, ""},
+  for (const Limit &limit : {Limit{"offload", options.offload, "none"},
                              Limit{"pin", options.pin.empty() ? StringRef() : StringRef(options.pin.front()), ""}})
     if (!limit.value.empty() && limit.value != limit.supported)
       return usage("--" + limit.name + "=" + limit.value + " is not in this version" +
@@ -167,7 +167,9 @@ static LogicalResult refuseLater(const Options &options) {
     return usage("--loss-scale needs --precision=fp16");
   if (options.verify && (options.emit == "graph" || options.emit == "plan"))
     return usage("--verify checks the partitioned step, which --emit=" + options.emit + " does not make");
-  if (options.emit == "ptx" || options.emit == "onnx")
+  if (options.gpuArch != Options().gpuArch && options.emit != "ptx")
+    return usage("--gpu-arch needs --emit=ptx: programs for GPUs are not in this version");
+  if (options.emit == "onnx")
     return usage("--emit=" + options.emit + " is not in this version");
   if (options.zero > 3)
     return usage("--zero must be 0, 1, 2 or 3, got: " + Twine(options.zero));

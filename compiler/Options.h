@@ -44,7 +44,7 @@ struct Options {
   int64_t zero = -1, microbatches = 0;
 
   // The code.
-  std::string cpu = "native", gpuArch;
+  std::string cpu = "native", gpuArch = "sm_90";
 
   // What to say and check.
   bool verify = false, progress = false, verbose = false, timePasses = false, help = false;

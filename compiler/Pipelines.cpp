@@ -83,3 +83,7 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {
 void dtcc::buildCodePipeline(OpPassManager &manager, const Options &) {
   manager.addPass(exec::createGenerateKernels());
 }
+
+void dtcc::buildGpuCodePipeline(OpPassManager &manager, const Options &) {
+  manager.addPass(exec::createGenerateGpuKernels());
+}

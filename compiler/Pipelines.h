@@ -24,6 +24,8 @@ void buildDistPipeline(mlir::OpPassManager &manager, const Options &options);
 void buildExecPipeline(mlir::OpPassManager &manager, const Options &options);
 /// exec.func -> llvm.func.
 void buildCodePipeline(mlir::OpPassManager &manager, const Options &options);
+/// exec.func -> llvm.func that is a kernel of a GPU.
+void buildGpuCodePipeline(mlir::OpPassManager &manager, const Options &options);
 
 } // namespace dtcc
 

@@ -7,9 +7,11 @@
 #   %inputs   tests/inputs                 mpi             mpirun exists
 #   %source   the repository               python-onnx     %python can import onnx
 #   %mpirun   mpirun, fit for few cores
+#                                          ptxas           NVIDIA's assembler is on the path
 #   %python   the build folder's Python      python-torch, python-transformers, python-torchvision
 #   %torch-python, %export                     what %torch-python can import
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -51,6 +53,8 @@ if config.mpirun and "NOTFOUND" not in config.mpirun:
     config.available_features.add("mpi")
 if subprocess.run([config.python, "-c", "import onnx"], capture_output=True).returncode == 0:
     config.available_features.add("python-onnx")
+if shutil.which("ptxas"):
+    config.available_features.add("ptxas")
 if os.path.exists(torch_python):
     look = "from importlib.util import find_spec as f; print(*[m for m in ('torch', 'transformers', 'torchvision') if f(m)])"
     found = subprocess.run([torch_python, "-c", look], capture_output=True, text=True).stdout.split()

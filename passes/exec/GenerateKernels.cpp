@@ -9,9 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Dist.h"
-#include "dialects/exec/Exec.h"
-#include "dialects/graph/Graph.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -19,7 +16,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelGenerator.h"
-#include "passes/exec/codegen/WidenHalves.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_GENERATEKERNELS
@@ -33,28 +29,18 @@ namespace {
 
 struct GenerateKernels : impl::GenerateKernelsBase<GenerateKernels> {
   void runOnOperation() override {
-    std::optional<dist::Mesh> mesh;
-    for (auto op : getOperation().getOps<dist::MeshOp>())
-      mesh = dist::toMesh(op);
-    for (FuncOp func : llvm::make_early_inc_range(getOperation().getOps<FuncOp>())) {
-      SmallVector<MemRefType> inputs, outputs;
-      for (unsigned i = 0, e = func.getBody().front().getNumArguments(); i < e; ++i)
-        inputs.push_back(func.getInputBuffer(i));
-      for (unsigned i = 0, e = func.getYield()->getNumOperands(); i < e; ++i)
-        outputs.push_back(func.getOutputBuffer(i));
-      OpBuilder builder(func);
-      widenHalves(func.getBody().front());
-      std::string name = func.getSymName().str();
-      auto kernel = generateKernel(builder, func.getLoc(), name, func.getBody().front(), inputs, outputs,
-                                   func.getAccumulate(), mesh ? &*mesh : nullptr);
+    auto generate = [](OpBuilder &builder, const KernelSource &source) -> LogicalResult {
+      FailureOr<GeneratedKernel> kernel = generateKernel(builder, source);
       if (failed(kernel))
-        return signalPassFailure();
+        return failure();
       kernel->function->setAttr("dtcc.extent", builder.getI64IntegerAttr(kernel->extent));
       kernel->function->setAttr("dtcc.grain", builder.getI64IntegerAttr(kernel->grain));
       kernel->function->setAttr("dtcc.flops", builder.getF64FloatAttr(kernel->flops));
       kernel->function->setAttr("dtcc.bytes", builder.getF64FloatAttr(kernel->bytes));
-      func.erase();
-    }
+      return success();
+    };
+    if (failed(replaceFuncs(getOperation(), generate)))
+      signalPassFailure();
   }
 };
 } // namespace

@@ -73,6 +73,20 @@ def GenerateKernels : Pass<"exec-generate-kernels", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def GenerateGpuKernels : Pass<"exec-generate-gpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "replace exec.func by the code of its kernel on a GPU";
+  let description = [{
+    Each `exec.func` becomes an `llvm.func` with the same name, marked `nvvm.kernel`, and the
+    attributes `dtcc.grid`, `dtcc.block` (blocks, threads a block), `dtcc.flops` and
+    `dtcc.bytes`. Its parameters are the record of the rank and the buffers, inputs first,
+    each at a multiple of 16 bytes. Example (tests/passes/exec/generate-gpu-kernels.mlir): rows
+    of a softmax are walked by a block each, which folds them by shuffles and shared memory.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
   let summary = "turn dist.program into exec.program: every value gets a place, every op its commands";
   let description = [{

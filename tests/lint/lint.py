@@ -7,6 +7,7 @@
 Prints one line a finding, "file:line: what to do", and fails if there is one.
 """
 import argparse
+import glob
 import os
 import re
 import subprocess
@@ -99,6 +100,9 @@ def passes(root):
                 yield file, number, f"pass {name} must not name a constructor: TableGen makes it"
             if not re.search(rf"{re.escape(argument)}(?![\w-])", tests):
                 yield file, number, f"no lit test runs --{argument}"
+            for named in re.findall(r"tests/[\w./*-]*\w", described.group(1) if described else ""):
+                if not glob.glob(os.path.join(root, named)):
+                    yield file, number, f"pass {name} names a test that is not there: {named}"
 
 
 def sizes(root):

@@ -36,6 +36,7 @@ RESHARDS = unit("dist-test", "ReshardTest.*")
 RANDOM = unit("dist-random-plans")
 SCHEDULES = unit("plan-schedule")
 COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/exec tests/compiler")
+KERNELS = unit("codegen-kernel")
 CELLS = unit("graph-reference", "KernelCell*")
 
 
@@ -90,6 +91,10 @@ MUTATIONS = [
              "copyBytes(to + i * bytes, members[i].in + me * bytes, bytes);",
              "copyBytes(to + i * bytes, members[i].in + i * bytes, bytes);",
              Test(("collective-suite",), "timeout 200 tests/unit/collective-suite")),
+    Mutation("gpu: a warp folds half of its lanes", "passes/exec/codegen/GpuKernelGenerator.cpp", "distance = kWarp / 2",
+             "distance = kWarp / 4", KERNELS),
+    Mutation("gpu: nobody waits for the other warps", "passes/exec/codegen/GpuKernelGenerator.cpp",
+             "  NVVM::Barrier0Op::create(builder, loc);\n", "", KERNELS),
     Mutation("dropout: the step is not in the key", "dialects/graph/DropoutKernel.cpp", "c2 = words.low(wideStep)",
              "c2 = words.constant(0)", CELLS),
 ]

@@ -149,12 +149,16 @@ Value CellEmitter::addressOf(const Access &access, Value offset) {
 }
 
 Value CellEmitter::laneOffsets(const Access &access, Value offset) {
-  SmallVector<int64_t> lanes;
-  for (int64_t lane = 0; lane < kLanes; ++lane)
-    lanes.push_back(lane * access.strides.back());
+  SmallVector<int64_t> steps;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    steps.push_back(lane * access.strides.back());
   VectorType type = lanesOf(builder.getI64Type());
-  Value steps = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef(lanes)));
-  return arith::AddIOp::create(builder, loc, splat(offset), steps);
+  Value each = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, ArrayRef(steps)));
+  return arith::AddIOp::create(builder, loc, splat(offset), each);
+}
+
+unsigned CellEmitter::vectorAlignment(Type memory) const {
+  return alignmentOf(memory) * (aligned ? unsigned(lanes) : 1);
 }
 
 static Value allLanes(OpBuilder &builder, Location loc, VectorType i1) {
@@ -178,7 +182,7 @@ Value CellEmitter::loadVector(const Access &access) {
   Value offset = offsetOf(access);
   Value value;
   if (stride == 1 && !here.mask) {
-    value = LLVM::LoadOp::create(builder, loc, type, addressOf(access, offset), alignmentOf(memory));
+    value = LLVM::LoadOp::create(builder, loc, type, addressOf(access, offset), vectorAlignment(memory));
   } else {
     Value nothing = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
     Value mask = here.mask ? here.mask : allLanes(builder, loc, i1);
@@ -186,7 +190,7 @@ Value CellEmitter::loadVector(const Access &access) {
       value = LLVM::MaskedLoadOp::create(builder, loc, type, addressOf(access, offset), mask, nothing,
                                          builder.getI32IntegerAttr(alignmentOf(memory)));
     } else {
-      Type pointers = VectorType::get({kLanes}, LLVM::LLVMPointerType::get(builder.getContext()));
+      Type pointers = VectorType::get({lanes}, LLVM::LLVMPointerType::get(builder.getContext()));
       Value addresses =
           LLVM::GEPOp::create(builder, loc, pointers, memory, access.pointer, ValueRange{laneOffsets(access, offset)});
       value = LLVM::masked_gather::create(builder, loc, type, addresses, mask, nothing,
@@ -230,7 +234,7 @@ void CellEmitter::storeVector(const Access &access, Value vector, int64_t accumu
   vector = toMemory(builder, loc, vector, access.elementType);
   Value offset = offsetOf(access);
   if (access.strides.back() == 1 && !here.mask) {
-    LLVM::StoreOp::create(builder, loc, vector, addressOf(access, offset), alignmentOf(memory));
+    LLVM::StoreOp::create(builder, loc, vector, addressOf(access, offset), vectorAlignment(memory));
     return;
   }
   if (access.strides.back() == 1) {
@@ -239,7 +243,7 @@ void CellEmitter::storeVector(const Access &access, Value vector, int64_t accumu
     return;
   }
   Value mask = here.mask ? here.mask : allLanes(builder, loc, lanesOf(builder.getI1Type()));
-  Type pointers = VectorType::get({kLanes}, LLVM::LLVMPointerType::get(builder.getContext()));
+  Type pointers = VectorType::get({lanes}, LLVM::LLVMPointerType::get(builder.getContext()));
   Value addresses =
       LLVM::GEPOp::create(builder, loc, pointers, memory, access.pointer, ValueRange{laneOffsets(access, offset)});
   LLVM::masked_scatter::create(builder, loc, vector, addresses, mask, builder.getI32IntegerAttr(alignmentOf(memory)));

@@ -21,9 +21,6 @@
 
 namespace dtcc::exec {
 
-/// Lanes of a generated vector. LLVM splits them where registers are narrower.
-constexpr int64_t kLanes = 16;
-
 /// One loop of the kernel: a run of domain dimensions that every buffer walks with one stride.
 struct KernelLoop {
   int64_t size = 1;
@@ -51,8 +48,10 @@ struct Position {
 
 class CellEmitter {
 public:
-  CellEmitter(mlir::OpBuilder &builder, mlir::Location loc, const KernelDomain &domain)
-      : builder(builder), loc(loc), domain(domain) {}
+  /// `lanes`: cells of a vector. With `aligned`, a vector in memory stands at a multiple of its size.
+  CellEmitter(mlir::OpBuilder &builder, mlir::Location loc, const KernelDomain &domain, int64_t lanes,
+              bool aligned = false)
+      : builder(builder), loc(loc), domain(domain), lanes(lanes), aligned(aligned) {}
 
   llvm::DenseMap<mlir::Value, Access> accesses;
   /// Index of the cells of IndexedCellOps in the whole tensor, by their result.
@@ -82,7 +81,7 @@ public:
   void storeScalar(const Access &access, mlir::Value scalar, int64_t accumulate, mlir::Value firstSlot);
 
   mlir::Value constantI64(int64_t value);
-  mlir::VectorType lanesOf(mlir::Type elementType) const { return mlir::VectorType::get({kLanes}, elementType); }
+  mlir::VectorType lanesOf(mlir::Type elementType) const { return mlir::VectorType::get({lanes}, elementType); }
 
 private:
   mlir::Value splat(mlir::Value scalar);
@@ -92,6 +91,7 @@ private:
   mlir::Value laneOffsets(const Access &access, mlir::Value offset);
   mlir::Value loadVector(const Access &access);
   mlir::Value loadScalar(const Access &access);
+  unsigned vectorAlignment(mlir::Type memory) const;
   mlir::Value iotaVector(const Access &access, mlir::Type elementType);
   mlir::Value cellOf(mlir::Operation *op, mlir::ValueRange operands, bool vector);
   mlir::Value constantOf(graph::ConstantOp op, bool vector);
@@ -100,6 +100,8 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   const KernelDomain &domain;
+  int64_t lanes;
+  bool aligned;
   Position here;
   mlir::Operation *innerLoop = nullptr;
   llvm::DenseMap<mlir::Value, mlir::Value> cells;

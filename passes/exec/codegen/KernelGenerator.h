@@ -16,11 +16,9 @@
 #ifndef DTCC_PASSES_EXEC_CODEGEN_KERNELGENERATOR_H
 #define DTCC_PASSES_EXEC_CODEGEN_KERNELGENERATOR_H
 
-#include "dialects/dist/Layout.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/exec/codegen/KernelSource.h"
 
 namespace dtcc::exec {
 
@@ -33,18 +31,9 @@ struct GeneratedKernel {
   double bytes = 0;
 };
 
-/// Generates `name` at the builder's insertion point (module level) from `body`: graph
-/// ops on tensors over the block's arguments, with a terminator that yields the results.
-/// `inputs` and `outputs` give the memory layout (strides in elements) of each argument
-/// and result; the kernel's buffers stand in this order. `accumulate` has one entry a
-/// result: 0 store, 1 add to the memory, 2 add unless the slot is 0. An output may share
-/// an input's memory if both have the same layout and walk the whole domain.
-/// `mesh` is needed where the body says that it works on a shard (`offset_axes`).
-/// Fails with a diagnostic if the body is not one kernel (see KernelDomain).
-mlir::FailureOr<GeneratedKernel> generateKernel(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef name,
-                                                mlir::Block &body, llvm::ArrayRef<mlir::MemRefType> inputs,
-                                                llvm::ArrayRef<mlir::MemRefType> outputs,
-                                                llvm::ArrayRef<int64_t> accumulate, const dist::Mesh *mesh = nullptr);
+/// Generates the function `source.name` at the builder's insertion point (module level). Fails
+/// with a diagnostic if the body is not one kernel (see KernelDomain).
+mlir::FailureOr<GeneratedKernel> generateKernel(mlir::OpBuilder &builder, const KernelSource &source);
 
 /// Lowers generated functions (scf, arith, math, vector) to the LLVM dialect.
 void buildKernelLowering(mlir::OpPassManager &manager);

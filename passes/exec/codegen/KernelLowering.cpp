@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/exec/codegen/GpuKernelGenerator.h"
 #include "passes/exec/codegen/KernelGenerator.h"
 
 using namespace mlir;
@@ -40,19 +41,31 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<ModuleOp>> {
 };
 } // namespace
 
-void buildKernelLowering(OpPassManager &manager) {
+/// From polynomials on; `library`: what is left of math calls libm.
+static void lowerKernels(OpPassManager &manager, bool library) {
   manager.addPass(createCSEPass());
   manager.addPass(std::make_unique<ExpandMath>());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createConvertMathToLibmPass());
+  if (library)
+    manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createConvertIndexToLLVMPass());
   manager.addPass(createUBToLLVMConversionPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void buildKernelLowering(OpPassManager &manager) { lowerKernels(manager, /*library=*/true); }
+
+void buildGpuKernelLowering(OpPassManager &manager) {
+  // A power is an exponential of a logarithm, which have polynomials.
+  math::MathExpandOpsPassOptions expand;
+  expand.opMnemonics = {"powf"};
+  manager.addPass(math::createMathExpandOpsPass(expand));
+  lowerKernels(manager, /*library=*/false);
 }
 
 } // namespace dtcc::exec

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each case is an exec.func. It is generated, compiled in memory and run on random
-// buffers, whole and in parts, and compared with the evaluation of its body.
+// Each case is an exec.func. It is generated for a processor and for a GPU, compiled in
+// memory and run on random buffers, and compared with the evaluation of its body.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,10 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "passes/exec/Passes.h"
+#include "passes/exec/codegen/GpuKernelGenerator.h"
 #include "passes/exec/codegen/KernelGenerator.h"
 #include "runtime/abi/dtcc_rt.h"
+#include "tests/unit/codegen/EmulatedGpu.h"
 #include "llvm/Support/TargetSelect.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -89,9 +91,78 @@ std::vector<HostTensor> evaluateBody(Block &body, const std::vector<HostTensor> 
   return yielded;
 }
 
-/// Runs the one exec.func of `text` in slot `slot`, each iteration in a call of its own
-/// if `split`, and compares with the reference.
-void check(StringRef text, int64_t slot = 0, bool split = false) {
+/// How a kernel is run: on a processor whole, or each iteration in a call of its own, last
+/// ones first; on the threads of an emulated GPU.
+enum class Run { Whole, Split, Gpu };
+
+/// A kernel that can be called.
+class Compiled {
+public:
+  Compiled(ModuleOp module, StringRef name, Run run) : run(run) {
+    PassManager manager(module.getContext());
+    manager.addPass(run == Run::Gpu ? exec::createGenerateGpuKernels() : exec::createGenerateKernels());
+    run == Run::Gpu ? exec::buildGpuKernelLowering(manager) : exec::buildKernelLowering(manager);
+    if (failed(manager.run(module)))
+      return;
+    kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (run == Run::Gpu)
+      test::emulateGpu(module);
+    ExecutionEngineOptions options;
+    auto optimize = makeOptimizingTransformer(2, 0, nullptr);
+    options.transformer = optimize;
+    auto made = ExecutionEngine::create(module, options);
+    if (!made) {
+      llvm::consumeError(made.takeError());
+      return;
+    }
+    engine = std::move(*made);
+    if (run == Run::Gpu)
+      test::bindEmulatedGpu(*engine);
+    // A packed call takes one pointer to each argument, as a launch does.
+    auto keep = [&](auto address) {
+      if (address)
+        function = reinterpret_cast<void *>(*address);
+      else
+        llvm::consumeError(address.takeError());
+    };
+    if (run == Run::Gpu)
+      keep(engine->lookupPacked(name));
+    else
+      keep(engine->lookup(name));
+  }
+
+  bool call(dtcc_rank &rank, std::vector<void *> buffers) {
+    if (!function)
+      return false;
+    if (run == Run::Gpu) {
+      void *record = &rank;
+      std::vector<void *> arguments{&record};
+      for (void *&buffer : buffers)
+        arguments.push_back(&buffer);
+      return test::launch(reinterpret_cast<void (*)(void **)>(function), arguments, number("dtcc.grid"),
+                          number("dtcc.block"));
+    }
+    auto called = reinterpret_cast<dtcc_kernel>(function);
+    int64_t extent = number("dtcc.extent");
+    if (run == Run::Whole)
+      called(&rank, buffers.data(), 0, extent);
+    else
+      for (int64_t i = extent; i-- > 0;)
+        called(&rank, buffers.data(), i, i + 1);
+    return true;
+  }
+
+private:
+  int64_t number(StringRef name) { return kernel->getAttrOfType<IntegerAttr>(name).getInt(); }
+
+  Run run;
+  LLVM::LLVMFuncOp kernel;
+  std::unique_ptr<ExecutionEngine> engine;
+  void *function = nullptr;
+};
+
+/// Runs the one exec.func of `text` in slot `slot` and compares with the reference.
+void checkRun(StringRef text, int64_t slot, Run run) {
   DialectRegistry registry;
   registerAllDialects(registry);
   registerBuiltinDialectTranslation(registry);
@@ -117,21 +188,6 @@ void check(StringRef text, int64_t slot = 0, bool split = false) {
   for (unsigned i = 0; i < outputs; ++i)
     old.push_back(memory[inputs + i].read());
 
-  PassManager manager(&context);
-  manager.addPass(exec::createGenerateKernels());
-  exec::buildKernelLowering(manager);
-  ASSERT_TRUE(succeeded(manager.run(*module)));
-  auto kernel = module->lookupSymbol<LLVM::LLVMFuncOp>(name);
-  int64_t extent = kernel->getAttrOfType<IntegerAttr>("dtcc.extent").getInt();
-  ExecutionEngineOptions options;
-  auto optimize = makeOptimizingTransformer(2, 0, nullptr);
-  options.transformer = optimize;
-  auto engine = ExecutionEngine::create(*module, options);
-  ASSERT_TRUE(bool(engine));
-  auto address = (*engine)->lookup(name);
-  ASSERT_TRUE(bool(address));
-  auto function = reinterpret_cast<dtcc_kernel>(*address);
-
   std::vector<void *> buffers;
   for (unsigned i = 0; i < inputs + outputs; ++i)
     buffers.push_back(memory[i].bytes.data());
@@ -139,11 +195,7 @@ void check(StringRef text, int64_t slot = 0, bool split = false) {
     if (inPlace[i] >= 0)
       buffers[inputs + i] = buffers[inPlace[i]];
   dtcc_rank rank{0, 1, slot, 0, 1, nullptr};
-  if (split)
-    for (int64_t i = extent; i-- > 0;)
-      function(&rank, buffers.data(), i, i + 1);
-  else
-    function(&rank, buffers.data(), 0, extent);
+  ASSERT_TRUE(Compiled(*module, name, run).call(rank, buffers));
 
   for (unsigned i = 0; i < outputs; ++i) {
     HostTensor got = memory[inPlace[i] >= 0 ? inPlace[i] : inputs + i].read();
@@ -166,6 +218,13 @@ void check(StringRef text, int64_t slot = 0, bool split = false) {
   }
 }
 
+void check(StringRef text, int64_t slot = 0) {
+  for (Run run : {Run::Whole, Run::Split, Run::Gpu}) {
+    SCOPED_TRACE(run == Run::Whole ? "whole" : run == Run::Split ? "in parts" : "on the emulated GPU");
+    checkRun(text, slot, run);
+  }
+}
+
 class Kernel : public testing::Test {
 protected:
   static void SetUpTestSuite() {
@@ -175,8 +234,7 @@ protected:
 };
 
 TEST_F(Kernel, BiasAndActivationOverOddSizes) {
-  for (bool split : {false, true})
-    check(R"(
+  check(R"(
 exec.func @k buffers [memref<3x5x37xf32>, memref<37xf32>, memref<3x5x37xf32>, memref<3x5x37xf32>]
     accumulate [0, 0] in_place [-1, -1] {
 ^bb0(%x: tensor<3x5x37xf32>, %b: tensor<37xf32>):
@@ -184,8 +242,7 @@ exec.func @k buffers [memref<3x5x37xf32>, memref<37xf32>, memref<3x5x37xf32>, me
   %1 = graph.add %x, %0 : (tensor<3x5x37xf32>, tensor<3x5x37xf32>) -> tensor<3x5x37xf32>
   %2 = graph.gelu %1 {form = #graph<gelu_form tanh>} : tensor<3x5x37xf32>
   exec.yield %1, %2 : tensor<3x5x37xf32>, tensor<3x5x37xf32>
-})",
-          0, split);
+})");
 }
 
 TEST_F(Kernel, LongVectorsAreSplitIntoBlocks) {
@@ -194,8 +251,7 @@ exec.func @k buffers [memref<9001xf32>, memref<9001xf32>, memref<9001xf32>] accu
 ^bb0(%x: tensor<9001xf32>, %y: tensor<9001xf32>):
   %0 = graph.mul %x, %y : (tensor<9001xf32>, tensor<9001xf32>) -> tensor<9001xf32>
   exec.yield %0 : tensor<9001xf32>
-})",
-        0, true);
+})");
 }
 
 TEST_F(Kernel, ResultsOverAnInputThatOthersReadFirst) {
@@ -220,8 +276,7 @@ exec.func @k buffers [memref<6x20xf32, strided<[1, 6]>>, memref<6x20xf32, stride
 }
 
 TEST_F(Kernel, RowsOfDependentReductions) {
-  for (bool split : {false, true})
-    check(R"(
+  check(R"(
 exec.func @k buffers [memref<4x3x50xf32>, memref<50xf32>, memref<4x3x50xf32>, memref<4x3xf32>]
     accumulate [0, 0] in_place [-1, -1] {
 ^bb0(%x: tensor<4x3x50xf32>, %s: tensor<50xf32>):
@@ -238,8 +293,7 @@ exec.func @k buffers [memref<4x3x50xf32>, memref<50xf32>, memref<4x3x50xf32>, me
   %9 = graph.broadcast %s [2] : (tensor<50xf32>) -> tensor<4x3x50xf32>
   %10 = graph.mul %8, %9 : (tensor<4x3x50xf32>, tensor<4x3x50xf32>) -> tensor<4x3x50xf32>
   exec.yield %10, %6 : tensor<4x3x50xf32>, tensor<4x3xf32>
-})",
-          0, split);
+})");
 }
 
 TEST_F(Kernel, SoftmaxOfMaskedRows) {
@@ -261,8 +315,7 @@ exec.func @k buffers [memref<5x33xf32>, memref<5x33xi1>, memref<5x33xf32>] accum
 
 TEST_F(Kernel, ColumnsAddUpOverSlots) {
   for (int64_t slot : {0, 1})
-    for (bool split : {false, true})
-      check(R"(
+    check(R"(
 exec.func @k buffers [memref<7x11x70xf32>, memref<7x11x70xf32>, memref<70xf32>, memref<70xf32>, memref<7x11x70xf32>]
     accumulate [2, 1, 0] in_place [-1, -1, -1] {
 ^bb0(%x: tensor<7x11x70xf32>, %y: tensor<7x11x70xf32>):
@@ -271,7 +324,7 @@ exec.func @k buffers [memref<7x11x70xf32>, memref<7x11x70xf32>, memref<70xf32>, 
   %2 = graph.reduce #graph<reduce_kind max> %x [0, 1] : (tensor<7x11x70xf32>) -> tensor<70xf32>
   exec.yield %1, %2, %0 : tensor<70xf32>, tensor<70xf32>, tensor<7x11x70xf32>
 })",
-            slot, split);
+          slot);
 }
 
 TEST_F(Kernel, ReductionsOverMiddleDimensions) {
@@ -307,8 +360,7 @@ exec.func @k buffers [memref<7x19xf32>, memref<7x19xf32>] accumulate [0] in_plac
 ^bb0(%x: tensor<7x19xf32>):
   %0 = graph.dropout %x {ratio = 2.5e-1 : f64, id = 3 : i64} : tensor<7x19xf32>
   exec.yield %0 : tensor<7x19xf32>
-})",
-        0, true);
+})");
 }
 
 TEST_F(Kernel, ScalarsAndWholeSums) {

@@ -1,0 +1,49 @@
+//===- GpuKernelGenerator.h - A fused region becomes a GPU kernel
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The same bodies, loops and cells as KernelGenerator's, on the threads of a GPU. A
+// thread works on a vector of 16 bytes where sizes and strides allow, else of fewer.
+//
+//   Map     a thread a vector
+//   Row     a block a row: threads walk it together, fold by shuffles inside warps and
+//           through shared memory between them
+//   Column  a block for 32 vectors of columns, 8 threads deep over the rows; sums of a
+//           column are folded through shared memory
+//
+// Folds have a fixed order: equal bits in every run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_EXEC_CODEGEN_GPUKERNELGENERATOR_H
+#define DTCC_PASSES_EXEC_CODEGEN_GPUKERNELGENERATOR_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/exec/codegen/KernelSource.h"
+
+namespace dtcc::exec {
+
+/// A kernel and its launch: `grid` blocks of `block` threads, both one-dimensional.
+struct GeneratedGpuKernel {
+  mlir::LLVM::LLVMFuncOp function;
+  int64_t grid = 1, block = 1;
+  double flops = 0;
+  double bytes = 0;
+};
+
+/// As generateKernel, for a GPU. The function's parameters are the record of the rank
+/// (dtcc_rank, in the device's memory) and the buffers, inputs first, each at a multiple of 16 bytes.
+/// It is marked `nvvm.kernel`.
+mlir::FailureOr<GeneratedGpuKernel> generateGpuKernel(mlir::OpBuilder &builder, const KernelSource &source);
+
+/// Lowers generated functions to the LLVM and NVVM dialects. Nothing is left to a library of
+/// device functions: what has no polynomial stays, and translation says so.
+void buildGpuKernelLowering(mlir::OpPassManager &manager);
+
+} // namespace dtcc::exec
+
+#endif // DTCC_PASSES_EXEC_CODEGEN_GPUKERNELGENERATOR_H

@@ -1,0 +1,47 @@
+//===- KernelSource.h - What a kernel is generated from
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A fused body and the memory of its operands, as exec.func holds them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_EXEC_CODEGEN_KERNELSOURCE_H
+#define DTCC_PASSES_EXEC_CODEGEN_KERNELSOURCE_H
+
+#include "dialects/dist/Layout.h"
+#include "dialects/exec/Exec.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace dtcc::exec {
+
+struct KernelSource {
+  /// The body's halves are made f32; what is in memory keeps its type.
+  KernelSource(FuncOp func, const dist::Mesh *mesh);
+
+  mlir::Location loc;
+  std::string name;
+  /// Graph ops on tensors over the block's arguments, with a terminator that yields the results.
+  mlir::Block &body;
+  /// The memory layout (strides in elements) of each argument and result; the kernel's
+  /// buffers stand in this order. An output may share an input's memory if both have the
+  /// same layout and walk the whole domain.
+  llvm::SmallVector<mlir::MemRefType> inputs, outputs;
+  /// One entry a result: 0 store, 1 add to the memory, 2 add unless the slot is 0.
+  llvm::SmallVector<int64_t> accumulate;
+  /// Needed where the body says that it works on a shard (`offset_axes`).
+  const dist::Mesh *mesh;
+};
+
+/// Replaces every exec.func of a module: calls `generate` with the builder before it, then
+/// erases it. Stops at the first failure.
+mlir::LogicalResult
+replaceFuncs(mlir::ModuleOp module,
+             llvm::function_ref<mlir::LogicalResult(mlir::OpBuilder &, const KernelSource &)> generate);
+
+} // namespace dtcc::exec
+
+#endif // DTCC_PASSES_EXEC_CODEGEN_KERNELSOURCE_H

@@ -1,0 +1,85 @@
+// RUN: dtcc-opt --exec-generate-gpu-kernels --split-input-file %s | FileCheck %s
+
+// A thread of a map has 16 bytes, one grid for all of it; no thread is beside the cells, so none is asked.
+// CHECK-LABEL: llvm.func @exp(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr)
+// CHECK-SAME: dtcc.block = 256 : i64
+// CHECK-SAME: dtcc.grid = 2 : i64
+// CHECK-SAME: nvvm.kernel
+// CHECK-NOT: scf
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK: math.exp %{{.*}} : vector<4xf32>
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
+exec.func @exp buffers [memref<32x64xf32>, memref<32x64xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<32x64xf32>):
+  %0 = graph.exp %x : tensor<32x64xf32>
+  exec.yield %0 : tensor<32x64xf32>
+}
+
+// -----
+
+// Rows of odd length have no vectors; halves are twice as many in 16 bytes.
+// CHECK-LABEL: llvm.func @odd(
+// CHECK-SAME: dtcc.grid = 1 : i64
+// CHECK: scf.if
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> vector<1xf32>
+exec.func @odd buffers [memref<5x7xf32, strided<[8, 1]>>, memref<5x7xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<5x7xf32>):
+  %0 = graph.exp %x : tensor<5x7xf32>
+  exec.yield %0 : tensor<5x7xf32>
+}
+// CHECK-LABEL: llvm.func @halves(
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<8xi16>
+exec.func @halves buffers [memref<16x8xbf16>, memref<16x8xbf16>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<16x8xbf16>):
+  %0 = graph.neg %x : tensor<16x8xbf16>
+  exec.yield %0 : tensor<16x8xbf16>
+}
+
+// -----
+
+// A softmax: a block walks a row twice for its maximum and its sum and once to store it. Warps fold by shuffles, and
+// through shared memory between them.
+// CHECK: llvm.mlir.global internal @softmax.shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<16 x f32>
+// CHECK-LABEL: llvm.func @softmax(
+// CHECK-SAME: dtcc.block = 256 : i64
+// CHECK-SAME: dtcc.grid = 6 : i64
+// CHECK: scf.for
+// CHECK: arith.maximumf
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK: nvvm.barrier0
+// CHECK: scf.for
+// CHECK: arith.addf
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK: nvvm.barrier0
+// CHECK: scf.for
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>
+exec.func @softmax buffers [memref<6x1024xf32>, memref<6x1024xf32>] accumulate [0] in_place [0] {
+^bb0(%x: tensor<6x1024xf32>):
+  %0 = graph.reduce #graph<reduce_kind max> %x [1] : (tensor<6x1024xf32>) -> tensor<6xf32>
+  %1 = graph.broadcast %0 [0] : (tensor<6xf32>) -> tensor<6x1024xf32>
+  %2 = graph.sub %x, %1 : (tensor<6x1024xf32>, tensor<6x1024xf32>) -> tensor<6x1024xf32>
+  %3 = graph.exp %2 : tensor<6x1024xf32>
+  %4 = graph.reduce #graph<reduce_kind sum> %3 [1] : (tensor<6x1024xf32>) -> tensor<6xf32>
+  %5 = graph.broadcast %4 [0] : (tensor<6xf32>) -> tensor<6x1024xf32>
+  %6 = graph.div %3, %5 : (tensor<6x1024xf32>, tensor<6x1024xf32>) -> tensor<6x1024xf32>
+  exec.yield %6 : tensor<6x1024xf32>
+}
+
+// -----
+
+// Sums of columns: 32 columns and 8 rows of threads, which meet in shared memory; the first row of them adds up and stores.
+// CHECK: llvm.mlir.global internal @bias.shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<256 x f32>
+// CHECK-LABEL: llvm.func @bias(
+// CHECK-SAME: dtcc.block = 256 : i64
+// CHECK-SAME: dtcc.grid = 24 : i64
+// CHECK: scf.for
+// CHECK: llvm.store %{{.*}} : vector<1xf32>, !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: scf.if
+// CHECK-COUNT-7: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<1xf32>
+// CHECK: llvm.store
+exec.func @bias buffers [memref<512x768xf32>, memref<768xf32>] accumulate [1] in_place [-1] {
+^bb0(%x: tensor<512x768xf32>):
+  %0 = graph.reduce #graph<reduce_kind sum> %x [0] : (tensor<512x768xf32>) -> tensor<768xf32>
+  exec.yield %0 : tensor<768xf32>
+}
