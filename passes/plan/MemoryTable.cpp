@@ -65,19 +65,12 @@ std::optional<FewestDevices> fewestDevices(TransformerProblem problem, const Sha
   // Nothing shares more than stage 3 over all devices.
   double state = problem.model.parameters() * (problem.software.wholeBytes + problem.software.sharedBytes);
   double least = state / cost::usableBytes(problem.device.memoryBytes);
-  auto keep = [](std::vector<int64_t> &sizes, const std::vector<int64_t> &before) {
-    if (before.size() == 1 && before[0] > 1)
-      sizes = before;
-  };
+  const TransformerProblem before = problem;
   for (int64_t devices : countsFrom(least, problem.fabric.domain, most)) {
     problem.devices = problem.batch = devices;
-    ShapeSpace space = shapeSpaceOf(problem);
-    keep(space.tp, given.tp);
-    keep(space.cp, given.cp);
-    keep(space.pp, given.pp);
+    ShapeSpace space = shapeSpaceOf(problem, given, before);
     // A rank that shares with none does as in stage 0, whatever the stage.
     bool shares = std::find(given.zero.begin(), given.zero.end(), 0) == given.zero.end();
-    space.zero = given.zero;
     if (shares)
       space.zero.push_back(0);
     std::vector<PlanShape> shapes = enumerateShapes(space);

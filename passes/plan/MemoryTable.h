@@ -31,8 +31,8 @@ struct MemoryRow {
 std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape);
 
 /// The fewest devices on which some plan fits, with the fastest one for an example a device:
-/// powers of two in a node, whole nodes beyond. `given` holds axes of one size above 1 and the
-/// stages of ZeRO that are allowed. Nothing if `most` devices do not hold it.
+/// powers of two in a node, whole nodes beyond. What `given` holds of the axes
+/// of `problem` holds there too. Nothing if `most` devices do not hold it.
 struct FewestDevices {
   int64_t devices = 1;
   PlanReport plan;

@@ -43,6 +43,15 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
   return space;
 }
 
+ShapeSpace shapeSpaceOf(const TransformerProblem &problem, const ShapeSpace &given, const TransformerProblem &before) {
+  ShapeSpace space = shapeSpaceOf(problem), wide = shapeSpaceOf(before);
+  for (std::vector<int64_t> ShapeSpace::*axis : {&ShapeSpace::tp, &ShapeSpace::cp, &ShapeSpace::pp})
+    if ((given.*axis).size() == 1 && (wide.*axis).size() > 1)
+      space.*axis = given.*axis;
+  space.zero = given.zero;
+  return space;
+}
+
 static cost::PipelineKind kindOf(PipelineSchedule schedule) {
   switch (schedule) {
   case PipelineSchedule::None:

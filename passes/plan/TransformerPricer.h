@@ -37,6 +37,10 @@ struct TransformerProblem {
 /// value heads' whole), of positions, stages of at least one layer.
 ShapeSpace shapeSpaceOf(const TransformerProblem &problem);
 
+/// The space of `problem` with what of `given` is one size where the space of `before` has several:
+/// what was asked for on one number of devices, on another.
+ShapeSpace shapeSpaceOf(const TransformerProblem &problem, const ShapeSpace &given, const TransformerProblem &before);
+
 class TransformerPricer : public ShapePricer {
 public:
   explicit TransformerPricer(const TransformerProblem &problem, const cost::Constants &constants = {})

@@ -14,6 +14,8 @@ Decides where a model's training runs, and shows what was decided.
 
   search MODEL|--transformer=NAME --cluster=..   the best plans, the bound, and why the others lost
   show PLAN.json|PROGRAM                         mesh and placement; of a program also memory, states, collectives
+  explain [PLAN.json] MODEL|--transformer=NAME --cluster=..
+                                                 why this plan: each kind of parallelism, fewer devices, advice
   memory MODEL|--transformer=NAME --cluster=..   what a device holds under each ZeRO stage, and how few devices do
   cost [PLAN.json] --transformer=NAME --cluster=..
                                                  a step and its parts, memory, days and dollars
@@ -48,6 +50,18 @@ holds, the bound below which no plan is, and why the runners-up lost.
     {"show", R"(dtcc-plan show PLAN.json|PROGRAM
 Mesh, placement and schedule of a plan; of a compiled program also memory, states,
 work and collectives of a step.
+)"},
+    {"explain", R"(dtcc-plan explain [PLAN.json] MODEL --cluster=cpu:4 --bind=batch=8,seq=128
+dtcc-plan explain [PLAN.json] --transformer=llama3-8b --cluster=8x8xh100 --batch=128
+Why this plan: the runners-up, the best of each kind of parallelism, the same batch on
+fewer devices, what recomputation saves and costs, accumulation, learning rate, cost.
+PLAN.json is priced on the same devices and compared with the best.
+
+  --mesh, --zero, --microbatches      a part of the plan; the rest is searched
+  --tokens=15e12 --price=3.5          of the whole run; dollars a device and hour
+  --base-batch=256 --base-lr=6e-4     a batch and the rate that is known to be good for it
+  --top=6                             how many plans
+  --json                              for scripts
 )"},
     {"memory", R"(dtcc-plan memory MODEL --cluster=cpu:4 --bind=batch=8,seq=128
 dtcc-plan memory --transformer=llama3-8b --cluster=8xh100 [--batch=64]

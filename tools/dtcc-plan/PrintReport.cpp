@@ -119,7 +119,7 @@ void dtcc::writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out) {
   });
 }
 
-static void writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out) {
+void dtcc::writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out) {
   const plan::PlanShape &shape = plan.shape;
   writeMesh(shape, out);
   out.attribute("options", shape.str());
@@ -150,35 +150,37 @@ static void writePlan(const plan::PlanReport &plan, const plan::SearchReport &re
   out.attribute("why", plan.reason);
 }
 
+void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &out) {
+  out.attribute("model", report.model);
+  out.attribute("parameters", report.parameters);
+  out.attribute("cluster", report.cluster);
+  out.attribute("device", report.device);
+  out.attribute("ranks", report.devices);
+  out.attribute("memory_bytes", report.memoryBytes);
+  out.attribute("batch", report.batch);
+  out.attribute("sequence", report.sequence);
+  out.attributeArray("given", [&] {
+    for (const std::string &option : report.given)
+      out.value(option);
+  });
+  out.attribute("shapes", int64_t(report.shapes));
+  out.attribute("placed", int64_t(report.placed));
+  out.attribute("infeasible", int64_t(report.infeasible));
+  if (report.lowerBound > 0) {
+    out.attribute("lower_bound_seconds", report.lowerBound);
+    out.attribute("modelled_seconds", report.modelled);
+    out.attribute("gap", report.gap());
+  }
+  out.attributeArray("plans", [&] {
+    for (const plan::PlanReport &plan : report.plans)
+      out.object([&] { writePlan(plan, report, out); });
+  });
+  if (!report.note.empty())
+    out.attribute("note", report.note);
+}
+
 void dtcc::printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream) {
   llvm::json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("model", report.model);
-    out.attribute("parameters", report.parameters);
-    out.attribute("cluster", report.cluster);
-    out.attribute("device", report.device);
-    out.attribute("ranks", report.devices);
-    out.attribute("memory_bytes", report.memoryBytes);
-    out.attribute("batch", report.batch);
-    out.attribute("sequence", report.sequence);
-    out.attributeArray("given", [&] {
-      for (const std::string &option : report.given)
-        out.value(option);
-    });
-    out.attribute("shapes", int64_t(report.shapes));
-    out.attribute("placed", int64_t(report.placed));
-    out.attribute("infeasible", int64_t(report.infeasible));
-    if (report.lowerBound > 0) {
-      out.attribute("lower_bound_seconds", report.lowerBound);
-      out.attribute("modelled_seconds", report.modelled);
-      out.attribute("gap", report.gap());
-    }
-    out.attributeArray("plans", [&] {
-      for (const plan::PlanReport &plan : report.plans)
-        out.object([&] { writePlan(plan, report, out); });
-    });
-    if (!report.note.empty())
-      out.attribute("note", report.note);
-  });
+  out.object([&] { writeReport(report, out); });
   stream << '\n';
 }

@@ -39,6 +39,9 @@ void printReport(const plan::SearchReport &report, llvm::raw_ostream &stream);
 /// The same as one JSON object.
 void printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream);
 
+/// The attributes of a report, and of one of its plans, in an object that may have more.
+void writeReport(const plan::SearchReport &report, llvm::json::OStream &out);
+void writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out);
 /// The attributes "mesh" and "bytes" of an object.
 void writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out);
 void writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out);

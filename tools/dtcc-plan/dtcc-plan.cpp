@@ -10,6 +10,7 @@
 #include "tools/dtcc-plan/Arguments.h"
 #include "tools/dtcc-plan/Calibrate.h"
 #include "tools/dtcc-plan/Cost.h"
+#include "tools/dtcc-plan/Explain.h"
 #include "tools/dtcc-plan/Help.h"
 #include "tools/dtcc-plan/Memory.h"
 #include "tools/dtcc-plan/Question.h"
@@ -25,7 +26,7 @@ using namespace dtcc;
 using llvm::StringRef;
 
 /// Of the command-line contract, and of later versions.
-static constexpr StringRef kLaterCommands[] = {"explain", "compare"};
+static constexpr StringRef kLaterCommands[] = {"compare"};
 
 static int usage(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "dtcc-plan") << message << "; see dtcc-plan --help\n";
@@ -118,6 +119,13 @@ static int runMemory(llvm::ArrayRef<const char *> arguments) {
   return report(printMemory(*parsed, llvm::outs()));
 }
 
+static int runExplain(llvm::ArrayRef<const char *> arguments) {
+  llvm::Expected<Arguments> parsed = Arguments::parse("explain", arguments, explainValues(), {"json"});
+  if (!parsed)
+    return usage(llvm::toString(parsed.takeError()));
+  return report(printExplanation(*parsed, llvm::outs()));
+}
+
 static int runCalibrate(llvm::ArrayRef<const char *> arguments) {
   llvm::Expected<Arguments> parsed =
       Arguments::parse("calibrate", arguments, {"o", "runs", "cluster", "ranks", "size"}, {});
@@ -145,8 +153,9 @@ struct Command {
   int (*run)(llvm::ArrayRef<const char *> arguments);
 };
 } // namespace
-static constexpr Command kCommands[] = {{"show", runShow}, {"search", runSearch},     {"memory", runMemory},
-                                        {"cost", runCost}, {"validate", runValidate}, {"calibrate", runCalibrate}};
+static constexpr Command kCommands[] = {{"show", runShow},          {"search", runSearch}, {"explain", runExplain},
+                                        {"memory", runMemory},      {"cost", runCost},     {"validate", runValidate},
+                                        {"calibrate", runCalibrate}};
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);

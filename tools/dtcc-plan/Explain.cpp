@@ -1,0 +1,103 @@
+//===- Explain.cpp - Why this plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/Explain.h"
+#include "passes/plan/TransformerAdvisor.h"
+#include "tools/dtcc-plan/GraphAdvisor.h"
+#include "tools/dtcc-plan/Question.h"
+
+using namespace dtcc;
+using llvm::StringRef;
+
+std::vector<StringRef> dtcc::explainValues() { return questionValues({"tokens", "price", "base-batch", "base-lr"}); }
+
+static llvm::Error readGoal(const Arguments &arguments, const Question &question, plan::RunGoal &goal) {
+  double own = 0;
+  if (question.sizes)
+    own = question.sizes->given.cluster.pricePerHour() / double(question.sizes->given.cluster.devices());
+  for (auto [name, value, missing] : {std::tuple("tokens", &goal.tokens, 0.0),
+                                      {"price", &goal.pricePerHour, own},
+                                      {"base-batch", &goal.baseBatch, 0.0},
+                                      {"base-lr", &goal.baseRate, 0.0}}) {
+    llvm::Expected<double> number = arguments.number(name, missing);
+    if (!number)
+      return number.takeError();
+    *value = *number;
+  }
+  return llvm::Error::success();
+}
+
+/// The plan of a file, priced on the same devices.
+static llvm::Expected<plan::PlanReport> price(const plan::Plan &plan, StringRef path, const Question &question,
+                                              const plan::SearchReport &report) {
+  plan::PlanShape shape = shapeOf(plan);
+  if (shape.ranks() != report.devices)
+    return llvm::createStringError(path + ": the plan must take all " + llvm::Twine(report.devices) + " devices of " +
+                                   report.cluster + ", got: " + llvm::Twine(shape.ranks()));
+  if (report.batch % (shape.dp * shape.microbatches))
+    return llvm::createStringError(
+        path + ": the batch of " + llvm::Twine(report.batch) +
+        " must divide into dp x micro-batches of the plan, got: " + llvm::Twine(shape.dp * shape.microbatches));
+  if (!question.sizes) {
+    if (std::optional<plan::PlanReport> priced = GraphAdvisor(question, report).price(plan))
+      return *priced;
+    return llvm::createStringError(
+        path + ": plans of data and tensor parallelism alone are priced on this machine, got: " + shape.str());
+  }
+  double layers = question.sizes->problem.model.layers;
+  if (double(shape.pp * shape.virtualStages) > layers + 2)
+    return llvm::createStringError(path + ": stages must be at most the " + llvm::Twine(int64_t(layers)) +
+                                   " layers, got: " + llvm::Twine(shape.pp * shape.virtualStages));
+  return plan::TransformerAdvisor(question.sizes->problem, question.sizes->space)
+      .price(question.sizes->problem, shape, plan.recompute == plan::Recompute::Full);
+}
+
+llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream &stream) {
+  std::string planFile, model;
+  for (const std::string &input : arguments.inputs()) {
+    std::string &place = StringRef(input).ends_with(".json") ? planFile : model;
+    if (!place.empty())
+      return llvm::createStringError("explain takes a plan (.json) and a model, got: " + place + " and " + input);
+    place = input;
+  }
+  std::optional<plan::Plan> given;
+  if (!planFile.empty()) {
+    llvm::Expected<plan::Plan> plan = plan::readPlan(planFile);
+    if (!plan)
+      return plan.takeError();
+    given = std::move(*plan);
+    if (model.empty() && !arguments.has("transformer"))
+      return llvm::createStringError(planFile + ": a plan holds no model; name the model, or --transformer");
+  }
+  llvm::Expected<Question> question = Question::read(model, arguments);
+  if (!question)
+    return question.takeError();
+  plan::RunGoal goal;
+  if (llvm::Error error = readGoal(arguments, *question, goal))
+    return error;
+  llvm::Expected<int64_t> top = arguments.count("top", 6);
+  if (!top)
+    return top.takeError();
+  llvm::Expected<plan::SearchReport> report = question->search(size_t(*top));
+  if (!report)
+    return report.takeError();
+  std::optional<plan::PlanReport> priced;
+  if (given) {
+    llvm::Expected<plan::PlanReport> plan = price(*given, planFile, *question, *report);
+    if (!plan)
+      return plan.takeError();
+    priced = std::move(*plan);
+  }
+  std::unique_ptr<plan::Advisor> advisor;
+  if (question->sizes)
+    advisor = std::make_unique<plan::TransformerAdvisor>(question->sizes->problem, question->sizes->space);
+  else
+    advisor = std::make_unique<GraphAdvisor>(*question, *report);
+  plan::Explanation explanation = plan::explain(std::move(*report), std::move(priced), *advisor, goal);
+  arguments.has("json") ? printExplanationJson(explanation, stream) : printExplanation(explanation, stream);
+  return llvm::Error::success();
+}
