@@ -13,16 +13,10 @@
 #include "dialects/AllDialects.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/interfaces/OpInterfaces.h"
-#include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "passes/exec/Passes.h"
-#include "passes/exec/codegen/GpuKernelGenerator.h"
-#include "passes/exec/codegen/KernelGenerator.h"
-#include "runtime/abi/dtcc_rt.h"
-#include "tests/unit/codegen/EmulatedGpu.h"
+#include "tests/unit/codegen/CompiledKernel.h"
 #include "llvm/Support/TargetSelect.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -30,6 +24,8 @@
 
 using namespace mlir;
 using namespace dtcc;
+using test::CompiledKernel;
+using test::Run;
 
 namespace {
 
@@ -91,76 +87,6 @@ std::vector<HostTensor> evaluateBody(Block &body, const std::vector<HostTensor> 
   return yielded;
 }
 
-/// How a kernel is run: on a processor whole, or each iteration in a call of its own, last
-/// ones first; on the threads of an emulated GPU.
-enum class Run { Whole, Split, Gpu };
-
-/// A kernel that can be called.
-class Compiled {
-public:
-  Compiled(ModuleOp module, StringRef name, Run run) : run(run) {
-    PassManager manager(module.getContext());
-    manager.addPass(run == Run::Gpu ? exec::createGenerateGpuKernels() : exec::createGenerateKernels());
-    run == Run::Gpu ? exec::buildGpuKernelLowering(manager) : exec::buildKernelLowering(manager);
-    if (failed(manager.run(module)))
-      return;
-    kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (run == Run::Gpu)
-      test::emulateGpu(module);
-    ExecutionEngineOptions options;
-    auto optimize = makeOptimizingTransformer(2, 0, nullptr);
-    options.transformer = optimize;
-    auto made = ExecutionEngine::create(module, options);
-    if (!made) {
-      llvm::consumeError(made.takeError());
-      return;
-    }
-    engine = std::move(*made);
-    if (run == Run::Gpu)
-      test::bindEmulatedGpu(*engine);
-    // A packed call takes one pointer to each argument, as a launch does.
-    auto keep = [&](auto address) {
-      if (address)
-        function = reinterpret_cast<void *>(*address);
-      else
-        llvm::consumeError(address.takeError());
-    };
-    if (run == Run::Gpu)
-      keep(engine->lookupPacked(name));
-    else
-      keep(engine->lookup(name));
-  }
-
-  bool call(dtcc_rank &rank, std::vector<void *> buffers) {
-    if (!function)
-      return false;
-    if (run == Run::Gpu) {
-      void *record = &rank;
-      std::vector<void *> arguments{&record};
-      for (void *&buffer : buffers)
-        arguments.push_back(&buffer);
-      return test::launch(reinterpret_cast<void (*)(void **)>(function), arguments, number("dtcc.grid"),
-                          number("dtcc.block"));
-    }
-    auto called = reinterpret_cast<dtcc_kernel>(function);
-    int64_t extent = number("dtcc.extent");
-    if (run == Run::Whole)
-      called(&rank, buffers.data(), 0, extent);
-    else
-      for (int64_t i = extent; i-- > 0;)
-        called(&rank, buffers.data(), i, i + 1);
-    return true;
-  }
-
-private:
-  int64_t number(StringRef name) { return kernel->getAttrOfType<IntegerAttr>(name).getInt(); }
-
-  Run run;
-  LLVM::LLVMFuncOp kernel;
-  std::unique_ptr<ExecutionEngine> engine;
-  void *function = nullptr;
-};
-
 /// Runs the one exec.func of `text` in slot `slot` and compares with the reference.
 void checkRun(StringRef text, int64_t slot, Run run) {
   DialectRegistry registry;
@@ -195,7 +121,7 @@ void checkRun(StringRef text, int64_t slot, Run run) {
     if (inPlace[i] >= 0)
       buffers[inputs + i] = buffers[inPlace[i]];
   dtcc_rank rank{0, 1, slot, 0, 1, nullptr};
-  ASSERT_TRUE(Compiled(*module, name, run).call(rank, buffers));
+  ASSERT_TRUE(CompiledKernel(*module, name, run).call(rank, buffers));
 
   for (unsigned i = 0; i < outputs; ++i) {
     HostTensor got = memory[inPlace[i] >= 0 ? inPlace[i] : inputs + i].read();
