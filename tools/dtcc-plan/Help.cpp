@@ -17,6 +17,7 @@ Decides where a model's training runs, and shows what was decided.
   explain [PLAN.json] MODEL|--transformer=NAME --cluster=..
                                                  why this plan: each kind of parallelism, fewer devices, advice
   memory MODEL|--transformer=NAME --cluster=..   what a device holds under each ZeRO stage, and how few devices do
+  compare A B [--transformer=NAME --cluster=..]  plans, programs or shapes side by side
   cost [PLAN.json] --transformer=NAME --cluster=..
                                                  a step and its parts, memory, days and dollars
   validate RUNS.csv                              forecasts measured runs and says how far off it is
@@ -62,6 +63,15 @@ PLAN.json is priced on the same devices and compared with the best.
   --base-batch=256 --base-lr=6e-4     a batch and the rate that is known to be good for it
   --top=6                             how many plans
   --json                              for scripts
+)"},
+    {"compare", R"(dtcc-plan compare A B
+dtcc-plan compare A B --transformer=llama3-8b --cluster=8xh100 --batch=64
+Two plans (.json) or programs side by side: mesh, schedule, memory, collectives, with
+differences and ratios. With a model and a cluster, what a step takes and a device holds;
+A and B may then be shapes: "dp=2,tp=4 zero=1 microbatches=8".
+
+  --model=MODEL.onnx --bind=..    instead of --transformer
+  --json                          for scripts
 )"},
     {"memory", R"(dtcc-plan memory MODEL --cluster=cpu:4 --bind=batch=8,seq=128
 dtcc-plan memory --transformer=llama3-8b --cluster=8xh100 [--batch=64]

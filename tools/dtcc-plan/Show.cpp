@@ -12,57 +12,76 @@
 
 using namespace dtcc;
 
-static llvm::Error showProgram(llvm::StringRef path, llvm::StringRef bytes, llvm::raw_ostream &stream) {
-  llvm::Expected<ProgramFile> program = ProgramFile::read(path, bytes);
+static llvm::Error readProgram(llvm::StringRef bytes, PlanOrProgram &file) {
+  llvm::Expected<ProgramFile> program = ProgramFile::read(file.path, bytes);
   if (!program)
     return program.takeError();
-  const dtcc_image_header &header = program->header();
-  llvm::StringRef text = program->string(header.plan), weights = program->string(header.weights);
+  llvm::StringRef text = program->string(program->header().plan);
   // A program made of exec text says {}: it never had a plan.
-  bool planned = !text.empty() && text != "{}";
-  plan::Plan plan;
-  if (planned) {
-    llvm::Expected<plan::Plan> parsed = plan::parsePlan(text, (path + ": the plan in the program").str());
+  if (!text.empty() && text != "{}") {
+    llvm::Expected<plan::Plan> parsed = plan::parsePlan(text, file.path + ": the plan in the program");
     if (!parsed)
       return parsed.takeError();
-    plan = std::move(*parsed);
+    file.plan = std::move(*parsed);
   }
-  printHeading(stream, ("Program " + program->string(header.model) + " for " + program->string(header.cpu)).str());
-  if (planned) {
-    printMesh(plan, stream);
-  } else {
-    std::string mesh;
-    for (const dtcc_axis &axis : program->axes())
-      mesh += (mesh.empty() ? "" : " x ") + program->string(axis.name).str() + "=" + std::to_string(axis.size);
-    printLine(stream, "mesh", mesh);
-    printLine(stream, "plan", "none: the program was compiled from text of a lower level");
-  }
-  printLine(stream, "batch", llvm::Twine(header.training.batch) + " examples a step");
-  if (!weights.empty())
-    printLine(stream, "weights", weights);
-  printProgram(*program, stream);
-  if (planned)
-    printOps(plan, stream);
+  file.program = std::move(*program);
   return llvm::Error::success();
 }
 
-llvm::Error dtcc::show(llvm::StringRef path, llvm::raw_ostream &stream) {
+llvm::Expected<PlanOrProgram> PlanOrProgram::read(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return llvm::createStringError(buffer.getError(), path + ": cannot read: " + buffer.getError().message());
   llvm::StringRef bytes = (*buffer)->getBuffer();
+  PlanOrProgram file;
+  file.path = path.str();
   if (bytes.starts_with("\x7f"
-                        "ELF"))
-    return showProgram(path, bytes, stream);
-  llvm::StringRef start = bytes.ltrim();
-  if (!start.starts_with("{"))
+                        "ELF")) {
+    if (llvm::Error error = readProgram(bytes, file))
+      return std::move(error);
+    return file;
+  }
+  if (!bytes.ltrim().starts_with("{"))
     return llvm::createStringError(path + ": neither a plan (JSON) nor a program of dtcc");
   llvm::Expected<plan::Plan> plan = plan::parsePlan(bytes, path);
   if (!plan)
     return plan.takeError();
+  file.plan = std::move(*plan);
+  return file;
+}
+
+static void showProgram(const PlanOrProgram &file, llvm::raw_ostream &stream) {
+  const ProgramFile &program = *file.program;
+  const dtcc_image_header &header = program.header();
+  printHeading(stream, ("Program " + program.string(header.model) + " for " + program.string(header.cpu)).str());
+  if (file.plan) {
+    printMesh(*file.plan, stream);
+  } else {
+    std::string mesh;
+    for (const dtcc_axis &axis : program.axes())
+      mesh += (mesh.empty() ? "" : " x ") + program.string(axis.name).str() + "=" + std::to_string(axis.size);
+    printLine(stream, "mesh", mesh);
+    printLine(stream, "plan", "none: the program was compiled from text of a lower level");
+  }
+  printLine(stream, "batch", llvm::Twine(header.training.batch) + " examples a step");
+  if (llvm::StringRef weights = program.string(header.weights); !weights.empty())
+    printLine(stream, "weights", weights);
+  printProgram(program, stream);
+  if (file.plan)
+    printOps(*file.plan, stream);
+}
+
+llvm::Error dtcc::show(llvm::StringRef path, llvm::raw_ostream &stream) {
+  llvm::Expected<PlanOrProgram> file = PlanOrProgram::read(path);
+  if (!file)
+    return file.takeError();
+  if (file->program) {
+    showProgram(*file, stream);
+    return llvm::Error::success();
+  }
   printHeading(stream, "Plan");
-  printMesh(*plan, stream);
-  printOps(*plan, stream);
-  printPlannedStates(*plan, stream);
+  printMesh(*file->plan, stream);
+  printOps(*file->plan, stream);
+  printPlannedStates(*file->plan, stream);
   return llvm::Error::success();
 }

@@ -17,6 +17,16 @@ namespace dtcc {
 /// Rows that are equal in `Key`, in order of first appearance.
 template <typename Key, typename Row> using Groups = llvm::MapVector<Key, Row, std::map<Key, unsigned>>;
 
+/// A plan (JSON), or a program (ELF) with the plan in it, if it has one.
+struct PlanOrProgram {
+  std::string path;
+  std::optional<plan::Plan> plan;
+  std::optional<ProgramFile> program;
+
+  /// The content of the file says which it is.
+  static llvm::Expected<PlanOrProgram> read(llvm::StringRef path);
+};
+
 /// Prints the plan (JSON) or the program (ELF) in the file `path`; the content says which it is.
 /// Nothing is printed if the file is wrong.
 llvm::Error show(llvm::StringRef path, llvm::raw_ostream &stream);
@@ -30,6 +40,19 @@ void printPlannedStates(const plan::Plan &plan, llvm::raw_ostream &stream);
 
 /// What the tables of a program say: memory of a rank, states, work and collectives of a step.
 void printProgram(const ProgramFile &program, llvm::raw_ostream &stream);
+
+/// Equal collectives, sends and receives of a phase: how often a step runs them, and the bytes of the larger side.
+struct CollectiveRow {
+  uint32_t phase = 0;
+  std::string name;
+  uint32_t communicator = 0;
+  uint64_t count = 0, bytes = 0;
+};
+std::vector<CollectiveRow> collectivesOf(const ProgramFile &program);
+/// Of a step: how often each phase runs, on all stages.
+std::vector<uint64_t> countRuns(const ProgramFile &program);
+/// Of the arenas of a stage.
+uint64_t arenaBytes(const ProgramFile &program, const dtcc_stage &stage);
 
 } // namespace dtcc
 

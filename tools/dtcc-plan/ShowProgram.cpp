@@ -12,20 +12,24 @@
 
 using namespace dtcc;
 
+uint64_t dtcc::arenaBytes(const ProgramFile &program, const dtcc_stage &stage) {
+  uint64_t total = 0;
+  for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
+    total = llvm::SaturatingAdd(total, arena.bytes);
+  return total;
+}
+
 static void printMemory(const ProgramFile &program, const dtcc_stage &stage, llvm::raw_ostream &stream) {
   stream << '\n';
   bool several = program.stages().size() > 1;
   printHeading(stream, several ? "Memory of a rank of " + program.string(stage.name).str() : "Memory of a rank");
   TextTable table({"arena", ">bytes", ">"});
-  uint64_t total = 0;
   auto add = [&](llvm::StringRef name, uint64_t bytes) {
     table.add({name.str(), formatCount(bytes), formatBytes(double(bytes))});
   };
-  for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas())) {
+  for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
     add(program.string(arena.name), arena.bytes);
-    total = llvm::SaturatingAdd(total, arena.bytes);
-  }
-  add("all", total);
+  add("all", arenaBytes(program, stage));
   table.print(stream);
 }
 
@@ -94,7 +98,7 @@ static std::string drawActions(const ProgramFile &program, const dtcc_stage &sta
   return text;
 }
 
-static std::vector<uint64_t> countRuns(const ProgramFile &program) {
+std::vector<uint64_t> dtcc::countRuns(const ProgramFile &program) {
   std::vector<uint64_t> runs(program.phases().size());
   for (const dtcc_action &action : program.actions())
     ++runs[action.phase];
@@ -137,11 +141,8 @@ static std::string nameOf(const dtcc_command &command) {
   return command.kind == DTCC_COLLECTIVE ? names[command.op] : command.kind == DTCC_SEND ? "send" : "receive";
 }
 
-static void printCollectives(const ProgramFile &program, llvm::raw_ostream &stream) {
-  struct Group {
-    uint64_t count = 0, bytes = 0;
-  };
-  Groups<std::pair<uint32_t, std::pair<std::string, uint32_t>>, Group> groups;
+std::vector<CollectiveRow> dtcc::collectivesOf(const ProgramFile &program) {
+  Groups<std::pair<uint32_t, std::pair<std::string, uint32_t>>, CollectiveRow> groups;
   std::vector<uint64_t> runs = countRuns(program);
   for (uint32_t i = 0; i < runs.size(); ++i)
     for (const dtcc_command &command : commandsOf(program, program.phases()[i])) {
@@ -151,23 +152,34 @@ static void printCollectives(const ProgramFile &program, llvm::raw_ostream &stre
       uint64_t bytes = 0;
       for (uint32_t view : program.operands(command))
         bytes = std::max(bytes, viewBytes(program.views()[view]));
-      Group &group = groups[{i, {nameOf(command), command.communicator}}];
+      CollectiveRow &row = groups[{i, {nameOf(command), command.communicator}}];
       uint64_t times = command.last_slot ? std::min<uint64_t>(1, runs[i]) : runs[i];
-      group.count += times;
-      group.bytes = llvm::SaturatingAdd(group.bytes, llvm::SaturatingMultiply(bytes, times));
+      row.phase = i;
+      row.name = nameOf(command);
+      row.communicator = command.communicator;
+      row.count += times;
+      row.bytes = llvm::SaturatingAdd(row.bytes, llvm::SaturatingMultiply(bytes, times));
     }
+  std::vector<CollectiveRow> rows;
+  for (const auto &[key, row] : groups)
+    rows.push_back(row);
+  return rows;
+}
+
+static void printCollectives(const ProgramFile &program, llvm::raw_ostream &stream) {
+  std::vector<CollectiveRow> rows = collectivesOf(program);
   stream << '\n';
   printHeading(stream, "Collectives of a step, on a rank");
-  if (groups.empty()) {
+  if (rows.empty()) {
     stream << "  none\n";
     return;
   }
   TextTable table({"phase", "collective", "over", ">ranks", ">times", ">bytes", ">"});
-  for (const auto &[key, group] : groups) {
-    const dtcc_axes &axes = program.communicators()[key.second.second].axes;
-    table.add({program.string(program.phases()[key.first].name).str(), key.second.first, program.names(axes),
-               std::to_string(program.extent(axes)), formatCount(group.count), formatCount(group.bytes),
-               formatBytes(double(group.bytes))});
+  for (const CollectiveRow &row : rows) {
+    const dtcc_axes &axes = program.communicators()[row.communicator].axes;
+    table.add({program.string(program.phases()[row.phase].name).str(), row.name, program.names(axes),
+               std::to_string(program.extent(axes)), formatCount(row.count), formatCount(row.bytes),
+               formatBytes(double(row.bytes))});
   }
   table.print(stream);
 }

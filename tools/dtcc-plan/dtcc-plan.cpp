@@ -9,6 +9,7 @@
 #include "compiler/OutputFiles.h"
 #include "tools/dtcc-plan/Arguments.h"
 #include "tools/dtcc-plan/Calibrate.h"
+#include "tools/dtcc-plan/Compare.h"
 #include "tools/dtcc-plan/Cost.h"
 #include "tools/dtcc-plan/Explain.h"
 #include "tools/dtcc-plan/Help.h"
@@ -24,9 +25,6 @@
 
 using namespace dtcc;
 using llvm::StringRef;
-
-/// Of the command-line contract, and of later versions.
-static constexpr StringRef kLaterCommands[] = {"compare"};
 
 static int usage(const llvm::Twine &message) {
   llvm::WithColor::error(llvm::errs(), "dtcc-plan") << message << "; see dtcc-plan --help\n";
@@ -112,18 +110,23 @@ static int runCost(llvm::ArrayRef<const char *> arguments) {
   return report(printCost(*parsed, llvm::outs()));
 }
 
-static int runMemory(llvm::ArrayRef<const char *> arguments) {
-  llvm::Expected<Arguments> parsed = Arguments::parse("memory", arguments, memoryValues(), {"json"});
+/// A command with options of its own, a table of their names and one function.
+template <std::vector<StringRef> (*values)(), llvm::Error (*run)(const Arguments &, llvm::raw_ostream &)>
+static int runCommand(StringRef name, llvm::ArrayRef<const char *> arguments) {
+  llvm::Expected<Arguments> parsed = Arguments::parse(name, arguments, values(), {"json"});
   if (!parsed)
     return usage(llvm::toString(parsed.takeError()));
-  return report(printMemory(*parsed, llvm::outs()));
+  return report(run(*parsed, llvm::outs()));
 }
 
+static int runMemory(llvm::ArrayRef<const char *> arguments) {
+  return runCommand<memoryValues, printMemory>("memory", arguments);
+}
 static int runExplain(llvm::ArrayRef<const char *> arguments) {
-  llvm::Expected<Arguments> parsed = Arguments::parse("explain", arguments, explainValues(), {"json"});
-  if (!parsed)
-    return usage(llvm::toString(parsed.takeError()));
-  return report(printExplanation(*parsed, llvm::outs()));
+  return runCommand<explainValues, printExplanation>("explain", arguments);
+}
+static int runCompare(llvm::ArrayRef<const char *> arguments) {
+  return runCommand<compareValues, printComparison>("compare", arguments);
 }
 
 static int runCalibrate(llvm::ArrayRef<const char *> arguments) {
@@ -153,9 +156,9 @@ struct Command {
   int (*run)(llvm::ArrayRef<const char *> arguments);
 };
 } // namespace
-static constexpr Command kCommands[] = {{"show", runShow},          {"search", runSearch}, {"explain", runExplain},
-                                        {"memory", runMemory},      {"cost", runCost},     {"validate", runValidate},
-                                        {"calibrate", runCalibrate}};
+static constexpr Command kCommands[] = {{"show", runShow},         {"search", runSearch},      {"explain", runExplain},
+                                        {"compare", runCompare},   {"memory", runMemory},      {"cost", runCost},
+                                        {"validate", runValidate}, {"calibrate", runCalibrate}};
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -179,8 +182,6 @@ int main(int argc, char **argv) {
       }
       return known.run(arguments);
     }
-  if (llvm::is_contained(kLaterCommands, command))
-    return usage(command + " is not in this version");
   for (const Command &known : kCommands)
     if (command.edit_distance(known.name) <= 2)
       return usage("unknown command " + command + "; did you mean " + known.name + "?");

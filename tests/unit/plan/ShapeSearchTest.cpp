@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/ShapeSearch.h"
+#include "passes/plan/ShapeText.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <limits>
@@ -122,6 +123,25 @@ TEST(ShapeSearch, WritesShapesAsOptions) {
   EXPECT_EQ(shape.str(), "dp=1 zero=0 microbatches=1");
   shape = {2, 4, 1, 1, 8, 16, 1, PipelineSchedule::Interleaved, 2};
   EXPECT_EQ(shape.str(), "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2");
+}
+
+/// What is written is read: of every shape of a space.
+TEST(ShapeText, RoundTrip) {
+  ShapeSpace space;
+  space.devices = 16;
+  space.batch = 32;
+  space.tp = {1, 2, 4};
+  space.cp = {1, 2};
+  space.pp = {1, 2, 4};
+  space.layers = 8;
+  std::string error;
+  for (const PlanShape &shape : enumerateShapes(space)) {
+    std::optional<PlanShape> read = parseShape(shape.str(), error);
+    ASSERT_TRUE(read) << shape.str() << ": " << error;
+    EXPECT_EQ(*read, shape) << shape.str();
+  }
+  for (const char *wrong : {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 gpipe", "1f1b", "dp=2x"})
+    EXPECT_FALSE(parseShape(wrong, error)) << wrong;
 }
 
 } // namespace
