@@ -290,10 +290,16 @@ LogicalResult PlanApplier::choosePadding() {
     if (paddedSizes.contains(id))
       return step.emitError("examples cannot be padded: the batch must divide by ")
              << divisors[id] << ", because dimensions of its class are split so";
-  for (unsigned id : sequenceClasses)
+  for (unsigned id : positionClasses(step, classes))
     if (paddedSizes.contains(id) && !positionsMayPad)
       return step.emitError("positions cannot be padded here: a sequence must divide by ")
              << divisors[id] << ", bind another length or choose another mesh";
+  auto rowsOf = [&](Value value, int64_t dim) {
+    auto padded = paddedSizes.find(classes.ofDim(value, dim));
+    return padded == paddedSizes.end() ? cast<ShapedType>(value.getType()).getDimSize(dim) : padded->second;
+  };
+  if (failed(checkOrderedRows(step, rowsOf)))
+    return failure();
   // An op that wants a dimension whole would see the padding as cells, unless it skips it.
   for (Operation &op : step.getBody().front()) {
     auto factored = dyn_cast<FactorOpInterface>(op);

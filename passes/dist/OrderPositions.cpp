@@ -20,8 +20,8 @@ namespace {
 
 class Orderer {
 public:
-  Orderer(func::FuncOp step, int64_t ranks, bool zigzag)
-      : step(step), ranks(ranks), chunks(zigzag ? 2 * ranks : 0), classes(step),
+  Orderer(func::FuncOp step, int64_t ranks, bool zigzag, int64_t parts = 1)
+      : step(step), ranks(ranks), parts(parts), chunks(zigzag ? 2 * ranks : 0), classes(step),
         positions(positionClasses(step, classes)) {}
 
   /// Are positions padded, or do they stand in another order than they come?
@@ -59,7 +59,7 @@ private:
   }
 
   func::FuncOp step;
-  int64_t ranks, chunks;
+  int64_t ranks, parts, chunks;
   FactorClasses classes;
   llvm::DenseSet<unsigned> positions;
   llvm::DenseSet<Operation *> natural;
@@ -107,6 +107,9 @@ std::optional<std::string> Orderer::whyNot() {
         if (int64_t rows = orderedRows(size, chunks); chunks && rows - size > rows / chunks)
           reason = "a sequence of " + std::to_string(size) + " positions has too few for " + std::to_string(chunks) +
                    " chunks";
+        else if (chunks && rows % (ranks * parts))
+          reason = std::to_string(rows) + " positions in whole chunks do not divide by " +
+                   std::to_string(ranks * parts) + " ranks";
       }
     if (count > 1)
       reason = "positions of queries and keys meet in one value";
@@ -182,8 +185,21 @@ void Orderer::run() {
   }
 }
 
-std::optional<std::string> whyNotZigZag(func::FuncOp step, int64_t ranks) {
-  return Orderer(step, ranks, /*zigzag=*/true).whyNot();
+std::optional<std::string> whyNotZigZag(func::FuncOp step, int64_t ranks, int64_t parts) {
+  return Orderer(step, ranks, /*zigzag=*/true, parts).whyNot();
+}
+
+LogicalResult checkOrderedRows(func::FuncOp step, llvm::function_ref<int64_t(Value, int64_t)> rowsOf) {
+  for (auto reorder : step.getOps<graph::ReorderOp>()) {
+    Value ordered = reorder.getInverse() ? reorder.getX() : reorder.getY();
+    int64_t chunks = reorder.getChunks(), size = cast<ShapedType>(ordered.getType()).getDimSize(reorder.getDim());
+    int64_t rows = orderedRows(size, chunks), padded = rowsOf(ordered, reorder.getDim());
+    if (chunks && padded != rows)
+      return reorder.emitError("positions in the zig-zag order are padded to ")
+             << chunks << " whole chunks, to " << rows << " here, but must be " << padded
+             << " for the axes that split them: bind another length or keep them contiguous";
+  }
+  return success();
 }
 
 bool hasCausalAttention(func::FuncOp step) {

@@ -49,10 +49,11 @@ static LogicalResult checkSequenceParallel(func::FuncOp step, int64_t tp) {
 }
 
 /// The order of positions for a mesh.
-static plan::SequenceOrder orderOf(func::FuncOp step, const MeshRequest &request) {
+static plan::SequenceOrder orderOf(func::FuncOp step, const MeshRequest &request, int64_t tp) {
   bool ring = request.exchange == SequenceExchange::Ring && request.cp > 1 && hasCausalAttention(step);
-  return request.order.value_or(ring && !whyNotZigZag(step, request.cp) ? plan::SequenceOrder::ZigZag
-                                                                        : plan::SequenceOrder::Contiguous);
+  return request.order.value_or(ring && !whyNotZigZag(step, request.cp, request.sequenceParallel ? tp : 1)
+                                    ? plan::SequenceOrder::ZigZag
+                                    : plan::SequenceOrder::Contiguous);
 }
 
 /// Prices one mesh with its best placement, for each ZeRO stage.
@@ -91,7 +92,7 @@ static LogicalResult price(ModuleOp module, func::FuncOp step, int64_t dp, int64
     addExpertAxis(priced.plan, request.ep);
     priced.plan.ops = base.ops;
     if (request.cp > 1)
-      priced.plan.sequenceOrder = orderOf(step, request);
+      priced.plan.sequenceOrder = orderOf(step, request, tp);
     priced.plan.states = base.states;
     priced.plan.sequenceParallel = base.sequenceParallel;
     priced.dp = dp;

@@ -67,16 +67,20 @@ struct StepFixture : testing::Test {
     auto copy = module->lookupSymbol<mlir::func::FuncOp>("step");
     if (mlir::failed(graph::recompute(copy, plan)) || mlir::failed(applyPlan(*module, plan)))
       return {};
-    mlir::PassManager passes(&context);
-    passes.addPass(createDistVerify());
+    auto run = [&](auto... passes) {
+      mlir::PassManager manager(&context);
+      (manager.addPass(std::move(passes)), ...);
+      return mlir::succeeded(manager.run(*module));
+    };
+    bool good = run(createDistVerify());
+    // Tokens cannot be sent to experts over any axes: that is a refusal.
+    if (good && !run(createDistDispatchExperts()))
+      return {};
     // Small models: units of few states, many buckets.
     DistFormUnitsOptions units;
     units.latencyBytes = 16;
-    passes.addPass(createDistFormUnits(units));
-    passes.addPass(createDistLowerToProgram());
-    passes.addPass(createDistPlaceUnits());
-    passes.addPass(createDistReserveMessages());
-    if (mlir::succeeded(passes.run(*module)))
+    if (good && run(createDistFormUnits(units), createDistLowerToProgram(), createDistPlaceUnits(),
+                    createDistReserveMessages()))
       return module;
     ADD_FAILURE() << "lowering failed";
     return {};
