@@ -16,6 +16,7 @@
 #define DTCC_PASSES_PLAN_SEARCHREPORT_H
 
 #include "passes/cost/Step.h"
+#include "passes/cost/Timeline.h"
 #include "passes/plan/ShapeSearch.h"
 
 namespace dtcc::plan {
@@ -52,6 +53,8 @@ struct PlanReport {
   MemoryParts memory;
   bool fits = true;
   std::vector<StageReport> stages;
+  /// The forecast of a step event by event, where it was recorded.
+  cost::StepTimeline timeline;
   /// Why it is not the first: filled by explainPlans.
   std::string reason;
 
@@ -98,6 +101,10 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
 /// come from ("+0.40 s bubble: 8 micro-batches over 16 stages"), and the one that it saves
 /// most on, if any; or what it lacks of memory and the greatest part of it.
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report);
+
+/// One rank for all, where a pricer has no timeline and the plan no stages: micro-batches one after the other,
+/// forward and backward as 1 to 2, then what is left of the reduction, all as `plan.parts` has it.
+cost::StepTimeline sketchTimeline(const PlanReport &plan);
 
 /// Fills in the reasons of all plans but the first.
 void explainPlans(SearchReport &report);

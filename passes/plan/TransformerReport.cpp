@@ -34,7 +34,7 @@ PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer
 }
 
 SearchReport reportOf(const TransformerProblem &problem, TransformerPricer &pricer, const ShapeResult &result,
-                      size_t top) {
+                      size_t top, bool record) {
   SearchReport report;
   report.parameters = problem.model.parameters();
   report.device = problem.device.name;
@@ -45,6 +45,9 @@ SearchReport reportOf(const TransformerProblem &problem, TransformerPricer &pric
   report.sequence = problem.model.sequence;
   for (size_t i = 0; i < std::min(top, result.plans.size()); ++i)
     report.plans.push_back(describe(problem, pricer, result.plans[i]));
+  if (record && !report.plans.empty())
+    if (std::optional<cost::StepTimeline> timeline = pricer.timeline(result.plans[0].shape, result.plans[0].stages))
+      report.plans[0].timeline = std::move(*timeline);
   report.lowerBound = result.lowerBound;
   report.modelled = result.modelled;
   report.shapes = result.shapes;

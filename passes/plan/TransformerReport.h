@@ -21,9 +21,10 @@ namespace dtcc::plan {
 PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer, const ShapePlan &plan);
 
 /// The first `top` plans with their reasons, the bound and the counts. What the problem does
-/// not know is left to the caller: names of the model and the cluster, what was given.
+/// not know is left to the caller: names of the model and the cluster, what was given. `record`: with the timeline of
+/// the first.
 SearchReport reportOf(const TransformerProblem &problem, TransformerPricer &pricer, const ShapeResult &result,
-                      size_t top);
+                      size_t top, bool record = false);
 
 } // namespace dtcc::plan
 

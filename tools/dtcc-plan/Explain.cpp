@@ -9,11 +9,14 @@
 #include "passes/plan/TransformerAdvisor.h"
 #include "tools/dtcc-plan/GraphAdvisor.h"
 #include "tools/dtcc-plan/Question.h"
+#include "tools/dtcc-plan/ReportFiles.h"
 
 using namespace dtcc;
 using llvm::StringRef;
 
-std::vector<StringRef> dtcc::explainValues() { return questionValues({"tokens", "price", "base-batch", "base-lr"}); }
+std::vector<StringRef> dtcc::explainValues() {
+  return questionValues({"tokens", "price", "base-batch", "base-lr", "html", "trace"});
+}
 
 static llvm::Error readGoal(const Arguments &arguments, const Question &question, plan::RunGoal &goal) {
   double own = 0;
@@ -82,7 +85,10 @@ llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream
   llvm::Expected<int64_t> top = arguments.count("top", 6);
   if (!top)
     return top.takeError();
-  llvm::Expected<plan::SearchReport> report = question->search(size_t(*top));
+  ReportFiles files(arguments.value("html"), arguments.value("trace"));
+  if (llvm::Error error = files.open(arguments.inputs()))
+    return error;
+  llvm::Expected<plan::SearchReport> report = question->search(size_t(*top), files.any());
   if (!report)
     return report.takeError();
   std::optional<plan::PlanReport> priced;
@@ -98,6 +104,8 @@ llvm::Error dtcc::printExplanation(const Arguments &arguments, llvm::raw_ostream
   else
     advisor = std::make_unique<GraphAdvisor>(*question, *report);
   plan::Explanation explanation = plan::explain(std::move(*report), std::move(priced), *advisor, goal);
+  if (llvm::Error error = files.write(explanation.report, &explanation))
+    return error;
   arguments.has("json") ? printExplanationJson(explanation, stream) : printExplanation(explanation, stream);
   return llvm::Error::success();
 }

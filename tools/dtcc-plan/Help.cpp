@@ -46,11 +46,16 @@ holds, the bound below which no plan is, and why the runners-up lost.
   --top=10                                      how many plans (with --transformer)
   --precision=bf16  --software=NeMo             what layers compute in; whose defaults
   -o plan.json                                  writes the best plan, for dtcc --plan=plan.json
+  --html=report.html                            one page with pictures; nothing is fetched
+  --trace=step.json                             the forecast of a step, for Perfetto
   --json                                        for scripts
 )"},
     {"show", R"(dtcc-plan show PLAN.json|PROGRAM
 Mesh, placement and schedule of a plan; of a compiled program also memory, states,
 work and collectives of a step.
+
+  --html=plan.html     one page with pictures; nothing is fetched
+  --trace=step.json    the schedule, for Perfetto
 )"},
     {"explain", R"(dtcc-plan explain [PLAN.json] MODEL --cluster=cpu:4 --bind=batch=8,seq=128
 dtcc-plan explain [PLAN.json] --transformer=llama3-8b --cluster=8x8xh100 --batch=128
@@ -62,6 +67,7 @@ PLAN.json is priced on the same devices and compared with the best.
   --tokens=15e12 --price=3.5          of the whole run; dollars a device and hour
   --base-batch=256 --base-lr=6e-4     a batch and the rate that is known to be good for it
   --top=6                             how many plans
+  --html=report.html --trace=step.json  one page with pictures; a step for Perfetto
   --json                              for scripts
 )"},
     {"compare", R"(dtcc-plan compare A B

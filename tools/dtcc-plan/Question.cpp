@@ -23,6 +23,7 @@ static constexpr StringRef kPlanValues[] = {"cluster", "mesh", "zero", "microbat
 
 std::vector<StringRef> dtcc::questionValues(llvm::ArrayRef<StringRef> more) {
   std::vector<StringRef> values = searchTransformerValues();
+  llvm::erase_if(values, [](StringRef value) { return value == "html" || value == "trace"; });
   values.insert(values.end(), std::begin(kModelValues), std::end(kModelValues));
   values.insert(values.end(), more.begin(), more.end());
   return values;
@@ -86,9 +87,9 @@ llvm::Expected<Question> Question::read(StringRef model, Arguments arguments) {
   return question;
 }
 
-llvm::Expected<plan::SearchReport> Question::search(size_t top) const {
+llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record) const {
   if (sizes)
-    return sizes->run(top);
+    return sizes->run(top, record);
   mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options);
   if (failed(result))
     return llvm::make_error<ToldError>();

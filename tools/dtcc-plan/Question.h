@@ -17,16 +17,9 @@
 #include "tools/dtcc-plan/GraphReport.h"
 #include "tools/dtcc-plan/LoadStep.h"
 #include "tools/dtcc-plan/SearchTransformer.h"
+#include "tools/dtcc-plan/ToldError.h"
 
 namespace dtcc {
-
-/// An error whose message has been printed already.
-class ToldError : public llvm::ErrorInfo<ToldError> {
-public:
-  static char ID;
-  void log(llvm::raw_ostream &stream) const override {}
-  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
-};
 
 struct Question {
   std::optional<TransformerSearch> sizes;
@@ -37,7 +30,7 @@ struct Question {
   /// `model`: the path of the model; empty if --transformer must say it.
   static llvm::Expected<Question> read(llvm::StringRef model, Arguments arguments);
   /// The best plans.
-  llvm::Expected<plan::SearchReport> search(size_t top) const;
+  llvm::Expected<plan::SearchReport> search(size_t top, bool record = false) const;
 };
 
 /// The options with values that read takes, and `more`.

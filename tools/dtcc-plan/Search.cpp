@@ -10,6 +10,7 @@
 #include "passes/cost/ClusterFile.h"
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/Question.h"
+#include "tools/dtcc-plan/ReportFiles.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
@@ -26,7 +27,8 @@ static LogicalResult told(llvm::Error error) {
 }
 
 /// On other devices than this machine's the model counts by its sizes.
-static LogicalResult searchSizes(ModuleOp module, const Options &options, bool json, raw_ostream &stream) {
+static LogicalResult searchSizes(ModuleOp module, const Options &options, const SearchOutput &output,
+                                 raw_ostream &stream) {
   Arguments arguments;
   if (llvm::Error error = setSizes(module, options.input, arguments))
     return told(std::move(error));
@@ -39,12 +41,14 @@ static LogicalResult searchSizes(ModuleOp module, const Options &options, bool j
   give("zero", options.zero >= 0 ? std::to_string(options.zero) : "");
   give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
   give("precision", options.precision);
-  if (json)
+  give("html", output.html);
+  give("trace", output.trace);
+  if (output.json)
     arguments.set("json", "");
   return told(searchTransformer(arguments, stream));
 }
 
-LogicalResult dtcc::searchAndPrint(const Options &given, bool json, raw_ostream &stream) {
+LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &output, raw_ostream &stream) {
   Options options = given;
   bool isHere = StringRef(options.cluster).starts_with("cpu");
   if (!isHere) {
@@ -64,11 +68,14 @@ LogicalResult dtcc::searchAndPrint(const Options &given, bool json, raw_ostream 
   OutputFiles files(options.output, "dtcc-plan");
   if (failed(files.open({options.input})))
     return failure();
+  ReportFiles reports(isHere ? output.html : "", isHere ? output.trace : "");
+  if (failed(told(reports.open({options.input}))))
+    return failure();
   std::unique_ptr<LoadedStep> step = LoadedStep::load(options);
   if (!step)
     return failure();
   if (!isHere)
-    return searchSizes(step->module(), options, json, stream);
+    return searchSizes(step->module(), options, output, stream);
   FailureOr<SearchResult> result = searchPlans(step->module(), options);
   if (failed(result))
     return failure();
@@ -76,6 +83,8 @@ LogicalResult dtcc::searchAndPrint(const Options &given, bool json, raw_ostream 
       failed(files.writeText([&](raw_ostream &out) { out << result->plans.front().plan.toJson(); })))
     return failure();
   plan::SearchReport report = reportOf(step->module(), *result, options);
-  json ? printReportJson(report, stream) : printReport(report, stream);
+  if (failed(told(reports.write(report))))
+    return failure();
+  output.json ? printReportJson(report, stream) : printReport(report, stream);
   return success();
 }

@@ -13,10 +13,16 @@
 
 namespace dtcc {
 
+/// How to print what was found, and the files of --html and --trace (empty: none).
+struct SearchOutput {
+  bool json = false;
+  std::string html, trace;
+};
+
 /// Loads `options.input`, searches plans for it as dtcc would, and prints all of them, best
 /// first: a table, or JSON. With an output other than "-" the best is written there.
 /// Failure after one message; then nothing has been written.
-mlir::LogicalResult searchAndPrint(const Options &options, bool json, llvm::raw_ostream &stream);
+mlir::LogicalResult searchAndPrint(const Options &options, const SearchOutput &output, llvm::raw_ostream &stream);
 
 } // namespace dtcc
 

@@ -8,6 +8,7 @@
 #include "tools/dtcc-plan/SearchTransformer.h"
 #include "passes/plan/MemoryTable.h"
 #include "tools/dtcc-plan/PrintReport.h"
+#include "tools/dtcc-plan/ReportFiles.h"
 #include "tools/dtcc-plan/TextTable.h"
 #include "tools/dtcc-plan/TransformerOptions.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,8 +18,8 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kValues[] = {"transformer",  "cluster",   "batch",    "mesh", "zero",
-                                        "microbatches", "precision", "software", "top"};
+static constexpr StringRef kValues[] = {"transformer", "cluster",  "batch", "mesh", "zero", "microbatches",
+                                        "precision",   "software", "top",   "html", "trace"};
 static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
@@ -108,7 +109,7 @@ void TransformerSearch::describe(plan::SearchReport &report) const {
   report.given = options;
 }
 
-llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top) const {
+llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool record) const {
   std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
   if (shapes.empty())
     return llvm::createStringError("no sizes of axes take all " + llvm::Twine(problem.devices) +
@@ -117,7 +118,7 @@ llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top) const {
   plan::ShapeResult result = plan::searchShapes(shapes, pricer, std::max<size_t>(100, top));
   if (result.plans.empty())
     return noneFits(*this, shapes.size());
-  plan::SearchReport report = plan::reportOf(problem, pricer, result, top);
+  plan::SearchReport report = plan::reportOf(problem, pricer, result, top, record);
   describe(report);
   return report;
 }
@@ -131,9 +132,14 @@ llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostrea
   llvm::Expected<int64_t> top = arguments.count("top", 10);
   if (!top)
     return top.takeError();
-  llvm::Expected<plan::SearchReport> report = search->run(size_t(*top));
+  ReportFiles files(arguments.value("html"), arguments.value("trace"));
+  if (llvm::Error error = files.open({}))
+    return error;
+  llvm::Expected<plan::SearchReport> report = search->run(size_t(*top), files.any());
   if (!report)
     return report.takeError();
+  if (llvm::Error error = files.write(*report))
+    return error;
   arguments.has("json") ? printReportJson(*report, stream) : printReport(*report, stream);
   return llvm::Error::success();
 }

@@ -27,7 +27,8 @@ struct TransformerSearch {
   /// what the model is called where its sizes were read from a file.
   static llvm::Expected<TransformerSearch> read(const Arguments &arguments);
   /// The `top` best plans. An error says what does not divide, or what the nearest plan lacks where none fits.
-  llvm::Expected<plan::SearchReport> run(size_t top) const;
+  /// `record`: with the timeline of the best.
+  llvm::Expected<plan::SearchReport> run(size_t top, bool record = false) const;
   /// The report without plans: what was asked.
   void describe(plan::SearchReport &report) const;
 };

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Show.h"
+#include "tools/dtcc-plan/ReportFiles.h"
+#include "tools/dtcc-plan/ShowPage.h"
 #include "tools/dtcc-plan/TextTable.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -71,17 +73,33 @@ static void showProgram(const PlanOrProgram &file, llvm::raw_ostream &stream) {
     printOps(*file.plan, stream);
 }
 
-llvm::Error dtcc::show(llvm::StringRef path, llvm::raw_ostream &stream) {
-  llvm::Expected<PlanOrProgram> file = PlanOrProgram::read(path);
+static void print(const PlanOrProgram &file, llvm::raw_ostream &stream) {
+  if (file.program)
+    return showProgram(file, stream);
+  printHeading(stream, "Plan");
+  printMesh(*file.plan, stream);
+  printOps(*file.plan, stream);
+  printPlannedStates(*file.plan, stream);
+}
+
+llvm::Error dtcc::show(const Arguments &arguments, llvm::raw_ostream &stream) {
+  ReportFiles files(arguments.value("html"), arguments.value("trace"));
+  if (llvm::Error error = files.open(arguments.inputs()))
+    return error;
+  llvm::Expected<PlanOrProgram> file = PlanOrProgram::read(arguments.inputs()[0]);
   if (!file)
     return file.takeError();
-  if (file->program) {
-    showProgram(*file, stream);
-    return llvm::Error::success();
+  if (files.any()) {
+    if (!file->plan && arguments.has("trace"))
+      return llvm::createStringError(file->path + ": the program has no plan, and so no schedule to trace");
+    std::string text;
+    llvm::raw_string_ostream words(text);
+    print(*file, words);
+    cost::StepTimeline timeline = file->plan ? timelineOf(*file->plan) : cost::StepTimeline();
+    if (llvm::Error error = files.write([&](llvm::raw_ostream &page) { writeShowPage(*file, timeline, text, page); },
+                                        timeline, file->path))
+      return error;
   }
-  printHeading(stream, "Plan");
-  printMesh(*file->plan, stream);
-  printOps(*file->plan, stream);
-  printPlannedStates(*file->plan, stream);
+  print(*file, stream);
   return llvm::Error::success();
 }

@@ -9,6 +9,7 @@
 #define DTCC_TOOLS_DTCCPLAN_SHOW_H
 
 #include "passes/plan/Plan.h"
+#include "tools/dtcc-plan/Arguments.h"
 #include "tools/dtcc-plan/ProgramFile.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -27,9 +28,9 @@ struct PlanOrProgram {
   static llvm::Expected<PlanOrProgram> read(llvm::StringRef path);
 };
 
-/// Prints the plan (JSON) or the program (ELF) in the file `path`; the content says which it is.
-/// Nothing is printed if the file is wrong.
-llvm::Error show(llvm::StringRef path, llvm::raw_ostream &stream);
+/// Prints the plan or the program in the file of `arguments`, and writes the files of --html and --trace.
+/// Nothing is printed or written if the file is wrong.
+llvm::Error show(const Arguments &arguments, llvm::raw_ostream &stream);
 
 /// Mesh, batch, ZeRO stage.
 void printMesh(const plan::Plan &plan, llvm::raw_ostream &stream);

@@ -43,12 +43,12 @@ static int report(llvm::Error error) {
 }
 
 static int runShow(llvm::ArrayRef<const char *> arguments) {
-  for (StringRef argument : arguments)
-    if (argument.starts_with("-"))
-      return usage("show has no options, got: " + argument);
-  if (arguments.size() != 1)
-    return usage("show must have one plan or program, got: " + llvm::Twine(arguments.size()));
-  return report(show(arguments[0], llvm::outs()));
+  llvm::Expected<Arguments> parsed = Arguments::parse("show", arguments, {"html", "trace"}, {});
+  if (!parsed)
+    return usage(llvm::toString(parsed.takeError()));
+  if (parsed->inputs().size() != 1)
+    return usage("show must have one plan or program, got: " + llvm::Twine(parsed->inputs().size()));
+  return report(show(*parsed, llvm::outs()));
 }
 
 static int runSearchTransformer(llvm::ArrayRef<const char *> arguments) {
@@ -64,10 +64,21 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
     return runSearchTransformer(arguments);
   // As if the plan alone was asked for: then no output is named unless the user names one.
   std::vector<const char *> rest = {"dtcc", "--emit=plan"};
-  bool json = false;
-  for (StringRef argument : arguments) {
+  SearchOutput output;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    StringRef argument = arguments[i], value = argument;
     if (argument == "--json") {
-      json = true;
+      output.json = true;
+      continue;
+    }
+    // --html=FILE or --html FILE, and --trace: options that dtcc does not have.
+    std::string *file = value.consume_front("--html")    ? &output.html
+                        : value.consume_front("--trace") ? &output.trace
+                                                         : nullptr;
+    if (file && (value.empty() || value.consume_front("="))) {
+      if (value.empty() && ++i == arguments.size())
+        return usage(argument + " must have a value");
+      *file = value.empty() ? arguments[i] : value.str();
       continue;
     }
     StringRef before = StringRef(rest.back()).ltrim('-'), now = argument.ltrim('-');
@@ -82,7 +93,7 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
     return usage("search emits plans alone, got: --emit=" + options.emit);
   if (!options.plan.empty())
     return usage("search makes a plan, got one: --plan=" + options.plan);
-  return succeeded(searchAndPrint(options, json, llvm::outs())) ? kDone : kBadInput;
+  return succeeded(searchAndPrint(options, output, llvm::outs())) ? kDone : kBadInput;
 }
 
 static int runValidate(llvm::ArrayRef<const char *> arguments) {
