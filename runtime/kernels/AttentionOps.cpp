@@ -41,6 +41,7 @@ enum Attribute {
 void bindStrides(AttentionTensor &tensor, const dtcc_view &view) {
   for (int i = 0; i < view.rank; ++i)
     tensor.strides[i] = strideOf(view, i);
+  tensor.isHalf = view.dtype != DTCC_F32;
 }
 
 void fill(const AttentionTensor &tensor, int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, float value) {

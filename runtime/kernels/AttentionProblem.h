@@ -25,6 +25,7 @@ enum class EmptyRow { Uniform = 0, Zero = 1, NaN = 2 };
 struct AttentionTensor {
   float *data = nullptr; // of halves: see HalfAttention.h
   int64_t strides[5] = {0, 0, 0, 0, 0};
+  bool isHalf = false; // cells of 2 bytes, which strides count
 };
 
 /// Attention of `batch` x `kvHeads` x `groups` heads. Row r is query i = r + firstQuery of

@@ -30,8 +30,11 @@ std::vector<AttentionRun> attentionRuns(int64_t first, int64_t rows, int64_t all
 }
 
 static void skipRows(AttentionTensor &tensor, int64_t rows, int dimension) {
-  if (tensor.data)
-    tensor.data += rows * tensor.strides[dimension];
+  if (!tensor.data)
+    return;
+  int64_t cells = rows * tensor.strides[dimension];
+  tensor.data = tensor.isHalf ? reinterpret_cast<float *>(reinterpret_cast<uint16_t *>(tensor.data) + cells)
+                              : tensor.data + cells;
 }
 
 void forEachRun(const AttentionProblem &whole, const std::vector<AttentionRun> &queries,
