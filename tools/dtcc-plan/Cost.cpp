@@ -6,20 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Cost.h"
-#include "passes/cost/ClusterFile.h"
 #include "passes/cost/Memory.h"
-#include "passes/plan/Plan.h"
-#include "tools/dtcc-plan/TextTable.h"
-#include "tools/dtcc-plan/TransformerOptions.h"
-#include "llvm/ADT/STLExtras.h"
+#include "tools/dtcc-plan/GraphAdvisor.h"
+#include "tools/dtcc-plan/PrintReport.h"
+#include "tools/dtcc-plan/RunForecast.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kValues[] = {"transformer", "cluster",  "mesh",      "batch",    "micro-batch", "zero",
-                                        "recompute",   "schedule", "precision", "software", "tokens",      "price"};
+static constexpr StringRef kValues[] = {"transformer",  "cluster",     "mesh",     "batch",     "micro-batch",
+                                        "zero",         "recompute",   "schedule", "precision", "software",
+                                        "tokens",       "price",       "bind",     "loss",      "loss-output",
+                                        "microbatches", "step-seconds"};
 static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::costValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::costFlags() { return kFlags; }
@@ -30,19 +29,7 @@ constexpr Word<cost::Recomputation> kRecomputations[] = {{"none", cost::Recomput
                                                          {"full", cost::Recomputation::Full}};
 struct Forecast : TransformerOnCluster {
   cost::Parallel plan;
-  double batch = 0, tokens = 0, price = 0;
-  cost::StepSeconds step;
-  cost::MemoryBytes memory;
-
-  double tokensPerStep() const { return batch * model.sequence; }
-  double tokensPerSecond() const { return tokensPerStep() / step.total(); }
-  double seconds() const { return tokens / tokensPerSecond(); }
-  double deviceHours() const { return seconds() / 3600 * double(plan.ranks()); }
-  /// Share of the 16-bit peak in products of the model: 6 FLOP a parameter and token, and attention.
-  double utilisation() const {
-    double flops = 6 * model.parameters() + 6 * model.layers * model.hidden * model.sequence;
-    return flops * tokensPerSecond() / double(plan.ranks()) / device().peak(cost::Width::B16);
-  }
+  double batch = 0;
 };
 
 /// The place of an axis of a plan or of --mesh.
@@ -83,22 +70,19 @@ llvm::Error setSchedule(StringRef name, cost::Parallel &plan) {
 }
 
 /// Degrees from a plan: what it says of its mesh, ZeRO, recomputation and schedule.
-llvm::Error readDegrees(StringRef path, Forecast &forecast, std::string &schedule) {
-  llvm::Expected<plan::Plan> plan = plan::readPlan(path);
-  if (!plan)
-    return plan.takeError();
-  for (const auto &axis : plan->mesh.axes) {
+llvm::Error readDegrees(const plan::Plan &plan, StringRef path, Forecast &forecast, std::string &schedule) {
+  for (const auto &axis : plan.mesh.axes) {
     int64_t *place = degree(forecast.plan, axis.name);
     if (!place)
       return llvm::createStringError(path + ": an axis must be mb, dp, cp, tp or pp, got: " + axis.name);
     *place *= axis.size;
   }
-  forecast.plan.zero = int(plan->zero);
-  forecast.plan.recompute = plan->recompute == plan::Recompute::Full        ? cost::Recomputation::Full
-                            : plan->recompute == plan::Recompute::Selective ? cost::Recomputation::Selective
-                                                                            : cost::Recomputation::None;
-  if (plan->pipeline)
-    schedule = plan->pipeline->schedule;
+  forecast.plan.zero = int(plan.zero);
+  forecast.plan.recompute = plan.recompute == plan::Recompute::Full        ? cost::Recomputation::Full
+                            : plan.recompute == plan::Recompute::Selective ? cost::Recomputation::Selective
+                                                                           : cost::Recomputation::None;
+  if (plan.pipeline)
+    schedule = plan.pipeline->schedule;
   return llvm::Error::success();
 }
 
@@ -116,20 +100,20 @@ llvm::Error readMesh(StringRef text, cost::Parallel &plan) {
 } // namespace
 
 /// The plan of the options: what is not given is the rest of the devices as data parallelism.
-static llvm::Error readPlanOptions(const Arguments &arguments, Forecast &forecast) {
+static llvm::Error readPlanOptions(const Arguments &arguments, const plan::Plan *file, StringRef path,
+                                   Forecast &forecast) {
   cost::Parallel &plan = forecast.plan;
   std::string schedule = arguments.value("schedule").str();
-  bool fromFile = !arguments.inputs().empty();
   plan.zero = 1;
   if (llvm::Error error = choose(arguments, "recompute", kRecomputations, plan.recompute))
     return error;
-  if (fromFile)
-    if (llvm::Error error = readDegrees(arguments.inputs()[0], forecast, schedule))
+  if (file)
+    if (llvm::Error error = readDegrees(*file, path, forecast, schedule))
       return error;
   if (llvm::Error error = readMesh(arguments.value("mesh"), plan))
     return error;
   int64_t devices = forecast.cluster.devices();
-  if (!fromFile && !arguments.value("mesh").contains("dp=") && devices % plan.ranks() == 0)
+  if (!file && !arguments.value("mesh").contains("dp=") && devices % plan.ranks() == 0)
     plan.dp = devices / plan.ranks();
   if (plan.ranks() != devices)
     return llvm::createStringError("the plan must take all " + llvm::Twine(devices) + " devices of " +
@@ -160,107 +144,124 @@ static llvm::Error readBatch(const Arguments &arguments, Forecast &forecast) {
   return llvm::Error::success();
 }
 
-static llvm::Error readForecast(const Arguments &arguments, Forecast &forecast) {
-  if (arguments.inputs().size() > 1)
-    return llvm::createStringError("cost takes at most one plan");
+/// A step of the transformer on its devices.
+static RunForecast priceSizes(const Forecast &given) {
+  cost::StepProblem problem =
+      cost::makeStepProblem(given.model, given.plan, given.run, given.software, given.device(), given.cluster.fabric());
+  const cost::NodeGroup &node = given.cluster.nodes[0];
+  cost::Calibration scales{node.deviceScale, node.hostScale};
+  const cost::Parallel &plan = given.plan;
+  RunForecast forecast;
+  forecast.heading = llvm::formatv("{0:f2} billion parameters on {1}: dp={2} tp={3} cp={4} pp={5}, ZeRO {6}, {7} "
+                                   "micro-batches of {8}",
+                                   given.model.parameters() / 1e9, given.cluster.name, plan.dp, plan.tp, plan.cp,
+                                   plan.pp, plan.zero, plan.microbatches, given.run.examples)
+                         .str();
+  forecast.note = "clusters of one kind differ by some 10 %";
+  forecast.parameters = given.model.parameters();
+  forecast.ranks = plan.ranks();
+  forecast.microbatches = plan.microbatches;
+  forecast.step = cost::priceStep(problem, cost::Constants(), scales);
+  forecast.itemsPerStep = given.batch * given.model.sequence;
+  // 6 FLOP a parameter and token, and attention.
+  double flops = 6 * given.model.parameters() + 6 * given.model.layers * given.model.hidden * given.model.sequence;
+  forecast.utilisation =
+      flops * forecast.itemsPerSecond() / double(plan.ranks()) / given.device().peak(cost::Width::B16);
+  forecast.memoryBytes = cost::forecastMemory(given.model, plan, given.run, given.software).total();
+  forecast.capacity = given.device().memoryBytes;
+  forecast.device = given.device().name;
+  forecast.fits = cost::fitsIn(forecast.memoryBytes, forecast.capacity);
+  return forecast;
+}
+
+/// A plan of a graph, or the best one, on this machine's cores.
+static llvm::Expected<RunForecast> priceGraph(const Question &question, const std::optional<plan::Plan> &plan) {
+  llvm::Expected<plan::SearchReport> report = question.search(1);
+  if (!report)
+    return report.takeError();
+  plan::PlanReport priced = report->plans.front();
+  if (plan) {
+    plan::PlanShape shape = shapeOf(*plan);
+    if (shape.ranks() != report->devices)
+      return llvm::createStringError("the plan must take all " + llvm::Twine(report->devices) + " ranks of " +
+                                     report->cluster + ", got: " + llvm::Twine(shape.ranks()));
+    std::optional<plan::PlanReport> given = GraphAdvisor(question, *report).price(*plan);
+    if (!given)
+      return llvm::createStringError("plans of data and tensor parallelism alone are priced on this machine, got: " +
+                                     shape.str());
+    priced = *given;
+  }
+  RunForecast forecast;
+  forecast.heading = headingOf(*report) + ": " + priced.shape.str();
+  forecast.note = report->note;
+  forecast.parameters = report->parameters;
+  forecast.ranks = report->devices;
+  forecast.microbatches = priced.shape.microbatches;
+  forecast.step = priced.parts;
+  forecast.itemsPerStep = double(report->batch) * std::max(report->sequence, 1.0);
+  forecast.items = report->sequence > 0 ? "tokens" : "examples";
+  forecast.memoryBytes = priced.memory.total();
+  forecast.capacity = report->memoryBytes;
+  forecast.device = report->device;
+  forecast.fits = priced.fits;
+  return forecast;
+}
+
+/// A program by itself, or by the plan in it; a model by its sizes or its graph; each with a plan or without.
+static llvm::Expected<RunForecast> readForecast(const Arguments &given, double &price) {
+  Arguments arguments = given;
+  std::string planFile, model;
+  for (const std::string &input : given.inputs()) {
+    bool isModel = StringRef(input).ends_with(".onnx") || StringRef(input).ends_with(".mlir");
+    std::string &place = isModel ? model : planFile;
+    if (!place.empty())
+      return llvm::createStringError("cost takes a plan or program and a model, got: " + place + " and " + input);
+    place = input;
+  }
+  std::optional<PlanOrProgram> file;
+  if (!planFile.empty()) {
+    llvm::Expected<PlanOrProgram> read = PlanOrProgram::read(planFile);
+    if (!read)
+      return read.takeError();
+    file = std::move(*read);
+    llvm::Expected<double> measured = arguments.number("step-seconds", 0);
+    if (!measured)
+      return measured.takeError();
+    if (file->program && model.empty() && !arguments.has("transformer"))
+      return forecastProgram(*file, *measured);
+    if (!file->plan)
+      return llvm::createStringError(planFile +
+                                     ": the program has no plan: it was compiled from text of a lower level");
+  }
+  if (!model.empty()) {
+    llvm::Expected<Question> question = Question::read(model, arguments);
+    if (!question)
+      return question.takeError();
+    if (!question->sizes)
+      return priceGraph(*question, file ? file->plan : std::nullopt);
+    // As if the sizes had been typed.
+    arguments.set("transformer", question->sizes->words);
+    if (!arguments.has("batch"))
+      arguments.set("batch", std::to_string(question->sizes->problem.batch));
+  }
+  Forecast forecast;
   if (llvm::Error wrong = readTransformerOnCluster(arguments, forecast))
-    return wrong;
-  if (llvm::Error wrong = readPlanOptions(arguments, forecast))
-    return wrong;
+    return std::move(wrong);
+  if (llvm::Error wrong = readPlanOptions(arguments, file ? &*file->plan : nullptr, planFile, forecast))
+    return std::move(wrong);
   if (llvm::Error wrong = readBatch(arguments, forecast))
-    return wrong;
-  double ownPrice = forecast.cluster.pricePerHour() / double(forecast.cluster.devices());
-  llvm::Expected<double> tokens = arguments.number("tokens", 0), price = arguments.number("price", ownPrice);
-  if (!tokens || !price)
-    return llvm::joinErrors(tokens.takeError(), price.takeError());
-  forecast.tokens = *tokens;
-  forecast.price = *price;
-  return llvm::Error::success();
-}
-
-namespace {
-struct Part {
-  StringRef name, key;
-  double cost::StepSeconds::*seconds;
-};
-} // namespace
-static constexpr Part kParts[] = {{"compute", "compute", &cost::StepSeconds::compute},
-                                  {"tensor parallelism, exposed", "tensor", &cost::StepSeconds::tensor},
-                                  {"gradients and parameters, exposed", "data", &cost::StepSeconds::data},
-                                  {"sends between stages, exposed", "stages", &cost::StepSeconds::stages},
-                                  {"pipeline bubble", "bubble", &cost::StepSeconds::bubble},
-                                  {"waiting for the host", "host", &cost::StepSeconds::host}};
-
-static void printText(const Forecast &forecast, llvm::raw_ostream &stream) {
-  const cost::Parallel &plan = forecast.plan;
-  double total = forecast.step.total();
-  printHeading(stream, llvm::formatv("{0:f2} billion parameters on {1}: dp={2} tp={3} cp={4} pp={5}, ZeRO {6}, {7} "
-                                     "micro-batches of {8}",
-                                     forecast.model.parameters() / 1e9, forecast.cluster.name, plan.dp, plan.tp,
-                                     plan.cp, plan.pp, plan.zero, plan.microbatches, forecast.run.examples)
-                           .str());
-  stream << llvm::formatv("  {0,-36} {1,10} s   clusters of one kind differ by some 10 %\n", "a step",
-                          llvm::formatv("{0:f3}", total).str());
-  for (const Part &part : kParts)
-    if (double seconds = forecast.step.*part.seconds; seconds > 0)
-      stream << llvm::formatv("    {0,-34} {1,10} s {2,4:f0} %\n", part.name, llvm::formatv("{0:f3}", seconds).str(),
-                              100 * seconds / total);
-  stream << llvm::formatv("  {0,-36} {1,10}     {2:f0} % of the 16-bit peak in the model's products\n",
-                          "tokens a second", formatCount(uint64_t(forecast.tokensPerSecond())),
-                          100 * forecast.utilisation());
-  double capacity = forecast.device().memoryBytes;
-  stream << llvm::formatv("  {0,-36} {1,10}     {2} {3} of a {4}\n", "memory of a device",
-                          formatBytes(forecast.memory.total()),
-                          cost::fitsIn(forecast.memory.total(), capacity) ? "fits in the" : "does not fit in the",
-                          formatBytes(capacity), forecast.device().name);
-  if (forecast.tokens <= 0)
-    return;
-  stream << llvm::formatv("  {0:e1} tokens: {1:f1} days, {2} device-hours", forecast.tokens, forecast.seconds() / 86400,
-                          formatCount(uint64_t(forecast.deviceHours())));
-  if (forecast.price > 0)
-    stream << llvm::formatv(", ${0} at ${1:f2} an hour", formatCount(uint64_t(forecast.deviceHours() * forecast.price)),
-                            forecast.price);
-  else
-    stream << "; --price=X gives dollars";
-  stream << '\n';
-}
-
-static void printJson(const Forecast &forecast, llvm::raw_ostream &stream) {
-  llvm::json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("parameters", forecast.model.parameters());
-    out.attribute("devices", forecast.plan.ranks());
-    out.attribute("microbatches", forecast.plan.microbatches);
-    out.attributeObject("step_seconds", [&] {
-      out.attribute("total", forecast.step.total());
-      for (const Part &part : kParts)
-        out.attribute(part.key, forecast.step.*part.seconds);
-      out.attribute("recompute", forecast.step.recompute);
-    });
-    out.attribute("tokens_per_second", forecast.tokensPerSecond());
-    out.attribute("utilisation", forecast.utilisation());
-    out.attribute("memory_bytes", forecast.memory.total());
-    out.attribute("fits", cost::fitsIn(forecast.memory.total(), forecast.device().memoryBytes));
-    if (forecast.tokens > 0) {
-      out.attribute("days", forecast.seconds() / 86400);
-      out.attribute("device_hours", forecast.deviceHours());
-      if (forecast.price > 0)
-        out.attribute("dollars", forecast.deviceHours() * forecast.price);
-    }
-  });
-  stream << '\n';
+    return std::move(wrong);
+  price = forecast.cluster.pricePerHour() / double(forecast.cluster.devices());
+  return priceSizes(forecast);
 }
 
 llvm::Error dtcc::printCost(const Arguments &arguments, llvm::raw_ostream &stream) {
-  Forecast forecast;
-  if (llvm::Error error = readForecast(arguments, forecast))
+  double price = 0;
+  llvm::Expected<RunForecast> forecast = readForecast(arguments, price);
+  if (!forecast)
+    return forecast.takeError();
+  if (llvm::Error error = forecast->readRun(arguments, price))
     return error;
-  cost::StepProblem problem = cost::makeStepProblem(forecast.model, forecast.plan, forecast.run, forecast.software,
-                                                    forecast.device(), forecast.cluster.fabric());
-  const cost::NodeGroup &node = forecast.cluster.nodes[0];
-  cost::Calibration scales{node.deviceScale, node.hostScale};
-  forecast.step = cost::priceStep(problem, cost::Constants(), scales);
-  forecast.memory = cost::forecastMemory(forecast.model, forecast.plan, forecast.run, forecast.software);
-  arguments.has("json") ? printJson(forecast, stream) : printText(forecast, stream);
+  arguments.has("json") ? printJson(*forecast, stream) : printText(*forecast, stream);
   return llvm::Error::success();
 }

@@ -18,7 +18,7 @@ Decides where a model's training runs, and shows what was decided.
                                                  why this plan: each kind of parallelism, fewer devices, advice
   memory MODEL|--transformer=NAME --cluster=..   what a device holds under each ZeRO stage, and how few devices do
   compare A B [--transformer=NAME --cluster=..]  plans, programs or shapes side by side
-  cost [PLAN.json] --transformer=NAME --cluster=..
+  cost [PLAN.json|PROGRAM] MODEL|--transformer=NAME --cluster=..
                                                  a step and its parts, memory, days and dollars
   validate RUNS.csv                              forecasts measured runs and says how far off it is
   calibrate -o cluster.yaml                      measures this machine, or corrects a description by measured runs
@@ -89,14 +89,18 @@ of ZeRO and each kind of recomputation, what fits, and the fewest devices that h
   --microbatches=N   of a step; else an example a device at a time
   --json             for scripts
 )"},
-    {"cost", R"(dtcc-plan cost [PLAN.json] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
-Time of a step and its parts, memory of a device, days and dollars.
+    {"cost", R"(dtcc-plan cost [PLAN.json|PROGRAM] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
+dtcc-plan cost [PLAN.json] MODEL --cluster=8xh100 --bind=batch=64,seq=4096 --tokens=15e12
+dtcc-plan cost PROGRAM --tokens=1e9 --price=0.1
+Time of a step and its parts, memory of a device, days and dollars. A program alone is
+priced by its tables on the cores of this machine.
 
   --mesh=tp=2,pp=4 --zero=1 --recompute=none|selective|full --schedule=interleaved:4
                                   the plan, where no file gives it
   --batch=512 --micro-batch=1     examples of a step, and at once on a rank
   --precision=bf16                f32, bf16, fp16, fp8, fp4
   --tokens=15e12 --price=3.5      of the whole run; dollars a device and hour
+  --step-seconds=X                of a program: what a step was measured to take
   --json                          for scripts
 )"},
     {"validate", R"(dtcc-plan validate RUNS.csv [-o out.csv]

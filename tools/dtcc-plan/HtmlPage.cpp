@@ -27,7 +27,7 @@ th{text-align:left;font-weight:600;border-bottom:1px solid var(--line)}th,td{pad
 td{border-bottom:1px solid var(--line)}.n{text-align:right;white-space:nowrap}
 pre{font-size:.78rem;overflow-x:auto}
 .f1{fill:var(--c1)}.f2{fill:var(--c2)}.f3{fill:var(--c3)}.f4{fill:var(--c4)}.f5{fill:var(--c5)}.f6{fill:var(--c6)}
-.rest{fill:var(--rest)}.light{fill-opacity:.45}.box{fill:none;stroke:var(--line)}.edge{stroke:var(--page);stroke-width:.5}
+.rest{fill:var(--rest)}.light{fill-opacity:.45}.box{fill:none;stroke:var(--ink);stroke-opacity:.55}.edge{stroke:var(--page);stroke-width:.5}
 .axis{stroke:var(--line)}.limit{stroke:var(--ink);stroke-dasharray:4 3}.l1,.l2,.l3{fill:none;stroke-width:1.5}
 .l1{stroke:var(--c1)}.l2{stroke:var(--c2)}.l3{stroke:var(--c3)}
 @media print{:root{color-scheme:light;--page:#fff;--ink:#000;--soft:#555;--line:#ccc;--c1:#2a78d6;--c2:#eb6834;--c3:#1baf7a;

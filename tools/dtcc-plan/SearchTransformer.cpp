@@ -95,6 +95,7 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
   search.problem.batch = *batch;
   if (llvm::Error error = readSpace(arguments, search.problem, search.space))
     return std::move(error);
+  search.words = arguments.value("transformer").str();
   StringRef name = arguments.has("name") ? arguments.value("name") : arguments.value("transformer");
   search.model = name.contains('=') ? "" : name.str();
   for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software"})

@@ -22,6 +22,8 @@ struct TransformerSearch {
   /// Names of the model and the options that hold a part of the plan, for reports.
   std::string model;
   std::vector<std::string> options;
+  /// The value of --transformer.
+  std::string words;
 
   /// From --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision, --software; --name is
   /// what the model is called where its sizes were read from a file.

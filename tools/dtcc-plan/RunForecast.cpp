@@ -1,0 +1,95 @@
+//===- RunForecast.cpp - What a whole run takes and costs
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/RunForecast.h"
+#include "tools/dtcc-plan/PrintReport.h"
+#include "tools/dtcc-plan/TextTable.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace dtcc;
+using llvm::formatv;
+
+llvm::Error RunForecast::readRun(const Arguments &arguments, double missing) {
+  llvm::Expected<double> given = arguments.number("tokens", 0), dollars = arguments.number("price", missing);
+  if (!given || !dollars)
+    return llvm::joinErrors(given.takeError(), dollars.takeError());
+  run = *given;
+  price = *dollars;
+  return llvm::Error::success();
+}
+
+/// Three digits behind the point of seconds; small steps in their own unit.
+static std::string secondsOf(double seconds, double total) {
+  return total < 0.1 ? formatSeconds(seconds) : formatv("{0:f3} s", seconds).str();
+}
+
+/// "142.8 days", "5.3 hours", "12.0 s".
+static std::string durationOf(double seconds) {
+  if (seconds >= 86400)
+    return formatv("{0:f1} days", seconds / 86400).str();
+  return seconds >= 3600 ? formatv("{0:f1} hours", seconds / 3600).str() : formatSeconds(seconds);
+}
+
+/// Whole numbers with their commas; three digits of small ones.
+static std::string amountOf(double amount) {
+  return amount >= 100 ? formatCount(uint64_t(amount)) : formatv("{0:f2}", amount).str();
+}
+
+void dtcc::printText(const RunForecast &forecast, llvm::raw_ostream &stream) {
+  double total = forecast.step.total();
+  printHeading(stream, forecast.heading);
+  stream << formatv("  {0,-36} {1,12}   {2}\n", "a step", secondsOf(total, total), forecast.note);
+  for (const StepPart &part : stepParts())
+    if (double seconds = forecast.step.*part.seconds; seconds > 0)
+      stream << formatv("    {0,-38} {1,8} {2,4:f0} %\n", part.name, secondsOf(seconds, total), 100 * seconds / total);
+  stream << formatv("  {0,-36} {1,10}  ", forecast.items + " a second",
+                    formatCount(uint64_t(forecast.itemsPerSecond())));
+  if (forecast.utilisation)
+    stream << formatv("   {0:f0} % of the 16-bit peak in the model's products", 100 * *forecast.utilisation);
+  stream << formatv("\n  {0,-36} {1,10}  ", "memory of a device", formatBytes(forecast.memoryBytes));
+  if (forecast.capacity > 0)
+    stream << formatv("   {0} {1} of a {2}", forecast.fits ? "fits in the" : "does not fit in the",
+                      formatBytes(forecast.capacity), forecast.device);
+  stream << '\n';
+  if (forecast.run <= 0)
+    return;
+  stream << formatv("  {0:e1} {1}: {2}, {3} device-hours", forecast.run, forecast.items, durationOf(forecast.seconds()),
+                    amountOf(forecast.deviceHours()));
+  if (forecast.price > 0)
+    stream << formatv(", ${0} at ${1:f2} an hour", amountOf(forecast.deviceHours() * forecast.price), forecast.price);
+  else
+    stream << "; --price=X gives dollars";
+  stream << '\n';
+}
+
+void dtcc::printJson(const RunForecast &forecast, llvm::raw_ostream &stream) {
+  llvm::json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("parameters", forecast.parameters);
+    out.attribute("devices", forecast.ranks);
+    out.attribute("microbatches", forecast.microbatches);
+    out.attributeObject("step_seconds", [&] {
+      out.attribute("total", forecast.step.total());
+      for (const StepPart &part : stepParts())
+        out.attribute(part.key, forecast.step.*part.seconds);
+      out.attribute("recompute", forecast.step.recompute);
+    });
+    out.attribute(forecast.items + "_per_second", forecast.itemsPerSecond());
+    if (forecast.utilisation)
+      out.attribute("utilisation", *forecast.utilisation);
+    out.attribute("memory_bytes", forecast.memoryBytes);
+    if (forecast.capacity > 0)
+      out.attribute("fits", forecast.fits);
+    if (forecast.run > 0) {
+      out.attribute("days", forecast.seconds() / 86400);
+      out.attribute("device_hours", forecast.deviceHours());
+      if (forecast.price > 0)
+        out.attribute("dollars", forecast.deviceHours() * forecast.price);
+    }
+  });
+  stream << '\n';
+}

@@ -1,0 +1,55 @@
+//===- RunForecast.h - What a whole run takes and costs
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TOOLS_DTCCPLAN_RUNFORECAST_H
+#define DTCC_TOOLS_DTCCPLAN_RUNFORECAST_H
+
+#include "passes/cost/Step.h"
+#include "tools/dtcc-plan/Arguments.h"
+#include "tools/dtcc-plan/Show.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace dtcc {
+
+/// A step, and as many of them as a run needs: of a transformer, a graph or a program.
+struct RunForecast {
+  std::string heading;
+  /// What a reader should know of the figures.
+  std::string note;
+  double parameters = 0;
+  int64_t ranks = 1, microbatches = 1;
+  cost::StepSeconds step;
+  /// Tokens of a step; examples where a model reads no tokens.
+  double itemsPerStep = 0;
+  std::string items = "tokens";
+  /// Share of the 16-bit peak in the model's products.
+  std::optional<double> utilisation;
+  double memoryBytes = 0;
+  /// Bytes of a device, of what kind, and whether it fits them; 0: not known.
+  double capacity = 0;
+  std::string device;
+  bool fits = true;
+  /// Items of the run, and dollars a device and hour; 0: not known.
+  double run = 0, price = 0;
+
+  double itemsPerSecond() const { return itemsPerStep / step.total(); }
+  double seconds() const { return run / itemsPerSecond(); }
+  double deviceHours() const { return seconds() / 3600 * double(ranks); }
+  /// --tokens and --price; `missing`: the price if none is given.
+  llvm::Error readRun(const Arguments &arguments, double missing);
+};
+
+void printText(const RunForecast &forecast, llvm::raw_ostream &stream);
+void printJson(const RunForecast &forecast, llvm::raw_ostream &stream);
+
+/// A step of a compiled program on this machine's cores, from the flops and bytes of its commands; `measured`
+/// seconds instead, if they are above 0.
+RunForecast forecastProgram(const PlanOrProgram &file, double measured);
+
+} // namespace dtcc
+
+#endif // DTCC_TOOLS_DTCCPLAN_RUNFORECAST_H
