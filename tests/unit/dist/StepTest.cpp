@@ -29,6 +29,23 @@ struct StepTest : StepFixture {
   static inline const std::vector<std::pair<int64_t, int64_t>> kMegatron = {{2, 0},  {12, 3}, {13, 3}, {14, 3}, {15, 3},
                                                                             {16, 2}, {19, 3}, {28, 2}, {29, 2}, {30, 2},
                                                                             {31, 2}, {34, 3}, {38, 2}, {40, 2}};
+  /// How the keys and values of an attention whose positions are split meet its queries: gathered, in a ring, or
+  /// whole for some of the heads.
+  enum class Meeting { Gathered, Ring, Heads };
+  /// A plan for gpt.mlir with positions over `cp`; attention is op 16.
+  plan::Plan overPositions(int64_t mb, int64_t dp, int64_t cp, int64_t tp, int64_t zero, Meeting meeting) {
+    plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, zero, 1, cp);
+    if (tp > 1)
+      plan = withTensorParallel(plan, step, kMegatron);
+    auto attention = llvm::find_if(plan.ops, [](const plan::OpPlan &op) { return op.origin == 16; });
+    if (attention == plan.ops.end())
+      attention = plan.ops.insert(attention, {16, "graph.attention", {}, {}, {}});
+    attention->ring = meeting == Meeting::Ring;
+    if (meeting == Meeting::Heads)
+      attention->factors[2].push_back("cp");
+    return plan;
+  }
+  static constexpr Meeting kMeetings[] = {Meeting::Gathered, Meeting::Ring, Meeting::Heads};
   /// Positions between them (sequence parallelism).
   static inline const std::vector<std::pair<int64_t, int64_t>> kSequence = {
       {5, 1}, {6, 1}, {9, 1}, {20, 1}, {21, 1}, {22, 1}, {25, 1}, {35, 1}, {36, 1}, {37, 1}};
@@ -80,38 +97,14 @@ TEST_F(StepTest, SequenceParallel) {
       EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, factors), 13));
 }
 
-// Positions over an axis of their own: keys gathered, or heads split in their place.
+// Positions over an axis of their own: keys gathered, heads split in their place, or keys and values around the ranks
+// and their gradients with them.
 TEST_F(StepTest, ContextParallel) {
   load("gpt.mlir");
   for (auto [mb, dp, cp, tp] : {std::tuple{1, 1, 2, 1}, {1, 1, 4, 1}, {2, 2, 2, 1}, {2, 1, 2, 2}})
     for (int zero : {0, 1, 2, 3})
-      for (bool exchange : {false, true}) {
-        plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, zero, 1, cp);
-        if (tp > 1)
-          plan = withTensorParallel(plan, step, kMegatron);
-        auto attention = llvm::find_if(plan.ops, [](const plan::OpPlan &op) { return op.origin == 16; });
-        if (exchange && attention != plan.ops.end())
-          attention->factors[2].push_back("cp");
-        else if (exchange)
-          plan.ops.push_back({16, "graph.attention", {{2, {"cp"}}}, {}, {}, {}});
-        EXPECT_TRUE(compare(plan, 13));
-      }
-}
-
-// Keys and values go around the ranks, their gradients with them.
-TEST_F(StepTest, RingAttention) {
-  load("gpt.mlir");
-  for (auto [mb, dp, cp, tp] : {std::tuple{1, 1, 2, 1}, {1, 1, 4, 1}, {2, 2, 2, 1}, {2, 1, 2, 2}})
-    for (int zero : {0, 3}) {
-      plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, zero, 1, cp);
-      if (tp > 1)
-        plan = withTensorParallel(plan, step, kMegatron);
-      auto attention = llvm::find_if(plan.ops, [](const plan::OpPlan &op) { return op.origin == 16; });
-      if (attention == plan.ops.end())
-        attention = plan.ops.insert(attention, {16, "graph.attention", {}, {}, {}});
-      attention->ring = true;
-      EXPECT_TRUE(compare(plan, 13));
-    }
+      for (Meeting meeting : kMeetings)
+        EXPECT_TRUE(compare(overPositions(mb, dp, cp, tp, zero, meeting), 13));
 }
 
 // Ranks that hold an early and a late chunk: masks, labels and numbers of positions follow.
@@ -119,18 +112,9 @@ TEST_F(StepTest, ZigZagOrder) {
   load("gpt.mlir");
   for (auto [mb, dp, tp] : {std::tuple{1, 1, 1}, {2, 2, 1}, {2, 1, 2}})
     for (int zero : {0, 3})
-      for (int form : {0, 1, 2}) {
-        plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, zero, 1, 2);
+      for (Meeting meeting : kMeetings) {
+        plan::Plan plan = overPositions(mb, dp, 2, tp, zero, meeting);
         plan.sequenceOrder = plan::SequenceOrder::ZigZag;
-        if (tp > 1)
-          plan = withTensorParallel(plan, step, kMegatron);
-        auto attention = llvm::find_if(plan.ops, [](const plan::OpPlan &op) { return op.origin == 16; });
-        if (attention == plan.ops.end())
-          attention = plan.ops.insert(attention, {16, "graph.attention", {}, {}, {}});
-        // Gathered, in a ring, heads in the place of positions.
-        attention->ring = form == 1;
-        if (form == 2)
-          attention->factors[2].push_back("cp");
         EXPECT_TRUE(compare(plan, 13));
       }
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
@@ -144,18 +128,8 @@ TEST_F(StepTest, PaddedPositions) {
   load("gpt.mlir");
   for (auto [mb, dp, tp] : {std::tuple{1, 1, 1}, {2, 2, 1}, {2, 1, 2}})
     for (int zero : {0, 3})
-      for (int form : {0, 1, 2}) {
-        plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, zero, 1, 3);
-        if (tp > 1)
-          plan = withTensorParallel(plan, step, kMegatron);
-        auto attention = llvm::find_if(plan.ops, [](const plan::OpPlan &op) { return op.origin == 16; });
-        if (attention == plan.ops.end())
-          attention = plan.ops.insert(attention, {16, "graph.attention", {}, {}, {}});
-        attention->ring = form == 1;
-        if (form == 2)
-          attention->factors[2].push_back("cp");
-        EXPECT_TRUE(compare(plan, 13));
-      }
+      for (Meeting meeting : kMeetings)
+        EXPECT_TRUE(compare(overPositions(mb, dp, 3, tp, zero, meeting), 13));
 }
 
 TEST_F(StepTest, SequencePlacement) {
