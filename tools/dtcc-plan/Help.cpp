@@ -56,6 +56,7 @@ work and collectives of a step.
 
   --html=plan.html     one page with pictures; nothing is fetched
   --trace=step.json    the schedule, for Perfetto
+  --json               for scripts
 )"},
     {"explain", R"(dtcc-plan explain [PLAN.json] MODEL --cluster=cpu:4 --bind=batch=8,seq=128
 dtcc-plan explain [PLAN.json] --transformer=llama3-8b --cluster=8x8xh100 --batch=128

@@ -100,6 +100,6 @@ llvm::Error dtcc::show(const Arguments &arguments, llvm::raw_ostream &stream) {
                                         timeline, file->path))
       return error;
   }
-  print(*file, stream);
+  arguments.has("json") ? showJson(*file, stream) : print(*file, stream);
   return llvm::Error::success();
 }

@@ -32,6 +32,9 @@ struct PlanOrProgram {
 /// Nothing is printed or written if the file is wrong.
 llvm::Error show(const Arguments &arguments, llvm::raw_ostream &stream);
 
+/// The plan as its file has it, and the tables of the program, as one JSON object.
+void showJson(const PlanOrProgram &file, llvm::raw_ostream &stream);
+
 /// Mesh, batch, ZeRO stage.
 void printMesh(const plan::Plan &plan, llvm::raw_ostream &stream);
 /// Placements of forward ops, equal ones in one row.

@@ -43,7 +43,7 @@ static int report(llvm::Error error) {
 }
 
 static int runShow(llvm::ArrayRef<const char *> arguments) {
-  llvm::Expected<Arguments> parsed = Arguments::parse("show", arguments, {"html", "trace"}, {});
+  llvm::Expected<Arguments> parsed = Arguments::parse("show", arguments, {"html", "trace"}, {"json"});
   if (!parsed)
     return usage(llvm::toString(parsed.takeError()));
   if (parsed->inputs().size() != 1)
