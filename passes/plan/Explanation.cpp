@@ -114,7 +114,9 @@ void Explainer::compareKinds() {
                                   std::to_string(report.devices) + " ranks"});
       continue;
     }
-    std::optional<PlanReport> plan = advisor.best(restriction);
+    // Nothing is left out for all together: that has been searched.
+    bool all = kind.tensor && kind.context && kind.pipeline;
+    std::optional<PlanReport> plan = all ? std::optional(best) : advisor.best(restriction);
     // Its best plan may use nothing of what it adds, and stand above.
     auto listed = [&](const Explanation::Kind &before) { return before.plan && before.plan->shape == plan->shape; };
     if (!plan || std::any_of(result.kinds.begin(), result.kinds.end(), listed))
