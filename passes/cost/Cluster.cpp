@@ -53,6 +53,13 @@ Fabric Cluster::fabric(size_t group) const {
   return fabric;
 }
 
+HostSide Cluster::host(size_t group) const {
+  const NodeGroup &node = nodes[group];
+  double devices = double(node.devicesPerNode());
+  return {node.hostMemoryBytes / devices, node.nvmeBytes / devices, node.nvmeBytesPerSecond / devices,
+          node.devicesPerNode()};
+}
+
 static std::optional<int64_t> number(std::string_view text) {
   int64_t value = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);

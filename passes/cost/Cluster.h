@@ -61,6 +61,8 @@ struct Cluster {
   bool isUniform() const { return nodes.size() == 1 && nodes[0].devices.size() == 1; }
   /// What the devices of the first kind of a group see.
   Fabric fabric(size_t group = 0) const;
+  /// What a device of a group has of its host.
+  HostSide host(size_t group = 0) const;
 };
 
 /// "h100", "8xh100", "2x8xh100" or "cpu:4", the presets of Devices.def in the nodes that their

@@ -57,6 +57,14 @@ struct Device {
   double peak(Width width) const { return flopsPerSecond[static_cast<int>(width)]; }
 };
 
+/// What a device has of the host of its node, an equal share.
+struct HostSide {
+  /// 0: not known, nothing is moved there.
+  double memoryBytes = 0, nvmeBytes = 0, nvmeBytesPerSecond = 0;
+  /// That share the host.
+  int64_t devices = 1;
+};
+
 /// The preset of that name or other name, in any case; null if there is none.
 const Device *findDevice(std::string_view name);
 const Link *findLink(std::string_view name);

@@ -54,11 +54,12 @@ double Kernels::productRate(Width width) const {
 
 double Kernels::seconds(const Gemm &gemm) const {
   static constexpr double kBytes[kWidths] = {4, 2, 1, 0.5};
-  double m = padded(gemm.m), n = padded(gemm.n);
-  double waves = std::ceil(m / kTileRows) * std::ceil(n / kTileColumns) / double(device.units);
+  double m = padded(gemm.m / gemm.groups) * gemm.groups, n = padded(gemm.n);
+  double tiles = gemm.groups * std::ceil(m / gemm.groups / kTileRows) * std::ceil(n / kTileColumns);
+  double waves = tiles / double(device.units);
   double unfilled = std::min(std::ceil(waves) / waves, 3.0) - 1;
   double slower = 1 + constants.wave * unfilled;
-  if (!aligned(gemm.m) || !aligned(gemm.n) || !aligned(gemm.k))
+  if (!aligned(gemm.m / gemm.groups) || !aligned(gemm.n) || !aligned(gemm.k))
     slower *= constants.misaligned;
   if (std::fmod(gemm.n, 8) != 0 || std::fmod(gemm.k, 8) != 0)
     slower *= constants.odd;
@@ -66,7 +67,7 @@ double Kernels::seconds(const Gemm &gemm) const {
   double depth = constants.depth * std::max(1.0, productRate(gemm.width) / productRate(Width::B16));
   double product = 2 * m * n * (gemm.k + depth) / productRate(gemm.width) * slower;
   double in = kBytes[static_cast<int>(gemm.width)], out = std::max(in, 2.0);
-  double bytes = in * gemm.k * (gemm.m + gemm.n) + out * gemm.m * gemm.n;
+  double bytes = in * gemm.k * (gemm.m + gemm.groups * gemm.n) + out * gemm.m * gemm.n;
   return gemm.count * (std::max(product, secondsForStream(bytes)) + constants.launch);
 }
 

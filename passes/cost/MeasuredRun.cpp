@@ -41,6 +41,7 @@ public:
 private:
   double number(std::string_view column, double missing = 0);
   void model(MeasuredRun &run);
+  void experts(MeasuredRun &run);
   void machine(MeasuredRun &run);
   void plan(MeasuredRun &run);
   void settings(MeasuredRun &run);
@@ -106,7 +107,26 @@ void Reader::model(MeasuredRun &run) {
       }
   }
   if (number("moe_experts") > 0)
-    leave(run, "mixture of experts");
+    experts(run);
+}
+
+/// What no column says of a model with experts, the table of models knows by its name.
+void Reader::experts(MeasuredRun &run) {
+  run.apart = "experts";
+  Transformer &model = run.model;
+  if (std::optional<Transformer> known = findTransformer(lower(table.cell(row, "model")), /*prefix=*/true);
+      known && known->experts > 0) {
+    known->layers = model.layers;
+    known->sequence = model.sequence;
+    known->leadingDense = std::min(known->leadingDense, std::max(0.0, known->layers - 1));
+    model = *known;
+    return;
+  }
+  model.gated = true;
+  model.tied = false;
+  model.experts = number("moe_experts");
+  model.chosen = number("moe_topk", 1);
+  model.expertFfn = model.ffn;
 }
 
 double statedNetwork(std::string_view words, double devicesPerNode) {
@@ -156,6 +176,7 @@ void Reader::plan(MeasuredRun &run) {
   plan.dp = int64_t(number("dp"));
   plan.cp = int64_t(number("cp", 1));
   plan.virtualStages = std::max<int64_t>(1, int64_t(number("vpp", 1)));
+  plan.ep = std::max<int64_t>(1, int64_t(number("ep", 1)));
   for (auto [value, column] : {std::pair{devices, "gpus"},
                                {double(plan.tp), "tp"},
                                {double(plan.pp), "pp"},
@@ -166,6 +187,10 @@ void Reader::plan(MeasuredRun &run) {
       return leave(run, std::string("no ") + column);
   if (double(plan.ranks()) != devices)
     return leave(run, "tp x cp x dp x pp is not gpus");
+  if (run.model.experts <= 0)
+    plan.ep = 1;
+  else if ((plan.tp * plan.dp * plan.cp) % plan.ep != 0 || int64_t(run.model.experts) % plan.ep != 0)
+    return leave(run, "ep does not divide the ranks of a stage, or the experts");
   run.setting.examples = micro;
   double microbatches = run.globalBatch / (micro * double(plan.dp));
   plan.microbatches = std::max<int64_t>(1, std::llround(microbatches));
@@ -226,7 +251,10 @@ void Reader::settings(MeasuredRun &run) {
   run.setting.contextHidden = 0.5;
   run.setting.selectiveOps = software.framework == Framework::TorchTitan;
   std::string_view offload = table.cell(row, "offload");
-  if (!offload.empty() && offload != "none")
+  run.hostActivations = offload == "activations to CPU";
+  if (run.hostActivations)
+    run.apart = "offload";
+  else if (!offload.empty() && offload != "none")
     leave(run, "offload: " + std::string(offload));
 }
 
@@ -257,15 +285,26 @@ std::optional<MeasuredRun> readRun(const RunTable &table, size_t row, std::strin
   return run;
 }
 
-MemoryBytes MeasuredRun::memory() const { return forecastMemory(model, plan, setting, software); }
-
-bool MeasuredRun::fits() const {
-  Parallel least = plan;
-  if (!statesRecompute)
-    least.recompute = Recomputation::Full;
-  return fitsIn(forecastMemory(model, least, setting, software).total(), device.memoryBytes);
+MemoryBytes MeasuredRun::memory() const {
+  MemoryBytes bytes = forecastMemory(model, plan, setting, software);
+  // A layer at work has its values; the others' lie with the host.
+  if (hostActivations)
+    bytes.activations /= std::max(1.0, model.layers / double(plan.pp));
+  return bytes;
 }
 
-StepProblem MeasuredRun::problem() const { return makeStepProblem(model, plan, setting, software, device, fabric); }
+bool MeasuredRun::fits() const {
+  MeasuredRun least = *this;
+  if (!statesRecompute)
+    least.plan.recompute = Recomputation::Full;
+  return fitsIn(least.memory().total(), device.memoryBytes);
+}
+
+StepProblem MeasuredRun::problem() const {
+  StepProblem problem = makeStepProblem(model, plan, setting, software, device, fabric);
+  if (hostActivations)
+    moveToHost(problem.layers[0], keptBytes(model, plan, setting, software));
+  return problem;
+}
 
 } // namespace dtcc::cost

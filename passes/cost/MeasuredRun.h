@@ -28,12 +28,16 @@ struct MeasuredRun {
   std::string source;
   /// Empty, or why the model does not price it.
   std::string scope;
+  /// Empty, or what sets it apart: it is priced, and has no part in fits and in the figures of the others.
+  std::string apart;
   Device device;
   Fabric fabric;
   Software software;
   Transformer model;
   Parallel plan;
   RunSetting setting;
+  /// What is kept of a layer goes to the host.
+  bool hostActivations = false;
   double globalBatch = 0;
   /// 0: not stated.
   double seconds = 0, memoryGib = 0;

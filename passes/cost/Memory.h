@@ -40,10 +40,14 @@ StateBytes stateBytesOf(const Parallel &plan, const Software &software);
 /// Their sum: `whole` of them on each rank, `shared` over those of ZeRO.
 double stateBytesPerParameter(const Parallel &plan, const Software &software);
 
+/// State of a layer on a rank: its experts are shared out over fewer ranks.
+double stateBytes(const Layer &layer, const Parallel &plan, const Software &software);
+
 /// Bytes that a layer keeps for its backward pass, of a micro-batch and rank.
 double keptBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, const Software &software);
 
-/// Contexts and communicators, without fragments.
+/// Contexts and communicators, without fragments: what software is known to take, or more where a plan has more
+/// groups of ranks than common ones.
 double reserveBytes(const Parallel &plan, const Software &software);
 
 /// Of the device of the pipeline that needs most.

@@ -17,8 +17,19 @@ struct Row {
   double forward, input, weight;
   bool interleaves;
 };
-constexpr Row kRows[] = {{0, 0, 0, false}, {1, 1, 1, false}, {1, 1, 1, true}, {1, 1, -1, false}, {1, 1, -2, false}};
+constexpr Row kRows[] = {{0, 0, 0, false},  {1, 1, 1, false},  {1, 1, 1, true},
+                         {1, 1, -1, false}, {1, 1, -2, false}, {1, 1, 1, false}};
 } // namespace
+
+Parallel Parallel::ofExperts() const {
+  Parallel plan = *this;
+  plan.tp = splitsExperts() ? tp * ep : ep;
+  plan.cp = plan.ep = 1;
+  plan.dp = std::max<int64_t>(1, ranks() / pp / plan.tp);
+  if (shareGroup > 0)
+    plan.shareGroup = std::max<int64_t>(1, shareGroup / ep);
+  return plan;
+}
 
 double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
                      double weight) {
@@ -41,6 +52,8 @@ double microbatchesInFlight(PipelineKind schedule, int64_t stages, int64_t virtu
     return std::min(p * (1 + (p - 1) / (p * double(std::max<int64_t>(virtualStages, 1)))), m);
   case PipelineKind::ZeroBubble2:
     return std::min(2 * p - 1, m);
+  case PipelineKind::GPipe:
+    return m;
   }
   return 1;
 }

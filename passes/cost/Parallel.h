@@ -17,11 +17,13 @@
 
 namespace dtcc::cost {
 
-enum class PipelineKind { None, OneForwardOneBackward, Interleaved, ZeroBubble1, ZeroBubble2 };
+enum class PipelineKind { None, OneForwardOneBackward, Interleaved, ZeroBubble1, ZeroBubble2, GPipe };
 
 /// Ranks are numbered with tp innermost, then cp, dp, and pp outermost.
 struct Parallel {
   int64_t tp = 1, cp = 1, dp = 1, pp = 1, virtualStages = 1;
+  /// Of the ranks of cp and dp, neighbours that have different experts.
+  int64_t ep = 1;
   int64_t microbatches = 1;
   PipelineKind schedule = PipelineKind::None;
   int zero = 0;
@@ -29,6 +31,8 @@ struct Parallel {
   int64_t shareGroup = 0;
   bool sequenceParallel = false;
   Recomputation recompute = Recomputation::None;
+  /// The optimizer's state lies with the host, whose cores update (ZeRO-Offload, Ren 2021).
+  bool hostOptimizer = false;
 
   int64_t ranks() const { return tp * cp * dp * pp; }
   Group tensorGroup() const { return {tp, 1}; }
@@ -38,6 +42,11 @@ struct Parallel {
   /// Those of them that share state.
   Group shareGroupOf() const { return {shareGroup > 0 ? shareGroup : cp * dp, tp}; }
   int64_t stageStride() const { return tp * cp * dp; }
+  /// Ranks of tp have columns of each expert; else, where cp and dp are too few for ep, whole experts.
+  bool splitsExperts() const { return (cp * dp) % ep == 0; }
+  Group expertGroup() const { return {ep, splitsExperts() ? tp : 1}; }
+  /// As the parameters of experts see it: copies and shares are on what ranks of dp and cp ep leaves.
+  Parallel ofExperts() const;
 };
 
 /// Seconds in which a rank waits for others in one step of a pipeline of `stages`, whose

@@ -48,12 +48,15 @@ public:
   LayerParts passes(const Layer &layer) const;
   bool hasUnits() const { return plan.zero >= 2 && plan.dataGroup().ranks > 1; }
   UnitSeconds units(const Layer &layer) const;
-  EndSeconds end(double parameters) const;
-  double endOfStep(double parameters, StepSeconds &step, double backward) const;
+  EndSeconds end(const HeldParameters &parameters) const;
+  double endOfStep(const HeldParameters &parameters, StepSeconds &step, double backward) const;
   double sendSeconds() const;
 
 private:
   PassSeconds pass(const Work &work, bool backward = false) const;
+  void addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const;
+  void addEnd(EndSeconds &seconds, double parameters, const Parallel &holders) const;
+  double hostUpdate(double parameters) const;
   void gatherUnits(const Layer &layer, LayerParts &seconds) const;
 
   const StepProblem &problem;
@@ -70,18 +73,26 @@ PassSeconds Pricer::pass(const Work &work, bool backward) const {
   seconds.compute = kernels.seconds(work, backward) * calibration.device;
   for (const Transfer &transfer : work.transfers)
     seconds.tensor += collectives.seconds(transfer) * (1 - transfer.hidden);
+  // Copies run beside the kernels.
+  double copies = work.hostBytes / (problem.device.hostLink.bytesPerSecond * constants.hostLink);
+  seconds.data += std::max(0.0, copies - seconds.total());
   return seconds;
+}
+
+void Pricer::addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const {
+  double pieces = problem.software.gatherPieces;
+  double gather = pieces * collectives.seconds({CollectiveKind::AllGather, 2 * parameters / pieces, shares});
+  double gradients = problem.software.gradientBytes * parameters / pieces;
+  seconds.gatherForward += plan.zero == 3 || plan.zero == 2 ? gather : 0;
+  seconds.gatherBackward += plan.zero == 3 ? gather : 0;
+  seconds.scatter += pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
 }
 
 UnitSeconds Pricer::units(const Layer &layer) const {
   UnitSeconds seconds;
-  Group shares = plan.shareGroupOf();
-  double pieces = problem.software.gatherPieces;
-  double gather = pieces * collectives.seconds({CollectiveKind::AllGather, 2 * layer.parameters / pieces, shares});
-  double gradients = problem.software.gradientBytes * layer.parameters / pieces;
-  seconds.gatherForward = plan.zero == 3 || plan.zero == 2 ? gather : 0;
-  seconds.gatherBackward = plan.zero == 3 ? gather : 0;
-  seconds.scatter = pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
+  addUnits(seconds, layer.parameters, plan.shareGroupOf());
+  if (layer.expertParameters > 0)
+    addUnits(seconds, layer.expertParameters, plan.ofExperts().shareGroupOf());
   return seconds;
 }
 
@@ -128,31 +139,52 @@ double Pricer::sendSeconds() const {
   return 2 * one * double(std::max<int64_t>(plan.virtualStages, 1)) * (1 - problem.software.sendsHidden);
 }
 
-EndSeconds Pricer::end(double parameters) const {
-  EndSeconds seconds;
-  Group data = plan.dataGroup(), shared = plan.shareGroupOf();
+/// An optimizer whose state lies with the host: gradients go there, its cores update, parameters
+/// come back; what its memory does not hold is read from and written to NVMe.
+double Pricer::hostUpdate(double parameters) const {
+  double link = problem.device.hostLink.bytesPerSecond * constants.hostLink;
+  double seconds = (problem.software.gradientBytes + 2) * parameters / link +
+                   parameters * double(problem.host.devices) / constants.hostUpdates;
+  double beyond = std::max(0.0, problem.software.sharedBytes * parameters - problem.host.memoryBytes);
+  if (beyond > 0)
+    seconds += 2 * beyond / problem.host.nvmeBytesPerSecond;
+  return seconds;
+}
+
+void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallel &holders) const {
+  Group data = holders.dataGroup(), shared = holders.shareGroupOf();
   double gradients = problem.software.gradientBytes * parameters;
   if (plan.zero <= 0) {
-    seconds.reduce = collectives.seconds({CollectiveKind::AllReduce, gradients, data});
+    seconds.reduce += collectives.seconds({CollectiveKind::AllReduce, gradients, data});
   } else if (plan.zero == 1) {
-    seconds.reduce = collectives.seconds({CollectiveKind::ReduceScatter, gradients, data});
-    seconds.gather = collectives.seconds({CollectiveKind::AllGather, 2 * parameters, data});
+    seconds.reduce += collectives.seconds({CollectiveKind::ReduceScatter, gradients, data});
+    seconds.gather += collectives.seconds({CollectiveKind::AllGather, 2 * parameters, data});
   } else if (shared.ranks < data.ranks) {
-    seconds.reduce = collectives.seconds({CollectiveKind::AllReduce,
-                                          gradients / double(shared.ranks),
-                                          {data.ranks / shared.ranks, data.stride * shared.ranks}});
+    seconds.reduce += collectives.seconds({CollectiveKind::AllReduce,
+                                           gradients / double(shared.ranks),
+                                           {data.ranks / shared.ranks, data.stride * shared.ranks}});
   }
   double shares = plan.zero >= 1 ? double(shared.ranks) : 1;
   double held = plan.zero == 3 ? parameters / shares : parameters;
-  double bytes = constants.updateBytesShard * parameters / shares + constants.updateBytes * held;
+  double bytes = plan.hostOptimizer ? 0 : constants.updateBytesShard * parameters / shares;
+  bytes += constants.updateBytes * held;
   // Sums over micro-batches that products do not take along.
   bytes += double(plan.microbatches) * problem.software.accumulateBytes * parameters;
-  seconds.update = kernels.secondsForStream(bytes) * calibration.device;
+  seconds.update += kernels.secondsForStream(bytes) * calibration.device;
+  if (plan.hostOptimizer)
+    seconds.update += hostUpdate(parameters / shares);
+}
+
+EndSeconds Pricer::end(const HeldParameters &parameters) const {
+  EndSeconds seconds;
+  addEnd(seconds, parameters.shared, plan);
+  if (parameters.experts > 0)
+    addEnd(seconds, parameters.experts, plan.ofExperts());
   return seconds;
 }
 
 /// Gradients of what a rank holds are reduced, shares updated and gathered.
-double Pricer::endOfStep(double parameters, StepSeconds &step, double backward) const {
+double Pricer::endOfStep(const HeldParameters &parameters, StepSeconds &step, double backward) const {
   EndSeconds seconds = end(parameters);
   step.data += std::max(0.0, seconds.reduce + seconds.gather - problem.software.dataWindow * backward);
   return seconds.update;
@@ -163,15 +195,16 @@ StepSeconds Pricer::run() {
   for (const Layer &layer : problem.layers)
     layers.push_back(price(layer));
   LayerParts slowest, sum;
-  double parameters = 0;
+  HeldParameters parameters;
   for (const auto &stage : problem.stages) {
     LayerParts seconds;
-    double held = 0;
+    HeldParameters held;
     for (const StageLayer &part : stage) {
       seconds.add(layers[part.layer], part.count);
-      held += part.count * problem.layers[part.layer].parameters;
+      held.add(problem.layers[part.layer], part.count);
     }
-    parameters = std::max(parameters, held);
+    if (held.shared + held.experts > parameters.shared + parameters.experts)
+      parameters = held;
     sum.add(seconds, 1 / double(problem.stages.size()));
     if (seconds.total() > slowest.total())
       slowest = seconds;
@@ -231,12 +264,13 @@ std::vector<UnitSeconds> priceUnits(const StepProblem &problem, const Constants 
   return seconds;
 }
 
-EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, double parameters,
+EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
                     const Calibration &calibration) {
   return Pricer(problem, constants, calibration).end(parameters);
 }
 
-double secondsAtEnd(const StepProblem &problem, const Constants &constants, double parameters, double backward) {
+double secondsAtEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
+                    double backward) {
   Calibration none;
   StepSeconds step;
   double update = Pricer(problem, constants, none).endOfStep(parameters, step, backward);

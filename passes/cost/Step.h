@@ -26,6 +26,7 @@ struct StageLayer {
 struct StepProblem {
   Device device;
   Fabric fabric;
+  HostSide host;
   Software software;
   Parallel parallel;
   /// Kinds of layers, and which of them a stage has.
@@ -69,17 +70,26 @@ struct UnitSeconds {
 };
 std::vector<UnitSeconds> priceUnits(const StepProblem &problem, const Constants &constants,
                                     const Calibration &calibration = {});
+/// Elements that a rank holds before ZeRO: of what all ranks of dp and cp have, and of experts.
+struct HeldParameters {
+  double shared = 0, experts = 0;
+  void add(const Layer &layer, double count) {
+    shared += count * layer.parameters;
+    experts += count * layer.expertParameters;
+  }
+};
 /// The end of a step on a rank that holds `parameters`, nothing hidden.
 struct EndSeconds {
   double reduce = 0, gather = 0, update = 0;
 };
-EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, double parameters,
+EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
                     const Calibration &calibration = {});
 /// How much slower all ranks are than one alone: they wait for the slowest.
 double straggling(const Parallel &plan, const Constants &constants);
 /// Gradients reduced and parameters updated at the end of a step, on a rank that holds
 /// `parameters`; a backward pass of a micro-batch takes it `backward` seconds.
-double secondsAtEnd(const StepProblem &problem, const Constants &constants, double parameters, double backward);
+double secondsAtEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
+                    double backward);
 /// Of a stage, for a micro-batch, both ways.
 double secondsToSendOn(const StepProblem &problem, const Constants &constants);
 

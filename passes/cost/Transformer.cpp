@@ -11,21 +11,53 @@
 
 namespace dtcc::cost {
 
+/// Columns of a head that carry its position in latent attention (DeepSeek-V2, section 2.1.3).
+static constexpr double kRotaryColumns = 64;
+
+Transformer Transformer::dense() const {
+  Transformer model = *this;
+  model.experts = 0;
+  return model;
+}
+
+double Transformer::expertLayers() const {
+  return experts > 0 ? std::floor(std::max(0.0, layers - leadingDense) / expertEvery) : 0;
+}
+
+bool Transformer::isExpertLayer(int64_t layer) const {
+  int64_t after = layer - int64_t(leadingDense), every = int64_t(expertEvery);
+  return experts > 0 && after >= 0 && after % every == every - 1;
+}
+
+static double attentionParameters(const Transformer &model) {
+  double size = model.headSize(), width = model.heads * size;
+  if (model.latentRank <= 0)
+    return model.hidden * size * (2 * model.heads + 2 * model.kvHeads);
+  double queries = model.heads * (size + kRotaryColumns);
+  double fromQueries = model.queryRank > 0 ? model.queryRank * (model.hidden + queries) : model.hidden * queries;
+  return fromQueries + model.hidden * (model.latentRank + kRotaryColumns) + model.latentRank * 2 * width +
+         width * model.hidden;
+}
+
 double Transformer::layerParameters() const {
-  double attention = hidden * headSize() * (2 * heads + 2 * kvHeads);
-  return attention + (gated ? 3 : 2) * hidden * ffn + 4 * hidden;
+  double matrices = (gated ? 3 : 2) * hidden, rest = attentionParameters(*this) + 4 * hidden;
+  return rest + (experts > 0 ? matrices * sharedFfn + hidden * experts + routedParameters() : matrices * ffn);
 }
 
 double Transformer::parameters() const {
-  return layers * layerParameters() + (tied ? 1 : 2) * vocabulary * hidden + 2 * hidden;
+  double withExperts = expertLayers();
+  return withExperts * layerParameters() + (layers - withExperts) * dense().layerParameters() +
+         (tied ? 1 : 2) * vocabulary * hidden + 2 * hidden;
 }
 
-namespace {
-/// y = x w: one product forward, one for each gradient.
-void addProduct(Layer &layer, double m, double n, double k, Width width) {
-  layer.forward.gemms.push_back({m, n, k, 1, width});
-  layer.inputGradient.gemms.push_back({m, k, n, 1, width});
-  layer.weightGradient.gemms.push_back({n, k, m, 1, width});
+double Transformer::activeParameters() const {
+  return experts > 0 ? parameters() - expertLayers() * routedParameters() * (1 - chosen / experts) : parameters();
+}
+
+void addProduct(Layer &layer, double m, double n, double k, Width width, double groups) {
+  layer.forward.gemms.push_back({m, n, k, 1, width, groups});
+  layer.inputGradient.gemms.push_back({m, k, n, 1, width, groups});
+  layer.weightGradient.gemms.push_back({n * groups, k, m / groups, 1, width, groups});
   if (width == Width::F8 || width == Width::F4) {
     layer.forward.castValues += m * k;
     layer.inputGradient.castValues += m * n;
@@ -37,6 +69,12 @@ void addTransfers(Layer &layer, const Transfer &transfer, int forward, int backw
   layer.inputGradient.transfers.insert(layer.inputGradient.transfers.end(), backward, transfer);
 }
 
+void moveToHost(Layer &layer, double keptBytes) {
+  layer.forward.hostBytes = keptBytes;
+  layer.inputGradient.hostBytes = keptBytes;
+}
+
+namespace {
 Work scaled(Work work, double factor) {
   for (Gemm &gemm : work.gemms)
     gemm.count *= factor;
@@ -73,38 +111,68 @@ void setRecompute(Layer &layer, const Parallel &plan, const RunSetting &run) {
 }
 } // namespace
 
+/// Queries, keys and values, and what follows attention; returns the columns of a head in its products.
+static double addProjections(Layer &layer, const Transformer &model, const Parallel &plan, const RunSetting &run,
+                             double tokens) {
+  double tp = double(plan.tp), h = model.hidden, headSize = model.headSize();
+  double heads = std::max(model.heads / tp, 1.0), kvHeads = std::max(model.kvHeads / tp, 1.0);
+  double columns = headSize;
+  if (model.latentRank > 0) {
+    // The narrow vectors are made whole on every rank of tp.
+    double queries = heads * (headSize + kRotaryColumns);
+    addProduct(layer, tokens, model.queryRank + model.latentRank + kRotaryColumns, h, run.width);
+    addProduct(layer, tokens, queries, model.queryRank > 0 ? model.queryRank : h, run.width);
+    addProduct(layer, tokens, heads * 2 * headSize, model.latentRank, run.width);
+    // Scores have the columns of positions too, sums of values do not.
+    columns += kRotaryColumns / 2;
+  } else {
+    addProduct(layer, tokens, (heads + 2 * kvHeads) * headSize, h, run.width);
+  }
+  addProduct(layer, tokens, h, heads * headSize, run.width);
+  return columns;
+}
+
 Layer makeBlock(const Transformer &model, const Parallel &plan, const RunSetting &run) {
   Layer layer;
   double tp = double(plan.tp), cp = double(plan.cp);
   double tokens = run.examples * model.sequence / cp, h = model.hidden, f = model.ffn / tp;
   double heads = std::max(model.heads / tp, 1.0), kvHeads = std::max(model.kvHeads / tp, 1.0);
-  double headSize = model.headSize(), width = heads * headSize;
-  addProduct(layer, tokens, width + 2 * kvHeads * headSize, h, run.width);
-  addProduct(layer, tokens, h, width, run.width);
-  addProduct(layer, tokens, (model.gated ? 2 : 1) * f, h, run.width);
-  addProduct(layer, tokens, h, f, run.width);
+  double headSize = addProjections(layer, model, plan, run, tokens);
 
   Attention attention{run.examples * heads, model.sequence / cp, model.sequence, headSize, true, false, run.attention};
   layer.forward.attentions.push_back(attention);
   attention.backward = true;
   layer.inputGradient.attentions.push_back(attention);
 
+  Transfer sum{CollectiveKind::AllReduce, 2 * tokens * h, plan.tensorGroup(), run.tensorHidden};
+  if (model.experts > 0) {
+    addExperts(layer, model, plan, run, tokens);
+    f = (model.chosen * model.expertFfn + model.sharedFfn) / tp;
+    addTransfers(layer, sum, 1, 1);
+  } else {
+    addProduct(layer, tokens, (model.gated ? 2 : 1) * f, h, run.width);
+    addProduct(layer, tokens, h, f, run.width);
+    addTransfers(layer, sum, 2, 2);
+  }
+
   // Norms, residuals, dropouts and biases on whole rows, which sequence parallelism splits;
   // 4 values a head column and 2 (gated 3) a feed-forward column: written and read.
-  double rows = 11 * h / (plan.sequenceParallel ? tp : 1);
-  layer.forward.streamBytes = 2 * tokens * (rows + 4 * h / tp + (model.gated ? 3 : 2) * f);
+  double rows = 11 * h / (plan.sequenceParallel ? tp : 1), width = model.heads * model.headSize();
+  layer.forward.streamBytes += 2 * tokens * (rows + 4 * width / tp + (model.gated ? 3 : 2) * f);
   // Constants.def scales the backward pass against this.
   layer.inputGradient.streamBytes = layer.forward.streamBytes;
 
-  Transfer sum{CollectiveKind::AllReduce, 2 * tokens * h, plan.tensorGroup(), run.tensorHidden};
-  addTransfers(layer, sum, 2, 2);
-  double kvBytes = 2 * 2 * run.examples * model.sequence * kvHeads * headSize;
+  // Latent attention sends what keys and values are made of.
+  double kvColumns = model.latentRank > 0 ? model.latentRank + kRotaryColumns : 2 * kvHeads * model.headSize();
+  double kvBytes = 2 * run.examples * model.sequence * kvColumns;
   Transfer gather{CollectiveKind::AllGather, kvBytes, plan.contextGroup(), run.contextHidden};
   addTransfers(layer, gather, 1, 1);
   layer.inputGradient.transfers.push_back(
       {CollectiveKind::ReduceScatter, kvBytes, plan.contextGroup(), run.contextHidden});
 
-  layer.parameters = model.layerParameters() / tp;
+  layer.expertParameters =
+      model.experts > 0 ? model.routedParameters() / (plan.splitsExperts() ? tp : 1) / double(plan.ep) : 0;
+  layer.parameters = (model.layerParameters() - (model.experts > 0 ? model.routedParameters() : 0)) / tp;
   setRecompute(layer, plan, run);
   return layer;
 }

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Makes what Work.h describes for a decoder with dense layers, so that published runs can
-// be priced by the same code as compiled graphs. Free of MLIR.
+// Makes what Work.h describes for a decoder, so that published runs can be priced by the
+// same code as compiled graphs. Layers are dense, or have experts (Experts.cpp): as many
+// tokens for each, none dropped. Free of MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +27,36 @@ struct Transformer {
   /// The embedding is the head.
   bool tied = false;
 
-  double headSize() const { return hidden / heads; }
+  /// Columns of a head where they are not hidden / heads.
+  double headColumns = 0;
+  /// Layers with experts have `experts` of `expertFfn`, of which a token goes to `chosen`, and what all
+  /// tokens go through. `ffn` is that of the dense layers: the first `leadingDense`, and of the others all
+  /// but every `expertEvery`-th.
+  double experts = 0, chosen = 1, expertFfn = 0, sharedFfn = 0, leadingDense = 0, expertEvery = 1;
+  /// Queries, and keys and values, come from vectors of these widths (multi-head latent attention,
+  /// DeepSeek-V2 2024); 0: from the whole.
+  double queryRank = 0, latentRank = 0;
+
+  double headSize() const { return headColumns > 0 ? headColumns : hidden / heads; }
+  /// The model whose layers are all as its dense ones are.
+  Transformer dense() const;
+  double expertLayers() const;
+  bool isExpertLayer(int64_t layer) const;
+  /// Of the experts that a layer chooses from.
+  double routedParameters() const { return experts * (gated ? 3 : 2) * hidden * expertFfn; }
+  /// Of a layer, of one with experts if the model has them, all experts counted.
   double layerParameters() const;
   double parameters() const;
+  /// Those that a token meets.
+  double activeParameters() const;
 };
 
+/// The model of Transformers.def of that name, or of the longest that `name` begins with if `prefix`.
+std::optional<Transformer> findTransformer(std::string_view name, bool prefix = false);
+
 /// A model of Transformers.def by its name, or "layers=32,hidden=4096,heads=32,..": those three
-/// must be given, kv-heads, ffn, vocabulary, sequence, gated=1 and tied=1 may be. Empty, and
+/// must be given, kv-heads, ffn, vocabulary, sequence, gated=1, tied=1, head-columns, experts, chosen, expert-ffn,
+/// shared-ffn, leading-dense, expert-every, query-rank and latent-rank may be. Empty, and
 /// `error` says why, otherwise.
 std::optional<Transformer> parseTransformer(std::string_view text, std::string &error);
 
@@ -53,7 +77,7 @@ struct RunSetting {
   bool selectiveOps = false;
 };
 
-/// A layer of the model as one rank of the plan runs it.
+/// A layer of the model as one rank of the plan runs it: with experts if the model has them.
 Layer makeBlock(const Transformer &model, const Parallel &plan, const RunSetting &run);
 /// The embedding of the first stage: its parameters, and what they move.
 Layer makeEmbedding(const Transformer &model, const Parallel &plan, const RunSetting &run);
@@ -63,6 +87,15 @@ Layer makeHead(const Transformer &model, const Parallel &plan, const RunSetting 
 /// Bytes of activations that a rank sends to the next stage for a micro-batch: its part, if the
 /// ranks of tp share it out, or the whole.
 double boundaryBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, bool scattered);
+
+/// What of a layer goes to the host in the forward pass and comes back for the backward pass.
+void moveToHost(Layer &layer, double keptBytes);
+
+/// Parts of makeBlock (Experts.cpp): the routed and the shared experts of a layer on `tokens` of a rank.
+void addExperts(Layer &layer, const Transformer &model, const Parallel &plan, const RunSetting &run, double tokens);
+/// y = x w of [m, k] by [k, n], or by `groups` of them: one product forward, one for each gradient.
+void addProduct(Layer &layer, double m, double n, double k, Width width, double groups = 1);
+void addTransfers(Layer &layer, const Transfer &transfer, int forward, int backward);
 
 /// The whole step: layers spread over the stages, the embedding on the first, the head on the last.
 StepProblem makeStepProblem(const Transformer &model, const Parallel &plan, const RunSetting &run,

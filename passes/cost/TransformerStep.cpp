@@ -19,14 +19,26 @@ StepProblem makeStepProblem(const Transformer &model, const Parallel &plan, cons
   problem.parallel = plan;
   problem.layers = {makeBlock(model, plan, run), makeEmbedding(model, plan, run), makeHead(model, plan, run)};
   problem.boundaryBytes = boundaryBytes(model, plan, run, software.scatteredSends);
+  constexpr size_t dense = 3;
+  if (model.experts > 0)
+    problem.layers.push_back(makeBlock(model.dense(), plan, run));
   int64_t stages = plan.pp, layers = int64_t(model.layers), chunks = stages * plan.virtualStages;
   // Where the layers do not divide and two more would, the embedding and the head take the
   // place of one each.
   bool ends = layers % chunks != 0 && (layers + 2) % chunks == 0;
-  for (int64_t s = 0; s < stages; ++s) {
-    double count = ends ? double((layers + 2) / stages - (s == 0) - (s == stages - 1))
-                        : double(layers / stages + (s < layers % stages));
-    problem.stages.push_back({{0, count}});
+  for (int64_t s = 0, first = 0; s < stages; ++s) {
+    int64_t count =
+        ends ? (layers + 2) / stages - (s == 0) - (s == stages - 1) : layers / stages + (s < layers % stages);
+    int64_t withExperts = 0;
+    for (int64_t layer = first; layer < first + count; ++layer)
+      withExperts += model.isExpertLayer(layer);
+    first += count;
+    int64_t same = model.experts > 0 ? withExperts : count;
+    problem.stages.emplace_back();
+    if (same > 0)
+      problem.stages.back().push_back({0, double(same)});
+    if (count > same)
+      problem.stages.back().push_back({dense, double(count - same)});
   }
   problem.stages.front().push_back({1, 1});
   problem.stages.back().push_back({2, 1});
@@ -41,6 +53,11 @@ struct Named {
 constexpr Named kModels[] = {
 #define DTCC_TRANSFORMER(name, layers, hidden, heads, kvHeads, ffn, words, sequence, gated, tied, source)              \
   {name, {layers, hidden, heads, kvHeads, ffn, words, sequence, gated, tied}},
+#define DTCC_EXPERT_TRANSFORMER(name, layers, hidden, heads, kvHeads, columns, ffn, words, sequence, experts, chosen,  \
+                                expertFfn, sharedFfn, leading, every, queryRank, latentRank, source)                   \
+  {name,                                                                                                               \
+   {layers, hidden, heads, kvHeads, ffn, words, sequence, true, false, columns, experts, chosen, expertFfn, sharedFfn, \
+    leading, every, queryRank, latentRank}},
 #include "passes/cost/Transformers.def"
 };
 
@@ -50,11 +67,24 @@ struct Field {
   bool Transformer::*flag;
 };
 constexpr Field kFields[] = {
-    {"layers", &Transformer::layers, nullptr},     {"hidden", &Transformer::hidden, nullptr},
-    {"heads", &Transformer::heads, nullptr},       {"kv-heads", &Transformer::kvHeads, nullptr},
-    {"ffn", &Transformer::ffn, nullptr},           {"vocabulary", &Transformer::vocabulary, nullptr},
-    {"sequence", &Transformer::sequence, nullptr}, {"gated", nullptr, &Transformer::gated},
+    {"layers", &Transformer::layers, nullptr},
+    {"hidden", &Transformer::hidden, nullptr},
+    {"heads", &Transformer::heads, nullptr},
+    {"kv-heads", &Transformer::kvHeads, nullptr},
+    {"ffn", &Transformer::ffn, nullptr},
+    {"vocabulary", &Transformer::vocabulary, nullptr},
+    {"sequence", &Transformer::sequence, nullptr},
+    {"gated", nullptr, &Transformer::gated},
     {"tied", nullptr, &Transformer::tied},
+    {"head-columns", &Transformer::headColumns, nullptr},
+    {"experts", &Transformer::experts, nullptr},
+    {"chosen", &Transformer::chosen, nullptr},
+    {"expert-ffn", &Transformer::expertFfn, nullptr},
+    {"shared-ffn", &Transformer::sharedFfn, nullptr},
+    {"leading-dense", &Transformer::leadingDense, nullptr},
+    {"expert-every", &Transformer::expertEvery, nullptr},
+    {"query-rank", &Transformer::queryRank, nullptr},
+    {"latent-rank", &Transformer::latentRank, nullptr},
 };
 
 bool setField(Transformer &model, std::string_view name, std::string_view text, std::string &error) {
@@ -80,13 +110,22 @@ bool setField(Transformer &model, std::string_view name, std::string_view text, 
 }
 } // namespace
 
-std::optional<Transformer> parseTransformer(std::string_view text, std::string &error) {
-  std::vector<std::string> names;
-  for (const Named &named : kModels) {
-    if (named.name == text)
+std::optional<Transformer> findTransformer(std::string_view name, bool prefix) {
+  const Named *found = nullptr;
+  for (const Named &named : kModels)
+    if (named.name == name)
       return named.model;
+    else if (prefix && name.starts_with(named.name) && (!found || named.name.size() > found->name.size()))
+      found = &named;
+  return found ? std::optional(found->model) : std::nullopt;
+}
+
+std::optional<Transformer> parseTransformer(std::string_view text, std::string &error) {
+  if (std::optional<Transformer> known = findTransformer(text))
+    return known;
+  std::vector<std::string> names;
+  for (const Named &named : kModels)
     names.emplace_back(named.name);
-  }
   if (text.find('=') == std::string_view::npos) {
     std::string near = nearestName(text, names), list;
     for (const std::string &name : names)
@@ -112,6 +151,14 @@ std::optional<Transformer> parseTransformer(std::string_view text, std::string &
   missing(model.ffn, 4 * model.hidden);
   missing(model.vocabulary, 50304);
   missing(model.sequence, 2048);
+  if (model.experts > 0) {
+    missing(model.expertFfn, model.ffn);
+    if (model.chosen > model.experts) {
+      error = "chosen must be at most the " + std::to_string(int64_t(model.experts)) +
+              " experts, got: " + std::to_string(int64_t(model.chosen));
+      return std::nullopt;
+    }
+  }
   return model;
 }
 

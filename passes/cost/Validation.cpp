@@ -135,6 +135,18 @@ Errors Validation::memoryErrors(const std::set<std::string> &sources) const {
   return errorsOf(values);
 }
 
+std::map<std::string, Errors> Validation::errorsApart() const {
+  std::map<std::string, std::vector<double>> values;
+  for (const ScoredRun &run : runs)
+    if (run.run.scope.empty() && !run.run.apart.empty() && run.run.seconds > 0)
+      for (const std::string &name : {run.run.apart, run.run.apart + ", " + run.run.source})
+        values[name].push_back(run.error());
+  std::map<std::string, Errors> errors;
+  for (const auto &[name, each] : values)
+    errors[name] = errorsOf(each);
+  return errors;
+}
+
 std::map<std::string, Regret> Validation::regrets() const {
   std::map<std::string, const ScoredRun *> byId;
   for (const ScoredRun &run : runs)

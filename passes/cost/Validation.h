@@ -27,9 +27,9 @@ struct ScoredRun {
   double seconds = 0, memoryGib = 0;
   bool fits = false;
 
-  /// In scope, with a measured time.
-  bool isTimed() const { return run.scope.empty() && run.seconds > 0; }
-  bool hasMemory() const { return run.scope.empty() && run.memoryGib > 0 && !run.outOfMemory; }
+  /// In scope, with a measured time; not set apart.
+  bool isTimed() const { return run.scope.empty() && run.apart.empty() && run.seconds > 0; }
+  bool hasMemory() const { return run.scope.empty() && run.apart.empty() && run.memoryGib > 0 && !run.outOfMemory; }
   double error() const;
   double memoryError() const;
 };
@@ -72,6 +72,8 @@ public:
   /// Of their runs in all tables, or in one.
   Errors errors(const std::set<std::string> &sources, std::optional<size_t> table = {}) const;
   Errors memoryErrors(const std::set<std::string> &sources) const;
+  /// Of the runs that are set apart, by what sets them apart and source.
+  std::map<std::string, Errors> errorsApart() const;
   std::map<std::string, Regret> regrets() const;
   /// Reasons and how many rows they keep out.
   std::map<std::string, size_t> outOfScope() const;

@@ -18,10 +18,12 @@
 
 namespace dtcc::cost {
 
-/// `count` products of [m, k] by [k, n].
+/// `count` products of [m, k] by [k, n]; of `groups`, the rows are shared out to that many [k, n], which
+/// one kernel multiplies.
 struct Gemm {
   double m = 0, n = 0, k = 0, count = 1;
   Width width = Width::B16;
+  double groups = 1;
 };
 
 enum class AttentionKernel { Plain, Flash, Tuned };
@@ -59,6 +61,8 @@ struct Work {
   double castValues = 0;
   /// Logits of a loss.
   double logits = 0;
+  /// Bytes that go to the host or come from it beside the computation.
+  double hostBytes = 0;
   std::vector<Transfer> transfers;
 };
 
@@ -69,6 +73,8 @@ struct Layer {
   Work recompute;
   /// Elements of parameters that a rank holds, before ZeRO.
   double parameters = 0;
+  /// Those of experts besides, which other ranks share (Parallel::ofExperts).
+  double expertParameters = 0;
   double count = 1;
   /// Passes that a host issues, each at least as long as it takes it; 0: part of another layer.
   double passes = 1;

@@ -25,6 +25,7 @@ std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const P
   plan.tp = shape.tp;
   plan.cp = shape.cp;
   plan.dp = shape.dp;
+  plan.ep = shape.ep;
   plan.pp = shape.pp;
   plan.virtualStages = shape.virtualStages;
   plan.microbatches = shape.microbatches;

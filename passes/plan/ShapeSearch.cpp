@@ -30,21 +30,15 @@ std::string PlanShape::str() const {
     text = "dp=1";
   text += " zero=" + std::to_string(zero) + " microbatches=" + std::to_string(microbatches);
   std::string name = scheduleName();
-  return name.empty() ? text : text + " " + name;
+  text += name.empty() ? "" : " " + name;
+  return hostOptimizer ? text + " offload=optimizer" : text;
 }
 
 std::string PlanShape::scheduleName() const {
-  switch (schedule) {
-  case PipelineSchedule::None:
-    return "";
-  case PipelineSchedule::OneForwardOneBackward:
-    return "1f1b";
-  case PipelineSchedule::Interleaved:
-    return "interleaved:" + std::to_string(virtualStages);
-  case PipelineSchedule::ZeroBubble:
-    return "zero-bubble";
-  }
-  return "";
+  /// By PipelineSchedule.
+  static constexpr const char *names[] = {"", "1f1b", "interleaved:", "zero-bubble", "gpipe"};
+  std::string name = names[static_cast<int>(schedule)];
+  return schedule == PipelineSchedule::Interleaved ? name + std::to_string(virtualStages) : name;
 }
 
 static std::vector<int64_t> divisorsOf(int64_t number) {
@@ -109,7 +103,10 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
               if (zero > 0 && shape.dp * cp == 1)
                 continue;
               shape.zero = zero;
-              addSchedules(space, shape, shapes);
+              for (bool onHost : space.hostOptimizer) {
+                shape.hostOptimizer = onHost;
+                addSchedules(space, shape, shapes);
+              }
             }
           }
         }

@@ -24,7 +24,8 @@
 
 namespace dtcc::plan {
 
-enum class PipelineSchedule { None, OneForwardOneBackward, Interleaved, ZeroBubble };
+/// GPipe waits as long as 1F1B and holds more: it is priced, and not searched unless it is asked for.
+enum class PipelineSchedule { None, OneForwardOneBackward, Interleaved, ZeroBubble, GPipe };
 
 struct PlanShape {
   int64_t dp = 1, tp = 1, cp = 1, ep = 1, pp = 1;
@@ -34,6 +35,8 @@ struct PlanShape {
   PipelineSchedule schedule = PipelineSchedule::None;
   /// Stages a rank of an interleaved schedule.
   int64_t virtualStages = 1;
+  /// The optimizer's state lies with the host.
+  bool hostOptimizer = false;
 
   int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
   /// "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2": as options are written.
@@ -55,6 +58,8 @@ struct ShapeSpace {
   std::vector<int> zero{0, 1, 2, 3};
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneForwardOneBackward, PipelineSchedule::Interleaved,
                                           PipelineSchedule::ZeroBubble};
+  /// Whether the optimizer's state may lie with the host: {false}, {true} or both.
+  std::vector<bool> hostOptimizer{false};
   /// Layers that virtual stages may share out.
   int64_t layers = 1;
 };

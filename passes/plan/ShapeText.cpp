@@ -29,6 +29,7 @@ static bool readWord(std::string_view word, PlanShape &shape) {
     std::string_view kind = word.substr(0, word.find(':'));
     shape.schedule = kind == "1f1b"          ? PipelineSchedule::OneForwardOneBackward
                      : kind == "zero-bubble" ? PipelineSchedule::ZeroBubble
+                     : kind == "gpipe"       ? PipelineSchedule::GPipe
                      : kind == "interleaved" ? PipelineSchedule::Interleaved
                                              : PipelineSchedule::None;
     if (kind == "interleaved")
@@ -41,6 +42,10 @@ static bool readWord(std::string_view word, PlanShape &shape) {
     bool good = readNumber(value, 0, 3, zero);
     shape.zero = int(zero);
     return good;
+  }
+  if (name == "offload") {
+    shape.hostOptimizer = value == "optimizer";
+    return shape.hostOptimizer;
   }
   for (const Row &row : rows)
     if (name == row.name)

@@ -75,9 +75,9 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Cons
       step.stages.push_back(std::move(units));
     }
   for (const auto &stage : problem.stages) {
-    double parameters = 0;
+    cost::HeldParameters parameters;
     for (const cost::StageLayer &part : stage)
-      parameters += part.count * problem.layers[part.layer].parameters;
+      parameters.add(problem.layers[part.layer], part.count);
     cost::EndSeconds end = cost::priceEnd(problem, constants, parameters, calibration);
     step.ends.push_back({end.reduce, end.update, end.gather});
   }
@@ -105,6 +105,8 @@ static llvm::Expected<Schedule> makeScheduleOf(const cost::Parallel &plan, int64
   case cost::PipelineKind::None:
   case cost::PipelineKind::OneForwardOneBackward:
     return makeSchedule("1f1b", plan.pp, microbatches);
+  case cost::PipelineKind::GPipe:
+    return makeSchedule("gpipe", plan.pp, microbatches);
   case cost::PipelineKind::Interleaved:
     return makeSchedule("interleaved:" + std::to_string(plan.virtualStages), plan.pp, microbatches);
   case cost::PipelineKind::ZeroBubble1:

@@ -16,9 +16,23 @@ namespace dtcc::plan {
 
 using cost::Recomputation;
 
-/// Types of blocks, and the modes of a layer.
-enum : uint32_t { kLayer, kEmbedding, kHead };
-static constexpr Recomputation kModes[] = {Recomputation::None, Recomputation::Full};
+/// Types of blocks, which are the layers of a step in groups: a mode of a layer, the embedding, the head.
+enum : uint32_t { kLayer, kEmbedding, kHead, kDense };
+
+namespace {
+struct LayerMode {
+  Recomputation recompute;
+  bool onHost;
+};
+} // namespace
+/// What a layer may keep. The second computes all of it again.
+static constexpr LayerMode kModes[] = {{Recomputation::None, false},
+                                       {Recomputation::Full, false},
+                                       {Recomputation::Selective, false},
+                                       {Recomputation::None, true}};
+static constexpr size_t kModeCount = std::size(kModes);
+/// Where the layers of StepProblem stand.
+static constexpr size_t kEmbeddingLayer = kModeCount, kHeadLayer = kModeCount + 1, kDenseLayers = kModeCount + 2;
 
 ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
   ShapeSpace space;
@@ -29,6 +43,7 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
   space.tp.clear();
   space.cp.clear();
   space.pp.clear();
+  space.ep.clear();
   for (int64_t size = 1; size <= problem.devices; ++size) {
     if (problem.devices % size)
       continue;
@@ -39,7 +54,11 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
       space.cp.push_back(size);
     if (size <= space.layers)
       space.pp.push_back(size);
+    if (size == 1 || (problem.model.experts > 0 && int64_t(problem.model.experts) % size == 0))
+      space.ep.push_back(size);
   }
+  if (problem.host.memoryBytes > 0)
+    space.hostOptimizer = {false, true};
   return space;
 }
 
@@ -62,6 +81,8 @@ static cost::PipelineKind kindOf(PipelineSchedule schedule) {
     return cost::PipelineKind::Interleaved;
   case PipelineSchedule::ZeroBubble:
     return cost::PipelineKind::ZeroBubble1;
+  case PipelineSchedule::GPipe:
+    return cost::PipelineKind::GPipe;
   }
   return cost::PipelineKind::None;
 }
@@ -76,21 +97,31 @@ cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape) const {
   plan.tp = shape.tp;
   plan.cp = shape.cp;
   plan.dp = shape.dp;
+  plan.ep = shape.ep;
   plan.pp = shape.pp;
   plan.virtualStages = shape.virtualStages;
   plan.microbatches = shape.microbatches;
   plan.schedule = kindOf(shape.schedule);
   plan.zero = shape.zero;
   plan.sequenceParallel = shape.tp > 1;
+  plan.hostOptimizer = shape.hostOptimizer;
+  step.host = given.host;
   cost::RunSetting run = given.run;
   run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
-  for (Recomputation mode : kModes) {
-    plan.recompute = mode;
-    step.layers.push_back(makeBlock(given.model, plan, run));
-  }
-  plan.recompute = Recomputation::None;
+  auto addModes = [&](const cost::Transformer &model) {
+    for (LayerMode mode : kModes) {
+      plan.recompute = mode.recompute;
+      step.layers.push_back(makeBlock(model, plan, run));
+      if (mode.onHost)
+        moveToHost(step.layers.back(), keptBytes(model, plan, run, given.software));
+    }
+    plan.recompute = Recomputation::None;
+  };
+  addModes(given.model);
   step.layers.push_back(makeEmbedding(given.model, plan, run));
   step.layers.push_back(makeHead(given.model, plan, run));
+  if (given.model.experts > 0)
+    addModes(given.model.dense());
   step.boundaryBytes = boundaryBytes(given.model, plan, run, given.software.scatteredSends);
   return step;
 }
@@ -103,54 +134,100 @@ static double rampOf(const PlanShape &shape, const cost::LayerSeconds &layer) {
   return shape.pp > 1 && all > 0 ? bubble / all : 1;
 }
 
+/// Per type of block, the first of its layers.
+static constexpr size_t kFirstLayer[] = {0, kEmbeddingLayer, kHeadLayer, kDenseLayers};
+
+/// Per block, its type: the embedding, layers with and without experts, the head.
+static std::vector<uint32_t> blocksOf(const cost::Transformer &model) {
+  std::vector<uint32_t> blocks = {kEmbedding};
+  for (int64_t layer = 0; layer < int64_t(model.layers); ++layer)
+    blocks.push_back(model.experts > 0 && !model.isExpertLayer(layer) ? kDense : kLayer);
+  blocks.push_back(kHead);
+  return blocks;
+}
+
+double TransformerPricer::hostBytesOf(const cost::StepProblem &step) const {
+  const cost::Parallel &plan = step.parallel;
+  if (!plan.hostOptimizer)
+    return 0;
+  cost::HeldParameters held;
+  for (uint32_t block : blocksOf(given.model))
+    held.add(step.layers[kFirstLayer[block]], 1 / double(plan.pp));
+  auto shares = [](const cost::Parallel &of) { return of.zero >= 1 ? double(of.shareGroupOf().ranks) : 1; };
+  return given.software.sharedBytes * (held.shared / shares(plan) + held.experts / shares(plan.ofExperts()));
+}
+
+/// Whether the host has room for what all layers of a device keep.
+bool TransformerPricer::mayOffload(const cost::StepProblem &step, double inFlight, double kept) const {
+  double most = std::ceil(given.model.layers / double(step.parallel.pp)) * inFlight * kept;
+  return given.mayOffloadActivations &&
+         std::min(hostBytesOf(step), given.host.memoryBytes) + most <= given.host.memoryBytes;
+}
+
 StageProblem TransformerPricer::problem(const PlanShape &shape) {
   cost::StepProblem step = stepOf(shape);
   std::vector<cost::LayerSeconds> seconds = cost::priceLayers(step, constants);
-  constexpr size_t modes = std::size(kModes), embedding = modes, head = modes + 1;
   const cost::Parallel &plan = step.parallel;
   cost::RunSetting run = given.run;
   run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
+  double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
 
   StageProblem problem;
-  problem.types.resize(3);
-  BlockType &layer = problem.types[kLayer];
-  layer.modes.resize(1);
-  for (size_t mode = 0; mode < modes; ++mode) {
-    cost::Parallel with = plan;
-    with.recompute = kModes[mode];
-    layer.modes[0].push_back({seconds[mode].total(), keptBytes(given.model, with, run, given.software)});
-  }
-  problem.types[kEmbedding].modes = {{{seconds[embedding].total(), 0}}};
-  problem.types[kHead].modes = {{{seconds[head].total(), 0}}};
-
-  double perParameter = stateBytesPerParameter(plan, given.software), parameters = 0;
-  for (size_t type = 0; type < 3; ++type) {
-    double own = step.layers[type == kLayer ? 0 : type == kEmbedding ? embedding : head].parameters;
-    problem.types[type].stateBytes = perParameter * own;
-    parameters += own * (type == kLayer ? given.model.layers : 1);
-  }
-  // A layer that computes its values again has all of them while it runs; ZeRO 3 has two gathered.
-  layer.workingBytes = layer.modes[0][0].heldBytes + (shape.zero == 3 ? 2 * 2 * step.layers[0].parameters : 0);
+  problem.blocks = blocksOf(given.model);
+  bool hasDense = std::find(problem.blocks.begin(), problem.blocks.end(), uint32_t(kDense)) != problem.blocks.end();
+  problem.types.resize(hasDense ? 4 : 3);
+  auto addModes = [&](uint32_t type, const cost::Transformer &model) {
+    BlockType &layer = problem.types[type];
+    layer.modes.resize(1);
+    for (size_t mode = 0; mode < kModeCount; ++mode) {
+      cost::Parallel with = plan;
+      with.recompute = kModes[mode].recompute;
+      double kept = keptBytes(model, with, run, given.software);
+      bool onHost = kModes[mode].onHost && mayOffload(step, first, kept);
+      // What is not allowed is as keeping everything.
+      size_t priced = kFirstLayer[type] + (kModes[mode].onHost && !onHost ? 0 : mode);
+      layer.modes[0].push_back({seconds[priced].total(), onHost ? 0 : kept});
+    }
+    // A layer that computes its values again, or has them come back, has all of them while it runs; ZeRO 3 has
+    // two gathered.
+    const cost::Layer &whole = step.layers[kFirstLayer[type]];
+    layer.workingBytes =
+        layer.modes[0][0].heldBytes + (shape.zero == 3 ? 2 * 2 * (whole.parameters + whole.expertParameters) : 0);
+  };
+  addModes(kLayer, given.model);
+  if (hasDense)
+    addModes(kDense, given.model.dense());
+  problem.types[kEmbedding].modes = {{{seconds[kEmbeddingLayer].total(), 0}}};
+  problem.types[kHead].modes = {{{seconds[kHeadLayer].total(), 0}}};
   problem.types[kHead].workingBytes = given.software.logitMemory * run.examples * given.model.sequence /
                                       double(shape.cp) * given.model.vocabulary / double(shape.tp);
 
-  // The end of a step, of a stage of mean size, shared out by parameters.
-  double backward = (seconds[0].total() - seconds[0].forward) * given.model.layers / double(shape.pp);
-  double tail = cost::secondsAtEnd(step, constants, parameters / double(shape.pp), backward);
+  // The end of a step, of a stage of mean size, shared out by state.
+  cost::HeldParameters mean;
+  double state = 0, backward = 0;
+  for (size_t type = 0; type < problem.types.size(); ++type)
+    problem.types[type].stateBytes = stateBytes(step.layers[kFirstLayer[type]], plan, given.software);
+  for (uint32_t block : problem.blocks) {
+    mean.add(step.layers[kFirstLayer[block]], 1 / double(shape.pp));
+    state += problem.types[block].stateBytes / double(shape.pp);
+    const cost::LayerSeconds &layer = seconds[kFirstLayer[block]];
+    if (block == kLayer || block == kDense)
+      backward += (layer.total() - layer.forward) / double(shape.pp);
+  }
+  double tail = cost::secondsAtEnd(step, constants, mean, backward);
   double send = cost::secondsToSendOn(step, constants);
   for (BlockType &type : problem.types) {
     type.sendSeconds = send;
-    type.tailSeconds = parameters > 0 ? tail * type.stateBytes / perParameter * double(shape.pp) / parameters : 0;
+    type.tailSeconds = state > 0 ? tail * type.stateBytes / state : 0;
   }
 
-  problem.blocks.assign(size_t(given.model.layers) + 2, kLayer);
-  problem.blocks.front() = kEmbedding;
-  problem.blocks.back() = kHead;
   double reserve = cost::reserveBytes(plan, given.software);
   double memory = (cost::usableBytes(given.device.memoryBytes) - reserve) / (1 + given.software.fragments);
+  // The host must hold what it is given.
+  if (hostBytesOf(step) > given.host.memoryBytes + (given.host.nvmeBytesPerSecond > 0 ? given.host.nvmeBytes : 0))
+    memory = 0;
   problem.classes = {{shape.pp, std::max(memory, 0.0)}};
-  double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
-  bool falls = shape.schedule != PipelineSchedule::ZeroBubble;
+  bool falls = shape.schedule != PipelineSchedule::ZeroBubble && shape.schedule != PipelineSchedule::GPipe;
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(first, double(first) - double(stage)) : first));
   problem.ramp = rampOf(shape, seconds[0]);
@@ -181,11 +258,12 @@ double TransformerPricer::bound(const PlanShape &shape) {
 cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, const StageSolution &solution) const {
   cost::StepProblem step = stepOf(shape);
   size_t blocks = solution.modes.size();
+  std::vector<uint32_t> types = blocksOf(given.model);
   for (size_t stage = 0; stage < solution.stages.size(); ++stage) {
     size_t end = stage + 1 < solution.stages.size() ? solution.stages[stage + 1].firstBlock : blocks;
     std::vector<double> counts(step.layers.size());
     for (size_t block = solution.stages[stage].firstBlock; block < end; ++block)
-      ++counts[block == 0 ? std::size(kModes) : block + 1 == blocks ? std::size(kModes) + 1 : solution.modes[block]];
+      ++counts[kFirstLayer[types[block]] + solution.modes[block]];
     std::vector<cost::StageLayer> layers;
     for (size_t layer = 0; layer < counts.size(); ++layer)
       if (counts[layer] > 0)
@@ -219,8 +297,12 @@ std::optional<cost::StepTimeline> TransformerPricer::timeline(const PlanShape &s
   return std::nullopt;
 }
 
-int64_t TransformerPricer::recomputed(const StageSolution &solution) const {
-  return std::count(solution.modes.begin() + 1, solution.modes.end() - 1, 1u);
+/// Layers whose mode is `mode`; the embedding and the head have but one.
+static int64_t countOf(const StageSolution &solution, uint32_t mode) {
+  return solution.isInfeasible() ? 0 : std::count(solution.modes.begin() + 1, solution.modes.end() - 1, mode);
 }
+int64_t TransformerPricer::recomputed(const StageSolution &solution) const { return countOf(solution, 1); }
+int64_t TransformerPricer::recomputedInPart(const StageSolution &solution) const { return countOf(solution, 2); }
+int64_t TransformerPricer::offloaded(const StageSolution &solution) const { return countOf(solution, 3); }
 
 } // namespace dtcc::plan

@@ -31,6 +31,9 @@ struct TransformerProblem {
   int64_t devices = 1;
   /// Examples of a step.
   int64_t batch = 1;
+  /// Where its memory is known, optimizers and activations may be moved there.
+  cost::HostSide host;
+  bool mayOffloadActivations = true;
 };
 
 /// Sizes of the axes that the model allows: parts of heads (not more than twice the key and
@@ -57,11 +60,16 @@ public:
   /// The parts of a solved shape's step by the formulas (cost/Step.h); where its simulation ends later, the waits
   /// that these do not know count as bubble, or with one stage as communication of dp.
   cost::StepSeconds price(const PlanShape &shape, const StageSolution &solution) const;
-  /// Layers that are computed again.
+  /// Layers that are computed again: whole, or the core of their attention alone; whose values wait with the host.
   int64_t recomputed(const StageSolution &solution) const;
+  int64_t recomputedInPart(const StageSolution &solution) const;
+  int64_t offloaded(const StageSolution &solution) const;
 
 private:
   cost::StepProblem stepOf(const PlanShape &shape) const;
+  /// Bytes that the host of a device must hold for its share of the optimizer.
+  double hostBytesOf(const cost::StepProblem &step) const;
+  bool mayOffload(const cost::StepProblem &step, double inFlight, double kept) const;
 
   TransformerProblem given;
   cost::Constants constants;

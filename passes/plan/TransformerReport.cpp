@@ -18,6 +18,9 @@ PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer
   report.seconds = report.parts.total();
   cost::Parallel degrees;
   degrees.dp = plan.shape.dp;
+  degrees.ep = plan.shape.ep;
+  degrees.pp = plan.shape.pp;
+  degrees.hostOptimizer = plan.shape.hostOptimizer;
   degrees.cp = plan.shape.cp;
   degrees.tp = plan.shape.tp;
   degrees.zero = plan.shape.zero;

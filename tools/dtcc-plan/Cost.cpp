@@ -38,11 +38,9 @@ int64_t *degree(cost::Parallel &plan, StringRef axis) {
     StringRef name;
     int64_t cost::Parallel::*degree;
   };
-  static constexpr Row rows[] = {{"tp", &cost::Parallel::tp},
-                                 {"cp", &cost::Parallel::cp},
-                                 {"dp", &cost::Parallel::dp},
-                                 {"pp", &cost::Parallel::pp},
-                                 {"mb", &cost::Parallel::microbatches}};
+  static constexpr Row rows[] = {{"tp", &cost::Parallel::tp}, {"cp", &cost::Parallel::cp},
+                                 {"dp", &cost::Parallel::dp}, {"ep", &cost::Parallel::ep},
+                                 {"pp", &cost::Parallel::pp}, {"mb", &cost::Parallel::microbatches}};
   for (const Row &row : rows)
     if (axis.split('.').first == row.name)
       return &(plan.*row.degree);
@@ -53,7 +51,7 @@ llvm::Error setSchedule(StringRef name, cost::Parallel &plan) {
   auto [kind, chunks] = name.split(':');
   using cost::PipelineKind;
   static constexpr Word<PipelineKind> kinds[] = {{"1f1b", PipelineKind::OneForwardOneBackward},
-                                                 {"gpipe", PipelineKind::OneForwardOneBackward},
+                                                 {"gpipe", PipelineKind::GPipe},
                                                  {"interleaved", PipelineKind::Interleaved},
                                                  {"zero-bubble", PipelineKind::ZeroBubble1}};
   if (plan.pp == 1)
@@ -74,9 +72,11 @@ llvm::Error readDegrees(const plan::Plan &plan, StringRef path, Forecast &foreca
   for (const auto &axis : plan.mesh.axes) {
     int64_t *place = degree(forecast.plan, axis.name);
     if (!place)
-      return llvm::createStringError(path + ": an axis must be mb, dp, cp, tp or pp, got: " + axis.name);
+      return llvm::createStringError(path + ": an axis must be mb, dp, ep, cp, tp or pp, got: " + axis.name);
     *place *= axis.size;
   }
+  // In a mesh experts have an axis of their own.
+  forecast.plan.dp *= forecast.plan.ep;
   forecast.plan.zero = int(plan.zero);
   forecast.plan.recompute = plan.recompute == plan::Recompute::Full        ? cost::Recomputation::Full
                             : plan.recompute == plan::Recompute::Selective ? cost::Recomputation::Selective
@@ -164,7 +164,7 @@ static RunForecast priceSizes(const Forecast &given) {
   forecast.step = cost::priceStep(problem, cost::Constants(), scales);
   forecast.itemsPerStep = given.batch * given.model.sequence;
   // 6 FLOP a parameter and token, and attention.
-  double flops = 6 * given.model.parameters() + 6 * given.model.layers * given.model.hidden * given.model.sequence;
+  double flops = 6 * given.model.activeParameters() + 6 * given.model.layers * given.model.hidden * given.model.sequence;
   forecast.utilisation =
       flops * forecast.itemsPerSecond() / double(plan.ranks()) / given.device().peak(cost::Width::B16);
   forecast.memoryBytes = cost::forecastMemory(given.model, plan, given.run, given.software).total();

@@ -36,6 +36,7 @@ plan::PlanShape dtcc::shapeOf(const plan::Plan &plan) {
     shape.virtualStages = plan::stagesPerRank(schedule).value_or(1);
     shape.schedule = schedule == "zero-bubble"             ? plan::PipelineSchedule::ZeroBubble
                      : schedule.starts_with("interleaved") ? plan::PipelineSchedule::Interleaved
+                     : schedule == "gpipe"                 ? plan::PipelineSchedule::GPipe
                                                            : plan::PipelineSchedule::OneForwardOneBackward;
   }
   return shape;

@@ -18,8 +18,8 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kValues[] = {"transformer", "cluster",  "batch", "mesh", "zero", "microbatches",
-                                        "precision",   "software", "top",   "html", "trace"};
+static constexpr StringRef kValues[] = {"transformer", "cluster",  "batch", "mesh", "zero",  "microbatches",
+                                        "precision",   "software", "top",   "html", "trace", "offload"};
 static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
@@ -34,10 +34,12 @@ static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
     std::vector<int64_t> *axis = llvm::StringSwitch<std::vector<int64_t> *>(name)
                                      .Case("tp", &space.tp)
                                      .Case("cp", &space.cp)
+                                     .Case("ep", &space.ep)
                                      .Case("pp", &space.pp)
                                      .Default(nullptr);
     if ((!axis && name != "dp") || number.getAsInteger(10, size) || size < 1)
-      return llvm::createStringError("--mesh must be tp=N,cp=N,dp=N,pp=N with numbers of at least 1, got: " + text);
+      return llvm::createStringError("--mesh must be tp=N,cp=N,dp=N,ep=N,pp=N with numbers of at least 1, got: " +
+                                     text);
     if (space.devices % size)
       return llvm::createStringError("--mesh must divide the " + llvm::Twine(space.devices) + " devices, got: " + part);
     if (!axis)
@@ -52,9 +54,26 @@ static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
   return llvm::Error::success();
 }
 
-static llvm::Error readSpace(const Arguments &arguments, const plan::TransformerProblem &problem,
-                             plan::ShapeSpace &space) {
+/// What --offload gives: what may be moved to the host. A host of unknown memory takes nothing.
+static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space) {
+  StringRef text = arguments.value("offload");
+  if (text.empty())
+    return llvm::Error::success();
+  bool optimizer = text == "optimizer" || text == "all", activations = text == "activations" || text == "all";
+  if (!optimizer && !activations && text != "none")
+    return llvm::createStringError("--offload must be none, optimizer, activations or all, got: " + text);
+  if (text != "none" && problem.host.memoryBytes <= 0)
+    return llvm::createStringError(
+        "--offload needs the memory of the hosts: host-memory of the nodes in a cluster file");
+  problem.mayOffloadActivations = activations;
+  space.hostOptimizer = {optimizer};
+  return llvm::Error::success();
+}
+
+static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space) {
   space = plan::shapeSpaceOf(problem);
+  if (llvm::Error error = readOffload(arguments, problem, space))
+    return error;
   if (llvm::Error error = readMesh(arguments.value("mesh"), space))
     return error;
   if (arguments.has("zero")) {
@@ -87,8 +106,9 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
   if (llvm::Error error = readTransformerOnCluster(arguments, search.given))
     return std::move(error);
   const TransformerOnCluster &given = search.given;
-  search.problem = {given.model,    given.device(), given.cluster.fabric(),
-                    given.software, given.run,      given.cluster.devices()};
+  search.problem = {
+      given.model, given.device(),      given.cluster.fabric(), given.software, given.run, given.cluster.devices(),
+      1,           given.cluster.host()};
   llvm::Expected<int64_t> batch = arguments.count("batch", search.problem.devices);
   if (!batch)
     return batch.takeError();
@@ -98,7 +118,7 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
   search.words = arguments.value("transformer").str();
   StringRef name = arguments.has("name") ? arguments.value("name") : arguments.value("transformer");
   search.model = name.contains('=') ? "" : name.str();
-  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software"})
+  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software", "offload"})
     if (arguments.has(option))
       search.options.push_back(("--" + option + "=" + arguments.value(option)).str());
   return search;
@@ -121,6 +141,14 @@ llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool recor
     return noneFits(*this, shapes.size());
   plan::SearchReport report = plan::reportOf(problem, pricer, result, top, record);
   describe(report);
+  size_t offloading = 0;
+  for (size_t i = 0; i < report.plans.size(); ++i)
+    offloading += result.plans[i].shape.hostOptimizer || pricer.offloaded(result.plans[i].stages) > 0;
+  if (offloading)
+    report.note =
+        llvm::formatv("{0} of these plans move state or activations to the host: they can be planned, programs "
+                      "do not do it yet; --offload=none leaves them out",
+                      offloading);
   return report;
 }
 

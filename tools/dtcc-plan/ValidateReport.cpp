@@ -25,7 +25,7 @@ struct Fits {
 Fits fitsOf(const Validation &validation) {
   Fits fits;
   for (const cost::ScoredRun &run : validation.runs) {
-    if (!run.run.scope.empty())
+    if (!run.run.scope.empty() || !run.run.apart.empty())
       continue;
     if (run.run.outOfMemory) {
       ++fits.outOfMemory;
@@ -94,6 +94,14 @@ void dtcc::printValidation(const Validation &validation, llvm::raw_ostream &stre
     stream << llvm::formatv(
         "\nOut of memory: {0} of {1} such runs forecast as too large; {2} of {3} runs that worked too\n", fits.seen,
         fits.outOfMemory, fits.refused, fits.ran);
+  if (auto apart = validation.errorsApart(); !apart.empty()) {
+    printHeading(stream, "\nPriced as a test alone: step time, |log| in percent");
+    TextTable tests({"runs of", ">runs", ">median", ">90 %", ">bias"});
+    for (const auto &[name, errors] : apart)
+      tests.add(
+          {name, std::to_string(errors.rows), percent(errors.median), percent(errors.p90), signedPercent(errors.bias)});
+    tests.print(stream);
+  }
   if (auto reasons = validation.outOfScope(); !reasons.empty()) {
     printHeading(stream, "\nRows out of scope");
     TextTable rows({">rows", "why"});
@@ -129,6 +137,15 @@ void dtcc::printValidationJson(const Validation &validation, llvm::raw_ostream &
           out.attribute("groups", int64_t(regret.groups));
           out.attribute("mean", regret.mean);
           out.attribute("worst", regret.worst);
+        });
+    });
+    out.attributeObject("apart", [&] {
+      for (const auto &[name, errors] : validation.errorsApart())
+        out.attributeObject(name, [&] {
+          out.attribute("rows", int64_t(errors.rows));
+          out.attribute("median", errors.median);
+          out.attribute("p90", errors.p90);
+          out.attribute("bias", errors.bias);
         });
     });
     Fits fits = fitsOf(validation);

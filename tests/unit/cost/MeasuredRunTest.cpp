@@ -69,6 +69,34 @@ TEST(MeasuredRun, RowsAndTheirScope) {
     EXPECT_EQ(readRun(runs, row, error)->scope, reasons[row]);
 }
 
+/// Experts are priced and counted by themselves; a model that the table knows has what no column says.
+TEST(MeasuredRun, RunsThatAreSetApart) {
+  Validation validation;
+  std::string error;
+  ASSERT_TRUE(
+      validation.add(table("id,source,model,layers,hidden,heads,kv_heads,ffn_hidden,vocab,seq_len,moe_experts,moe_topk,"
+                           "gpu,gpus,tp,pp,dp,"
+                           "ep,micro_batch,global_batch,offload,measured_step_time_s,notes\n"
+                           "a-1,NeMo,DeepSeek-V3,61,7168,128,128,2048,129280,4096,256,8,H100-80GB,64,1,8,8,8,1,64,,9,\n"
+                           "a-2,NeMo,Other,4,1024,8,8,2048,32000,4096,8,2,H100-80GB,8,1,1,8,8,1,64,,1,\n"
+                           "a-3,NeMo,Other,4,1024,8,8,2048,32000,4096,8,2,H100-80GB,8,1,1,8,3,1,64,,1,\n"
+                           "b-4,NeMo,Dense,4,1024,8,8,4096,32000,4096,,,H100-80GB,8,1,1,8,,1,64,activations to CPU,1,\n"
+                           "b-5,NeMo,Dense,4,1024,8,8,4096,32000,4096,,,H100-80GB,8,1,1,8,,1,64,,1,\n"),
+                     error));
+  validation.price(Constants());
+  EXPECT_EQ(validation.runs[0].run.model.latentRank, 512);
+  EXPECT_EQ(validation.runs[1].run.model.expertFfn, 2048);
+  EXPECT_EQ(validation.runs[2].run.scope, "ep does not divide the ranks of a stage, or the experts");
+  EXPECT_GT(validation.runs[3].seconds, validation.runs[4].seconds * 0.99);
+  EXPECT_LT(validation.runs[3].memoryGib, validation.runs[4].memoryGib);
+  EXPECT_EQ(validation.errors(validation.sources()).rows, 1u);
+  EXPECT_EQ(validation.fitRows().size(), 1u);
+  auto apart = validation.errorsApart();
+  EXPECT_EQ(apart["experts"].rows, 2u);
+  EXPECT_EQ(apart["experts, a"].rows, 2u);
+  EXPECT_EQ(apart["offload, b"].rows, 1u);
+}
+
 /// What a fit finds in times that the model made with other constants is those constants.
 TEST(Fit, FindsWhatMadeTheTimes) {
   std::vector<FitRow> rows;

@@ -65,6 +65,40 @@ TEST(Memory, KeptByALayer) {
   EXPECT_NEAR(kept(8, false, Recomputation::Full), 2, 1e-9);
 }
 
+/// NCCL issue 964: half a gigabyte a group of a node. Few groups are in what software is known to reserve.
+TEST(Memory, CommunicatorsAreCharged) {
+  Software software = softwareOf(Framework::MegatronLM);
+  Parallel plan;
+  EXPECT_DOUBLE_EQ(reserveBytes(plan, software), 0.4 * software.reserveBytes);
+  plan.dp = 8;
+  EXPECT_DOUBLE_EQ(reserveBytes(plan, software), software.reserveBytes);
+  plan.tp = plan.cp = plan.ep = 2;
+  plan.dp = 4;
+  plan.pp = 4;
+  double groups = 3 * communicatorBytes({1, 2}) + communicatorBytes({2, 4}) + communicatorBytes({4, 1});
+  EXPECT_GT(groups, 1.2e9);
+  EXPECT_NEAR(reserveBytes(plan, software), 0.4 * software.reserveBytes + groups, 1);
+}
+
+/// Every rank has experts / ep of the routed parameters; ZeRO shares them over what ranks of dp are left.
+TEST(Memory, ExpertsAreSharedOverWhatRanksAreLeft) {
+  std::string error;
+  Transformer model = *parseTransformer("mixtral-8x7b", error);
+  Software software = softwareOf(Framework::MegatronLM);
+  Parallel plan;
+  plan.dp = 16;
+  plan.ep = 8;
+  Layer layer = makeBlock(model, plan, {});
+  EXPECT_DOUBLE_EQ(layer.expertParameters, model.routedParameters() / 8);
+  EXPECT_DOUBLE_EQ(layer.parameters, model.layerParameters() - model.routedParameters());
+  EXPECT_DOUBLE_EQ(stateBytes(layer, plan, software), 18 * (layer.parameters + layer.expertParameters));
+  plan.zero = 3;
+  EXPECT_DOUBLE_EQ(stateBytes(layer, plan, software), 18 * (layer.parameters / 16 + layer.expertParameters / 2));
+  plan.zero = 1;
+  plan.hostOptimizer = true;
+  EXPECT_DOUBLE_EQ(stateBytes(layer, plan, software), 6 * (layer.parameters + layer.expertParameters));
+}
+
 TEST(Memory, StagesHoldWhatIsInFlight) {
   Software software = softwareOf(Framework::MegatronLM);
   Parallel plan;

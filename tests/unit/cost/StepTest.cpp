@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/cost/Step.h"
+#include "passes/cost/Kernels.h"
 #include "passes/cost/Transformer.h"
 #include <gtest/gtest.h>
 
@@ -16,6 +17,7 @@ TEST(Pipeline, Bubbles) {
   double f = 1, b = 1.2, w = 0.9;
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::None, 1, 1, f, b, w), 0);
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::OneForwardOneBackward, 8, 1, f, b, w), 7 * (f + b + w));
+  EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::GPipe, 8, 1, f, b, w), 7 * (f + b + w));
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::Interleaved, 8, 4, f, b, w), 7 * (f + b + w) / 4);
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::ZeroBubble1, 8, 1, f, b, w), 7 * (f + b - w));
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::ZeroBubble2, 8, 1, f, b, w), 7 * (f + b - 2 * w));
@@ -26,6 +28,7 @@ TEST(Pipeline, InFlight) {
   EXPECT_DOUBLE_EQ(microbatchesInFlight(PipelineKind::None, 1, 1, 8), 1);
   EXPECT_DOUBLE_EQ(microbatchesInFlight(PipelineKind::OneForwardOneBackward, 8, 1, 64), 8);
   EXPECT_DOUBLE_EQ(microbatchesInFlight(PipelineKind::OneForwardOneBackward, 8, 1, 4), 4);
+  EXPECT_DOUBLE_EQ(microbatchesInFlight(PipelineKind::GPipe, 8, 1, 64), 64);
   EXPECT_DOUBLE_EQ(microbatchesInFlight(PipelineKind::Interleaved, 8, 4, 64), 8 * (1 + 7.0 / 32));
   EXPECT_DOUBLE_EQ(microbatchesInFlight(PipelineKind::ZeroBubble2, 8, 1, 64), 15);
 }
@@ -70,6 +73,85 @@ TEST(Transformer, WorkIsSharedOut) {
   Parallel full = one;
   full.recompute = Recomputation::Full;
   EXPECT_DOUBLE_EQ(flops(makeBlock(model, full, run).recompute), flops(whole.forward));
+}
+
+/// All and active parameters as their reports state them, in billions.
+TEST(Transformer, ParametersWithExperts) {
+  struct Stated {
+    const char *name;
+    double all, active;
+  };
+  for (const Stated &stated : {Stated{"mixtral-8x7b", 46.7, 12.9},
+                               {"mixtral-8x22b", 141, 39},
+                               {"grok-1", 314, 86},
+                               {"deepseek-v3", 671, 37},
+                               {"kimi-k2", 1040, 32.6},
+                               {"qwen3-30b-a3b", 30.5, 3.3},
+                               {"qwen3-235b-a22b", 235, 22},
+                               {"llama4-scout", 109, 17},
+                               {"llama4-maverick", 400, 17}}) {
+    Transformer model = *findTransformer(stated.name);
+    EXPECT_NEAR(model.parameters() / 1e9 / stated.all, 1, 0.02) << stated.name;
+    EXPECT_NEAR(model.activeParameters() / 1e9 / stated.active, 1, 0.04) << stated.name;
+  }
+  EXPECT_FALSE(findTransformer("mixtral"));
+  EXPECT_EQ(findTransformer("mixtral-8x7b-instruct", /*prefix=*/true)->experts, 8);
+  EXPECT_FALSE(findTransformer("another", /*prefix=*/true));
+}
+
+TEST(Transformer, ExpertsWorkOnTheRowsThatChoseThem) {
+  Transformer model = *findTransformer("mixtral-8x7b");
+  RunSetting run;
+  Parallel plan;
+  plan.dp = plan.ep = 8;
+  Layer layer = makeBlock(model, plan, run);
+  // A token meets the active matrices of a layer, the router's among them.
+  double matrices = model.layerParameters() - 4 * model.hidden - model.routedParameters() * (1 - 2.0 / 8);
+  EXPECT_DOUBLE_EQ(flops(layer.forward), 2 * model.sequence * matrices);
+  EXPECT_DOUBLE_EQ(flops(layer.weightGradient), flops(layer.forward));
+  // Every token goes to two ranks and back, in both passes.
+  std::vector<Transfer> exchanges;
+  for (const Work *work : {&layer.forward, &layer.inputGradient})
+    for (const Transfer &transfer : work->transfers)
+      if (transfer.kind == CollectiveKind::AllToAll)
+        exchanges.push_back(transfer);
+  ASSERT_EQ(exchanges.size(), 4u);
+  EXPECT_EQ(exchanges[0].group.ranks, 8);
+  EXPECT_DOUBLE_EQ(exchanges[0].bytes, 2 * 2 * model.sequence * model.hidden);
+  // Grouped products cost more than one of as many rows, the more the more experts share them.
+  Constants constants;
+  Kernels kernels(*findDevice("h100"), constants);
+  Gemm one{512, 4096, 4096}, grouped = one;
+  grouped.groups = 64;
+  EXPECT_GT(kernels.seconds(grouped), 1.5 * kernels.seconds(one));
+  // Leading layers and every other layer may be dense.
+  EXPECT_EQ(findTransformer("deepseek-v3")->expertLayers(), 58);
+  EXPECT_FALSE(findTransformer("deepseek-v3")->isExpertLayer(2));
+  EXPECT_EQ(findTransformer("llama4-maverick")->expertLayers(), 24);
+  EXPECT_TRUE(findTransformer("llama4-maverick")->isExpertLayer(1));
+}
+
+/// Where cp and dp have fewer ranks than ep, ranks of tp have whole experts.
+TEST(Transformer, ExpertsSpreadOverTp) {
+  Transformer model = *findTransformer("qwen3-235b-a22b");
+  Parallel plan;
+  plan.tp = 2;
+  plan.dp = 16;
+  plan.ep = 32;
+  EXPECT_FALSE(plan.splitsExperts());
+  EXPECT_EQ(plan.ofExperts().dataGroup().ranks, 1);
+  EXPECT_DOUBLE_EQ(makeBlock(model, plan, {}).expertParameters, model.routedParameters() / 32);
+  plan.ep = 8;
+  EXPECT_EQ(plan.ofExperts().dataGroup().ranks, 2);
+  EXPECT_EQ(plan.ofExperts().dataGroup().stride, 16);
+  EXPECT_DOUBLE_EQ(makeBlock(model, plan, {}).expertParameters, model.routedParameters() / 16);
+}
+
+TEST(Transformer, SaysWhatIsWrongWithExperts) {
+  std::string error;
+  EXPECT_TRUE(parseTransformer("layers=8,hidden=1024,heads=8,experts=8,chosen=2", error));
+  EXPECT_FALSE(parseTransformer("layers=8,hidden=1024,heads=8,experts=8,chosen=9", error));
+  EXPECT_EQ(error, "chosen must be at most the 8 experts, got: 9");
 }
 
 namespace {
@@ -124,6 +206,34 @@ TEST(Step, CalibrationScales) {
   EXPECT_NEAR(priceStep(gpt(plan), constants, {1.5, 1}).compute / base, 1.5, 1e-9);
   // A slow host bounds small work.
   EXPECT_GT(priceStep(gpt(plan), constants, {1, 100}).host, 1);
+}
+
+/// ZeRO-Offload: gradients over the link, Adam on the cores that 8 devices share, parameters back; what the
+/// host's memory does not hold is read from NVMe and written.
+TEST(Step, OptimizersOnTheHost) {
+  Constants constants;
+  Parallel plan;
+  StepProblem problem = gpt(plan);
+  problem.host = {64e9, 0, 0, 8};
+  problem.parallel.hostOptimizer = true;
+  HeldParameters held{1e9, 0};
+  double stream = constants.updateBytes * 1e9 / (2039e9 * constants.stream);
+  double expected = 4e9 / (31e9 * constants.hostLink) + 1e9 * 8 / 4e9 + stream;
+  EXPECT_NEAR(priceEnd(problem, constants, held).update, expected, 1e-9);
+  problem.host = {2e9, 100e9, 1e9, 8};
+  EXPECT_NEAR(priceEnd(problem, constants, held).update, expected + 2 * (12 - 2), 1e-6);
+}
+
+/// Copies run beside kernels: what a layer keeps is hidden unless the link is too slow for it.
+TEST(Step, ActivationsOnTheHost) {
+  Constants constants;
+  Parallel plan;
+  StepProblem problem = gpt(plan);
+  double before = priceLayers(problem, constants)[0].forward, link = 31e9 * constants.hostLink;
+  moveToHost(problem.layers[0], before * link / 2);
+  EXPECT_DOUBLE_EQ(priceLayers(problem, constants)[0].forward, before);
+  moveToHost(problem.layers[0], before * link * 3);
+  EXPECT_NEAR(priceLayers(problem, constants)[0].forward, 3 * before, 1e-9);
 }
 
 TEST(Step, ZeroThreeSharesTheUpdate) {

@@ -118,6 +118,21 @@ TEST(ShapeSearch, EnumeratesWhatDivides) {
   EXPECT_TRUE(enumerateShapes(space).empty());
 }
 
+TEST(ShapeSearch, EnumeratesExpertsAndHosts) {
+  ShapeSpace space;
+  space.devices = 8;
+  space.batch = 8;
+  space.ep = {1, 2, 8};
+  space.zero = {1};
+  space.hostOptimizer = {false, true};
+  space.microbatches = 1;
+  std::vector<PlanShape> shapes = enumerateShapes(space);
+  ASSERT_EQ(shapes.size(), 6u);
+  for (const PlanShape &shape : shapes)
+    EXPECT_EQ(shape.ranks(), 8);
+  EXPECT_EQ(shapes.back().str(), "dp=8,ep=8 zero=1 microbatches=1 offload=optimizer");
+}
+
 TEST(ShapeSearch, WritesShapesAsOptions) {
   PlanShape shape;
   EXPECT_EQ(shape.str(), "dp=1 zero=0 microbatches=1");

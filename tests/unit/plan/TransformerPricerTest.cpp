@@ -68,6 +68,96 @@ TEST(TransformerPricer, SimulatesItsPlans) {
     EXPECT_LE(event.end, timeline.seconds * (1 + 1e-9));
 }
 
+/// Leading dense layers, experts over ep, and what bounds say of them.
+TEST(TransformerPricer, Experts) {
+  TransformerProblem given =
+      problemOf("layers=6,hidden=1024,heads=8,experts=16,chosen=2,expert-ffn=1024,leading-dense=2,"
+                "gated=1,vocabulary=32000,sequence=1024",
+                8, 32);
+  TransformerPricer pricer(given);
+  ShapeSpace space = shapeSpaceOf(given);
+  EXPECT_EQ(space.ep, (std::vector<int64_t>{1, 2, 4, 8}));
+  int64_t spread = 0;
+  for (const PlanShape &shape : enumerateShapes(space)) {
+    StageProblem problem = pricer.problem(shape);
+    ASSERT_EQ(problem.check(), "") << shape.str();
+    ASSERT_EQ(problem.blocks, (std::vector<uint32_t>{1, 3, 3, 0, 0, 0, 0, 2}));
+    StageSolution solution = solve(problem);
+    ASSERT_FALSE(solution.isInfeasible()) << shape.str();
+    ASSERT_LE(pricer.bound(shape), solution.seconds * (1 + 1e-9)) << shape.str();
+    EXPECT_GT(pricer.price(shape, solution).total(), 0.9 * solution.seconds) << shape.str();
+    spread += shape.ep > 1;
+  }
+  EXPECT_GT(spread, 100);
+  // Experts on all ranks: an eighth of their state on each.
+  PlanShape shape;
+  shape.dp = 8;
+  double whole = pricer.problem(shape).types[0].stateBytes;
+  shape.ep = 8;
+  EXPECT_LT(pricer.problem(shape).types[0].stateBytes, 0.3 * whole);
+}
+
+/// A host with memory takes the optimizer's state and activations where a device has too little.
+TEST(TransformerPricer, OffloadsWhatDoesNotFit) {
+  TransformerProblem given = problemOf("llama2-7b", 4, 4);
+  given.device.memoryBytes = 40e9;
+  EXPECT_EQ(shapeSpaceOf(given).hostOptimizer, std::vector<bool>{false});
+  PlanShape shape;
+  shape.dp = 4;
+  shape.zero = 1;
+  shape.hostOptimizer = true;
+  EXPECT_TRUE(solve(TransformerPricer(given).problem(shape)).isInfeasible());
+  given.host = {200e9, 0, 0, 8};
+  EXPECT_EQ(shapeSpaceOf(given).hostOptimizer, (std::vector<bool>{false, true}));
+  TransformerPricer pricer(given);
+  shape.hostOptimizer = false;
+  EXPECT_TRUE(solve(pricer.problem(shape)).isInfeasible());
+  shape.hostOptimizer = true;
+  StageSolution solution = solve(pricer.problem(shape));
+  ASSERT_FALSE(solution.isInfeasible());
+  EXPECT_EQ(shape.str(), "dp=4 zero=1 microbatches=1 offload=optimizer");
+  // More than the host holds needs NVMe.
+  given.host.memoryBytes = 1e9;
+  EXPECT_TRUE(solve(TransformerPricer(given).problem(shape)).isInfeasible());
+  given.host.nvmeBytes = 1e12;
+  given.host.nvmeBytesPerSecond = 1e9;
+  TransformerPricer onNvme(given);
+  StageSolution slow = solve(onNvme.problem(shape));
+  ASSERT_FALSE(slow.isInfeasible());
+  EXPECT_GT(slow.seconds, solution.seconds + 10);
+  EXPECT_EQ(onNvme.offloaded(slow), 0);
+  // Activations: with slow recomputation and a fast link they wait with the host.
+  given = problemOf("llama2-7b", 8, 32);
+  given.host = {1e12, 0, 0, 8};
+  given.device.memoryBytes = 32e9;
+  given.device.hostLink.bytesPerSecond = 1e12;
+  shape = {};
+  shape.dp = 8;
+  shape.zero = 3;
+  StageSolution moved = solve(TransformerPricer(given).problem(shape));
+  ASSERT_FALSE(moved.isInfeasible());
+  EXPECT_GT(TransformerPricer(given).offloaded(moved), 0);
+  given.mayOffloadActivations = false;
+  EXPECT_EQ(TransformerPricer(given).offloaded(solve(TransformerPricer(given).problem(shape))), 0);
+}
+
+/// Attention made of products and softmax keeps its scores, or computes them again (Korthikanti 2022).
+TEST(TransformerPricer, RecomputesTheCoreOfAttentionAlone) {
+  TransformerProblem given = problemOf("gpt3-175b", 64, 64);
+  given.run.attention = cost::AttentionKernel::Plain;
+  given.device.memoryBytes = 64e9;
+  PlanShape shape;
+  shape.tp = 8;
+  shape.pp = 8;
+  shape.microbatches = 64;
+  shape.schedule = PipelineSchedule::OneForwardOneBackward;
+  TransformerPricer pricer(given);
+  StageSolution solution = solve(pricer.problem(shape));
+  ASSERT_FALSE(solution.isInfeasible());
+  EXPECT_GT(pricer.recomputedInPart(solution), 0);
+  EXPECT_LT(pricer.recomputed(solution), 96);
+}
+
 /// More memory than the layers need: nothing is computed again; a little less: some is.
 TEST(TransformerPricer, RecomputesAsMuchAsMemoryAsks) {
   TransformerProblem given = problemOf("llama2-7b", 8, 8);
