@@ -53,6 +53,19 @@ Fabric Cluster::fabric(size_t group) const {
   return fabric;
 }
 
+Fabric Cluster::fabric(size_t group, size_t kind) const {
+  const NodeGroup &node = nodes[group];
+  if (node.devices.size() == 1)
+    return fabric(group);
+  Fabric own = fabricOf(node.devices[kind].device, node.devices[kind].count);
+  Fabric whole = fabric(group);
+  own.network = whole.network;
+  own.sharedPorts = whole.sharedPorts;
+  if (node.link.bytesPerSecond > 0)
+    own.link = node.link;
+  return own;
+}
+
 HostSide Cluster::host(size_t group) const {
   const NodeGroup &node = nodes[group];
   double devices = double(node.devicesPerNode());

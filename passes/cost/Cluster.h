@@ -61,6 +61,8 @@ struct Cluster {
   bool isUniform() const { return nodes.size() == 1 && nodes[0].devices.size() == 1; }
   /// What the devices of the first kind of a group see.
   Fabric fabric(size_t group = 0) const;
+  /// What devices of the `kind`-th kind of a group see: those of other kinds in their node are apart.
+  Fabric fabric(size_t group, size_t kind) const;
   /// What a device of a group has of its host.
   HostSide host(size_t group = 0) const;
 };

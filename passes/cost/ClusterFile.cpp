@@ -214,6 +214,8 @@ void ClusterReader::readNodes(const YamlTree &tree, Cluster &cluster) {
   quantity(tree, "host-memory", "B", group.hostMemoryBytes);
   quantity(tree, "nvme", "B", group.nvmeBytes);
   quantity(tree, "nvme-bandwidth", "B/s", group.nvmeBytesPerSecond);
+  if (const YamlTree *nvme = tree.find("nvme"); nvme && group.nvmeBytesPerSecond <= 0)
+    fail(*nvme, "nvme must come with an nvme-bandwidth above 0");
   quantity(tree, "price", "$/h", group.pricePerHour);
   scale(tree, "device-scale", group.deviceScale);
   scale(tree, "host-scale", group.hostScale);

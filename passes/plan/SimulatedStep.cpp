@@ -100,6 +100,21 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Cons
   return step;
 }
 
+SimulatedStep simulatedStepOf(const std::vector<cost::StepProblem> &kinds, const std::vector<size_t> &kindOfRank,
+                              const cost::Constants &constants) {
+  std::vector<SimulatedStep> steps;
+  for (const cost::StepProblem &kind : kinds)
+    steps.push_back(simulatedStepOf(kind, constants));
+  SimulatedStep step = steps[kindOfRank[0]];
+  for (size_t stage = 0; stage < step.stages.size(); ++stage)
+    step.stages[stage] = steps[kindOfRank[stage % kindOfRank.size()]].stages[stage];
+  for (size_t rank = 0; rank < kindOfRank.size(); ++rank)
+    step.ends[rank] = steps[kindOfRank[rank]].ends[rank];
+  for (const SimulatedStep &each : steps)
+    step.sendSeconds = std::max(step.sendSeconds, each.sendSeconds);
+  return step;
+}
+
 static llvm::Expected<Schedule> makeScheduleOf(const cost::Parallel &plan, int64_t microbatches) {
   switch (plan.schedule) {
   case cost::PipelineKind::None:

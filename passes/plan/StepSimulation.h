@@ -76,6 +76,11 @@ cost::StepTimeline simulate(const SimulatedStep &step, const Schedule &schedule,
 SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Constants &constants,
                               const cost::Calibration &calibration = {});
 
+/// The same step priced on several kinds of devices, and per rank of the pipeline the kind that it lies on.
+/// Messages between stages take as long as the slowest kind's.
+SimulatedStep simulatedStepOf(const std::vector<cost::StepProblem> &kinds, const std::vector<size_t> &kindOfRank,
+                              const cost::Constants &constants);
+
 /// The schedule by which cost::Parallel runs; that of one stage is 1F1B.
 llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan);
 

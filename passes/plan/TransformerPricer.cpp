@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace dtcc::plan {
 
@@ -45,7 +46,10 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
   space.pp.clear();
   space.ep.clear();
   for (int64_t size = 1; size <= problem.devices; ++size) {
-    if (problem.devices % size)
+    bool divides = problem.devices % size == 0;
+    for (const DeviceKind &kind : problem.kinds)
+      divides |= kind.devices % size == 0;
+    if (!divides)
       continue;
     if (heads % size == 0 && size <= 2 * int64_t(problem.model.kvHeads))
       space.tp.push_back(size);
@@ -71,6 +75,31 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem, const ShapeSpace &giv
   return space;
 }
 
+std::vector<int64_t> stagesOfKinds(const TransformerProblem &problem, const PlanShape &shape) {
+  std::vector<int64_t> stages;
+  for (const DeviceKind &kind : problem.kinds)
+    stages.push_back(kind.devices / (shape.tp * shape.cp * shape.dp));
+  return stages;
+}
+
+std::vector<PlanShape> enumerateShapes(const TransformerProblem &problem, const ShapeSpace &space) {
+  std::vector<PlanShape> shapes = enumerateShapes(space);
+  std::erase_if(shapes, [&](const PlanShape &shape) {
+    std::vector<int64_t> stages = stagesOfKinds(problem, shape);
+    return !stages.empty() && std::accumulate(stages.begin(), stages.end(), int64_t(0)) < shape.pp;
+  });
+  std::vector<int64_t> counts = {space.devices};
+  for (const DeviceKind &kind : problem.kinds)
+    if (std::find(counts.begin(), counts.end(), kind.devices) == counts.end()) {
+      counts.push_back(kind.devices);
+      ShapeSpace alone = space;
+      alone.devices = kind.devices;
+      for (const PlanShape &shape : enumerateShapes(alone))
+        shapes.push_back(shape);
+    }
+  return shapes;
+}
+
 static cost::PipelineKind kindOf(PipelineSchedule schedule) {
   switch (schedule) {
   case PipelineSchedule::None:
@@ -88,10 +117,10 @@ static cost::PipelineKind kindOf(PipelineSchedule schedule) {
 }
 
 /// Layers: one per mode, the embedding, the head; stages are not set.
-cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape) const {
+cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, size_t kind) const {
   cost::StepProblem step;
-  step.device = given.device;
-  step.fabric = given.fabric;
+  step.device = given.kinds.empty() ? given.device : given.kinds[kind].device;
+  step.fabric = given.kinds.empty() ? given.fabric : given.kinds[kind].fabric;
   step.software = given.software;
   cost::Parallel &plan = step.parallel;
   plan.tp = shape.tp;
@@ -105,7 +134,7 @@ cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape) const {
   plan.zero = shape.zero;
   plan.sequenceParallel = shape.tp > 1;
   plan.hostOptimizer = shape.hostOptimizer;
-  step.host = given.host;
+  step.host = given.kinds.empty() ? given.host : given.kinds[kind].host;
   cost::RunSetting run = given.run;
   run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
   auto addModes = [&](const cost::Transformer &model) {
@@ -161,24 +190,19 @@ double TransformerPricer::hostBytesOf(const cost::StepProblem &step) const {
 bool TransformerPricer::mayOffload(const cost::StepProblem &step, double inFlight, double kept) const {
   double most = std::ceil(given.model.layers / double(step.parallel.pp)) * inFlight * kept;
   return given.mayOffloadActivations &&
-         std::min(hostBytesOf(step), given.host.memoryBytes) + most <= given.host.memoryBytes;
+         std::min(hostBytesOf(step), step.host.memoryBytes) + most <= step.host.memoryBytes;
 }
 
-StageProblem TransformerPricer::problem(const PlanShape &shape) {
-  cost::StepProblem step = stepOf(shape);
+/// The modes of the blocks on devices of one kind, and what a stage of mean size needs at the end.
+void TransformerPricer::addKind(const PlanShape &shape, size_t kind, StageProblem &problem) const {
+  cost::StepProblem step = stepOf(shape, kind);
   std::vector<cost::LayerSeconds> seconds = cost::priceLayers(step, constants);
   const cost::Parallel &plan = step.parallel;
   cost::RunSetting run = given.run;
   run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
   double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
-
-  StageProblem problem;
-  problem.blocks = blocksOf(given.model);
-  bool hasDense = std::find(problem.blocks.begin(), problem.blocks.end(), uint32_t(kDense)) != problem.blocks.end();
-  problem.types.resize(hasDense ? 4 : 3);
   auto addModes = [&](uint32_t type, const cost::Transformer &model) {
-    BlockType &layer = problem.types[type];
-    layer.modes.resize(1);
+    std::vector<BlockMode> &modes = problem.types[type].modes.emplace_back();
     for (size_t mode = 0; mode < kModeCount; ++mode) {
       cost::Parallel with = plan;
       with.recompute = kModes[mode].recompute;
@@ -186,27 +210,18 @@ StageProblem TransformerPricer::problem(const PlanShape &shape) {
       bool onHost = kModes[mode].onHost && mayOffload(step, first, kept);
       // What is not allowed is as keeping everything.
       size_t priced = kFirstLayer[type] + (kModes[mode].onHost && !onHost ? 0 : mode);
-      layer.modes[0].push_back({seconds[priced].total(), onHost ? 0 : kept});
+      modes.push_back({seconds[priced].total(), onHost ? 0 : kept});
     }
-    // A layer that computes its values again, or has them come back, has all of them while it runs; ZeRO 3 has
-    // two gathered.
-    const cost::Layer &whole = step.layers[kFirstLayer[type]];
-    layer.workingBytes =
-        layer.modes[0][0].heldBytes + (shape.zero == 3 ? 2 * 2 * (whole.parameters + whole.expertParameters) : 0);
   };
   addModes(kLayer, given.model);
-  if (hasDense)
+  if (problem.types.size() > kDense)
     addModes(kDense, given.model.dense());
-  problem.types[kEmbedding].modes = {{{seconds[kEmbeddingLayer].total(), 0}}};
-  problem.types[kHead].modes = {{{seconds[kHeadLayer].total(), 0}}};
-  problem.types[kHead].workingBytes = given.software.logitMemory * run.examples * given.model.sequence /
-                                      double(shape.cp) * given.model.vocabulary / double(shape.tp);
+  problem.types[kEmbedding].modes.push_back({{seconds[kEmbeddingLayer].total(), 0}});
+  problem.types[kHead].modes.push_back({{seconds[kHeadLayer].total(), 0}});
 
-  // The end of a step, of a stage of mean size, shared out by state.
+  // The end of a step, of a stage of mean size, shared out by state; that of the slowest kind.
   cost::HeldParameters mean;
   double state = 0, backward = 0;
-  for (size_t type = 0; type < problem.types.size(); ++type)
-    problem.types[type].stateBytes = stateBytes(step.layers[kFirstLayer[type]], plan, given.software);
   for (uint32_t block : problem.blocks) {
     mean.add(step.layers[kFirstLayer[block]], 1 / double(shape.pp));
     state += problem.types[block].stateBytes / double(shape.pp);
@@ -217,38 +232,74 @@ StageProblem TransformerPricer::problem(const PlanShape &shape) {
   double tail = cost::secondsAtEnd(step, constants, mean, backward);
   double send = cost::secondsToSendOn(step, constants);
   for (BlockType &type : problem.types) {
-    type.sendSeconds = send;
-    type.tailSeconds = state > 0 ? tail * type.stateBytes / state : 0;
+    type.sendSeconds = std::max(type.sendSeconds, send);
+    type.tailSeconds = std::max(type.tailSeconds, state > 0 ? tail * type.stateBytes / state : 0);
   }
 
   double reserve = cost::reserveBytes(plan, given.software);
-  double memory = (cost::usableBytes(given.device.memoryBytes) - reserve) / (1 + given.software.fragments);
+  double memory = (cost::usableBytes(step.device.memoryBytes) - reserve) / (1 + given.software.fragments);
   // The host must hold what it is given.
-  if (hostBytesOf(step) > given.host.memoryBytes + (given.host.nvmeBytesPerSecond > 0 ? given.host.nvmeBytes : 0))
+  if (hostBytesOf(step) > step.host.memoryBytes + (step.host.nvmeBytesPerSecond > 0 ? step.host.nvmeBytes : 0))
     memory = 0;
-  problem.classes = {{shape.pp, std::max(memory, 0.0)}};
+  int64_t stages = given.kinds.empty() ? shape.pp : stagesOfKinds(given, shape)[kind];
+  problem.classes.push_back({stages, std::max(memory, 0.0)});
+  if (kind == 0)
+    problem.ramp = rampOf(shape, seconds[0]);
+}
+
+StageProblem TransformerPricer::problem(const PlanShape &shape) {
+  cost::StepProblem step = stepOf(shape);
+  const cost::Parallel &plan = step.parallel;
+  cost::RunSetting run = given.run;
+  run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
+  StageProblem problem;
+  problem.blocks = blocksOf(given.model);
+  bool hasDense = std::find(problem.blocks.begin(), problem.blocks.end(), uint32_t(kDense)) != problem.blocks.end();
+  problem.types.resize(hasDense ? 4 : 3);
+  for (size_t type = 0; type < problem.types.size(); ++type)
+    problem.types[type].stateBytes = stateBytes(step.layers[kFirstLayer[type]], plan, given.software);
+  for (size_t kind = 0; kind < kinds(); ++kind)
+    addKind(shape, kind, problem);
+  // A layer that computes its values again, or has them come back, has all of them while it runs; ZeRO 3 has
+  // two gathered.
+  auto addWorking = [&](uint32_t type, const cost::Transformer &model) {
+    const cost::Layer &whole = step.layers[kFirstLayer[type]];
+    problem.types[type].workingBytes = keptBytes(model, plan, run, given.software) +
+                                       (shape.zero == 3 ? 2 * 2 * (whole.parameters + whole.expertParameters) : 0);
+  };
+  addWorking(kLayer, given.model);
+  if (hasDense)
+    addWorking(kDense, given.model.dense());
+  problem.types[kHead].workingBytes = given.software.logitMemory * run.examples * given.model.sequence /
+                                      double(shape.cp) * given.model.vocabulary / double(shape.tp);
+  double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
   bool falls = shape.schedule != PipelineSchedule::ZeroBubble && shape.schedule != PipelineSchedule::GPipe;
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(first, double(first) - double(stage)) : first));
-  problem.ramp = rampOf(shape, seconds[0]);
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
   return problem;
 }
 
 double TransformerPricer::bound(const PlanShape &shape) {
+  if (std::vector<int64_t> stages = stagesOfKinds(given, shape);
+      !stages.empty() && std::accumulate(stages.begin(), stages.end(), int64_t(0)) < shape.pp)
+    return std::numeric_limits<double>::infinity();
   StageProblem each = problem(shape);
-  double sum = 0, state = 0, tail = 0;
+  double sum = 0, state = 0, tail = 0, memory = 0;
+  for (const DeviceClass &kind : each.classes)
+    memory = std::max(memory, kind.memoryBytes);
   for (uint32_t block : each.blocks) {
     const BlockType &type = each.types[block];
     double least = std::numeric_limits<double>::infinity();
-    for (const BlockMode &mode : type.modes[0])
-      least = std::min(least, mode.seconds);
+    for (const std::vector<BlockMode> &modes : type.modes)
+      for (const BlockMode &mode : modes)
+        least = std::min(least, mode.seconds);
     sum += least;
     state += type.stateBytes;
     tail += type.tailSeconds;
   }
   double stages = double(shape.pp);
-  if (state > stages * each.classes[0].memoryBytes)
+  if (state > stages * memory)
     return std::numeric_limits<double>::infinity();
   // The greatest load is at least the mean.
   sum += (stages - 1) * each.types[kLayer].sendSeconds;
@@ -256,7 +307,11 @@ double TransformerPricer::bound(const PlanShape &shape) {
 }
 
 cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, const StageSolution &solution) const {
-  cost::StepProblem step = stepOf(shape);
+  return stepOn(shape, solution, solution.stages[0].deviceClass);
+}
+
+cost::StepProblem TransformerPricer::stepOn(const PlanShape &shape, const StageSolution &solution, size_t kind) const {
+  cost::StepProblem step = stepOf(shape, kind);
   size_t blocks = solution.modes.size();
   std::vector<uint32_t> types = blocksOf(given.model);
   for (size_t stage = 0; stage < solution.stages.size(); ++stage) {
@@ -275,7 +330,43 @@ cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, const StageS
   return step;
 }
 
+llvm::Expected<cost::StepTimeline> TransformerPricer::simulateOn(const PlanShape &shape, const StageSolution &solution,
+                                                                 bool record) const {
+  if (given.kinds.empty())
+    return simulate(stepOf(shape, solution), constants, {}, record);
+  std::vector<cost::StepProblem> steps;
+  for (size_t kind = 0; kind < kinds(); ++kind)
+    steps.push_back(stepOn(shape, solution, kind));
+  std::vector<size_t> kindOfRank;
+  for (const StageSolution::Stage &stage : solution.stages)
+    kindOfRank.push_back(stage.deviceClass);
+  llvm::Expected<Schedule> schedule = scheduleOf(steps[0].parallel);
+  if (!schedule)
+    return schedule.takeError();
+  return simulate(simulatedStepOf(steps, kindOfRank, constants), *schedule, record);
+}
+
+/// The formulas know one kind: their parts are those of the stage that needs most, and what the simulation says
+/// otherwise of the whole is waiting.
+cost::StepSeconds TransformerPricer::priceMixed(const PlanShape &shape, const StageSolution &solution) const {
+  auto slowest = std::max_element(solution.stages.begin(), solution.stages.end(),
+                                  [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
+  cost::StepProblem step = stepOn(shape, solution, slowest->deviceClass);
+  // All stages are as this one is.
+  std::vector<cost::StageLayer> layers = step.stages[size_t(slowest - solution.stages.begin())];
+  step.stages.assign(step.stages.size(), layers);
+  cost::StepSeconds seconds = cost::priceStep(step, constants);
+  llvm::Expected<cost::StepTimeline> timeline = simulateOn(shape, solution, /*record=*/false);
+  if (timeline)
+    seconds.bubble = std::max(0.0, seconds.bubble + timeline->seconds - seconds.total());
+  else
+    llvm::consumeError(timeline.takeError());
+  return seconds;
+}
+
 cost::StepSeconds TransformerPricer::price(const PlanShape &shape, const StageSolution &solution) const {
+  if (!given.kinds.empty())
+    return priceMixed(shape, solution);
   cost::StepProblem step = stepOf(shape, solution);
   cost::StepSeconds seconds = cost::priceStep(step, constants);
   llvm::Expected<cost::StepTimeline> timeline = simulate(step, constants);
@@ -290,7 +381,7 @@ cost::StepSeconds TransformerPricer::price(const PlanShape &shape, const StageSo
 
 std::optional<cost::StepTimeline> TransformerPricer::timeline(const PlanShape &shape, const StageSolution &solution,
                                                               bool record) {
-  llvm::Expected<cost::StepTimeline> timeline = simulate(stepOf(shape, solution), constants, {}, record);
+  llvm::Expected<cost::StepTimeline> timeline = simulateOn(shape, solution, record);
   if (timeline)
     return std::move(*timeline);
   llvm::consumeError(timeline.takeError());

@@ -118,6 +118,10 @@ static llvm::Error readPlanOptions(const Arguments &arguments, const plan::Plan 
   if (plan.ranks() != devices)
     return llvm::createStringError("the plan must take all " + llvm::Twine(devices) + " devices of " +
                                    forecast.cluster.name + ", got: " + llvm::Twine(plan.ranks()));
+  int64_t experts = std::max<int64_t>(1, int64_t(forecast.model.experts)), stage = plan.ranks() / plan.pp;
+  if (stage % plan.ep || experts % plan.ep)
+    return llvm::createStringError("ep must divide the " + llvm::Twine(stage) + " ranks of a stage and the " +
+                                   llvm::Twine(experts) + " experts, got: " + llvm::Twine(plan.ep));
   if (arguments.has("zero")) {
     if (arguments.value("zero").getAsInteger(10, plan.zero) || plan.zero < 0 || plan.zero > 3)
       return llvm::createStringError("--zero must be 0, 1, 2 or 3, got: " + arguments.value("zero"));

@@ -54,6 +54,26 @@ static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
   return llvm::Error::success();
 }
 
+/// The kinds of devices of a mixed cluster, those of each group of nodes apart.
+static std::vector<plan::DeviceKind> kindsOf(const cost::Cluster &cluster) {
+  std::vector<plan::DeviceKind> kinds;
+  for (size_t group = 0; group < cluster.nodes.size(); ++group)
+    for (size_t i = 0; i < cluster.nodes[group].devices.size(); ++i) {
+      const cost::DeviceGroup &devices = cluster.nodes[group].devices[i];
+      kinds.push_back(
+          {devices.device, cluster.fabric(group, i), cluster.host(group), cluster.nodes[group].count * devices.count});
+    }
+  return kinds;
+}
+
+/// "8 h100-sxm and 8 a100-80".
+static std::string kindsText(const plan::TransformerProblem &problem) {
+  std::string text;
+  for (const plan::DeviceKind &kind : problem.kinds)
+    text += (text.empty() ? "" : " and ") + std::to_string(kind.devices) + " " + kind.device.name;
+  return text;
+}
+
 /// What --offload gives: what may be moved to the host. A host of unknown memory takes nothing.
 static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space) {
   StringRef text = arguments.value("offload");
@@ -95,20 +115,25 @@ static llvm::Error noneFits(const TransformerSearch &search, size_t tried) {
   const plan::TransformerProblem &problem = search.problem;
   std::string message = llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2} of {3}", tried, problem.devices,
                                       problem.device.name, formatBytes(problem.device.memoryBytes));
+  if (!problem.kinds.empty())
+    return llvm::createStringError("no plan fits: " + llvm::Twine(tried) + " shapes were tried on " +
+                                   kindsText(problem));
   if (std::optional<plan::FewestDevices> fewest = plan::fewestDevices(problem, search.space))
     return llvm::createStringError(message + "; " + llvm::Twine(fewest->devices) + " would hold it, as " +
                                    fewest->plan.shape.str());
   return llvm::createStringError(message + "; nor would tens of thousands");
 }
 
-llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &arguments) {
+llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &arguments, bool mayMix) {
   TransformerSearch search;
-  if (llvm::Error error = readTransformerOnCluster(arguments, search.given))
+  if (llvm::Error error = readTransformerOnCluster(arguments, search.given, mayMix))
     return std::move(error);
   const TransformerOnCluster &given = search.given;
   search.problem = {
       given.model, given.device(),      given.cluster.fabric(), given.software, given.run, given.cluster.devices(),
       1,           given.cluster.host()};
+  if (!given.cluster.isUniform())
+    search.problem.kinds = kindsOf(given.cluster);
   llvm::Expected<int64_t> batch = arguments.count("batch", search.problem.devices);
   if (!batch)
     return batch.takeError();
@@ -131,7 +156,11 @@ void TransformerSearch::describe(plan::SearchReport &report) const {
 }
 
 llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool record) const {
-  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
+  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(problem, space);
+  if (shapes.empty() && !problem.kinds.empty())
+    return llvm::createStringError(
+        "no sizes of axes put every stage on devices of one kind: dp x tp x cp must fit into " + kindsText(problem) +
+        ", as given");
   if (shapes.empty())
     return llvm::createStringError("no sizes of axes take all " + llvm::Twine(problem.devices) +
                                    " devices and divide the batch of " + llvm::Twine(problem.batch) + " as given");
@@ -141,6 +170,14 @@ llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool recor
     return noneFits(*this, shapes.size());
   plan::SearchReport report = plan::reportOf(problem, pricer, result, top, record);
   describe(report);
+  if (!problem.kinds.empty()) {
+    report.device = kindsText(problem);
+    std::string stages;
+    for (const plan::StageSolution::Stage &stage : result.plans[0].stages.stages)
+      stages += (stages.empty() ? "" : ", ") + problem.kinds[stage.deviceClass].device.name;
+    report.note = "stages of plan 1 lie on " + stages + "; programs do not run on mixed devices yet";
+    return report;
+  }
   size_t offloading = 0;
   for (size_t i = 0; i < report.plans.size(); ++i)
     offloading += result.plans[i].shape.hostOptimizer || pricer.offloaded(result.plans[i].stages) > 0;
@@ -155,7 +192,7 @@ llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool recor
 llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream) {
   if (!arguments.inputs().empty())
     return llvm::createStringError("search takes a model or --transformer, got both: " + arguments.inputs()[0]);
-  llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments);
+  llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments, /*mayMix=*/true);
   if (!search)
     return search.takeError();
   llvm::Expected<int64_t> top = arguments.count("top", 10);

@@ -27,7 +27,7 @@ struct TransformerSearch {
 
   /// From --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision, --software; --name is
   /// what the model is called where its sizes were read from a file.
-  static llvm::Expected<TransformerSearch> read(const Arguments &arguments);
+  static llvm::Expected<TransformerSearch> read(const Arguments &arguments, bool mayMix = false);
   /// The `top` best plans. An error says what does not divide, or what the nearest plan lacks where none fits.
   /// `record`: with the timeline of the best.
   llvm::Expected<plan::SearchReport> run(size_t top, bool record = false) const;

@@ -22,7 +22,7 @@ constexpr Word<cost::Framework> kSoftware[] = {
 #include "passes/cost/Software.def"
 };
 
-llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, TransformerOnCluster &result) {
+llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, TransformerOnCluster &result, bool mayMix) {
   for (StringRef needed : {"transformer", "cluster"})
     if (!arguments.has(needed))
       return llvm::createStringError("--" + needed + " must be given" +
@@ -34,7 +34,7 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
   llvm::Expected<cost::Cluster> cluster = cost::readCluster(arguments.value("cluster"));
   if (!cluster)
     return cluster.takeError();
-  if (!cluster->isUniform())
+  if (!cluster->isUniform() && !mayMix)
     return llvm::createStringError("a cluster must have devices of one kind to be priced, got: " + cluster->name);
   result.model = *model;
   result.cluster = *cluster;

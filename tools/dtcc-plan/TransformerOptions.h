@@ -52,8 +52,8 @@ struct TransformerOnCluster {
 };
 
 /// Reads and checks them: both --transformer and --cluster must be given, devices must be of
-/// one kind.
-llvm::Error readTransformerOnCluster(const Arguments &arguments, TransformerOnCluster &result);
+/// one kind unless they may be mixed.
+llvm::Error readTransformerOnCluster(const Arguments &arguments, TransformerOnCluster &result, bool mayMix = false);
 
 } // namespace dtcc
 

@@ -105,6 +105,32 @@ TEST(ClusterFile, Errors) {
   EXPECT_EQ(errorOf("version: [1").substr(0, 7), "c.yaml:");
 }
 
+TEST(ClusterFile, WrongUnitsAndUnknownNames) {
+  auto file = [](std::string rows) {
+    return errorOf("version: 1\n" + rows + "\nnodes: [{name: a, devices: [{kind: l4}]}]");
+  };
+  EXPECT_EQ(file("links: [{name: x, like: ethernet-25, bandwidth: 20 GHz}]"),
+            "c.yaml:2:49: bandwidth: a number with a unit of B/s, kB/s, MB/s, GB/s, TB/s, Mb/s, Gb/s, Tb/s must stand "
+            "here, got: 20 GHz");
+  EXPECT_EQ(file("links: [{name: x, bandwidth: 20 Gb/s, latency: 3 m}]"),
+            "c.yaml:2:48: latency: a number with a unit of s, ms, us, ns must stand here, got: 3 m");
+  EXPECT_EQ(
+      file("links: [{name: x, like: ethernet-26}]"),
+      "c.yaml:2:25: like must be a link of this file or a known one, got: ethernet-26; did you mean ethernet-25?");
+  EXPECT_EQ(file("links: [{name: x}]"), "c.yaml:2:10: a link must have a bandwidth above 0 or be like a known one");
+  EXPECT_EQ(file("devices: [{name: x, like: a100, b16: 150 TB/s}]"),
+            "c.yaml:2:38: b16: a number with a unit of GFLOP/s, TFLOP/s, PFLOP/s must stand here, got: 150 TB/s");
+  EXPECT_EQ(file("devices: [{name: x, like: y}, {name: y, like: x}]"),
+            "c.yaml:2:27: a device must be one of this file or a known kind, got: y; did you mean l4?");
+  EXPECT_EQ(file("devices: [{name: x}]"), "c.yaml:2:12: a device must be like a known kind");
+  EXPECT_EQ(file("devices: [{name: x, like: a100, memory: 0 GB}]"),
+            "c.yaml:2:12: memory, memory-bandwidth and f32 of a device must be above 0");
+  EXPECT_EQ(errorOf("version: 1\nnodes: [{name: a, nvme: 4 TB, devices: [{kind: l4}]}]"),
+            "c.yaml:2:25: nvme must come with an nvme-bandwidth above 0");
+  EXPECT_EQ(errorOf("version: 1\nnodes: [{name: a, price: 30, devices: [{kind: l4}]}]"),
+            "c.yaml:2:26: price: a number with a unit of $/h must stand here, got: 30");
+}
+
 TEST(ClusterFile, Joins) {
   std::string two = "version: 1\nnodes:\n  - {name: a, devices: [{kind: l4}]}\n  - {name: b, devices: [{kind: l4}]}\n";
   EXPECT_EQ(errorOf(two), "c.yaml:4:12: b must be joined to the other nodes by switches, got: no way to a");
@@ -118,6 +144,9 @@ TEST(ClusterFile, Joins) {
   EXPECT_EQ(
       joined("  - {name: s, link: ethernet-25, joins: [a, t]}\n  - {name: t, link: ethernet-25, joins: [b, s]}\n"),
       "c.yaml:3:12: switches must form a tree, got a ring through a");
+  EXPECT_EQ(joined("  - {name: s, link: ethernet-25, joins: [a, b, s]}\n"),
+            "c.yaml:3:12: switches must form a tree, got a ring through a");
+  EXPECT_EQ(joined("  - {name: s, link: ethernet-25, joins: []}\n"), "c.yaml:6:6: a switch must join something");
   EXPECT_EQ(joined("  - {name: s, joins: [a, b]}\n"), "c.yaml:6:6: a switch must have a link");
   EXPECT_EQ(joined("  - {name: a, link: ethernet-25, joins: [a, b]}\n"),
             "c.yaml:6:12: names must differ, got twice: a");

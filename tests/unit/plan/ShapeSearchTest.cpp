@@ -149,13 +149,17 @@ TEST(ShapeText, RoundTrip) {
   space.cp = {1, 2};
   space.pp = {1, 2, 4};
   space.layers = 8;
+  space.ep = {1, 2};
+  space.hostOptimizer = {false, true};
+  space.schedules.push_back(PipelineSchedule::GPipe);
   std::string error;
   for (const PlanShape &shape : enumerateShapes(space)) {
     std::optional<PlanShape> read = parseShape(shape.str(), error);
     ASSERT_TRUE(read) << shape.str() << ": " << error;
     EXPECT_EQ(*read, shape) << shape.str();
   }
-  for (const char *wrong : {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 gpipe", "1f1b", "dp=2x"})
+  for (const char *wrong :
+       {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=all", "1f1b", "dp=2x"})
     EXPECT_FALSE(parseShape(wrong, error)) << wrong;
 }
 

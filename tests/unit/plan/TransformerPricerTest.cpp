@@ -158,6 +158,48 @@ TEST(TransformerPricer, RecomputesTheCoreOfAttentionAlone) {
   EXPECT_LT(pricer.recomputed(solution), 96);
 }
 
+/// A node of H100 and one of A100: a stage lies on one kind, and the faster has more of the layers.
+TEST(TransformerPricer, MixedDevices) {
+  TransformerProblem given = problemOf("layers=6,hidden=4096,heads=32,vocabulary=32000,sequence=2048", 16, 64);
+  const cost::Device &fast = *cost::findDevice("h100"), &slow = *cost::findDevice("a100-80");
+  given.device = fast;
+  given.kinds = {{fast, cost::fabricOf(fast), {}, 8}, {slow, cost::fabricOf(slow), {}, 8}};
+  TransformerPricer pricer(given);
+  size_t mixed = 0;
+  for (const PlanShape &shape : enumerateShapes(given, shapeSpaceOf(given))) {
+    EXPECT_LE(shape.tp * shape.cp * shape.dp, 8) << shape.str();
+    if (shape.pp > 4 || shape.microbatches != 8)
+      continue;
+    StageProblem problem = pricer.problem(shape);
+    ASSERT_EQ(problem.check(), "") << shape.str();
+    StageSolution solution = solve(problem);
+    // Few blocks: every cut on every kind, with two of the modes each block has.
+    StageProblem small = problem;
+    for (BlockType &type : small.types)
+      for (auto &modes : type.modes)
+        modes.resize(std::min<size_t>(modes.size(), 2));
+    small.types[1].modes = problem.types[1].modes;
+    StageSolution found = solve(small), all = solveExhaustively(small);
+    ASSERT_EQ(found.isInfeasible(), all.isInfeasible()) << shape.str();
+    if (solution.isInfeasible())
+      continue;
+    ASSERT_NEAR(found.seconds, all.seconds, 1e-9 * all.seconds) << shape.str();
+    ASSERT_LE(pricer.bound(shape), solution.seconds * (1 + 1e-9)) << shape.str();
+    ASSERT_GT(pricer.price(shape, solution).total(), 0.5 * solution.seconds) << shape.str();
+    if (shape.pp != 2 || shape.ranks() != 16)
+      continue;
+    ++mixed;
+    size_t first = solution.stages[1].firstBlock - 1, second = 6 - first;
+    bool fastFirst = solution.stages[0].deviceClass == 0;
+    EXPECT_NE(solution.stages[0].deviceClass, solution.stages[1].deviceClass);
+    EXPECT_GT(fastFirst ? first : second, fastFirst ? second : first) << shape.str();
+    std::optional<cost::StepTimeline> timeline = pricer.timeline(shape, solution, /*record=*/false);
+    ASSERT_TRUE(timeline);
+    EXPECT_NEAR(timeline->seconds / solution.seconds, 1, 0.25) << shape.str();
+  }
+  EXPECT_GT(mixed, 5u);
+}
+
 /// More memory than the layers need: nothing is computed again; a little less: some is.
 TEST(TransformerPricer, RecomputesAsMuchAsMemoryAsks) {
   TransformerProblem given = problemOf("llama2-7b", 8, 8);
