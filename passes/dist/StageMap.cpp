@@ -152,6 +152,15 @@ void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
         llvm::append_range(owners[state.getValue()] = {}, llvm::seq<int64_t>(0, ranks()));
 }
 
+int64_t StageMap::firstOf(int64_t rank, const std::set<int64_t> &among) const {
+  int64_t first = *among.begin();
+  if (among.size() > 1)
+    for (int64_t phase : among)
+      // Behind those of its stage's input gradients; before which of the others differs between micro-batches.
+      first = std::min(first, phase - StringRef(phases[rank][phase]).starts_with("weight_gradient"));
+  return first;
+}
+
 void StageMap::findEdges(func::FuncOp step) {
   std::map<std::pair<PhasePlace, PhasePlace>, StageEdge> found;
   for (Operation &op : step.getBody().front()) {
@@ -159,14 +168,12 @@ void StageMap::findEdges(func::FuncOp step) {
     if (!from)
       continue;
     for (Value result : op.getResults()) {
-      std::map<int64_t, int64_t> readers; // rank -> its first phase that reads
+      std::map<int64_t, std::set<int64_t>> readers; // phases by rank
       for (Operation *user : result.getUsers())
-        if (std::optional<PhasePlace> to = placeOf(user); to && to->rank != from->rank) {
-          auto [reader, isNew] = readers.try_emplace(to->rank, to->phase);
-          reader->second = std::min(reader->second, to->phase);
-        }
-      for (auto [rank, phase] : readers) {
-        PhasePlace to{rank, phase};
+        if (std::optional<PhasePlace> to = placeOf(user); to && to->rank != from->rank)
+          readers[to->rank].insert(to->phase);
+      for (auto &[rank, phases] : readers) {
+        PhasePlace to{rank, firstOf(rank, phases)};
         StageEdge &edge = found[{*from, to}];
         edge.from = *from;
         edge.to = to;

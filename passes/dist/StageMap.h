@@ -12,6 +12,7 @@
 #include "dialects/interfaces/PhaseRun.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/plan/Schedule.h"
+#include <set>
 
 namespace dtcc::dist {
 
@@ -51,6 +52,8 @@ public:
 private:
   void placeOps(mlir::func::FuncOp step, const Mesh &mesh);
   void findEdges(mlir::func::FuncOp step);
+  /// A phase of a rank that runs for each micro-batch before the others of `among`, or the first of them.
+  int64_t firstOf(int64_t rank, const std::set<int64_t> &among) const;
   std::string phaseName(int64_t stage, plan::Work work) const;
 
   plan::Schedule schedule;

@@ -227,4 +227,27 @@ TEST_F(StepTest, StagesWaitForInputGradientsAlone) {
   EXPECT_TRUE(compare(plan, 9));
 }
 
+// What two stages of a rank want is received before either, though the weight gradients of one run now before, now
+// behind the other.
+TEST_F(StepTest, StagesOfARankReceiveOnce) {
+  using plan::Work;
+  load("mlp.mlir");
+  plan::Plan plan = pipelinePlan(2, 2, "", {1, 3});
+  auto both = [](Work work, int64_t stage) { return std::vector<plan::Action>{{work, stage, 0}, {work, stage, 1}}; };
+  plan.pipeline->actions.ranks.resize(2);
+  auto &actions = plan.pipeline->actions.ranks[0];
+  for (const auto &some : {both(Work::Forward, 0), both(Work::Forward, 1)})
+    actions.insert(actions.end(), some.begin(), some.end());
+  for (plan::Action action : {plan::Action{Work::InputGradient, 1, 0},
+                              {Work::Backward, 0, 0},
+                              {Work::WeightGradient, 1, 0},
+                              {Work::InputGradient, 1, 1},
+                              {Work::WeightGradient, 1, 1},
+                              {Work::Backward, 0, 1}})
+    actions.push_back(action);
+  for (const auto &some : {both(Work::Forward, 2), both(Work::Backward, 2)})
+    plan.pipeline->actions.ranks[1].insert(plan.pipeline->actions.ranks[1].end(), some.begin(), some.end());
+  EXPECT_TRUE(compare(plan, 9));
+}
+
 } // namespace
