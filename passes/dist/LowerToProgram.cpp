@@ -121,6 +121,10 @@ bool ProgramBuilder::isRemade(Value value) const {
 }
 
 bool ProgramBuilder::isReadAfter(Value value, int64_t phase) const {
+  if (stages && llvm::any_of(stages->edges(), [&](const StageEdge &edge) {
+        return edge.from.rank == stage && edge.from.phase > phase && llvm::is_contained(edge.values, value);
+      }))
+    return true;
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     auto at = phases.find(user);
     if (isa<graph::UpdateOp, func::ReturnOp>(user) || at == phases.end() || at->second == Elsewhere)

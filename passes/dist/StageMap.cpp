@@ -9,6 +9,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "passes/dist/AssignStages.h"
+#include "passes/dist/LossGradient.h"
 #include <map>
 
 using namespace mlir;
@@ -36,6 +37,7 @@ StageMap::StageMap(func::FuncOp step, const plan::Schedule &schedule, const Mesh
       }
     }
   }
+  early = findLossGradient(step);
   placeOps(step, mesh);
   findEdges(step);
 }
@@ -103,6 +105,11 @@ static Work workOf(Operation *op, const plan::Schedule &schedule, int64_t stage,
   return source ? work(source) : Work::Forward;
 }
 
+int64_t StageMap::phaseOf(int64_t stage, Work work) const {
+  const std::vector<std::string> &names = phases[*schedule.rankOf(stage)];
+  return llvm::find(names, phaseName(stage, work)) - names.begin();
+}
+
 void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
   Block &body = step.getBody().front();
   // What input gradients and other stages need is an input gradient, whatever it was built for: schedules order stages
@@ -135,8 +142,7 @@ void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
     PhasePlace place{*schedule.rankOf(*stage), 0};
     if (repeats && !isa<graph::ReadOp, graph::ConstantOp>(op)) {
       perSlot.insert(&op);
-      std::string name = phaseName(*stage, workOf(&op, schedule, *stage, forInputs));
-      place.phase = llvm::find(phases[place.rank], name) - phases[place.rank].begin();
+      place.phase = phaseOf(*stage, early.contains(&op) ? Work::Forward : workOf(&op, schedule, *stage, forInputs));
     }
     places[&op] = place;
     if (auto read = dyn_cast<graph::ReadOp>(op)) {
@@ -167,6 +173,9 @@ void StageMap::findEdges(func::FuncOp step) {
     std::optional<PhasePlace> from = placeOf(&op);
     if (!from)
       continue;
+    // Messages go where schedules have them.
+    if (early.contains(&op))
+      from->phase = phaseOf(*getStage(&op), schedule.splits(*getStage(&op)) ? Work::InputGradient : Work::Backward);
     for (Value result : op.getResults()) {
       std::map<int64_t, std::set<int64_t>> readers; // phases by rank
       for (Operation *user : result.getUsers())

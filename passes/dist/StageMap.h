@@ -54,12 +54,16 @@ private:
   void findEdges(mlir::func::FuncOp step);
   /// A phase of a rank that runs for each micro-batch before the others of `among`, or the first of them.
   int64_t firstOf(int64_t rank, const std::set<int64_t> &among) const;
+  /// The index among the phases of its rank.
+  int64_t phaseOf(int64_t stage, plan::Work work) const;
   std::string phaseName(int64_t stage, plan::Work work) const;
 
   plan::Schedule schedule;
   std::string axisName;
   std::vector<std::vector<std::string>> phases;
   llvm::DenseMap<mlir::Operation *, PhasePlace> places;
+  /// Backward ops that run in forward phases. Other stages get their results with the others' nevertheless.
+  llvm::DenseSet<mlir::Operation *> early;
   std::vector<StageEdge> allEdges;
   llvm::StringMap<std::vector<int64_t>> owners;
 };

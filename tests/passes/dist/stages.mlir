@@ -23,22 +23,31 @@
 // CHECK: dist.all_reduce sum %[[S]] over ["pp"] : tensor<f32>
 // CHECK: dist.report
 // CHECK: dist.program @step.1 mesh @mesh stage 1 over "pp"
-// CHECK: %{{.*}}:4 = dist.phase @forward repeat 2
-// CHECK: dist.receive from 0 over "pp" channel 0 : tensor<2x6xf32>
+// The loss, its gradient and the products that read it are of one phase: no logits are kept for the other.
+// CHECK: %{{.*}}:2 = dist.phase @forward repeat 2
+// CHECK: %[[H0:.*]] = dist.receive from 0 over "pp" channel 0 : tensor<2x6xf32>
 // CHECK: dist.input "labels"
 // CHECK: dist.accumulate %{{.*}} into @scalars[0]
+// CHECK: %[[DL:.*]] = graph.cross_entropy_grad
+// CHECK: %[[DW:.*]] = graph.contract "bn,bv->nv" %{{.*}}, %[[DL]]
+// CHECK: dist.accumulate %[[DW]] into @grads.1.0[0]
+// CHECK: %[[DH:.*]] = graph.contract "bv,nv->bn" %[[DL]]
+// CHECK: dist.yield %[[H0]], %[[DH]] : tensor<2x6xf32>, tensor<2x6xf32>
 // CHECK: dist.phase @backward repeat 2
+// CHECK-NOT: graph.contract
 // CHECK: dist.send %{{.*}} to 0 over "pp" channel 0 : tensor<2x6xf32>
 
-// Weight gradients apart: the message goes before them; a stage without one has no phase for it.
+// Weight gradients apart: a stage that begins with its parameters has no input gradients, one whose weights are all the
+// classifier's no weight gradients.
 // SPLIT: actions ["forward 0", "forward 1", "weight_gradient 0", "weight_gradient 1", "update 0"]
-// SPLIT: dist.program @step.1
+// SPLIT: dist.phase @weight_gradient repeat 2
+// SPLIT-NEXT: dist.receive
+// SPLIT: graph.contract
+// SPLIT-NEXT: dist.accumulate
+// SPLIT: dist.program @step.1 {{.*}} actions ["forward 0", "input_gradient 0", "forward 1", "input_gradient 1", "update 0"]
 // SPLIT: dist.phase @input_gradient repeat 2
 // SPLIT-NOT: dist.accumulate
 // SPLIT: dist.send
-// SPLIT: dist.phase @weight_gradient repeat 2
-// SPLIT-NEXT: graph.contract
-// SPLIT-NEXT: dist.accumulate
 
 // A parameter of two stages: a read and a part of the gradient in each; no stage sends weights or their gradients.
 // TIED-DAG: graph.read @w {stage = 0 : i64}
