@@ -129,15 +129,16 @@ def DistFormUnits : Pass<"dist-form-units", "::mlir::ModuleOp"> {
 }
 
 def DistPlaceUnits : Pass<"dist-place-units", "::mlir::ModuleOp"> {
-  let summary = "gather units ahead of their use, release them, reduce gradients when they are complete";
+  let summary = "gather units ahead of their use, release them, reduce gradients and send when they are complete";
   let description = [{
     Of all gathers of a unit in a phase one is left for uses near each other, those with
     fewer than two other units between them: for the forward and for the backward pass
     (with what is computed again for it); at most three. A gather stands one unit
     ahead of its use; a `dist.release` follows the last use. Reductions of gradients
     follow the last accumulation, also out of the update phase; where micro-batches
-    repeat they then run in the last of them alone (`last`), but in a pipeline they
-    stay, since its schedule may end with another.
+    repeat they then run in the last of them alone (`last`), unless the schedule of a
+    pipeline ends with another, or other stages take part. A message is sent when its
+    value is made.
 
     ```mlir
     %u = dist.gather_unit @params.1 over ["dp"] : tensor<4096xf32>

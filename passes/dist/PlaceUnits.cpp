@@ -8,12 +8,15 @@
 // The lowering gathers a unit wherever it reads a state, and reduces it at the end of the
 // phase. Here one gather serves all uses that are near each other: a block is gathered for
 // the forward and for the backward pass (with what is computed again for it), a tied
-// embedding for each of its ends. Each bucket is reduced as soon as it is complete.
+// embedding for each of its ends. Each bucket is reduced as soon as it is complete, each
+// message sent as soon as its value is made.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Dist.h"
+#include "dialects/graph/Graph.h"
 #include "dialects/interfaces/OpInterfaces.h"
+#include "dialects/interfaces/PhaseRun.h"
 #include "passes/dist/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -191,14 +194,89 @@ private:
   llvm::DenseMap<Operation *, int64_t> positions;
 };
 
-/// Moves reductions of the update phase into the phase that accumulates. If that repeats they
+/// Views cost nothing, and move with their reader.
+static bool isView(Operation *op) { return isa_and_nonnull<ViewOp, UnitViewOp>(op); }
+
+/// The last op of its block, but for views, that `op` reads a result of.
+static Operation *lastRead(Operation *op) {
+  Operation *last = nullptr;
+  for (Value operand : op->getOperands()) {
+    Operation *definer = operand.getDefiningOp();
+    if (isView(definer))
+      definer = lastRead(definer);
+    if (definer && definer->getBlock() == op->getBlock() && (!last || last->isBeforeInBlock(definer)))
+      last = definer;
+  }
+  return last;
+}
+
+/// Moves what makes the operand of `send`, back to a product, before what it does not need: the weight gradients that
+/// stand between.
+static void advanceMaker(SendOp send) {
+  SmallVector<Operation *> chain;
+  for (Operation *op = lastRead(send); op && isMemoryEffectFree(op); op = lastRead(op)) {
+    chain.push_back(op);
+    if (isa<graph::ContractOp>(op))
+      break;
+  }
+  for (Operation *op : llvm::reverse(chain)) {
+    Operation *last = lastRead(op);
+    if (!last)
+      continue;
+    op->moveAfter(last);
+    for (Value operand : op->getOperands())
+      if (Operation *view = operand.getDefiningOp(); isView(view) && op->isBeforeInBlock(view))
+        view->moveBefore(op);
+  }
+}
+
+/// The lowering sends at the end of a phase. Other stages wait for it, and what is left to compute hides it. Messages
+/// of a channel stay in order; what is received comes first.
+static void hoistSends(PhaseOp phase) {
+  Block &block = phase.getBody().front();
+  Operation *floor = nullptr;
+  for (auto receive : block.getOps<ReceiveOp>())
+    floor = receive;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Operation *> last;
+  for (auto send : llvm::make_early_inc_range(block.getOps<SendOp>())) {
+    advanceMaker(send);
+    Operation *&before = last[{static_cast<int64_t>(send.getPeer()), static_cast<int64_t>(send.getChannel())}];
+    Operation *after = nullptr;
+    for (Operation *other : {floor, send.getX().getDefiningOp(), before})
+      if (other && other->getBlock() == &block && (!after || after->isBeforeInBlock(other)))
+        after = other;
+    if (after)
+      send->moveAfter(after);
+    else
+      send->moveBefore(&block.front());
+    before = send;
+  }
+}
+
+/// By phase, the place among the program's actions and the slot of its last run.
+static llvm::StringMap<std::pair<size_t, int64_t>> lastRuns(ProgramOp program) {
+  llvm::StringMap<std::pair<size_t, int64_t>> last;
+  if (ArrayAttr actions = program.getActionsAttr())
+    for (auto [number, run] : llvm::enumerate(toPhaseRuns(actions)))
+      last[run.phase] = {number, run.slot};
+  else
+    for (auto [number, phase] : llvm::enumerate(program.getOps<PhaseOp>()))
+      last[phase.getSymName()] = {number, static_cast<int64_t>(phase.getRepeat()) - 1};
+  return last;
+}
+
+/// Moves reductions of the update phase into the phase that accumulates last. If that repeats they
 /// run in its last slot, beside what is left of its backward pass.
 static void hoistReductions(ProgramOp program) {
+  auto last = lastRuns(program);
   llvm::DenseMap<Attribute, PhaseOp> makers;
   for (auto phase : program.getOps<PhaseOp>())
     for (Operation &op : llvm::make_early_inc_range(phase.getBody().front())) {
-      if (auto accumulate = dyn_cast<AccumulateOp>(op))
-        makers[accumulate.getBucketAttr()] = phase;
+      if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
+        PhaseOp &maker = makers[accumulate.getBucketAttr()];
+        if (!maker || last.lookup(maker.getSymName()) < last.lookup(phase.getSymName()))
+          maker = phase;
+      }
       auto reduce = dyn_cast<ReduceBucketOp>(op);
       if (!reduce || reduce.getInto())
         continue;
@@ -206,8 +284,10 @@ static void hoistReductions(ProgramOp program) {
       if (std::optional<StringRef> axis = program.getAxis(); axis && contains(toAxes(reduce.getSum()), axis->str()))
         continue;
       PhaseOp maker = makers.lookup(reduce.getBucketAttr());
-      // A schedule may end with another micro-batch than the last.
-      if (!maker || maker == phase || (maker.getRepeat() > 1 && program.getAxis()))
+      if (!maker || maker == phase)
+        continue;
+      // A schedule from a file may end with another micro-batch than the last.
+      if (last.lookup(maker.getSymName()).second + 1 != static_cast<int64_t>(maker.getRepeat()))
         continue;
       reduce->moveBefore(maker.getBody().front().getTerminator());
       reduce.setLast(maker.getRepeat() > 1);
@@ -218,8 +298,10 @@ struct PlaceUnits : impl::DistPlaceUnitsBase<PlaceUnits> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<ProgramOp>()) {
       hoistReductions(program);
-      for (auto phase : program.getOps<PhaseOp>())
+      for (auto phase : program.getOps<PhaseOp>()) {
         PhasePlacer(phase, getOperation()).run();
+        hoistSends(phase);
+      }
     }
   }
 };

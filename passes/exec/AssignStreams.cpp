@@ -1,4 +1,4 @@
-//===- AssignStreams.cpp - Collectives beside the commands that compute
+//===- AssignStreams.cpp - Collectives and messages beside the commands that compute
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What moves is decided by communicator, not by command: all collectives of one group in
-// a phase stay in one order, which is then the same on every rank.
+// a phase stay in one order, which is then the same on every rank. So do the messages of a
+// channel that a phase sends; what it receives is wanted at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,8 +37,7 @@ public:
     if (moved.empty())
       return;
     for (size_t i = 0; i < commands.size(); ++i)
-      if (auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation());
-          collective && moved.contains(collective.getCommunicator()))
+      if (std::optional<StringRef> communicator = communicatorOf(i); communicator && moved.contains(*communicator))
         issue(i);
       else
         waitForAll(i);
@@ -45,6 +45,15 @@ public:
 
 private:
   static constexpr uint64_t kStream = 1;
+
+  /// Of what may move; else none.
+  std::optional<StringRef> communicatorOf(size_t at) {
+    if (auto collective = dyn_cast<CollectiveOp>(commands[at].getOperation()))
+      return collective.getCommunicator();
+    if (auto send = dyn_cast<SendOp>(commands[at].getOperation()))
+      return send.getCommunicator();
+    return std::nullopt;
+  }
 
   bool conflict(size_t a, size_t b) {
     for (Access x : accessesOf(commands[a]))
@@ -54,7 +63,7 @@ private:
     return false;
   }
 
-  /// Whether something is computed between the collective and the first command that needs it.
+  /// Whether something is computed between the command and the first that needs it or its memory.
   bool hasSlack(size_t at) {
     for (size_t i = at + 1; i < commands.size() && !conflict(at, i); ++i)
       if (isa<KernelOp, LibraryOp>(commands[i].getOperation()))
@@ -62,12 +71,12 @@ private:
     return false;
   }
 
-  /// Communicators most of whose collectives have something to hide behind.
+  /// Communicators most of whose commands have something to hide behind.
   llvm::StringSet<> choose() {
     llvm::StringMap<std::pair<int64_t, int64_t>> counts; // with slack, all
     for (size_t i = 0; i < commands.size(); ++i)
-      if (auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation())) {
-        auto &[slack, all] = counts[collective.getCommunicator()];
+      if (std::optional<StringRef> communicator = communicatorOf(i)) {
+        auto &[slack, all] = counts[*communicator];
         slack += hasSlack(i);
         ++all;
       }
@@ -104,7 +113,7 @@ private:
     // It runs no earlier than it stands: gathers would else take memory from the start.
     if (at && (issued.empty() || issued.back() != at - 1))
       addWait(at, eventOf(at - 1));
-    llvm::TypeSwitch<Operation *>(commands[at].getOperation()).Case<CollectiveOp>([](auto op) {
+    llvm::TypeSwitch<Operation *>(commands[at].getOperation()).Case<CollectiveOp, SendOp>([](auto op) {
       op.setStream(kStream);
     });
     issued.push_back(at);

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/IRMapping.h"
@@ -57,6 +58,8 @@ private:
   llvm::DenseMap<Operation *, unsigned> numbers;
   /// The number of the last graph.barrier that an op depends on.
   llvm::DenseMap<Operation *, unsigned> fences;
+  /// The number of the first dist.send that depends on an op: other stages wait for it.
+  llvm::DenseMap<Operation *, unsigned> sends;
   /// The op with effects before an op with effects: their order stays.
   llvm::DenseMap<Operation *, Operation *> effectsBefore;
 };
@@ -148,6 +151,12 @@ bool BlockFusion::join(Group &group, Operation *op) {
   // Recomputation stays with the backward pass that wants it: in one kernel with the forward
   // ops that it repeats it would have nothing to gain.
   if (numbers.lookup(group.ops.front()) < fences.lookup(op))
+    return false;
+  // Nor has a message to wait for what is behind it.
+  if (llvm::any_of(group.ops, [&](Operation *member) {
+        auto send = sends.find(member);
+        return send != sends.end() && send->second < numbers.lookup(op);
+      }))
     return false;
   SmallVector<Operation *> ops(group.ops);
   ops.push_back(op);
@@ -253,6 +262,16 @@ void BlockFusion::run() {
         fence = std::max(fence, fences.lookup(producer));
     fences[&op] = fence;
     numbers[&op] = number++;
+  }
+  for (Operation &op : llvm::reverse(block)) {
+    if (isa<dist::SendOp>(op))
+      sends[&op] = numbers.lookup(&op);
+    if (auto send = sends.find(&op); send != sends.end())
+      for (unsigned first = send->second; Value operand : op.getOperands())
+        if (Operation *producer = operand.getDefiningOp()) {
+          auto [known, isNew] = sends.try_emplace(producer, first);
+          known->second = std::min(known->second, first);
+        }
   }
   for (Operation &op : block) {
     if (!isFusible(&op))

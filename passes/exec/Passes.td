@@ -102,10 +102,10 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
 }
 
 def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
-  let summary = "let collectives run beside the commands that compute";
+  let summary = "let collectives and messages run beside the commands that compute";
   let description = [{
-    Collectives of a communicator, most of which have something to hide behind in a phase,
-    go to a stream of their own. Each waits for the command that stands before it, the
+    Collectives and sends of a communicator, most of which have something to hide behind in a
+    phase, go to a stream of their own. Each waits for the command that stands before it, the
     first command that needs its bytes waits for it, and at most `in-flight` are on their
     way when the next is issued. An action ends when its streams have ended. Example
     (tests/passes/exec/assign-streams.mlir): a product between a reduce-scatter and the

@@ -79,7 +79,7 @@ struct Shared {
   Header *header;
   Waiter waiter;
   PeerMemory peers;
-  uint64_t nextRing; /* where this rank's next ring goes */
+  std::atomic<uint64_t> nextRing; /* where this rank's next ring goes; two threads of it may send */
 };
 
 class ProcessesCommunicator final : public Communicator {
@@ -135,8 +135,7 @@ public:
     if (!ring) {
       to.slots = room.slots;
       to.slotBytes = (room.largest + 63) / 64 * 64 + sizeof(SlotHead);
-      to.ring = shared.nextRing;
-      shared.nextRing += roundToPage(to.slots * to.slotBytes);
+      to.ring = shared.nextRing.fetch_add(roundToPage(to.slots * to.slotBytes));
       ring = std::make_unique<Mapping>(shared.file, to.ring, to.slots * to.slotBytes);
     }
     uint32_t number = to.posted.value.load(std::memory_order_relaxed);

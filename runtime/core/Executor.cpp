@@ -132,11 +132,11 @@ std::vector<bool> Executor::communicatorsOfStreams(const Image &image) {
 void Executor::overlap(Trace *traceOfStreams) {
   auto commands = Image::rowsOf(rank.stage.commands, rank.image.commands());
   // What computes would share the team with the first thread.
-  bool collectives = std::all_of(commands.begin(), commands.end(), [](const dtcc_command &command) {
-    return command.stream == 0 || command.kind == DTCC_COLLECTIVE;
+  bool exchanges = std::all_of(commands.begin(), commands.end(), [](const dtcc_command &command) {
+    return command.stream == 0 || command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND;
   });
   bool any = std::any_of(commands.begin(), commands.end(), [](auto &command) { return command.stream != 0; });
-  if (!collectives || !any)
+  if (!exchanges || !any)
     return;
   secondTrace = traceOfStreams;
   second = std::make_unique<StreamThread>();

@@ -4,6 +4,22 @@
 // RUN: dtcc-opt %S/Inputs/tied.mlir --dist-apply-plan="plan=%S/Inputs/mlp-pipeline.json" | FileCheck %s --check-prefix=TIED
 // RUN: dtcc-opt %S/Inputs/tied.mlir --dist-apply-plan="plan=%S/Inputs/mlp-pipeline.json" --dist-lower-to-program | FileCheck %s --check-prefix=OWNERS
 
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="plan=%S/Inputs/mlp-pipeline.json" --dist-lower-to-program --dist-place-units | FileCheck %s --check-prefix=EARLY
+// RUN: dtcc-opt %S/Inputs/tied.mlir --dist-apply-plan="plan=%S/Inputs/mlp-pipeline.json" --dist-lower-to-program --dist-place-units | FileCheck %s --check-prefix=TOGETHER
+
+// Gradients are reduced in the last micro-batch, in the phase that makes them; those that other stages make parts of at the end.
+// EARLY: dist.program @step.0
+// EARLY: dist.phase @backward
+// EARLY: dist.reduce_bucket @grads.0.0 sum ["dp"] last
+// EARLY: dist.phase @update
+// EARLY-NOT: dist.reduce_bucket
+// EARLY: dist.program @step.1
+// EARLY: dist.phase @forward
+// EARLY: dist.reduce_bucket @grads.1.0 sum ["dp"] last
+// EARLY: dist.phase @backward
+// TOGETHER-COUNT-2: dist.phase @update
+// TOGETHER: dist.reduce_bucket @grads.1.0 sum ["pp", "dp"]{{$}}
+
 // A program a stage; the bias, which is read behind its broadcast, lives where it is added.
 // CHECK: graph.state @w1 {{.*}}dist.bucket = @params.0.0
 // CHECK: graph.state @b1 {{.*}}dist.bucket = @params.0.0

@@ -1,4 +1,5 @@
 // RUN: dtcc-opt %s -exec-assign-streams | FileCheck %s
+// RUN: dtcc-opt %s -exec-assign-streams | FileCheck %s --check-prefix=SEND
 // RUN: dtcc-opt %s -exec-assign-streams -exec-plan-arena -exec-verify | FileCheck %s --check-prefix=ARENA
 // RUN: dtcc-opt %s -exec-plan-arena | FileCheck %s --check-prefix=SERIAL
 
@@ -38,5 +39,19 @@ exec.program @step mesh @mesh {
     // What reads the share waits.
     // CHECK: exec.fill {{.*}}after(%[[REDUCED]])
     exec.fill 0.0 : f32 outs(%share : memref<8xf32>)
+  }
+  // A message goes while the next product is made, what nothing is computed behind stays.
+  // SEND-LABEL: exec.phase @backward
+  exec.phase @backward {
+    %x = exec.view @x[0] : memref<4x4xf32>
+    %a = exec.view @a[0] : memref<4x4xf32>
+    %b = exec.view @b[0] : memref<4x4xf32>
+    // SEND: %[[MADE:.*]] = exec.library "matmul" {{.*}} -> !exec.event
+    exec.library "matmul" ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%a : memref<4x4xf32>) [0, 0]
+    // SEND: exec.send to 0 on @over.dp ins({{.*}}) after(%[[MADE]]) {stream = 1 : i64}
+    exec.send to 0 on @over.dp ins(%a : memref<4x4xf32>)
+    exec.library "matmul" ins(%a, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%b : memref<4x4xf32>) [0, 0]
+    // SEND: exec.send to 0 on @over.tp ins(%{{[^)]*}}){{$}}
+    exec.send to 0 on @over.tp ins(%b : memref<4x4xf32>)
   }
 }

@@ -37,7 +37,14 @@
 // CHECK-LABEL: dist.phase @beginsBefore
 // CHECK-COUNT-3: exec.fused
 // CHECK: dist.accumulate
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+
+// What a message waits for is not in one kernel with what stands behind it.
+// CHECK-LABEL: dist.phase @sent
+// CHECK: exec.fused
+// CHECK: dist.send
+// CHECK: exec.fused
+// CHECK: dist.accumulate
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>, #dist.axis<"pp", 2, rank>]
 dist.bucket parameter @params.0 : 128 x f32
 dist.bucket parameter @params.1 : 64 x f32 flat ["dp"]
 dist.bucket gradient @grads.0 : 128 x f32 of @params.0
@@ -88,5 +95,15 @@ dist.program @step mesh @mesh {
     %e = graph.mul %b, %p : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     dist.accumulate %d into @grads.0[0] : tensor<8x8xf32>
     dist.accumulate %e into @grads.0[64] : tensor<8x8xf32>
+  }
+}
+dist.program @stage mesh @mesh stage 0 over "pp" actions ["sent 0"] {
+  dist.phase @sent {
+    %x = dist.view @params.0[0] : tensor<8x8xf32>
+    %a = graph.exp %x : tensor<8x8xf32>
+    %b = graph.add %a, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.send %b to 1 over "pp" channel 0 : tensor<8x8xf32>
+    %c = graph.mul %a, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.accumulate %c into @grads.0[0] : tensor<8x8xf32>
   }
 }
