@@ -132,12 +132,16 @@ private:
     static const char *const schedules[] = {"gpipe", "1f1b", "zero-bubble", "interleaved:2"};
     plan::PipelinePlan pipeline;
     pipeline.axis = "p";
+    // A small model has not ops enough for all: the axis splits nothing then, or a rank has one stage.
+    if (lastOrigin + 1 < ranks)
+      return;
+    bool twice = lastOrigin + 1 >= 2 * ranks;
     int64_t stages = ranks;
     if (chance(30)) {
-      stages = std::min<int64_t>(ranks * (1 + pick(2)), lastOrigin + 1);
+      stages *= 1 + pick(twice ? 2 : 1);
       pipeline.actions = makeSchedule(ranks, stages);
     } else {
-      pipeline.schedule = schedules[pick(plan.mesh.slots() % ranks ? 3 : 4)];
+      pipeline.schedule = schedules[pick(plan.mesh.slots() % ranks || !twice ? 3 : 4)];
       stages *= *plan::stagesPerRank(pipeline.schedule);
     }
     std::set<int64_t> cuts;
