@@ -231,10 +231,30 @@ static StringRef styleOf(cost::TimelineWork work) {
   return styles[static_cast<int>(work)];
 }
 
+/// What of a timeline a page bears: if need be computation alone, of ranks that are spread over all.
+static std::vector<const cost::TimelineEvent *> eventsToDraw(const cost::StepTimeline &timeline,
+                                                             std::vector<int64_t> &ranks) {
+  std::vector<size_t> counts(timeline.ranks);
+  bool all = timeline.events.size() <= kMostEvents;
+  for (const cost::TimelineEvent &event : timeline.events)
+    counts[event.rank] += all || event.stream == cost::TimelineStream::Compute;
+  size_t most = std::max<size_t>(*std::max_element(counts.begin(), counts.end()), 1);
+  int64_t rows = std::clamp<int64_t>(int64_t(kMostEvents / most), 1, std::min(timeline.ranks, kMostRows));
+  for (int64_t row = 0; row < rows; ++row)
+    ranks.push_back(rows == 1 ? 0 : row * (timeline.ranks - 1) / (rows - 1));
+  std::vector<const cost::TimelineEvent *> events;
+  for (const cost::TimelineEvent &event : timeline.events)
+    if ((all || event.stream == cost::TimelineStream::Compute) && llvm::is_contained(ranks, event.rank))
+      events.push_back(&event);
+  return events;
+}
+
 Svg dtcc::drawTimeline(const cost::StepTimeline &timeline) {
-  int64_t rows = std::min(timeline.ranks, kMostRows);
+  std::vector<int64_t> ranks;
+  std::vector<const cost::TimelineEvent *> events = eventsToDraw(timeline, ranks);
   double top = 22, height = 18, thin = 4, step = height + 3 * thin + 4, width = kWidth - kLeft - kRight;
-  Svg svg(kWidth, top + double(rows) * step + 20, "what each rank of the pipeline does in a step");
+  double bottom = top + double(ranks.size()) * step;
+  Svg svg(kWidth, bottom + 20, "what each rank of the pipeline does in a step");
   svg.legend(kLeft, 12,
              {{"f1", "forward"},
               {"f2", "backward"},
@@ -243,25 +263,13 @@ Svg dtcc::drawTimeline(const cost::StepTimeline &timeline) {
               {"f4", "collectives"},
               {"f6", "messages"},
               {"rest", "host"}});
-  for (int64_t row = 0; row < rows; ++row)
-    svg.text(kLeft - 8, top + double(row) * step + 13, "rank " + std::to_string(row), Svg::Anchor::End);
+  for (size_t row = 0; row < ranks.size(); ++row)
+    svg.text(kLeft - 8, top + double(row) * step + 13, "rank " + std::to_string(ranks[row]), Svg::Anchor::End);
   double scale = timeline.seconds > 0 ? width / timeline.seconds : 0;
-  size_t drawn = 0;
-  // The largest first, if there are more than a page bears.
-  std::vector<const cost::TimelineEvent *> events;
-  for (const cost::TimelineEvent &event : timeline.events)
-    if (event.rank < rows)
-      events.push_back(&event);
-  if (events.size() > kMostEvents)
-    std::sort(events.begin(), events.end(), [](const cost::TimelineEvent *a, const cost::TimelineEvent *b) {
-      return std::pair(a->start - a->end, a) < std::pair(b->start - b->end, b);
-    });
   for (const cost::TimelineEvent *event : events) {
-    if (++drawn > kMostEvents)
-      break;
     double x = kLeft + event->start * scale, wide = (event->end - event->start) * scale;
-    int64_t stream = int64_t(event->stream);
-    double y = top + double(event->rank) * step + (stream ? height + 1 + double(stream - 1) * thin : 0);
+    int64_t stream = int64_t(event->stream), row = llvm::find(ranks, event->rank) - ranks.begin();
+    double y = top + double(row) * step + (stream ? height + 1 + double(stream - 1) * thin : 0);
     std::string title = event->name() + (event->stage >= 0 ? " of stage " + std::to_string(event->stage) : "") + ": " +
                         formatSeconds(event->start) + " to " + formatSeconds(event->end);
     svg.rect(x, y, wide, stream ? thin - 1 : height, styleOf(event->work).str() + (wide > 3 ? " edge" : ""), title);
@@ -269,9 +277,11 @@ Svg dtcc::drawTimeline(const cost::StepTimeline &timeline) {
       svg.text(x + wide / 2, y + 12, event->name(), Svg::Anchor::Middle, "in");
   }
   std::string end = "0 to " + formatSeconds(timeline.seconds);
-  if (rows < timeline.ranks || drawn > kMostEvents)
-    end = "part of " + plural(timeline.ranks, "rank") + "; " + end;
-  svg.text(kLeft + width, top + double(rows) * step + 12, end, Svg::Anchor::End, "soft");
+  if (int64_t(ranks.size()) < timeline.ranks)
+    end = std::to_string(ranks.size()) + " of " + plural(timeline.ranks, "rank") + "; " + end;
+  if (events.size() < timeline.events.size())
+    end = "computation alone; " + end;
+  svg.text(kLeft + width, bottom + 12, end, Svg::Anchor::End, "soft");
   return svg;
 }
 

@@ -100,7 +100,7 @@ TEST(Explanation, OfATransformer) {
   double best = report.plans[0].seconds;
   size_t fitting = 0;
   for (const Explanation::Kind &kind : explanation.kinds) {
-    ASSERT_TRUE(kind.plan);
+    ASSERT_TRUE(kind.plan) << kind.name;
     EXPECT_FALSE(kind.reason.empty()) << kind.name;
     if (kind.plan->fits)
       EXPECT_GE(kind.plan->seconds, best * (1 - 1e-12)) << kind.name;
@@ -120,6 +120,7 @@ TEST(Explanation, OfATransformer) {
   // Fewer devices take longer, and as many as were asked for are the last.
   for (size_t i = 1; i < explanation.counts.size(); ++i)
     EXPECT_LT(explanation.counts[i].plan.seconds, explanation.counts[i - 1].plan.seconds);
+  ASSERT_FALSE(explanation.counts.empty());
   EXPECT_EQ(explanation.counts.back().devices, 16);
   // All layers computed again need less memory and more time than none.
   Restriction restriction;
