@@ -22,7 +22,7 @@ namespace {
 constexpr double kWidth = 1000, kLeft = 132, kRight = 80;
 /// What a picture shows at most; the rest is counted.
 constexpr int64_t kMostRows = 32, kMostColumns = 128;
-constexpr size_t kMostEvents = 12000;
+constexpr size_t kMostEvents = 6000;
 } // namespace
 
 static std::string plural(int64_t count, StringRef noun) {
