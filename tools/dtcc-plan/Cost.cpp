@@ -168,7 +168,8 @@ static RunForecast priceSizes(const Forecast &given) {
   forecast.step = cost::priceStep(problem, cost::Constants(), scales);
   forecast.itemsPerStep = given.batch * given.model.sequence;
   // 6 FLOP a parameter and token, and attention.
-  double flops = 6 * given.model.activeParameters() + 6 * given.model.layers * given.model.hidden * given.model.sequence;
+  double flops =
+      6 * given.model.activeParameters() + 6 * given.model.layers * given.model.hidden * given.model.sequence;
   forecast.utilisation =
       flops * forecast.itemsPerSecond() / double(plan.ranks()) / given.device().peak(cost::Width::B16);
   forecast.memoryBytes = cost::forecastMemory(given.model, plan, given.run, given.software).total();
