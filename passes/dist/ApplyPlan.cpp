@@ -372,7 +372,8 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
   }
   if (!best) {
     user->emitError("needs a value in a layout that it cannot be brought to: examples of other micro-batches are "
-                    "out of reach, from ")
+                    "out of reach (a loss that is no sum over examples, as a router's balance loss, needs one "
+                    "micro-batch), from ")
         << type.getLayout().str() << " to " << wanted.str();
     return {};
   }

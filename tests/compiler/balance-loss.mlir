@@ -6,6 +6,13 @@
 // RUN: dtcc %s --mesh=dp=2,ep=2 --zero=3 --moe-dispatch=alltoall --verify -o %t/ep 2>&1 | FileCheck %s --check-prefix=SAME
 // RUN: dtcc %s --mesh=dp=1,ep=4,tp=2 --recompute=full --verify -o %t/ep 2>&1 | FileCheck %s --check-prefix=SAME
 // SAME: verified: 2 steps on {{[248]}} ranks equal the whole step; the worst relative difference is {{[0-9.]+}}e-1
+// What is reported is the whole loss: its parts are added up in kernels that do not stand in the order of the sum.
+// RUN: %python -c "import struct; open('%t/x.npy', 'wb').write(b'\x93NUMPY\x01\x00v\x00' + repr(dict(descr='<f4', fortran_order=False, shape=(8, 3, 16))).ljust(117).encode() + b'\n' + bytes(4 * 384)); \
+// RUN:   open('%t/labels.npy', 'wb').write(b'\x93NUMPY\x01\x00v\x00' + repr(dict(descr='<i8', fortran_order=False, shape=(8, 3))).ljust(117).encode() + b'\n' + bytes(8 * 24))"
+// RUN: dtcc %s --mesh=dp=1 -o %t/one && %t/one --data=%t --steps=1 --metrics=%t/one.jsonl
+// RUN: FileCheck %s --check-prefix=ZERO --input-file=%t/one.jsonl
+// Of inputs of zero: log 5 of the classes, and 0.4 of the sum over experts of shares 1, 1, 0, 0 times 1/4.
+// ZERO: "loss":1.80943
 // RUN: dtcc %s --emit=graph -o %t/graph && FileCheck %s --input-file=%t/graph
 // CHECK: graph.experts_grad
 

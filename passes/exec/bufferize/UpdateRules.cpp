@@ -39,8 +39,31 @@ static Bufferizer::Destination destinationOf(dist::AccumulateOp op, Bufferizer &
           : repeated    ? AddUnlessFirstSlot
                         : Overwrite};
 }
+/// Does what makes `value` stand behind `op`, views of it aside?
+static bool isMadeBehind(Value value, Operation *op) {
+  Operation *producer = value.getDefiningOp();
+  if (!producer || producer->getBlock() != op->getBlock() || !op->isBeforeInBlock(producer))
+    return false;
+  const OpRule *rule = findRule(producer);
+  return !rule || !rule->isView ||
+         llvm::all_of(producer->getOperands(), [&](Value of) { return isMadeBehind(of, op); });
+}
+
+/// A kernel may have been put before what was added to the bucket before it: it cannot add there itself.
+static bool comesInTurn(dist::AccumulateOp op) {
+  if (!op.getAgain())
+    return true;
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
+    if (auto other = dyn_cast<dist::AccumulateOp>(before);
+        other && other.getBucketAttr() == op.getBucketAttr() && other.getOffset() == op.getOffset())
+      return isMadeBehind(op.getX(), other);
+  return true;
+}
+
 static void aimAccumulate(Operation *operation, Bufferizer &b) {
   auto op = cast<dist::AccumulateOp>(operation);
+  if (!comesInTurn(op))
+    return;
   auto destination = destinationOf(op, b);
   b.aim(op.getX(), destination.place, destination.accumulate);
 }

@@ -26,7 +26,10 @@ labels = inputs.pop("labels")
 with open(os.path.join(folder, "steps.jsonl"), "w") as file:
     for step in range(steps):
         optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(module(*(value.double() for value in inputs.values())), labels)
+        if hasattr(module, "config"):  # transformers' models have their loss
+            loss = module(**inputs, labels=labels).loss
+        else:
+            loss = torch.nn.functional.cross_entropy(module(*(value.double() for value in inputs.values())), labels)
         loss.backward()
         norm = torch.sqrt(sum((p.grad ** 2).sum() for p in module.parameters())).item()
         optimizer.step()

@@ -82,6 +82,17 @@ def llama():
     return hf.LlamaForCausalLM(config), {"input_ids": ids, "labels": ids}  # one tensor, two inputs
 
 
+def mixtral():
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.MixtralConfig(vocab_size=61, hidden_size=24, intermediate_size=20, num_hidden_layers=2,
+                              num_attention_heads=4, num_key_value_heads=2, num_local_experts=4, num_experts_per_tok=2,
+                              max_position_embeddings=32, use_cache=False, output_router_logits=True,
+                              router_aux_loss_coef=0.5, experts_implementation="batched_mm")
+    ids = tokens(rows=4)
+    return hf.MixtralForCausalLM(config), {"input_ids": ids, "labels": ids}
+
+
 def bert():
     import transformers as hf
     torch.manual_seed(0)
