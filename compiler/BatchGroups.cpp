@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/BatchGroups.h"
-#include "compiler/Planning.h"
+#include "compiler/MeshOption.h"
 #include "dialects/graph/Graph.h"
 #include "passes/plan/Plan.h"
 #include "llvm/Support/WithColor.h"
@@ -37,14 +37,13 @@ static FailureOr<Split> splitOf(const Options &options) {
       llvm::consumeError(plan.takeError());
     }
   }
-  dist::MeshRequest request;
-  int64_t stages = 1;
-  if (failed(parseMesh(options.mesh, request, stages)))
+  MeshOption mesh;
+  if (failed(parseMesh(options.mesh, mesh)))
     return failure();
   if (options.microbatches > 0)
     split.microbatches = options.microbatches;
-  if (request.dp) {
-    split.ranks = *request.dp;
+  if (mesh.dp) {
+    split.ranks = *mesh.dp;
     split.known = true;
   }
   return split;

@@ -188,13 +188,13 @@ LogicalResult PlanFile::complete() {
   FailureOr<SearchResult> result = searchBest(module, search);
   if (failed(result))
     return failure();
-  auto found = llvm::find_if(result->plans, [&](const auto &priced) { return servesOps(priced.plan.mesh); });
-  if (found == result->plans.end() && search.mesh.empty())
+  size_t found = 0, count = result->shapes.size();
+  while (found < count && !servesOps(result->plan(found).mesh))
+    ++found;
+  if (found == count && search.mesh.empty())
     return wrong("no mesh that the search proposes has all axes that ops name: give the mesh too, or --mesh");
   // The user's mesh is taken as it is: axes of size 1 split nothing, others are found out below.
-  if (found == result->plans.end())
-    found = result->plans.begin();
-  llvm::Expected<json::Value> all = json::parse(found->plan.toJson());
+  llvm::Expected<json::Value> all = json::parse(result->plan(found == count ? 0 : found).toJson());
   assert(all && "plans are written as JSON");
   json::Object merged = std::move(*all->getAsObject());
   // The axes of the file in their order, and those that the file does not name.

@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/Planning.h"
+#include "compiler/MeshOption.h"
 #include "compiler/PipelinePlanning.h"
 #include "compiler/PlanFile.h"
+#include "dialects/graph/Graph.h"
+#include "passes/cost/ClusterFile.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 #include <thread>
 #include <unistd.h>
@@ -27,124 +30,330 @@ double dtcc::machineMemory() { return double(sysconf(_SC_PHYS_PAGES)) * double(s
 
 std::string dtcc::bytesText(double bytes) { return llvm::formatv("{0:f2} GiB", bytes / double(1 << 30)); }
 
-/// What the search is made for.
-static constexpr int64_t kMostRanks = 4096;
+/// Plans that are kept of a search.
+static constexpr size_t kPlans = 100;
+/// What is searched for when nothing fits.
+static constexpr int64_t kMostDevices = 1 << 16;
 
-LogicalResult dtcc::parseMesh(StringRef text, dist::MeshRequest &request, int64_t &stages) {
-  SmallVector<StringRef> parts;
-  llvm::StringSet<> seen;
-  text.split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef part : parts) {
-    auto [name, number] = part.split('=');
-    int64_t size = 0, groups = 1;
-    // dp=2x4: two groups of four ranks that share state.
-    if (auto [outer, inner] = number.split('x'); name == "dp" && !inner.empty()) {
-      if (outer.getAsInteger(10, groups) || groups < 1 || groups > kMostRanks)
-        return wrong("--mesh: the number of groups must be from 1 to " + Twine(kMostRanks) + ", got: " + part);
-      number = inner;
-    }
-    if (number.getAsInteger(10, size) || size < 1 || size > kMostRanks)
-      return wrong("--mesh: the size of an axis must be from 1 to " + Twine(kMostRanks) + ", got: " + part);
-    if (!seen.insert(name).second)
-      return wrong("--mesh must name an axis once, got twice: " + name);
-    if (name == "dp") {
-      request.dp = size * groups;
-      request.groups = groups;
-    } else if (name == "tp")
-      request.tp = size;
-    else if (name == "ep")
-      request.ep = size;
-    else if (name == "cp")
-      request.cp = size;
-    else if (name == "pp")
-      stages = size;
-    else
-      return wrong("--mesh: an axis must be one of dp, tp, cp, ep, pp, got: " + name);
+namespace {
+
+class Search {
+public:
+  Search(ModuleOp module, const Options &options, bool anyMemory, bool silent)
+      : module(module), options(options), silent(silent) {
+    request.anyMemory = anyMemory;
   }
-  return success();
-}
+  FailureOr<SearchResult> run();
 
-/// --cluster=cpu or cpu:4: the number of ranks, or 0 if it is not given.
-static FailureOr<int64_t> parseCluster(StringRef text) {
+private:
+  LogicalResult readCluster();
+  LogicalResult readRequest();
+  FailureOr<std::vector<plan::PlanShape>> shapes();
+  LogicalResult explainEmpty(const plan::ShapeSpace &space);
+  LogicalResult noneFits(const std::vector<plan::PlanShape> &all);
+  std::string smallestCluster();
+  void report(SearchResult &result, const plan::ShapeResult &found);
+
+  ModuleOp module;
+  const Options &options;
+  MeshOption mesh;
+  PipelineRequest pipeline;
+  dist::GraphRequest request;
+  bool silent;
+  cost::Machine machine;
+  func::FuncOp step;
+  std::unique_ptr<dist::GraphPricer> pricer;
+};
+
+/// --cluster=cpu or cpu:4: the number of ranks, 0 if it is not given; nothing for others.
+std::optional<int64_t> ranksOfThisMachine(StringRef text) {
   if (text == "cpu")
     return 0;
   int64_t ranks = 0;
   if (text.consume_front("cpu:") && !text.getAsInteger(10, ranks) && ranks >= 1 && ranks <= kMostRanks)
     return ranks;
-  return wrong("--cluster must be cpu or cpu:RANKS in this version, got: " + text);
+  return std::nullopt;
 }
 
-FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options) {
-  dist::MeshRequest request;
-  FailureOr<int64_t> ranks = parseCluster(options.cluster);
-  int64_t stages = 1;
-  if (failed(ranks) || failed(parseMesh(options.mesh, request, stages)))
+int64_t coresOfThisMachine() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+FailureOr<cost::Cluster> clusterOf(const Options &options) {
+  llvm::Expected<cost::Cluster> cluster = cost::readCluster(options.cluster);
+  if (!cluster)
+    return wrong(llvm::toString(cluster.takeError()));
+  return std::move(*cluster);
+}
+
+} // namespace
+
+FailureOr<bool> dtcc::resolveCluster(Options &options) {
+  if (ranksOfThisMachine(options.cluster))
+    return false;
+  FailureOr<cost::Cluster> cluster = clusterOf(options);
+  if (failed(cluster))
     return failure();
-  FailureOr<PipelineRequest> pipeline = parsePipeline(options, stages);
-  if (failed(pipeline))
+  if (!cluster->isUniform())
+    return wrong("--cluster must be of one kind of device in this version, got: " + options.cluster);
+  if (cluster->nodes[0].devices[0].device.architecture == cost::Architecture::Cpu)
+    return false;
+  if (options.precision.empty())
+    options.precision = "bf16";
+  // Weights do not matter to a plan, and structures without any are welcome.
+  options.init = "random";
+  return true;
+}
+
+LogicalResult Search::readCluster() {
+  int64_t product = mesh.product();
+  if (std::optional<int64_t> ranks = ranksOfThisMachine(options.cluster)) {
+    // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
+    int64_t count = *ranks ? *ranks : product;
+    if (count > kMostRanks)
+      return wrong("--mesh must have at most " + Twine(kMostRanks) + " ranks, got: " + Twine(count));
+    machine = cost::Machine::cpu(count, coresOfThisMachine(), machineMemory());
+  } else {
+    FailureOr<cost::Cluster> cluster = clusterOf(options);
+    if (failed(cluster))
+      return failure();
+    machine = cost::Machine::of(*cluster);
+  }
+  if (mesh.isWhole() ? product != machine.ranks : machine.ranks % product != 0)
+    return wrong(llvm::formatv("--mesh={0} must {1} the {2} ranks of --cluster={3}, got: {4}", options.mesh,
+                               mesh.isWhole() ? "take all of" : "divide", machine.ranks, options.cluster, product));
+  return success();
+}
+
+LogicalResult Search::readRequest() {
+  FailureOr<PipelineRequest> given = parsePipeline(options, mesh.pp, mesh.isWhole() || machine.ranks == 1);
+  if (failed(given))
     return failure();
-  if (options.zero >= 0)
-    request.zero = options.zero;
+  pipeline = std::move(*given);
   request.recompute = plan::parseRecompute(options.recompute);
-  request.microbatches = options.microbatches > 0
-                             ? options.microbatches
-                             : defaultMicrobatches(*pipeline, module, request.dp.value_or(1) * request.ep * request.cp);
   request.exchange = *dist::parseSequenceExchange(options.cpAttention);
-  request.sequenceParallel = options.sequenceParallel == "on";
+  request.experts = *dist::parseExpertExchange(options.moeDispatch);
   if (options.cpOrder != "auto")
     request.order = options.cpOrder == "zigzag" ? plan::SequenceOrder::ZigZag : plan::SequenceOrder::Contiguous;
-  request.experts = *dist::parseExpertExchange(options.moeDispatch);
-  int64_t product = stages * request.dp.value_or(1) * request.tp.value_or(1) * request.ep * request.cp;
-  // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
-  if (*ranks == 0)
-    *ranks = product;
-  if (*ranks > kMostRanks)
-    return wrong("--mesh must have at most " + Twine(kMostRanks) + " ranks, got: " + Twine(*ranks));
-  bool complete = request.dp && request.tp;
-  if (complete ? product != *ranks : *ranks % product != 0)
-    return wrong(llvm::formatv("--mesh={0} must {1} the {2} ranks of --cluster={3}, got: {4}", options.mesh,
-                               complete ? "take all of" : "divide", *ranks, options.cluster, product));
-  cost::Machine machine =
-      cost::Machine::cpu(*ranks, std::max(1u, std::thread::hardware_concurrency()), machineMemory());
-  // The search places what a stage has.
-  machine.ranks = *ranks / stages;
-  FailureOr<std::vector<dist::PricedPlan>> plans = dist::searchMesh(module, request, machine);
-  if (failed(plans) || (stages > 1 && failed(addPipeline(module, *pipeline, machine, *plans))))
-    return failure();
-  machine.ranks = *ranks;
-  return SearchResult{machine, std::move(*plans), !options.mesh.empty() && product == *ranks};
+  request.share = mesh.tp.has_value();
+  request.groups = mesh.groups;
+  request.actions = pipeline.actions;
+  request.stages = pipeline.actions.ranks.empty() ? 0 : pipeline.actions.stages();
+  return success();
 }
 
-/// A search that finds nothing that fits has failed. A mesh that is given whole is the user's
-/// choice: the warning is Driver's, which knows the planned memory.
-static LogicalResult checkFit(const SearchResult &result, const Options &options) {
-  if (result.plans.front().fits || result.meshGiven)
-    return success();
-  const dist::PricedPlan &least = *llvm::min_element(
-      result.plans, [](const dist::PricedPlan &a, const dist::PricedPlan &b) { return a.bytes() < b.bytes(); });
-  return wrong(
-      llvm::formatv("no plan fits: a rank needs at least {0} (with --mesh=dp={1},tp={2} --zero={3}) and has {4}; "
-                    "bind a smaller batch, or give --mesh to compile all the same",
-                    bytesText(least.bytes()), least.dp, least.tp, least.zero, bytesText(result.machine.memoryBytes)));
+/// What the model, the ranks and the options allow.
+FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
+  plan::ShapeSpace space = pricer->space();
+  auto hold = [](std::vector<int64_t> &sizes, std::optional<int64_t> given, bool whole) {
+    if (given || whole)
+      sizes = {given.value_or(1)};
+  };
+  bool whole = mesh.isWhole();
+  hold(space.tp, mesh.tp, whole);
+  hold(space.cp, mesh.cp, whole);
+  hold(space.ep, mesh.ep, whole);
+  hold(space.pp, pipeline.actions.ranks.empty() ? mesh.pp : std::optional<int64_t>(pipeline.actions.ranks.size()),
+       whole);
+  if (!options.schedule.empty() && space.pp.size() > 1)
+    llvm::erase(space.pp, 1);
+  if (options.zero >= 0)
+    space.zero = {int(options.zero)};
+  if (options.microbatches > 0)
+    space.microbatches = options.microbatches;
+  if (!pipeline.actions.ranks.empty())
+    space.microbatches = pipeline.actions.microbatches();
+  if (!options.sequenceParallel.empty())
+    space.sequenceParallel = {options.sequenceParallel == "on"};
+  int64_t stages =
+      request.stages ? request.stages : mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
+  if (stages > int64_t(pricer->blocks().blocks().size()))
+    return step.emitError("can be cut into at most ")
+           << pricer->blocks().blocks().size() << " stages that each train a parameter, got: " << stages;
+  int64_t virtualStages = 0;
+  if (!pipeline.schedule.empty() && !options.schedule.empty()) {
+    virtualStages = plan::stagesPerRank(pipeline.schedule).value_or(1);
+    space.schedules = {pipeline.schedule == "gpipe"         ? plan::PipelineSchedule::GPipe
+                       : pipeline.schedule == "zero-bubble" ? plan::PipelineSchedule::ZeroBubble
+                       : virtualStages > 1 || StringRef(pipeline.schedule).starts_with("interleaved")
+                           ? plan::PipelineSchedule::Interleaved
+                           : plan::PipelineSchedule::OneForwardOneBackward};
+  } else if (!pipeline.actions.ranks.empty()) {
+    space.schedules = {plan::PipelineSchedule::OneForwardOneBackward};
+  }
+  std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
+  // A stage that is given holds, though nobody may be there to share with.
+  if (options.zero > 0 && all.empty()) {
+    space.zero = {0};
+    for (plan::PlanShape shape : plan::enumerateShapes(space))
+      if (shape.dp * shape.cp == 1) {
+        shape.zero = int(options.zero);
+        all.push_back(shape);
+      }
+  }
+  llvm::erase_if(all, [&](const plan::PlanShape &shape) {
+    // --mesh counts dp without the ranks of ep; groups share state in parts of it.
+    return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep || (shape.dp / shape.ep) % mesh.groups ||
+           (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages);
+  });
+  if (all.empty())
+    return explainEmpty(space);
+  return all;
+}
+
+/// Which of what was given contradict each other.
+LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
+  if (silent)
+    return failure();
+  int64_t batch = space.batch, microbatches = space.microbatches.value_or(1), ep = mesh.ep.value_or(1);
+  if (microbatches > batch)
+    return dist::refuseBatch(step, batch, 1, 1, microbatches);
+  int64_t model = mesh.tp.value_or(1) * mesh.cp.value_or(1) * mesh.pp.value_or(1) * ep;
+  int64_t dp = mesh.dp.value_or(mesh.tp ? machine.ranks / model : 1);
+  if (batch % (dp * ep * microbatches) == 0)
+    return wrong(llvm::formatv(
+        "no sizes of axes take all {0} ranks and divide the batch of {1} as given: --mesh={2}{3}{4}{5}", machine.ranks,
+        batch, options.mesh, options.microbatches ? " --microbatches=" + std::to_string(options.microbatches) : "",
+        options.schedule.empty() ? "" : " --schedule=" + options.schedule,
+        options.zero >= 0 ? " --zero=" + std::to_string(options.zero) : ""));
+  return dist::refuseBatch(step, batch, dp, ep, microbatches);
+}
+
+/// The fewest devices of the kind, by doubling, on which some plan fits.
+std::string Search::smallestCluster() {
+  if (machine.isCpu())
+    return "";
+  cost::Machine larger = machine;
+  for (int64_t devices = 2 * machine.ranks; devices <= kMostDevices; devices *= 2) {
+    larger.ranks = devices;
+    dist::GraphPricer other(step, larger, request);
+    plan::ShapeResult found = plan::searchShapes(plan::enumerateShapes(other.space()), other, 1);
+    if (!found.plans.empty())
+      return "; " + std::to_string(devices) + " would hold it, as " + found.plans[0].shape.str();
+  }
+  return "; nor do more of them with this batch";
+}
+
+LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
+  if (silent)
+    return failure();
+  dist::GraphRequest free = request;
+  free.anyMemory = true;
+  dist::GraphPricer any(step, machine, free);
+  plan::ShapeResult found = plan::searchShapes(all, any, kPlans);
+  if (found.plans.empty())
+    return succeeded(pricer->emitRefusal()) ? failure() : wrong("no plan of this mesh can be placed");
+  auto least = std::pair(std::numeric_limits<double>::infinity(), size_t(0));
+  for (size_t i = 0; i < found.plans.size(); ++i)
+    least = std::min(least, {any.describe(found.plans[i]).memory.total(), i});
+  const plan::PlanShape &shape = found.plans[least.second].shape;
+  std::string sizes = llvm::formatv("dp={0},tp={1}", shape.dp / shape.ep, shape.tp);
+  for (auto [name, size] : {std::pair("cp", shape.cp), {"ep", shape.ep}, {"pp", shape.pp}})
+    if (size > 1)
+      sizes += llvm::formatv(",{0}={1}", name, size).str();
+  return wrong(llvm::formatv("no plan fits: a rank needs at least {0} (with --mesh={1} --zero={2}) and has {3}{4}; "
+                             "bind a smaller batch{5}",
+                             bytesText(least.first), sizes, shape.zero, bytesText(pricer->usableBytes(shape)),
+                             smallestCluster(), machine.isCpu() ? ", or give --mesh to compile all the same" : ""));
+}
+
+/// The first dimension of the inputs, and the second of tokens.
+static void readBatch(func::FuncOp step, plan::SearchReport &report) {
+  for (BlockArgument argument : step.getArguments()) {
+    auto type = cast<ShapedType>(argument.getType());
+    auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+    if (type.getRank() > 0 && report.batch == 0)
+      report.batch = type.getDimSize(0);
+    if (type.getRank() == 2 && role && role.getValue() == "tokens")
+      report.sequence = double(type.getDimSize(1));
+  }
+}
+
+void Search::report(SearchResult &result, const plan::ShapeResult &found) {
+  plan::SearchReport &report = result.report;
+  report.model = llvm::sys::path::filename(options.input).str();
+  for (auto state : module.getOps<graph::StateOp>())
+    if (state.getRole() == graph::StateRole::parameter)
+      report.parameters += double(llvm::product_of(state.getSavedShape()));
+  report.cluster = options.cluster;
+  report.device = ranksOfThisMachine(options.cluster) ? "rank of this machine" : machine.device.name;
+  report.devices = machine.ranks;
+  report.domain = std::min(machine.ranks, machine.fabric.domain);
+  report.memoryBytes = result.pricer->usableBytes(found.plans.front().shape);
+  readBatch(step, report);
+  auto give = [&](StringRef name, const std::string &value) {
+    if (!value.empty())
+      report.given.push_back(("--" + name + "=" + value).str());
+  };
+  give("mesh", options.mesh);
+  give("zero", options.zero >= 0 ? std::to_string(options.zero) : "");
+  give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
+  give("schedule", options.schedule);
+  give("recompute", options.recompute);
+  for (const plan::ShapePlan &each : found.plans)
+    report.plans.push_back(result.pricer->describe(each));
+  report.lowerBound = found.lowerBound;
+  report.modelled = found.modelled;
+  report.shapes = found.shapes;
+  report.placed = found.solved;
+  report.infeasible = found.infeasible;
+  explainPlans(report);
+}
+
+FailureOr<SearchResult> Search::run() {
+  step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || !step.getBody().hasOneBlock())
+    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+  if (failed(parseMesh(options.mesh, mesh)) || failed(readCluster()) || failed(readRequest()))
+    return failure();
+  // As many places to cut as the stages that are asked for need.
+  size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);
+  pricer = std::make_unique<dist::GraphPricer>(step, machine, request, blocks);
+  FailureOr<std::vector<plan::PlanShape>> all = shapes();
+  if (failed(all))
+    return failure();
+  plan::ShapeResult found = plan::searchShapes(*all, *pricer, kPlans);
+  SearchResult result;
+  result.meshGiven = !options.mesh.empty() && mesh.product() == machine.ranks;
+  if (found.plans.empty()) {
+    if (pricer->hasRefusal())
+      return pricer->emitRefusal();
+    // A mesh that is given whole is the user's choice: the warning is Driver's, which knows the planned memory.
+    if (!result.meshGiven)
+      return noneFits(*all);
+    request.anyMemory = true;
+    pricer = std::make_unique<dist::GraphPricer>(step, machine, request, blocks);
+    found = plan::searchShapes(*all, *pricer, kPlans);
+    if (found.plans.empty())
+      return noneFits(*all);
+  }
+  result.machine = machine;
+  result.pricer = std::move(pricer);
+  report(result, found);
+  result.shapes = std::move(found.plans);
+  return result;
+}
+
+FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options, bool anyMemory, bool silent) {
+  return Search(module, options, anyMemory, silent).run();
 }
 
 FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options) {
   FailureOr<SearchResult> result = searchPlans(module, options);
-  if (failed(result) || failed(checkFit(*result, options)))
-    return failure();
-  if (options.verbose)
-    for (const dist::PricedPlan &priced : result->plans)
-      llvm::errs() << llvm::formatv("plan dp={0} tp={1} zero={2}: {3:f3} s a step, {4:f2} GiB a rank{5}\n", priced.dp,
-                                    priced.tp, priced.zero, priced.seconds(), priced.bytes() / double(1 << 30),
-                                    priced.fits ? "" : ", does not fit");
+  if (succeeded(result) && options.verbose)
+    for (const plan::PlanReport &plan : result->report.plans)
+      llvm::errs() << llvm::formatv("plan {0}: {1:f3} s a step, {2:f2} GiB a rank{3}\n", plan.shape.str(), plan.seconds,
+                                    plan.memory.total() / double(1 << 30), plan.fits ? "" : ", does not fit");
   return result;
 }
 
 FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
   if (!options.plan.empty()) {
-    FailureOr<int64_t> ranks = parseCluster(options.cluster);
-    if (failed(ranks))
-      return failure();
+    std::optional<int64_t> ranks = ranksOfThisMachine(options.cluster);
+    if (!ranks) {
+      FailureOr<cost::Cluster> cluster = clusterOf(options);
+      if (failed(cluster))
+        return failure();
+      ranks = cluster->devices();
+    }
     FailureOr<plan::Plan> plan = readPlanFile(module, options);
     if (succeeded(plan) && *ranks != 0 && *ranks != plan->mesh.ranks())
       return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
@@ -154,5 +363,5 @@ FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
   FailureOr<SearchResult> result = searchBest(module, options);
   if (failed(result))
     return failure();
-  return std::move(result->plans.front().plan);
+  return result->plan(0);
 }

@@ -9,8 +9,7 @@
 #define DTCC_COMPILER_PLANNING_H
 
 #include "compiler/Options.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "passes/dist/SearchMesh.h"
+#include "passes/dist/GraphPricer.h"
 
 namespace dtcc {
 
@@ -18,9 +17,14 @@ namespace dtcc {
 struct SearchResult {
   cost::Machine machine;
   /// Best first, at least one.
-  std::vector<dist::PricedPlan> plans;
+  std::vector<plan::ShapePlan> shapes;
+  /// The same for people: one report a shape.
+  plan::SearchReport report;
   /// --mesh names all ranks: nothing of the mesh was searched.
   bool meshGiven = false;
+  std::unique_ptr<dist::GraphPricer> pricer;
+
+  plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
 };
 
 /// Bytes of memory of this machine.
@@ -28,19 +32,21 @@ double machineMemory();
 /// "1.25 GiB"
 std::string bytesText(double bytes);
 
-/// --mesh=dp=2,tp=2,pp=2: what it gives of the mesh, the number of stages apart. Failure after one message.
-mlir::LogicalResult parseMesh(llvm::StringRef text, dist::MeshRequest &request, int64_t &stages);
+/// Is --cluster something else than cores of this machine (a preset or a file of other devices)? What a plan for
+/// such devices needs by default becomes part of the options. Failure after one message.
+mlir::FailureOr<bool> resolveCluster(Options &options);
 
-/// All plans for a differentiated module on --cluster with what --mesh, --zero and
-/// --microbatches give. Failure after one message.
-mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options);
+/// All plans for a differentiated module on --cluster with what --mesh, --zero and the other options of a plan
+/// give, best first. Failure after one message, also if nothing fits the memory unless --mesh is given whole or
+/// `anyMemory` says that it is no limit. `silent`: without the message.
+mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options, bool anyMemory = false,
+                                          bool silent = false);
 
-/// The same for a plan that is going to be used: with --verbose the plans are listed on
-/// stderr, and nothing that fits the memory is a failure unless --mesh is given whole.
+/// The same for a plan that is going to be used: with --verbose the plans are listed on stderr.
 mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options);
 
 /// The plan for a differentiated module: that of --plan, completed, or the best one that is found.
-/// Failure after one message, also if nothing that was searched fits the memory.
+/// Failure after one message.
 mlir::FailureOr<plan::Plan> makePlan(mlir::ModuleOp module, const Options &options);
 
 } // namespace dtcc

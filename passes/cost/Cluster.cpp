@@ -129,6 +129,28 @@ std::optional<Cluster> parseCluster(std::string_view text, std::string &error) {
   return cluster;
 }
 
+Cluster thisMachine(int64_t ranks, int64_t cores, double memory) {
+  Device rank = *findDevice("cpu-core");
+  double share = double(cores) / double(std::max<int64_t>(ranks, 1));
+  for (double &rate : rank.flopsPerSecond)
+    rate *= share;
+  rank.memoryBytesPerSecond *= share;
+  rank.memoryBytes = memory / double(std::max<int64_t>(ranks, 1));
+  rank.link.bytesPerSecond *= std::min(share, 1.0);
+  rank.link.latencySeconds *= share < 1 ? 10 : 1;
+  NodeGroup node;
+  node.name = "this-machine";
+  node.devices = {{rank, ranks}};
+  node.link = rank.link;
+  node.port = rank.network;
+  node.ports = 1;
+  node.hostMemoryBytes = memory;
+  Cluster cluster;
+  cluster.name = "cpu:" + std::to_string(ranks);
+  cluster.nodes = {node};
+  return cluster;
+}
+
 std::string checkJoins(const Cluster &cluster, std::string &place) {
   std::map<std::string, std::string> above; // what joins it; empty: nothing does
   for (const NodeGroup &group : cluster.nodes)

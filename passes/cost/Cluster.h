@@ -71,6 +71,10 @@ struct Cluster {
 /// makers sell. Empty, and `error` says why, otherwise.
 std::optional<Cluster> parseCluster(std::string_view text, std::string &error);
 
+/// This machine as `ranks` ranks that share `cores` cores and `memory` bytes, in figures of the
+/// preset of a core; with more ranks than cores they take turns, and wait longer for each other.
+Cluster thisMachine(int64_t ranks, int64_t cores, double memory);
+
 /// Empty, or what is wrong with the joins of `cluster`: a name that nothing has, one that two
 /// switches join, a ring, or a group that nothing joins to the others. `place` becomes the
 /// name that is to blame.

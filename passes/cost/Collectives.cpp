@@ -58,6 +58,7 @@ Fabric fabricOf(const Device &device, int64_t ranksPerNode) {
   fabric.network = device.network;
   fabric.switchSums = device.architecture == Architecture::Hopper || device.architecture == Architecture::Blackwell ||
                       device.architecture == Architecture::BlackwellUltra;
+  fabric.sharedMemory = device.architecture == Architecture::Cpu;
   return fabric;
 }
 
@@ -85,9 +86,18 @@ double Collectives::secondsOfAllToAll(const Transfer &transfer, const Spread &sp
   return constants.collectiveLaunch + std::max(inside, outside);
 }
 
+/// What a rank sends passes through memory once; a reduction makes two passes.
+double Collectives::secondsInMemory(const Transfer &transfer) const {
+  double part = double(transfer.group.ranks - 1) / double(transfer.group.ranks);
+  double moved = rounds(transfer.kind) * part * transfer.bytes;
+  return fabric.link.latencySeconds + moved / (fabric.link.bytesPerSecond * constants.nvlink);
+}
+
 double Collectives::seconds(const Transfer &transfer) const {
   if (transfer.group.ranks <= 1 || transfer.bytes <= 0)
     return 0;
+  if (fabric.sharedMemory && transfer.group.ranks * transfer.group.stride <= fabric.domain)
+    return secondsInMemory(transfer);
   Spread spread = spreadOf(transfer.group, fabric.domain);
   if (transfer.kind == CollectiveKind::AllToAll)
     return secondsOfAllToAll(transfer, spread);
@@ -108,6 +118,8 @@ double Collectives::seconds(const Transfer &transfer) const {
 }
 
 double Collectives::secondsToSend(double bytes, int64_t stride) const {
+  if (fabric.sharedMemory && stride < fabric.domain)
+    return bytes > 0 ? fabric.link.latencySeconds + bytes / (fabric.link.bytesPerSecond * constants.nvlink) : 0;
   double rate = stride < fabric.domain ? fabric.link.bytesPerSecond * constants.sendLink
                                        : fabric.network.bytesPerSecond * constants.sendNetwork;
   return bytes > 0 ? constants.sendLatency + bytes / rate : 0;

@@ -27,6 +27,8 @@ struct Fabric {
   bool switchSums = false;
   /// Fewer ports than devices leave a node: `network` is a device's share of them.
   bool sharedPorts = false;
+  /// Ranks share the memory of a processor: no algorithms to choose from, and latencies are the link's.
+  bool sharedMemory = false;
 };
 /// The fabric around a device in nodes of `ranksPerNode`; 0: the preset's.
 Fabric fabricOf(const Device &device, int64_t ranksPerNode = 0);
@@ -50,6 +52,7 @@ public:
 
 private:
   double secondsOfAllToAll(const Transfer &transfer, const Spread &spread) const;
+  double secondsInMemory(const Transfer &transfer) const;
 
   const Fabric &fabric;
   const Constants &constants;

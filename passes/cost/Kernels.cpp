@@ -54,6 +54,11 @@ double Kernels::productRate(Width width) const {
 
 double Kernels::seconds(const Gemm &gemm) const {
   static constexpr double kBytes[kWidths] = {4, 2, 1, 0.5};
+  // Tiles of a processor are small, and its threads wait for nobody to start them.
+  if (device.architecture == Architecture::Cpu) {
+    double bytes = kBytes[static_cast<int>(gemm.width)] * (gemm.k * (gemm.m + gemm.n) + gemm.m * gemm.n);
+    return gemm.count * std::max(2 * gemm.m * gemm.n * gemm.k / productRate(gemm.width), secondsForStream(bytes));
+  }
   double m = padded(gemm.m / gemm.groups) * gemm.groups, n = padded(gemm.n);
   double tiles = gemm.groups * std::ceil(m / gemm.groups / kTileRows) * std::ceil(n / kTileColumns);
   double waves = tiles / double(device.units);
@@ -75,6 +80,8 @@ double Kernels::seconds(const Attention &attention) const {
   double scores = attention.heads * attention.queries * attention.keys;
   // Two products of 2 * headSize FLOP a score; five in the backward pass of a fused kernel.
   double flops = 4 * scores * attention.headSize;
+  if (device.architecture == Architecture::Cpu)
+    return flops * (attention.causal ? 0.5 : 1) * (attention.backward ? 2.5 : 1) / productRate(Width::F32);
   if (attention.kernel == AttentionKernel::Plain) {
     // Forward moves 13 parts of 30 of the bytes, backward 17.
     double bytes = scores * constants.scoreBytes * (attention.backward ? 17.0 : 13.0) / 30;

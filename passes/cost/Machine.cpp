@@ -6,28 +6,47 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/cost/Machine.h"
+#include "passes/cost/Kernels.h"
 #include <algorithm>
 
 namespace dtcc::cost {
 
-Machine Machine::cpu(int64_t ranks, int64_t cores, double memory) {
+Machine Machine::of(const Cluster &cluster, const Constants &constants) {
   Machine machine;
-  double share = double(cores) / double(std::max<int64_t>(ranks, 1));
-  machine.ranks = ranks;
-  machine.flopsPerSecond = 100e9 * share;
-  machine.memoryBytesPerSecond = 10e9 * share;
-  machine.linkBytesPerSecond = 3e9 * std::min(share, 1.0);
-  machine.latencySeconds = share < 1 ? 50e-6 : 5e-6;
-  machine.memoryBytes = memory / double(std::max<int64_t>(ranks, 1));
+  machine.device = cluster.nodes[0].devices[0].device;
+  machine.fabric = cluster.fabric();
+  machine.ranks = cluster.devices();
+  machine.constants = constants;
   return machine;
 }
 
-double Machine::secondsForWork(double flops, double bytes) const {
-  return std::max(flops / flopsPerSecond, bytes / memoryBytesPerSecond);
+Machine Machine::cpu(int64_t ranks, int64_t cores, double memory) { return of(thisMachine(ranks, cores, memory)); }
+
+double Machine::secondsForWork(double flops, double bytes, Width width) const {
+  Kernels kernels(device, constants);
+  return std::max(flops / kernels.productRate(width), kernels.secondsForStream(bytes));
 }
 
-double Machine::secondsForTransfer(double bytes) const {
-  return bytes > 0 ? latencySeconds + bytes / linkBytesPerSecond : 0;
+double Machine::secondsForTransfer(const Transfer &transfer) const {
+  return Collectives(fabric, constants).seconds(transfer);
+}
+
+double Machine::secondsForSent(double bytes, const Group &group) const {
+  if (group.ranks <= 1)
+    return 0;
+  double whole = bytes * double(group.ranks) / double(group.ranks - 1);
+  return secondsForTransfer({CollectiveKind::AllGather, whole, group});
+}
+
+double Machine::secondsToSend(double bytes, int64_t stride) const {
+  return Collectives(fabric, constants).secondsToSend(bytes, stride);
+}
+
+Machine Machine::withoutLatency() const {
+  Machine machine = *this;
+  machine.constants.collectiveLaunch = machine.constants.collectiveLatency = machine.constants.sendLatency = 0;
+  machine.fabric.link.latencySeconds = machine.fabric.network.latencySeconds = 0;
+  return machine;
 }
 
 } // namespace dtcc::cost

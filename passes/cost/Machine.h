@@ -5,39 +5,42 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first cost model: one kind of rank, one kind of link. All rates are those of one
-// rank while all ranks work. Free of MLIR.
+// The cost model as searches over placements see it: one rank, its device and what joins
+// it to the others. Free of MLIR.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_PASSES_COST_MACHINE_H
 #define DTCC_PASSES_COST_MACHINE_H
 
-#include <cstdint>
+#include "passes/cost/Cluster.h"
 
 namespace dtcc::cost {
 
 struct Machine {
+  /// Of each of `ranks` ranks, while all work.
+  Device device;
+  Fabric fabric;
   int64_t ranks = 1;
-  /// Multiply-adds count as two.
-  double flopsPerSecond = 0;
-  /// Bytes read or written by kernels that do little else.
-  double memoryBytesPerSecond = 0;
-  /// Bytes that a rank sends to its neighbour in a ring.
-  double linkBytesPerSecond = 0;
-  /// Of starting a collective.
-  double latencySeconds = 0;
-  /// Memory that a rank may use; 0: not known.
-  double memoryBytes = 0;
+  Constants constants;
 
-  /// `ranks` ranks that share `cores` cores of this processor and `memory` bytes.
-  /// Measured on a server core with AVX-512: 100 GFLOP/s in f32 products, 10 GB/s; a
-  /// shared-memory all-reduce moves 3 GB/s a rank. More ranks than cores share them.
+  /// The devices of the first kind of a cluster.
+  static Machine of(const Cluster &cluster, const Constants &constants = {});
+  /// thisMachine(ranks, cores, memory).
   static Machine cpu(int64_t ranks, int64_t cores, double memory);
 
-  double secondsForWork(double flops, double bytes) const;
-  /// Of a collective in which each rank sends `bytes`; none for no bytes.
-  double secondsForTransfer(double bytes) const;
+  bool isCpu() const { return device.architecture == Architecture::Cpu; }
+  /// Memory that a rank may use; 0: not known.
+  double memoryBytes() const { return device.memoryBytes; }
+  /// Of kernels: a roofline.
+  double secondsForWork(double flops, double bytes, Width width = Width::F32) const;
+  double secondsForTransfer(const Transfer &transfer) const;
+  /// Of an exchange in which each rank of `group` sends `bytes`; none for no bytes.
+  double secondsForSent(double bytes, const Group &group) const;
+  /// Of one message between neighbours.
+  double secondsToSend(double bytes, int64_t stride) const;
+  /// The same machine where starting a collective costs nothing.
+  Machine withoutLatency() const;
 };
 
 } // namespace dtcc::cost

@@ -58,6 +58,10 @@ struct Software {
   int gatherPieces = 1;
   /// It casts between types by itself (PyTorch's autocast).
   bool autocast = false;
+  /// A parameter that is gathered.
+  double gatherBytes = 2;
+  /// Under ZeRO 2 parameters stay whole, and are gathered once a step; else for each forward pass.
+  bool keepsParameters = false;
 };
 
 /// The defaults of the software whose words stand in `text`, in any case.

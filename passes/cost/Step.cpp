@@ -73,6 +73,7 @@ PassSeconds Pricer::pass(const Work &work, bool backward) const {
   seconds.compute = kernels.seconds(work, backward) * calibration.device;
   for (const Transfer &transfer : work.transfers)
     seconds.tensor += collectives.seconds(transfer) * (1 - transfer.hidden);
+  seconds.tensor += work.exchangeSeconds;
   // Copies run beside the kernels.
   double copies = work.hostBytes / (problem.device.hostLink.bytesPerSecond * constants.hostLink);
   seconds.data += std::max(0.0, copies - seconds.total());
@@ -81,9 +82,10 @@ PassSeconds Pricer::pass(const Work &work, bool backward) const {
 
 void Pricer::addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const {
   double pieces = problem.software.gatherPieces;
-  double gather = pieces * collectives.seconds({CollectiveKind::AllGather, 2 * parameters / pieces, shares});
+  double gather = pieces * collectives.seconds(
+                               {CollectiveKind::AllGather, problem.software.gatherBytes * parameters / pieces, shares});
   double gradients = problem.software.gradientBytes * parameters / pieces;
-  seconds.gatherForward += plan.zero == 3 || plan.zero == 2 ? gather : 0;
+  seconds.gatherForward += plan.zero == 3 || (plan.zero == 2 && !problem.software.keepsParameters) ? gather : 0;
   seconds.gatherBackward += plan.zero == 3 ? gather : 0;
   seconds.scatter += pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
 }
@@ -158,12 +160,14 @@ void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallel &hold
     seconds.reduce += collectives.seconds({CollectiveKind::AllReduce, gradients, data});
   } else if (plan.zero == 1) {
     seconds.reduce += collectives.seconds({CollectiveKind::ReduceScatter, gradients, data});
-    seconds.gather += collectives.seconds({CollectiveKind::AllGather, 2 * parameters, data});
+    seconds.gather += collectives.seconds({CollectiveKind::AllGather, problem.software.gatherBytes * parameters, data});
   } else if (shared.ranks < data.ranks) {
     seconds.reduce += collectives.seconds({CollectiveKind::AllReduce,
                                            gradients / double(shared.ranks),
                                            {data.ranks / shared.ranks, data.stride * shared.ranks}});
   }
+  if (plan.zero == 2 && problem.software.keepsParameters)
+    seconds.gather += collectives.seconds({CollectiveKind::AllGather, problem.software.gatherBytes * parameters, data});
   double shares = plan.zero >= 1 ? double(shared.ranks) : 1;
   double held = plan.zero == 3 ? parameters / shares : parameters;
   double bytes = plan.hostOptimizer ? 0 : constants.updateBytesShard * parameters / shares;

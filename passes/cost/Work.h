@@ -64,6 +64,8 @@ struct Work {
   /// Bytes that go to the host or come from it beside the computation.
   double hostBytes = 0;
   std::vector<Transfer> transfers;
+  /// Of communication that was priced where it was planned, and that nothing hides.
+  double exchangeSeconds = 0;
 };
 
 /// A layer, as often as a stage has it.

@@ -1,4 +1,4 @@
-//===- CutStages.h - Where a pipeline cuts a step into stages
+//===- CutStages.h - Where a pipeline may cut a step into stages
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,16 +9,21 @@
 #define DTCC_PASSES_DIST_CUTSTAGES_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/cost/Machine.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace dtcc::dist {
 
-/// The origins at which stages 1 .. stages - 1 of a differentiated `step` begin: of all
-/// cuts of the forward ops in program order into `stages` runs that each read a trainable
-/// parameter, at places where few bytes cross, one whose slowest stage takes least (work
-/// and messages, forward and twice that backward). Fails with a message that says how many
-/// pieces there are.
-mlir::FailureOr<std::vector<int64_t>> cutStages(mlir::func::FuncOp step, int64_t stages, const cost::Machine &machine);
+/// Forward ops between two places where a step may be cut.
+struct StepPiece {
+  /// Of its first op: where a stage may begin.
+  int64_t origin = 0;
+  /// Activations that are made before it and read from there on.
+  llvm::SmallVector<mlir::Value> entering;
+};
+
+/// A differentiated step, cut at all places in the order of its forward ops where few bytes cross; each piece
+/// reads a trainable parameter.
+std::vector<StepPiece> findPieces(mlir::func::FuncOp step);
 
 } // namespace dtcc::dist
 

@@ -42,8 +42,8 @@ def DistApplyPlan : Pass<"dist-apply-plan", "::mlir::ModuleOp"> {
 def DistSearchPlan : Pass<"dist-search-plan", "::mlir::ModuleOp"> {
   let summary = "search the best plan for a number of ranks, and apply it";
   let description = [{
-    Prices every factoring of `ranks` into data and tensor parallel ranks, with ZeRO 0
-    and 1, each with the placement of ops and states that costs least (SolvePlacement.h),
+    Prices every factoring of `ranks` into data and tensor parallel ranks, with every ZeRO
+    stage, each with the placement of ops and states that costs least (SolvePlacement.h),
     and applies the best as `dist-apply-plan` does. What is given is not searched.
 
     With `ranks=2 tp=2` the two products of a feed-forward block are split by columns,

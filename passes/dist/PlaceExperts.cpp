@@ -8,6 +8,7 @@
 #include "passes/dist/PlaceExperts.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "passes/dist/PriceMoves.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
@@ -56,8 +57,9 @@ struct ExchangeCost {
            perToken = (bytesOf(layer.getIds()) + bytesOf(layer.getWeights())) / parts;
     double reached = 1 - std::pow(1 - 1 / ranks, picks);
     double all = (ranks - 1) * rows, few = (ranks - 1) * perToken;
-    gather = 4 * machine.secondsForTransfer(all) + 2 * machine.secondsForTransfer(few);
-    dispatch = 4 * machine.secondsForTransfer(all * reached) + 2 * machine.secondsForTransfer(few);
+    cost::Group group = groupOf({kExpertAxis}, plan.mesh);
+    gather = 4 * machine.secondsForSent(all, group) + 2 * machine.secondsForSent(few, group);
+    dispatch = 4 * machine.secondsForSent(all * reached, group) + 2 * machine.secondsForSent(few, group);
     if (picks >= ranks)
       dispatch = std::max(dispatch, gather);
   }

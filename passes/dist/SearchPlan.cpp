@@ -7,8 +7,8 @@
 //
 #include "dialects/dist/Dist.h"
 #include "passes/dist/ApplyPlan.h"
+#include "passes/dist/GraphPricer.h"
 #include "passes/dist/Passes.h"
-#include "passes/dist/SearchMesh.h"
 
 namespace dtcc::dist {
 #define GEN_PASS_DEF_DISTSEARCHPLAN
@@ -23,15 +23,39 @@ namespace {
 struct DistSearchPlan : impl::DistSearchPlanBase<DistSearchPlan> {
   using DistSearchPlanBase::DistSearchPlanBase;
   void runOnOperation() override {
-    MeshRequest request;
-    auto given = [](int64_t value) { return value < 0 ? std::nullopt : std::optional(value); };
-    request.dp = given(dp);
-    request.tp = given(tp);
-    request.ep = ep;
-    request.zero = given(zero);
-    request.microbatches = microbatches;
-    auto plans = searchMesh(getOperation(), request, cost::Machine::cpu(ranks, cores, memory));
-    if (failed(plans) || failed(applyPlan(getOperation(), plans->front().plan)))
+    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+    if (!step || !step.getBody().hasOneBlock()) {
+      getOperation().emitError("needs a function @step of one block: run graph-differentiate first");
+      return signalPassFailure();
+    }
+    GraphRequest request;
+    request.share = tp > 0;
+    GraphPricer pricer(step, cost::Machine::cpu(ranks, cores, memory), request);
+    plan::ShapeSpace space = pricer.space();
+    space.cp = space.pp = {1};
+    space.ep = {ep};
+    space.sequenceParallel = {false};
+    if (tp > 0)
+      space.tp = {tp};
+    if (zero >= 0)
+      space.zero = {int(zero)};
+    space.microbatches = microbatches;
+    std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
+    llvm::erase_if(shapes, [&](const plan::PlanShape &shape) { return dp > 0 && shape.dp != dp * ep; });
+    if (shapes.empty()) {
+      (void)refuseBatch(step, space.batch, std::max<int64_t>(dp, 1), ep, microbatches);
+      return signalPassFailure();
+    }
+    plan::ShapeResult found = plan::searchShapes(shapes, pricer, 1);
+    if (found.plans.empty()) {
+      if (pricer.hasRefusal())
+        (void)pricer.emitRefusal();
+      else
+        step.emitError("has no plan that fits the memory of ") << ranks << " ranks";
+      return signalPassFailure();
+    }
+    plan::Plan best = pricer.write(found.plans[0].shape, found.plans[0].stages);
+    if (failed(applyPlan(getOperation(), best)))
       signalPassFailure();
   }
 };

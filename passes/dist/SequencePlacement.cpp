@@ -9,6 +9,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "passes/dist/FactorClasses.h"
+#include "passes/dist/PriceMoves.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/ReshardPlanner.h"
 #include "passes/dist/RingAttention.h"
@@ -34,12 +35,11 @@ namespace {
 
 class SequencePlacer {
 public:
-  SequencePlacer(func::FuncOp step, plan::Plan &plan, const cost::Machine &machine)
-      : step(step), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
-        axes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), positions(positionClasses(step, classes)),
-        machine(machine), planner(plan.mesh, [machine](const Move &move, double before, double after, int64_t group) {
-          return move.communicates() ? machine.secondsForTransfer(bytesMoved(move, before, after, group)) : 0;
-        }) {
+  SequencePlacer(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine)
+      : input(input), step(input.blocks.step()), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
+        axes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(input.classes),
+        positions(positionClasses(step, classes)), machine(machine),
+        planner(plan.mesh, secondsOfMoves(plan.mesh, machine)) {
     for (BlockArgument argument : step.getArguments())
       if (cast<ShapedType>(argument.getType()).getRank() > 0)
         batch.insert(classes.ofDim(argument, 0));
@@ -65,10 +65,11 @@ private:
   /// that were counted before.
   double secondsOf(Operation *op, int64_t origin, int64_t factor, llvm::DenseSet<Value> &brought);
 
+  const PlacementInput &input;
   func::FuncOp step;
   plan::Plan &plan;
   Axes batchAxes, axes;
-  FactorClasses classes;
+  const FactorClasses &classes;
   llvm::DenseSet<unsigned> positions, batch;
   cost::Machine machine;
   ReshardPlanner planner;
@@ -174,16 +175,21 @@ double SequencePlacer::secondsOfRing(ArrayRef<Operation *> ops) const {
       double bytes = double(type.getNumElements()) * type.getElementTypeBitWidth() / 8 / group;
       bytes /= plan.mesh.product(batchAxes);
       bool backward = isa<graph::AttentionGradOp>(op);
-      seconds += machine.secondsForTransfer(bytes * (backward ? 2 * group - 1 : group - 1));
+      seconds += machine.secondsForSent(bytes * (backward ? 2 * group - 1 : group - 1), groupOf(axes, plan.mesh));
     }
   return seconds * plan.mesh.slots();
 }
 
 FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
   llvm::MapVector<int64_t, SmallVector<Operation *>> origins;
+  // Blocks that are alike are exchanged alike.
+  llvm::DenseMap<int64_t, SmallVector<Operation *>> alike;
+  for (Operation *op : input.blocks.uniqueOps())
+    if (std::optional<int64_t> origin = graph::getOrigin(op); origin && isa<FactorOpInterface>(op))
+      origins[*origin].push_back(op);
   for (Operation &op : step.getBody().front())
-    if (std::optional<int64_t> origin = graph::getOrigin(&op); origin && isa<FactorOpInterface>(op))
-      origins[*origin].push_back(&op);
+    if (graph::getOrigin(&op) && graph::getPhase(&op) == graph::Phase::Forward)
+      alike[*graph::getOrigin(input.blocks.representative(&op))].push_back(&op);
   double seconds = 0;
   for (auto &[origin, ops] : origins) {
     Operation *forward = ops.front();
@@ -200,8 +206,9 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
     if (exchange == SequenceExchange::Ring) {
       if (std::optional<std::string> reason = whyNotRing(forward))
         return forward->emitError(*reason);
-      entryOf(origin, forward).ring = true;
-      seconds += secondsOfRing(ops);
+      for (Operation *each : alike[origin])
+        entryOf(*graph::getOrigin(each), each).ring = true;
+      seconds += secondsOfRing(ops) * double(alike[origin].size());
       continue;
     }
     double gathered = total(-1), exchanged = 0;
@@ -217,13 +224,21 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
       exchanged = total(*factor);
     // With equal bytes the all-to-all is better: causal work is the same on all ranks.
     if (!divides || (exchange == SequenceExchange::Cheaper && gathered < exchanged)) {
-      seconds += gathered;
+      seconds += gathered * double(alike[origin].size());
       continue;
     }
-    seconds += exchanged;
-    entryOf(origin, forward).factors[*factor] = whole;
+    seconds += exchanged * double(alike[origin].size());
+    for (Operation *each : alike[origin])
+      entryOf(*graph::getOrigin(each), each).factors[*factor] = whole;
   }
   return seconds;
+}
+
+FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                SequenceExchange exchange) {
+  if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
+    return 0.0;
+  return SequencePlacer(input, plan, machine).run(exchange);
 }
 
 FailureOr<double> placeSequence(ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
@@ -231,9 +246,7 @@ FailureOr<double> placeSequence(ModuleOp module, plan::Plan &plan, const cost::M
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step)
     return module.emitError("needs a function @step: run graph-differentiate first");
-  if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
-    return 0.0;
-  return SequencePlacer(step, plan, machine).run(exchange);
+  return placeSequence(PlacementInput(step), plan, machine, exchange);
 }
 
 } // namespace dtcc::dist

@@ -24,8 +24,7 @@
 #define DTCC_PASSES_DIST_SEQUENCEPLACEMENT_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/cost/Machine.h"
-#include "passes/plan/Plan.h"
+#include "passes/dist/SolvePlacement.h"
 
 namespace dtcc::dist {
 
@@ -37,6 +36,8 @@ std::optional<SequenceExchange> parseSequenceExchange(llvm::StringRef text);
 /// Completes `plan`, whose other axes are placed, by entries for the ops where positions
 /// meet, and returns the seconds that a step exchanges there. Nothing happens without
 /// sequence axes. Fails with a message if heads do not divide and `AllToAll` was asked for.
+mlir::FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                      SequenceExchange exchange);
 mlir::FailureOr<double> placeSequence(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
                                       SequenceExchange exchange);
 

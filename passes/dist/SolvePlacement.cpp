@@ -11,10 +11,12 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/FactorClasses.h"
 #include "passes/dist/PlaceExperts.h"
+#include "passes/dist/PriceMoves.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/ReshardPlanner.h"
-#include "passes/graph/Recompute.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
 
 using namespace mlir;
 
@@ -35,28 +37,16 @@ struct Node {
 
 class PlacementSolver {
 public:
-  PlacementSolver(ModuleOp module, func::FuncOp step, plan::Plan &plan, const cost::Machine &machine, Axes axes,
-                  bool share)
-      : module(module), step(step), plan(plan), given(machine), machine(machine), axes(std::move(axes)), share(share),
-        classes(step), planner(plan.mesh, [this](const Move &move, double before, double after, int64_t group) {
-          // The planner's own count of bytes, at this machine's rates. Parts of an inner
-          // dimension are no ranges of memory: they are packed on one side.
-          double seconds = (move.dim > 0 ? before + after : 0) / this->machine.memoryBytesPerSecond;
-          double bytes = bytesMoved(move, before, after, group);
-          return seconds + (move.communicates() ? this->machine.secondsForTransfer(bytes)
-                                                : bytes / this->machine.memoryBytesPerSecond);
-        }) {
-    if (share)
-      this->machine.latencySeconds = 0;
-  }
+  PlacementSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, Axes axes, bool share)
+      : input(input), module(input.blocks.step()->getParentOfType<ModuleOp>()), step(input.blocks.step()), plan(plan),
+        machine(share ? machine.withoutLatency() : machine), axes(std::move(axes)), share(share),
+        classes(input.classes), planner(plan.mesh, secondsOfMoves(plan.mesh, this->machine)) {}
 
-  FailureOr<PlacementCost> run();
+  LogicalResult run();
 
 private:
   /// Sets up the problem: what every candidate costs, and every pair of neighbours.
   LogicalResult prepare();
-  /// Seconds of a choice as the machine takes them: what makes a search share the model out is no time of a step.
-  FailureOr<double> secondsOf(const std::vector<uint32_t> &candidates) const;
   void classify();
   void collectNodes();
   bool mayShard(unsigned id, int64_t size) const;
@@ -65,7 +55,8 @@ private:
   double localCells(Value value) const;
   int64_t localSize(unsigned id, int64_t size) const;
   /// The layouts of an op's operands and results under a candidate; nothing if it is impossible.
-  std::optional<OpLayouts> layoutsOf(Operation *op, int64_t candidate);
+  const std::optional<OpLayouts> &layoutsOf(Operation *op, int64_t candidate);
+  std::optional<OpLayouts> projectOf(Operation *op, int64_t candidate) const;
   Layout stateLayout(graph::StateOp state, int64_t candidate) const;
   double workOf(Operation *op, int64_t candidate);
   /// Would ranks repeat what the plan wants them to share out by positions?
@@ -76,22 +67,32 @@ private:
                llvm::function_ref<std::optional<Layout>(int64_t)> produced,
                llvm::function_ref<std::optional<Layout>(int64_t)> wanted);
 
+  /// The ops whose placement is solved: of blocks that are alike, those of the first.
+  ArrayRef<Operation *> ops() const { return input.blocks.uniqueOps(); }
+  Operation *representative(Operation *op) const { return input.blocks.representative(op); }
+  /// How many blocks are like that of the op.
+  double timesOf(Operation *op) const {
+    std::optional<uint32_t> block = input.blocks.blockOf(op);
+    return block ? double(input.blocks.countOf(input.blocks.blocks()[*block].type)) : 1;
+  }
+  graph::StateOp stateOf(StringRef name) const { return input.states.lookup<graph::StateOp>(name); }
+
+  const PlacementInput &input;
   ModuleOp module;
   func::FuncOp step;
   plan::Plan &plan;
-  const cost::Machine &given;
   cost::Machine machine; // as the search is to see it
   Axes axes;             // to be given to factors, all together
   bool share;
-  FactorClasses classes;
+  const FactorClasses &classes;
   ReshardPlanner planner;
 
   llvm::DenseSet<unsigned> batch, positions, experts, inputs, whole;
   llvm::MapVector<int64_t, Node> origins;
   llvm::MapVector<StringRef, Node> states;
   llvm::DenseMap<Operation *, uint32_t> numbers;
-  llvm::StringMap<uint32_t> stateNumbers;
   std::vector<Node *> nodes;
+  std::map<std::pair<Operation *, int64_t>, std::optional<OpLayouts>> layouts; // what layoutsOf found
   plan::ChoiceProblem problem;
 };
 
@@ -106,7 +107,7 @@ void PlacementSolver::classify() {
   if (plan.mesh.find(kExpertAxis))
     for (auto layer : step.getOps<graph::ExpertsOp>())
       experts.insert(classes.ofDim(layer.getWIn(), 0));
-  for (Operation &op : step.getBody().front()) {
+  for (Operation *op : ops()) {
     auto factored = dyn_cast<FactorOpInterface>(op);
     if (!factored)
       continue;
@@ -115,15 +116,15 @@ void PlacementSolver::classify() {
       if (factor.padding != PaddingNeed::Skipped &&
           (factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
            factor.kind == FactorKind::Decompose))
-        whole.insert(classes.ofFactor(&op, number));
+        whole.insert(classes.ofFactor(op, number));
     auto unnamed = [&](Value value, ArrayRef<int64_t> walks) {
       for (auto [dim, factor] : llvm::enumerate(walks))
         if (factor == kNoFactor)
           whole.insert(classes.ofDim(value, dim));
     };
-    for (auto [operand, walks] : llvm::zip_equal(op.getOperands(), map.operands))
+    for (auto [operand, walks] : llvm::zip_equal(op->getOperands(), map.operands))
       unnamed(operand, walks);
-    for (auto [result, walks] : llvm::zip_equal(op.getResults(), map.results))
+    for (auto [result, walks] : llvm::zip_equal(op->getResults(), map.results))
       unnamed(result, walks);
   }
 }
@@ -154,17 +155,17 @@ bool PlacementSolver::padsWithZeros(Operation *op, const FactorMap &map, int64_t
 }
 
 void PlacementSolver::collectNodes() {
-  for (Operation &op : step.getBody().front()) {
+  for (Operation *op : ops()) {
     if (auto read = dyn_cast<graph::ReadOp>(op)) {
-      states[read.getState()].ops.push_back(&op);
+      states[read.getState()].ops.push_back(op);
       continue;
     }
-    std::optional<int64_t> origin = graph::getOrigin(&op);
+    std::optional<int64_t> origin = graph::getOrigin(op);
     if (!origin || !isa<FactorOpInterface>(op))
       continue;
     Node &node = origins[*origin];
-    bool forward = graph::getPhase(&op) == graph::Phase::Forward;
-    node.ops.insert(forward ? node.ops.begin() : node.ops.end(), &op);
+    bool forward = graph::getPhase(op) == graph::Phase::Forward;
+    node.ops.insert(forward ? node.ops.begin() : node.ops.end(), op);
   }
   for (auto &[name, node] : states) {
     Value value = node.ops.front()->getResult(0);
@@ -185,8 +186,6 @@ void PlacementSolver::collectNodes() {
   for (auto [number, node] : llvm::enumerate(nodes))
     for (Operation *op : node->ops)
       numbers[op] = number;
-  for (auto [number, entry] : llvm::enumerate(states))
-    stateNumbers[entry.first] = number;
 }
 
 /// Of a micro-batch on a rank; axes that are still to be given are not counted.
@@ -212,7 +211,14 @@ double PlacementSolver::localCells(Value value) const {
   return cells;
 }
 
-std::optional<OpLayouts> PlacementSolver::layoutsOf(Operation *op, int64_t candidate) {
+const std::optional<OpLayouts> &PlacementSolver::layoutsOf(Operation *op, int64_t candidate) {
+  auto [known, isNew] = layouts.try_emplace({op, candidate});
+  if (isNew)
+    known->second = projectOf(op, candidate);
+  return known->second;
+}
+
+std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candidate) const {
   FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
   Placement placement;
   placement.factors.resize(map.factors.size());
@@ -251,7 +257,7 @@ bool PlacementSolver::repeatsPositions(const Node &node, int64_t candidate) cons
 /// Seconds of one run of the op on a rank.
 double PlacementSolver::workOf(Operation *op, int64_t candidate) {
   FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
-  std::optional<OpLayouts> layouts = layoutsOf(op, candidate);
+  const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
   if (!layouts)
     return plan::kForbidden;
   int64_t group = plan.mesh.product(axes);
@@ -259,6 +265,7 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
   for (auto [number, factor] : llvm::enumerate(map.factors))
     sizes.push_back(localSize(classes.ofFactor(op, number), factor.size));
   double bytes = 0;
+  bool narrow = true;
   auto count = [&](Value value, const Layout &layout, ArrayRef<int64_t> walks) {
     double cells = 1;
     for (auto [dim, size] : llvm::enumerate(localShape(value))) {
@@ -268,14 +275,16 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
         sizes[walks[dim]] = local;
       cells *= local;
     }
-    bytes += cells * 4;
+    Type element = cast<ShapedType>(value.getType()).getElementType();
+    narrow &= !isa<FloatType>(element) || element.getIntOrFloatBitWidth() <= 16;
+    bytes += cells * double(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
   };
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     count(operand, layouts->operands[i], map.operands[i]);
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     count(result, layouts->results[i], map.results[i]);
   auto work = dyn_cast<WorkOpInterface>(op);
-  return machine.secondsForWork(work ? work.getFlops(sizes) : 0, bytes);
+  return machine.secondsForWork(work ? work.getFlops(sizes) : 0, bytes, narrow ? cost::Width::B16 : cost::Width::F32);
 }
 
 void PlacementSolver::connect(uint32_t from, uint32_t to, Value value, double times,
@@ -311,56 +320,65 @@ void PlacementSolver::connect(uint32_t from, uint32_t to, Value value, double ti
     problem.addEdge(from, to, costs);
 }
 
+/// Of all blocks, each kind of edge once: by the ops that stand for its ends.
 void PlacementSolver::addEdges() {
-  double slots = plan.mesh.slots();
+  using End = std::pair<Operation *, unsigned>; // a result; for states the operation that reads them
+  struct Use {
+    OpOperand *first;
+    double times = 0;
+  };
+  llvm::MapVector<std::pair<End, End>, Use> uses;
+  auto add = [&](OpOperand &operand, Operation *consumer) {
+    Operation *producer = operand.get().getDefiningOp();
+    unsigned result = producer ? cast<OpResult>(operand.get()).getResultNumber() : 0;
+    End from{producer ? representative(producer) : nullptr, result}, to{consumer, operand.getOperandNumber()};
+    ++uses.try_emplace({from, to}, Use{&operand}).first->second.times;
+  };
+  llvm::StringMap<Operation *> reads;
   for (Operation &op : step.getBody().front()) {
-    if (auto update = dyn_cast<graph::UpdateOp>(op)) {
-      for (auto [gradient, name] : llvm::zip_equal(update.getGradients(), update.getStates())) {
-        Operation *producer = gradient.getDefiningOp();
-        auto state = module.lookupSymbol<graph::StateOp>(cast<FlatSymbolRefAttr>(name).getValue());
-        auto to = stateNumbers.find(state.getSymName());
-        if (!producer || !numbers.contains(producer) || to == stateNumbers.end())
-          continue;
-        size_t result = cast<OpResult>(gradient).getResultNumber();
-        connect(
-            numbers.lookup(producer), to->second, gradient, 1,
-            [&](int64_t candidate) -> std::optional<Layout> {
-              auto layouts = layoutsOf(producer, candidate);
-              return layouts ? std::optional(layouts->results[result]) : std::nullopt;
-            },
-            [&](int64_t candidate) { return std::optional(stateLayout(state, candidate)); });
-      }
-      continue;
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      reads.try_emplace(read.getState(), representative(&op));
+    } else if (auto update = dyn_cast<graph::UpdateOp>(op)) {
+      for (auto [number, name] : llvm::enumerate(update.getStates()))
+        if (Operation *read = reads.lookup(cast<FlatSymbolRefAttr>(name).getValue()))
+          add(op.getOpOperand(update.getGradients().getBeginOperandIndex() + number), read);
+    } else if (numbers.contains(representative(&op))) {
+      for (OpOperand &operand : op.getOpOperands())
+        add(operand, representative(&op));
     }
-    auto consumer = numbers.find(&op);
-    if (consumer == numbers.end() || isa<graph::ReadOp>(op))
-      continue;
-    for (OpOperand &operand : op.getOpOperands()) {
-      Operation *producer = operand.get().getDefiningOp();
-      auto wanted = [&](int64_t candidate) -> std::optional<Layout> {
-        auto layouts = layoutsOf(&op, candidate);
-        return layouts ? std::optional(layouts->operands[operand.getOperandNumber()]) : std::nullopt;
-      };
-      if (auto read = dyn_cast_or_null<graph::ReadOp>(producer)) {
-        auto state = module.lookupSymbol<graph::StateOp>(read.getState());
-        connect(
-            stateNumbers.lookup(read.getState()), consumer->second, operand.get(), slots,
-            [&](int64_t candidate) { return std::optional(stateLayout(state, candidate)); }, wanted);
-      } else if (producer && numbers.contains(producer)) {
-        size_t result = cast<OpResult>(operand.get()).getResultNumber();
-        connect(
-            numbers.lookup(producer), consumer->second, operand.get(), slots,
-            [&](int64_t candidate) -> std::optional<Layout> {
-              auto layouts = layoutsOf(producer, candidate);
-              return layouts ? std::optional(layouts->results[result]) : std::nullopt;
-            },
-            wanted);
-      } else if (producer == nullptr) {
-        // An input arrives whole in all dimensions but the batch.
-        for (auto [i, candidate] : llvm::enumerate(nodes[consumer->second]->candidates))
-          if (auto layout = wanted(candidate); !layout || !layout->partial.empty())
-            problem.nodes[consumer->second][i] = plan::kForbidden;
-      }
+  }
+  double slots = plan.mesh.slots();
+  for (auto &[ends, use] : uses) {
+    auto [producer, result] = ends.first;
+    auto [consumer, number] = ends.second;
+    auto produced = [&, producer = producer, result = result](int64_t candidate) -> std::optional<Layout> {
+      auto layouts = layoutsOf(producer, candidate);
+      return layouts ? std::optional(layouts->results[result]) : std::nullopt;
+    };
+    auto wanted = [&, consumer = consumer, number = number](int64_t candidate) -> std::optional<Layout> {
+      auto layouts = layoutsOf(consumer, candidate);
+      return layouts ? std::optional(layouts->operands[number]) : std::nullopt;
+    };
+    if (auto read = dyn_cast<graph::ReadOp>(consumer)) {
+      // A gradient becomes what its state is.
+      graph::StateOp state = stateOf(read.getState());
+      if (producer && numbers.contains(producer))
+        connect(numbers.lookup(producer), numbers.lookup(consumer), use.first->get(), use.times, produced,
+                [&](int64_t candidate) { return std::optional(stateLayout(state, candidate)); });
+    } else if (auto read = dyn_cast_or_null<graph::ReadOp>(producer)) {
+      graph::StateOp state = stateOf(read.getState());
+      connect(
+          numbers.lookup(producer), numbers.lookup(consumer), use.first->get(), slots * use.times,
+          [&](int64_t candidate) { return std::optional(stateLayout(state, candidate)); }, wanted);
+    } else if (producer && numbers.contains(producer)) {
+      connect(numbers.lookup(producer), numbers.lookup(consumer), use.first->get(), slots * use.times, produced,
+              wanted);
+    } else if (producer == nullptr) {
+      // An input arrives whole in all dimensions but the batch.
+      uint32_t node = numbers.lookup(consumer);
+      for (auto [i, candidate] : llvm::enumerate(nodes[node]->candidates))
+        if (auto layout = wanted(candidate); !layout || !layout->partial.empty())
+          problem.nodes[node][i] = plan::kForbidden;
     }
   }
 }
@@ -378,7 +396,7 @@ LogicalResult PlacementSolver::prepare() {
         // The update reads gradient, parameter and two slots, and writes three.
         double bytes = 4 * localCells(node->ops.front()->getResult(0));
         cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : group));
-        auto state = module.lookupSymbol<graph::StateOp>(cast<graph::ReadOp>(node->ops.front()).getState());
+        auto state = stateOf(cast<graph::ReadOp>(node->ops.front()).getState());
         if (share && state.getSavedShape().size() > 1)
           cost *= kDearState;
       } else {
@@ -387,7 +405,7 @@ LogicalResult PlacementSolver::prepare() {
         if (repeatsPositions(*node, candidate))
           cost = plan::kForbidden;
       }
-      costs.push_back(cost);
+      costs.push_back(cost * timesOf(node->ops.front()));
     }
     problem.addNode(costs);
   }
@@ -397,76 +415,49 @@ LogicalResult PlacementSolver::prepare() {
   return success();
 }
 
-FailureOr<double> PlacementSolver::secondsOf(const std::vector<uint32_t> &candidates) const {
-  if (!share)
-    return plan::costOf(problem, candidates);
-  PlacementSolver plain(module, step, plan, given, axes, /*share=*/false);
-  if (failed(plain.prepare()))
-    return failure();
-  return plan::costOf(plain.problem, candidates);
-}
-
-FailureOr<PlacementCost> PlacementSolver::run() {
+LogicalResult PlacementSolver::run() {
   if (failed(prepare()))
     return failure();
-  int64_t group = plan.mesh.product(axes);
   plan::ChoiceSolution solution = plan::solve(problem);
   if (solution.cost == plan::kForbidden)
     return step.emitError("no placement of the step on axes ") << llvm::join(axes, ",") << " is possible";
-
-  FailureOr<double> seconds = secondsOf(solution.candidates);
-  if (failed(seconds))
-    return failure();
-  PlacementCost cost;
-  cost.seconds = *seconds;
   plan.ops.clear();
   plan.states.clear();
-  llvm::DenseMap<Value, double> localBytes;
-  for (auto [number, node] : llvm::enumerate(nodes)) {
-    int64_t candidate = node->candidates[solution.candidates[number]];
-    Operation *first = node->ops.front();
-    if (auto read = dyn_cast<graph::ReadOp>(first)) {
-      auto state = module.lookupSymbol<graph::StateOp>(read.getState());
-      double bytes = 4 * localCells(read.getY()) / (candidate < 0 ? 1 : group);
-      cost.parameterBytes += bytes;
-      cost.gradientBytes += state.getTrainable() ? bytes : 0;
-      if (experts.contains(classes.ofDim(read.getY(), 0))) {
-        cost.expertParameterBytes += bytes;
-        cost.expertGradientBytes += state.getTrainable() ? bytes : 0;
-      }
-      if (!axes.empty() && group > 1)
-        plan.states.push_back({read.getState().str(), stateLayout(state, candidate).dims, std::nullopt});
+  if (plan.mesh.product(axes) == 1)
+    return success();
+  // Every block takes what was found for the first of its type.
+  llvm::StringSet<> placed;
+  for (Operation &op : step.getBody().front()) {
+    auto number = numbers.find(representative(&op));
+    if (number == numbers.end())
       continue;
+    int64_t candidate = nodes[number->second]->candidates[solution.candidates[number->second]];
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      if (placed.insert(read.getState()).second)
+        plan.states.push_back(
+            {read.getState().str(), stateLayout(stateOf(read.getState()), candidate).dims, std::nullopt});
+    } else if (candidate >= 0 && graph::getPhase(&op) == graph::Phase::Forward) {
+      plan.ops.push_back({*graph::getOrigin(&op), op.getName().getStringRef().str(), {{candidate, axes}}, {}, {}, {}});
     }
-    for (Operation *op : node->ops) {
-      std::optional<OpLayouts> layouts = layoutsOf(op, candidate);
-      for (auto [i, result] : llvm::enumerate(op->getResults())) {
-        double bytes = llvm::divideCeil(cast<ShapedType>(result.getType()).getElementTypeBitWidth(), 8);
-        for (auto [dim, size] : llvm::enumerate(localShape(result)))
-          bytes *= !layouts || layouts->results[i].dims[dim].empty() ? size : llvm::divideCeil(size, group);
-        // A gradient of a state is written into its bucket.
-        bool isStates = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<graph::UpdateOp>(user); });
-        localBytes[result] = isStates ? 0 : bytes;
-      }
-    }
-    if (candidate >= 0)
-      plan.ops.push_back(
-          {*graph::getOrigin(first), first->getName().getStringRef().str(), {{candidate, axes}}, {}, {}, {}});
   }
-  cost.activationBytes = graph::peakBytes(step, [&](Value value) { return localBytes.lookup(value); });
-  return cost;
+  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+  return success();
 }
 } // namespace
 
-FailureOr<PlacementCost> solvePlacement(ModuleOp module, plan::Plan &plan, const cost::Machine &machine, bool share) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
-  if (!step || !step.getBody().hasOneBlock())
-    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, bool share) {
   Axes axes;
   for (const MeshAxis &axis : plan.mesh.axes)
     if (axis.size > 1 && !axis.time && !contains(plan.batchAxes, axis.name) && !contains(plan.sequenceAxes, axis.name))
       axes.push_back(axis.name);
-  return PlacementSolver(module, step, plan, machine, axes, share && !axes.empty()).run();
+  return PlacementSolver(input, plan, machine, axes, share && !axes.empty()).run();
+}
+
+LogicalResult solvePlacement(ModuleOp module, plan::Plan &plan, const cost::Machine &machine, bool share) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || !step.getBody().hasOneBlock())
+    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+  return solvePlacement(PlacementInput(step), plan, machine, share);
 }
 
 } // namespace dtcc::dist

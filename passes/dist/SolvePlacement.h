@@ -16,35 +16,37 @@
 #define DTCC_PASSES_DIST_SOLVEPLACEMENT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "passes/cost/Machine.h"
+#include "passes/dist/FactorClasses.h"
+#include "passes/dist/StepBlocks.h"
 #include "passes/plan/Choice.h"
 #include "passes/plan/Plan.h"
 
 namespace dtcc::dist {
 
-/// What a solved placement costs a rank in a step.
-struct PlacementCost {
-  double seconds = 0; // work and reshards
-  /// Bytes of one copy of the rank's parameters.
-  double parameterBytes = 0;
-  /// Bytes of gradients that data parallelism reduces.
-  double gradientBytes = 0;
-  /// The parts of these that are experts of the axis `ep`, whose ranks hold different ones.
-  double expertParameterBytes = 0, expertGradientBytes = 0;
-  /// Most bytes of a micro-batch's values that are needed at one time, nothing being computed again.
-  double activationBytes = 0;
+/// What all placements of a step have in common. The step must not change while it is used.
+struct PlacementInput {
+  StepBlocks blocks;
+  FactorClasses classes;
+  mlir::SymbolTable states;
+  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48)
+      : blocks(step, mostBlocks), classes(step), states(step->getParentOfType<mlir::ModuleOp>()) {}
 };
 
 /// Places the ops and states of `@step` on the axes of `plan.mesh` that neither count
-/// micro-batches nor split the batch, and writes `plan.ops` and `plan.states`. Dimensions
+/// micro-batches nor split the batch, and writes `plan.ops` and `plan.states`. Blocks that are
+/// alike are placed alike. Dimensions
 /// of inputs (batch, sequence) are not candidates, but with `plan.sequenceParallel`: then no op repeats
 /// positions that it could share out (Korthikanti et al. 2022, arXiv 2205.05198). The placement is optimal for the
-/// modelled cost unless the search was cut short (see plan::solve).
+/// modelled cost unless the search was cut short.
 /// `share`: the user asked for these ranks, so the model is to be shared out even where
 /// it is so small that doing everything everywhere would be faster: starting a
 /// collective is free, and state that every rank holds is dear.
-mlir::FailureOr<PlacementCost> solvePlacement(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
-                                              bool share = false);
+mlir::LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                   bool share = false);
+mlir::LogicalResult solvePlacement(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
+                                   bool share = false);
 
 } // namespace dtcc::dist
 

@@ -28,6 +28,8 @@ std::string PlanShape::str() const {
   axis("pp", pp);
   if (text.empty())
     text = "dp=1";
+  if (sequenceParallel)
+    text += " sequence-parallel";
   text += " zero=" + std::to_string(zero) + " microbatches=" + std::to_string(microbatches);
   std::string name = scheduleName();
   text += name.empty() ? "" : " " + name;
@@ -68,6 +70,12 @@ static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<P
     }
     if (shape.microbatches % shape.pp)
       continue;
+    if (space.unevenStages) {
+      for (shape.virtualStages = 2; shape.virtualStages <= 8 && shape.pp * shape.virtualStages <= space.layers;
+           ++shape.virtualStages)
+        shapes.push_back(shape);
+      continue;
+    }
     // Layers that do not divide alone may with the embedding and the head counted as one each.
     for (int64_t layers : {space.layers, space.layers + 2})
       for (shape.virtualStages = 2; shape.pp * shape.virtualStages <= layers; ++shape.virtualStages)
@@ -105,7 +113,12 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
               shape.zero = zero;
               for (bool onHost : space.hostOptimizer) {
                 shape.hostOptimizer = onHost;
-                addSchedules(space, shape, shapes);
+                for (bool sequenceParallel : space.sequenceParallel) {
+                  shape.sequenceParallel = sequenceParallel && tp > 1;
+                  if (sequenceParallel && tp == 1 && space.sequenceParallel.size() > 1)
+                    continue;
+                  addSchedules(space, shape, shapes);
+                }
               }
             }
           }

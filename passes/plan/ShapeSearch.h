@@ -37,6 +37,8 @@ struct PlanShape {
   int64_t virtualStages = 1;
   /// The optimizer's state lies with the host.
   bool hostOptimizer = false;
+  /// Ranks of tp share positions out between the ops that they split.
+  bool sequenceParallel = false;
 
   int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
   /// "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2": as options are written.
@@ -56,12 +58,16 @@ struct ShapeSpace {
   std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
   std::optional<int64_t> dp, microbatches;
   std::vector<int> zero{0, 1, 2, 3};
+  /// For shapes with tp; other shapes have none.
+  std::vector<bool> sequenceParallel{false};
   std::vector<PipelineSchedule> schedules{PipelineSchedule::OneForwardOneBackward, PipelineSchedule::Interleaved,
                                           PipelineSchedule::ZeroBubble};
   /// Whether the optimizer's state may lie with the host: {false}, {true} or both.
   std::vector<bool> hostOptimizer{false};
   /// Layers that virtual stages may share out.
   int64_t layers = 1;
+  /// Virtual stages need not have as many layers each; then there are at most 8 a rank.
+  bool unevenStages = false;
 };
 
 /// All shapes of the space: products of the sizes are the devices, the batch divides,

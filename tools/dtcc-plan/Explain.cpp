@@ -48,8 +48,7 @@ static llvm::Expected<plan::PlanReport> price(const plan::Plan &plan, StringRef 
   if (!question.sizes) {
     if (std::optional<plan::PlanReport> priced = GraphAdvisor(question, report).price(plan))
       return *priced;
-    return llvm::createStringError(
-        path + ": plans of data and tensor parallelism alone are priced on this machine, got: " + shape.str());
+    return llvm::createStringError(path + ": the plan cannot be placed on this model, got: " + shape.str());
   }
   double layers = question.sizes->problem.model.layers;
   if (double(shape.pp * shape.virtualStages) > layers + 2)

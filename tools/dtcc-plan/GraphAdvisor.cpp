@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/GraphAdvisor.h"
+#include "compiler/Planning.h"
+#include "tools/dtcc-plan/GraphReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;
@@ -14,14 +16,18 @@ using namespace dtcc;
 std::optional<plan::PlanReport> GraphAdvisor::search(const Options &options) {
   mlir::ModuleOp module = question.graph->module();
   mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
-  mlir::FailureOr<SearchResult> result = searchPlans(module, options);
+  mlir::FailureOr<SearchResult> result = searchPlans(module, options, /*anyMemory=*/false, /*silent=*/true);
+  if (failed(result))
+    result = searchPlans(module, options, /*anyMemory=*/true, /*silent=*/true);
   if (failed(result))
     return std::nullopt;
-  return reportOf(module, *result, options).plans.front();
+  return result->report.plans.front();
 }
 
 static std::string meshOf(const plan::PlanShape &shape) {
-  return llvm::formatv("dp={0},tp={1}", shape.dp, shape.tp).str();
+  return llvm::formatv("dp={0},tp={1},cp={2},ep={3},pp={4}", shape.dp / shape.ep, shape.tp, shape.cp, shape.ep,
+                       shape.pp)
+      .str();
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &restriction) {
@@ -37,18 +43,14 @@ std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &rest
   }
   if (restriction.mesh) {
     const plan::PlanShape &mesh = *restriction.mesh;
-    if (mesh.cp * mesh.ep * mesh.pp > 1)
-      return std::nullopt;
     options.mesh = meshOf(mesh);
     options.zero = mesh.zero;
     options.microbatches = mesh.microbatches;
-  } else if (!restriction.tensor) {
-    // Positions and stages are given to this search, not searched.
-    if (restriction.context || restriction.pipeline || !options.mesh.empty())
-      return std::nullopt;
-    options.mesh = "tp=1";
-  } else if (!restriction.pipeline) {
-    return std::nullopt;
+  } else {
+    for (auto [allowed, one] :
+         {std::pair(restriction.tensor, "tp=1"), {restriction.context, "cp=1"}, {restriction.pipeline, "pp=1"}})
+      if (!allowed && !llvm::StringRef(options.mesh).contains(llvm::StringRef(one).take_front(3)))
+        options.mesh += (options.mesh.empty() ? "" : ",") + std::string(one);
   }
   if (restriction.zero)
     options.zero = *restriction.zero;
@@ -61,10 +63,10 @@ std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &rest
 
 std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Plan &plan) {
   plan::PlanShape shape = shapeOf(plan);
-  if (shape.cp * shape.ep * shape.pp > 1)
-    return std::nullopt;
   Options options = question.options;
   options.mesh = meshOf(shape);
+  if (plan.pipeline && !plan.pipeline->schedule.empty())
+    options.schedule = plan.pipeline->schedule;
   options.zero = shape.zero;
   options.microbatches = shape.microbatches;
   options.recompute = plan::toString(plan.recompute).str();

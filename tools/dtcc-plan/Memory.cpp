@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Memory.h"
+#include "compiler/Planning.h"
 #include "passes/plan/MemoryTable.h"
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/Question.h"
@@ -86,14 +87,17 @@ static llvm::Expected<Table> tabulate(const Question &question) {
   for (StringRef recompute : kRecomputations) {
     Options options = question.options;
     options.recompute = recompute.str();
-    mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), options);
+    mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), options, /*anyMemory=*/true);
     if (failed(result))
       return llvm::make_error<ToldError>();
-    reports.push_back(reportOf(question.graph->module(), *result, options));
+    reports.push_back(std::move(result->report));
   }
   table.asked = reports[0];
   auto least = [](const plan::PlanReport &a, const plan::PlanReport &b) {
-    return std::pair(a.shape.tp, a.shape.zero) < std::pair(b.shape.tp, b.shape.zero);
+    auto order = [](const plan::PlanShape &shape) {
+      return std::tuple(shape.tp * shape.cp * shape.ep * shape.pp, shape.zero, shape.microbatches);
+    };
+    return order(a.shape) < order(b.shape);
   };
   table.shape = std::min_element(reports[0].plans.begin(), reports[0].plans.end(), least)->shape;
   for (int zero = 0; zero <= 3; ++zero)

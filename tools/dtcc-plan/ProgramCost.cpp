@@ -38,7 +38,8 @@ static cost::StepSeconds secondsOf(const ProgramFile &program, const dtcc_stage 
                         ? double(bytes) * (twice ? 2 : 1) * double(ranks - 1) / double(std::max<int64_t>(ranks, 1))
                         : double(bytes);
       bool between = command.kind != DTCC_COLLECTIVE;
-      (between ? seconds.stages : seconds.data) += machine.secondsForTransfer(sent);
+      (between ? seconds.stages : seconds.data) +=
+          between ? machine.secondsToSend(sent, 1) : machine.secondsForSent(sent, {ranks, 1});
     }
   }
   return seconds;
@@ -86,7 +87,7 @@ RunForecast dtcc::forecastProgram(const PlanOrProgram &file, double measured) {
       forecast.itemsPerStep = double(program.header().training.batch) * double(input.dims[1].size);
       break;
     }
-  forecast.capacity = machine.memoryBytes;
+  forecast.capacity = machine.memoryBytes();
   forecast.device = "rank of this machine";
   forecast.fits = forecast.memoryBytes <= forecast.capacity;
   std::string mesh;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Question.h"
+#include "compiler/Planning.h"
 #include "passes/cost/ClusterFile.h"
 #include "passes/graph/TransformerSizes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -93,7 +94,7 @@ llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record) con
   mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options);
   if (failed(result))
     return llvm::make_error<ToldError>();
-  plan::SearchReport report = reportOf(graph->module(), *result, options);
+  plan::SearchReport report = std::move(result->report);
   report.plans.resize(std::min(top, report.plans.size()));
   return report;
 }

@@ -7,84 +7,45 @@
 
 #include "tools/dtcc-plan/Search.h"
 #include "compiler/OutputFiles.h"
-#include "passes/cost/ClusterFile.h"
+#include "compiler/Planning.h"
+#include "tools/dtcc-plan/LoadStep.h"
 #include "tools/dtcc-plan/PrintReport.h"
-#include "tools/dtcc-plan/Question.h"
 #include "tools/dtcc-plan/ReportFiles.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
 
-static LogicalResult told(llvm::Error error) {
-  bool failure = bool(error);
-  llvm::handleAllErrors(
-      std::move(error), [](const ToldError &) {},
-      [](const llvm::ErrorInfoBase &info) {
-        llvm::WithColor::error(llvm::errs(), "dtcc-plan") << info.message() << '\n';
-      });
-  return success(!failure);
-}
+/// Plans that are shown.
+static constexpr size_t kShown = 10;
 
-/// On other devices than this machine's the model counts by its sizes.
-static LogicalResult searchSizes(ModuleOp module, const Options &options, const SearchOutput &output,
-                                 raw_ostream &stream) {
-  Arguments arguments;
-  if (llvm::Error error = setSizes(module, options.input, arguments))
-    return told(std::move(error));
-  auto give = [&](StringRef name, const std::string &value) {
-    if (!value.empty())
-      arguments.set(name, value);
-  };
-  give("cluster", options.cluster);
-  give("mesh", options.mesh);
-  give("zero", options.zero >= 0 ? std::to_string(options.zero) : "");
-  give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
-  give("precision", options.precision);
-  give("html", output.html);
-  give("trace", output.trace);
-  if (output.json)
-    arguments.set("json", "");
-  return told(searchTransformer(arguments, stream));
+static LogicalResult told(llvm::Error error) {
+  if (!error)
+    return success();
+  llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(std::move(error)) << '\n';
+  return failure();
 }
 
 LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &output, raw_ostream &stream) {
   Options options = given;
-  bool isHere = StringRef(options.cluster).starts_with("cpu");
-  if (!isHere) {
-    if (options.output != "-") {
-      llvm::WithColor::error(llvm::errs(), "dtcc-plan")
-          << "-o writes plans for this machine's cores alone in this version, got: --cluster=" << options.cluster
-          << '\n';
-      return failure();
-    }
-    if (llvm::Expected<cost::Cluster> cluster = cost::readCluster(options.cluster); !cluster) {
-      llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(cluster.takeError()) << '\n';
-      return failure();
-    }
-    // Weights do not matter to a plan, and structures without any are welcome.
-    options.init = "random";
-  }
   OutputFiles files(options.output, "dtcc-plan");
-  if (failed(files.open({options.input})))
+  if (failed(files.open({options.input})) || failed(resolveCluster(options)))
     return failure();
-  ReportFiles reports(isHere ? output.html : "", isHere ? output.trace : "");
+  ReportFiles reports(output.html, output.trace);
   if (failed(told(reports.open({options.input}))))
     return failure();
   std::unique_ptr<LoadedStep> step = LoadedStep::load(options);
   if (!step)
     return failure();
-  if (!isHere)
-    return searchSizes(step->module(), options, output, stream);
   FailureOr<SearchResult> result = searchPlans(step->module(), options);
   if (failed(result))
     return failure();
-  if (options.output != "-" &&
-      failed(files.writeText([&](raw_ostream &out) { out << result->plans.front().plan.toJson(); })))
+  if (options.output != "-" && failed(files.writeText([&](raw_ostream &out) { out << result->plan(0).toJson(); })))
     return failure();
-  plan::SearchReport report = reportOf(step->module(), *result, options);
-  if (failed(told(reports.write(report))))
+  if (result->report.plans.size() > kShown)
+    result->report.plans.resize(kShown);
+  if (failed(told(reports.write(result->report))))
     return failure();
-  output.json ? printReportJson(report, stream) : printReport(report, stream);
+  output.json ? printReportJson(result->report, stream) : printReport(result->report, stream);
   return success();
 }

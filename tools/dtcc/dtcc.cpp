@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Driver.h"
+#include "compiler/Planning.h"
 #include "dialects/AllDialects.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/InitLLVM.h"
@@ -25,6 +26,15 @@ int main(int argc, char **argv) {
   if (options.help) {
     printHelp(llvm::outs());
     return kDone;
+  }
+  mlir::FailureOr<bool> elsewhere = resolveCluster(options);
+  if (failed(elsewhere))
+    return kBadInput;
+  if (*elsewhere && options.plan.empty() && (options.emit == "program" || options.emit == "llvm")) {
+    llvm::WithColor::error(llvm::errs(), "dtcc")
+        << "programs are for the cores of this machine in this version; --emit=plan writes a plan for --cluster="
+        << options.cluster << ", which --plan compiles for --cluster=cpu\n";
+    return kBadInput;
   }
   OutputFiles files(options.output);
   llvm::StringRef weights[] = {kWeightsSuffix};

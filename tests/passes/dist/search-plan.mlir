@@ -1,12 +1,13 @@
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --dist-search-plan="ranks=2 cores=2 tp=2" | FileCheck %s --check-prefix=TENSOR
+// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --dist-search-plan="ranks=2 cores=2 tp=2" | FileCheck %s --check-prefix=TENSOR
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --dist-search-plan="ranks=4 cores=4" | FileCheck %s --check-prefix=SEARCHED
 
-// Columns, then rows, then one reduction: found, not matched.
-// TENSOR: graph.state @w1 {{.*}}!dist.tensor<4x6xf32, @mesh, [{},{tp}]>
-// TENSOR: graph.state @b1 {{.*}}!dist.tensor<6xf32, @mesh, [{tp}]>
-// TENSOR: graph.state @w2 {{.*}}!dist.tensor<6x9xf32, @mesh, [{tp},{}]>
-// TENSOR: dist.reshard %{{.*}} : !dist.tensor<8x9xf32, @mesh, [{},{}], partial(sum {tp})> -> !dist.tensor<8x9xf32, @mesh, [{},{}]>
-// TENSOR-NOT: dist.reshard
+// Columns, then rows, then one reduction: found, not matched. Attention by heads, likewise.
+// TENSOR: graph.contract "btc,cshd->btshd" {{.*}} -> !dist.tensor<8x4x3x3x2xf32, @mesh, [{},{},{},{tp},{}]
+// TENSOR: [[Y:%.*]] = graph.contract "bthd,hdc->btc" {{.*}}partial(sum {tp})>
+// TENSOR: dist.reshard [[Y]] : {{.*}}partial(sum {tp})> -> !dist.tensor<8x4x6xf32, @mesh, [{},{},{}]>
+// TENSOR: graph.contract "btc,cn->btn" {{.*}} -> !dist.tensor<8x4x10xf32, @mesh, [{},{},{tp}]>
+// TENSOR: [[Z:%.*]] = graph.contract "btn,nc->btc" {{.*}}partial(sum {tp})>
+// TENSOR: dist.reshard [[Z]] : {{.*}}partial(sum {tp})> -> !dist.tensor<8x4x6xf32, @mesh, [{},{},{}]>
 
 // A model of 80 parameters: splitting the batch is all that pays.
 // SEARCHED: dist.mesh @mesh [#dist.axis<"mb", 1, time>, #dist.axis<"dp", 4, rank>, #dist.axis<"tp", 1, rank>]

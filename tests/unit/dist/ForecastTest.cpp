@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "StepFixture.h"
-#include "passes/dist/SearchMesh.h"
+#include "passes/dist/GraphPricer.h"
 
 using namespace dtcc;
 using namespace dtcc::dist;
@@ -20,14 +20,19 @@ namespace {
 struct ForecastTest : StepFixture {
   /// Seconds of a step on 4 ranks that share 2 cores, all of the mesh given.
   double seconds(int64_t dp, int64_t ep, int64_t tp, int64_t zero) {
-    MeshRequest request;
-    request.dp = dp;
-    request.ep = ep;
-    request.tp = tp;
-    request.zero = zero;
-    auto plans = searchMesh(*whole, request, cost::Machine::cpu(dp * ep * tp, 2, 0));
-    EXPECT_TRUE(mlir::succeeded(plans));
-    return mlir::succeeded(plans) ? plans->front().seconds() : 0;
+    GraphRequest request;
+    request.share = tp > 1;
+    request.recompute = plan::Recompute::None;
+    GraphPricer pricer(whole->lookupSymbol<mlir::func::FuncOp>("step"), cost::Machine::cpu(dp * ep * tp, 2, 0),
+                       request);
+    plan::PlanShape shape;
+    shape.dp = dp * ep;
+    shape.ep = ep;
+    shape.tp = tp;
+    shape.zero = int(zero);
+    plan::ShapeResult found = plan::searchShapes({shape}, pricer, 1);
+    EXPECT_EQ(found.plans.size(), 1u);
+    return found.plans.empty() ? 0 : found.plans[0].seconds;
   }
 };
 

@@ -7,7 +7,7 @@
 //
 #include "passes/dist/Units.h"
 #include "passes/cost/BucketSize.h"
-#include "passes/dist/PriceStages.h"
+#include "passes/dist/StateTable.h"
 #include "gtest/gtest.h"
 
 using namespace dtcc::dist;
@@ -81,28 +81,6 @@ TEST(UnitsTest, StageBytes) {
     EXPECT_EQ(bytes.gradients, expected[stage][1]) << stage;
     EXPECT_EQ(bytes.slots, expected[stage][2]) << stage;
   }
-}
-
-/// 2 P, 2 P, (m + 1) P and 3 m P are sent, times (n - 1) / n.
-TEST(UnitsTest, StageSeconds) {
-  dtcc::cost::Machine machine;
-  machine.linkBytesPerSecond = 1;
-  for (int64_t m : {1, 4}) {
-    const double sent[] = {2, 2, double(m + 1), 3.0 * double(m)};
-    for (int64_t stage = 0; stage <= kLastStage; ++stage)
-      EXPECT_NEAR(priceStage(stage, 100, 100, 2, 4, m, {}, machine).seconds, sent[stage] * 75, 1e-9) << stage;
-  }
-  EXPECT_EQ(priceStage(3, 100, 100, 2, 1, 2, {}, machine).seconds, 0);
-}
-
-/// Units in flight are counted.
-TEST(UnitsTest, UnitsInFlight) {
-  dtcc::cost::Machine machine;
-  machine.linkBytesPerSecond = 1;
-  StagePrice price = priceStage(3, 100, 100, 2, 4, 1, {10, 0.1, 0.2}, machine);
-  EXPECT_EQ(price.bytes.parameters, 25 + 20);
-  EXPECT_EQ(price.bytes.gradients, 25 + 10);
-  EXPECT_EQ(price.bytes.slots, 50);
 }
 
 } // namespace

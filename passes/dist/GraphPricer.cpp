@@ -1,0 +1,437 @@
+//===- GraphPricer.cpp - Shapes of a plan for a graph on a cluster
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/GraphPricer.h"
+#include "dialects/graph/Graph.h"
+#include "mlir/IR/Diagnostics.h"
+#include "passes/cost/Kernels.h"
+#include "passes/cost/Memory.h"
+#include "passes/dist/StateTable.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+using plan::PipelineSchedule;
+using plan::PlanShape;
+
+/// The runtime's own part of a processor's or device's memory.
+static constexpr double kContextBytes = 512.0 * (1 << 20);
+/// Largest logits of a chunk (passes/exec/ChunkClassifier.cpp): they and their gradient.
+static constexpr double kChunkBytes = 2 * 64.0 * (1 << 20);
+
+/// What the programs of this compiler do by themselves.
+static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
+  cost::Software software;
+  software.host = cost::HostMode::Graph;
+  software.fused = true;
+  software.attention = cost::AttentionKernel::Tuned;
+  software.gradientBytes = 4;
+  software.gatherBytes = machine.isCpu() || !narrow ? 4 : 2;
+  software.scatteredSends = false;
+  software.keepsParameters = true;
+  // Later micro-batches add to the sums of the first.
+  software.accumulateBytes = 8;
+  software.fragments = 0;
+  // Ranks of a processor share its cores: nothing is hidden there.
+  software.dataWindow = machine.isCpu() ? 0 : 0.5;
+  return software;
+}
+
+static cost::Machine withHost(cost::Machine machine) {
+  // No interpreter issues the kernels of a processor, and no clock of its own slows one rank.
+  if (machine.isCpu())
+    machine.constants.host = machine.constants.hostStep = machine.constants.hostMicrobatch =
+        machine.constants.straggling = 0;
+  return machine;
+}
+
+static bool isNarrow(func::FuncOp step) {
+  bool narrow = false;
+  step.walk([&](graph::ContractOp op) {
+    narrow |= cast<ShapedType>(op->getOperand(0).getType()).getElementTypeBitWidth() == 16;
+  });
+  return narrow;
+}
+
+GraphPricer::GraphPricer(func::FuncOp step, const cost::Machine &machine, const GraphRequest &request,
+                         size_t mostBlocks)
+    : step(step), input(step, mostBlocks), values(input.blocks), machine(withHost(machine)),
+      software(softwareFor(machine, isNarrow(step))), request(request) {
+  for (Type type : step.getArgumentTypes())
+    if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {
+      examples = shaped.getDimSize(0);
+      break;
+    }
+  step.walk([&](graph::UpdateOp update) {
+    slots = cast<graph::OptimizerAttrInterface>(update.getOptimizer()).getSlotNames().size();
+  });
+}
+
+LogicalResult GraphPricer::emitRefusal() {
+  if (!refusal)
+    return failure();
+  step->getContext()->getDiagEngine().emit(std::move(*refusal));
+  refusal.reset();
+  return failure();
+}
+
+plan::Plan GraphPricer::meshFor(const PlanShape &shape, int64_t local) const {
+  plan::Plan plan =
+      plan::makeDefaultPlan(1, std::max<int64_t>(1, examples / (local * shape.ep)), shape.tp, 0, 1, shape.cp);
+  addExpertAxis(plan, shape.ep);
+  plan.sequenceParallel = shape.sequenceParallel;
+  return plan;
+}
+
+/// Can the tensor-parallel ranks share positions out?
+static LogicalResult checkSequenceParallel(func::FuncOp step, int64_t tp) {
+  bool any = false;
+  for (BlockArgument argument : step.getArguments()) {
+    auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+    auto type = cast<ShapedType>(argument.getType());
+    if (!role || role.getValue() == "data" || type.getRank() < 2)
+      continue;
+    any = true;
+    if (type.getDimSize(1) % tp)
+      return step.emitError("sequence parallelism needs sequences that divide by tp=")
+             << tp << ", got: " << type.getDimSize(1) << " positions";
+  }
+  return any ? success() : step.emitError("sequence parallelism needs inputs of tokens: this model has no positions");
+}
+
+LogicalResult GraphPricer::place(const PlanShape &shape, plan::Plan &plan) {
+  if (shape.sequenceParallel && failed(checkSequenceParallel(step, shape.tp)))
+    return failure();
+  // A batch that is shared out in full decides between moving activations and moving parameters.
+  int64_t most = std::max<int64_t>(1, examples * shape.tp * shape.cp / machine.ranks);
+  plan = meshFor(shape, std::min(most, std::max<int64_t>(1, examples / shape.ep)));
+  if (failed(solvePlacement(input, plan, machine, request.share && shape.tp > 1)))
+    return failure();
+  // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
+  if (!request.share && shape.tp > 1 && llvm::none_of(plan.ops, [](const plan::OpPlan &op) {
+        return llvm::any_of(op.factors, [](const auto &factor) { return contains(factor.second, "tp"); });
+      }))
+    return failure();
+  plan::Plan whole = plan;
+  return success(succeeded(placeExperts(step, whole, machine, request.experts)) &&
+                 succeeded(placeSequence(input, whole, machine, request.exchange)));
+}
+
+const GraphPricer::Placed &GraphPricer::placedFor(const PlanShape &shape) {
+  auto [at, isNew] = splits.try_emplace(splitOf(shape));
+  if (!isNew)
+    return at->second;
+  // What cannot be split so is no candidate; if nothing else was allowed, the reason is told.
+  ScopedDiagnosticHandler keep(step->getContext(), [&](Diagnostic &diagnostic) {
+    if (!refusal && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      refusal = std::make_unique<Diagnostic>(std::move(diagnostic));
+    return success();
+  });
+  at->second.possible = succeeded(place(shape, at->second.plan));
+  return at->second;
+}
+
+int64_t GraphPricer::localExamples(const PlanShape &shape) const {
+  return std::max<int64_t>(1, examples / (shape.dp * shape.microbatches));
+}
+
+const std::vector<BlockCost> &GraphPricer::costsOf(const PlanShape &shape) {
+  int64_t local = localExamples(shape);
+  auto [at, isNew] = costs.try_emplace({splitOf(shape), local});
+  if (!isNew)
+    return at->second;
+  plan::Plan plan = meshFor(shape, local);
+  const plan::Plan &placed = placedFor(shape).plan;
+  plan.ops = placed.ops;
+  plan.states = placed.states;
+  FailureOr<double> ofExperts = placeExperts(step, plan, machine, request.experts);
+  FailureOr<double> ofSequence = placeSequence(input, plan, machine, request.exchange);
+  std::vector<BlockCost> &blocks = at->second;
+  blocks = priceBlocks(input, values, plan, machine);
+  double attentions = 0, layers = 0;
+  for (size_t type = 0; type < blocks.size(); ++type) {
+    attentions += blocks[type].attentions * double(input.blocks.countOf(type));
+    layers += blocks[type].expertLayers * double(input.blocks.countOf(type));
+  }
+  double sequence = attentions > 0 ? (succeeded(ofSequence) ? *ofSequence : 0) / attentions : 0;
+  double experts = layers > 0 ? (succeeded(ofExperts) ? *ofExperts : 0) / layers : 0;
+  for (BlockCost &block : blocks) {
+    double seconds = sequence * block.attentions + experts * block.expertLayers;
+    block.forward.exchangeSeconds += seconds / 2;
+    block.inputGradient.exchangeSeconds += seconds / 2;
+    if (block.attentions + block.expertLayers > 0)
+      block.again[size_t(plan::Recompute::Full)].exchangeSeconds += seconds / 2;
+  }
+  return blocks;
+}
+
+std::vector<plan::Recompute> GraphPricer::modes() const {
+  if (request.recompute)
+    return {*request.recompute};
+  return {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
+}
+
+static cost::PipelineKind kindOf(PipelineSchedule schedule) {
+  switch (schedule) {
+  case PipelineSchedule::None:
+    return cost::PipelineKind::None;
+  case PipelineSchedule::OneForwardOneBackward:
+    return cost::PipelineKind::OneForwardOneBackward;
+  case PipelineSchedule::Interleaved:
+    return cost::PipelineKind::Interleaved;
+  case PipelineSchedule::ZeroBubble:
+    return cost::PipelineKind::ZeroBubble1;
+  case PipelineSchedule::GPipe:
+    return cost::PipelineKind::GPipe;
+  }
+  return cost::PipelineKind::None;
+}
+
+/// Layers: of every type of blocks one for each mode that is allowed.
+cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const std::vector<BlockCost> &costs) const {
+  cost::StepProblem step;
+  step.device = machine.device;
+  step.fabric = machine.fabric;
+  step.software = software;
+  cost::Parallel &plan = step.parallel;
+  plan.tp = shape.tp;
+  plan.cp = shape.cp;
+  plan.dp = shape.dp;
+  plan.pp = shape.pp;
+  plan.virtualStages = shape.virtualStages;
+  plan.microbatches = shape.microbatches;
+  plan.schedule = kindOf(shape.schedule);
+  plan.zero = shape.zero;
+  plan.shareGroup = shape.dp * shape.cp / request.groups;
+  plan.sequenceParallel = shape.sequenceParallel;
+  double boundary = 0;
+  for (size_t type = 0; type < costs.size(); ++type) {
+    const BlockCost &block = costs[type];
+    boundary = std::max(boundary, block.enteringBytes);
+    for (plan::Recompute mode : modes()) {
+      cost::Layer layer;
+      layer.forward = block.forward;
+      layer.inputGradient = block.inputGradient;
+      layer.weightGradient = block.weightGradient;
+      layer.recompute = block.again[size_t(mode)];
+      layer.parameters = block.parameters; // experts apart: other ranks share them
+      layer.passes = input.blocks.countOf(type) > 1 ? 1 : 0;
+      step.layers.push_back(std::move(layer));
+    }
+  }
+  step.boundaryBytes = boundary;
+  return step;
+}
+
+/// At the end of a step or at its beginning: what no input reaches, and the experts' gradients and update, whose
+/// copies are fewer.
+double GraphPricer::onceSeconds(const PlanShape &shape, const cost::StepProblem &whole, const BlockCost &block) const {
+  double seconds =
+      cost::Kernels(machine.device, machine.constants, {software.fused, false, false}).seconds(block.once) +
+      block.once.exchangeSeconds;
+  if (block.expertParameters == 0)
+    return seconds;
+  cost::StepProblem experts = whole;
+  experts.layers.clear();
+  experts.parallel.dp = std::max<int64_t>(1, shape.dp / shape.ep);
+  experts.parallel.shareGroup = std::max<int64_t>(1, shape.dp * shape.cp / request.groups / shape.ep);
+  return seconds + cost::secondsAtEnd(experts, machine.constants, {block.expertParameters, 0}, 0);
+}
+
+plan::MemoryParts GraphPricer::stateOf(const PlanShape &shape, const BlockCost &block) const {
+  plan::MemoryParts parts;
+  int64_t ranks = std::max<int64_t>(1, shape.dp * shape.cp / request.groups);
+  auto add = [&](double elements, int64_t sharing) {
+    StateBytes bytes = stateBytes(shape.zero, 4 * elements, slots, std::max<int64_t>(1, sharing));
+    parts.parameters += bytes.parameters;
+    parts.gradients += bytes.gradients;
+    parts.optimizer += bytes.slots;
+  };
+  add(block.parameters + (shape.pp > 1 ? block.sharedParameters : 0), ranks);
+  add(block.expertParameters, ranks / shape.ep);
+  parts.parameters += block.frozenBytes;
+  return parts;
+}
+
+int64_t GraphPricer::stagesOf(const PlanShape &shape) const {
+  return request.stages > 0 && shape.pp > 1 ? request.stages : shape.pp * shape.virtualStages;
+}
+
+double GraphPricer::usableBytes(const PlanShape &shape) const {
+  double all = machine.memoryBytes();
+  if (all <= 0)
+    return 0;
+  if (machine.isCpu())
+    return all;
+  double reserve = kContextBytes;
+  for (int64_t ranks : {shape.tp, shape.cp, shape.dp, shape.pp})
+    if (ranks > 1)
+      reserve += cost::communicatorBytes(cost::spreadOf({ranks, 1}, machine.fabric.domain));
+  return std::max(0.0, cost::usableBytes(all) - reserve);
+}
+
+plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
+  const std::vector<BlockCost> &costs = costsOf(shape);
+  cost::StepProblem step = stepOf(shape, costs);
+  std::vector<cost::LayerSeconds> seconds = cost::priceLayers(step, machine.constants);
+  std::vector<plan::Recompute> allowed = modes();
+  const StepBlocks &row = input.blocks;
+
+  plan::StageProblem problem;
+  double parameters = 0, backward = 0;
+  cost::LayerSeconds sum;
+  for (size_t type = 0; type < costs.size(); ++type) {
+    const BlockCost &block = costs[type];
+    plan::BlockType each;
+    each.modes.resize(1);
+    double most = 0, logits = shape.pp > 1 ? block.logitBytes : 0;
+    for (auto [i, mode] : llvm::enumerate(allowed)) {
+      double held = block.heldBytes[size_t(mode)] + logits;
+      each.modes[0].push_back({seconds[type * allowed.size() + i].total(), held});
+      most = std::max(most, held);
+    }
+    each.stateBytes = stateOf(shape, block).total() + (shape.zero < 3 ? block.onceBytes : 0);
+    // A block that is computed again has all of its values while it runs.
+    bool isAgain = llvm::is_contained(allowed, plan::Recompute::Full) && allowed.size() > 1;
+    double own = block.parameters + block.expertParameters;
+    each.workingBytes = block.workingBytes +
+                        (isAgain             ? most
+                         : request.recompute ? block.heldBytes[0] - most
+                                             : 0) +
+                        (shape.pp > 1 ? block.logitBytes : std::min(2 * block.logitBytes, kChunkBytes)) +
+                        (shape.zero == 3 ? 2 * 4 * own : 0) + (shape.zero >= 2 ? 4 * own : 0);
+    double count = double(row.countOf(type));
+    parameters += block.parameters * count;
+    const cost::LayerSeconds &kept = seconds[type * allowed.size()];
+    sum.forward += kept.forward * count;
+    sum.inputGradient += kept.inputGradient * count;
+    sum.weightGradient += kept.weightGradient * count;
+    backward += (kept.total() - kept.forward) * count;
+    problem.types.push_back(std::move(each));
+  }
+  double tail =
+      cost::secondsAtEnd(step, machine.constants, {parameters / double(shape.pp), 0}, backward / double(shape.pp));
+  double send = cost::secondsToSendOn(step, machine.constants);
+  for (size_t type = 0; type < costs.size(); ++type) {
+    const BlockCost &block = costs[type];
+    problem.types[type].sendSeconds = send;
+    problem.types[type].tailSeconds = (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) +
+                                      onceSeconds(shape, step, block);
+  }
+  for (const StepBlocks::Block &block : row.blocks())
+    problem.blocks.push_back(block.type);
+  double usable = request.anyMemory ? 0 : usableBytes(shape);
+  problem.classes = {{shape.pp, usable > 0 || (!request.anyMemory && machine.memoryBytes() > 0)
+                                    ? usable
+                                    : std::numeric_limits<double>::max()}};
+  double first = cost::microbatchesInFlight(kindOf(shape.schedule), shape.pp, shape.virtualStages, shape.microbatches);
+  bool falls = shape.schedule != PipelineSchedule::ZeroBubble && shape.schedule != PipelineSchedule::GPipe;
+  if (request.stages > 0) {
+    first = double(shape.microbatches);
+    falls = false;
+  }
+  for (int64_t stage = 0; stage < shape.pp; ++stage)
+    problem.inFlight.push_back(std::max(1.0, falls ? std::min(first, first - double(stage)) : first));
+  double bubble = cost::bubbleSeconds(kindOf(shape.schedule), 2, shape.virtualStages, sum.forward, sum.inputGradient,
+                                      sum.weightGradient);
+  problem.ramp = shape.pp > 1 && sum.total() > 0 ? bubble / sum.total() : 1;
+  problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
+  return problem;
+}
+
+/// By the rules of plans (plan::Plan::check), which lowering goes by too: asked of a small plan of the same kind.
+bool GraphPricer::isAllowed(const PlanShape &shape) {
+  if (shape.pp == 1)
+    return true;
+  auto [at, isNew] = allowed.try_emplace({shape.zero, shape.schedule, shape.virtualStages});
+  if (!isNew)
+    return at->second;
+  plan::Plan plan = plan::makeDefaultPlan(2, 2, 1, shape.zero);
+  plan.mesh.axes.push_back({"pp", 2, false});
+  plan::PipelinePlan pipeline{"pp", shape.scheduleName(), {}, {}};
+  for (int64_t stage = 1; stage < 2 * shape.virtualStages; ++stage)
+    pipeline.cuts.push_back(stage);
+  plan.pipeline = std::move(pipeline);
+  llvm::Error refused = plan.check();
+  at->second = !refused;
+  llvm::consumeError(std::move(refused));
+  return at->second;
+}
+
+double GraphPricer::bound(const PlanShape &shape) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  if (!isAllowed(shape) || stagesOf(shape) > int64_t(input.blocks.blocks().size()) || !placedFor(shape).possible)
+    return never;
+  plan::StageProblem each = problem(shape);
+  double sum = 0, state = 0, tail = 0;
+  for (uint32_t block : each.blocks) {
+    const plan::BlockType &type = each.types[block];
+    double least = never;
+    for (const plan::BlockMode &mode : type.modes[0])
+      least = std::min(least, mode.seconds);
+    sum += least;
+    state += type.stateBytes;
+    tail += type.tailSeconds;
+  }
+  double stages = double(shape.pp);
+  if (state > stages * each.classes[0].memoryBytes)
+    return never;
+  // The greatest load is at least the mean.
+  sum += (stages - 1) * each.types[0].sendSeconds;
+  return (each.rounds * sum + tail) / stages + each.ramp * sum;
+}
+
+cost::StepSeconds GraphPricer::price(const PlanShape &shape, const plan::StageSolution &solution) {
+  const std::vector<BlockCost> &costs = costsOf(shape);
+  cost::StepProblem step = stepOf(shape, costs);
+  size_t each = modes().size(), count = solution.modes.size();
+  double once = 0;
+  for (size_t stage = 0; stage < solution.stages.size(); ++stage) {
+    size_t end = stage + 1 < solution.stages.size() ? solution.stages[stage + 1].firstBlock : count;
+    std::vector<double> counts(step.layers.size());
+    double own = 0;
+    for (size_t block = solution.stages[stage].firstBlock; block < end; ++block) {
+      uint32_t type = input.blocks.blocks()[block].type;
+      ++counts[type * each + solution.modes[block]];
+      own += onceSeconds(shape, step, costs[type]);
+    }
+    once = std::max(once, own);
+    std::vector<cost::StageLayer> layers;
+    for (size_t layer = 0; layer < counts.size(); ++layer)
+      if (counts[layer] > 0)
+        layers.push_back({layer, counts[layer]});
+    step.stages.push_back(std::move(layers));
+  }
+  cost::StepSeconds seconds = cost::priceStep(step, machine.constants);
+  seconds.compute += once;
+  return seconds;
+}
+
+plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
+  plan::PlanReport report;
+  report.shape = found.shape;
+  report.parts = price(found.shape, found.stages);
+  report.seconds = report.parts.total();
+  plan::MemoryParts state;
+  for (const BlockCost &block : costsOf(found.shape)) {
+    plan::MemoryParts each = stateOf(found.shape, block);
+    state.parameters += each.parameters + (found.shape.zero < 3 ? block.onceBytes : 0);
+    state.gradients += each.gradients;
+    state.optimizer += each.optimizer;
+  }
+  std::vector<plan::Recompute> allowed = modes();
+  plan::describeStages(problem(found.shape), found.stages, state, report, uint32_t(allowed.size() - 1));
+  double limit = usableBytes(found.shape);
+  if (!machine.isCpu())
+    report.memory.communicators = cost::usableBytes(machine.memoryBytes()) - limit;
+  report.fits = machine.memoryBytes() <= 0 || report.memory.total() - report.memory.communicators <= limit;
+  return report;
+}
+
+} // namespace dtcc::dist

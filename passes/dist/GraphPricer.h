@@ -1,0 +1,118 @@
+//===- GraphPricer.h - Shapes of a plan for a graph on a cluster
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search over shapes (passes/plan/ShapeSearch.h) for a training step as it is in the IR:
+// the placement of the step is solved once for each way to split it, its blocks are priced
+// by the cost model of passes/cost, and what blocks hold comes from the graph and from the
+// compiler's own decision of what is computed again. A solved shape becomes a plan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_DIST_GRAPHPRICER_H
+#define DTCC_PASSES_DIST_GRAPHPRICER_H
+
+#include "passes/cost/Step.h"
+#include "passes/dist/PlaceExperts.h"
+#include "passes/dist/PriceBlocks.h"
+#include "passes/dist/SequencePlacement.h"
+#include "passes/plan/SearchReport.h"
+#include <map>
+
+namespace dtcc::dist {
+
+/// What is given of a plan beside the sizes of a ShapeSpace.
+struct GraphRequest {
+  /// Absent: each block of the model keeps or computes again as memory allows.
+  std::optional<plan::Recompute> recompute;
+  SequenceExchange exchange = SequenceExchange::Cheaper;
+  /// Absent: zig-zag for rings under a causal mask, where it is possible.
+  std::optional<plan::SequenceOrder> order;
+  ExpertExchange experts = ExpertExchange::Cheaper;
+  /// The user asked for ranks of tp: the model is shared out even where that is slower.
+  bool share = false;
+  /// Groups of data-parallel ranks that share state among themselves.
+  int64_t groups = 1;
+  /// Of a file, instead of the schedule that a shape names.
+  plan::Schedule actions;
+  /// Stages of such actions.
+  int64_t stages = 0;
+  /// Bytes of a rank are no limit.
+  bool anyMemory = false;
+};
+
+class GraphPricer : public plan::ShapePricer {
+public:
+  /// `machine`: a rank among all ranks of the cluster. The step must not change while it is priced.
+  GraphPricer(mlir::func::FuncOp step, const cost::Machine &machine, const GraphRequest &request,
+              size_t mostBlocks = 48);
+
+  /// All that the graph and the ranks allow.
+  plan::ShapeSpace space();
+  double bound(const plan::PlanShape &shape) override;
+  plan::StageProblem problem(const plan::PlanShape &shape) override;
+  double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
+    return price(shape, solution).total();
+  }
+  /// The parts of a solved shape's step.
+  cost::StepSeconds price(const plan::PlanShape &shape, const plan::StageSolution &solution);
+  plan::PlanReport describe(const plan::ShapePlan &found);
+  /// The plan, as docs/plan-format.md has it.
+  plan::Plan write(const plan::PlanShape &shape, const plan::StageSolution &solution);
+
+  /// The first dimension of the inputs.
+  int64_t batch() const { return examples; }
+  const StepBlocks &blocks() const { return input.blocks; }
+  /// Bytes that a plan may use of a device; 0: not known.
+  double usableBytes(const plan::PlanShape &shape) const;
+  /// What was said of a split that cannot be placed, the first time; it is said once more.
+  mlir::LogicalResult emitRefusal();
+  bool hasRefusal() const { return refusal != nullptr; }
+
+private:
+  /// A step placed for one way to split it.
+  struct Placed {
+    plan::Plan plan;
+    bool possible = false;
+  };
+  /// tp, cp, ep, sequence parallelism.
+  using Split = std::tuple<int64_t, int64_t, int64_t, bool>;
+  static Split splitOf(const plan::PlanShape &shape) { return {shape.tp, shape.cp, shape.ep, shape.sequenceParallel}; }
+
+  const Placed &placedFor(const plan::PlanShape &shape);
+  mlir::LogicalResult place(const plan::PlanShape &shape, plan::Plan &plan);
+  plan::Plan meshFor(const plan::PlanShape &shape, int64_t local) const;
+  int64_t localExamples(const plan::PlanShape &shape) const;
+  /// By type of blocks, for the examples of a micro-batch of the shape.
+  const std::vector<BlockCost> &costsOf(const plan::PlanShape &shape);
+  cost::StepProblem stepOf(const plan::PlanShape &shape, const std::vector<BlockCost> &costs) const;
+  std::vector<plan::Recompute> modes() const;
+  double onceSeconds(const plan::PlanShape &shape, const cost::StepProblem &whole, const BlockCost &block) const;
+  plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
+  int64_t stagesOf(const plan::PlanShape &shape) const;
+  bool isAllowed(const plan::PlanShape &shape);
+  void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
+  void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
+
+  mlir::func::FuncOp step;
+  PlacementInput input;
+  StepValues values;
+  cost::Machine machine;
+  cost::Software software;
+  GraphRequest request;
+  int64_t examples = 1, slots = 0;
+  std::map<Split, Placed> splits;
+  std::map<std::tuple<int, plan::PipelineSchedule, int64_t>, bool> allowed;
+  std::map<std::pair<Split, int64_t>, std::vector<BlockCost>> costs;
+  std::unique_ptr<mlir::Diagnostic> refusal;
+};
+
+/// Says why a batch cannot be split so; returns failure.
+mlir::LogicalResult refuseBatch(mlir::func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches);
+
+} // namespace dtcc::dist
+
+#endif // DTCC_PASSES_DIST_GRAPHPRICER_H

@@ -1,0 +1,411 @@
+//===- PriceBlocks.cpp - What a rank computes, sends and keeps of each block
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/PriceBlocks.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "passes/dist/PlaceExperts.h"
+#include "passes/dist/PriceMoves.h"
+#include "passes/dist/Projection.h"
+#include <set>
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+namespace {
+
+/// Operations a cell of the result: above this an op is no chain of cells but some product.
+constexpr double kDear = 48;
+
+class BlockPricer {
+public:
+  BlockPricer(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
+              const cost::Machine &machine)
+      : input(input), values(values), plan(plan), classes(input.classes),
+        planner(plan.mesh, secondsOfMoves(plan.mesh, machine)) {}
+  std::vector<BlockCost> run();
+
+private:
+  /// An op with its layouts over model axes and its local sizes.
+  struct Placed {
+    FactorMap map;
+    OpLayouts layouts;
+    SmallVector<int64_t> sizes; // of factors
+  };
+  const Placed &placedOf(Operation *op);
+  Axes modelAxes(const Axes &axes) const;
+  int64_t localSize(unsigned id, int64_t size) const;
+  Layout layoutOf(Value value);
+  double cellsOf(Value value, const Layout &layout) const;
+  double bytesOf(Value value);
+  double bytesOfOperand(Operation *op, unsigned operand);
+
+  cost::Work &phaseOf(BlockCost &block, Operation *op);
+  void addWork(cost::Work &work, Operation *op);
+  std::optional<cost::Gemm> productOf(Operation *op, const Placed &placed, double flops) const;
+  double reshardSeconds(Operation *op);
+  double secondsBetween(Value value, const Layout &from, const Layout &to);
+  void addState(std::vector<BlockCost> &blocks, uint32_t number, graph::ReadOp read);
+  void addMemory(std::vector<BlockCost> &blocks);
+
+  const PlacementInput &input;
+  const StepValues &values;
+  const plan::Plan &plan;
+  const FactorClasses &classes;
+  ReshardPlanner planner;
+  llvm::DenseSet<unsigned> batch, positions, experts;
+  llvm::DenseMap<int64_t, const plan::OpPlan *> entries;
+  llvm::StringMap<const plan::StatePlan *> states;
+  llvm::DenseMap<Operation *, Placed> known;
+  std::set<std::pair<void *, std::string>> brought;
+};
+
+} // namespace
+
+/// Those that split neither examples nor positions nor experts.
+Axes BlockPricer::modelAxes(const Axes &axes) const {
+  Axes result;
+  for (const std::string &axis : plan.withoutUnitAxes(axes))
+    if (!contains(plan.batchAxes, axis) && !contains(plan.sequenceAxes, axis))
+      result.push_back(axis);
+  return result;
+}
+
+int64_t BlockPricer::localSize(unsigned id, int64_t size) const {
+  if (batch.contains(id))
+    return std::max<int64_t>(1, size / plan.mesh.product(plan.batchAxes));
+  if (experts.contains(id))
+    return llvm::divideCeil(size, plan.mesh.product({kExpertAxis}));
+  return positions.contains(id) ? llvm::divideCeil(size, plan.mesh.product(plan.sequenceAxes)) : size;
+}
+
+const BlockPricer::Placed &BlockPricer::placedOf(Operation *op) {
+  auto [at, isNew] = known.try_emplace(op);
+  if (!isNew)
+    return at->second;
+  Placed placed;
+  placed.map = cast<FactorOpInterface>(op).getFactorMap();
+  Placement placement;
+  placement.factors.resize(placed.map.factors.size());
+  SmallVector<int64_t> sources = graph::getOriginFactors(op);
+  bool forward = graph::getPhase(op) == graph::Phase::Forward;
+  const plan::OpPlan *entry = entries.lookup(graph::getOrigin(op).value_or(-1));
+  Axes used;
+  for (auto [number, factor] : llvm::enumerate(placed.map.factors)) {
+    int64_t source = forward ? int64_t(number) : (number < sources.size() ? sources[number] : -1);
+    // What an op wants whole of positions is gathered, exchanged or passed round for it.
+    bool whole = factor.kind == FactorKind::Decompose && positions.contains(classes.ofFactor(op, number)) &&
+                 whyNotAssignable(op, placed.map, number);
+    int64_t size = whole ? factor.size : localSize(classes.ofFactor(op, number), factor.size);
+    auto given = entry ? entry->factors.find(source) : decltype(entry->factors.end())();
+    if (entry && given != entry->factors.end()) {
+      Axes axes = modelAxes(given->second);
+      if (!axes.empty() && llvm::none_of(axes, [&](const std::string &axis) { return contains(used, axis); }) &&
+          !whyNotAssignable(op, placed.map, number)) {
+        placement.factors[number] = axes;
+        llvm::append_range(used, axes);
+        size = llvm::divideCeil(size, plan.mesh.product(axes));
+      }
+    }
+    placed.sizes.push_back(size);
+  }
+  llvm::Expected<OpLayouts> layouts = project(placed.map, placement);
+  if (!layouts) {
+    llvm::consumeError(layouts.takeError());
+    placement.factors.assign(placed.map.factors.size(), {});
+    layouts = project(placed.map, placement);
+  }
+  placed.layouts = std::move(*layouts);
+  return known[op] = std::move(placed);
+}
+
+Layout BlockPricer::layoutOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  int64_t rank = cast<ShapedType>(value.getType()).getRank();
+  if (auto read = dyn_cast_or_null<graph::ReadOp>(op)) {
+    const plan::StatePlan *state = states.lookup(read.getState());
+    Layout layout = Layout::replicated(rank);
+    if (state && state->layout)
+      for (auto [dim, axes] : llvm::enumerate(*state->layout))
+        layout.dims[dim] = modelAxes(axes);
+    return layout;
+  }
+  if (!op || !isa<FactorOpInterface>(op))
+    return Layout::replicated(rank);
+  return placedOf(op).layouts.results[cast<OpResult>(value).getResultNumber()];
+}
+
+double BlockPricer::cellsOf(Value value, const Layout &layout) const {
+  double cells = 1;
+  for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape()))
+    cells *= double(llvm::divideCeil(localSize(classes.ofDim(value, dim), size), plan.mesh.product(layout.dims[dim])));
+  return cells;
+}
+
+static double elementBytes(Value value) {
+  return double(llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8));
+}
+
+double BlockPricer::bytesOf(Value value) { return cellsOf(value, layoutOf(value)) * elementBytes(value); }
+
+/// Of a table whose rows are named by indices, the rows that are read.
+double BlockPricer::bytesOfOperand(Operation *op, unsigned operand) {
+  const Placed &placed = placedOf(op);
+  Value value = op->getOperand(operand);
+  double bytes = cellsOf(value, placed.layouts.operands[operand]) * elementBytes(value);
+  for (int64_t factor : placed.map.operands[operand]) {
+    if (factor == kNoFactor || placed.map.factors[factor].kind != FactorKind::Index)
+      continue;
+    bool walked = llvm::any_of(placed.map.results, [&](const auto &dims) { return llvm::is_contained(dims, factor); });
+    if (!walked && op->getNumResults() > 0)
+      bytes = std::min(bytes, bytesOf(op->getResult(0)));
+  }
+  return bytes;
+}
+
+cost::Work &BlockPricer::phaseOf(BlockCost &block, Operation *op) {
+  switch (graph::getPhase(op)) {
+  case graph::Phase::InputGradient:
+    return block.inputGradient;
+  case graph::Phase::WeightGradient:
+    return block.weightGradient;
+  default:
+    break;
+  }
+  bool isOnce = op->getNumResults() > 0 && values.constants().contains(op->getResult(0));
+  return isOnce ? block.once : block.forward;
+}
+
+/// A contraction of two operands: rows and columns are of one each, inner columns of both.
+std::optional<cost::Gemm> BlockPricer::productOf(Operation *op, const Placed &placed, double flops) const {
+  if (op->getNumOperands() != 2 || op->getNumResults() != 1)
+    return std::nullopt;
+  double all = 2;
+  for (int64_t size : placed.sizes)
+    all *= double(size);
+  bool linear = llvm::all_of(ArrayRef<unsigned>{0, 1}, [&](unsigned operand) {
+    return llvm::any_of(placed.map.linear,
+                        [&](ArrayRef<unsigned> set) { return set.size() == 1 && set[0] == operand; });
+  });
+  if (!linear || std::abs(flops - all) > 0.01 * all)
+    return std::nullopt;
+  cost::Gemm gemm{1, 1, 1, 1};
+  for (auto [number, size] : llvm::enumerate(placed.sizes)) {
+    auto has = [&, number = number](ArrayRef<int64_t> dims) { return llvm::is_contained(dims, int64_t(number)); };
+    bool a = has(placed.map.operands[0]), b = has(placed.map.operands[1]), y = has(placed.map.results[0]);
+    (a && b && y ? gemm.count : a && b ? gemm.k : a ? gemm.m : gemm.n) *= double(size);
+  }
+  return gemm;
+}
+
+void BlockPricer::addWork(cost::Work &work, Operation *op) {
+  if (isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp>(op))
+    return;
+  const Placed &placed = placedOf(op);
+  auto source = dyn_cast<WorkOpInterface>(op);
+  double flops = source ? source.getFlops(placed.sizes) : 0, cells = 1, bytes = 0;
+  bool narrow = true;
+  for (Value result : op->getResults()) {
+    double own = cellsOf(result, placed.layouts.results[cast<OpResult>(result).getResultNumber()]);
+    cells = std::max(cells, own);
+    bytes += own * elementBytes(result);
+  }
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
+    Type element = cast<ShapedType>(op->getOperand(operand).getType()).getElementType();
+    narrow &= !isa<FloatType>(element) || element.getIntOrFloatBitWidth() <= 16;
+    bytes += bytesOfOperand(op, operand);
+  }
+  cost::Width width = narrow ? cost::Width::B16 : cost::Width::F32;
+  if (std::optional<cost::Gemm> gemm = productOf(op, placed, flops)) {
+    gemm->width = width;
+    work.gemms.push_back(*gemm);
+    return;
+  }
+  auto attend = [&](Value queries, Value keys, bool causal, bool backward) {
+    double size = double(cast<ShapedType>(queries.getType()).getShape().back());
+    double rows = cellsOf(queries, placed.layouts.operands[0]) / size;
+    double length = double(cast<ShapedType>(keys.getType()).getDimSize(1));
+    work.attentions.push_back({rows, 1, length, size, causal, backward, cost::AttentionKernel::Tuned});
+  };
+  if (auto attention = dyn_cast<graph::AttentionOp>(op))
+    return attend(attention.getQ(), attention.getK(), attention.getMask().getCausal(), false);
+  if (auto gradient = dyn_cast<graph::AttentionGradOp>(op))
+    return attend(gradient.getQ(), gradient.getK(), gradient.getMask().getCausal(), true);
+  if (flops > kDear * cells) {
+    // Products of some other shape, large enough.
+    constexpr double kSide = 1024;
+    work.gemms.push_back({flops / (2 * kSide * kSide), kSide, kSide, 1, width});
+    return;
+  }
+  work.streamBytes += bytes;
+}
+
+double BlockPricer::secondsBetween(Value value, const Layout &from, const Layout &to) {
+  if (from == to)
+    return 0;
+  std::string key;
+  llvm::raw_string_ostream(key) << from.str() << to.str();
+  if (!brought.insert({value.getAsOpaquePointer(), key}).second)
+    return 0;
+  std::vector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape())) {
+    int64_t parts = std::max(plan.mesh.product(from.dims[dim]), plan.mesh.product(to.dims[dim]));
+    shape.push_back(llvm::divideCeil(localSize(classes.ofDim(value, dim), size), parts) * parts);
+  }
+  const auto &way = planner.plan(from, to, shape, int64_t(elementBytes(value)));
+  return way ? way->cost : 0;
+}
+
+/// Of bringing the operands of an op to where it works.
+double BlockPricer::reshardSeconds(Operation *op) {
+  double seconds = 0;
+  for (OpOperand &operand : op->getOpOperands())
+    if (operand.get().getDefiningOp())
+      seconds += secondsBetween(operand.get(), layoutOf(operand.get()),
+                                placedOf(op).layouts.operands[operand.getOperandNumber()]);
+  return seconds;
+}
+
+void BlockPricer::addState(std::vector<BlockCost> &blocks, uint32_t number, graph::ReadOp read) {
+  BlockCost &block = blocks[input.blocks.blocks()[number].type];
+  auto state = input.states.lookup<graph::StateOp>(read.getState());
+  double cells = cellsOf(read.getY(), layoutOf(read.getY()));
+  if (!state || !state.getTrainable()) {
+    block.frozenBytes += cells * elementBytes(read.getY());
+    return;
+  }
+  bool ofExperts = read.getY().getType().getRank() > 0 && experts.contains(classes.ofDim(read.getY(), 0));
+  (ofExperts ? block.expertParameters : block.parameters) += cells;
+  // Tied: a stage that reads it too has a copy.
+  llvm::DenseSet<uint32_t> others;
+  for (Operation *user : read->getUsers())
+    if (std::optional<uint32_t> other = input.blocks.blockOf(user); other && *other != number)
+      others.insert(input.blocks.blocks()[*other].type);
+  for (uint32_t type : others)
+    blocks[type].sharedParameters += cells;
+}
+
+/// Values that live for a while, over the step in its order, and what waits.
+void BlockPricer::addMemory(std::vector<BlockCost> &blocks) {
+  const StepBlocks &row = input.blocks;
+  llvm::DenseMap<Value, double> bytes;
+  for (Operation *op : row.uniqueOps())
+    if (isa<FactorOpInterface>(op))
+      for (Value result : op->getResults())
+        if (!values.isFree(result))
+          bytes[result] = bytesOf(result);
+  auto standIn = [&](Value value) {
+    Operation *op = row.representative(value.getDefiningOp());
+    return Value(op->getResult(cast<OpResult>(value).getResultNumber()));
+  };
+  for (auto [value, size] : bytes) {
+    std::optional<uint32_t> number = row.blockOf(value.getDefiningOp());
+    if (!number)
+      continue;
+    BlockCost &block = blocks[row.blocks()[*number].type];
+    if (values.constants().contains(value))
+      block.onceBytes += size;
+    bool isLogits = values.logits().contains(value);
+    for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+      if (values.held(plan::Recompute(mode)).contains(value) && !isLogits)
+        block.heldBytes[mode] += size;
+    if (isLogits && values.held(plan::Recompute::None).contains(value))
+      block.logitBytes += size;
+  }
+  double live = 0;
+  auto waits = [&](Value value) {
+    return values.held(plan::Recompute::None).contains(value) || values.constants().contains(value) ||
+           values.logits().contains(value);
+  };
+  for (Operation &op : row.step().front()) {
+    if (!isa<FactorOpInterface>(op))
+      continue;
+    for (Value result : op.getResults())
+      if (Value own = standIn(result); !waits(own))
+        live += bytes.lookup(own);
+    if (std::optional<uint32_t> number = row.blockOf(&op)) {
+      double &most = blocks[row.blocks()[*number].type].workingBytes;
+      most = std::max(most, live);
+    }
+    for (Value value : values.lastReadBy(&op))
+      if (Value own = standIn(value); !waits(own))
+        live -= bytes.lookup(own);
+  }
+}
+
+std::vector<BlockCost> BlockPricer::run() {
+  const StepBlocks &row = input.blocks;
+  func::FuncOp step = row.step();
+  for (BlockArgument argument : step.getArguments())
+    if (cast<ShapedType>(argument.getType()).getRank() > 0)
+      batch.insert(classes.ofDim(argument, 0));
+  positions = positionClasses(step, classes);
+  if (plan.mesh.find(kExpertAxis))
+    for (Operation *op : row.uniqueOps())
+      if (auto layer = dyn_cast<graph::ExpertsOp>(op))
+        experts.insert(classes.ofDim(layer.getWIn(), 0));
+  for (const plan::OpPlan &op : plan.ops)
+    entries[op.origin] = &op;
+  for (const plan::StatePlan &state : plan.states)
+    states[state.name] = &state;
+
+  std::vector<BlockCost> blocks(row.types());
+  for (Operation *op : row.uniqueOps()) {
+    std::optional<uint32_t> number = row.blockOf(op);
+    if (!number)
+      continue;
+    BlockCost &block = blocks[row.blocks()[*number].type];
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      addState(blocks, *number, read);
+      continue;
+    }
+    if (!isa<FactorOpInterface>(op))
+      continue;
+    cost::Work &work = phaseOf(block, op);
+    double moved = reshardSeconds(op);
+    addWork(work, op);
+    work.exchangeSeconds += moved;
+    block.attentions += isa<graph::AttentionOp>(op);
+    block.expertLayers += isa<graph::ExpertsOp>(op);
+    for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+      if (llvm::any_of(op->getResults(),
+                       [&](Value result) { return values.again(plan::Recompute(mode)).contains(result); })) {
+        addWork(block.again[mode], op);
+        block.again[mode].exchangeSeconds += moved;
+      }
+    // Weight gradients are summed over model axes once a step.
+    for (Value result : op->getResults())
+      for (OpOperand &use : result.getUses())
+        if (auto update = dyn_cast<graph::UpdateOp>(use.getOwner())) {
+          int64_t gradient = int64_t(use.getOperandNumber()) - update.getGradients().getBeginOperandIndex();
+          if (gradient < 0 || gradient >= int64_t(update.getStates().size()))
+            continue;
+          const plan::StatePlan *state =
+              states.lookup(cast<FlatSymbolRefAttr>(update.getStates()[gradient]).getValue());
+          Layout to = Layout::replicated(cast<ShapedType>(result.getType()).getRank());
+          if (state && state->layout)
+            for (auto [dim, axes] : llvm::enumerate(*state->layout))
+              to.dims[dim] = modelAxes(axes);
+          block.once.exchangeSeconds += secondsBetween(result, layoutOf(result), to);
+        }
+  }
+  for (uint32_t type = 0; type < row.types(); ++type)
+    for (Value value : row.blocks()[row.firstOf(type)].entering) {
+      Operation *op = row.representative(value.getDefiningOp());
+      blocks[type].enteringBytes += bytesOf(op->getResult(cast<OpResult>(value).getResultNumber()));
+    }
+  addMemory(blocks);
+  return blocks;
+}
+
+std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
+                                   const cost::Machine &machine) {
+  return BlockPricer(input, values, plan, machine).run();
+}
+
+} // namespace dtcc::dist

@@ -1,0 +1,131 @@
+//===- StepBlocks.cpp - A training step as a row of blocks, most of them alike
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/StepBlocks.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "passes/dist/CutStages.h"
+#include <map>
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+StepBlocks::StepBlocks(func::FuncOp step, size_t most) : function(step) {
+  for (StepPiece &piece : findPieces(step))
+    row.push_back({piece.origin, 0, std::move(piece.entering)});
+  collect();
+  classify();
+  joinPairs(most);
+  for (Operation &op : step.front())
+    if (representative(&op) == &op)
+      unique.push_back(&op);
+}
+
+std::optional<uint32_t> StepBlocks::blockOf(Operation *op) const {
+  auto found = places.find(op);
+  return found == places.end() ? std::nullopt : std::optional(found->second.first);
+}
+
+Operation *StepBlocks::representative(Operation *op) const {
+  auto found = places.find(op);
+  if (found == places.end())
+    return op;
+  auto [block, place] = found->second;
+  return ops[firsts[row[block].type]][place];
+}
+
+void StepBlocks::collect() {
+  ops.assign(row.size(), {});
+  places.clear();
+  for (Operation &op : function.front()) {
+    std::optional<int64_t> origin = graph::getOrigin(&op);
+    if (!origin || row.empty() || isa<graph::UpdateOp>(op))
+      continue;
+    auto after = std::upper_bound(row.begin(), row.end(), *origin,
+                                  [](int64_t each, const Block &block) { return each < block.origin; });
+    uint32_t block = after == row.begin() ? 0 : after - row.begin() - 1;
+    places[&op] = {block, ops[block].size()};
+    ops[block].push_back(&op);
+  }
+}
+
+/// All that makes two blocks alike: ops and their attributes, but for their numbers and the names of states, and
+/// which of their results they read. What comes from other blocks counts by its type.
+std::string StepBlocks::signatureOf(uint32_t block) const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  int64_t begin = row[block].origin;
+  for (Operation *op : ops[block]) {
+    // Types and attributes are unique in their context: their addresses name them.
+    out << op->getName().getAsOpaquePointer() << '@' << *graph::getOrigin(op) - begin;
+    for (NamedAttribute attribute : op->getAttrs())
+      if (attribute.getName() != "origin" && !(isa<graph::ReadOp>(op) && attribute.getName() == "state"))
+        out << ' ' << attribute.getName().getAsOpaquePointer() << attribute.getValue().getAsOpaquePointer();
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      auto state = function->getParentOfType<ModuleOp>().lookupSymbol<graph::StateOp>(read.getState());
+      out << (state && state.getTrainable());
+    }
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      auto place = producer ? places.find(producer) : places.end();
+      if (place != places.end() && place->second.first == block)
+        out << " %" << place->second.second << '.' << cast<OpResult>(operand).getResultNumber();
+      else
+        out << (producer ? " ?" : " #") << operand.getType().getAsOpaquePointer();
+    }
+    for (Value result : op->getResults()) {
+      out << " ->" << result.getType().getAsOpaquePointer();
+      bool updates = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<graph::UpdateOp>(user); });
+      out << updates;
+    }
+    out << '\n';
+  }
+  return text;
+}
+
+void StepBlocks::classify() {
+  std::map<std::string, uint32_t> known;
+  firsts.clear();
+  counts.clear();
+  for (uint32_t block = 0; block < row.size(); ++block) {
+    auto [at, isNew] = known.try_emplace(signatureOf(block), uint32_t(firsts.size()));
+    if (isNew) {
+      firsts.push_back(block);
+      counts.push_back(0);
+    }
+    row[block].type = at->second;
+    ++counts[at->second];
+  }
+}
+
+/// Attention and feed-forward part become a layer: a long row of few types is searched sooner.
+void StepBlocks::joinPairs(size_t most) {
+  while (row.size() > most) {
+    std::map<std::pair<uint32_t, uint32_t>, size_t> pairs;
+    std::pair<uint32_t, uint32_t> best{};
+    // From the end: a pair ends where the last one does.
+    for (size_t i = row.size(); i-- > 1;) {
+      std::pair<uint32_t, uint32_t> pair{row[i - 1].type, row[i].type};
+      if (pair.first != pair.second && ++pairs[pair] > pairs[best])
+        best = pair;
+    }
+    if (pairs[best] < 4)
+      return;
+    std::vector<Block> joined;
+    for (size_t i = 0; i < row.size(); ++i) {
+      joined.push_back(row[i]);
+      if (i + 1 < row.size() && std::pair(row[i].type, row[i + 1].type) == best)
+        ++i;
+    }
+    row = std::move(joined);
+    collect();
+    classify();
+  }
+}
+
+} // namespace dtcc::dist

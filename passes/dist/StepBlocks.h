@@ -1,0 +1,66 @@
+//===- StepBlocks.h - A training step as a row of blocks, most of them alike
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A planner looks at a model as a row of blocks: what stands between two places where a
+// pipeline may be cut. Blocks of the same structure, the layers of a model, are of one type:
+// their placement is solved once, and they are priced once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_DIST_STEPBLOCKS_H
+#define DTCC_PASSES_DIST_STEPBLOCKS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace dtcc::dist {
+
+class StepBlocks {
+public:
+  /// Of a differentiated step. Pieces are joined to pairs that repeat while there are more than `most` blocks.
+  explicit StepBlocks(mlir::func::FuncOp step, size_t most = 48);
+
+  struct Block {
+    /// Its first forward op; the next block's ends it.
+    int64_t origin = 0;
+    uint32_t type = 0;
+    /// Values that are made before it and read in it or behind it, by the forward pass.
+    llvm::SmallVector<mlir::Value> entering;
+  };
+  llvm::ArrayRef<Block> blocks() const { return row; }
+  uint32_t types() const { return firsts.size(); }
+  /// The first block of a type, and how many there are.
+  uint32_t firstOf(uint32_t type) const { return firsts[type]; }
+  int64_t countOf(uint32_t type) const { return counts[type]; }
+  mlir::func::FuncOp step() const { return function; }
+
+  /// The block of a tagged op of any phase; nothing for others (the update).
+  std::optional<uint32_t> blockOf(mlir::Operation *op) const;
+  /// The op at the same place in the first block of its type; the op itself if it is of no block.
+  mlir::Operation *representative(mlir::Operation *op) const;
+  /// Ops that represent themselves, in program order.
+  llvm::ArrayRef<mlir::Operation *> uniqueOps() const { return unique; }
+
+private:
+  void collect();
+  std::string signatureOf(uint32_t block) const;
+  void joinPairs(size_t most);
+  void classify();
+
+  mlir::func::FuncOp function;
+  std::vector<Block> row;
+  std::vector<uint32_t> firsts;
+  std::vector<int64_t> counts;
+  /// Of every block, its ops in program order; of every op, its place among them.
+  std::vector<llvm::SmallVector<mlir::Operation *>> ops;
+  llvm::DenseMap<mlir::Operation *, std::pair<uint32_t, uint32_t>> places;
+  llvm::SmallVector<mlir::Operation *> unique;
+};
+
+} // namespace dtcc::dist
+
+#endif // DTCC_PASSES_DIST_STEPBLOCKS_H

@@ -1,0 +1,58 @@
+//===- StepValues.h - Which values of a step wait for its backward pass
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a block keeps for its backward pass, and what it computes again, under each mode of
+// recomputation: from the graph and from the analysis by which the compiler decides it, not
+// from a formula for one kind of model. It does not depend on the placement.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_DIST_STEPVALUES_H
+#define DTCC_PASSES_DIST_STEPVALUES_H
+
+#include "passes/dist/StepBlocks.h"
+#include "passes/plan/Plan.h"
+#include "llvm/ADT/DenseSet.h"
+#include <array>
+
+namespace dtcc::dist {
+
+constexpr size_t kRecomputeModes = 3;
+
+class StepValues {
+public:
+  explicit StepValues(const StepBlocks &blocks);
+
+  using Values = llvm::DenseSet<mlir::Value>;
+  /// Forward values that are not kept under a mode. Of full recomputation a block keeps what leaves it.
+  const Values &again(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
+  /// Those that wait for the backward pass.
+  const Values &held(plan::Recompute mode) const { return waiting[size_t(mode)]; }
+  /// Forward values that no input reaches: made once a step, and kept.
+  const Values &constants() const { return once; }
+  /// Logits and their gradients: worked on in chunks where forward and backward pass are one phase.
+  const Values &logits() const { return classes; }
+  /// Values that share the memory of another, or have memory of a bucket.
+  bool isFree(mlir::Value value) const { return free.contains(value); }
+  /// Values whose last reader is the op, in the order of the step.
+  llvm::ArrayRef<mlir::Value> lastReadBy(mlir::Operation *op) const;
+
+private:
+  void findFree(mlir::func::FuncOp step);
+  void findModes(const StepBlocks &blocks);
+  void findLastReads(mlir::func::FuncOp step);
+  /// The value whose memory it is.
+  static mlir::Value rootOf(mlir::Value value);
+
+  std::array<Values, kRecomputeModes> recomputed, waiting;
+  Values once, classes, free;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> ends;
+};
+
+} // namespace dtcc::dist
+
+#endif // DTCC_PASSES_DIST_STEPVALUES_H

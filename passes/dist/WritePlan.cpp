@@ -1,0 +1,135 @@
+//===- WritePlan.cpp - From a solved shape to a plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "passes/dist/GraphPricer.h"
+#include "passes/dist/OrderPositions.h"
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+/// Which blocks are computed again: as the mode of the whole plan where all are alike, else op by op.
+void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &solution) {
+  llvm::ArrayRef<StepBlocks::Block> row = input.blocks.blocks();
+  std::vector<plan::Recompute> allowed;
+  if (request.recompute)
+    allowed = {*request.recompute};
+  else
+    allowed = {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
+  // Where nothing would be computed again, any mode is as good.
+  std::vector<bool> differs(row.size());
+  for (Operation &op : step.front())
+    if (std::optional<uint32_t> block = input.blocks.blockOf(&op))
+      for (Value result : op.getResults())
+        if (values.again(plan::Recompute::Selective).contains(result) ||
+            values.again(plan::Recompute::Full).contains(result))
+          differs[*block] = true;
+  std::optional<plan::Recompute> common;
+  bool alike = true;
+  for (size_t block = 0; block < row.size(); ++block) {
+    plan::Recompute mode = allowed[solution.modes[block]];
+    alike &= !differs[block] || !common || *common == mode;
+    if (differs[block] && !common)
+      common = mode;
+  }
+  if (alike || request.recompute) {
+    plan.recompute = request.recompute.value_or(common.value_or(plan::Recompute::None));
+    return;
+  }
+  llvm::MapVector<int64_t, Operation *> again;
+  for (Operation &op : step.front()) {
+    std::optional<uint32_t> block = input.blocks.blockOf(&op);
+    if (!block || graph::getPhase(&op) != graph::Phase::Forward)
+      continue;
+    const StepValues::Values &gone = values.again(allowed[solution.modes[*block]]);
+    if (op.getNumResults() > 0 && llvm::all_of(op.getResults(), [&](Value result) { return gone.contains(result); }))
+      again[*graph::getOrigin(&op)] = &op;
+  }
+  for (plan::OpPlan &op : plan.ops)
+    if (again.erase(op.origin))
+      op.recompute = true;
+  for (auto &[origin, op] : again) {
+    plan::OpPlan entry;
+    entry.origin = origin;
+    entry.op = op->getName().getStringRef().str();
+    entry.recompute = true;
+    plan.ops.push_back(std::move(entry));
+  }
+  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+}
+
+/// Runs of blocks, of which the slowest takes least.
+static std::vector<size_t> cutEvenly(llvm::ArrayRef<double> seconds, size_t stages) {
+  size_t count = seconds.size();
+  std::vector<double> sums(count + 1);
+  for (size_t i = 0; i < count; ++i)
+    sums[i + 1] = sums[i] + seconds[i];
+  std::vector<std::vector<double>> best(stages + 1, std::vector<double>(count + 1, INFINITY));
+  std::vector<std::vector<size_t>> from(stages + 1, std::vector<size_t>(count + 1));
+  best[0][0] = 0;
+  for (size_t k = 1; k <= stages; ++k)
+    for (size_t end = k; end <= count; ++end)
+      for (size_t begin = k - 1; begin < end; ++begin)
+        if (double slowest = std::max(best[k - 1][begin], sums[end] - sums[begin]); slowest < best[k][end]) {
+          best[k][end] = slowest;
+          from[k][end] = begin;
+        }
+  std::vector<size_t> cuts;
+  for (size_t k = stages, end = count; k > 1; --k) {
+    end = from[k][end];
+    cuts.insert(cuts.begin(), end);
+  }
+  return cuts;
+}
+
+void GraphPricer::addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution) {
+  llvm::ArrayRef<StepBlocks::Block> row = input.blocks.blocks();
+  auto first = llvm::find_if(plan.mesh.axes, [](const MeshAxis &axis) { return !axis.time; });
+  plan.mesh.axes.insert(first, {"pp", shape.pp, false});
+  plan::PipelinePlan pipeline{"pp", shape.scheduleName(), request.actions, {}};
+  if (!request.actions.ranks.empty())
+    pipeline.schedule.clear();
+  if (stagesOf(shape) == shape.pp) {
+    for (size_t stage = 1; stage < solution.stages.size(); ++stage)
+      pipeline.cuts.push_back(row[solution.stages[stage].firstBlock].origin);
+  } else {
+    plan::StageProblem all = problem(shape);
+    std::vector<double> seconds;
+    for (size_t block = 0; block < row.size(); ++block)
+      seconds.push_back(all.types[all.blocks[block]].modes[0][solution.modes[block]].seconds);
+    for (size_t block : cutEvenly(seconds, size_t(stagesOf(shape))))
+      pipeline.cuts.push_back(row[block].origin);
+  }
+  plan.pipeline = std::move(pipeline);
+}
+
+plan::Plan GraphPricer::write(const plan::PlanShape &shape, const plan::StageSolution &solution) {
+  const Placed &placed = placedFor(shape);
+  plan::Plan plan =
+      plan::makeDefaultPlan(shape.microbatches, shape.dp / shape.ep, shape.tp, shape.zero, request.groups, shape.cp);
+  addExpertAxis(plan, shape.ep);
+  plan.ops = placed.plan.ops;
+  plan.states = placed.plan.states;
+  plan.sequenceParallel = shape.sequenceParallel;
+  // Exchanges are chosen for the examples that there are.
+  (void)placeExperts(step, plan, machine, request.experts);
+  (void)placeSequence(input, plan, machine, request.exchange);
+  if (shape.cp > 1) {
+    bool ring = request.exchange == SequenceExchange::Ring && hasCausalAttention(step);
+    plan.sequenceOrder = request.order.value_or(
+        ring && !whyNotZigZag(step, shape.cp, shape.sequenceParallel ? shape.tp : 1) ? plan::SequenceOrder::ZigZag
+                                                                                     : plan::SequenceOrder::Contiguous);
+  }
+  addRecomputation(plan, solution);
+  if (shape.pp > 1)
+    addPipeline(plan, shape, solution);
+  return plan;
+}
+
+} // namespace dtcc::dist
