@@ -76,7 +76,7 @@ const std::vector<Group> &table() {
           list("no-decay", "GLOB", &Options::noDecay, "parameters that are not"),
           text("precision", "f32|bf16|fp16", &Options::precision, "compute type", "f32|bf16|fp16"), lossScale}},
         {"The plan: what is not given is searched",
-         {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines"),
+         {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines; of GPUs: --emit=plan"),
           text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, cp, ep, pp; dp=2x4 shares state in 2 groups"),
           text("sequence-parallel", "on|off", &Options::sequenceParallel, "positions over tp between its products; off",
                "on|off"),
