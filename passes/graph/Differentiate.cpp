@@ -15,6 +15,7 @@
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/Shapes.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "passes/graph/LossFunction.h"
 #include "passes/graph/OriginFactors.h"
 #include "passes/graph/Passes.h"
 #include <cmath>
@@ -289,11 +290,9 @@ struct Differentiate : impl::GraphDifferentiateBase<Differentiate> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto function = module.lookupSymbol<func::FuncOp>("loss");
-    if (!function || function.isExternal() || !function.getBody().hasOneBlock()) {
-      module.emitError("needs a function @loss of one block");
+    func::FuncOp function = findLoss(module);
+    if (!function)
       return signalPassFailure();
-    }
     Attribute attr = module->getAttr("graph.optimizer");
     if (!optimizer.empty())
       attr = parseAttribute(optimizer, &getContext());

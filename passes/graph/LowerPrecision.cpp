@@ -17,6 +17,7 @@
 
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Shapes.h"
+#include "passes/graph/LossFunction.h"
 #include "passes/graph/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -144,11 +145,9 @@ struct LowerPrecision : impl::GraphLowerPrecisionBase<LowerPrecision> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto function = module.lookupSymbol<func::FuncOp>("loss");
-    if (!function || function.isExternal() || !function.getBody().hasOneBlock()) {
-      module.emitError("needs a function @loss of one block");
+    func::FuncOp function = findLoss(module);
+    if (!function)
       return signalPassFailure();
-    }
     auto half = llvm::StringSwitch<FloatType>(compute)
                     .Case("bf16", BFloat16Type::get(&getContext()))
                     .Case("f16", Float16Type::get(&getContext()))
