@@ -45,6 +45,8 @@ void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(dist::createDistVerify());
   // Tokens go to the experts that they picked, where the plan says so.
   manager.addPass(dist::createDistDispatchExperts());
+  // Parameters are stored for their readers, and travel, in the type that these compute in.
+  manager.addPass(dist::createDistAssignComputeTypes());
   // What is gathered and reduced at a time.
   manager.addPass(dist::createDistFormUnits());
   // The program of a rank: local tensors, collectives, buckets.

@@ -79,7 +79,8 @@ public:
 
   LogicalResult run() {
     for (auto op : module.getOps<dist::BucketOp>())
-      if (llvm::is_contained({dist::BucketRole::Parameter, dist::BucketRole::Buffer, dist::BucketRole::Slot},
+      if (llvm::is_contained({dist::BucketRole::Parameter, dist::BucketRole::Buffer, dist::BucketRole::Slot,
+                              dist::BucketRole::Compute},
                              op.getRole()) &&
           find(op))
         addBucket(op);
@@ -87,8 +88,12 @@ public:
       if (failed(addState(op)))
         return failure();
     for (auto op : module.getOps<dist::BucketOp>())
-      if (op.getRole() == dist::BucketRole::Slot && bucketIndices.count(op.getSymName()))
-        addSlots(op);
+      if (bucketIndices.count(op.getSymName())) {
+        if (op.getRole() == dist::BucketRole::Slot)
+          addSlots(op);
+        if (op.getRole() == dist::BucketRole::Compute)
+          addDerived(op, [](dtcc_state &state) { state.role = DTCC_STATE_COMPUTE; });
+      }
     return success();
   }
 
@@ -105,9 +110,10 @@ private:
     bucket.length = op.getLength();
     bucket.flat = tables.axes(flat);
     bucket.sharded = tables.axes(dist::toAxes(op.getSharded()));
-    bucket.role = op.getRole() == dist::BucketRole::Slot     ? DTCC_STATE_SLOT
-                  : op.getRole() == dist::BucketRole::Buffer ? DTCC_STATE_BUFFER
-                                                             : DTCC_STATE_PARAMETER;
+    bucket.role = op.getRole() == dist::BucketRole::Slot      ? DTCC_STATE_SLOT
+                  : op.getRole() == dist::BucketRole::Buffer  ? DTCC_STATE_BUFFER
+                  : op.getRole() == dist::BucketRole::Compute ? DTCC_STATE_COMPUTE
+                                                              : DTCC_STATE_PARAMETER;
     bucket.parameters = op.getOf() && bucketIndices.count(*op.getOf()) ? bucketIndices.lookup(*op.getOf()) : DTCC_NONE;
     bucketIndices[op.getSymName()] = tables.buckets.size();
     tables.buckets.push_back(bucket);
@@ -165,31 +171,43 @@ private:
     return success();
   }
 
-  /// One slot per trainable state of the bucket that `op` belongs to.
   void addSlots(dist::BucketOp op) {
-    uint32_t bucket = bucketIndices.lookup(op.getSymName()), of = tables.buckets[bucket].parameters;
     size_t number = op.getSlot().value_or(0);
     std::string suffix = number < facts.slots.size() ? facts.slots[number].str() : "slot" + std::to_string(number);
+    addDerived(op, [&](dtcc_state &state) {
+      state.name = tables.string((tables.stringAt(state.name) + "." + suffix).str());
+      state.role = DTCC_STATE_SLOT;
+      state.init = DTCC_INIT_ZERO;
+    });
+  }
+
+  int64_t extentOf(const dtcc_axes &axes) const {
+    int64_t extent = 1;
+    for (uint8_t id : ArrayRef(axes.ids, axes.count))
+      extent *= tables.mesh.axes[id].size;
+    return extent;
+  }
+
+  /// One state per trainable state of the bucket that `op` belongs to, changed by `change`.
+  void addDerived(dist::BucketOp op, llvm::function_ref<void(dtcc_state &)> change) {
+    uint32_t bucket = bucketIndices.lookup(op.getSymName()), of = tables.buckets[bucket].parameters;
     for (size_t i = 0, end = tables.states.size(); i < end; ++i) {
       dtcc_state state = tables.states[i];
       if (state.bucket != of || state.role != DTCC_STATE_PARAMETER || !state.trainable)
         continue;
-      state.name = tables.string((tables.stringAt(state.name) + "." + suffix).str());
-      state.role = DTCC_STATE_SLOT;
       state.dtype = *exec::getDType(op.getElementType());
       state.bucket = bucket;
       state.parameter = i;
       state.trainable = 0;
-      state.init = DTCC_INIT_ZERO;
-      if (op.getFlat().empty() && state.view != DTCC_NONE) {
-        dtcc_view view = tables.views[state.view];
+      change(state);
+      state.view = DTCC_NONE;
+      if (op.getFlat().empty()) {
+        SmallVector<int64_t> local;
+        for (const dtcc_dim &dim : ArrayRef(state.dims, state.rank))
+          local.push_back(dim.padded / extentOf(dim.axes));
         exec::BufferOp buffer = find(op);
-        view.arena = arenas.lookup(buffer.getArena());
-        view.dtype = state.dtype;
-        view.offset = *buffer.getOffset() + state.bucket_offset * exec::getElementBytes(op.getElementType());
-        state.view = tables.view(view);
-      } else {
-        state.view = DTCC_NONE;
+        state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(),
+                                           state.bucket_offset * exec::getElementBytes(op.getElementType()), local));
       }
       tables.states.push_back(state);
     }

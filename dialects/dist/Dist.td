@@ -35,7 +35,8 @@ def Dist_Dialect : Dialect {
     Discardable attributes: a `graph.state` carries `dist.layout` (a TypeAttr of its
     `!dist.tensor`) and, if ranks hold shares of it, `dist.flat` (the axes that share
     it), `dist.zero` (what is shared: the stage, 1 to 3) and `dist.unit` (the name of
-    the group of states that are reduced and gathered together); in the second form also `dist.bucket` and `dist.offset`
+    the group of states that are reduced and gathered together), and `dist.compute` (the
+    narrower type in which it is read, if it is read in no other); in the second form also `dist.bucket` and `dist.offset`
     (elements), which are lists where several stages of a pipeline hold a copy.
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -60,7 +61,8 @@ def Dist_ReductionAttr : Dist_EnumAttr<Dist_Reduction, "reduction">;
 def Dist_BucketRole : Dist_Enum<"BucketRole", "what a bucket stores", [
     I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Buffer", 1, "buffer">,
     I32EnumAttrCase<"Gradient", 2, "gradient">, I32EnumAttrCase<"Slot", 3, "slot">,
-    I32EnumAttrCase<"Scalar", 4, "scalar">, I32EnumAttrCase<"Transient", 5, "transient">]>;
+    I32EnumAttrCase<"Scalar", 4, "scalar">, I32EnumAttrCase<"Transient", 5, "transient">,
+    I32EnumAttrCase<"Compute", 6, "compute">]>;
 def Dist_BucketRoleAttr : Dist_EnumAttr<Dist_BucketRole, "bucket_role">;
 
 def Dist_AxisAttr : AttrDef<Dist_Dialect, "Axis"> {

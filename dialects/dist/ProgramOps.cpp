@@ -19,10 +19,12 @@ namespace dtcc::dist {
 LogicalResult BucketOp::verify() {
   if (getLength() < 1)
     return emitOpError("length must be at least 1, got: ") << getLength();
-  bool derived = llvm::is_contained({BucketRole::Gradient, BucketRole::Slot, BucketRole::Transient}, getRole());
+  bool derived = llvm::is_contained(
+      {BucketRole::Gradient, BucketRole::Slot, BucketRole::Transient, BucketRole::Compute}, getRole());
   if (derived != getOf().has_value())
-    return emitOpError(derived ? "needs the parameter bucket it is `of`"
-                               : "has no parameter bucket: `of` is for gradients, slots and transient buckets");
+    return emitOpError(derived
+                           ? "needs the parameter bucket it is `of`"
+                           : "has no parameter bucket: `of` is for gradients, slots, transient and compute buckets");
   if ((getRole() == BucketRole::Slot) != getSlot().has_value())
     return emitOpError("slot buckets have a slot number, and only they");
   return success();
@@ -157,11 +159,20 @@ LogicalResult UpdateBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (*stored != share)
       return emitOpError("slots must hold the share of ") << share << " elements, got " << *stored << " in " << slot;
   }
+  if (!getCopy())
+    return success();
+  FailureOr<int64_t> copied = storedLength(*this, symbols, getCopyAttr(), {BucketRole::Compute});
+  if (failed(copied))
+    return failure();
+  auto copy = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), getCopyAttr());
+  if (copy.getOfAttr() != getBucketAttr())
+    return emitOpError("copy must be of ") << getBucketAttr() << ", got: " << getCopyAttr();
   return success();
 }
 
 LogicalResult GatherBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  FailureOr<int64_t> length = storedLength(*this, symbols, getBucketAttr(), {BucketRole::Parameter});
+  FailureOr<int64_t> length =
+      storedLength(*this, symbols, getBucketAttr(), {BucketRole::Parameter, BucketRole::Compute});
   if (failed(length))
     return failure();
   Mesh mesh = *findMesh(*this);

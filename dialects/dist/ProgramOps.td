@@ -24,12 +24,15 @@ def Dist_BucketOp : Dist_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
     `of` names the parameter bucket of a gradient or slot bucket, whose cells
     correspond; slots are numbered by `slot` in the order of the optimizer. A `transient`
     bucket holds a unit's whole gradients while a micro-batch makes them: it is storage
-    from the first `accumulate`, which overwrites in every slot, to `reduce_bucket`.
+    from the first `accumulate`, which overwrites in every slot, to `reduce_bucket`. A
+    `compute` bucket is the copy in a narrower type that readers see; its parameters are
+    then the masters, which updates alone touch.
     ```
     dist.bucket parameter @params.0 : 123456 x f32 sharded ["tp"]
     dist.bucket gradient @grads.0 : 123456 x f32 of @params.0 sharded ["tp"]
     dist.bucket slot @slots.0.0 : 123456 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
     dist.bucket transient @work.0 : 123456 x f32 of @params.0 sharded ["tp"]
+    dist.bucket compute @compute.0 : 123456 x bf16 of @params.0 sharded ["tp"]
     dist.bucket scalar @scalars : 16 x f32
     ```
   }];

@@ -71,8 +71,11 @@ LogicalResult GatherUnitOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (toAxes(getAxes()) != toAxes(bucket->getFlat()))
     return emitOpError("must gather over the flat axes of ") << getBucketAttr() << ", got: " << getAxes();
   auto expected = RankedTensorType::get({static_cast<int64_t>(bucket->getLength())}, bucket->getElementType());
-  if (getY().getType() != expected)
-    return emitOpError("result must be ") << expected << ", got: " << getY().getType();
+  auto type = cast<RankedTensorType>(getY().getType());
+  auto stored = dyn_cast<FloatType>(bucket->getElementType()), made = dyn_cast<FloatType>(type.getElementType());
+  bool narrower = stored && made && made.getWidth() < stored.getWidth();
+  if (type != expected && !(narrower && type.clone(stored) == expected))
+    return emitOpError("result must be ") << expected << " or of a narrower float type, got: " << type;
   return success();
 }
 

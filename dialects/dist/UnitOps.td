@@ -41,7 +41,8 @@ def Dist_ReduceBucketOp : Dist_BucketUser<"reduce_bucket", [MemoryEffects<[MemRe
 def Dist_GatherUnitOp : Dist_BucketUser<"gather_unit", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the whole of a parameter bucket of which ranks store shares";
   let description = [{
-    A temporary copy: it lives until its last use. Never merged with another gather of
+    A temporary copy, in the type of the bucket or in a narrower one: shares are then rounded
+    (to nearest even) before they travel. It lives until its last use. Never merged with another gather of
     the same bucket, hence its effects: in between the copy is not to exist.
     `%u = dist.gather_unit @params.3 over ["dp"] : tensor<7087872xf32>`
   }];

@@ -50,15 +50,17 @@ def Dist_UpdateBucketOp : Dist_BucketUser<"update_bucket", [MemoryEffects<[MemRe
     `grad` is the fully reduced gradient of the share (of the whole bucket without
     `flat` axes); it is multiplied by `scale` first. Weight decay and the scale of the
     learning rate are those of the states in the bucket. The other shares are then out
-    of date until `gather_bucket`. `guard` holds nothing, or an i32 that is 0 where
+    of date until `gather_bucket`. With `copy` the new values are written to the same range
+    of that compute bucket too, rounded to nearest even. `guard` holds nothing, or an i32 that is 0 where
     nothing is to be written and the i64 number of the step.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Dist_Local:$grad, Dist_FloatScalar:$scale,
                        TypedArrayAttrBase<FlatSymbolRefAttr, "slot buckets">:$slots, AnyAttr:$optimizer,
-                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat, Variadic<Dist_Local>:$guard);
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$flat, OptionalAttr<FlatSymbolRefAttr>:$copy,
+                       Variadic<Dist_Local>:$guard);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale)
+    $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? (`copy` $copy^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale)
   }];
 }
 def Dist_GatherBucketOp : Dist_BucketUser<"gather_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -51,6 +51,12 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     key.elementType = type.getElementType();
     auto gradient = gradients.find(state.getSymName());
     key.trainable = gradient != gradients.end();
+    key.computeType = key.elementType;
+    if (auto compute = state->getAttrOfType<TypeAttr>(kComputeAttr))
+      key.computeType = compute.getValue();
+    // Nobody updates a frozen parameter: it needs no master.
+    if (!key.trainable)
+      key.elementType = key.computeType;
     key.role = state.getRole();
     if (owners.size() > 1)
       key.owners = owners.vec();
@@ -73,7 +79,7 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
       std::string number = std::to_string(result.buckets.size());
       if (stages)
         number = std::to_string(stage) + "." + number;
-      result.buckets.push_back({key, number, 0, {}, {}, {}, {}, {}});
+      result.buckets.push_back({key, number, 0, {}, {}, {}, {}, {}, {}});
       at = std::prev(result.buckets.end());
     }
     at->states.push_back(state);
@@ -89,9 +95,10 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
 void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
   auto make = [&](BucketRole role, const Twine &name, const Bucket &bucket, FlatSymbolRefAttr of,
                   std::optional<int64_t> slot, const Axes &flat) {
+    Type type = role == BucketRole::Compute ? bucket.key.computeType : bucket.key.elementType;
     auto op =
         BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), role), builder.getStringAttr(name),
-                         builder.getI64IntegerAttr(bucket.length), TypeAttr::get(bucket.key.elementType), of,
+                         builder.getI64IntegerAttr(bucket.length), TypeAttr::get(type), of,
                          slot ? builder.getI64IntegerAttr(*slot) : IntegerAttr(),
                          fromAxes(builder.getContext(), bucket.key.sharded), fromAxes(builder.getContext(), flat));
     if (!bucket.key.unit.empty())
@@ -100,10 +107,12 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
   };
   for (Bucket &bucket : buckets) {
     const StateRow &row = stateRow(bucket.key.stage);
-    bool parameters = bucket.key.role == graph::StateRole::parameter;
+    bool parameters = bucket.key.role == graph::StateRole::parameter, narrow = bucket.key.isNarrow();
     bucket.values = make(parameters ? BucketRole::Parameter : BucketRole::Buffer,
                          (parameters ? "params." : "buffers.") + bucket.number, bucket, {}, {},
-                         sharedAxes(row.compute, bucket.key.flat));
+                         sharedAxes(row.sharesMasters(narrow), bucket.key.flat));
+    if (row.keepsCopy(narrow))
+      bucket.copy = make(BucketRole::Compute, "compute." + bucket.number, bucket, bucket.values, {}, {});
     for (graph::StateOp state : bucket.states) {
       addBucket(state, bucket.values, places[state.getSymName()].offset);
     }
@@ -129,11 +138,12 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
 Value Buckets::read(OpBuilder &builder, Location loc, const StatePlace &place) const {
   const Bucket &bucket = buckets[place.bucket];
   IntegerAttr offset = builder.getI64IntegerAttr(place.offset);
+  auto type = RankedTensorType::get(place.localType.getShape(), bucket.key.computeType);
   if (!stateRow(bucket.key.stage).compute)
-    return ViewOp::create(builder, loc, place.localType, bucket.values, offset);
-  Value unit = GatherUnitOp::create(builder, loc, RankedTensorType::get({bucket.length}, bucket.key.elementType),
+    return ViewOp::create(builder, loc, type, bucket.copy ? bucket.copy : bucket.values, offset);
+  Value unit = GatherUnitOp::create(builder, loc, RankedTensorType::get({bucket.length}, bucket.key.computeType),
                                     bucket.values, fromAxes(builder.getContext(), bucket.key.flat));
-  return UnitViewOp::create(builder, loc, place.localType, unit, offset);
+  return UnitViewOp::create(builder, loc, type, unit, offset);
 }
 
 void Buckets::emitShares(OpBuilder &builder, Location loc, Block &phase) const {

@@ -7,8 +7,8 @@
 //
 // States share a bucket if one collective and one update can serve them: the same axes
 // shard them, their gradients are partial over the same axes, the same axes share them
-// in the same stage, they belong to one unit, they have one element type, and all or none
-// of them train. In a pipeline, gradients that are kept as shares share a bucket if the same
+// in the same stage, they belong to one unit, they have one element type and one compute
+// type, and all or none of them train. In a pipeline, gradients that are kept as shares share a bucket if the same
 // phases make them: it is then complete at the end of each.
 //
 //===----------------------------------------------------------------------===//
@@ -31,7 +31,9 @@ constexpr int64_t kBucketAlignment = 16;
 struct BucketKey {
   /// In the order of the mesh.
   Axes sharded, partial, flat;
-  mlir::Type elementType;
+  /// Of what is stored, and of what readers see. Where they differ, the first is the master's.
+  mlir::Type elementType, computeType;
+  bool isNarrow() const { return elementType != computeType; }
   /// The stage of the state table; 0 without flat axes.
   int64_t stage = 0;
   std::string unit;
@@ -52,7 +54,8 @@ struct Bucket {
   int64_t length = 0;
   llvm::SmallVector<graph::StateOp> states;
   /// `work`: where a micro-batch's whole gradients are made, if the gradients are shares.
-  mlir::FlatSymbolRefAttr values, gradients, work;
+  /// `copy`: what readers see, if it is kept beside the values.
+  mlir::FlatSymbolRefAttr values, gradients, work, copy;
   llvm::SmallVector<mlir::Attribute> slots;
 };
 

@@ -58,6 +58,10 @@ void ProgramEvaluator::update(UpdateBucketOp op) {
                            buckets[op.getBucket()][rank][isShare ? i : first + i], cells,
                            [](double value) { return value; });
     }
+    if (!op.getCopy())
+      continue;
+    const std::vector<double> &values = buckets[op.getBucket()][rank];
+    std::copy_n(values.begin() + (isShare ? 0 : first), gradient.size(), buckets[*op.getCopy()][rank].begin() + first);
   }
 }
 

@@ -64,14 +64,19 @@ LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &st
     auto [name, offset] = placeOf(state);
     if (!name)
       continue;
-    auto &stored = buckets[name.getValue()];
     Shards parts = scatter(value->second, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
-    auto bucket = module.lookupSymbol<BucketOp>(name.getValue());
-    for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank) {
-      int64_t size = stored[rank].size(), first = lockStep.mesh.index(rank, 0, toAxes(bucket.getFlat())) * size;
-      for (int64_t i = 0; i < parts[rank].size(); ++i)
-        if (int64_t at = offset + i - first; at >= 0 && at < size)
-          stored[rank][at] = parts[rank].isFloat() ? parts[rank].floats[i] : parts[rank].ints[i];
+    // Copies in a narrower type start as the masters do.
+    for (auto bucket : module.getOps<BucketOp>()) {
+      bool copies = bucket.getRole() == BucketRole::Compute && bucket.getOfAttr() == name;
+      if (bucket.getSymNameAttr() != name.getAttr() && !copies)
+        continue;
+      auto &stored = buckets[bucket.getSymName()];
+      for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank) {
+        int64_t size = stored[rank].size(), first = lockStep.mesh.index(rank, 0, toAxes(bucket.getFlat())) * size;
+        for (int64_t i = 0; i < parts[rank].size(); ++i)
+          if (int64_t at = offset + i - first; at >= 0 && at < size)
+            stored[rank][at] = parts[rank].isFloat() ? parts[rank].floats[i] : parts[rank].ints[i];
+      }
     }
   }
   return success();

@@ -41,8 +41,10 @@ public:
   }
 
   void run(double latencyBytes) {
-    std::vector<Entry> blocks, buckets;
-    double total = 0;
+    // What is computed in f32 beside a narrow type (the scales of norms) travels in f32, so it has units of its own.
+    // By whether the state is narrow.
+    std::vector<Entry> blocks[2], buckets[2];
+    double total[2] = {};
     for (auto state : module.getOps<graph::StateOp>()) {
       auto layout = state->getAttrOfType<TypeAttr>(kLayoutAttr);
       if (!layout)
@@ -53,21 +55,24 @@ public:
         continue;
       Operation *reader = firstReader(state.getSymName());
       Entry entry{state, {state.getSavedName().str(), "", double(local.getNumElements()) * width(type)}};
+      bool narrow = state->hasAttr(kComputeAttr);
       auto zero = state->getAttrOfType<IntegerAttr>(kZeroAttr);
       if (zero && stateRow(zero.getInt()).gradient) {
         llvm::raw_string_ostream(entry.member.signature) << type << (reader ? reader->getName().getStringRef() : "");
         entry.order = reader ? positions.lookup(reader) : 0;
-        blocks.push_back(entry);
+        blocks[narrow].push_back(entry);
       } else if (Value gradient = gradientOf(state.getSymName()); gradient && isSummed(gradient)) {
         entry.order = positions.lookup(gradient.getDefiningOp());
-        total += entry.member.bytes;
-        buckets.push_back(entry);
+        total[narrow] += entry.member.bytes;
+        buckets[narrow].push_back(entry);
       }
     }
-    name(blocks, [&](const auto &members) { return unitsByBlock(members, latencyBytes); });
-    // One bucket has no order to tell.
-    if (double most = cost::bucketBytes(total, latencyBytes); most < total)
-      name(buckets, [&](const auto &members) { return unitsBySize(members, most); });
+    for (bool narrow : {true, false})
+      name(blocks[narrow], [&](const auto &members) { return unitsByBlock(members, latencyBytes); });
+    for (bool narrow : {true, false})
+      // One bucket has no order to tell.
+      if (double most = cost::bucketBytes(total[narrow], latencyBytes); most < total[narrow])
+        name(buckets[narrow], [&](const auto &members) { return unitsBySize(members, most); });
   }
 
 private:

@@ -108,6 +108,27 @@ def DistDispatchExperts : Pass<"dist-dispatch-experts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::dist::DistDialect"];
 }
 
+def DistAssignComputeTypes : Pass<"dist-assign-compute-types", "::mlir::ModuleOp"> {
+  let summary = "read parameters in the narrow type that all their readers cast them to";
+  let description = [{
+    A parameter of which nothing is read but casts to one narrower type, possibly of its
+    transpose or of a part of it, gets that type as `dist.compute`; the casts vanish, and
+    the read, what moves its cells and the reshards between are in that type. Parameters
+    that are read in their own type too, such as the scales of norms, stay as they are.
+
+    ```mlir
+    %w = graph.read @w : !dist.tensor<4x6xf32, @mesh, [{},{} ]>
+    %c = graph.cast %w : (!dist.tensor<4x6xf32, @mesh, [{},{} ]>) -> !dist.tensor<4x6xbf16, @mesh, [{},{} ]>
+    ```
+    becomes
+    ```mlir
+    %c = graph.read @w : !dist.tensor<4x6xbf16, @mesh, [{},{} ]>
+    ```
+    Tested by tests/passes/dist/compute-types.mlir.
+  }];
+  let dependentDialects = ["::dtcc::dist::DistDialect"];
+}
+
 def DistFormUnits : Pass<"dist-form-units", "::mlir::ModuleOp"> {
   let summary = "choose which states are gathered and reduced together";
   let description = [{

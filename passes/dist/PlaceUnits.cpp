@@ -17,6 +17,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/interfaces/OpInterfaces.h"
 #include "dialects/interfaces/PhaseRun.h"
+#include "passes/dist/ComputeTypes.h"
 #include "passes/dist/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -83,21 +84,9 @@ private:
     return unit ? unit.getValue() : gather.getBucket();
   }
 
-  /// Whether the op computes nothing of its one operand: it may be a view of it.
-  static bool onlyMoves(Operation *op) {
-    auto work = dyn_cast<WorkOpInterface>(op);
-    auto factored = dyn_cast<FactorOpInterface>(op);
-    if (!work || !factored || op->getNumOperands() != 1)
-      return false;
-    SmallVector<int64_t> sizes;
-    for (const Factor &factor : factored.getFactorMap().factors)
-      sizes.push_back(factor.size);
-    return work.getFlops(sizes) == 0;
-  }
-
   void collect(Operation *op, SmallVector<Use> &uses) {
     for (OpOperand &use : op->getUses())
-      if (onlyMoves(use.getOwner()))
+      if (onlyMovesCells(use.getOwner()))
         collect(use.getOwner(), uses);
       else
         uses.push_back({&use, positions.lookup(use.getOwner())});
@@ -174,7 +163,7 @@ private:
 
   void eraseUnused() {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (op.use_empty() && (isa<GatherUnitOp, UnitViewOp>(op) || onlyMoves(&op)))
+      if (op.use_empty() && (isa<GatherUnitOp, UnitViewOp>(op) || onlyMovesCells(&op)))
         op.erase();
   }
 

@@ -19,13 +19,20 @@
 
 namespace dtcc::dist {
 
-/// One stage. With f32 throughout, compute copy and master are one bucket: it lies flat
-/// if `compute` says so, and a rank updates its share of it if `master` says so.
+/// One stage. Where readers compute in the type of the master, compute copy and master are
+/// one bucket: it lies flat if `compute` says so, and a rank updates its share of it if
+/// `master` says so. Where they compute in a narrower type, the master lies flat if
+/// `master` says so, and there is a compute copy beside it unless that would lie flat:
+/// then what is gathered of the master is narrowed on its way.
 struct StateRow {
   int64_t stage;
   /// What PyTorch's FSDP calls it, for people.
   const char *name;
   bool compute, gradient, master, slots;
+  /// Whether the bucket of the masters lies flat.
+  bool sharesMasters(bool narrow) const { return narrow ? master : compute; }
+  /// Whether a copy in the compute type is kept beside them.
+  bool keepsCopy(bool narrow) const { return narrow && !compute; }
 };
 
 constexpr int64_t kLastStage = 3;
@@ -38,11 +45,12 @@ inline Axes sharedAxes(bool shared, const Axes &axes) { return shared ? axes : A
 
 /// Bytes that a rank stores for `bytes` of parameters whose optimizer keeps `slots` values
 /// each, all of one type, under a stage over `ranks` ranks; units in flight not counted.
-/// (ZeRO paper, section 3, with 4 + 4 + 4 * slots bytes in f32.)
+/// `copy`: bytes of these parameters in a narrower compute type, 0 if they have none; it counts as
+/// parameters. (ZeRO paper, section 3, with 4 + 4 + 4 * slots bytes in f32 and 2 of copies.)
 struct StateBytes {
   double parameters = 0, gradients = 0, slots = 0;
 };
-StateBytes stateBytes(int64_t stage, double bytes, int64_t slots, int64_t ranks);
+StateBytes stateBytes(int64_t stage, double bytes, int64_t slots, int64_t ranks, double copy = 0);
 
 } // namespace dtcc::dist
 

@@ -150,9 +150,9 @@ void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets
     for (auto [bucket, gradient] : gradients) {
       ArrayAttr flat = fromAxes(builder.getContext(), bucket->key.flat);
       UpdateBucketOp::create(builder, loc, bucket->values, gradient, scale.getScale(),
-                             builder.getArrayAttr(bucket->slots), step.optimizer, flat, guard);
+                             builder.getArrayAttr(bucket->slots), step.optimizer, flat, bucket->copy, guard);
       if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)
-        GatherBucketOp::create(builder, loc, bucket->values, flat);
+        GatherBucketOp::create(builder, loc, bucket->copy ? bucket->copy : bucket->values, flat);
     }
   }
   ReportOp::create(builder, loc, sum, count, norm);

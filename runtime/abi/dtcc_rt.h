@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 3u
+#define DTCC_ABI_VERSION 4u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -272,6 +272,8 @@ typedef enum dtcc_state_role {
   DTCC_STATE_PARAMETER = 0,
   DTCC_STATE_BUFFER = 1, /* not trained, saved */
   DTCC_STATE_SLOT = 2,   /* optimizer slot of `parameter`; zero at start */
+  /* `parameter` in the type that it is computed in, under the same name: starts and is loaded as that, not saved */
+  DTCC_STATE_COMPUTE = 3,
 } dtcc_state_role;
 
 typedef enum dtcc_init {
@@ -293,7 +295,7 @@ typedef struct dtcc_state {
   uint32_t role; /* dtcc_state_role */
   uint32_t dtype;
   uint32_t bucket;    /* index of its bucket */
-  uint32_t parameter; /* slots: the state they belong to; else DTCC_NONE */
+  uint32_t parameter; /* slots, compute copies: the state they belong to; else DTCC_NONE */
   uint32_t trainable;
   uint32_t saved_rank;
   uint32_t init; /* dtcc_init */
@@ -313,7 +315,7 @@ typedef struct dtcc_bucket {
   int64_t length; /* elements of the whole local bucket, padding included */
   dtcc_axes flat;
   dtcc_axes sharded; /* axes that shard the states in it: their squares are summed over these */
-  uint32_t role;     /* dtcc_state_role; slots name their parameters' bucket below */
+  uint32_t role;     /* dtcc_state_role; slots and compute copies name their parameters' bucket below */
   uint32_t parameters;
 } dtcc_bucket;
 

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/collective/Communicator.h"
+#include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -59,7 +60,9 @@ void writeRankFile(const fs::path &path, const Rank &rank) {
 
 /// Copies what two ascending sequences of runs have in common. `saved` counts
 /// `local` from the start of the file's cells.
-void copyCommon(HeldRuns &&saved, const std::byte *data, StateRuns &&wanted, int64_t width, int64_t &copied) {
+void copyCommon(HeldRuns &&saved, const std::byte *data, FileType type, StateRuns &&wanted, uint32_t dtype,
+                int64_t &copied) {
+  int64_t stride = fileTypeSize(type), width = dtcc_dtype_size(dtype);
   Run from;
   StateRun to;
   int64_t stored = 0;
@@ -68,8 +71,9 @@ void copyCommon(HeldRuns &&saved, const std::byte *data, StateRuns &&wanted, int
     int64_t begin = std::max(from.whole, to.whole);
     int64_t end = std::min(from.whole + from.length, to.whole + to.length);
     if (begin < end) {
-      std::memcpy(to.address + (begin - to.whole) * width, data + (stored + begin - from.whole) * width,
-                  static_cast<size_t>((end - begin) * width));
+      // Between floats alone the types may differ: every number fits.
+      convertElements(type, data + (stored + begin - from.whole) * stride, dtype,
+                      to.address + (begin - to.whole) * width, end - begin, /*rounding=*/true);
       copied += end - begin;
     }
     if (from.whole + from.length <= to.whole + to.length) {
@@ -79,6 +83,10 @@ void copyCommon(HeldRuns &&saved, const std::byte *data, StateRuns &&wanted, int
       more = wanted.next(to);
     }
   }
+}
+
+bool isFloat(uint32_t dtype) {
+  return dtype == DTCC_F32 || dtype == DTCC_F64 || dtype == DTCC_BF16 || dtype == DTCC_F16;
 }
 
 int64_t stepOf(const std::string &name) {
@@ -156,7 +164,10 @@ void CheckpointReader::load(const Rank &rank) const {
       fail("checkpoint ", path, ": tensor '", name, "' is missing");
     const SavedState &saved = found->second;
     StateLayout wanted = layoutOf(image, state);
-    bool same = saved.dtype == state.dtype && saved.layout.dims.size() == wanted.dims.size();
+    // Parameters that are computed in halves are saved in f32, but for frozen ones: a program of another precision
+    // rounds or widens them.
+    bool same = (saved.dtype == state.dtype || (isFloat(saved.dtype) && isFloat(state.dtype))) &&
+                saved.layout.dims.size() == wanted.dims.size();
     for (size_t d = 0; same && d < wanted.dims.size(); ++d)
       same = saved.layout.dims[d].size == wanted.dims[d].size;
     if (!same)
@@ -175,10 +186,10 @@ void CheckpointReader::load(const Rank &rank) const {
       HeldRuns stored(mesh, saved.layout, coordinates.data(), nullptr);
       for (Run run; stored.next(run);)
         cells += run.length;
-      if (!entry || entry->bytes != static_cast<uint64_t>(cells * dtcc_dtype_size(state.dtype)))
+      if (!entry || entry->bytes != static_cast<uint64_t>(cells * dtcc_dtype_size(saved.dtype)))
         fail(file.path(), ": tensor '", name, "' must hold ", cells, " elements, got: ", entry ? entry->elements() : 0);
-      copyCommon(HeldRuns(mesh, saved.layout, coordinates.data(), nullptr), file.data(*entry), StateRuns(rank, state),
-                 dtcc_dtype_size(state.dtype), copied);
+      copyCommon(HeldRuns(mesh, saved.layout, coordinates.data(), nullptr), file.data(*entry), fileTypeOf(saved.dtype),
+                 StateRuns(rank, state), state.dtype, copied);
     }
     if (copied != needed)
       fail("checkpoint ", path, ": tensor '", name, "' holds ", copied, " of the ", needed, " elements needed");

@@ -248,7 +248,7 @@ void checkState(const Image &image, size_t i) {
   RowChecker check(image, "state", i);
   const dtcc_state &state = image.states()[i];
   check.string(state.name, "name must be a string");
-  check.require(state.role <= DTCC_STATE_SLOT, "role must be known", state.role);
+  check.require(state.role <= DTCC_STATE_COMPUTE, "role must be known", state.role);
   check.require(state.init <= DTCC_INIT_FILE, "initial value must be known", state.init);
   check.require(state.dtype <= DTCC_BOOL, "element type must be known", state.dtype);
   check.dims(state.dims, state.rank, /*timeAllowed=*/false);
@@ -298,7 +298,8 @@ void checkBucket(const Image &image, size_t i) {
                 "the view must be the rank's dense share", elementCount(view));
 }
 
-/// States of one stage have different names; those of one name are the same tensor.
+/// States of one stage have different names, but for compute copies, which have their parameter's; those of one name
+/// are the same tensor.
 void checkCopies(const Image &image) {
   std::map<std::string_view, const dtcc_state *> first;
   for (const dtcc_stage &stage : image.stages()) {
@@ -307,9 +308,11 @@ void checkCopies(const Image &image) {
       const dtcc_state &state = image.states()[i];
       std::string_view name = image.string(state.name);
       RowChecker check(image, "state", i);
-      check.require(names.insert(name).second, "names must differ", name);
+      bool copies = state.role == DTCC_STATE_COMPUTE;
+      check.require(names.insert(name).second != copies,
+                    copies ? "a compute copy must have a parameter's name" : "names must differ", name);
       auto [known, isNew] = first.try_emplace(name, &state);
-      bool same = known->second->dtype == state.dtype && known->second->rank == state.rank;
+      bool same = (copies || known->second->dtype == state.dtype) && known->second->rank == state.rank;
       for (uint32_t d = 0; same && d < state.rank; ++d)
         same = known->second->dims[d].size == state.dims[d].size;
       check.require(same, "copies of a state must have one shape and type", name);

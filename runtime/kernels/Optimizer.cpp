@@ -32,6 +32,19 @@ template <typename Fn> void forEachOverlap(ThreadTeam &team, std::span<const Upd
   });
 }
 
+/// Updates [begin, end) by `update`, and rounds p to the copy while it is in the nearest cache.
+template <typename Fn>
+void updateAndCopy(const VectorKernels &kernels, HalfCopy copy, const float *p, int64_t begin, int64_t end, Fn update) {
+  if (!copy.to)
+    return update(begin, end);
+  constexpr int64_t block = 1024;
+  for (int64_t at = begin; at < end; at += block) {
+    int64_t stop = std::min(at + block, end);
+    update(at, stop);
+    kernels.narrow(copy.type, p + at, stop - at, static_cast<uint16_t *>(copy.to) + at);
+  }
+}
+
 } // namespace
 
 double sumSquares(ThreadTeam &team, const VectorKernels &kernels, const float *x, int64_t n,
@@ -80,7 +93,7 @@ void adjustLossScale(LossScale &state, bool finite, double growth, double backof
 
 void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                 const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
-                float *v) {
+                float *v, HalfCopy copy) {
   double correction1 = 1, correction2 = 1;
   if (options.biasCorrection) {
     correction1 = 1 - std::pow(options.beta1, static_cast<double>(step));
@@ -98,13 +111,14 @@ void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
     s.stepSize = static_cast<float>(rate / correction1);
     s.rootCorrection = static_cast<float>(std::sqrt(correction2));
     s.eps = static_cast<float>(options.eps);
-    kernels.adam(s, end - begin, grad + begin, p + begin, m + begin, v + begin);
+    updateAndCopy(kernels, copy, p, begin, end,
+                  [&](int64_t at, int64_t stop) { kernels.adam(s, stop - at, grad + at, p + at, m + at, v + at); });
   });
 }
 
 void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
-               float *buffer) {
+               float *buffer, HalfCopy copy) {
   forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
     SgdStep s;
     s.gradScale = scale;
@@ -113,12 +127,15 @@ void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const U
     s.dampened = step == 1 ? 1.0f : static_cast<float>(1 - options.dampening);
     s.lr = static_cast<float>(lr * range.lrScale);
     s.nesterov = options.nesterov;
-    kernels.sgd(s, end - begin, grad + begin, p + begin, buffer ? buffer + begin : nullptr);
+    updateAndCopy(kernels, copy, p, begin, end, [&](int64_t at, int64_t stop) {
+      kernels.sgd(s, stop - at, grad + at, p + at, buffer ? buffer + at : nullptr);
+    });
   });
 }
 
 void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m) {
+                const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m,
+                HalfCopy copy) {
   forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
     double rate = lr * range.lrScale;
     LionStep s;
@@ -127,7 +144,8 @@ void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
     s.lr = static_cast<float>(rate);
     s.beta1 = static_cast<float>(options.beta1), s.beta2 = static_cast<float>(options.beta2);
     s.oneMinusBeta1 = static_cast<float>(1 - options.beta1), s.oneMinusBeta2 = static_cast<float>(1 - options.beta2);
-    kernels.lion(s, end - begin, grad + begin, p + begin, m + begin);
+    updateAndCopy(kernels, copy, p, begin, end,
+                  [&](int64_t at, int64_t stop) { kernels.lion(s, stop - at, grad + at, p + at, m + at); });
   });
 }
 

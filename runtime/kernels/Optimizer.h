@@ -51,6 +51,12 @@ struct UpdateRange {
   double lrScale;
 };
 
+/// Where a share is written a second time, in a narrower type; nowhere without `to`.
+struct HalfCopy {
+  dtcc_dtype type = DTCC_BF16;
+  void *to = nullptr;
+};
+
 struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   bool decoupled = true; // AdamW; else Adam with decay in the gradient
@@ -60,7 +66,7 @@ struct AdamOptions {
 /// the gradient times `scale` first. Elements outside every range stay.
 void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                 const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
-                float *v);
+                float *v, HalfCopy copy = {});
 
 struct SgdOptions {
   double momentum = 0, dampening = 0;
@@ -69,14 +75,15 @@ struct SgdOptions {
 /// One step of torch.optim.SGD; `buffer` is null without momentum.
 void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
-               float *buffer);
+               float *buffer, HalfCopy copy = {});
 
 /// Lion (Chen et al. 2023). `m`: its only slot.
 struct LionOptions {
   double beta1 = 0.9, beta2 = 0.99;
 };
 void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
-                const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m);
+                const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m,
+                HalfCopy copy = {});
 
 } // namespace dtcc::rt
 

@@ -145,13 +145,29 @@ protected:
     const char *names[] = {"p", "slot 0", "slot 1"};
     for (size_t i = 4; i < required; ++i)
       operands.dense(i, names[i - 4], size);
+    // The one operand more that it may have is no workspace.
+    if (operands.operandCount() > required) {
+      copyIndex = required;
+      const dtcc_view &view = operands.floats(required, "copy", {size});
+      operands.expectContiguousRows(view, "copy");
+      copyType = static_cast<dtcc_dtype>(view.dtype);
+      if (copyType == DTCC_F32)
+        operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
+    }
     ranges = rangesOf(operands, rank, operands.integer(0), operands.communicator(1), size);
+  }
+  HalfCopy copyOf(void *const *buffers) const {
+    return copyIndex ? HalfCopy{copyType, buffers[copyIndex]} : HalfCopy{};
   }
   static float *floats(void *const *buffers, size_t i) { return static_cast<float *>(buffers[i]); }
   static int64_t stepOf(void *const *buffers) { return *static_cast<const int64_t *>(buffers[3]); }
 
   int64_t size;
   std::vector<UpdateRange> ranges;
+
+private:
+  size_t copyIndex = 0; // 0: no copy
+  dtcc_dtype copyType = DTCC_BF16;
 };
 
 class AdamOp final : public UpdateOp {
@@ -161,7 +177,7 @@ public:
   }
   void run(Rank &rank, void *const *buffers) override {
     adamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
-               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), floats(buffers, 6));
+               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), floats(buffers, 6), copyOf(buffers));
   }
 
 private:
@@ -175,7 +191,8 @@ public:
         options{operands.real(2), operands.real(3), operands.flag(4)} {}
   void run(Rank &rank, void *const *buffers) override {
     sgdUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
-              floats(buffers, 0), floats(buffers, 4), options.momentum != 0 ? floats(buffers, 5) : nullptr);
+              floats(buffers, 0), floats(buffers, 4), options.momentum != 0 ? floats(buffers, 5) : nullptr,
+              copyOf(buffers));
   }
 
 private:
@@ -191,7 +208,7 @@ public:
       : UpdateOp(operands, rank, 6, 4), options{operands.real(2), operands.real(3)} {}
   void run(Rank &rank, void *const *buffers) override {
     lionUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
-               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5));
+               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
   }
 
 private:

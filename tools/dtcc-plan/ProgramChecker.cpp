@@ -179,7 +179,7 @@ void TableChecker::state() {
   });
   each<dtcc_state>("state", program.states(), [&](const dtcc_state &state) {
     string(state.name);
-    require(state.role <= DTCC_STATE_SLOT, "role must be known", state.role);
+    require(state.role <= DTCC_STATE_COMPUTE, "role must be known", state.role);
     require(state.dtype <= DTCC_BOOL, "element type must be known", state.dtype);
     dims(state.dims, state.rank);
     index(state.bucket, header.buckets.count, "bucket must exist", true);

@@ -43,7 +43,7 @@ static std::string describeLayout(const ProgramFile &program, const dtcc_state &
 }
 
 static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
-  static constexpr const char *roles[] = {"parameter", "buffer", "slot"};
+  static constexpr const char *roles[] = {"parameter", "buffer", "slot", "compute copy"};
   struct Group {
     uint64_t states = 0, elements = 0, local = 0;
   };

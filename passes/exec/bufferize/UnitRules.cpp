@@ -58,6 +58,19 @@ static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
 
 static LogicalResult lowerGatherUnit(dist::GatherUnitOp op, Bufferizer &b) {
   Place share = b.bucket(op.getBucketAttr()), whole = b.place(op.getY());
+  // Narrowed to where it is wanted: the collective gathers in place, and no other copy is needed.
+  if (share.element != whole.element) {
+    Place part = shareOf(whole, op.getAxes(), b);
+    Block body;
+    Value x = body.addArgument(RankedTensorType::get(share.sizes, share.element), op.getLoc());
+    OpBuilder builder(op.getContext());
+    builder.setInsertionPointToEnd(&body);
+    Value narrow = graph::CastOp::create(builder, op.getLoc(), RankedTensorType::get(share.sizes, whole.element), x);
+    YieldOp::create(builder, op.getLoc(), narrow);
+    if (failed(b.kernel(op.getLoc(), "narrow", body, {share}, {{part, Overwrite}}, {-1})))
+      return failure();
+    share = part;
+  }
   b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), share, whole);
   return success();
 }

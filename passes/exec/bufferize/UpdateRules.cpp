@@ -127,6 +127,8 @@ static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
   SmallVector<Value> outs{b.view(bucket.getFlat().empty() ? shareOf(storage, op.getFlat(), b) : storage)};
   for (Attribute slot : op.getSlots())
     outs.push_back(b.view(b.bucket(cast<FlatSymbolRefAttr>(slot))));
+  if (op.getCopy())
+    outs.push_back(b.view(shareOf(b.bucket(op.getCopyAttr()), op.getFlat(), b)));
   SmallVector<Attribute> all{op.getBucketAttr(), b.coordinate(op.getFlat())};
   llvm::append_range(all, optimizer.getLibraryParameters(b.builder()));
   b.library(op, optimizer.getLibraryOp(), ins, outs, all, /*updates=*/true).setPredicated(guarded);

@@ -158,6 +158,40 @@ dist.program @step mesh @mesh {
 
 // -----
 
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+dist.bucket parameter @p : 32 x f32
+dist.bucket parameter @q : 32 x f32
+dist.bucket compute @c : 32 x bf16 of @q
+dist.program @step mesh @mesh {
+  dist.phase @update {
+    %g = dist.view @p[0] : tensor<32xf32>
+    %s = dist.view @p[0] : tensor<f32>
+    // expected-error@+1 {{copy must be of @p, got: @c}}
+    dist.update_bucket @p, %g, %s slots [] copy @c optimizer("any") : tensor<32xf32>, tensor<f32>
+  }
+}
+
+// -----
+
+// Readers do not write.
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+dist.bucket parameter @p : 32 x f32
+dist.bucket compute @c : 32 x bf16 of @p
+dist.program @step mesh @mesh {
+  dist.phase @microbatch {
+    %w = dist.view @c[0] : tensor<4x8xbf16>
+    // expected-error@+1 {{cannot be of a bucket for computes: @c}}
+    dist.store %w into @c[0] : tensor<4x8xbf16>
+  }
+}
+
+// -----
+
+// expected-error@+1 {{needs the parameter bucket it is `of`}}
+dist.bucket compute @c : 32 x bf16
+
+// -----
+
 // Parameters are updated, never overwritten.
 dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
 dist.bucket parameter @p : 32 x f32

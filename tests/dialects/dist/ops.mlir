@@ -5,6 +5,8 @@ dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>, #dist.axi
 
 // CHECK: dist.bucket parameter @params.0 : 128 x f32 sharded ["tp"]
 dist.bucket parameter @params.0 : 128 x f32 sharded ["tp"]
+// CHECK: dist.bucket compute @compute.0 : 128 x bf16 of @params.0
+dist.bucket compute @compute.0 : 128 x bf16 of @params.0
 // CHECK: dist.bucket gradient @grads.0 : 128 x f32 of @params.0 sharded ["tp"]
 dist.bucket gradient @grads.0 : 128 x f32 of @params.0 sharded ["tp"]
 // CHECK: dist.bucket slot @slots.0.0 : 128 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
@@ -82,6 +84,13 @@ dist.program @step mesh @mesh {
     dist.update_bucket @params.0, %share, %scale slots [@slots.0.0] flat ["dp"] optimizer("any") : tensor<64xf32>, tensor<f32>
     // CHECK: dist.gather_bucket @params.0 over ["dp"]
     dist.gather_bucket @params.0 over ["dp"]
+    // A copy in a narrower type is written beside the masters, and is what travels.
+    // CHECK: dist.update_bucket @params.0, %{{.*}}, %[[SCALE]] slots [@slots.0.0] flat ["dp"] copy @compute.0 optimizer("any")
+    dist.update_bucket @params.0, %share, %scale slots [@slots.0.0] flat ["dp"] copy @compute.0 optimizer("any") : tensor<64xf32>, tensor<f32>
+    // CHECK: dist.gather_bucket @compute.0 over ["dp"]
+    dist.gather_bucket @compute.0 over ["dp"]
+    // CHECK: dist.view @compute.0[0] : tensor<4x8xbf16>
+    %narrow = dist.view @compute.0[0] : tensor<4x8xbf16>
     // CHECK: dist.report loss_sum %{{.*}}, count %{{.*}}, grad_norm %[[NORM]] : tensor<f32>, tensor<f32>, tensor<f32>
     dist.report loss_sum %sum, count %count, grad_norm %norm : tensor<f32>, tensor<f32>, tensor<f32>
   }

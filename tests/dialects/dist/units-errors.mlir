@@ -144,8 +144,19 @@ dist.bucket gradient @shares : 128 x f32 of @params flat ["dp"]
 dist.bucket transient @work : 128 x f32 of @params
 dist.program @step mesh @mesh {
   dist.phase @update {
-    // expected-error@+1 {{result must be 'tensor<128xf32>', got: 'tensor<64xf32>'}}
+    // expected-error@+1 {{result must be 'tensor<128xf32>' or of a narrower float type, got: 'tensor<64xf32>'}}
     %u = dist.gather_unit @params over ["dp"] : tensor<64xf32>
+  }
+}
+
+// -----
+
+dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
+dist.bucket parameter @params : 128 x f32 flat ["dp"]
+dist.program @step mesh @mesh {
+  dist.phase @update {
+    // expected-error@+1 {{result must be 'tensor<128xf32>' or of a narrower float type, got: 'tensor<128xf64>'}}
+    %u = dist.gather_unit @params over ["dp"] : tensor<128xf64>
   }
 }
 

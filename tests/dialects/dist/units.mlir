@@ -14,6 +14,8 @@ dist.program @step mesh @mesh {
     %w = dist.unit_view %u[16] : tensor<128xf32> -> tensor<4x8xf32>
     // CHECK: dist.accumulate %[[W]] into @work.0[16]
     dist.accumulate %w into @work.0[16] : tensor<4x8xf32>
+    // CHECK: dist.gather_unit @params.0 over ["dp"] : tensor<128xbf16>
+    %h = dist.gather_unit @params.0 over ["dp"] : tensor<128xbf16>
     // CHECK: dist.release %[[U]] : tensor<128xf32>
     dist.release %u : tensor<128xf32>
     // CHECK: dist.reduce_bucket @work.0 scatter ["dp"] into @grads.0

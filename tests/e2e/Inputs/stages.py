@@ -17,6 +17,14 @@ the micro-batches:
     2      P           P / n      2 P / n        reduce_scatter P, m x   P, once
     3      P / n       P / n      2 P / n        reduce_scatter P, m x   every unit at most twice a micro-batch
 
+Under mixed precision (--half=bf16) what is read in two bytes has a master in four: Q bytes in f32, of all P. The rest (the
+scales of norms) is as above.
+
+    stage  parameters         compute copy  gathered
+    0      P                  Q / 2         nothing
+    1, 2   Q / n + (P - Q)    Q / 2         Q / 2 + (P - Q), once
+    3      P / n              none          every unit, in its type, at most twice a micro-batch
+
 Besides, the memory that units take while they are gathered and their gradients made is at most that of the two
 largest units and of the gradients of all that are open. Standard library only; exit status 1 and a line if not.
 """
@@ -43,6 +51,7 @@ def main():
     parser.add_argument("exec")
     parser.add_argument("--stage", type=int, required=True)
     parser.add_argument("--microbatches", type=int, default=1)
+    parser.add_argument("--half", choices=["bf16", "f16"], help="the compute type, if it is not f32")
     parser.add_argument("--gathers", type=int, default=2, help="of a unit in a micro-batch, at most")
     arguments = parser.parse_args()
     stage, m = arguments.stage, arguments.microbatches
@@ -58,13 +67,22 @@ def main():
     units = {number: 4 * int(length) for number, length in
              re.findall(r"dist\.bucket\s+parameter @params\.(\d+) : (\d+) x f32", dist)}
     whole = sum(units.values())
+    # The units that are read in two bytes, and what travels of each.
+    halves = set(re.findall(rf"dist\.bucket\s+compute @compute\.(\d+) : \d+ x {arguments.half}", dist) if stage < 3 else
+                 re.findall(rf"dist\.gather_unit @params\.(\d+) over [^:]* : tensor<\d+x{arguments.half}>", dist))
+    if bool(halves) != bool(arguments.half):
+        sys.exit(f"stages.py: units in {arguments.half or 'halves'}: {sorted(halves)}")
+    read = {number: size // 2 if number in halves else size for number, size in units.items()}
+    narrow = sum(units[number] for number in halves)
 
     # Stored: the buffers of the buckets.
     stored = defaultdict(int)
-    for name, size, arena in re.findall(r"exec\.buffer @(params|grads|slots|work)\.[\d.]+ : (\d+) in @(\w+)", commands):
+    for name, size, arena in re.findall(r"exec\.buffer @(params|grads|slots|work|compute)\.[\d.]+ : (\d+) in @(\w+)", commands):
         stored[name, arena] += int(size)
     share = whole // n
-    expect("bytes of parameters", stored["params", "state"], share if stage == 3 else whole)
+    masters = narrow // n if stage else narrow
+    expect("bytes of parameters", stored["params", "state"], share if stage == 3 else masters + whole - narrow)
+    expect("bytes of compute copies", stored["compute", "state"], narrow // 2 if stage < 3 else 0)
     expect("bytes of gradients", stored["grads", "state"], share if stage >= 2 else whole)
     expect("bytes of slots", stored["slots", "state"], 2 * share if stage >= 1 else 2 * whole)
     expect("transient gradients", stored["work", "activations"], whole if stage >= 2 else 0)
@@ -72,10 +90,10 @@ def main():
     # Communicated, by phase: kind to the bytes of every call, counted on the whole side.
     calls, lasts = defaultdict(list), []
     for phase, body in re.findall(r"exec\.phase @(\w+)[^\n]*\{\n(.*?)\n    \}", commands, re.S):
-        for kind, last, ins, outs in re.findall(
-                r"exec\.collective (\w+) \w+ on @\S+ (last )?ins\(%\S+ : memref<(?:(\d+)x)?f32>\) outs\(%\S+ : memref<(?:(\d+)x)?f32>\)",
+        for kind, last, ins, outs, element in re.findall(
+                r"exec\.collective (\w+) \w+ on @\S+ (last )?ins\(%\S+ : memref<(?:(\d+)x)?\w+>\) outs\(%\S+ : memref<(?:(\d+)x)?(f32|bf16|f16)>\)",
                 body):
-            calls[phase, kind].append(4 * max(int(ins or 1), int(outs or 1)))
+            calls[phase, kind].append((4 if element == "f32" else 2) * max(int(ins or 1), int(outs or 1)))
             if last:
                 lasts.append((phase, kind, calls[phase, kind][-1]))
     accumulating = [phase for phase in ("microbatch", "update") if calls[phase, "reduce_scatter"]]
@@ -89,29 +107,30 @@ def main():
     summed = [size for size in calls["microbatch", "all_reduce"] + calls["update", "all_reduce"] if size > 8]
     expect("all_reduce of gradients", sorted(summed), sorted(units.values()) if stage == 0 else [])
     expect("all_gather in the update", sorted(calls["update", "all_gather"]),
-           sorted(units.values()) if stage in (1, 2) else [])
+           sorted(read.values()) if stage in (1, 2) else [])
     # What no input reaches runs before the micro-batches: positions.
     gathered = calls["prologue", "all_gather"] + calls["microbatch", "all_gather"]
     if stage == 3:
-        for size in units.values():
-            times = gathered.count(size) / list(units.values()).count(size)
+        for size in read.values():
+            times = gathered.count(size) / list(read.values()).count(size)
             if not 1 <= times <= arguments.gathers:
                 sys.exit(f"stages.py: a unit of {size} bytes must be gathered 1 to {arguments.gathers} times, got: {times}")
         # Of the units in flight one is used, one gathered ahead; a third may still be held at the turn.
         alive, peak = {}, 0
         for line in dist.splitlines():
             if match := re.search(r"(%\S+) = dist\.gather_unit @params\.(\d+)", line):
-                alive[match[1]] = units[match[2]]
+                alive[match[1]] = read[match[2]]
             elif match := re.search(r"dist\.release (%\S+) ", line):
                 del alive[match[1]]
             peak = max(peak, sum(alive.values()))
         expect("units that are never released", alive, {})
-        largest = sorted(units.values())
+        largest = sorted(read.values())
         at_most("bytes of gathered units at a time", peak, sum(largest[-3:]))
-        at_most("bytes of gathered units at a time", peak, whole - min(largest) if len(largest) > 3 else whole)
+        at_most("bytes of gathered units at a time", peak, sum(largest) - (min(largest) if len(largest) > 3 else 0))
     else:
         expect("gathers in a micro-batch", gathered, [])
-    print(f"stage {stage}, {n} ranks, {m} micro-batches: {whole} bytes in {len(units)} units")
+    print(f"stage {stage}, {n} ranks, {m} micro-batches: {whole} bytes in {len(units)} units" +
+          (f", {narrow} read in {arguments.half}" if arguments.half else ""))
     for what, name in ("parameters", "params"), ("gradients", "grads"), ("slots", "slots"):
         print(what, stored[name, "state"])
 

@@ -83,4 +83,15 @@ TEST(UnitsTest, StageBytes) {
   }
 }
 
+/// With a compute copy of two bytes: the masters are shared from stage 1 on, the copy is whole until nothing keeps it.
+TEST(UnitsTest, StageBytesOfCopies) {
+  const double expected[] = {4 + 2, 1 + 2, 1 + 2, 1};
+  for (int64_t stage = 0; stage <= kLastStage; ++stage) {
+    StateBytes bytes = stateBytes(stage, 4, 2, 4, /*copy=*/2);
+    EXPECT_EQ(bytes.parameters, expected[stage]) << stage;
+    EXPECT_EQ(bytes.gradients, stateBytes(stage, 4, 2, 4).gradients) << stage;
+    EXPECT_EQ(bytes.slots, stateBytes(stage, 4, 2, 4).slots) << stage;
+  }
+}
+
 } // namespace

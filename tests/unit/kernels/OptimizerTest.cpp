@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/Optimizer.h"
+#include "runtime/core/HalfFloat.h"
 
 #include "tests/unit/kernels/Fixture.h"
 
@@ -124,6 +125,35 @@ TEST(Updates, GiveTheSameBitsOnAnyNumberOfThreads) {
         first = p;
       EXPECT_EQ(first, p);
     }
+  });
+}
+
+/// One pass writes p and its copy: what p then holds, rounded, in the ranges alone; and p is what it is without one.
+TEST(Updates, WriteTheCopyInTheNarrowType) {
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    for (dtcc_dtype half : {DTCC_BF16, DTCC_F16})
+      for (int rule = 0; rule < 3; ++rule) {
+        ThreadTeam team(2);
+        Floats grad = randomFloats(size, 5), p = randomFloats(size, 6), m(size, 0.5f), v(size, 0.25f);
+        Floats plain = p, plainM = m, plainV = v;
+        constexpr uint16_t untouched = 0x1234;
+        std::vector<uint16_t> copy(size, untouched);
+        auto update = [&](Floats &to, Floats &first, Floats &second, HalfCopy where) {
+          if (rule == 0)
+            adamUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, 5, grad.data(), to.data(), first.data(), second.data(),
+                       where);
+          else if (rule == 1)
+            sgdUpdate(team, kernels, ranges, {0.9, 0.1, true}, 0.3f, 1e-2, 5, grad.data(), to.data(), first.data(),
+                      where);
+          else
+            lionUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, grad.data(), to.data(), first.data(), where);
+        };
+        update(p, m, v, {half, copy.data()});
+        update(plain, plainM, plainV, {});
+        ASSERT_EQ(p, plain);
+        for (size_t i = 0; i < size; ++i)
+          ASSERT_EQ(copy[i], !rangeOf(i) ? untouched : half == DTCC_BF16 ? toBF16(p[i]) : toF16(p[i])) << i;
+      }
   });
 }
 
