@@ -9,6 +9,11 @@
 // a phase stay in one order, which is then the same on every rank. So do the messages of a
 // channel that a phase sends; what it receives is wanted at once.
 //
+// Where micro-batches add up shares of gradients, a sum stands right behind each reduction
+// and would wait for it at once. Nothing in the phase reads it: it moves behind the work
+// that follows, up to the next reduction of the group. So at most one more bucket of a
+// unit's gradients is held, and sums stay in their order: the bits are the same.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/Liveness.h"
@@ -29,13 +34,15 @@ namespace {
 
 class PhaseStreams {
 public:
-  PhaseStreams(PhaseOp phase, int64_t inFlight)
-      : commands(phase.getOps<CommandOpInterface>()), inFlight(std::max<int64_t>(1, inFlight)) {}
+  PhaseStreams(PhaseOp phase, int64_t inFlight, const llvm::StringSet<> &persistent)
+      : commands(phase.getOps<CommandOpInterface>()), inFlight(std::max<int64_t>(1, inFlight)), persistent(persistent) {
+  }
 
   void run() {
     llvm::StringSet<> moved = choose();
     if (moved.empty())
       return;
+    sinkSums(moved);
     for (size_t i = 0; i < commands.size(); ++i)
       if (std::optional<StringRef> communicator = communicatorOf(i); communicator && moved.contains(*communicator))
         issue(i);
@@ -63,9 +70,46 @@ private:
     return false;
   }
 
+  /// Whether the command behind the collective adds what that brings to state, and does nothing else.
+  bool isSum(size_t collective) {
+    size_t at = collective + 1;
+    if (at == commands.size() || !isa<CollectiveOp>(commands[collective].getOperation()) ||
+        !isa<KernelOp>(commands[at].getOperation()) || !conflict(collective, at))
+      return false;
+    return commands[at]->getNumResults() == 0 && llvm::all_of(accessesOf(commands[at]), [&](Access access) {
+             return !access.writes || persistent.contains(access.view.getBuffer());
+           });
+  }
+
+  /// Before which command the sum behind the collective may stand at the latest.
+  size_t lastPlaceOfSum(size_t collective) {
+    auto of = cast<CollectiveOp>(commands[collective].getOperation());
+    size_t i = collective + 2;
+    for (; i < commands.size() && !conflict(collective + 1, i); ++i)
+      if (auto next = dyn_cast<CollectiveOp>(commands[i].getOperation());
+          next && next.getCommunicator() == of.getCommunicator() && next.getKind() != CollectiveKind::all_gather)
+        break;
+    return i;
+  }
+
+  void sinkSums(const llvm::StringSet<> &moved) {
+    for (size_t i = 0; i < commands.size(); ++i) {
+      auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation());
+      if (!collective || !moved.contains(collective.getCommunicator()) || !isSum(i))
+        continue;
+      size_t place = lastPlaceOfSum(i);
+      if (place == i + 2)
+        continue;
+      commands[i + 1]->moveAfter(commands[place - 1]);
+      std::rotate(commands.begin() + i + 1, commands.begin() + i + 2, commands.begin() + place);
+    }
+  }
+
   /// Whether something is computed between the command and the first that needs it or its memory.
   bool hasSlack(size_t at) {
-    for (size_t i = at + 1; i < commands.size() && !conflict(at, i); ++i)
+    bool sum = isSum(at);
+    size_t end = sum ? lastPlaceOfSum(at) : commands.size();
+    for (size_t i = at + 1 + sum; i < end && !conflict(at, i); ++i)
       if (isa<KernelOp, LibraryOp>(commands[i].getOperation()))
         return true;
     return false;
@@ -136,6 +180,8 @@ private:
 
   SmallVector<CommandOpInterface> commands;
   int64_t inFlight;
+  /// Names of the buffers that outlive the phase.
+  const llvm::StringSet<> &persistent;
   /// Commands of the second stream, and the last of them that the first has waited for.
   SmallVector<size_t> issued;
   int64_t waited = -1;
@@ -144,8 +190,12 @@ private:
 struct AssignStreams : dtcc::exec::impl::AssignStreamsBase<AssignStreams> {
   using AssignStreamsBase::AssignStreamsBase;
   void runOnOperation() override {
+    llvm::StringSet<> persistent;
+    for (auto buffer : getOperation().getOps<BufferOp>())
+      if (buffer.getPersistent())
+        persistent.insert(buffer.getSymName());
     for (auto phase : getOperation().getOps<PhaseOp>())
-      PhaseStreams(phase, inFlight).run();
+      PhaseStreams(phase, inFlight, persistent).run();
   }
 };
 } // namespace

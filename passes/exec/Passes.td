@@ -107,9 +107,10 @@ def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
     Collectives and sends of a communicator, most of which have something to hide behind in a
     phase, go to a stream of their own. Each waits for the command that stands before it, the
     first command that needs its bytes waits for it, and at most `in-flight` are on their
-    way when the next is issued. An action ends when its streams have ended. Example
-    (tests/passes/exec/assign-streams.mlir): a product between a reduce-scatter and the
-    norm of its result.
+    way when the next is issued. A kernel that adds what a reduction brings to state moves
+    behind the work that follows, up to the next reduction: else it would wait at once.
+    An action ends when its streams have ended. Example (tests/passes/exec/assign-streams.mlir):
+    a product between a reduce-scatter and the norm of its result.
   }];
   let options = [Option<"inFlight", "in-flight", "int64_t", "2", "collectives on their way besides the last one">];
 }
