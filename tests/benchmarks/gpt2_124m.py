@@ -1,6 +1,6 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""GPT-2 124M, batch 4, sequence 256, f32: dtcc against PyTorch, in turns, in one run.
+"""GPT-2 124M, batch 4, sequence 256: dtcc against PyTorch in the same precision, in turns, in one run.
 
 Each round runs dtcc's program and every peer once; medians over rounds are compared. Prints one JSON line: step times,
 the ratio to the better peer, peak memory of a rank, seconds to compile.
@@ -8,6 +8,7 @@ the ratio to the better peer, peak memory of a rank, seconds to compile.
     python3 tests/benchmarks/gpt2_124m.py --peer-python build/peers/bin/python               # 1 rank, all cores
     python3 tests/benchmarks/gpt2_124m.py --peer-python build/peers/bin/python --ranks 2     # dp=2 against DDP
     python3 tests/benchmarks/gpt2_124m.py                                                    # dtcc alone
+    python3 tests/benchmarks/gpt2_124m.py --precision bf16 --also f32 --peer-python ...      # bf16, and dtcc's f32 beside it
 """
 import argparse
 import array
@@ -30,7 +31,7 @@ TUNED = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc
 def peer(arguments, compiled, tuned):
     command = [arguments.peer_python, PEER, "--model", "gpt2-124m", "--mode", "ddp" if arguments.ranks > 1 else "single",
                "--ranks", str(arguments.ranks), "--batch", str(arguments.batch), "--seq", str(arguments.seq),
-               "--steps", str(arguments.steps), "--warmup", str(arguments.warmup)]
+               "--steps", str(arguments.steps), "--warmup", str(arguments.warmup), "--dtype", arguments.precision]
     environment = {"GLOO_SOCKET_IFNAME": "lo", **(TUNED if tuned else {})}
     output = measure.run(command + (["--compile"] if compiled else []), 1200, environment)[2]
     return json.loads([line for line in output.splitlines() if line.startswith("{")][-1])
@@ -42,7 +43,9 @@ def main():
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--mesh", help="instead of dp=RANKS")
     parser.add_argument("--zero", type=int)
-    parser.add_argument("--precision", default="f32", help="dtcc's; the peers compute in f32")
+    parser.add_argument("--precision", default="f32", choices=("f32", "bf16"),
+                        help="of dtcc and of the peers, which take it by autocast")
+    parser.add_argument("--also", choices=("f32", "bf16"), help="dtcc in another precision, in turns too")
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--seq", type=int, default=256)
     parser.add_argument("--steps", type=int, default=6, help="timed steps of a run")
@@ -54,13 +57,18 @@ def main():
     load = measure.busy()
 
     with tempfile.TemporaryDirectory() as folder:
-        program, tokens = os.path.join(folder, "gpt2"), os.path.join(folder, "tokens.bin")
+        tokens = os.path.join(folder, "tokens.bin")
         options = ["--init=random", f"--bind=batch={arguments.batch},seq={arguments.seq}",
                    f"--cluster=cpu:{arguments.ranks}", f"--mesh={arguments.mesh or f'dp={arguments.ranks}'}",
-                   "--optimizer=adamw:lr=3e-4,weight_decay=0.01", f"--precision={arguments.precision}"]
+                   "--optimizer=adamw:lr=3e-4,weight_decay=0.01"]
         if arguments.zero is not None:
             options.append(f"--zero={arguments.zero}")
-        compile_seconds, compile_peak = measure.compile_model(MODEL, program, options)
+        programs = {"dtcc": os.path.join(folder, "gpt2")}
+        compile_seconds, compile_peak = measure.compile_model(MODEL, programs["dtcc"],
+                                                              options + [f"--precision={arguments.precision}"])
+        if arguments.also:
+            programs[f"dtcc-{arguments.also}"] = os.path.join(folder, arguments.also)
+            measure.compile_model(MODEL, programs[f"dtcc-{arguments.also}"], options + [f"--precision={arguments.also}"])
         measure.note(f"compiled in {compile_seconds:.1f} s")
         total = arguments.steps + arguments.warmup
         generator = random.Random(1)
@@ -69,17 +77,18 @@ def main():
                                                                             arguments.batch))).tofile(stream)
 
         times, peaks, planned, losses = {}, {}, None, None
-        runs = ["dtcc"]
+        runs = list(programs)
         if arguments.peer_python:
             runs += ["eager", "eager-tuned"] + ([] if arguments.no_compile else ["compile", "compile-tuned"])
         for _ in range(arguments.rounds):
             for name in runs:
-                if name == "dtcc":
-                    metrics, peak = measure.train(program, [f"--tokens={tokens}:u16", f"--steps={total}"],
+                if name in programs:
+                    metrics, peak = measure.train(programs[name], [f"--tokens={tokens}:u16", f"--steps={total}"],
                                                   arguments.ranks if arguments.mpi else 0)
                     seconds = measure.median_step(metrics, arguments.warmup)
-                    planned = max(metrics["end"].get("peak_bytes", {}).values(), default=None)
-                    losses = [row["loss"] for row in metrics["steps"]]
+                    if name == "dtcc":
+                        planned = max(metrics["end"].get("peak_bytes", {}).values(), default=None)
+                        losses = [row["loss"] for row in metrics["steps"]]
                     # Threads share one process: its peak is all ranks'.
                     peak = peak if arguments.mpi else peak / arguments.ranks
                 else:
@@ -90,7 +99,7 @@ def main():
                 measure.note(f"{name}: {seconds:.3f} s a step, {peak:.0f} MiB a rank")
 
     medians = {name: statistics.median(values) for name, values in times.items()}
-    peers = {name: value for name, value in medians.items() if name != "dtcc"}
+    peers = {name: value for name, value in medians.items() if name not in programs}
     best = min(peers, key=peers.get, default=None)
     measure.emit(benchmark="gpt2-124m", ranks=arguments.ranks, mesh=arguments.mesh or f"dp={arguments.ranks}",
                  zero=arguments.zero, precision=arguments.precision, mpi=arguments.mpi, batch=arguments.batch, seq=arguments.seq,
