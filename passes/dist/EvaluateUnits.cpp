@@ -62,8 +62,15 @@ void ProgramEvaluator::reduceBucket(ReduceBucketOp op, int64_t slot) {
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     for (int64_t i = 0; i < share; ++i)
       into[rank][i] = (slot == 0 && !op.getAgain() ? 0 : into[rank][i]) + stored[rank][shareOf(rank) + i];
-    // The next micro-batch finds zeros between the gradients.
+    // What is not made again for the next reduction is found out; between the gradients stay zeros.
     stored[rank].assign(stored[rank].size(), 0);
+    for (auto state : module.getOps<graph::StateOp>())
+      for (auto [name, begin] : bucketsOf(state))
+        if (name == module.lookupSymbol<BucketOp>(op.getBucket()).getOfAttr()) {
+          auto type = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue());
+          std::fill_n(stored[rank].begin() + begin, localType(type, mesh).getNumElements(),
+                      std::numeric_limits<double>::quiet_NaN());
+        }
   }
 }
 

@@ -250,4 +250,27 @@ TEST_F(StepTest, StagesOfARankReceiveOnce) {
   EXPECT_TRUE(compare(plan, 9));
 }
 
+// A parameter of two stages of a rank: what both make of its gradient is reduced when both have, at the end of a step
+// or of each phase.
+TEST_F(StepTest, StagesOfARankShareGradients) {
+  using plan::Work;
+  load("tied.mlir");
+  for (int64_t zero : {0, 1, 2, 3}) {
+    plan::Plan plan = plan::makeDefaultPlan(2, 2, 1, zero);
+    plan.mesh.axes.push_back({"pp", 2, false});
+    plan.pipeline = plan::PipelinePlan{"pp", "", {}, {3, 4}};
+    auto &ranks = plan.pipeline->actions.ranks;
+    ranks.resize(2);
+    for (int64_t m : {0, 1})
+      for (auto [work, stage] : {std::pair(Work::Forward, 0),
+                                 {Work::Forward, 1},
+                                 {Work::Forward, 2},
+                                 {Work::Backward, 2},
+                                 {Work::Backward, 1},
+                                 {Work::Backward, 0}})
+        ranks[stage % 2].push_back({work, stage, m});
+    EXPECT_TRUE(compare(plan, 6));
+  }
+}
+
 } // namespace
