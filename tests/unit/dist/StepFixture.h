@@ -76,9 +76,8 @@ struct StepFixture : testing::Test {
     // Tokens cannot be sent to experts over any axes: that is a refusal.
     if (good && !run(createDistDispatchExperts()))
       return {};
-    // Small models: units of few states, many buckets.
     DistFormUnitsOptions units;
-    units.latencyBytes = 16;
+    units.latencyBytes = unitBytes;
     if (good && run(createDistFormUnits(units), createDistLowerToProgram(), createDistPlaceUnits(),
                     createDistReserveMessages()))
       return module;
@@ -129,6 +128,8 @@ struct StepFixture : testing::Test {
   mlir::OwningOpRef<mlir::ModuleOp> whole;
   mlir::func::FuncOp step;
   std::vector<HostTensor> inputs;
+  /// Small models: units of few states, many buckets.
+  int64_t unitBytes = 16;
   std::mt19937 random{11};
 };
 
