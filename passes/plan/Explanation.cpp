@@ -52,6 +52,9 @@ std::string placesOf(const PlanShape &shape, int64_t domain) {
   place("cp", shape.cp);
   place("dp", shape.dp);
   place("pp", shape.pp);
+  // Experts are shared among ranks that have copies of the rest.
+  if (shape.ep > 1)
+    text += "; ep=" + std::to_string(shape.ep) + " among those of dp and cp";
   return text.empty() ? "one device" : text;
 }
 

@@ -128,6 +128,8 @@ std::string whyTensor(const Pair &pair, double) {
     return "activations summed over " + against("tp", shape.tp, pair.its().tp);
   if (shape.cp > pair.its().cp)
     return "keys and values go around " + against("cp", shape.cp, pair.its().cp);
+  if (shape.ep > pair.its().ep)
+    return "tokens sent to experts over " + against("ep", shape.ep, pair.its().ep);
   if (shape.dp < pair.its().dp)
     return "each group of tp and cp takes more examples, " + against("dp", shape.dp, pair.its().dp);
   return "activations summed over tp=" + std::to_string(shape.tp);
@@ -164,6 +166,8 @@ std::string whyBubble(const Pair &pair, double) {
 }
 
 std::string whyHost(const Pair &pair, double) {
+  if (pair.mine().hostOptimizer && !pair.its().hostOptimizer)
+    return "gradients go to the host, which updates, and parameters come back";
   return batches(pair.mine().microbatches) + " whose kernels end before the host issues the next";
 }
 

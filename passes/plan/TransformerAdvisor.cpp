@@ -54,7 +54,9 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
     const PlanShape &mesh = *restriction.mesh;
     within.tp = {mesh.tp};
     within.cp = {mesh.cp};
+    within.ep = {mesh.ep};
     within.pp = {mesh.pp};
+    within.hostOptimizer = {mesh.hostOptimizer};
     within.dp = mesh.dp;
     within.zero = {mesh.zero};
     within.microbatches = mesh.microbatches;

@@ -68,10 +68,11 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
 
 ShapeSpace shapeSpaceOf(const TransformerProblem &problem, const ShapeSpace &given, const TransformerProblem &before) {
   ShapeSpace space = shapeSpaceOf(problem), wide = shapeSpaceOf(before);
-  for (std::vector<int64_t> ShapeSpace::*axis : {&ShapeSpace::tp, &ShapeSpace::cp, &ShapeSpace::pp})
+  for (std::vector<int64_t> ShapeSpace::*axis : {&ShapeSpace::tp, &ShapeSpace::cp, &ShapeSpace::ep, &ShapeSpace::pp})
     if ((given.*axis).size() == 1 && (wide.*axis).size() > 1)
       space.*axis = given.*axis;
   space.zero = given.zero;
+  space.hostOptimizer = given.hostOptimizer;
   return space;
 }
 

@@ -43,6 +43,7 @@ static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) 
   shape.tp = given(search.space.tp);
   shape.cp = given(search.space.cp);
   shape.pp = given(search.space.pp);
+  shape.ep = given(search.space.ep);
   shape.dp = search.problem.devices / (shape.tp * shape.cp * shape.pp);
   if (search.problem.devices % (shape.tp * shape.cp * shape.pp) || search.space.dp.value_or(shape.dp) != shape.dp)
     return llvm::createStringError("--mesh must take all " + llvm::Twine(search.problem.devices) + " devices");

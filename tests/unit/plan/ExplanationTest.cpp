@@ -14,6 +14,20 @@ using namespace dtcc::plan;
 
 namespace {
 
+TransformerProblem problemOf(const char *model, int64_t devices, int64_t batch, double gib) {
+  TransformerProblem problem;
+  std::string error;
+  problem.model = *cost::parseTransformer(model, error);
+  problem.device = *cost::findDevice("a100-80");
+  problem.device.memoryBytes = gib * (1 << 30);
+  problem.fabric = cost::fabricOf(problem.device);
+  problem.software = cost::softwareOf(cost::Framework::NeMo);
+  problem.run.attention = problem.software.attention;
+  problem.devices = devices;
+  problem.batch = batch;
+  return problem;
+}
+
 TEST(Explanation, PlacesOfAxes) {
   PlanShape shape;
   EXPECT_EQ(placesOf(shape, 8), "one device");
@@ -24,6 +38,23 @@ TEST(Explanation, PlacesOfAxes) {
   EXPECT_EQ(placesOf(shape, 8),
             "tp=4 inside a node; cp=4 over 2 nodes, 2 ranks in each; dp=16 over 16 nodes, a rank in each; pp=2 over 2 "
             "nodes, a rank in each");
+}
+
+/// A mesh is asked for with all that it says, experts and offload too.
+TEST(Explanation, MeshesAreHeld) {
+  TransformerProblem problem = problemOf("mixtral-8x7b", 32, 32, 80);
+  PlanShape shape;
+  shape.dp = 16;
+  shape.tp = 2;
+  shape.ep = 8;
+  shape.zero = 1;
+  Restriction restriction;
+  restriction.mesh = shape;
+  TransformerAdvisor advisor(problem, shapeSpaceOf(problem));
+  std::optional<PlanReport> plan = advisor.best(restriction);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->shape, shape) << plan->shape.str();
+  EXPECT_NE(placesOf(shape, 8).find("ep=8 among"), std::string::npos);
 }
 
 TEST(Explanation, LearningRates) {
@@ -73,20 +104,6 @@ TEST(Explanation, SaysWhenNotToDistribute) {
             "8e+08 tokens take 34.7 days, 6667 device-hours, $1.333e+04 at $2.00 an hour");
   EXPECT_EQ(answerTo(explanation, "learning rate?").find("for 4 x the batch of 2: 0.004 by the linear rule, 0.002 by"),
             0u);
-}
-
-TransformerProblem problemOf(const char *model, int64_t devices, int64_t batch, double gib) {
-  TransformerProblem problem;
-  std::string error;
-  problem.model = *cost::parseTransformer(model, error);
-  problem.device = *cost::findDevice("a100-80");
-  problem.device.memoryBytes = gib * (1 << 30);
-  problem.fabric = cost::fabricOf(problem.device);
-  problem.software = cost::softwareOf(cost::Framework::NeMo);
-  problem.run.attention = problem.software.attention;
-  problem.devices = devices;
-  problem.batch = batch;
-  return problem;
 }
 
 /// No restriction makes a plan better; what is too large is faster, and does not fit.
