@@ -11,11 +11,23 @@
 #include "passes/graph/TransformerSizes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace dtcc;
 using llvm::StringRef;
 
 char ToldError::ID = 0;
+
+bool dtcc::tell(llvm::Error error) {
+  if (!error)
+    return true;
+  llvm::handleAllErrors(
+      std::move(error), [](const ToldError &) {},
+      [](const llvm::ErrorInfoBase &info) {
+        llvm::WithColor::error(llvm::errs(), "dtcc-plan") << info.message() << '\n';
+      });
+  return false;
+}
 
 /// Options of dtcc that say what model a file holds.
 static constexpr StringRef kModelValues[] = {"bind", "loss", "loss-output"};

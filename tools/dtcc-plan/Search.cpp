@@ -11,7 +11,7 @@
 #include "tools/dtcc-plan/LoadStep.h"
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/ReportFiles.h"
-#include "llvm/Support/WithColor.h"
+#include "tools/dtcc-plan/ToldError.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -19,20 +19,13 @@ using namespace dtcc;
 /// Plans that are shown.
 static constexpr size_t kShown = 10;
 
-static LogicalResult told(llvm::Error error) {
-  if (!error)
-    return success();
-  llvm::WithColor::error(llvm::errs(), "dtcc-plan") << llvm::toString(std::move(error)) << '\n';
-  return failure();
-}
-
 LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &output, raw_ostream &stream) {
   Options options = given;
   OutputFiles files(options.output, "dtcc-plan");
   if (failed(files.open({options.input})) || failed(resolveCluster(options)))
     return failure();
   ReportFiles reports(output.html, output.trace);
-  if (failed(told(reports.open({options.input}))))
+  if (!tell(reports.open({options.input})))
     return failure();
   std::unique_ptr<LoadedStep> step = LoadedStep::load(options);
   if (!step)
@@ -44,7 +37,7 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     return failure();
   if (result->report.plans.size() > kShown)
     result->report.plans.resize(kShown);
-  if (failed(told(reports.write(result->report))))
+  if (!tell(reports.write(result->report)))
     return failure();
   output.json ? printReportJson(result->report, stream) : printReport(result->report, stream);
   return success();

@@ -20,6 +20,9 @@ public:
   std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
 };
 
+/// Prints the message of an error, unless the user has read it; false if there was one.
+bool tell(llvm::Error error);
+
 } // namespace dtcc
 
 #endif // DTCC_TOOLS_DTCCPLAN_TOLDERROR_H

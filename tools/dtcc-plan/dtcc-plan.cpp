@@ -31,16 +31,7 @@ static int usage(const llvm::Twine &message) {
   return kWrongUsage;
 }
 
-static int report(llvm::Error error) {
-  if (!error)
-    return kDone;
-  llvm::handleAllErrors(
-      std::move(error), [](const ToldError &) {},
-      [](const llvm::ErrorInfoBase &info) {
-        llvm::WithColor::error(llvm::errs(), "dtcc-plan") << info.message() << '\n';
-      });
-  return kBadInput;
-}
+static int report(llvm::Error error) { return tell(std::move(error)) ? kDone : kBadInput; }
 
 static int runShow(llvm::ArrayRef<const char *> arguments) {
   llvm::Expected<Arguments> parsed = Arguments::parse("show", arguments, {"html", "trace"}, {"json"});
