@@ -100,7 +100,7 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
         if (space.batch % shape.dp)
           continue;
         for (int64_t ep : space.ep) {
-          if ((shape.dp * cp) % ep)
+          if ((shape.dp * cp * (space.expertsOverTensor ? tp : 1)) % ep)
             continue;
           shape.ep = ep;
           for (int64_t microbatches : divisorsOf(space.batch / shape.dp)) {

@@ -57,6 +57,8 @@ struct ShapeSpace {
   /// of experts, at most as many stages as layers.
   std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
   std::optional<int64_t> dp, microbatches;
+  /// Where dp and cp have too few ranks for ep, experts may be spread over those of tp as well.
+  bool expertsOverTensor = false;
   std::vector<int> zero{0, 1, 2, 3};
   /// For shapes with tp; other shapes have none.
   std::vector<bool> sequenceParallel{false};

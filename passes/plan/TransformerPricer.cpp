@@ -61,6 +61,7 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
     if (size == 1 || (problem.model.experts > 0 && int64_t(problem.model.experts) % size == 0))
       space.ep.push_back(size);
   }
+  space.expertsOverTensor = problem.model.experts > 0;
   if (problem.host.memoryBytes > 0)
     space.hostOptimizer = {false, true};
   return space;

@@ -133,6 +133,20 @@ TEST(ShapeSearch, EnumeratesExpertsAndHosts) {
   EXPECT_EQ(shapes.back().str(), "dp=8,ep=8 zero=1 microbatches=1 offload=optimizer");
 }
 
+TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
+  ShapeSpace space;
+  space.devices = 8;
+  space.batch = 8;
+  space.tp = {4};
+  space.ep = {8};
+  space.zero = {0};
+  space.microbatches = 1;
+  EXPECT_TRUE(enumerateShapes(space).empty());
+  space.expertsOverTensor = true;
+  ASSERT_EQ(enumerateShapes(space).size(), 1u);
+  EXPECT_EQ(enumerateShapes(space)[0].str(), "dp=2,tp=4,ep=8 zero=0 microbatches=1");
+}
+
 TEST(ShapeSearch, WritesShapesAsOptions) {
   PlanShape shape;
   EXPECT_EQ(shape.str(), "dp=1 zero=0 microbatches=1");
