@@ -276,6 +276,15 @@ double GraphPricer::usableBytes(const PlanShape &shape) const {
   return std::max(0.0, cost::usableBytes(all) - reserve);
 }
 
+/// Of a pipeline whose stages need `mean` for a micro-batch. Weight gradients fill the wait of zero-bubble schedules
+/// where there are as many micro-batches as stages: with one, all of forward and input gradients is waited for.
+static double bubbleOf(const PlanShape &shape, const cost::LayerSeconds &mean, int64_t stages) {
+  double fills = std::min(1.0, double(shape.microbatches - 1) / double(shape.pp));
+  bool apart = shape.schedule == PipelineSchedule::ZeroBubble;
+  return cost::bubbleSeconds(kindOf(shape.schedule), stages, shape.virtualStages, mean.forward,
+                             mean.inputGradient + mean.recompute, (apart ? fills : 1) * mean.weightGradient);
+}
+
 plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
   const std::vector<BlockCost> &costs = costsOf(shape);
   cost::StepProblem step = stepOf(shape, costs);
@@ -338,8 +347,7 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
   }
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(first, first - double(stage)) : first));
-  double bubble = cost::bubbleSeconds(kindOf(shape.schedule), 2, shape.virtualStages, sum.forward, sum.inputGradient,
-                                      sum.weightGradient);
+  double bubble = bubbleOf(shape, sum, 2);
   problem.ramp = shape.pp > 1 && sum.total() > 0 ? bubble / sum.total() : 1;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
   return problem;
@@ -410,6 +418,17 @@ cost::StepSeconds GraphPricer::price(const PlanShape &shape, const plan::StageSo
   }
   cost::StepSeconds seconds = cost::priceStep(step, machine.constants);
   seconds.compute += once;
+  if (shape.schedule == PipelineSchedule::ZeroBubble) {
+    std::vector<cost::LayerSeconds> layers = cost::priceLayers(step, machine.constants);
+    cost::LayerSeconds mean;
+    for (size_t block = 0; block < count; ++block) {
+      const cost::LayerSeconds &layer = layers[input.blocks.blocks()[block].type * each + solution.modes[block]];
+      mean.forward += layer.forward / double(shape.pp);
+      mean.inputGradient += (layer.inputGradient + layer.recompute) / double(shape.pp);
+      mean.weightGradient += layer.weightGradient / double(shape.pp);
+    }
+    seconds.bubble = std::max(seconds.bubble, bubbleOf(shape, mean, shape.pp));
+  }
   return seconds;
 }
 

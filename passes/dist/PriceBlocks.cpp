@@ -11,6 +11,7 @@
 #include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/dist/Projection.h"
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -237,10 +238,9 @@ void BlockPricer::addWork(cost::Work &work, Operation *op) {
   if (auto gradient = dyn_cast<graph::AttentionGradOp>(op))
     return attend(gradient.getQ(), gradient.getK(), gradient.getMask().getCausal(), true);
   if (flops > kDear * cells) {
-    // Products of some other shape, large enough.
-    constexpr double kSide = 1024;
-    work.gemms.push_back({flops / (2 * kSide * kSide), kSide, kSide, 1, width});
-    return;
+    // Products of some other shape: a cube of their operations, and what the op really reads and writes.
+    double side = std::cbrt(flops / 2);
+    work.gemms.push_back({side, side, side, 1, width});
   }
   work.streamBytes += bytes;
 }
