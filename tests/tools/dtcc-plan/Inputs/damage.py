@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """damage.py PROGRAM OUTPUT KIND: writes a copy of the program with one thing wrong in its image. Offsets are those of
 runtime/abi/dtcc_rt.h."""
+import os
+import re
 import struct
 import sys
 
 program, output, kind = sys.argv[1:]
+with open(os.path.join(os.path.dirname(__file__), *[".."] * 4, "runtime", "abi", "dtcc_rt.h")) as header:
+    HEAD = struct.pack("<II", *(int(re.search(rf"#define DTCC_ABI_{name} (\w+)u", text)[1], 0)
+                                for text in [header.read()] for name in ("MAGIC", "VERSION")))
 data = bytearray(open(program, "rb").read())
 # The image begins with the magic and version, aligned to 64.
-image = next(i for i in range(0, len(data), 64) if data[i:i + 8] == struct.pack("<II", 0x43435444, 3))
+image = next(i for i in range(0, len(data), 64) if data[i:i + 8] == HEAD)
 SECTIONS = image + 32 + 48 + 8 + 8  # after four names, the training defaults, the axis of the stages and a double
 NAMES = ["strings", "axes", "communicators", "arenas", "views", "operands", "attributes", "waits", "commands",
          "phases", "actions", "inputs", "states", "buckets", "segments", "stages"]
