@@ -78,7 +78,7 @@ const std::vector<Group> &table() {
         {"The plan: what is not given is searched",
          {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines; of GPUs: --emit=plan"),
           text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, cp, ep, pp; dp=2x4 shares state in 2 groups"),
-          text("sequence-parallel", "on|off", &Options::sequenceParallel, "positions over tp between its products; off",
+          text("sequence-parallel", "on|off", &Options::sequenceParallel, "positions over tp between its products",
                "on|off"),
           text("cp-attention", "gather|..|auto", &Options::cpAttention, "over cp: gather, alltoall, ring, or auto",
                "gather|alltoall|ring|auto"),

@@ -397,8 +397,8 @@ LogicalResult PlacementSolver::prepare() {
         double bytes = 4 * localCells(node->ops.front()->getResult(0));
         cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : group));
         auto state = stateOf(cast<graph::ReadOp>(node->ops.front()).getState());
-        if (share && state.getSavedShape().size() > 1)
-          cost *= kDearState;
+        if (share)
+          cost *= state.getSavedShape().size() > 1 ? kDearState : 0;
       } else {
         for (Operation *op : node->ops)
           cost += slots * workOf(op, candidate);
