@@ -38,4 +38,14 @@ std::string formatSeconds(double seconds) {
   return write(seconds, size < 1 ? 3 : digitsOf(size), "s");
 }
 
+std::string formatAmount(double amount) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", amount >= 100 ? 0 : 2, amount);
+  std::string result = text;
+  if (amount >= 100)
+    for (size_t at = result.size(); at > 3;)
+      result.insert(at -= 3, ",");
+  return result;
+}
+
 } // namespace dtcc::cost

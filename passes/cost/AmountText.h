@@ -20,6 +20,8 @@ namespace dtcc::cost {
 std::string formatBytes(double bytes);
 /// "12.3 us", "3.10 ms", "0.400 s", "71.5 s": three digits.
 std::string formatSeconds(double seconds);
+/// "26,440", "6.67": whole from 100 on, thousands by commas.
+std::string formatAmount(double amount);
 
 } // namespace dtcc::cost
 

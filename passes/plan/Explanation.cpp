@@ -13,6 +13,7 @@
 
 namespace dtcc::plan {
 
+using cost::formatAmount;
 using cost::formatBytes;
 using cost::formatSeconds;
 
@@ -282,10 +283,9 @@ void Explainer::answerCost() {
     return;
   double seconds = goal.tokens / perStep * best.seconds, hours = seconds / 3600 * double(report.devices);
   std::string text = number("%.3g", goal.tokens) + " tokens take " + number("%.3g", seconds / 86400) + " days, " +
-                     number("%.4g", hours) + " device-hours";
+                     formatAmount(hours) + " device-hours";
   if (goal.pricePerHour > 0)
-    text +=
-        ", $" + number("%.4g", hours * goal.pricePerHour) + " at $" + number("%.2f", goal.pricePerHour) + " an hour";
+    text += ", $" + formatAmount(hours * goal.pricePerHour) + " at $" + number("%.2f", goal.pricePerHour) + " an hour";
   answer("what does it cost?", text);
 }
 

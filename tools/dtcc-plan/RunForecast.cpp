@@ -34,11 +34,6 @@ static std::string durationOf(double seconds) {
   return seconds >= 3600 ? formatv("{0:f1} hours", seconds / 3600).str() : formatSeconds(seconds);
 }
 
-/// Whole numbers with their commas; three digits of small ones.
-static std::string amountOf(double amount) {
-  return amount >= 100 ? formatCount(uint64_t(amount)) : formatv("{0:f2}", amount).str();
-}
-
 void dtcc::printText(const RunForecast &forecast, llvm::raw_ostream &stream) {
   double total = forecast.step.total();
   printHeading(stream, forecast.heading);
@@ -58,9 +53,10 @@ void dtcc::printText(const RunForecast &forecast, llvm::raw_ostream &stream) {
   if (forecast.run <= 0)
     return;
   stream << formatv("  {0:e1} {1}: {2}, {3} device-hours", forecast.run, forecast.items, durationOf(forecast.seconds()),
-                    amountOf(forecast.deviceHours()));
+                    cost::formatAmount(forecast.deviceHours()));
   if (forecast.price > 0)
-    stream << formatv(", ${0} at ${1:f2} an hour", amountOf(forecast.deviceHours() * forecast.price), forecast.price);
+    stream << formatv(", ${0} at ${1:f2} an hour", cost::formatAmount(forecast.deviceHours() * forecast.price),
+                      forecast.price);
   else
     stream << "; --price=X gives dollars";
   stream << '\n';
