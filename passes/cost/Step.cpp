@@ -148,7 +148,8 @@ double Pricer::hostUpdate(double parameters) const {
   double seconds = (problem.software.gradientBytes + 2) * parameters / link +
                    parameters * double(problem.host.devices) / constants.hostUpdates;
   double beyond = std::max(0.0, problem.software.sharedBytes * parameters - problem.host.memoryBytes);
-  if (beyond > 0)
+  // Without NVMe it fits nowhere, which is not a matter of time.
+  if (beyond > 0 && problem.host.nvmeBytesPerSecond > 0)
     seconds += 2 * beyond / problem.host.nvmeBytesPerSecond;
   return seconds;
 }
