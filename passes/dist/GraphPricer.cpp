@@ -11,6 +11,7 @@
 #include "passes/cost/Kernels.h"
 #include "passes/cost/Memory.h"
 #include "passes/dist/StateTable.h"
+#include "passes/plan/ShapeParallel.h"
 #include <limits>
 
 using namespace mlir;
@@ -85,7 +86,6 @@ plan::Plan GraphPricer::meshFor(const PlanShape &shape, int64_t local) const {
   plan::Plan plan =
       plan::makeDefaultPlan(1, std::max<int64_t>(1, examples / (local * shape.ep)), shape.tp, 0, 1, shape.cp);
   addExpertAxis(plan, shape.ep);
-  plan.sequenceParallel = shape.sequenceParallel;
   return plan;
 }
 
@@ -177,37 +177,15 @@ std::vector<plan::Recompute> GraphPricer::modes() const {
   return {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
 }
 
-static cost::PipelineKind kindOf(PipelineSchedule schedule) {
-  switch (schedule) {
-  case PipelineSchedule::None:
-    return cost::PipelineKind::None;
-  case PipelineSchedule::OneForwardOneBackward:
-    return cost::PipelineKind::OneForwardOneBackward;
-  case PipelineSchedule::Interleaved:
-    return cost::PipelineKind::Interleaved;
-  case PipelineSchedule::ZeroBubble:
-    return cost::PipelineKind::ZeroBubble1;
-  case PipelineSchedule::GPipe:
-    return cost::PipelineKind::GPipe;
-  }
-  return cost::PipelineKind::None;
-}
-
 /// Layers: of every type of blocks one for each mode that is allowed.
 cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const std::vector<BlockCost> &costs) const {
   cost::StepProblem step;
   step.device = machine.device;
   step.fabric = machine.fabric;
   step.software = software;
-  cost::Parallel &plan = step.parallel;
-  plan.tp = shape.tp;
-  plan.cp = shape.cp;
-  plan.dp = shape.dp;
-  plan.pp = shape.pp;
-  plan.virtualStages = shape.virtualStages;
-  plan.microbatches = shape.microbatches;
-  plan.schedule = kindOf(shape.schedule);
-  plan.zero = shape.zero;
+  cost::Parallel &plan = step.parallel = plan::parallelOf(shape);
+  // Local sizes know the experts of a rank already.
+  plan.ep = 1;
   plan.shareGroup = shape.dp * shape.cp / request.groups;
   plan.sequenceParallel = shape.sequenceParallel;
   double boundary = 0;
@@ -281,7 +259,7 @@ double GraphPricer::usableBytes(const PlanShape &shape) const {
 static double bubbleOf(const PlanShape &shape, const cost::LayerSeconds &mean, int64_t stages) {
   double fills = std::min(1.0, double(shape.microbatches - 1) / double(shape.pp));
   bool apart = shape.schedule == PipelineSchedule::ZeroBubble;
-  return cost::bubbleSeconds(kindOf(shape.schedule), stages, shape.virtualStages, mean.forward,
+  return cost::bubbleSeconds(plan::kindOf(shape.schedule), stages, shape.virtualStages, mean.forward,
                              mean.inputGradient + mean.recompute, (apart ? fills : 1) * mean.weightGradient);
 }
 
@@ -339,7 +317,8 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
   problem.classes = {{shape.pp, usable > 0 || (!request.anyMemory && machine.memoryBytes() > 0)
                                     ? usable
                                     : std::numeric_limits<double>::max()}};
-  double first = cost::microbatchesInFlight(kindOf(shape.schedule), shape.pp, shape.virtualStages, shape.microbatches);
+  double first =
+      cost::microbatchesInFlight(plan::kindOf(shape.schedule), shape.pp, shape.virtualStages, shape.microbatches);
   bool falls = shape.schedule != PipelineSchedule::ZeroBubble && shape.schedule != PipelineSchedule::GPipe;
   if (request.stages > 0) {
     first = double(shape.microbatches);

@@ -7,6 +7,7 @@
 
 #include "passes/plan/MemoryTable.h"
 #include "passes/cost/Memory.h"
+#include "passes/plan/ShapeParallel.h"
 #include <algorithm>
 #include <cmath>
 
@@ -21,14 +22,10 @@ static MemoryParts partsOf(const cost::MemoryBytes &bytes, const cost::StateByte
 }
 
 std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape) {
-  cost::Parallel plan;
-  plan.tp = shape.tp;
-  plan.cp = shape.cp;
-  plan.dp = shape.dp;
-  plan.ep = shape.ep;
-  plan.pp = shape.pp;
-  plan.virtualStages = shape.virtualStages;
-  plan.microbatches = shape.microbatches;
+  cost::Parallel plan = parallelOf(shape);
+  // The table is of devices alone.
+  plan.hostOptimizer = false;
+  // Of stages, as many micro-batches in flight as 1F1B has.
   plan.schedule = shape.pp > 1 ? cost::PipelineKind::OneForwardOneBackward : cost::PipelineKind::None;
   plan.sequenceParallel = shape.tp > 1;
   cost::RunSetting run = problem.run;

@@ -7,6 +7,7 @@
 
 #include "passes/plan/TransformerPricer.h"
 #include "passes/cost/Memory.h"
+#include "passes/plan/ShapeParallel.h"
 #include "passes/plan/StepSimulation.h"
 #include <algorithm>
 #include <cmath>
@@ -102,40 +103,14 @@ std::vector<PlanShape> enumerateShapes(const TransformerProblem &problem, const 
   return shapes;
 }
 
-static cost::PipelineKind kindOf(PipelineSchedule schedule) {
-  switch (schedule) {
-  case PipelineSchedule::None:
-    return cost::PipelineKind::None;
-  case PipelineSchedule::OneForwardOneBackward:
-    return cost::PipelineKind::OneForwardOneBackward;
-  case PipelineSchedule::Interleaved:
-    return cost::PipelineKind::Interleaved;
-  case PipelineSchedule::ZeroBubble:
-    return cost::PipelineKind::ZeroBubble1;
-  case PipelineSchedule::GPipe:
-    return cost::PipelineKind::GPipe;
-  }
-  return cost::PipelineKind::None;
-}
-
 /// Layers: one per mode, the embedding, the head; stages are not set.
 cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, size_t kind) const {
   cost::StepProblem step;
   step.device = given.kinds.empty() ? given.device : given.kinds[kind].device;
   step.fabric = given.kinds.empty() ? given.fabric : given.kinds[kind].fabric;
   step.software = given.software;
-  cost::Parallel &plan = step.parallel;
-  plan.tp = shape.tp;
-  plan.cp = shape.cp;
-  plan.dp = shape.dp;
-  plan.ep = shape.ep;
-  plan.pp = shape.pp;
-  plan.virtualStages = shape.virtualStages;
-  plan.microbatches = shape.microbatches;
-  plan.schedule = kindOf(shape.schedule);
-  plan.zero = shape.zero;
+  cost::Parallel &plan = step.parallel = parallelOf(shape);
   plan.sequenceParallel = shape.tp > 1;
-  plan.hostOptimizer = shape.hostOptimizer;
   step.host = given.kinds.empty() ? given.host : given.kinds[kind].host;
   cost::RunSetting run = given.run;
   run.examples = double(given.batch) / double(shape.dp * shape.microbatches);

@@ -22,8 +22,6 @@ constexpr int64_t kWarp = 32;
 constexpr int64_t kThreads = 256;
 /// Threads of a column kernel's block that share a column.
 constexpr int64_t kRowThreads = kThreads / kWarp;
-/// Rows whose sum is taken before it is added to the column's.
-constexpr int64_t kRowChunk = 32;
 /// Blocks that keep a GPU of today busy: below it, column kernels take narrower vectors.
 constexpr int64_t kBusy = 128;
 /// Blocks that a multiprocessor must hold at once.
@@ -48,7 +46,6 @@ private:
 
   /// Loops over the `around` loops, and inside them over the vectors of the last loop that
   /// are this thread's.
-  using BodyBuilder = llvm::function_ref<SmallVector<Value>(ValueRange carried)>;
   SmallVector<Value> rowLoop(CellEmitter &emitter, ArrayRef<int64_t> around, SmallVector<Value> indices,
                              ValueRange carried, BodyBuilder fill);
   /// The reduction of one scalar of each thread, known to all of them.
@@ -210,37 +207,11 @@ void GpuKernelGenerator::emitRow(CellEmitter &emitter) {
   around.pop_back();
   SmallVector<Value> indices(loops.size());
   delinearize(group, outer, indices);
-  emitter.startRow();
-
-  SmallVector<SmallVector<graph::ReduceOp>> levels = reductionLevels();
-  for (SmallVector<graph::ReduceOp> &now : levels) {
-    SmallVector<Value> start, sums;
-    for (graph::ReduceOp reduce : now)
-      start.push_back(neutral(reduce, lanes));
-    inRow(emitter, [&] {
-      sums = rowLoop(emitter, around, indices, start, [&](ValueRange carried) {
-        SmallVector<Value> next;
-        for (auto [reduce, accumulator] : llvm::zip_equal(now, carried))
-          next.push_back(combine(reduce, accumulator, emitter.vectorOf(reduce.getX())));
-        return next;
-      });
-    });
-    for (auto [reduce, sum] : llvm::zip_equal(now, sums))
-      emitter.setScalar(reduce.getY(), foldBlock(reduce, fold(reduce, sum)));
-  }
-
-  emitter.moveTo({indices, nullptr});
-  Made scalars = makeOutputs(emitter, [&](Value value) { return !isFull(value); }, /*scalar=*/true);
-  if (!scalars.empty())
-    onlyIf(compare(arith::CmpIPredicate::eq, thread, i64(0)), [&] { storeOutputs(emitter, scalars, /*scalar=*/true); });
-  auto full = [&](Value value) { return isFull(value); };
-  if (llvm::any_of(body.getTerminator()->getOperands(), full))
-    inRow(emitter, [&] {
-      rowLoop(emitter, around, indices, {}, [&](ValueRange) -> SmallVector<Value> {
-        storeOutputs(emitter, makeOutputs(emitter, full, /*scalar=*/false), /*scalar=*/false);
-        return {};
-      });
-    });
+  emitRowPasses(
+      emitter, indices,
+      {lanes, [&](ValueRange carried, BodyBuilder fill) { return rowLoop(emitter, around, indices, carried, fill); },
+       [&](graph::ReduceOp reduce, Value vector) { return foldBlock(reduce, fold(reduce, vector)); },
+       [&](llvm::function_ref<void()> store) { onlyIf(compare(arith::CmpIPredicate::eq, thread, i64(0)), store); }});
 }
 
 void GpuKernelGenerator::emitColumn(CellEmitter &emitter) {

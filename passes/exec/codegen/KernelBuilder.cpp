@@ -247,6 +247,44 @@ void KernelBuilder::storeOutputs(CellEmitter &emitter, const Made &made, bool sc
   }
 }
 
+void KernelBuilder::emitRowPasses(CellEmitter &emitter, ArrayRef<Value> indices, const RowSteps &steps) {
+  emitter.startRow();
+  SmallVector<SmallVector<graph::ReduceOp>> levels = reductionLevels();
+  for (SmallVector<graph::ReduceOp> &now : levels) {
+    SmallVector<Value> start, sums;
+    for (graph::ReduceOp reduce : now)
+      start.push_back(neutral(reduce, steps.lanes));
+    inRow(emitter, [&] {
+      sums = steps.loop(start, [&](ValueRange carried) {
+        SmallVector<Value> next;
+        Value mask = emitter.position().mask;
+        for (auto [reduce, accumulator] : llvm::zip_equal(now, carried)) {
+          Value cells = emitter.vectorOf(reduce.getX());
+          if (mask)
+            cells = arith::SelectOp::create(builder, loc, mask, cells, neutral(reduce, steps.lanes));
+          next.push_back(combine(reduce, accumulator, cells));
+        }
+        return next;
+      });
+    });
+    for (auto [reduce, sum] : llvm::zip_equal(now, sums))
+      emitter.setScalar(reduce.getY(), steps.whole(reduce, sum));
+  }
+
+  emitter.moveTo({llvm::to_vector(indices), nullptr});
+  Made scalars = makeOutputs(emitter, [&](Value value) { return !isFull(value); }, /*scalar=*/true);
+  if (!scalars.empty())
+    steps.once([&] { storeOutputs(emitter, scalars, /*scalar=*/true); });
+  auto full = [&](Value value) { return isFull(value); };
+  if (llvm::any_of(body.getTerminator()->getOperands(), full))
+    inRow(emitter, [&] {
+      steps.loop({}, [&](ValueRange) -> SmallVector<Value> {
+        storeOutputs(emitter, makeOutputs(emitter, full, /*scalar=*/false), /*scalar=*/false);
+        return {};
+      });
+    });
+}
+
 void KernelBuilder::contract(Operation *function) {
   function->walk([&](arith::ArithFastMathInterface op) {
     if (!isa<vector::ReductionOp>(op.getOperation()))

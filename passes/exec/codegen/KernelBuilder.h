@@ -22,6 +22,9 @@
 
 namespace dtcc::exec {
 
+/// Rows whose sum is taken before it is added to the column's.
+inline constexpr int64_t kRowChunk = 32;
+
 class KernelBuilder {
 public:
   KernelBuilder(mlir::OpBuilder &builder, const KernelSource &source)
@@ -54,6 +57,20 @@ protected:
 
   /// Builds a loop over a row: scalars of the row that it needs stand before it.
   void inRow(CellEmitter &emitter, llvm::function_ref<void()> build);
+
+  /// Emits the row at `indices` of a row kernel: one pass over it for each level of reductions, then its
+  /// scalars, then a pass that stores its cells. What differs between processors is `steps`'.
+  using BodyBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange carried)>;
+  struct RowSteps {
+    int64_t lanes;
+    /// A loop over the cells of the row, carrying vectors.
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange carried, BodyBuilder fill)> loop;
+    /// The reduction of the whole row, of a vector that `loop` ended with.
+    llvm::function_ref<mlir::Value(graph::ReduceOp reduce, mlir::Value vector)> whole;
+    /// Emits stores of the row's scalars.
+    llvm::function_ref<void(llvm::function_ref<void()> store)> once;
+  };
+  void emitRowPasses(CellEmitter &emitter, llvm::ArrayRef<mlir::Value> indices, const RowSteps &steps);
 
   /// Numbers and values of the outputs that `which` accepts, all computed before the first is
   /// stored: an output may lie in the memory of an input that another reads.

@@ -22,8 +22,6 @@ namespace {
 constexpr int64_t kBlock = 4096;
 /// Vectors of columns that a column kernel carries through its rows.
 constexpr int64_t kColumnVectors = 4;
-/// Rows whose sum is taken before it is added to the column's.
-constexpr int64_t kRowChunk = 32;
 /// Operations on cells that are worth waking a thread for.
 constexpr int64_t kWorthAThread = 16384;
 
@@ -41,14 +39,12 @@ private:
   void emitRow(CellEmitter &emitter, Value iteration);
   void emitColumn(CellEmitter &emitter, Value iteration);
 
-  using BodyBuilder = llvm::function_ref<SmallVector<Value>(ValueRange carried)>;
   /// A vector loop over [low, high) of the last loop, with a masked end, carrying values.
   SmallVector<Value> vectorLoop(CellEmitter &emitter, SmallVector<Value> indices, Value low, Value high, bool divides,
                                 ValueRange carried, BodyBuilder fill);
   /// Loops over all reduced loops but the last around vectorLoop.
   SmallVector<Value> rowLoop(CellEmitter &emitter, ArrayRef<int64_t> around, SmallVector<Value> indices,
                              ValueRange carried, BodyBuilder fill);
-  Value maskedFor(graph::ReduceOp reduce, Value cells, Value mask);
 
   int64_t extent = 1, blocks = 1;
 };
@@ -100,10 +96,6 @@ SmallVector<Value> KernelGenerator::rowLoop(CellEmitter &emitter, ArrayRef<int64
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-Value KernelGenerator::maskedFor(graph::ReduceOp reduce, Value cells, Value mask) {
-  return mask ? arith::SelectOp::create(builder, loc, mask, cells, neutral(reduce, kLanes)).getResult() : cells;
-}
-
 //===----------------------------------------------------------------------===//
 // The three kinds
 //===----------------------------------------------------------------------===//
@@ -134,40 +126,12 @@ void KernelGenerator::emitRow(CellEmitter &emitter, Value iteration) {
   around.pop_back();
   SmallVector<Value> indices(loops.size());
   delinearize(iteration, outer, indices);
-  emitter.startRow();
   emitter.setInnerLoop(nullptr);
-
-  SmallVector<SmallVector<graph::ReduceOp>> levels = reductionLevels();
-  for (SmallVector<graph::ReduceOp> &now : levels) {
-    SmallVector<Value> start, sums;
-    for (graph::ReduceOp reduce : now)
-      start.push_back(neutral(reduce, kLanes));
-    inRow(emitter, [&] {
-      sums = rowLoop(emitter, around, indices, start, [&](ValueRange carried) {
-        SmallVector<Value> next;
-        for (auto [reduce, accumulator] : llvm::zip_equal(now, carried))
-          next.push_back(combine(reduce, accumulator,
-                                 maskedFor(reduce, emitter.vectorOf(reduce.getX()), emitter.position().mask)));
-        return next;
-      });
-    });
-    for (auto [reduce, sum] : llvm::zip_equal(now, sums))
-      emitter.setScalar(reduce.getY(), fold(reduce, sum));
-  }
-
-  emitter.moveTo({indices, nullptr});
-  auto full = [&](Value value) { return isFull(value); };
-  storeOutputs(emitter,
-               makeOutputs(
-                   emitter, [&](Value value) { return !isFull(value); }, /*scalar=*/true),
-               /*scalar=*/true);
-  if (llvm::any_of(body.getTerminator()->getOperands(), full))
-    inRow(emitter, [&] {
-      rowLoop(emitter, around, indices, {}, [&](ValueRange) -> SmallVector<Value> {
-        storeOutputs(emitter, makeOutputs(emitter, full, /*scalar=*/false), /*scalar=*/false);
-        return {};
-      });
-    });
+  emitRowPasses(emitter, indices,
+                {kLanes,
+                 [&](ValueRange carried, BodyBuilder fill) { return rowLoop(emitter, around, indices, carried, fill); },
+                 [&](graph::ReduceOp reduce, Value vector) { return fold(reduce, vector); },
+                 [](llvm::function_ref<void()> store) { store(); }});
 }
 
 void KernelGenerator::emitColumn(CellEmitter &emitter, Value iteration) {

@@ -7,26 +7,13 @@
 
 #include "passes/plan/MemoryTable.h"
 #include "passes/plan/TransformerAdvisor.h"
+#include "tests/unit/plan/TransformerProblems.h"
 #include "gtest/gtest.h"
 
 using namespace dtcc;
 using namespace dtcc::plan;
 
 namespace {
-
-TransformerProblem problemOf(const char *model, int64_t devices, int64_t batch, double gib) {
-  TransformerProblem problem;
-  std::string error;
-  problem.model = *cost::parseTransformer(model, error);
-  problem.device = *cost::findDevice("a100-80");
-  problem.device.memoryBytes = gib * (1 << 30);
-  problem.fabric = cost::fabricOf(problem.device);
-  problem.software = cost::softwareOf(cost::Framework::NeMo);
-  problem.run.attention = problem.software.attention;
-  problem.devices = devices;
-  problem.batch = batch;
-  return problem;
-}
 
 TEST(Explanation, PlacesOfAxes) {
   PlanShape shape;

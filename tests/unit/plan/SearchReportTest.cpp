@@ -7,6 +7,7 @@
 
 #include "passes/cost/AmountText.h"
 #include "passes/plan/TransformerReport.h"
+#include "tests/unit/plan/TransformerProblems.h"
 #include "gtest/gtest.h"
 
 using namespace dtcc;
@@ -93,20 +94,6 @@ TEST(SearchReport, PlansThatDoNotFitSayWhatTheyLack) {
   EXPECT_DOUBLE_EQ(report.excess(large), 12.0 * (1 << 30));
   large.fits = true;
   EXPECT_EQ(whyBehind(large, best, report), "as fast, but needs 19.0 GiB more");
-}
-
-TransformerProblem problemOf(const char *model, int64_t devices, int64_t batch, double gib) {
-  TransformerProblem problem;
-  std::string error;
-  problem.model = *cost::parseTransformer(model, error);
-  problem.device = *cost::findDevice("a100-80");
-  problem.device.memoryBytes = gib * (1 << 30);
-  problem.fabric = cost::fabricOf(problem.device);
-  problem.software = cost::softwareOf(cost::Framework::NeMo);
-  problem.run.attention = problem.software.attention;
-  problem.devices = devices;
-  problem.batch = batch;
-  return problem;
 }
 
 /// Of a whole search: parts add up to the times by which plans are ranked, stages have all

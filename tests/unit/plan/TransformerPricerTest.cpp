@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/TransformerPricer.h"
+#include "tests/unit/plan/TransformerProblems.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 
@@ -13,19 +14,6 @@ using namespace dtcc;
 using namespace dtcc::plan;
 
 namespace {
-
-TransformerProblem problemOf(const char *model, int64_t devices, int64_t batch) {
-  TransformerProblem problem;
-  std::string error;
-  problem.model = *cost::parseTransformer(model, error);
-  problem.device = *cost::findDevice("a100-80");
-  problem.fabric = cost::fabricOf(problem.device);
-  problem.software = cost::softwareOf(cost::Framework::NeMo);
-  problem.run.attention = problem.software.attention;
-  problem.devices = devices;
-  problem.batch = batch;
-  return problem;
-}
 
 TEST(TransformerPricer, BoundsHoldAndTheModelsAgree) {
   TransformerProblem given = problemOf("gpt2-1.5b", 16, 32);
