@@ -86,6 +86,7 @@ plan::Plan GraphPricer::meshFor(const PlanShape &shape, int64_t local) const {
   plan::Plan plan =
       plan::makeDefaultPlan(1, std::max<int64_t>(1, examples / (local * shape.ep)), shape.tp, 0, 1, shape.cp);
   addExpertAxis(plan, shape.ep);
+  plan.sequenceParallel = shape.sequenceParallel;
   return plan;
 }
 
@@ -187,7 +188,6 @@ cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const std::vector<
   // Local sizes know the experts of a rank already.
   plan.ep = 1;
   plan.shareGroup = shape.dp * shape.cp / request.groups;
-  plan.sequenceParallel = shape.sequenceParallel;
   double boundary = 0;
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
