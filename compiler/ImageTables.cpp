@@ -68,6 +68,9 @@ std::vector<char> ImageTables::serialize(dtcc_image_header header) const {
   add(header.buckets, buckets);
   add(header.segments, segments);
   add(header.stages, stages);
+  add(header.gpu_kernels, gpuKernels);
+  add(header.gpu_modules, gpuModules);
+  add(header.gpu_code, gpuCode);
   bytes.resize((bytes.size() + 7) / 8 * 8);
   header.magic = DTCC_ABI_MAGIC;
   header.abi_version = DTCC_ABI_VERSION;

@@ -48,6 +48,9 @@ public:
   std::vector<dtcc_bucket> buckets;
   std::vector<dtcc_segment> segments;
   std::vector<dtcc_stage> stages;
+  std::vector<dtcc_gpu_kernel> gpuKernels;
+  std::vector<dtcc_gpu_module> gpuModules;
+  std::string gpuCode;
 
   dist::Mesh mesh;
 

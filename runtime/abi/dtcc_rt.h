@@ -18,6 +18,8 @@
 //   dtcc_kernels       an array of pointers to the generated kernels
 //   dtcc_kernel_count  its length (uint64_t)
 //
+// A program for GPUs has the code of its kernels in the image instead, and no pointers.
+//
 // A program has one *stage*, or one per coordinate of a mesh axis (the stages of a
 // pipeline): a stage has its own memory, states and step. A step is a list of
 // *actions*. An action runs one *phase* (a range of the command table) for one slot
@@ -39,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 4u
+#define DTCC_ABI_VERSION 5u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -142,7 +144,7 @@ typedef struct dtcc_view {
 } dtcc_view;
 
 typedef enum dtcc_command_kind {
-  DTCC_KERNEL = 0,     /* op: index into dtcc_kernels */
+  DTCC_KERNEL = 0,     /* op: index into dtcc_kernels, in a program for GPUs into gpu_kernels */
   DTCC_LIBRARY = 1,    /* op: dtcc_library_op, see LibraryOps.def */
   DTCC_COLLECTIVE = 2, /* op: dtcc_collective_op */
   DTCC_COPY = 3,       /* operands: from, to; the same shape, any strides */
@@ -352,17 +354,39 @@ typedef struct dtcc_training {
   uint64_t seed;
 } dtcc_training;
 
+/// A generated kernel of a program for GPUs: an entry of its code, launched in `grid` blocks of `block` threads, both
+/// one-dimensional. Its parameters are a dtcc_rank in the device's memory (coordinates too), then the address of each
+/// operand's view, at a multiple of 16 bytes.
+typedef struct dtcc_gpu_kernel {
+  uint32_t name;  /* string */
+  uint32_t block; /* 1 to 1024 */
+  int64_t grid;   /* 1 to 2^31 - 1 */
+} dtcc_gpu_kernel;
+
+/// All generated kernels for one architecture. A program has them as PTX, which the driver compiles for that
+/// architecture and for later ones, and may have them assembled for some.
+typedef struct dtcc_gpu_module {
+  uint32_t architecture; /* of CUDA, ten times major plus minor: 90 is sm_90 */
+  uint32_t kind;         /* dtcc_gpu_code */
+  uint64_t offset;       /* bytes of gpu_code */
+  uint64_t bytes;        /* PTX: the NUL at its end included */
+} dtcc_gpu_module;
+typedef enum dtcc_gpu_code {
+  DTCC_GPU_PTX = 0,
+  DTCC_GPU_CUBIN = 1, /* for that architecture and later ones of the same major number */
+} dtcc_gpu_code;
+
 typedef struct dtcc_image_header {
   uint32_t magic;
   uint32_t abi_version;
   uint64_t image_bytes;
-  uint32_t model;   /* string */
-  uint32_t plan;    /* string: the plan as JSON */
-  uint32_t cpu;     /* string: the processor the kernels were generated for, e.g. "znver4" */
+  uint32_t model; /* string */
+  uint32_t plan;  /* string: the plan as JSON */
+  uint32_t cpu;   /* string: the processor the kernels were generated for, e.g. "znver4"; of a program for GPUs empty */
   uint32_t weights; /* string: file name of the weights beside the program, or empty */
   dtcc_training training;
-  uint32_t stage_axis; /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
-  uint32_t reserved;
+  uint32_t stage_axis;          /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
+  uint32_t tf32;                /* GPUs: products of f32 may round their factors to 10 bits of mantissa */
   double peak_activation_bytes; /* for --info */
   dtcc_section strings;         /* char, each NUL-terminated; a string is its byte offset here */
   dtcc_section axes;            /* dtcc_axis */
@@ -379,7 +403,10 @@ typedef struct dtcc_image_header {
   dtcc_section states;
   dtcc_section buckets;
   dtcc_section segments;
-  dtcc_section stages; /* as many as the stage axis is long */
+  dtcc_section stages;      /* as many as the stage axis is long */
+  dtcc_section gpu_kernels; /* the three are empty but in a program for GPUs */
+  dtcc_section gpu_modules;
+  dtcc_section gpu_code; /* char */
 } dtcc_image_header;
 
 /// What a generated kernel sees of its rank.

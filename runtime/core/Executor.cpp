@@ -27,9 +27,6 @@ Executor::Executor(Rank &rank, std::span<const dtcc_kernel> kernels, Trace *trac
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     const dtcc_arena &arena = rank.image.arenas()[rank.stage.arenas.first + i];
     std::string name(rank.image.string(arena.name));
-    if (arena.kind != DTCC_MEMORY_HOST)
-      failWith(Status::Device, "the plan places the arena '", name,
-               "' on a GPU, and this program runs on processors: compile for cpu");
     memory.emplace_back(arena.bytes, name.c_str(), rank.team, transport ? transport->allocate(arena.bytes) : nullptr);
     rank.arenas[rank.stage.arenas.first + i] = memory.back().data();
   }

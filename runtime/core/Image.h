@@ -48,6 +48,14 @@ public:
   std::span<const dtcc_bucket> buckets() const { return section<dtcc_bucket>(head->buckets); }
   std::span<const dtcc_segment> segments() const { return section<dtcc_segment>(head->segments); }
 
+  /// Whether the program runs on GPUs.
+  bool isForGpus() const { return head->gpu_modules.count > 0; }
+  std::span<const dtcc_gpu_kernel> gpuKernels() const { return section<dtcc_gpu_kernel>(head->gpu_kernels); }
+  std::span<const dtcc_gpu_module> gpuModules() const { return section<dtcc_gpu_module>(head->gpu_modules); }
+  std::span<const char> code(const dtcc_gpu_module &module) const {
+    return section<char>(head->gpu_code).subspan(module.offset, module.bytes);
+  }
+
   std::span<const dtcc_stage> stages() const { return section<dtcc_stage>(head->stages); }
   /// The rows of a section that belong to a stage: `rowsOf(stage.states, states())`.
   template <typename T> static std::span<const T> rowsOf(const dtcc_range &range, std::span<const T> rows) {

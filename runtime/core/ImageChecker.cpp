@@ -215,7 +215,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   check.string(command.name, "name must be a string");
   check.require(command.kind <= DTCC_RECEIVE, "kind must be known", command.kind);
   if (command.kind == DTCC_KERNEL)
-    check.index(command.op, kernelCount, "kernel must exist");
+    check.index(command.op, image.isForGpus() ? image.gpuKernels().size() : kernelCount, "kernel must exist");
   if (command.kind == DTCC_LIBRARY)
     check.index(command.op, DTCC_LIB_COUNT, "library op must be known");
   if (command.kind == DTCC_COLLECTIVE)
@@ -379,6 +379,29 @@ void checkInput(const Image &image, size_t i) {
     check.localSizes(input.dims, input.rank, input.view);
 }
 
+void checkGpuCode(const Image &image) {
+  for (size_t i = 0; i < image.gpuModules().size(); ++i) {
+    RowChecker check(image, "module", i);
+    const dtcc_gpu_module &module = image.gpuModules()[i];
+    check.require(module.kind <= DTCC_GPU_CUBIN, "kind of code must be known", module.kind);
+    check.range(module.offset, module.bytes, image.header().gpu_code.count, "code must exist");
+    if (module.kind == DTCC_GPU_PTX)
+      check.require(module.bytes > 0 && image.code(module).back() == 0, "PTX must end with 0", module.bytes);
+  }
+  for (size_t i = 0; i < image.gpuKernels().size(); ++i) {
+    RowChecker check(image, "kernel", i);
+    const dtcc_gpu_kernel &kernel = image.gpuKernels()[i];
+    check.string(kernel.name, "name must be a string");
+    check.require(kernel.block >= 1 && kernel.block <= 1024, "threads of a block must be 1 to 1024", kernel.block);
+    check.require(kernel.grid >= 1 && kernel.grid < int64_t(1) << 31, "blocks must be 1 to 2^31 - 1", kernel.grid);
+  }
+  // Of one program all memory is of one kind: the executor asks one device for it.
+  for (size_t i = 0; i < image.arenas().size(); ++i)
+    RowChecker(image, "arena", i)
+        .require((image.arenas()[i].kind == DTCC_MEMORY_DEVICE) == image.isForGpus(),
+                 "memory kind must be that of the program", image.arenas()[i].kind);
+}
+
 } // namespace
 
 void checkHeader(const dtcc_image_header &header) {
@@ -433,6 +456,7 @@ void checkTables(const Image &image, uint64_t kernelCount) {
     check.require(image.arenas()[i].kind <= DTCC_MEMORY_DEVICE, "memory kind must be known", image.arenas()[i].kind);
     check.require(image.arenas()[i].bytes <= uint64_t(1) << 46, "bytes must be at most 2^46", image.arenas()[i].bytes);
   }
+  checkGpuCode(image);
   for (size_t i = 0; i < image.views().size(); ++i)
     checkView(image, i);
   bool staged = header.stage_axis != DTCC_NONE;

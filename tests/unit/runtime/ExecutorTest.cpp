@@ -271,16 +271,5 @@ TEST(Executor, MessagesArriveInOrder) {
   });
 }
 
-TEST(Executor, RefusesMemoryOfAGpu) {
-  ImageBuilder b;
-  b.arenas.push_back({b.string("device"), DTCC_MEMORY_DEVICE, 64});
-  try {
-    runAll(b, 1, [](Rank &) {});
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_EQ(error.status, Status::Device);
-  }
-}
-
 } // namespace
 } // namespace dtcc::rt::test

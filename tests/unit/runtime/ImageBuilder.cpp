@@ -134,6 +134,9 @@ std::vector<uint64_t> ImageBuilder::build() {
                    all(inputs), all(states), all(buckets), all(segments), {}};
   std::copy(std::begin(scalars), std::end(scalars), whole.scalars);
   place(header.stages, stages.empty() ? std::vector{whole} : stages, image);
+  place(header.gpu_kernels, gpuKernels, image);
+  place(header.gpu_modules, gpuModules, image);
+  place(header.gpu_code, gpuCode, image);
   header.image_bytes = image.size() * 8;
   std::memcpy(image.data(), &header, sizeof(header));
   return image;

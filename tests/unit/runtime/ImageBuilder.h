@@ -43,6 +43,9 @@ public:
   /// Of the one stage that holds everything, if `stages` is empty.
   uint32_t scalars[8];
   std::vector<dtcc_stage> stages;
+  std::vector<dtcc_gpu_kernel> gpuKernels;
+  std::vector<dtcc_gpu_module> gpuModules;
+  std::vector<char> gpuCode;
 
   uint32_t string(const std::string &text);
   uint8_t axis(const std::string &name, int64_t size, dtcc_axis_kind kind = DTCC_AXIS_RANK);

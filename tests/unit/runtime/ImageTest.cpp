@@ -77,6 +77,16 @@ TEST(Image, NamesTheFirstWrongItem) {
       {"phase 0: commands must exist", [](ImageBuilder &b) { b.phases[0].command_count = 50; }},
       {"action 0: phase", [](ImageBuilder &b) { b.actions[0].phase = 3; }},
       {"action 0: slot", [](ImageBuilder &b) { b.actions[0].slot = 3; }},
+      {"arena 0: memory kind must be that of the program",
+       [](ImageBuilder &b) { b.arenas[0].kind = DTCC_MEMORY_DEVICE; }},
+      {"module 0: code must exist", [](ImageBuilder &b) { b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}}; }},
+      {"module 0: PTX must end with 0",
+       [](ImageBuilder &b) {
+         b.gpuCode = {'p', 't', 'x'};
+         b.gpuModules = {{90, DTCC_GPU_PTX, 0, 3}};
+       }},
+      {"kernel 0: threads of a block", [](ImageBuilder &b) { b.gpuKernels = {{0, 2048, 1}}; }},
+      {"kernel 0: blocks must be", [](ImageBuilder &b) { b.gpuKernels = {{0, 32, 0}}; }},
       {"mesh axis size", [](ImageBuilder &b) { b.axes[0].size = 0; }},
       {"mesh axis size", [](ImageBuilder &b) { b.axes[0].size = int64_t(1) << 40; }},
       {"communicator 0: an axis", [](ImageBuilder &b) { b.communicators[0].axes.ids[0] = 9; }},
