@@ -1,0 +1,79 @@
+//===- CudaOp.h - A command bound to launches on a GPU -------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What runtime/kernels/LibraryOp.h is on processors: one CudaOp per command and rank, made
+// in the bind phase. It asks its Launcher for kernels, scratch memory and tables there;
+// run() issues launches and neither waits nor allocates. Scalars that a command reads lie
+// in the GPU's memory, so that no step waits for one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_CUDAOP_H
+#define DTCC_RUNTIME_CUDA_CUDAOP_H
+
+#include "runtime/core/Rank.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+// The driver's handles, which its header declares in the same way.
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+
+namespace dtcc::rt::cuda {
+
+/// One run of a command.
+struct Call {
+  CUstream stream = nullptr;
+  /// The GPU's address of each operand's view for the running slot.
+  void *const *buffers = nullptr;
+  /// One i32 in the GPU's memory: the kernels do nothing if it is 0. Null: they run.
+  const void *predicate = nullptr;
+  /// Scratch memory, aligned to 256: at least what every op of the stream reserved. Ops of a stream run in order,
+  /// so all of them have the same; its content does not outlive a call.
+  void *workspace = nullptr;
+};
+
+class CudaOp {
+public:
+  virtual ~CudaOp() = default;
+  virtual void run(Rank &rank, const Call &call) = 0;
+};
+
+struct LaunchShape {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  /// Dynamic shared memory; above 48 KiB the launcher raises the function's limit.
+  unsigned sharedBytes = 0;
+};
+
+/// What an op may ask of its device.
+class Launcher {
+public:
+  virtual ~Launcher() = default;
+
+  // In the bind phase.
+  /// A kernel of the runtime's own module of this name (KernelModules.h). Throws Error(Status::Device) that names it.
+  virtual CUfunction kernel(const char *module, const char *name) = 0;
+  /// Call::workspace must have this many bytes.
+  virtual void reserveWorkspace(uint64_t bytes) = 0;
+  /// A copy in the GPU's memory that lives as long as the launcher.
+  virtual const void *upload(std::span<const std::byte> bytes) = 0;
+  virtual int multiprocessors() const = 0;
+
+  // In a step.
+  /// Errors carry rank, op and call. `parameters`: the address of each.
+  virtual void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) = 0;
+};
+
+/// Makes the op of one DTCC_LIBRARY, DTCC_COPY or DTCC_FILL command of the rank's image. Throws Error if operands or
+/// attributes are not those of LibraryOps.def, or if a row is not there on GPUs yet.
+std::unique_ptr<CudaOp> createCudaOp(const dtcc_command &command, Rank &rank, Launcher &launcher);
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_CUDAOP_H
