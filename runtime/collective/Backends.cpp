@@ -24,12 +24,14 @@ struct Launcher {
   const char *size;
   const char *needs; /* this process's number */
   const char *node;  /* processes of this node */
+  const char *local; /* this process's number on its node */
 };
 const Launcher launchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_NTASKS_PER_NODE"},
-    {"mpirun", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"},
-    {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE"},
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_NTASKS_PER_NODE", "SLURM_LOCALID"},
+    {"mpirun", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"},
+    {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", "LOCAL_RANK"},
 };
 
 } // namespace
@@ -41,9 +43,11 @@ void detectLauncher(Launch &launch) {
       continue;
     launch.launcher = launcher.name;
     launch.processes = launch.nodeProcesses = std::strtoll(size, nullptr, 10);
-    launch.process = std::strtoll(number, nullptr, 10);
+    launch.process = launch.nodeProcess = std::strtoll(number, nullptr, 10);
     if (const char *node = std::getenv(launcher.node))
       launch.nodeProcesses = std::strtoll(node, nullptr, 10);
+    if (const char *local = std::getenv(launcher.local))
+      launch.nodeProcess = std::strtoll(local, nullptr, 10);
     return;
   }
 }

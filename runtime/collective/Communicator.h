@@ -106,6 +106,7 @@ struct Launch {
   int64_t processes = 1;
   int64_t process = 0;       /* this one's number */
   int64_t nodeProcesses = 1; /* of this node, as far as the launcher says */
+  int64_t nodeProcess = 0;   /* this one's number among them */
   int64_t ranks = 1;         /* of the plan */
   int threads = 1;           /* of each rank */
   int hangSeconds = 600;     /* a wait longer than this is reported as a hang */

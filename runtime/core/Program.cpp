@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Memory.h"
 #include "runtime/core/OpenMp.h"
 #include "runtime/core/RankRun.h"
 #include "runtime/core/Signals.h"
@@ -38,7 +39,10 @@ int defaultThreads(const Launch &launch) {
   return std::max<int>(1, machineCores() / static_cast<int>(std::max<int64_t>(1, launch.nodeProcesses)));
 }
 
+/// Of this machine: a GPU says itself that it is too small.
 void checkMemory(const Image &image, const std::vector<int64_t> &ranks) {
+  if (image.isForGpus())
+    return;
   uint64_t needed = 0, available = availableMemory();
   for (int64_t rank : ranks)
     needed += arenaBytes(image, image.stageAt(image.mesh().coordinates(rank, 0)));

@@ -26,7 +26,7 @@ namespace dtcc::rt {
 class Communicator;
 
 struct Rank {
-  /// `arenas` start empty: the executor fills them in.
+  /// `arenas` start empty: the rank's device fills them in.
   Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed);
   Rank(const Rank &) = delete;
   Rank &operator=(const Rank &) = delete;
@@ -42,7 +42,7 @@ struct Rank {
   std::vector<int64_t> coordinates;
   /// What the ranks of its stage have and do.
   const dtcc_stage &stage;
-  /// Start of each arena of the image; null for those of other stages.
+  /// Where the host reaches each arena of the image; null for those of other stages. The rank's device sets it.
   std::vector<std::byte *> arenas;
   /// One per communicator of the image.
   std::vector<Communicator *> communicators;
@@ -57,14 +57,19 @@ struct Rank {
   int64_t index(const dtcc_axes &axes) const { return image.mesh().index(axes, coordinates.data()); }
   /// This rank's index in a communicator; 0 for -1 and DTCC_NONE.
   int64_t groupIndex(int64_t communicator) const;
-  /// First element of a view in `slot`.
-  void *address(uint32_t view, int64_t slot) const {
+  /// From the start of its arena to the first element of a view in slot 0, in bytes.
+  int64_t offset(uint32_t view) const {
     const dtcc_view &v = image.views()[view];
-    slot = v.slots > 0 ? slot % v.slots : slot;
     int64_t block = v.block_of == 0 ? 0
                                     : groupIndex(v.block_of - 1) * v.sizes[v.block_dim] * v.strides[v.block_dim] *
                                           dtcc_dtype_size(v.dtype);
-    return arenas[v.arena] + v.offset + slot * v.slot_stride + block;
+    return v.offset + block;
+  }
+  /// First element of a view in `slot`, for the host.
+  void *address(uint32_t view, int64_t slot) const {
+    const dtcc_view &v = image.views()[view];
+    slot = v.slots > 0 ? slot % v.slots : slot;
+    return arenas[v.arena] + offset(view) + slot * v.slot_stride;
   }
 };
 

@@ -17,13 +17,23 @@
 namespace dtcc::rt {
 namespace {
 
+/// Of a rank among those of its machine.
+int64_t ordinalOf(const SharedRun &shared, int64_t number) {
+  if (!shared.launch.launcher.empty())
+    return shared.launch.nodeProcess;
+  return number;
+}
+
 class RankRun {
 public:
   RankRun(const SharedRun &shared, int64_t number)
       : shared(shared), image(shared.image), team(shared.launch.threads),
         trace(shared.options.profile.empty() ? nullptr : new Trace()),
         traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace()),
-        rank(image, number, team, shared.begin.seed), executor(rank, shared.kernels, trace.get(), &shared.transport) {}
+        rank(image, number, team, shared.begin.seed),
+        device(createDevice(
+            {rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(), ordinalOf(shared, number)})),
+        executor(rank, *device) {}
 
   RankResult run() {
     openCommunicators();
@@ -33,7 +43,7 @@ public:
       initializeStates(rank, shared.begin.seed, shared.weights);
     executor.bind();
     if (overlaps())
-      executor.overlap(traceOfStreams.get());
+      device->overlap();
     startMetrics();
 
     bool interrupted = agree(interruptRequested());
@@ -43,11 +53,15 @@ public:
       interrupted = agree(interruptRequested());
       bool last = step == shared.steps || interrupted;
       int64_t every = shared.options.checkpointEvery;
-      if (!shared.options.checkpoint.empty() && (last || (every > 0 && step % every == 0)))
+      if (!shared.options.checkpoint.empty() && (last || (every > 0 && step % every == 0))) {
+        device->downloadStates();
         writeCheckpoint(shared.options.checkpoint, positionAfter(step), rank);
+      }
     }
-    if (!interrupted && !shared.options.save.empty())
+    if (!interrupted && !shared.options.save.empty()) {
+      device->downloadStates();
       saveWholeTensors(shared.options.save, rank);
+    }
     if (metrics)
       metrics->end(step, interrupted);
     // Nobody leaves before all are done: a rank that ends early would end the
@@ -72,7 +86,7 @@ private:
       world = shared.transport.group("all ranks", all, rank.abi.rank);
       rank.world = world.get();
     }
-    std::vector<bool> ofStreams = Executor::communicatorsOfStreams(image);
+    std::vector<bool> ofStreams = communicatorsOfStreams(image);
     for (size_t i = 0; i < image.communicators().size(); ++i) {
       const dtcc_communicator &communicator = image.communicators()[i];
       std::string name = std::string(image.string(communicator.name)) + " #" + std::to_string(i);
@@ -114,22 +128,36 @@ private:
     return view == DTCC_NONE ? nullptr : static_cast<T *>(rank.address(view, 0));
   }
 
+  template <typename T> void write(dtcc_scalar which, T value) {
+    if (T *place = scalar<T>(which)) {
+      *place = value;
+      device->upload(rank.stage.scalars[which], 0);
+    }
+  }
+  void read(std::initializer_list<dtcc_scalar> which) {
+    std::vector<uint32_t> views;
+    for (dtcc_scalar each : which)
+      if (rank.stage.scalars[each] != DTCC_NONE)
+        views.push_back(rank.stage.scalars[each]);
+    device->download(views);
+  }
+
   void runStep(int64_t step) {
     auto begin = Trace::Clock::now();
     double lr = shared.options.rate.at(step, shared.steps);
     rank.abi.step = step;
-    if (auto *value = scalar<float>(DTCC_SCALAR_LR))
-      *value = static_cast<float>(lr);
-    if (auto *value = scalar<int64_t>(DTCC_SCALAR_STEP))
-      *value = step;
+    write(DTCC_SCALAR_LR, static_cast<float>(lr));
+    write(DTCC_SCALAR_STEP, step);
     StepFacts facts;
     const auto *lossScale = scalar<float>(DTCC_SCALAR_LOSS_SCALE), *skipped = scalar<float>(DTCC_SCALAR_SKIPPED);
     facts.hasLossScale = lossScale && skipped;
     facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
     int64_t first = positionAfter(step - 1).examples;
-    executor.runStep([&](int64_t slot) { shared.batches.fill(rank, slot, first); });
+    executor.runStep([&](int64_t slot) { fill(slot, first); });
     if (!metrics)
       return;
+    read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_GRAD_NORM, DTCC_SCALAR_LOSS_SCALE,
+          DTCC_SCALAR_SKIPPED});
     facts.step = step;
     facts.skipped = skipped ? static_cast<int64_t>(*skipped) : 0;
     auto *sum = scalar<float>(DTCC_SCALAR_LOSS_SUM), *count = scalar<float>(DTCC_SCALAR_LOSS_COUNT);
@@ -144,6 +172,13 @@ private:
     metrics->step(facts);
   }
 
+  void fill(int64_t slot, int64_t first) {
+    shared.batches.fill(rank, slot, first);
+    for (const dtcc_input &input : Image::rowsOf(rank.stage.inputs, image.inputs()))
+      if (input.view != DTCC_NONE)
+        device->upload(input.view, slot);
+  }
+
   RunPosition positionAfter(int64_t step) const {
     RunPosition position = shared.begin;
     position.examples += (step - position.step) * image.training().batch;
@@ -156,6 +191,7 @@ private:
   ThreadTeam team;
   std::unique_ptr<Trace> trace, traceOfStreams;
   Rank rank;
+  std::unique_ptr<Device> device;
   Executor executor;
   std::unique_ptr<Communicator> world;
   std::vector<std::unique_ptr<Communicator>> groups;

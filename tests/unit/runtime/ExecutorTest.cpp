@@ -59,10 +59,11 @@ void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &i
           transport->group(std::string(image.string(communicator.name)), image.members(communicator, number), number));
       rank.communicators.push_back(groups.back().get());
     }
-    Executor executor(rank, kernels, nullptr);
+    std::unique_ptr<Device> device = createDevice({rank, kernels});
+    Executor executor(rank, *device);
     executor.bind();
     if (overlap)
-      executor.overlap(nullptr);
+      device->overlap();
     for (int64_t step = 1; step <= steps; ++step) {
       rank.abi.step = step;
       executor.runStep([](int64_t) {});

@@ -1,0 +1,76 @@
+//===- Device.h - Where the commands of a rank run ------------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The executor walks the command table; a device owns the memory and runs the commands:
+// the processor's cores (HostDevice), or a GPU (runtime/cuda). Both keep one promise: the
+// result is that of all commands of an action in program order, then the next action's.
+//
+// The host reads and writes arenas at Rank::address: inputs, states, scalars. A device
+// whose memory the host cannot reach gives it a mirror of the arenas, and moves what
+// differs by upload and download; to others these cost nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_DEVICE_DEVICE_H
+#define DTCC_RUNTIME_DEVICE_DEVICE_H
+
+#include "runtime/core/Rank.h"
+#include "runtime/core/Trace.h"
+
+#include <memory>
+
+namespace dtcc::rt {
+
+class Transport;
+
+/// What a device is made for. All of it outlives the device.
+struct DeviceSetup {
+  Rank &rank;
+  std::span<const dtcc_kernel> kernels; /* of a program for processors */
+  Transport *transport = nullptr;       /* null: a rank alone in a test */
+  Trace *trace = nullptr;               /* null: no trace */
+  Trace *traceOfStreams = nullptr;      /* of commands that run beside those of the first stream */
+  int64_t ordinal = 0;                  /* of the rank among those of its machine: which GPU it gets */
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// Where commands reach the arena of this number (of the image). Arenas are zeroed when the device is made, and
+  /// Rank::arenas is set to what the host reaches.
+  virtual std::byte *arena(uint32_t number) const = 0;
+  /// Lets streams run at the same time, where their waits allow; before the first step.
+  virtual void overlap() = 0;
+
+  /// Makes what a command of the rank's stage (numbered in the image) needs. The rank's communicators are in place.
+  virtual void bind(uint32_t command) = 0;
+  /// After the last bind: all states are what they are at Rank::address.
+  virtual void begin() {}
+
+  /// What the host wrote to a view's memory in `slot`, for the commands to come.
+  virtual void upload(uint32_t /*view*/, int64_t /*slot*/) {}
+  /// What the commands so far wrote to these views in slot 0, for the host.
+  virtual void download(std::span<const uint32_t> /*views*/) {}
+  /// All states, for the host.
+  virtual void downloadStates() {}
+
+  /// Rank::abi and Rank::coordinates have changed.
+  virtual void enterSlot() {}
+  /// Runs a command, or lets it run when what it waits for is done. `buffers`: the address of each operand's view in
+  /// the rank's slot; it lives until endAction. `predicate`: the address of one i32, the command runs if it is not 0;
+  /// or null.
+  virtual void run(uint32_t command, void *const *buffers, const void *predicate) = 0;
+  virtual void endAction() = 0;
+};
+
+/// The device that the program was compiled for. Throws Error if it is not there, or too small.
+std::unique_ptr<Device> createDevice(const DeviceSetup &setup);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_DEVICE_DEVICE_H

@@ -1,0 +1,60 @@
+//===- HostDevice.h - Commands on the cores of this machine --- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All streams run on the rank's one thread in program order, which satisfies every wait
+// (the image's check makes sure that waits look back); or, if asked to overlap, the
+// commands of other streams than the first on a second thread, which are collectives. An
+// action ends when both have ended. Kernels and library ops use the rank's team, and
+// collectives on the second thread none.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_DEVICE_HOSTDEVICE_H
+#define DTCC_RUNTIME_DEVICE_HOSTDEVICE_H
+
+#include "runtime/core/Memory.h"
+#include "runtime/core/StreamThread.h"
+#include "runtime/core/StridedCopy.h"
+#include "runtime/device/Device.h"
+#include "runtime/kernels/LibraryOp.h"
+
+#include <optional>
+
+namespace dtcc::rt {
+
+class HostDevice : public Device {
+public:
+  /// Allocates the rank's arenas where its transport wants them.
+  explicit HostDevice(const DeviceSetup &setup);
+
+  std::byte *arena(uint32_t number) const override { return setup.rank.arenas[number]; }
+  void overlap() override;
+  void bind(uint32_t command) override;
+  void run(uint32_t command, void *const *buffers, const void *predicate) override;
+  void endAction() override;
+
+private:
+  /// What the bind phase made for a command.
+  struct Bound {
+    dtcc_kernel kernel = nullptr;
+    std::unique_ptr<LibraryOp> library;
+    std::optional<StridedCopy> copy;
+    uint64_t ticket = 0; /* of the running action, on the second thread */
+  };
+
+  void runTraced(uint32_t number, void *const *buffers, int64_t slot, Trace *into);
+  void runNow(uint32_t number, void *const *buffers);
+
+  DeviceSetup setup;
+  std::vector<ArenaMemory> memory;
+  std::vector<Bound> bound; /* by command of the stage */
+  std::unique_ptr<StreamThread> second;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_DEVICE_HOSTDEVICE_H
