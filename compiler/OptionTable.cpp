@@ -92,7 +92,7 @@ const std::vector<Group> &table() {
           text("recompute", "none|..|auto", &Options::recompute, "activations to recompute",
                "none|selective|full|auto"),
           text("offload", "none|..", &Options::offload, "what to offload", "none|optimizer|activations"),
-          list("pin", "GLOB=LAYOUT", &Options::pin, "hold a value to a layout"),
+          list("pin", "GLOB=LAYOUT", &Options::pin, "hold a parameter or node: wte=[{tp},{}]"),
           text("plan", "FILE.json", &Options::plan, "a plan, or a part of one")}},
         {"Output",
          {text("o", "PROGRAM", &Options::output, "where to write; the model's name"),
@@ -158,8 +158,7 @@ static LogicalResult refuseLater(const Options &options) {
   struct Limit {
     StringRef name, value, supported;
   };
-  for (const Limit &limit : {Limit{"offload", options.offload, "none"},
-                             Limit{"pin", options.pin.empty() ? StringRef() : StringRef(options.pin.front()), ""}})
+  for (const Limit &limit : {Limit{"offload", options.offload, "none"}})
     if (!limit.value.empty() && limit.value != limit.supported)
       return usage("--" + limit.name + "=" + limit.value + " is not in this version" +
                    (limit.supported.empty() ? "" : "; only " + limit.supported.str() + " is"));

@@ -222,6 +222,11 @@ FailureOr<plan::Plan> PlanFile::plan() {
   for (const auto &[name, value] : fields)
     given.push_back(name.str());
   bool whole = fields.get("mesh") && fields.get("batch_axes") && fields.get("ops");
+  if (!options.pin.empty())
+    for (StringRef name : {"ops", "states"})
+      if (fields.get(name))
+        return wrong("--pin=" + options.pin.front() + " and the \"" + name +
+                     "\" of the plan both say how values lie: give one of them");
   if (!whole && failed(complete()))
     return failure();
   FailureOr<plan::Plan> plan = parse(json::Value(json::Object(fields)));

@@ -48,6 +48,7 @@ public:
 private:
   LogicalResult readCluster();
   LogicalResult readRequest();
+  LogicalResult readPins();
   FailureOr<std::vector<plan::PlanShape>> shapes();
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
   LogicalResult noneFits(const std::vector<plan::PlanShape> &all);
@@ -140,6 +141,26 @@ LogicalResult Search::readRequest() {
   return success();
 }
 
+LogicalResult Search::readPins() {
+  std::vector<dist::Pin> pins;
+  for (const std::string &text : options.pin) {
+    llvm::Expected<dist::Pin> pin = dist::parsePin(text);
+    if (!pin)
+      return wrong(llvm::toString(pin.takeError()));
+    pins.push_back(std::move(*pin));
+  }
+  FailureOr<dist::Pins> found = dist::Pins::resolve(step, std::move(pins));
+  if (failed(found))
+    return failure();
+  request.pins = std::move(*found);
+  const dist::Pin *splitting = request.pins.splitting();
+  if (!splitting || (mesh.tp ? *mesh.tp > 1 : !mesh.isWhole() && machine.ranks > mesh.product()))
+    return success();
+  return wrong("--pin=" + splitting->text + " and " +
+               (options.mesh.empty() ? "--cluster=" + options.cluster : "--mesh=" + options.mesh) +
+               " contradict each other: one rank of tp has nothing to split");
+}
+
 /// What the model, the ranks and the options allow.
 FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   plan::ShapeSpace space = pricer->space();
@@ -148,6 +169,8 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
       sizes = {given.value_or(1)};
   };
   bool whole = mesh.isWhole();
+  if (request.pins.splitting())
+    llvm::erase(space.tp, 1);
   hold(space.tp, mesh.tp, whole);
   hold(space.cp, mesh.cp, whole);
   hold(space.ep, mesh.ep, whole);
@@ -288,6 +311,8 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
   give("schedule", options.schedule);
   give("recompute", options.recompute);
+  for (const std::string &pin : options.pin)
+    give("pin", pin);
   for (const plan::ShapePlan &each : found.plans)
     report.plans.push_back(result.pricer->describe(each));
   report.lowerBound = found.lowerBound;
@@ -302,7 +327,7 @@ FailureOr<SearchResult> Search::run() {
   step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || !step.getBody().hasOneBlock())
     return module.emitError("needs a function @step of one block: run graph-differentiate first");
-  if (failed(parseMesh(options.mesh, mesh)) || failed(readCluster()) || failed(readRequest()))
+  if (failed(parseMesh(options.mesh, mesh)) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
     return failure();
   // As many places to cut as the stages that are asked for need.
   size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);

@@ -114,7 +114,7 @@ LogicalResult PlanApplier::checkPlan() {
       if (std::optional<std::string> reason = whyNotAssignable(op, map, factor))
         return op->emitError() << "plan cannot split factor " << factor << ": " << *reason;
     }
-    if (!entry.partial.empty() && map.linear.empty())
+    if (entry.partial && !entry.partial->empty() && map.linear.empty())
       return op->emitError("plan lets partial sums pass an op that is not linear");
   }
   for (const plan::StatePlan &entry : plan.states) {
@@ -172,8 +172,8 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
       give(f, positions);
   for (size_t f = 0; f < map.factors.size(); ++f)
     give(f, planned[f]);
-  if (entry && forward)
-    for (const std::string &axis : plan.withoutUnitAxes(entry->partial))
+  if (entry && forward && entry->partial)
+    for (const std::string &axis : plan.withoutUnitAxes(*entry->partial))
       if (!contains(used, axis)) {
         placement.partial.push_back(axis);
         placement.linearSet = 0;
@@ -398,6 +398,10 @@ std::optional<int64_t> PlanApplier::stageOfReshard(ReshardOp reshard, std::optio
 
 void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &placement) {
   Axes used = placement.used();
+  auto ofStep = [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); };
+  std::optional<int64_t> origin = graph::getOrigin(op);
+  const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
+  bool isGiven = entry && entry->partial && graph::getPhase(op) == graph::Phase::Forward;
   auto partialOf = [](Value value) {
     Layout layout = cast<TensorType>(value.getType()).getLayout();
     return layout.reduction == PartialKind::Sum ? layout.partial : Axes();
@@ -413,7 +417,7 @@ void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &
       Value value = op->getOperand(member);
       Axes partial = partialOf(value);
       for (const std::string &axis : partial)
-        if (!contains(all, axis) && !contains(used, axis))
+        if (!contains(all, axis) && !contains(used, axis) && (!isGiven || ofStep(axis)))
           all.push_back(axis);
       std::erase_if(common, [&](const std::string &axis) { return !contains(partial, axis) || contains(used, axis); });
       onlyUses &= value.hasOneUse();
@@ -422,10 +426,9 @@ void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &
     for (Value result : op->getResults())
       after += size(result);
     // Sums over examples and positions wait for the end of the step, with all that is partial beside them.
-    bool overBatch = llvm::any_of(
-        all, [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); });
-    // Other sums are delayed where this costs nothing.
-    if (!overBatch && !(onlyUses && after <= before))
+    bool overBatch = llvm::any_of(all, ofStep);
+    // Other sums are delayed where this costs nothing and the plan does not say which.
+    if (!overBatch && (isGiven || !(onlyUses && after <= before)))
       common.clear();
     const Axes &flow = overBatch ? all : common;
     if (flow.empty())

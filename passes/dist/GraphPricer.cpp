@@ -62,7 +62,7 @@ static bool isNarrow(func::FuncOp step) {
 
 GraphPricer::GraphPricer(func::FuncOp step, const cost::Machine &machine, const GraphRequest &request,
                          size_t mostBlocks)
-    : step(step), input(step, mostBlocks), values(input.blocks), machine(withHost(machine)),
+    : step(step), input(step, mostBlocks, request.pins), values(input.blocks), machine(withHost(machine)),
       software(softwareFor(machine, isNarrow(step))), request(request) {
   for (Type type : step.getArgumentTypes())
     if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {
@@ -115,7 +115,8 @@ LogicalResult GraphPricer::place(const PlanShape &shape, plan::Plan &plan) {
   if (failed(solvePlacement(input, plan, machine, request.share && shape.tp > 1)))
     return failure();
   // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
-  if (!request.share && shape.tp > 1 && llvm::none_of(plan.ops, [](const plan::OpPlan &op) {
+  if (!request.share && !request.pins.splitting() && shape.tp > 1 &&
+      llvm::none_of(plan.ops, [](const plan::OpPlan &op) {
         return llvm::any_of(op.factors, [](const auto &factor) { return contains(factor.second, "tp"); });
       }))
     return failure();

@@ -32,6 +32,8 @@ struct GraphRequest {
   /// Absent: zig-zag for rings under a causal mask, where it is possible.
   std::optional<plan::SequenceOrder> order;
   ExpertExchange experts = ExpertExchange::Cheaper;
+  /// What the placements keep to.
+  Pins pins;
   /// The user asked for ranks of tp: the model is shared out even where that is slower.
   bool share = false;
   /// Groups of data-parallel ranks that share state among themselves.
@@ -94,6 +96,7 @@ private:
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
   int64_t stagesOf(const plan::PlanShape &shape) const;
   bool isAllowed(const plan::PlanShape &shape);
+  void holdSums(plan::Plan &plan) const;
   void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
   void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
 

@@ -59,6 +59,10 @@ private:
   std::optional<OpLayouts> projectOf(Operation *op, int64_t candidate) const;
   Layout stateLayout(graph::StateOp state, int64_t candidate) const;
   double workOf(Operation *op, int64_t candidate);
+  /// Is every value of the node under the candidate as its pin wants it?
+  bool isPinnedSo(const Node &node, int64_t candidate);
+  /// Says why no candidate of a node with a pin is left.
+  LogicalResult refuse(const Node &node);
   /// Would ranks repeat what the plan wants them to share out by positions?
   bool repeatsPositions(const Node &node, int64_t candidate) const;
   void addEdges();
@@ -383,6 +387,40 @@ void PlacementSolver::addEdges() {
   }
 }
 
+bool PlacementSolver::isPinnedSo(const Node &node, int64_t candidate) {
+  if (input.pins.empty())
+    return true;
+  return llvm::all_of(node.ops, [&](Operation *op) {
+    return llvm::all_of(op->getResults(), [&](OpResult result) {
+      if (auto read = dyn_cast<graph::ReadOp>(op))
+        return input.pins.allows(result, stateLayout(stateOf(read.getState()), candidate), axes);
+      const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
+      return !layouts || input.pins.allows(result, layouts->results[result.getResultNumber()], axes);
+    });
+  });
+}
+
+LogicalResult PlacementSolver::refuse(const Node &node) {
+  for (Operation *op : node.ops)
+    for (Value result : op->getResults()) {
+      std::string option = input.pins.optionOf(result);
+      if (option.empty())
+        continue;
+      bool repeats = llvm::any_of(node.candidates, [&](int64_t candidate) {
+        return repeatsPositions(node, candidate) && isPinnedSo(node, candidate);
+      });
+      InFlightDiagnostic error = step.emitError() << option;
+      if (repeats)
+        return error << " and --sequence-parallel=on contradict each other: " << input.pins.describe(result)
+                     << " has positions that ranks of tp share out";
+      error << ": " << input.pins.describe(result) << " cannot be split so";
+      if (axes.empty())
+        return error << ": the mesh has one rank of tp";
+      return error << " over " << llvm::join(axes, ",") << "=" << plan.mesh.product(axes);
+    }
+  return success();
+}
+
 LogicalResult PlacementSolver::prepare() {
   classify();
   collectNodes();
@@ -405,11 +443,15 @@ LogicalResult PlacementSolver::prepare() {
         if (repeatsPositions(*node, candidate))
           cost = plan::kForbidden;
       }
-      costs.push_back(cost * timesOf(node->ops.front()));
+      costs.push_back(isPinnedSo(*node, candidate) ? cost * timesOf(node->ops.front()) : plan::kForbidden);
     }
     problem.addNode(costs);
   }
   addEdges();
+  if (!input.pins.empty())
+    for (auto [node, costs] : llvm::zip_equal(nodes, problem.nodes))
+      if (llvm::all_of(costs, [](double cost) { return cost == plan::kForbidden; }) && failed(refuse(*node)))
+        return failure();
   if (std::string wrong = problem.check(); !wrong.empty())
     return step.emitError("placement problem is not well formed: ") << wrong;
   return success();

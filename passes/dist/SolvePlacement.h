@@ -30,8 +30,9 @@ struct PlacementInput {
   StepBlocks blocks;
   FactorClasses classes;
   mlir::SymbolTable states;
-  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48)
-      : blocks(step, mostBlocks), classes(step), states(step->getParentOfType<mlir::ModuleOp>()) {}
+  Pins pins;
+  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {})
+      : blocks(step, mostBlocks, pins), classes(step), states(step->getParentOfType<mlir::ModuleOp>()), pins(pins) {}
 };
 
 /// Places the ops and states of `@step` on the axes of `plan.mesh` that neither count
@@ -39,7 +40,7 @@ struct PlacementInput {
 /// alike are placed alike. Dimensions
 /// of inputs (batch, sequence) are not candidates, but with `plan.sequenceParallel`: then no op repeats
 /// positions that it could share out (Korthikanti et al. 2022, arXiv 2205.05198). The placement is optimal for the
-/// modelled cost unless the search was cut short.
+/// modelled cost unless the search was cut short. Fails with a message if no placement keeps to the pins.
 /// `share`: the user asked for these ranks, so the model is to be shared out even where
 /// it is so small that doing everything everywhere would be faster: starting a
 /// collective is free, and state that every rank holds is dear.

@@ -14,15 +14,16 @@
 #ifndef DTCC_PASSES_DIST_STEPBLOCKS_H
 #define DTCC_PASSES_DIST_STEPBLOCKS_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/Pins.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace dtcc::dist {
 
 class StepBlocks {
 public:
-  /// Of a differentiated step. Pieces are joined to pairs that repeat while there are more than `most` blocks.
-  explicit StepBlocks(mlir::func::FuncOp step, size_t most = 48);
+  /// Of a differentiated step. Pieces are joined to pairs that repeat while there are more than `most` blocks. Blocks
+  /// whose values are held to other layouts are not alike.
+  explicit StepBlocks(mlir::func::FuncOp step, size_t most = 48, const Pins &pins = {});
 
   struct Block {
     /// Its first forward op; the next block's ends it.
@@ -47,9 +48,9 @@ public:
 
 private:
   void collect();
-  std::string signatureOf(uint32_t block) const;
-  void joinPairs(size_t most);
-  void classify();
+  std::string signatureOf(uint32_t block, const Pins &pins) const;
+  void joinPairs(size_t most, const Pins &pins);
+  void classify(const Pins &pins);
 
   mlir::func::FuncOp function;
   std::vector<Block> row;

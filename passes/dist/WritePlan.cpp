@@ -109,6 +109,21 @@ void GraphPricer::addPipeline(plan::Plan &plan, const plan::PlanShape &shape, co
   plan.pipeline = std::move(pipeline);
 }
 
+/// No partial sums flow into values that are held to a layout.
+void GraphPricer::holdSums(plan::Plan &plan) const {
+  for (Value value : request.pins.values()) {
+    Operation *op = value.getDefiningOp();
+    if (isa<graph::ReadOp>(op) || cast<FactorOpInterface>(op).getFactorMap().linear.empty())
+      continue;
+    int64_t origin = *graph::getOrigin(op);
+    auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &each) { return each.origin == origin; });
+    if (entry == plan.ops.end())
+      entry = plan.ops.insert(entry, {origin, op->getName().getStringRef().str(), {}, {}, {}, {}});
+    entry->partial = Axes();
+  }
+  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+}
+
 plan::Plan GraphPricer::write(const plan::PlanShape &shape, const plan::StageSolution &solution) {
   const Placed &placed = placedFor(shape);
   plan::Plan plan =
@@ -120,6 +135,8 @@ plan::Plan GraphPricer::write(const plan::PlanShape &shape, const plan::StageSol
   // Exchanges are chosen for the examples that there are.
   (void)placeExperts(step, plan, machine, request.experts);
   (void)placeSequence(input, plan, machine, request.exchange);
+  if (shape.tp > 1)
+    holdSums(plan);
   if (shape.cp > 1) {
     bool ring = request.exchange == SequenceExchange::Ring && hasCausalAttention(step);
     plan.sequenceOrder = request.order.value_or(

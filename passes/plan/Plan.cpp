@@ -90,7 +90,7 @@ llvm::Error Plan::check() const {
     if (findOp(ops[i].origin) != &ops[i])
       return fail("%s must place another op, origin %lld is placed twice", where.c_str(),
                   static_cast<long long>(ops[i].origin));
-    Axes all = ops[i].partial;
+    Axes all = ops[i].partial.value_or(Axes());
     for (const auto &[factor, axes] : ops[i].factors)
       all.insert(all.end(), axes.begin(), axes.end());
     if (llvm::Error error = known(all, where, true))
@@ -138,7 +138,7 @@ llvm::Error Plan::checkPipeline() const {
   auto uses = [&](const Axes &axes) { return dist::contains(axes, axis); };
   bool used = uses(batchAxes) || uses(flatAxes);
   for (const OpPlan &op : ops) {
-    used |= uses(op.partial);
+    used |= uses(op.partial.value_or(Axes()));
     for (const auto &[factor, axes] : op.factors)
       used |= uses(axes);
   }

@@ -39,9 +39,9 @@ struct OpPlan {
   std::string op;
   /// Axes by the index of the factor in the op's factor map, outermost first.
   std::map<int64_t, Axes> factors;
-  /// Axes over which the operands of the op's first linear set arrive as partial
-  /// sums that flow through to its results.
-  Axes partial;
+  /// Axes over which the operands of the op's first linear set arrive as partial sums that flow through to its
+  /// results, and no others but those over examples. Absent: as costs nothing (passes/dist/ApplyPlan.cpp).
+  std::optional<Axes> partial;
   /// Its results are computed again for the backward pass, or kept, whatever the plan's mode says.
   std::optional<bool> recompute;
   /// An attention whose queries are split over positions: keys and values lie split like them and

@@ -71,8 +71,8 @@ std::string Plan::toJson(unsigned indent) const {
             for (const auto &[factor, names] : op.factors)
               out.attributeArray(std::to_string(factor), [&, &list = names] { axes(list); });
           });
-          if (!op.partial.empty())
-            out.attributeArray("partial", [&] { axes(op.partial); });
+          if (op.partial)
+            out.attributeArray("partial", [&] { axes(*op.partial); });
           if (op.recompute)
             out.attribute("recompute", *op.recompute);
           if (op.ring)

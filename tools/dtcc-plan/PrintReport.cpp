@@ -7,6 +7,7 @@
 
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/TextTable.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;
@@ -97,6 +98,8 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << "; by the model of the search no plan takes less than " << formatSeconds(report.lowerBound)
            << ", the best of it " << formatSeconds(report.modelled) << formatv(" (gap {0:f2} %)", 100 * report.gap());
   stream << '\n';
+  if (!report.given.empty())
+    stream << "held, not searched: " << llvm::join(report.given, " ") << '\n';
   if (!report.note.empty())
     stream << report.note << '\n';
 }

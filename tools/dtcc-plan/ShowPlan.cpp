@@ -72,8 +72,10 @@ static std::string describe(const plan::Plan &plan, const plan::OpPlan &op) {
   for (const auto &[factor, axes] : op.factors)
     if (plan::Axes split = plan.withoutUnitAxes(axes); !split.empty())
       parts.push_back("factor " + std::to_string(factor) + " over " + join(split));
-  if (plan::Axes partial = plan.withoutUnitAxes(op.partial); !partial.empty())
-    parts.push_back("partial sums over " + join(partial));
+  if (op.partial) {
+    plan::Axes partial = plan.withoutUnitAxes(*op.partial);
+    parts.push_back(partial.empty() ? "no partial sums" : "partial sums over " + join(partial));
+  }
   return llvm::join(parts, ", ");
 }
 

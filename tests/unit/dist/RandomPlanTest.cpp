@@ -252,9 +252,12 @@ private:
         if (entry.factors[factor].empty())
           entry.factors.erase(factor);
       } else if (!map.linear.empty() && chance(30)) {
-        entry.partial.push_back(axis.name);
+        entry.partial = entry.partial.value_or(Axes());
+        entry.partial->push_back(axis.name);
       }
     }
+    if (!map.linear.empty() && !entry.partial && chance(20))
+      entry.partial = Axes();
     if (mlir::isa<graph::AttentionOp>(op) && chance(50))
       entry.ring = true;
     if (experts && chance(50))
