@@ -188,14 +188,21 @@ LogicalResult Driver::distribute() {
     if (options.verify)
       check.emplace(module);
     progress("plan");
-    FailureOr<plan::Plan> plan = makePlan(module, options);
-    if (failed(plan))
+    FailureOr<MadePlan> made = makePlan(module, options);
+    if (failed(made))
       return failure();
+    const plan::Plan &plan = made->plan;
     if (options.emit == "plan")
-      return finish(files.writeText([&](raw_ostream &stream) { stream << plan->toJson() << '\n'; }));
+      return finish(files.writeText([&](raw_ostream &stream) { stream << plan.toJson() << '\n'; }));
+    // The plan was lowered to know its memory: that is the program.
+    if (made->lowered && !check && options.emit != "dist") {
+      module.getBodyRegion().takeBody(made->lowered->getBodyRegion());
+      module->setAttrs(made->lowered->getOperation()->getAttrDictionary());
+      return success();
+    }
     // What is not kept for the backward pass is computed again: ops that the plan places as their originals.
-    if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), *plan)) ||
-        failed(dist::applyPlan(module, *plan)))
+    if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
+        failed(dist::applyPlan(module, plan)))
       return failure();
   }
   if (failed(runPasses("distribute", [&](OpPassManager &manager) { buildDistPipeline(manager, options); })))

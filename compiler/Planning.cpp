@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/Planning.h"
+#include "compiler/ConfirmPlans.h"
 #include "compiler/MeshOption.h"
 #include "compiler/PipelinePlanning.h"
 #include "compiler/PlanFile.h"
@@ -350,6 +351,7 @@ FailureOr<SearchResult> Search::run() {
     if (found.plans.empty())
       return noneFits(*all);
   }
+  result.anyMemory = request.anyMemory;
   result.machine = machine;
   result.pricer = std::move(pricer);
   report(result, found);
@@ -370,7 +372,7 @@ FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options
   return result;
 }
 
-FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
+FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
   if (!options.plan.empty()) {
     std::optional<int64_t> ranks = ranksOfThisMachine(options.cluster);
     if (!ranks) {
@@ -380,13 +382,18 @@ FailureOr<plan::Plan> dtcc::makePlan(ModuleOp module, const Options &options) {
       ranks = cluster->devices();
     }
     FailureOr<plan::Plan> plan = readPlanFile(module, options);
-    if (succeeded(plan) && *ranks != 0 && *ranks != plan->mesh.ranks())
+    if (failed(plan))
+      return failure();
+    if (*ranks != 0 && *ranks != plan->mesh.ranks())
       return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
                                  *ranks, options.cluster, plan->mesh.ranks()));
-    return plan;
+    return MadePlan{std::move(*plan), {}};
   }
   FailureOr<SearchResult> result = searchBest(module, options);
-  if (failed(result))
+  if (failed(result) || failed(confirmPlans(module, options, *result)))
     return failure();
-  return result->plan(0);
+  if (options.verbose)
+    for (const plan::PassedPlan &passed : result->report.passed)
+      llvm::errs() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
+  return MadePlan{result->plan(0), std::move(result->lowered)};
 }

@@ -9,6 +9,8 @@
 #define DTCC_COMPILER_PLANNING_H
 
 #include "compiler/Options.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "passes/dist/GraphPricer.h"
 
 namespace dtcc {
@@ -22,6 +24,10 @@ struct SearchResult {
   plan::SearchReport report;
   /// --mesh names all ranks: nothing of the mesh was searched.
   bool meshGiven = false;
+  /// Memory is no limit: asked for so, or a mesh is given that does not fit.
+  bool anyMemory = false;
+  /// The program of the first plan, if it is confirmed (ConfirmPlans.h).
+  mlir::OwningOpRef<mlir::ModuleOp> lowered;
   std::unique_ptr<dist::GraphPricer> pricer;
 
   plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
@@ -45,9 +51,15 @@ mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &
 /// The same for a plan that is going to be used: with --verbose the plans are listed on stderr.
 mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options);
 
-/// The plan for a differentiated module: that of --plan, completed, or the best one that is found.
+/// A plan, and its program where it was lowered to be confirmed.
+struct MadePlan {
+  plan::Plan plan;
+  mlir::OwningOpRef<mlir::ModuleOp> lowered;
+};
+
+/// The plan for a differentiated module: that of --plan, completed, or the best one that is found and confirmed.
 /// Failure after one message.
-mlir::FailureOr<plan::Plan> makePlan(mlir::ModuleOp module, const Options &options);
+mlir::FailureOr<MadePlan> makePlan(mlir::ModuleOp module, const Options &options);
 
 } // namespace dtcc
 

@@ -49,8 +49,10 @@ struct PlanReport {
   cost::StepSeconds parts;
   /// By which plans are ranked; `parts` add up to it.
   double seconds = 0;
-  /// Of the device that needs most.
+  /// Of the device that needs most: an estimate, or what the program of the plan holds.
   MemoryParts memory;
+  /// The estimate, where `memory` is that of the program: a plan that is confirmed.
+  std::optional<MemoryParts> estimated;
   bool fits = true;
   std::vector<StageReport> stages;
   /// The forecast of a step event by event, where it was recorded.
@@ -59,6 +61,12 @@ struct PlanReport {
   std::string reason;
 
   size_t recomputed() const;
+};
+
+/// A plan that the search liked better and that will not do: its program needs too much, or the compiler refuses it.
+struct PassedPlan {
+  PlanShape shape;
+  std::string why;
 };
 
 struct SearchReport {
@@ -81,6 +89,8 @@ struct SearchReport {
   std::string note;
   /// Best first: those that fit before those that do not.
   std::vector<PlanReport> plans;
+  /// What stood before the first of them.
+  std::vector<PassedPlan> passed;
   /// No plan takes less in the model of the search, whose best takes `modelled`; 0: no bound.
   double lowerBound = 0, modelled = 0;
   /// Shapes in the space; those whose blocks were placed; those that do not fit.

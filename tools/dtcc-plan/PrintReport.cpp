@@ -55,6 +55,9 @@ static std::vector<const StepPart *> partsOf(const plan::SearchReport &report) {
   return parts;
 }
 
+/// Plans passed over that are named; JSON has all.
+static constexpr size_t kPassed = 6;
+
 void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stream) {
   printHeading(stream, headingOf(report));
   // One unit for the column, so that times compare at a glance.
@@ -87,6 +90,17 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
   if (report.memoryBytes > 0)
     stream << "; may use " << formatBytes(report.memoryBytes);
   stream << '\n';
+  if (best.estimated) {
+    double program = best.memory.total() - best.memory.communicators;
+    double estimate = best.estimated->total() - best.estimated->communicators;
+    stream << "plan 1 is compiled: its program holds " << formatBytes(program) << " a rank; the search's estimate was "
+           << formatBytes(estimate)
+           << formatv(" ({0}{1:f1} %)", estimate < program ? "-" : "+", 100 * std::abs(estimate / program - 1)) << '\n';
+  }
+  for (const plan::PassedPlan &passed : llvm::ArrayRef(report.passed).take_front(kPassed))
+    stream << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
+  if (report.passed.size() > kPassed)
+    stream << "passed over: " << report.passed.size() - kPassed << " more\n";
   if (!best.fits)
     stream << "no plan fits; the first " << best.reason << '\n';
   if (report.plans.size() > 1)
@@ -104,8 +118,8 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << report.note << '\n';
 }
 
-void dtcc::writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out) {
-  out.attributeObject("bytes", [&] {
+void dtcc::writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out, llvm::StringRef key) {
+  out.attributeObject(key, [&] {
     out.attribute("all", memory.total());
     for (const MemoryPart &part : kMemoryParts)
       out.attribute(part.key, memory.*part.bytes);
@@ -138,6 +152,9 @@ void dtcc::writePlan(const plan::PlanReport &plan, const plan::SearchReport &rep
   out.attribute("recompute_seconds", plan.parts.recompute);
   out.attribute("recomputed_blocks", int64_t(plan.recomputed()));
   writeMemory(plan.memory, out);
+  out.attribute("confirmed", plan.estimated.has_value());
+  if (plan.estimated)
+    writeMemory(*plan.estimated, out, "estimated_bytes");
   out.attribute("fits", plan.fits);
   out.attribute("excess_bytes", report.excess(plan));
   out.attributeArray("stages", [&] {
@@ -178,6 +195,14 @@ void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &ou
     for (const plan::PlanReport &plan : report.plans)
       out.object([&] { writePlan(plan, report, out); });
   });
+  if (!report.passed.empty())
+    out.attributeArray("passed_over", [&] {
+      for (const plan::PassedPlan &passed : report.passed)
+        out.object([&] {
+          out.attribute("options", passed.shape.str());
+          out.attribute("why", passed.why);
+        });
+    });
   if (!report.note.empty())
     out.attribute("note", report.note);
 }

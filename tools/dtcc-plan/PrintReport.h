@@ -42,9 +42,9 @@ void printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream
 /// The attributes of a report, and of one of its plans, in an object that may have more.
 void writeReport(const plan::SearchReport &report, llvm::json::OStream &out);
 void writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out);
-/// The attributes "mesh" and "bytes" of an object.
+/// The attributes "mesh" and "bytes" (or `key`) of an object.
 void writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out);
-void writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out);
+void writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out, llvm::StringRef key = "bytes");
 
 } // namespace dtcc
 

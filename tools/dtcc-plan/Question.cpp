@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Question.h"
-#include "compiler/Planning.h"
+#include "compiler/ConfirmPlans.h"
 #include "passes/cost/ClusterFile.h"
 #include "passes/graph/TransformerSizes.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -104,7 +104,7 @@ llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record) con
   if (sizes)
     return sizes->run(top, record);
   mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options);
-  if (failed(result))
+  if (failed(result) || failed(confirmPlans(graph->module(), options, *result)))
     return llvm::make_error<ToldError>();
   plan::SearchReport report = std::move(result->report);
   report.plans.resize(std::min(top, report.plans.size()));

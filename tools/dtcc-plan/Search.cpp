@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Search.h"
+#include "compiler/ConfirmPlans.h"
 #include "compiler/OutputFiles.h"
-#include "compiler/Planning.h"
 #include "tools/dtcc-plan/LoadStep.h"
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/ReportFiles.h"
@@ -31,7 +31,7 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
   if (!step)
     return failure();
   FailureOr<SearchResult> result = searchPlans(step->module(), options);
-  if (failed(result))
+  if (failed(result) || failed(confirmPlans(step->module(), options, *result)))
     return failure();
   if (options.output != "-" && failed(files.writeText([&](raw_ostream &out) { out << result->plan(0).toJson(); })))
     return failure();

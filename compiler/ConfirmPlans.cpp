@@ -1,0 +1,176 @@
+//===- ConfirmPlans.cpp - The best plan that really compiles and fits
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/ConfirmPlans.h"
+#include "compiler/LowerPlan.h"
+#include "passes/cost/AmountText.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
+#include <deque>
+
+using namespace mlir;
+using namespace dtcc;
+
+/// Plans that are lowered at most; those that are refused at once cost little. How often one of them is solved again
+/// for less memory.
+static constexpr size_t kTries = 12, kRefusals = 48;
+static constexpr int kSolves = 2;
+/// Left free when a plan is solved again: its error changes with it.
+static constexpr double kMargin = 0.995;
+
+namespace {
+
+struct Candidate {
+  plan::ShapePlan plan;
+  /// What its estimate may be; 0: what the device has.
+  double limit = 0;
+  int solves = 0;
+};
+
+class Confirmation {
+public:
+  Confirmation(ModuleOp module, const Options &options, SearchResult &result)
+      : module(module), options(options), result(result) {
+    for (plan::ShapePlan &plan : result.shapes)
+      row.push_back({std::move(plan)});
+  }
+  LogicalResult run();
+
+private:
+  struct Tried {
+    Candidate candidate;
+    plan::PlanReport report;
+    LoweredPlan lowered;
+  };
+  Tried lower(Candidate candidate);
+  void solveAgain(const Tried &tried);
+  void passOver(const Tried &tried);
+  LogicalResult accept(Tried tried);
+  LogicalResult refuse();
+
+  ModuleOp module;
+  const Options &options;
+  SearchResult &result;
+  std::deque<Candidate> row;
+  /// Of those that are too large, what needs least.
+  std::optional<Tried> least;
+  /// Of those that are refused, what was said first.
+  std::optional<Diagnostic> refusal;
+  size_t refusals = 0;
+};
+
+} // namespace
+
+Confirmation::Tried Confirmation::lower(Candidate candidate) {
+  Tried tried{std::move(candidate), {}, {}};
+  const plan::ShapePlan &plan = tried.candidate.plan;
+  tried.report = result.pricer->describe(plan);
+  tried.lowered = lowerPlan(module, options, result.pricer->write(plan.shape, plan.stages));
+  if (!tried.lowered.module)
+    return tried;
+  plan::PlanReport &report = tried.report;
+  report.estimated = report.memory;
+  double communicators = report.memory.communicators;
+  report.memory = tried.lowered.most();
+  report.memory.communicators = communicators;
+  if (report.stages.size() == tried.lowered.stages.size())
+    for (auto [stage, memory] : llvm::zip_equal(report.stages, tried.lowered.stages))
+      stage.memory = memory;
+  double usable = result.pricer->usableBytes(plan.shape);
+  report.fits = usable <= 0 || tried.lowered.most().total() <= usable;
+  return tried;
+}
+
+/// With less memory by as much as the estimate was wrong.
+void Confirmation::solveAgain(const Tried &tried) {
+  const Candidate &before = tried.candidate;
+  if (before.solves == kSolves)
+    return;
+  plan::StageProblem problem = result.pricer->problem(before.plan.shape);
+  double used = tried.lowered.most().total();
+  double estimated = tried.report.estimated->total() - tried.report.estimated->communicators;
+  double usable = result.pricer->usableBytes(before.plan.shape);
+  Candidate again{{before.plan.shape, {}, 0}, kMargin * usable * estimated / used, before.solves + 1};
+  if (before.limit > 0)
+    again.limit = std::min(again.limit, kMargin * before.limit);
+  for (plan::DeviceClass &each : problem.classes)
+    each.memoryBytes = again.limit;
+  again.plan.stages = plan::solve(problem);
+  if (again.plan.stages.isInfeasible())
+    return;
+  again.plan.seconds = result.pricer->refine(again.plan.shape, again.plan.stages);
+  auto at = llvm::find_if(row, [&](const Candidate &other) { return other.plan.seconds > again.plan.seconds; });
+  row.insert(at, std::move(again));
+}
+
+void Confirmation::passOver(const Tried &tried) {
+  plan::PassedPlan passed{tried.candidate.plan.shape,
+                          "the compiler refuses it: " + (tried.lowered.refusal ? tried.lowered.refusal->str() : "")};
+  if (tried.lowered.module)
+    passed.why = llvm::formatv(
+        "its program needs {0}, {1} more than there is; the estimate was {2}",
+        cost::formatBytes(tried.lowered.most().total()),
+        cost::formatBytes(tried.lowered.most().total() - result.pricer->usableBytes(tried.candidate.plan.shape)),
+        cost::formatBytes(tried.report.estimated->total() - tried.report.estimated->communicators));
+  result.report.passed.push_back(std::move(passed));
+}
+
+LogicalResult Confirmation::accept(Tried tried) {
+  for (Diagnostic &note : tried.lowered.notes)
+    module.getContext()->getDiagEngine().emit(std::move(note));
+  result.lowered = std::move(tried.lowered.module);
+  result.shapes.clear();
+  plan::SearchReport &report = result.report;
+  report.plans.clear();
+  result.shapes.push_back(std::move(tried.candidate.plan));
+  report.plans.push_back(std::move(tried.report));
+  for (Candidate &other : row) {
+    report.plans.push_back(result.pricer->describe(other.plan));
+    result.shapes.push_back(std::move(other.plan));
+  }
+  report.memoryBytes = result.pricer->usableBytes(result.shapes.front().shape);
+  plan::explainPlans(report);
+  return success();
+}
+
+LogicalResult Confirmation::refuse() {
+  if (!least && refusal) {
+    module.getContext()->getDiagEngine().emit(std::move(*refusal));
+    return failure();
+  }
+  llvm::WithColor::error(llvm::errs(), "dtcc")
+      << "no plan fits: of the " << result.report.passed.size()
+      << " best ones that were compiled, none needs less than " << bytesText(least ? least->lowered.most().total() : 0)
+      << " a rank (" << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
+      << bytesText(least ? result.pricer->usableBytes(least->candidate.plan.shape) : 0) << '\n';
+  return failure();
+}
+
+LogicalResult Confirmation::run() {
+  for (size_t tries = 0; tries < kTries && refusals < kRefusals && !row.empty();) {
+    Candidate next = std::move(row.front());
+    row.pop_front();
+    Tried tried = lower(std::move(next));
+    if (tried.lowered.module && (tried.report.fits || result.anyMemory))
+      return accept(std::move(tried));
+    passOver(tried);
+    if (!tried.lowered.module) {
+      if (refusals++ == 0)
+        refusal = std::move(tried.lowered.refusal);
+      continue;
+    }
+    ++tries;
+    solveAgain(tried);
+    if (!least || tried.lowered.most().total() < least->lowered.most().total())
+      least = std::move(tried);
+  }
+  return least && result.meshGiven ? accept(std::move(*least)) : refuse();
+}
+
+LogicalResult dtcc::confirmPlans(ModuleOp module, const Options &options, SearchResult &result) {
+  return Confirmation(module, options, result).run();
+}
