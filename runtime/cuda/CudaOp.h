@@ -64,6 +64,8 @@ public:
   /// A copy in the GPU's memory that lives as long as the launcher.
   virtual const void *upload(std::span<const std::byte> bytes) = 0;
   virtual int multiprocessors() const = 0;
+  /// A handle of cublasLt (CublasLt.h); null where the library is not there.
+  virtual void *products() { return nullptr; }
 
   // In a step.
   /// Errors carry rank, op and call. `parameters`: the address of each.

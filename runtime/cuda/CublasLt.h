@@ -1,0 +1,47 @@
+//===- CublasLt.h - NVIDIA's matrix products ------------------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// cublasLt is opened when a program starts. Without it products run in the runtime's own
+// kernel, which is slower.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_CUBLASLT_H
+#define DTCC_RUNTIME_CUDA_CUBLASLT_H
+
+#include "runtime/cuda/CudaOp.h"
+#include "runtime/kernels/CheckedOperands.h"
+
+#include <string>
+
+namespace dtcc::rt::cuda {
+
+struct CublasLt {
+  /// cublasLtMatmulHeuristicResult_t
+  struct Algorithm {
+    uint64_t data[8];
+    size_t workspaceBytes;
+    int status;
+    float waves;
+    int reserved[4];
+  };
+#define DTCC_BLAS_FUNCTION(FIELD, SYMBOL, PARAMETERS) int(*FIELD) PARAMETERS = nullptr;
+#include "runtime/cuda/CublasLt.def"
+
+  /// What is missing; empty if the library is there.
+  std::string problem;
+};
+
+const CublasLt &cublasLt();
+
+/// A product as one of cublasLt, its algorithm chosen by the library's heuristic. Null where the library is not there
+/// or has no algorithm for these types and strides.
+std::unique_ptr<CudaOp> bindLibraryProduct(const CheckedOperands &operands, Rank &rank, Launcher &launcher);
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_CUBLASLT_H

@@ -1,0 +1,260 @@
+//===- CudaDevice.cpp - Commands on a GPU --------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CudaDevice.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/cuda/Exchange.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dtcc::rt::cuda {
+
+CudaDevice::CudaDevice(const DeviceSetup &setup)
+    : setup(setup), gpu(setup.rank.abi.rank, setup.ordinal), arenas(setup.rank.image.arenas().size()),
+      states(arenas.size()), bound(setup.rank.stage.commands.count) {
+  Rank &rank = setup.rank;
+  const Image &image = rank.image;
+  for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
+    uint32_t number = rank.stage.arenas.first + i;
+    const dtcc_arena &row = image.arenas()[number];
+    arenas[number] = gpu.allocate(row.bytes, message("the arena '", image.string(row.name), "'"));
+    rank.arenas[number] = mirrors.emplace_back(row.bytes).data();
+  }
+  auto holds = [&](uint32_t view) {
+    if (view == DTCC_NONE)
+      return;
+    Range &all = states[image.views()[view].arena], one = rangeOf(view);
+    all = all.end == 0 ? one : Range{std::min(all.begin, one.begin), std::max(all.end, one.end)};
+  };
+  for (const dtcc_state &state : rank.states())
+    holds(state.view);
+  for (const dtcc_bucket &bucket : Image::rowsOf(rank.stage.buckets, image.buckets()))
+    holds(bucket.view);
+  recordBytes.resize(sizeof(dtcc_rank) + rank.coordinates.size() * sizeof(int64_t));
+  record = gpu.allocate(recordBytes.size(), "the record of the rank");
+  loadProgram();
+  // Made with the others, not in the middle of a step.
+  uint32_t last = 0;
+  for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, image.commands()))
+    last = std::max(last, command.stream);
+  busy.resize(last + 1);
+  for (uint32_t stream = 0; stream <= last; ++stream) {
+    gpu.stream(stream);
+    ends.push_back(gpu.event());
+  }
+}
+
+/// Assembled code of the same major architecture that is no newer than the GPU, else PTX that is no newer; of
+/// several the newest.
+void CudaDevice::loadProgram() {
+  const Image &image = setup.rank.image;
+  const dtcc_gpu_module *best = nullptr;
+  uint32_t oldest = UINT32_MAX;
+  auto mine = static_cast<uint32_t>(gpu.architecture());
+  for (const dtcc_gpu_module &module : image.gpuModules()) {
+    oldest = std::min(oldest, module.architecture);
+    bool assembled = module.kind == DTCC_GPU_CUBIN;
+    if (module.architecture > mine || (assembled && module.architecture / 10 != mine / 10))
+      continue;
+    auto rank = [](const dtcc_gpu_module &row) { return std::pair(row.kind == DTCC_GPU_CUBIN, row.architecture); };
+    if (!best || rank(module) > rank(*best))
+      best = &module;
+  }
+  if (!best)
+    fail("the program was compiled for GPUs from sm_", oldest, " on, and ", gpu.name(), " is sm_", mine,
+         ": compile it again with --gpu-arch=sm_", mine);
+  program = gpu.load(image.code(*best).data(), "the program's kernels");
+}
+
+CudaDevice::Range CudaDevice::rangeOf(uint32_t view) const {
+  const dtcc_view &row = setup.rank.image.views()[view];
+  int64_t last = 0;
+  for (int d = 0; d < row.rank; ++d) {
+    if (row.sizes[d] == 0)
+      return {};
+    last += (row.sizes[d] - 1) * row.strides[d];
+  }
+  auto begin = static_cast<uint64_t>(setup.rank.offset(view));
+  return {begin, begin + static_cast<uint64_t>((last + 1) * dtcc_dtype_size(row.dtype))};
+}
+
+CUdeviceptr CudaDevice::address(uint32_t view, int64_t slot) const {
+  const Rank &rank = setup.rank;
+  uint32_t arena = rank.image.views()[view].arena;
+  auto mirrored = static_cast<std::byte *>(rank.address(view, slot)) - rank.arenas[arena];
+  return arenas[arena] + static_cast<CUdeviceptr>(mirrored);
+}
+
+void CudaDevice::bind(uint32_t number) {
+  Rank &rank = setup.rank;
+  const dtcc_command &command = rank.image.commands()[number];
+  uint32_t first = rank.stage.commands.first;
+  Bound &made = bound[number - first];
+  gpu.nowDoing(rank.image.string(command.name));
+  switch (command.kind) {
+  case DTCC_KERNEL:
+    made.kernel = gpu.function(program, rank.image.string(rank.image.gpuKernels()[command.op].name).data());
+    break;
+  case DTCC_LIBRARY:
+  case DTCC_COPY:
+  case DTCC_FILL:
+    made.op = createCudaOp(command, rank, gpu);
+    break;
+  default:
+    reserveExchange(rank, command);
+  }
+  for (const dtcc_wait &wait : rank.image.waits(command))
+    if (Bound &other = bound[wait.command - first]; rank.image.commands()[wait.command].stream != command.stream)
+      other.done = other.done ? other.done : gpu.event();
+}
+
+/// All ranks in one order: of all that a collective of the program uses, whichever stage it is of.
+void CudaDevice::openGroups() {
+  const Rank &rank = setup.rank;
+  std::vector<bool> used(rank.communicators.size());
+  for (const dtcc_command &command : rank.image.commands())
+    if (NcclGroup::takes(command))
+      used[command.communicator] = true;
+  groups.resize(used.size());
+  for (size_t i = 0; i < used.size(); ++i)
+    if (used[i])
+      groups[i] = NcclGroup::open(*rank.communicators[i], gpu);
+}
+
+void CudaDevice::begin() {
+  const Rank &rank = setup.rank;
+  gpu.nowDoing("starting");
+  openGroups();
+  for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
+    uint32_t number = rank.stage.arenas.first + i;
+    Range range = states[number];
+    gpu.copyToDevice(arenas[number] + range.begin, mirrors[i].data() + range.begin, range.end - range.begin,
+                     gpu.firstStream());
+    gpu.synchronize(gpu.firstStream());
+    mirrors[i].discard(range.begin, range.end);
+  }
+  for (uint32_t stream = 0; stream < busy.size(); ++stream)
+    gpu.workspace(stream);
+  std::vector<uint32_t> scalars;
+  std::copy_if(std::begin(rank.stage.scalars), std::end(rank.stage.scalars), std::back_inserter(scalars),
+               [](uint32_t view) { return view != DTCC_NONE; });
+  download(scalars);
+}
+
+void CudaDevice::upload(uint32_t view, int64_t slot) {
+  Range range = rangeOf(view);
+  gpu.copyToDevice(address(view, slot), setup.rank.address(view, slot), range.end - range.begin, gpu.firstStream());
+}
+
+void CudaDevice::download(std::span<const uint32_t> views) {
+  gpu.nowDoing("end of the step");
+  for (uint32_t view : views) {
+    Range range = rangeOf(view);
+    gpu.copyToHost(setup.rank.address(view, 0), address(view, 0), range.end - range.begin, gpu.firstStream());
+  }
+  gpu.synchronize(gpu.firstStream());
+}
+
+void CudaDevice::downloadStates() {
+  const Rank &rank = setup.rank;
+  for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
+    uint32_t number = rank.stage.arenas.first + i;
+    Range range = states[number];
+    gpu.copyToHost(mirrors[i].data() + range.begin, arenas[number] + range.begin, range.end - range.begin,
+                   gpu.firstStream());
+  }
+  gpu.synchronize(gpu.firstStream());
+}
+
+void CudaDevice::enterSlot() {
+  const Rank &rank = setup.rank;
+  dtcc_rank seen = rank.abi;
+  seen.coordinates = reinterpret_cast<const int64_t *>(record + sizeof seen);
+  std::memcpy(recordBytes.data(), &seen, sizeof seen);
+  std::memcpy(recordBytes.data() + sizeof seen, rank.coordinates.data(), recordBytes.size() - sizeof seen);
+  gpu.copyToDevice(record, recordBytes.data(), recordBytes.size(), gpu.firstStream());
+}
+
+/// Waits: for what no kernel can decide.
+bool CudaDevice::isSet(const void *predicate, CUstream stream) {
+  int32_t value = 1;
+  if (predicate) {
+    gpu.copyToHost(&value, reinterpret_cast<CUdeviceptr>(predicate), sizeof value, stream);
+    gpu.synchronize(stream);
+  }
+  return value != 0;
+}
+
+void CudaDevice::launchKernel(uint32_t number, void *const *buffers) {
+  const Image &image = setup.rank.image;
+  const dtcc_command &command = image.commands()[number];
+  const dtcc_gpu_kernel &kernel = image.gpuKernels()[command.op];
+  LaunchShape shape;
+  shape.grid[0] = static_cast<unsigned>(kernel.grid);
+  shape.block[0] = kernel.block;
+  std::vector<void *> parameters{&record};
+  for (uint32_t i = 0; i < command.operand_count; ++i)
+    parameters.push_back(const_cast<void **>(&buffers[i]));
+  gpu.launch(bound[number - setup.rank.stage.commands.first].kernel, gpu.stream(command.stream), shape,
+             parameters.data());
+}
+
+void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicate) {
+  Rank &rank = setup.rank;
+  const dtcc_command &command = rank.image.commands()[number];
+  uint32_t first = rank.stage.commands.first;
+  Bound &made = bound[number - first];
+  CUstream stream = gpu.stream(command.stream);
+  gpu.nowDoing(rank.image.string(command.name));
+  // Others begin after what stood on the first stream when the action began: inputs, and the actions before.
+  if (command.stream != 0 && !busy[command.stream]) {
+    gpu.record(ends[0], gpu.firstStream());
+    gpu.wait(stream, ends[0]);
+  }
+  busy[command.stream] = true;
+  for (const dtcc_wait &wait : rank.image.waits(command))
+    if (CUevent done = bound[wait.command - first].done;
+        done && rank.image.commands()[wait.command].stream != command.stream)
+      gpu.wait(stream, done);
+  auto begin = Trace::Clock::now();
+  if (made.op)
+    made.op->run(rank, {stream, buffers, predicate, gpu.workspace(command.stream)});
+  else if (isSet(predicate, stream)) {
+    if (made.kernel)
+      launchKernel(number, buffers);
+    else
+      communicate(command, buffers);
+  }
+  if (setup.trace) {
+    // A trace shows how long a command takes, at the price of what would have run beside it.
+    gpu.synchronize(stream);
+    setup.trace->add({number, static_cast<uint32_t>(rank.abi.slot), rank.abi.step, begin, Trace::Clock::now()});
+  }
+  if (made.done)
+    gpu.record(made.done, stream);
+}
+
+void CudaDevice::communicate(const dtcc_command &command, void *const *buffers) {
+  CUstream stream = gpu.stream(command.stream);
+  if (NcclGroup *group = groups[command.communicator].get(); group && NcclGroup::takes(command))
+    group->run(setup.rank.image, command, buffers, stream);
+  else
+    exchangeThroughHost(gpu, setup.rank, command, stream, buffers);
+}
+
+void CudaDevice::endAction() {
+  for (uint32_t stream = 1; stream < busy.size(); ++stream)
+    if (busy[stream]) {
+      gpu.record(ends[stream], gpu.stream(stream));
+      gpu.wait(gpu.firstStream(), ends[stream]);
+    }
+  std::fill(busy.begin(), busy.end(), false);
+}
+
+} // namespace dtcc::rt::cuda

@@ -1,0 +1,77 @@
+//===- CudaDevice.h - Commands on a GPU ----------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Streams of the command table are streams of the GPU; a command whose end others wait for
+// records an event. The streams of an action meet at its end. The host waits where a
+// message goes through it (Exchange.h), where a generated kernel has a predicate, and at
+// the end of a step for the loss.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_CUDADEVICE_H
+#define DTCC_RUNTIME_CUDA_CUDADEVICE_H
+
+#include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/HostMirror.h"
+#include "runtime/cuda/Nccl.h"
+#include "runtime/device/Device.h"
+
+namespace dtcc::rt::cuda {
+
+class CudaDevice : public Device {
+public:
+  /// Allocates the rank's arenas on its GPU and loads the program's kernels.
+  explicit CudaDevice(const DeviceSetup &setup);
+
+  std::byte *arena(uint32_t number) const override { return reinterpret_cast<std::byte *>(arenas[number]); }
+  /// They always do.
+  void overlap() override {}
+  void bind(uint32_t command) override;
+  void begin() override;
+  void upload(uint32_t view, int64_t slot) override;
+  void download(std::span<const uint32_t> views) override;
+  void downloadStates() override;
+  void enterSlot() override;
+  void run(uint32_t command, void *const *buffers, const void *predicate) override;
+  void endAction() override;
+
+private:
+  struct Bound {
+    CUfunction kernel = nullptr;
+    std::unique_ptr<CudaOp> op;
+    CUevent done = nullptr; /* if a command of another stream waits for it */
+  };
+  /// Bytes [begin, end) of an arena.
+  struct Range {
+    uint64_t begin = 0, end = 0;
+  };
+
+  void loadProgram();
+  void openGroups();
+  void launchKernel(uint32_t number, void *const *buffers);
+  void communicate(const dtcc_command &command, void *const *buffers);
+  bool isSet(const void *predicate, CUstream stream);
+  Range rangeOf(uint32_t view) const;
+  CUdeviceptr address(uint32_t view, int64_t slot) const;
+
+  DeviceSetup setup;
+  Gpu gpu;
+  std::vector<CUdeviceptr> arenas; /* of the image; 0 for those of other stages */
+  std::vector<HostMirror> mirrors; /* of the stage's arenas */
+  std::vector<Range> states;       /* of each of the image's arenas, what holds states */
+  CUmodule program = nullptr;
+  CUdeviceptr record = 0; /* the rank's dtcc_rank, then its coordinates */
+  std::vector<std::byte> recordBytes;
+  std::vector<Bound> bound;                       /* by command of the stage */
+  std::vector<bool> busy;                         /* by stream: used in this action */
+  std::vector<CUevent> ends;                      /* by stream */
+  std::vector<std::unique_ptr<NcclGroup>> groups; /* by communicator; null: through the host */
+};
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_CUDADEVICE_H

@@ -1,0 +1,61 @@
+//===- Driver.cpp - CUDA's driver, opened when a program needs it -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Driver.h"
+
+#include "runtime/core/Error.h"
+
+#include <dlfcn.h>
+
+namespace dtcc::rt::cuda {
+
+std::string openLibrary(std::initializer_list<const char *> names, std::initializer_list<Symbol> symbols) {
+  void *library = nullptr;
+  for (const char *name : names)
+    if (!library)
+      library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return std::string("cannot load ") + *names.begin();
+  for (const Symbol &symbol : symbols)
+    if (!(*symbol.address = dlsym(library, symbol.name)))
+      return std::string(*names.begin()) + " has no " + symbol.name;
+  return {};
+}
+
+std::string Driver::text(CUresult error) const {
+  const char *words = nullptr;
+  if (errorString(error, &words) != 0 || !words)
+    return "error " + std::to_string(error);
+  return words;
+}
+
+/// Throws, again at every call, where there is no driver or no GPU.
+static Driver openDriver() {
+  auto missing = [](const std::string &what) {
+    fail("this program runs on NVIDIA GPUs, and there is none here: ", what, "; --target=cpu compiles for processors");
+  };
+  Driver driver;
+  std::string problem = openLibrary({"libcuda.so.1"}, {
+#define DTCC_CUDA_FUNCTION(FIELD, SYMBOL, PARAMETERS) {#SYMBOL, reinterpret_cast<void **>(&driver.FIELD)},
+#include "runtime/cuda/Driver.def"
+                                                      });
+  if (!problem.empty())
+    missing(problem);
+  if (CUresult error = driver.initialize(0))
+    missing("cuInit: " + driver.text(error));
+  int count = 0;
+  if (CUresult error = driver.deviceCount(&count); error != 0 || count == 0)
+    missing(error ? "cuDeviceGetCount: " + driver.text(error) : "the driver sees no GPU");
+  return driver;
+}
+
+const Driver &driver() {
+  static const Driver opened = openDriver();
+  return opened;
+}
+
+} // namespace dtcc::rt::cuda

@@ -1,0 +1,195 @@
+//===- Gpu.cpp - One GPU as one rank uses it ------------------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Gpu.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/Metrics.h"
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/KernelModules.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <utility>
+
+namespace dtcc::rt::cuda {
+namespace {
+
+// Numbers of the driver's interface (CUdevice_attribute, CUfunction_attribute, CUjit_option, flags).
+constexpr int kMultiprocessorCount = 16, kMajor = 75, kMinor = 76;
+constexpr int kMostDynamicSharedBytes = 8;
+constexpr int kErrorLogBuffer = 5, kErrorLogBytes = 6;
+constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
+constexpr CUresult kOutOfMemory = 2;
+/// Dynamic shared memory that a kernel may have unasked.
+constexpr unsigned kPlainSharedBytes = 48 << 10;
+
+} // namespace
+
+Gpu::Gpu(int64_t rank, int64_t ordinal) : cuda(driver()), rank(rank) {
+  int count = 0;
+  check(cuda.deviceCount(&count), "cuDeviceGetCount");
+  auto number = static_cast<int>(ordinal % count);
+  title = "GPU " + std::to_string(number);
+  check(cuda.deviceAt(&device, number), "cuDeviceGet");
+  char name[128] = "";
+  check(cuda.deviceName(name, sizeof name, device), "cuDeviceGetName");
+  title += std::string(" (") + name + ")";
+  generation = 10 * attribute(kMajor) + attribute(kMinor);
+  processors = attribute(kMultiprocessorCount);
+  CUcontext context = nullptr;
+  check(cuda.retainContext(&context, device), "cuDevicePrimaryCtxRetain");
+  check(cuda.setContext(context), "cuCtxSetCurrent");
+}
+
+Gpu::~Gpu() {
+  // What is under way may still use what is about to go. Errors have been told, or are an echo of one that was.
+  cuda.synchronizeContext();
+  if (blas)
+    cublasLt().destroy(blas);
+  for (CUmodule module : modules)
+    cuda.unloadModule(module);
+  for (CUevent event : events)
+    cuda.destroyEvent(event);
+  for (auto [number, stream] : streams)
+    cuda.destroyStream(stream);
+  for (CUdeviceptr block : blocks)
+    cuda.release(block);
+  cuda.releaseContext(device);
+}
+
+void Gpu::check(CUresult error, const char *call) const {
+  if (error != 0)
+    failWith(Status::Device, "rank ", rank, ", ", doing, ", ", title, ": ", call, ": ", cuda.text(error));
+}
+
+int Gpu::attribute(int which) const {
+  int value = 0;
+  check(cuda.deviceAttribute(&value, which, device), "cuDeviceGetAttribute");
+  return value;
+}
+
+void Gpu::uuid(unsigned char bytes[16]) const { check(cuda.deviceUuid(bytes, device), "cuDeviceGetUuid"); }
+
+CUdeviceptr Gpu::allocate(uint64_t bytes, std::string_view what) {
+  if (bytes == 0)
+    return 0;
+  CUdeviceptr address = 0;
+  CUresult error = cuda.allocate(&address, bytes);
+  if (error == kOutOfMemory) {
+    size_t free = 0, total = 0;
+    check(cuda.memoryInfo(&free, &total), "cuMemGetInfo");
+    failWith(Status::Memory, "rank ", rank, ", ", title, ": ", what, " needs ", bytesText(static_cast<double>(bytes)),
+             ", and ", bytesText(static_cast<double>(free)), " of ", bytesText(static_cast<double>(total)),
+             " are free");
+  }
+  check(error, "cuMemAlloc");
+  blocks.push_back(address);
+  check(cuda.setBytes(address, 0, bytes, firstStream()), "cuMemsetD8Async");
+  return address;
+}
+
+CUstream Gpu::stream(uint32_t number) {
+  auto [at, isNew] = streams.try_emplace(number, nullptr);
+  if (isNew)
+    check(cuda.createStream(&at->second, kNonBlocking), "cuStreamCreate");
+  return at->second;
+}
+
+CUevent Gpu::event() {
+  CUevent event = nullptr;
+  check(cuda.createEvent(&event, kNoTiming), "cuEventCreate");
+  events.push_back(event);
+  return event;
+}
+
+void Gpu::record(CUevent event, CUstream stream) { check(cuda.recordEvent(event, stream), "cuEventRecord"); }
+void Gpu::wait(CUstream stream, CUevent event) { check(cuda.waitForEvent(stream, event, 0), "cuStreamWaitEvent"); }
+void Gpu::synchronize(CUstream stream) { check(cuda.synchronizeStream(stream), "cuStreamSynchronize"); }
+
+void Gpu::copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream) {
+  if (bytes > 0)
+    check(cuda.copyToDevice(to, from, bytes, stream), "cuMemcpyHtoDAsync");
+}
+
+void Gpu::copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream) {
+  if (bytes > 0)
+    check(cuda.copyToHost(to, from, bytes, stream), "cuMemcpyDtoHAsync");
+}
+
+CUmodule Gpu::load(const char *code, std::string_view what) {
+  // The driver's assembler says what it does not like.
+  char log[1024] = "";
+  int options[] = {kErrorLogBuffer, kErrorLogBytes};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  CUmodule module = nullptr;
+  if (CUresult error = cuda.loadModule(&module, code, 2, options, values)) {
+    log[std::min(sizeof log - 1, std::strcspn(log, "\n"))] = 0;
+    failWith(Status::Device, "rank ", rank, ", ", title, ": cannot load ", what, ": ", cuda.text(error),
+             *log ? ": " : "", log);
+  }
+  modules.push_back(module);
+  return module;
+}
+
+CUfunction Gpu::function(CUmodule module, const char *name) {
+  CUfunction function = nullptr;
+  if (CUresult error = cuda.functionOf(&function, module, name))
+    failWith(Status::Device, "rank ", rank, ", ", title, ": no kernel ", name, ": ", cuda.text(error));
+  return function;
+}
+
+CUfunction Gpu::kernel(const char *module, const char *name) {
+  auto [at, isNew] = ownModules.try_emplace(module, nullptr);
+  if (isNew) {
+    auto all = kernelModules();
+    auto found = std::find_if(all.begin(), all.end(),
+                              [&](const KernelModule &each) { return std::string_view(each.name) == module; });
+    if (found == all.end())
+      fail("this program needs the runtime's kernels for GPUs (", module,
+           "), and the compiler that wrote it was built without them: build dtcc with clang");
+    at->second = load(found->ptx, "the runtime's kernels");
+  }
+  return function(at->second, name);
+}
+
+void *Gpu::products() {
+  if (!std::exchange(blasTried, true)) {
+    const CublasLt &library = cublasLt();
+    std::string problem = library.problem;
+    if (problem.empty() && library.create(&blas) != 0)
+      problem = "cublasLtCreate failed";
+    if (!problem.empty() && rank == 0)
+      std::cerr << "note: matrix products run in dtcc's own kernel, which is slower: " << problem << std::endl;
+  }
+  return blas;
+}
+
+const void *Gpu::upload(std::span<const std::byte> bytes) {
+  CUdeviceptr address = allocate(bytes.size(), "a table of an operation");
+  copyToDevice(address, bytes.data(), bytes.size(), firstStream());
+  return reinterpret_cast<const void *>(address);
+}
+
+void Gpu::launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) {
+  if (shape.sharedBytes > kPlainSharedBytes)
+    check(cuda.setFunctionAttribute(function, kMostDynamicSharedBytes, static_cast<int>(shape.sharedBytes)),
+          "cuFuncSetAttribute");
+  check(cuda.launch(function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
+                    shape.block[2], shape.sharedBytes, stream, parameters, nullptr),
+        "cuLaunchKernel");
+}
+
+void *Gpu::workspace(uint32_t stream) {
+  auto [at, isNew] = workspaces.try_emplace(stream, 0);
+  if (isNew)
+    at->second = allocate(workspaceBytes, "the workspace of operations");
+  return reinterpret_cast<void *>(at->second);
+}
+
+} // namespace dtcc::rt::cuda

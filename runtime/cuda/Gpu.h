@@ -1,0 +1,91 @@
+//===- Gpu.h - One GPU as one rank uses it -------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The driver's calls for one rank: memory, streams, code, launches. Ranks that are
+// threads of one process share the context of a GPU, as the driver means it.
+//
+// Errors say the rank, what it was doing, the GPU and the call. What a kernel did wrong is
+// reported by a later call, so the name is of the command that noticed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_GPU_H
+#define DTCC_RUNTIME_CUDA_GPU_H
+
+#include "runtime/cuda/Driver.h"
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace dtcc::rt::cuda {
+
+class Gpu : public Launcher {
+public:
+  /// Number `ordinal` of the machine's GPUs, counted round. Makes its context the calling thread's.
+  Gpu(int64_t rank, int64_t ordinal);
+  ~Gpu() override;
+  Gpu(const Gpu &) = delete;
+
+  /// What errors say that the rank is doing.
+  void nowDoing(std::string_view what) { doing = what; }
+  const std::string &name() const { return title; } /* "GPU 0 (NVIDIA H100 80GB HBM3)" */
+  int architecture() const { return generation; }   /* 90: sm_90 */
+  /// Which GPU of the world this is.
+  void uuid(unsigned char bytes[16]) const;
+
+  /// Memory that lives as long as this, zeroed in the order of stream 0.
+  CUdeviceptr allocate(uint64_t bytes, std::string_view what);
+  CUstream stream(uint32_t number);
+  CUstream firstStream() { return stream(0); }
+  /// An event without times.
+  CUevent event();
+  void record(CUevent event, CUstream stream);
+  void wait(CUstream stream, CUevent event);
+  void synchronize(CUstream stream);
+  void copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream);
+  void copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream);
+
+  /// Code for this GPU: PTX that ends with NUL, or an image of the assembler.
+  CUmodule load(const char *code, std::string_view what);
+  CUfunction function(CUmodule module, const char *name);
+
+  // Launcher
+  CUfunction kernel(const char *module, const char *name) override;
+  void reserveWorkspace(uint64_t bytes) override { workspaceBytes = std::max(workspaceBytes, bytes); }
+  const void *upload(std::span<const std::byte> bytes) override;
+  int multiprocessors() const override { return processors; }
+  void *products() override;
+  void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) override;
+
+  /// Scratch memory of a stream; after all reservations.
+  void *workspace(uint32_t stream);
+
+private:
+  void check(CUresult error, const char *call) const;
+  int attribute(int which) const;
+
+  const Driver &cuda;
+  int64_t rank;
+  CUdevice device = 0;
+  std::string title;
+  std::string_view doing = "starting";
+  int generation = 0, processors = 1;
+  std::vector<CUdeviceptr> blocks;
+  std::map<uint32_t, CUstream> streams;
+  std::vector<CUevent> events;
+  std::vector<CUmodule> modules;
+  std::map<std::string, CUmodule> ownModules;
+  std::map<uint32_t, CUdeviceptr> workspaces;
+  uint64_t workspaceBytes = 0;
+  void *blas = nullptr;
+  bool blasTried = false;
+};
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_GPU_H
