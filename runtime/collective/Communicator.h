@@ -83,7 +83,7 @@ public:
   void reserveShifts();
   /// `out` = the `bytes` bytes of `in` of the member before; the first has them of the last. Not in
   /// place. By messages of a bounded size: staging does not grow with `bytes`. (MPI_Sendrecv)
-  void shift(const void *in, void *out, int64_t bytes);
+  virtual void shift(const void *in, void *out, int64_t bytes);
 
   /// Lets reductions and copies of large buffers use the team of the calling rank;
   /// results do not depend on it.

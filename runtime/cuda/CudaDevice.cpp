@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/CudaDevice.h"
 
+#include "runtime/collective/CommandCollective.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/Exchange.h"
 
@@ -119,12 +120,12 @@ void CudaDevice::openGroups() {
   const Rank &rank = setup.rank;
   std::vector<bool> used(rank.communicators.size());
   for (const dtcc_command &command : rank.image.commands())
-    if (NcclGroup::takes(command))
+    if (NcclCommunicator::takes(command))
       used[command.communicator] = true;
   groups.resize(used.size());
   for (size_t i = 0; i < used.size(); ++i)
     if (used[i])
-      groups[i] = NcclGroup::open(*rank.communicators[i], gpu);
+      groups[i] = NcclCommunicator::open(*rank.communicators[i], gpu);
 }
 
 void CudaDevice::begin() {
@@ -242,10 +243,12 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
 
 void CudaDevice::communicate(const dtcc_command &command, void *const *buffers) {
   CUstream stream = gpu.stream(command.stream);
-  if (NcclGroup *group = groups[command.communicator].get(); group && NcclGroup::takes(command))
-    group->run(setup.rank.image, command, buffers, stream);
-  else
+  if (NcclCommunicator *group = groups[command.communicator].get(); group && NcclCommunicator::takes(command)) {
+    group->useStream(stream);
+    runCommunication(setup.rank.image, command, *group, buffers);
+  } else {
     exchangeThroughHost(gpu, setup.rank, command, stream, buffers);
+  }
 }
 
 void CudaDevice::endAction() {

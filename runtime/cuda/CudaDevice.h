@@ -66,10 +66,10 @@ private:
   CUmodule program = nullptr;
   CUdeviceptr record = 0; /* the rank's dtcc_rank, then its coordinates */
   std::vector<std::byte> recordBytes;
-  std::vector<Bound> bound;                       /* by command of the stage */
-  std::vector<bool> busy;                         /* by stream: used in this action */
-  std::vector<CUevent> ends;                      /* by stream */
-  std::vector<std::unique_ptr<NcclGroup>> groups; /* by communicator; null: through the host */
+  std::vector<Bound> bound;                              /* by command of the stage */
+  std::vector<bool> busy;                                /* by stream: used in this action */
+  std::vector<CUevent> ends;                             /* by stream */
+  std::vector<std::unique_ptr<NcclCommunicator>> groups; /* by communicator; null: through the host */
 };
 
 } // namespace dtcc::rt::cuda

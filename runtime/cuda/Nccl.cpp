@@ -7,7 +7,6 @@
 
 #include "runtime/cuda/Nccl.h"
 
-#include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -49,7 +48,7 @@ void check(int error, const char *call) {
 }
 
 /// ncclDataType_t
-int typeOf(uint32_t dtype) {
+int typeOf(dtcc_dtype dtype) {
   constexpr std::array<int, 9> types = {/*f32*/ 7, /*f64*/ 8, /*bf16*/ 9, /*f16*/ 6, /*i64*/ 4,
                                         /*i32*/ 2, /*i16*/ 0, /*i8*/ 0,   /*bool*/ 1};
   return types[dtype];
@@ -57,7 +56,7 @@ int typeOf(uint32_t dtype) {
 constexpr int kBytes = 0; /* ncclInt8 */
 
 /// ncclRedOp_t
-int reductionOf(uint32_t reduction) { return reduction == DTCC_SUM ? 0 : reduction == DTCC_MAX ? 2 : 3; }
+int reductionOf(dtcc_reduction reduction) { return reduction == DTCC_SUM ? 0 : reduction == DTCC_MAX ? 2 : 3; }
 
 /// What members tell each other before they join.
 struct Offer {
@@ -67,7 +66,7 @@ struct Offer {
 
 } // namespace
 
-std::unique_ptr<NcclGroup> NcclGroup::open(Communicator &host, const Gpu &gpu) {
+std::unique_ptr<NcclCommunicator> NcclCommunicator::open(Communicator &host, const Gpu &gpu) {
   if (host.size() < 2)
     return nullptr;
   Offer mine = {};
@@ -87,51 +86,58 @@ std::unique_ptr<NcclGroup> NcclGroup::open(Communicator &host, const Gpu &gpu) {
   host.broadcast(&id, &id, sizeof id, DTCC_I8);
   void *group = nullptr;
   check(nccl().join(&group, static_cast<int>(host.size()), id, static_cast<int>(host.index())), "ncclCommInitRank");
-  return std::unique_ptr<NcclGroup>(new NcclGroup(group, host.size(), host.index()));
+  return std::unique_ptr<NcclCommunicator>(new NcclCommunicator(group, host.size(), host.index()));
 }
 
-NcclGroup::~NcclGroup() { nccl().leave(group); }
+NcclCommunicator::~NcclCommunicator() { nccl().leave(group); }
 
-bool NcclGroup::takes(const dtcc_command &command) {
+bool NcclCommunicator::takes(const dtcc_command &command) {
   return command.kind == DTCC_COLLECTIVE && (command.op <= DTCC_BROADCAST || command.op == DTCC_SHIFT);
 }
 
-void NcclGroup::run(const Image &image, const dtcc_command &command, void *const *buffers, CUstream stream) {
-  const Nccl &library = nccl();
-  auto operands = image.operands(command);
-  const dtcc_view &in = image.views()[operands[0]], &out = image.views()[operands[1]];
-  auto count = static_cast<size_t>(elementCount(in));
-  int type = typeOf(in.dtype), reduction = reductionOf(command.reduction);
-  const auto *from = static_cast<const char *>(buffers[0]);
-  auto *to = static_cast<char *>(buffers[1]);
-  auto bytes = count * static_cast<size_t>(dtcc_dtype_size(in.dtype));
-  switch (command.op) {
-  case DTCC_ALL_REDUCE:
-    return check(library.allReduce(from, to, count, type, reduction, group, stream), "ncclAllReduce");
-  case DTCC_ALL_GATHER:
-    return check(library.allGather(from, to, count, type, group, stream), "ncclAllGather");
-  case DTCC_REDUCE_SCATTER:
-    count = static_cast<size_t>(elementCount(out));
-    return check(library.reduceScatter(from, to, count, type, reduction, group, stream), "ncclReduceScatter");
-  case DTCC_BROADCAST:
-    return check(library.broadcast(from, to, count, type, 0, group, stream), "ncclBroadcast");
-  case DTCC_ALL_TO_ALL: {
-    size_t part = bytes / static_cast<size_t>(members);
-    check(library.beginGroup(), "ncclGroupStart");
-    for (int64_t peer = 0; peer < members; ++peer) {
-      auto offset = static_cast<size_t>(peer) * part;
-      check(library.send(from + offset, part, kBytes, static_cast<int>(peer), group, stream), "ncclSend");
-      check(library.receive(to + offset, part, kBytes, static_cast<int>(peer), group, stream), "ncclRecv");
-    }
-    return check(library.endGroup(), "ncclGroupEnd");
-  }
-  case DTCC_SHIFT:
-    check(library.beginGroup(), "ncclGroupStart");
-    check(library.send(from, bytes, kBytes, static_cast<int>((me + 1) % members), group, stream), "ncclSend");
-    check(library.receive(to, bytes, kBytes, static_cast<int>((me + members - 1) % members), group, stream),
-          "ncclRecv");
-    return check(library.endGroup(), "ncclGroupEnd");
-  }
+void NcclCommunicator::allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
+  check(nccl().allReduce(in, out, static_cast<size_t>(count), typeOf(type), reductionOf(reduction), group, stream),
+        "ncclAllReduce");
 }
+
+void NcclCommunicator::allGather(const void *in, void *out, int64_t count, dtcc_dtype type) {
+  check(nccl().allGather(in, out, static_cast<size_t>(count), typeOf(type), group, stream), "ncclAllGather");
+}
+
+void NcclCommunicator::reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type,
+                                     dtcc_reduction reduction) {
+  check(nccl().reduceScatter(in, out, static_cast<size_t>(count), typeOf(type), reductionOf(reduction), group, stream),
+        "ncclReduceScatter");
+}
+
+void NcclCommunicator::broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) {
+  check(nccl().broadcast(in, out, static_cast<size_t>(count), typeOf(type), 0, group, stream), "ncclBroadcast");
+}
+
+void NcclCommunicator::allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) {
+  auto part = static_cast<size_t>(count * dtcc_dtype_size(type));
+  check(nccl().beginGroup(), "ncclGroupStart");
+  for (int peer = 0; peer < static_cast<int>(size()); ++peer) {
+    auto offset = static_cast<size_t>(peer) * part;
+    check(nccl().send(static_cast<const char *>(in) + offset, part, kBytes, peer, group, stream), "ncclSend");
+    check(nccl().receive(static_cast<char *>(out) + offset, part, kBytes, peer, group, stream), "ncclRecv");
+  }
+  check(nccl().endGroup(), "ncclGroupEnd");
+}
+
+void NcclCommunicator::shift(const void *in, void *out, int64_t bytes) {
+  auto next = static_cast<int>((index() + 1) % size()), last = static_cast<int>((index() + size() - 1) % size());
+  check(nccl().beginGroup(), "ncclGroupStart");
+  check(nccl().send(in, static_cast<size_t>(bytes), kBytes, next, group, stream), "ncclSend");
+  check(nccl().receive(out, static_cast<size_t>(bytes), kBytes, last, group, stream), "ncclRecv");
+  check(nccl().endGroup(), "ncclGroupEnd");
+}
+
+[[noreturn]] static void leftToTheHost() { fail("NCCL was asked for what goes through the host"); }
+void NcclCommunicator::allToAllRows(const void *, void *, int64_t, const RowLists &) { leftToTheHost(); }
+void NcclCommunicator::barrier() { leftToTheHost(); }
+void NcclCommunicator::reserveSend(int64_t, int64_t) { leftToTheHost(); }
+void NcclCommunicator::send(const void *, int64_t, int64_t) { leftToTheHost(); }
+void NcclCommunicator::receive(void *, int64_t, int64_t) { leftToTheHost(); }
 
 } // namespace dtcc::rt::cuda

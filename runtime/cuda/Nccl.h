@@ -16,32 +16,46 @@
 #ifndef DTCC_RUNTIME_CUDA_NCCL_H
 #define DTCC_RUNTIME_CUDA_NCCL_H
 
+#include "runtime/collective/Communicator.h"
 #include "runtime/cuda/Gpu.h"
-
-namespace dtcc::rt {
-class Communicator;
-}
 
 namespace dtcc::rt::cuda {
 
-class NcclGroup {
+/// Buffers are addresses of the GPU. Calls return at once: the work stands on the stream that useStream named.
+class NcclCommunicator final : public Communicator {
 public:
   /// Every member calls it with its handle of the group. Null, for all members, if one of them cannot.
-  static std::unique_ptr<NcclGroup> open(Communicator &host, const Gpu &gpu);
-  ~NcclGroup();
-  NcclGroup(const NcclGroup &) = delete;
+  static std::unique_ptr<NcclCommunicator> open(Communicator &host, const Gpu &gpu);
+  ~NcclCommunicator() override;
+  NcclCommunicator(const NcclCommunicator &) = delete;
 
-  /// Whether it runs this command: the collectives but exchanges of rows. Messages go through the host, which keeps
-  /// them until the other side wants them.
+  /// Whether it runs this command: the collectives but barriers and exchanges of rows. Messages go through the host,
+  /// which keeps them until the other side wants them.
   static bool takes(const dtcc_command &command);
-  /// Lets a collective run in the order of `stream`. `buffers`: the GPU's addresses of the operands.
-  void run(const Image &image, const dtcc_command &command, void *const *buffers, CUstream stream);
+  void useStream(CUstream other) { stream = other; }
+
+  void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override;
+  void allGather(const void *in, void *out, int64_t count, dtcc_dtype type) override;
+  void reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override;
+  void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) override;
+  void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override;
+  void shift(const void *in, void *out, int64_t bytes) override;
+
+  // What takes() leaves to the host. Throw.
+  void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) override;
+  void barrier() override;
+  void reserveSend(int64_t peer, int64_t bytes) override;
+  void send(const void *data, int64_t bytes, int64_t peer) override;
+  void receive(void *data, int64_t bytes, int64_t peer) override;
+
+  /// NCCL's own buffers are not counted: it does not say how large they are.
+  uint64_t stagingBytes() const override { return 0; }
 
 private:
-  NcclGroup(void *group, int64_t members, int64_t me) : group(group), members(members), me(me) {}
+  NcclCommunicator(void *group, int64_t size, int64_t index) : Communicator(size, index), group(group) {}
 
   void *group;
-  int64_t members, me;
+  CUstream stream = nullptr;
 };
 
 } // namespace dtcc::rt::cuda
