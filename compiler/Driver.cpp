@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Driver.h"
+#include "compiler/GpuCode.h"
 #include "compiler/LabelShift.h"
 #include "compiler/Link.h"
 #include "compiler/Object.h"
@@ -13,6 +14,7 @@
 #include "compiler/Planning.h"
 #include "compiler/Ptx.h"
 #include "compiler/StepCheck.h"
+#include "compiler/TargetOption.h"
 #include "compiler/Training.h"
 #include "compiler/Weights.h"
 #include "dialects/dist/Dist.h"
@@ -47,7 +49,9 @@ private:
         [&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
   }
   LogicalResult emitCode();
-  LogicalResult emitGpuCode();
+  /// The kernels as text: IR of LLVM, or PTX.
+  LogicalResult emitKernels();
+  bool isForGpus() const { return targetOf(options).memory == DTCC_MEMORY_DEVICE; }
   LogicalResult distribute();
   Level level();
   /// Plans that were given are compiled though they need more memory than there is.
@@ -59,8 +63,8 @@ private:
   const Options &options;
   OutputFiles &files;
   const char *argv0;
-  /// What code is generated for: the processor of a program, or the GPU of its kernels.
-  std::unique_ptr<llvm::TargetMachine> target;
+  /// The processor that computes; of a program for GPUs any that runs its main.
+  std::unique_ptr<llvm::TargetMachine> processor;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
   std::string current;
   /// What was asked for is written already.
@@ -94,14 +98,32 @@ LogicalResult Driver::runPasses(StringRef what, llvm::function_ref<void(OpPassMa
 
 void Driver::warnOfMemory(exec::ProgramOp program) {
   int64_t ranks = dist::toMesh(module.lookupSymbol<dist::MeshOp>(program.getMeshAttr())).ranks();
-  double needed = 0, memory = machineMemory();
+  double needed = 0, memory = machineMemory() / double(ranks);
   for (auto arena : program.getOps<exec::ArenaOp>())
     needed += double(arena.getBytes());
-  if (options.emit == "program" && needed * double(ranks) > memory)
+  if (isForGpus())
+    memory = options.deviceMemory;
+  if (needed > memory)
     llvm::WithColor::warning(llvm::errs(), "dtcc")
-        << "the plan needs " << bytesText(needed) << " of memory a rank, and this machine has "
-        << bytesText(memory / double(ranks)) << " for each of " << ranks << (ranks == 1 ? " rank" : " ranks")
-        << ": the program is going to refuse to run here\n";
+        << "the plan needs " << bytesText(needed) << " of memory a rank, and "
+        << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has " << bytesText(memory)
+        << (isForGpus() ? std::string() : " for each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"))
+        << ": the program is going to refuse to run " << (isForGpus() ? "there" : "here") << '\n';
+}
+
+LogicalResult Driver::emitKernels() {
+  progress("optimize and emit");
+  if (options.emit == "ptx") {
+    auto oldest = createGpuTarget(gpuArchitectures(options).front());
+    if (failed(oldest))
+      return failure();
+    FailureOr<std::string> text = emitPtx(module, **oldest);
+    return failed(text) ? failure() : files.writeText([&](raw_ostream &stream) { stream << *text; });
+  }
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code =
+      isForGpus() ? translateGpuKernels(module, context) : translateKernels(module, context, exec::buildKernelLowering);
+  return code ? files.writeText([&](raw_ostream &stream) { stream << *code; }) : failure();
 }
 
 LogicalResult Driver::emitCode() {
@@ -113,24 +135,30 @@ LogicalResult Driver::emitCode() {
   auto plan = module->getAttrOfType<StringAttr>("dist.plan");
   imageOptions.plan = plan ? plan.str() : "{}";
   imageOptions.labelShift = labelShift(module);
-  imageOptions.cpu = target->getTargetCPU().str();
+  imageOptions.cpu = isForGpus() ? "" : processor->getTargetCPU().str();
+  imageOptions.memory = targetOf(options).memory;
+  imageOptions.tf32 = options.tf32;
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
+  progress("lower kernels");
+  llvm::LLVMContext context;
+  // In the image are the kernels of GPUs, beside it those of processors.
+  auto code = std::make_unique<llvm::Module>("dtcc", context);
+  if (isForGpus()) {
+    FailureOr<std::vector<GpuModule>> modules = makeGpuModules(module, options, files);
+    if (failed(modules))
+      return failure();
+    imageOptions.gpuModules = std::move(*modules);
+  } else if (!(code = translateKernels(module, context, exec::buildKernelLowering))) {
+    return failure();
+  }
   progress("image");
   FailureOr<Image> image = buildImage(programs, module, imageOptions);
   if (failed(image))
     return failure();
-
   warnOfMemory(programs.front());
-  progress("lower kernels");
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code = translateKernels(module, context, exec::buildKernelLowering);
-  if (!code)
-    return failure();
-  if (options.emit == "llvm")
-    return files.writeText([&](raw_ostream &stream) { stream << *code; });
   addProgram(*code, *image);
   progress("optimize and emit");
-  if (failed(writeObject(*code, *target, files.part("model.o"))))
+  if (failed(writeObject(*code, *processor, files.part("model.o"))))
     return failure();
   if (weights) {
     progress("weights");
@@ -153,17 +181,6 @@ LogicalResult Driver::emitCode() {
                                     : "itself compares position t with label t + 1")
         << ", " << by.getValue();
   return success();
-}
-
-LogicalResult Driver::emitGpuCode() {
-  if (failed(runPasses("generate kernels", [&](OpPassManager &manager) { buildGpuCodePipeline(manager, options); })))
-    return failure();
-  progress("optimize and emit");
-  FailureOr<std::string> text = emitPtx(module, *target);
-  if (failed(text))
-    return failure();
-  progress("");
-  return files.writeText([&](raw_ostream &stream) { stream << *text; });
 }
 
 /// From the model to the program of a rank, by way of a plan.
@@ -217,11 +234,11 @@ LogicalResult Driver::run() {
   if (options.verify && (level() != Level::Graph || !module.getOps<dist::MeshOp>().empty()))
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
   // Before the long work: the processor may be unknown.
-  if (options.emit == "program" || options.emit == "llvm" || options.emit == "ptx") {
-    auto found = options.emit == "ptx" ? createGpuTarget(options.gpuArch) : createTarget(options.cpu);
+  if (options.emit == "program" || options.emit == "llvm") {
+    auto found = createTarget(isForGpus() ? "generic" : options.cpu);
     if (failed(found))
       return failure();
-    target = std::move(*found);
+    processor = std::move(*found);
   }
   if (level() == Level::Graph && failed(distribute()))
     return failure();
@@ -232,11 +249,9 @@ LogicalResult Driver::run() {
     return failure();
   if (options.emit == "exec")
     return emitModule();
-  if (options.emit == "ptx")
-    return emitGpuCode();
   if (failed(runPasses("generate kernels", [&](OpPassManager &manager) { buildCodePipeline(manager, options); })))
     return failure();
-  LogicalResult result = emitCode();
+  LogicalResult result = options.emit == "program" ? emitCode() : emitKernels();
   progress("");
   return result;
 }

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/bit.h"
 #include <cstring>
+#include <limits>
 #include <optional>
 
 using namespace mlir;
@@ -36,6 +37,7 @@ private:
   LogicalResult addPhase(exec::PhaseOp op);
   LogicalResult addCommand(exec::CommandOpInterface op);
   LogicalResult addActions();
+  LogicalResult addKernel(exec::KernelOp op, dtcc_command &command);
   LogicalResult addOwn(Operation *op, dtcc_command &command);
   FailureOr<int64_t> parameter(Operation *op, Attribute attribute);
 
@@ -75,7 +77,7 @@ LogicalResult ImageBuilder::addMemory() {
     if (op.getBytes() > int64_t(1) << 46)
       return op.emitOpError("must have at most 2^46 bytes, got: ") << op.getBytes();
     arenas[op.getSymName()] = tables.arenas.size();
-    tables.arenas.push_back({tables.string(op.getSymName()), DTCC_MEMORY_HOST, op.getBytes()});
+    tables.arenas.push_back({tables.string(op.getSymName()), uint32_t(options.memory), op.getBytes()});
     if (op.getSymName() == "activations")
       activations = op.getBytes();
   }
@@ -168,27 +170,46 @@ FailureOr<int64_t> ImageBuilder::parameter(Operation *op, Attribute attribute) {
   return op->emitOpError("parameter must name a communicator or a bucket of parameters, got: @") << symbol, failure();
 }
 
+/// A kernel's row in the table of its target, and what its command says of its work.
+LogicalResult ImageBuilder::addKernel(exec::KernelOp op, dtcc_command &command) {
+  bool gpu = !options.gpuModules.empty();
+  auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(op.getFunction());
+  auto integer = [&](StringRef name) {
+    auto attribute = func ? func->getAttrOfType<IntegerAttr>(name) : nullptr;
+    return attribute ? attribute.getInt() : 0;
+  };
+  auto real = [&](StringRef name) {
+    auto attribute = func->getAttrOfType<FloatAttr>(name);
+    return attribute ? attribute.getValueAsDouble() : 0.0;
+  };
+  StringRef size = gpu ? "dtcc.grid" : "dtcc.extent";
+  if (!func || !func->hasAttr(size))
+    return op->emitOpError("must name a generated kernel with ") << size << ", got: @" << op.getFunction();
+  command.kind = DTCC_KERNEL;
+  command.flops = real("dtcc.flops");
+  command.bytes = real("dtcc.bytes");
+  auto [entry, isNew] = kernelIndices.try_emplace(op.getFunction(), uint32_t(kernelIndices.size()));
+  command.op = entry->second;
+  if (!gpu) {
+    command.extent = integer(size);
+    command.grain = std::max<int64_t>(1, integer("dtcc.grain"));
+    if (isNew)
+      image.kernels.push_back(op.getFunction().str());
+    return success();
+  }
+  constexpr int64_t kMostBlocks = std::numeric_limits<int32_t>::max();
+  if (integer(size) > kMostBlocks)
+    return op->emitOpError("must have at most ") << kMostBlocks << " blocks of threads, got: " << integer(size);
+  if (isNew)
+    tables.gpuKernels.push_back({tables.string(op.getFunction()), uint32_t(integer("dtcc.block")), integer(size)});
+  return success();
+}
+
 /// What one kind of command has of its own.
 LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
   if (auto kernel = dyn_cast<exec::KernelOp>(op)) {
-    command.kind = DTCC_KERNEL;
-    auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.getFunction());
-    auto extent = func ? func->getAttrOfType<IntegerAttr>("dtcc.extent") : nullptr;
-    if (!extent)
-      return op->emitOpError("must name a generated kernel with dtcc.extent, got: @") << kernel.getFunction();
-    auto real = [&](StringRef name) {
-      auto attribute = func->getAttrOfType<FloatAttr>(name);
-      return attribute ? attribute.getValueAsDouble() : 0.0;
-    };
-    auto grain = func->getAttrOfType<IntegerAttr>("dtcc.grain");
-    command.extent = extent.getInt();
-    command.grain = grain ? grain.getInt() : 1;
-    command.flops = real("dtcc.flops");
-    command.bytes = real("dtcc.bytes");
-    auto [entry, isNew] = kernelIndices.try_emplace(kernel.getFunction(), uint32_t(image.kernels.size()));
-    if (isNew)
-      image.kernels.push_back(kernel.getFunction().str());
-    command.op = entry->second;
+    if (failed(addKernel(kernel, command)))
+      return failure();
   } else if (auto library = dyn_cast<exec::LibraryOp>(op)) {
     command.kind = DTCC_LIBRARY;
     command.op = *exec::getLibraryOp(library.getOp());
@@ -357,6 +378,11 @@ FailureOr<Image> ImageBuilder::run(ArrayRef<exec::ProgramOp> programs) {
       return failure();
     header.training.lr = std::max(header.training.lr, learningRate(stage));
   }
+  for (const GpuModule &code : options.gpuModules) {
+    tables.gpuModules.push_back({code.architecture, uint32_t(code.kind), tables.gpuCode.size(), code.code.size()});
+    tables.gpuCode += code.code;
+  }
+  header.tf32 = options.tf32;
   header.training.label_shift = options.labelShift;
   header.training.seed = options.seed;
   image.bytes = tables.serialize(header);

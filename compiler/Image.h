@@ -15,19 +15,31 @@
 
 #include "dialects/exec/Exec.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/abi/dtcc_rt.h"
 #include <string>
 #include <vector>
 
 namespace dtcc {
 
+/// All kernels of a program for one architecture of GPUs (90: sm_90).
+struct GpuModule {
+  uint32_t architecture = 0;
+  dtcc_gpu_code kind = DTCC_GPU_PTX;
+  std::string code;
+};
+
 /// What the image holds besides the program.
 struct ImageOptions {
-  std::string model;   /* name, for people */
-  std::string plan;    /* JSON */
-  std::string cpu;     /* the processor of the kernels */
+  std::string model; /* name, for people */
+  std::string plan;  /* JSON */
+  std::string cpu;   /* the processor of the kernels; for GPUs empty */
+  dtcc_memory memory = DTCC_MEMORY_HOST;
   std::string weights; /* file name beside the program, or empty */
   int64_t labelShift = 0;
   uint64_t seed = 0;
+  bool tf32 = false;
+  /// The kernels for GPUs: then the module's are marked `nvvm.kernel`, and the image has no table of pointers.
+  std::vector<GpuModule> gpuModules;
 };
 
 struct Image {

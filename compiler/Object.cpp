@@ -34,7 +34,7 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
     return failure();
   }
   std::string features;
-  bool native = cpu == "native";
+  bool native = cpu.empty() || cpu == "native";
   if (native) {
     cpu = llvm::sys::getHostCPUName();
     for (auto &[feature, has] : llvm::sys::getHostCPUFeatures())
@@ -63,9 +63,9 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
 std::unique_ptr<llvm::Module> dtcc::translateKernels(ModuleOp module, llvm::LLVMContext &context,
                                                      llvm::function_ref<void(OpPassManager &)> lower) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+  for (Operation &op : *module.getBody())
     if (isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(op))
-      op.moveBefore(kernels->getBody(), kernels->getBody()->end());
+      kernels->push_back(op.clone());
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
   PassManager manager(module.getContext());

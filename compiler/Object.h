@@ -15,12 +15,12 @@
 
 namespace dtcc {
 
-/// The machine that kernels are generated for: `cpu` is "native" or a name of LLVM's.
+/// The machine that kernels are generated for: `cpu` is "native" (or empty) or a name of LLVM's.
 /// Fails with a message (without location) if there is no such processor.
 mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>> createTarget(llvm::StringRef cpu);
 
-/// Lowers the kernels of `module` (its llvm.func and llvm.mlir.global ops, which are moved
-/// out of it) to LLVM IR, by the passes that `lower` adds. Null after a message.
+/// Lowers copies of the kernels of `module` (its llvm.func and llvm.mlir.global ops) to LLVM IR, by the passes that
+/// `lower` adds. Null after a message.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                llvm::function_ref<void(mlir::OpPassManager &)> lower);
 

@@ -76,7 +76,7 @@ const std::vector<Group> &table() {
           list("no-decay", "GLOB", &Options::noDecay, "parameters that are not"),
           text("precision", "f32|bf16|fp16", &Options::precision, "compute type", "f32|bf16|fp16"), lossScale}},
         {"The plan: what is not given is searched",
-         {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines; of GPUs: --emit=plan"),
+         {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines; cpu: this one"),
           text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, cp, ep, pp; dp=2x4 shares state in 2 groups"),
           text("sequence-parallel", "on|off", &Options::sequenceParallel, "positions over tp between its products",
                "on|off"),
@@ -99,7 +99,9 @@ const std::vector<Group> &table() {
           text("emit", "program|graph|..", &Options::emit, "or plan, dist, exec, llvm, ptx, onnx",
                "program|plan|graph|dist|exec|llvm|ptx|onnx"),
           text("mcpu", "native|NAME", &Options::cpu, "processor to generate code for"),
-          text("gpu-arch", "sm_90", &Options::gpuArch, "the GPU of --emit=ptx; sm_90"),
+          text("target", "cpu|cuda", &Options::target, "what computes; that of the cluster", "cpu|cuda"),
+          text("gpu-arch", "sm_90,..", &Options::gpuArch, "GPUs to generate code for; the cluster's"),
+          flag("tf32", &Options::tf32, "let GPUs round the factors of f32 products"),
           flag("verify", &Options::verify, "check the partitioned step by the interpreters"),
           flag("progress", &Options::progress, "one line a phase of the compiler"),
           flag("v", &Options::verbose, "say what is decided"),
@@ -166,8 +168,6 @@ static LogicalResult refuseLater(const Options &options) {
     return usage("--loss-scale needs --precision=fp16");
   if (options.verify && (options.emit == "graph" || options.emit == "plan"))
     return usage("--verify checks the partitioned step, which --emit=" + options.emit + " does not make");
-  if (options.gpuArch != Options().gpuArch && options.emit != "ptx")
-    return usage("--gpu-arch needs --emit=ptx: programs for GPUs are not in this version");
   if (options.emit == "onnx")
     return usage("--emit=" + options.emit + " is not in this version");
   if (options.zero > 3)

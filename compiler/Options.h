@@ -44,7 +44,15 @@ struct Options {
   int64_t zero = -1, microbatches = 0;
 
   // The code.
-  std::string cpu = "native", gpuArch = "sm_90";
+  /// A row of passes/exec/Target.h, decided by resolveTarget where it is not given.
+  std::string target;
+  /// Empty: native; that of the cluster.
+  std::string cpu, gpuArch;
+  /// Assemble kernels for those that --gpu-arch names.
+  bool assemble = false;
+  bool tf32 = false;
+  /// Of a GPU of the cluster, in bytes.
+  double deviceMemory = 0;
 
   // What to say and check.
   bool verify = false, progress = false, verbose = false, timePasses = false, help = false;

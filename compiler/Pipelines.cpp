@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pipelines.h"
+#include "compiler/TargetOption.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/dist/Passes.h"
@@ -57,9 +58,10 @@ void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(dist::createDistReserveMessages());
 }
 
-void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {
+void dtcc::buildExecPipeline(OpPassManager &manager, const Options &options) {
+  const exec::Target &target = targetOf(options);
   // Logits exist for some rows at a time, gradients are added up where they are made.
-  manager.addPass(exec::createChunkClassifier());
+  manager.addPass(exec::createChunkClassifier({target.logitsBytes}));
   manager.addPass(exec::createSplitAccumulation());
   // Norms, softmax and rotary embedding as cells and sums, which kernels compute.
   manager.addPass(exec::createExpandComposites());
@@ -71,21 +73,20 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &) {
   // Many commands look at the same boxes.
   manager.addPass(createCSEPass());
   // What phases of a pipeline leave for each other has memory for the micro-batches in flight.
-  manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots());
+  manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots({target.alignment}));
   // Gradients and units move while others are computed.
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignStreams());
   // Boxes that live at different times share bytes.
-  manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena());
+  manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena({target.alignment}));
   // No overlap, no read of what nobody wrote, no race: by the bytes of the final program.
   manager.addPass(exec::createVerify());
   // No deadlock between stages, by the messages of the final programs.
   manager.addPass(exec::createVerifyMessages());
 }
 
-void dtcc::buildCodePipeline(OpPassManager &manager, const Options &) {
-  manager.addPass(exec::createGenerateKernels());
-}
-
-void dtcc::buildGpuCodePipeline(OpPassManager &manager, const Options &) {
-  manager.addPass(exec::createGenerateGpuKernels());
+void dtcc::buildCodePipeline(OpPassManager &manager, const Options &options) {
+  if (targetOf(options).memory == DTCC_MEMORY_DEVICE)
+    manager.addPass(exec::createGenerateGpuKernels());
+  else
+    manager.addPass(exec::createGenerateKernels());
 }

@@ -22,10 +22,8 @@ void buildGraphPipeline(mlir::OpPassManager &manager, const Options &options);
 void buildDistPipeline(mlir::OpPassManager &manager, const Options &options);
 /// dist.program -> exec.program with planned arenas, checked.
 void buildExecPipeline(mlir::OpPassManager &manager, const Options &options);
-/// exec.func -> llvm.func.
+/// exec.func -> llvm.func, of the target.
 void buildCodePipeline(mlir::OpPassManager &manager, const Options &options);
-/// exec.func -> llvm.func that is a kernel of a GPU.
-void buildGpuCodePipeline(mlir::OpPassManager &manager, const Options &options);
 
 } // namespace dtcc
 

@@ -10,6 +10,7 @@
 #include "compiler/MeshOption.h"
 #include "compiler/PipelinePlanning.h"
 #include "compiler/PlanFile.h"
+#include "compiler/TargetOption.h"
 #include "dialects/graph/Graph.h"
 #include "passes/cost/ClusterFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -88,21 +89,29 @@ FailureOr<cost::Cluster> clusterOf(const Options &options) {
 
 } // namespace
 
-FailureOr<bool> dtcc::resolveCluster(Options &options) {
+FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options) {
+  auto decide = [&](StringRef target) {
+    if (options.target.empty())
+      options.target = target.str();
+    if (options.precision.empty())
+      options.precision = targetOf(options).precision;
+  };
+  std::optional<cost::Device> none;
   if (ranksOfThisMachine(options.cluster))
-    return false;
+    return decide("cpu"), none;
   FailureOr<cost::Cluster> cluster = clusterOf(options);
   if (failed(cluster))
     return failure();
   if (!cluster->isUniform())
     return wrong("--cluster must be of one kind of device in this version, got: " + options.cluster);
-  if (cluster->nodes[0].devices[0].device.architecture == cost::Architecture::Cpu)
-    return false;
-  if (options.precision.empty())
-    options.precision = "bf16";
+  const cost::Device &device = cluster->nodes[0].devices[0].device;
+  if (device.architecture == cost::Architecture::Cpu)
+    return decide("cpu"), none;
+  decide("cuda");
   // Weights do not matter to a plan, and structures without any are welcome.
-  options.init = "random";
-  return true;
+  if (options.emit == "plan")
+    options.init = "random";
+  return std::optional<cost::Device>(device);
 }
 
 LogicalResult Search::readCluster() {

@@ -38,9 +38,9 @@ double machineMemory();
 /// "1.25 GiB"
 std::string bytesText(double bytes);
 
-/// Is --cluster something else than cores of this machine (a preset or a file of other devices)? What a plan for
-/// such devices needs by default becomes part of the options. Failure after one message.
-mlir::FailureOr<bool> resolveCluster(Options &options);
+/// The GPU that --cluster has, a preset or of a file; nothing where it is of cores. Target and precision that are not
+/// given become those of the devices. Failure after one message.
+mlir::FailureOr<std::optional<cost::Device>> resolveCluster(Options &options);
 
 /// All plans for a differentiated module on --cluster with what --mesh, --zero and the other options of a plan
 /// give, best first. Failure after one message, also if nothing fits the memory unless --mesh is given whole or

@@ -23,8 +23,9 @@ using namespace dtcc;
 /// bf16 arithmetic and conversions.
 static constexpr unsigned kOldest = 80;
 
-/// The version of PTX that each generation needs at least: what is newer than the driver cannot be loaded.
-static StringRef ptxFeature(unsigned generation) { return generation >= 100 ? "+ptx86" : "+ptx80"; }
+/// The version of PTX that each generation needs at least: what is newer than the driver cannot be loaded. LLVM takes
+/// that by itself for newer ones than what we need of the language is.
+static StringRef ptxFeature(unsigned generation) { return generation >= 100 ? "" : "+ptx80"; }
 
 FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createGpuTarget(StringRef architecture) {
   auto wrong = [&](const llvm::Twine &message) -> FailureOr<std::unique_ptr<llvm::TargetMachine>> {
@@ -42,7 +43,8 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createGpuTarget(StringRef 
     return wrong("no code generator for GPUs: " + message);
   unsigned generation = 0;
   StringRef number = architecture;
-  bool known = number.consume_front("sm_") && !number.consumeInteger(10, generation);
+  // Code for sm_90a and the like runs on no later GPU.
+  bool known = number.consume_front("sm_") && !number.getAsInteger(10, generation);
   std::unique_ptr<llvm::MCSubtargetInfo> processors(target->createMCSubtargetInfo(triple, "", ""));
   if (!known || !processors || !processors->isCPUStringValid(architecture) || generation < kOldest)
     return wrong("--gpu-arch must be sm_80 or a later architecture that LLVM knows, as sm_90, got: " + architecture);
@@ -51,10 +53,14 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createGpuTarget(StringRef 
                                   std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-FailureOr<std::string> dtcc::emitPtx(ModuleOp module, llvm::TargetMachine &target) {
+std::unique_ptr<llvm::Module> dtcc::translateGpuKernels(ModuleOp module, llvm::LLVMContext &context) {
   registerNVVMDialectTranslation(*module.getContext());
+  return translateKernels(module, context, exec::buildGpuKernelLowering);
+}
+
+FailureOr<std::string> dtcc::emitPtx(ModuleOp module, llvm::TargetMachine &target) {
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code = translateKernels(module, context, exec::buildGpuKernelLowering);
+  std::unique_ptr<llvm::Module> code = translateGpuKernels(module, context);
   if (!code)
     return failure();
   code->setTargetTriple(target.getTargetTriple());

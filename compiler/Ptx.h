@@ -14,6 +14,7 @@
 #define DTCC_COMPILER_PTX_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace dtcc {
@@ -22,8 +23,10 @@ namespace dtcc {
 /// for one that LLVM does not know or that is older than sm_80, where bf16 begins.
 mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>> createGpuTarget(llvm::StringRef architecture);
 
-/// The generated GPU kernels of a module (exec-generate-gpu-kernels), which are taken out of
-/// it, as text. Fails with a message if a kernel needs what only a library has.
+/// The generated GPU kernels of a module (exec-generate-gpu-kernels) as LLVM IR. Null after a message.
+std::unique_ptr<llvm::Module> translateGpuKernels(mlir::ModuleOp module, llvm::LLVMContext &context);
+
+/// The same as text of assembly. Fails with a message if a kernel needs what only a library has.
 mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp module, llvm::TargetMachine &target);
 
 } // namespace dtcc

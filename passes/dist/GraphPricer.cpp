@@ -11,6 +11,7 @@
 #include "passes/cost/Kernels.h"
 #include "passes/cost/Memory.h"
 #include "passes/dist/StateTable.h"
+#include "passes/exec/Target.h"
 #include "passes/plan/ShapeParallel.h"
 #include <limits>
 
@@ -24,7 +25,9 @@ using plan::PlanShape;
 /// The runtime's own part of a processor's or device's memory.
 static constexpr double kContextBytes = 512.0 * (1 << 20);
 /// Largest logits of a chunk (passes/exec/ChunkClassifier.cpp): they and their gradient.
-static constexpr double kChunkBytes = 2 * 64.0 * (1 << 20);
+static double chunkBytes(const cost::Machine &machine) {
+  return 2 * double(exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->logitsBytes);
+}
 
 /// What the programs of this compiler do by themselves.
 static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
@@ -292,7 +295,7 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
                         (isAgain             ? most
                          : request.recompute ? block.heldBytes[0] - most
                                              : 0) +
-                        (shape.pp > 1 ? block.logitBytes : std::min(2 * block.logitBytes, kChunkBytes)) +
+                        (shape.pp > 1 ? block.logitBytes : std::min(2 * block.logitBytes, chunkBytes(machine))) +
                         (shape.zero == 3 ? 2 * 4 * own : 0) + (shape.zero >= 2 ? 4 * own : 0);
     double count = double(row.countOf(type));
     parameters += block.parameters * count;

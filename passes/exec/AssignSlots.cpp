@@ -48,6 +48,7 @@ int64_t slotsFor(ArrayRef<Interval> lives) {
 }
 
 struct AssignSlots : dtcc::exec::impl::AssignSlotsBase<AssignSlots> {
+  using AssignSlotsBase::AssignSlotsBase;
   void runOnOperation() override {
     ProgramOp program = getOperation();
     if (!program.getActions())
@@ -104,7 +105,7 @@ struct AssignSlots : dtcc::exec::impl::AssignSlotsBase<AssignSlots> {
     if (slots == 1)
       return success();
     OpBuilder builder(buffer);
-    int64_t stride = llvm::alignTo(buffer.getBytes(), kAlignment);
+    int64_t stride = llvm::alignTo(buffer.getBytes(), alignment);
     for (ViewOp view : views) {
       if (view.getSlotStride())
         return view.emitOpError("cannot look at a part for each slot of what has memory for ") << slots << " slots";

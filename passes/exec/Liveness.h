@@ -22,9 +22,6 @@
 
 namespace dtcc::exec {
 
-/// Where buffers and their slots start, in bytes: vector loads like whole cache lines.
-constexpr int64_t kAlignment = 64;
-
 /// Positions [begin, end] of commands, both included.
 struct Interval {
   int64_t begin = 0, end = -1;

@@ -130,6 +130,7 @@ def AssignSlots : Pass<"exec-assign-slots", "::dtcc::exec::ProgramOp"> {
     ```
     A view becomes `exec.view @saved[0 + slot * 64 mod 2]`.
   }];
+  let options = [Option<"alignment", "alignment", "int64_t", "64", "where slots start, in bytes">];
 }
 
 def PlanArena : Pass<"exec-plan-arena", "::dtcc::exec::ProgramOp"> {
@@ -139,6 +140,7 @@ def PlanArena : Pass<"exec-plan-arena", "::dtcc::exec::ProgramOp"> {
     into the smallest gap that holds it. Example (tests/passes/exec/plan-arena.mlir):
     three buffers in a chain need the memory of two.
   }];
+  let options = [Option<"alignment", "alignment", "int64_t", "64", "where buffers start, in bytes">];
 }
 
 def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {

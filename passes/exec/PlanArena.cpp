@@ -58,13 +58,14 @@ int64_t plan(SmallVector<Planned> &items) {
 }
 
 struct PlanArena : dtcc::exec::impl::PlanArenaBase<PlanArena> {
+  using PlanArenaBase::PlanArenaBase;
   void runOnOperation() override {
     ProgramOp program = getOperation();
     Liveness liveness(program);
     llvm::MapVector<StringAttr, SmallVector<Planned>> arenas;
     for (auto buffer : program.getOps<BufferOp>()) {
       SmallVector<Planned> &items = arenas[buffer.getArenaAttr().getAttr()];
-      int64_t bytes = llvm::alignTo(buffer.getBytes(), kAlignment);
+      int64_t bytes = llvm::alignTo(buffer.getBytes(), alignment);
       items.push_back({buffer, &liveness.lifetimeOf(buffer), bytes, int64_t(items.size())});
     }
     Builder builder(&getContext());

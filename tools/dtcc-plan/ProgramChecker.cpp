@@ -147,7 +147,12 @@ void TableChecker::work() {
     bool communicates = command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE;
     index(command.communicator, header.communicators.count, "communicator must exist", !communicates);
     if (command.kind == DTCC_COLLECTIVE)
-      require(command.op <= DTCC_SHIFT, "collective must be known", command.op);
+      require(command.op <= DTCC_COMBINE_ROWS, "collective must be known", command.op);
+  });
+  each<dtcc_gpu_kernel>("kernel", program.gpuKernels(), [&](const dtcc_gpu_kernel &kernel) { string(kernel.name); });
+  each<dtcc_gpu_module>("module", program.gpuModules(), [&](const dtcc_gpu_module &module) {
+    require(module.kind <= DTCC_GPU_CUBIN, "kind of code must be known", module.kind);
+    range(module.offset, module.bytes, header.gpu_code.count, "code must exist");
   });
   each<dtcc_phase>("phase", program.phases(), [&](const dtcc_phase &phase) {
     string(phase.name);

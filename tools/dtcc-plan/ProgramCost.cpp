@@ -13,6 +13,33 @@
 
 using namespace dtcc;
 
+/// A GPU of an architecture, as good as any other that the program does not name.
+static const char *deviceOf(uint32_t architecture) {
+  static constexpr std::pair<uint32_t, const char *> kDevices[] = {
+      {100, "b200"}, {90, "h100"}, {89, "l4"}, {80, "a100"}};
+  for (auto [oldest, device] : kDevices)
+    if (architecture >= oldest)
+      return device;
+  return "a100";
+}
+
+/// What carries the program out: GPUs, or the cores of this machine.
+static cost::Machine machineOf(const ProgramFile &program, int64_t ranks, unsigned cores) {
+  std::string error;
+  if (!program.gpuModules().empty())
+    if (std::optional<cost::Cluster> cluster = cost::parseCluster(
+            std::to_string(ranks) + "x" + deviceOf(program.gpuModules().front().architecture), error))
+      return cost::Machine::of(*cluster);
+  return cost::Machine::cpu(ranks, cores, machineMemory());
+}
+
+/// Of the factors of a product: what it reads first.
+static cost::Width widthOf(const ProgramFile &program, const dtcc_command &command) {
+  llvm::ArrayRef<uint32_t> operands = program.operands(command);
+  bool half = !operands.empty() && dtcc_dtype_size(program.views()[operands[0]].dtype) == 2;
+  return half ? cost::Width::B16 : cost::Width::F32;
+}
+
 /// Work and messages of a stage, one after the other.
 static cost::StepSeconds secondsOf(const ProgramFile &program, const dtcc_stage &stage, const cost::Machine &machine) {
   cost::StepSeconds seconds;
@@ -25,7 +52,7 @@ static cost::StepSeconds secondsOf(const ProgramFile &program, const dtcc_stage 
       if (command.last_slot && !last)
         continue;
       if (command.kind != DTCC_COLLECTIVE && command.kind != DTCC_SEND && command.kind != DTCC_RECEIVE) {
-        seconds.compute += machine.secondsForWork(command.flops, command.bytes);
+        seconds.compute += machine.secondsForWork(command.flops, command.bytes, widthOf(program, command));
         continue;
       }
       uint64_t bytes = 0;
@@ -51,13 +78,15 @@ RunForecast dtcc::forecastProgram(const PlanOrProgram &file, double measured) {
   forecast.ranks = program.product(DTCC_AXIS_RANK);
   forecast.microbatches = program.product(DTCC_AXIS_TIME);
   unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  cost::Machine machine = cost::Machine::cpu(forecast.ranks, cores, machineMemory());
+  cost::Machine machine = machineOf(program, forecast.ranks, cores);
   for (const dtcc_stage &stage : program.stages()) {
     if (cost::StepSeconds seconds = secondsOf(program, stage, machine); seconds.total() > forecast.step.total())
       forecast.step = seconds;
     forecast.memoryBytes = std::max(forecast.memoryBytes, double(arenaBytes(program, stage)));
   }
-  forecast.note = llvm::formatv("forecast for the {0} cores of this machine from the program's tables", cores).str();
+  std::string devices = machine.isCpu() ? std::to_string(cores) + " cores of this machine"
+                                        : std::to_string(forecast.ranks) + " x " + machine.device.name;
+  forecast.note = "forecast for the " + devices + " from the program's tables";
   if (file.plan && file.plan->pipeline) {
     llvm::Expected<plan::Schedule> schedule = file.plan->schedule();
     if (schedule) {
@@ -88,7 +117,7 @@ RunForecast dtcc::forecastProgram(const PlanOrProgram &file, double measured) {
       break;
     }
   forecast.capacity = machine.memoryBytes();
-  forecast.device = "rank of this machine";
+  forecast.device = machine.isCpu() ? "rank of this machine" : machine.device.name;
   forecast.fits = forecast.memoryBytes <= forecast.capacity;
   std::string mesh;
   for (const dtcc_axis &axis : program.axes())

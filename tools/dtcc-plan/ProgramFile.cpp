@@ -84,6 +84,21 @@ std::string ProgramFile::names(const dtcc_axes &set) const {
   return result;
 }
 
+std::string ProgramFile::processor() const {
+  if (gpuModules().empty())
+    return string(header().cpu).str();
+  std::string oldest, assembled;
+  for (const dtcc_gpu_module &module : gpuModules()) {
+    std::string name = "sm_" + std::to_string(module.architecture);
+    if (module.kind == DTCC_GPU_PTX)
+      oldest = name;
+    else
+      assembled += (assembled.empty() ? "" : ", ") + name;
+  }
+  return "GPUs" + (oldest.empty() ? "" : " from " + oldest + " on") +
+         (assembled.empty() ? "" : ", assembled for " + assembled);
+}
+
 int64_t ProgramFile::product(dtcc_axis_kind kind) const {
   int64_t result = 1;
   for (const dtcc_axis &axis : axes())

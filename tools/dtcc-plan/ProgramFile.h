@@ -43,6 +43,10 @@ public:
   llvm::ArrayRef<dtcc_state> states() const { return section<dtcc_state>(header().states); }
   llvm::ArrayRef<dtcc_bucket> buckets() const { return section<dtcc_bucket>(header().buckets); }
   llvm::ArrayRef<dtcc_stage> stages() const { return section<dtcc_stage>(header().stages); }
+  llvm::ArrayRef<dtcc_gpu_kernel> gpuKernels() const { return section<dtcc_gpu_kernel>(header().gpu_kernels); }
+  llvm::ArrayRef<dtcc_gpu_module> gpuModules() const { return section<dtcc_gpu_module>(header().gpu_modules); }
+  /// "znver4", or "GPUs from sm_80 on (sm_90 assembled)".
+  std::string processor() const;
   /// The rows of a section that belong to a stage.
   template <typename T> static llvm::ArrayRef<T> rowsOf(const dtcc_range &range, llvm::ArrayRef<T> rows) {
     return rows.slice(range.first, range.count);

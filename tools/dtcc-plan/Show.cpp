@@ -55,7 +55,7 @@ llvm::Expected<PlanOrProgram> PlanOrProgram::read(llvm::StringRef path) {
 static void showProgram(const PlanOrProgram &file, llvm::raw_ostream &stream) {
   const ProgramFile &program = *file.program;
   const dtcc_image_header &header = program.header();
-  printHeading(stream, ("Program " + program.string(header.model) + " for " + program.string(header.cpu)).str());
+  printHeading(stream, ("Program " + program.string(header.model) + " for " + program.processor()).str());
   if (file.plan) {
     printMesh(*file.plan, stream);
   } else {

@@ -61,6 +61,26 @@ static double waitsOf(const plan::Plan &plan) {
   return plan::timelineOf(*schedule).bubble(*schedule);
 }
 
+/// What computes: "cpu", or "gpu" with the code that drivers load.
+static void writeProcessor(const ProgramFile &program, llvm::json::OStream &out) {
+  if (program.gpuModules().empty()) {
+    out.attribute("cpu", program.string(program.header().cpu));
+    return;
+  }
+  out.attributeObject("gpu", [&] {
+    out.attribute("kernels", int64_t(program.gpuKernels().size()));
+    out.attribute("tf32", program.header().tf32 != 0);
+    out.attributeArray("code", [&] {
+      for (const dtcc_gpu_module &module : program.gpuModules())
+        out.object([&] {
+          out.attribute("architecture", "sm_" + std::to_string(module.architecture));
+          out.attribute("kind", module.kind == DTCC_GPU_PTX ? "ptx" : "cubin");
+          out.attribute("bytes", int64_t(module.bytes));
+        });
+    });
+  });
+}
+
 void dtcc::showJson(const PlanOrProgram &file, llvm::raw_ostream &stream) {
   llvm::json::OStream out(stream, 2);
   out.object([&] {
@@ -79,7 +99,7 @@ void dtcc::showJson(const PlanOrProgram &file, llvm::raw_ostream &stream) {
     const ProgramFile &program = *file.program;
     out.attributeObject("program", [&] {
       out.attribute("model", program.string(program.header().model));
-      out.attribute("cpu", program.string(program.header().cpu));
+      writeProcessor(program, out);
       out.attribute("batch", program.header().training.batch);
       out.attributeObject("mesh", [&] {
         for (const dtcc_axis &axis : program.axes())

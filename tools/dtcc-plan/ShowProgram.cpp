@@ -22,7 +22,8 @@ uint64_t dtcc::arenaBytes(const ProgramFile &program, const dtcc_stage &stage) {
 static void printMemory(const ProgramFile &program, const dtcc_stage &stage, llvm::raw_ostream &stream) {
   stream << '\n';
   bool several = program.stages().size() > 1;
-  printHeading(stream, several ? "Memory of a rank of " + program.string(stage.name).str() : "Memory of a rank");
+  std::string of = several ? "Memory of a rank of " + program.string(stage.name).str() : "Memory of a rank";
+  printHeading(stream, of + (program.gpuModules().empty() ? "" : ", on its GPU"));
   TextTable table({"arena", ">bytes", ">"});
   auto add = [&](llvm::StringRef name, uint64_t bytes) {
     table.add({name.str(), formatCount(bytes), formatBytes(double(bytes))});
@@ -136,8 +137,8 @@ static void printWork(const ProgramFile &program, llvm::raw_ostream &stream) {
 }
 
 static std::string nameOf(const dtcc_command &command) {
-  static constexpr const char *names[] = {"all_reduce", "all_gather", "reduce_scatter",
-                                          "all_to_all", "broadcast",  "barrier"};
+  static constexpr const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
+                                          "barrier",    "shift",      "dispatch",       "combine"};
   return command.kind == DTCC_COLLECTIVE ? names[command.op] : command.kind == DTCC_SEND ? "send" : "receive";
 }
 

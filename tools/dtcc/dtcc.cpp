@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Driver.h"
-#include "compiler/Planning.h"
+#include "compiler/TargetOption.h"
 #include "dialects/AllDialects.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/WithColor.h"
 
 #include "tools/model/Diagnostics.h"
 #include "tools/model/LoadModel.h"
@@ -27,15 +26,8 @@ int main(int argc, char **argv) {
     printHelp(llvm::outs());
     return kDone;
   }
-  mlir::FailureOr<bool> elsewhere = resolveCluster(options);
-  if (failed(elsewhere))
+  if (failed(resolveTarget(options)))
     return kBadInput;
-  if (*elsewhere && options.plan.empty() && (options.emit == "program" || options.emit == "llvm")) {
-    llvm::WithColor::error(llvm::errs(), "dtcc")
-        << "programs are for the cores of this machine in this version; --emit=plan writes a plan for --cluster="
-        << options.cluster << ", which --plan compiles for --cluster=cpu\n";
-    return kBadInput;
-  }
   OutputFiles files(options.output);
   llvm::StringRef weights[] = {kWeightsSuffix};
   if (failed(files.open({options.input, options.plan},

@@ -1,0 +1,55 @@
+//===- Target.h - What programs for different processors have different
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One row a target: passes get what they need of it as options, and none asks which target it
+// is. What code looks like is not in here but in the generators of passes/exec/codegen, one a
+// target; which library ops there are is the same for all (runtime/abi/LibraryOps.def).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_EXEC_TARGET_H
+#define DTCC_PASSES_EXEC_TARGET_H
+
+#include "runtime/abi/dtcc_rt.h"
+#include <cassert>
+#include <cstdint>
+#include <string_view>
+
+namespace dtcc::exec {
+
+struct Target {
+  /// Of --target.
+  std::string_view name;
+  /// Of --precision, if none is given.
+  std::string_view precision;
+  /// Where arenas lie.
+  dtcc_memory memory;
+  /// Where arenas, buffers and their slots start, in bytes: whole cache lines of a processor, what a GPU's allocator
+  /// and its libraries' fastest kernels have.
+  int64_t alignment;
+  /// Largest logits of a chunk, in bytes of f32: a processor's cores are busy with few rows, and read the gradient
+  /// while it is in their caches; a GPU wants some thousand rows of a vocabulary of 50,000 in a product.
+  int64_t logitsBytes;
+};
+
+/// The first is the default.
+inline constexpr Target kTargets[] = {
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20},
+    {"cuda", "bf16", DTCC_MEMORY_DEVICE, 256, int64_t(512) << 20},
+};
+
+/// Null if there is none of that name.
+constexpr const Target *findTarget(std::string_view name) {
+  for (const Target &target : kTargets)
+    if (target.name == name)
+      return &target;
+  return nullptr;
+}
+
+} // namespace dtcc::exec
+
+#endif // DTCC_PASSES_EXEC_TARGET_H
