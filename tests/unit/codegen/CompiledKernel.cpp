@@ -6,30 +6,42 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/unit/codegen/CompiledKernel.h"
+#include "compiler/Ptx.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/exec/Passes.h"
-#include "passes/exec/codegen/GpuKernelGenerator.h"
 #include "passes/exec/codegen/KernelGenerator.h"
-#include "tests/unit/codegen/EmulatedGpu.h"
+#include "tests/emulator/ptx/Machine.h"
 
 using namespace mlir;
 
 namespace dtcc::test {
 
-CompiledKernel::CompiledKernel(ModuleOp module, StringRef name, Run run) : run(run) {
+CompiledKernel::CompiledKernel(ModuleOp module, StringRef name, Run run) : run(run), name(name) {
   PassManager manager(module.getContext());
   manager.addPass(run == Run::Gpu ? exec::createGenerateGpuKernels() : exec::createGenerateKernels());
-  run == Run::Gpu ? exec::buildGpuKernelLowering(manager) : exec::buildKernelLowering(manager);
+  if (run != Run::Gpu)
+    exec::buildKernelLowering(manager);
   if (failed(manager.run(module)))
     return;
   // A mesh has said where shards lie: it is no code.
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (!isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(op))
       op.erase();
-  kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-  if (run == Run::Gpu)
-    emulateGpu(module);
+  auto kernel = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  auto number = [&](StringRef attr) { return kernel->getAttrOfType<IntegerAttr>(attr).getInt(); };
+  if (!kernel)
+    return;
+  if (run == Run::Gpu) {
+    grid = number("dtcc.grid");
+    block = number("dtcc.block");
+    FailureOr<std::unique_ptr<llvm::TargetMachine>> target = createGpuTarget("sm_90");
+    FailureOr<std::string> made = succeeded(target) ? emitPtx(module, **target) : FailureOr<std::string>();
+    if (succeeded(made))
+      ptx = *made;
+    return;
+  }
+  extent = number("dtcc.extent");
   ExecutionEngineOptions options;
   auto optimize = makeOptimizingTransformer(2, 0, nullptr);
   options.transformer = optimize;
@@ -39,39 +51,50 @@ CompiledKernel::CompiledKernel(ModuleOp module, StringRef name, Run run) : run(r
     return;
   }
   engine = std::move(*made);
-  if (run == Run::Gpu)
-    bindEmulatedGpu(*engine);
-  // A packed call takes one pointer to each argument, as a launch does.
-  auto keep = [&](auto address) {
-    if (address)
-      function = reinterpret_cast<void *>(*address);
-    else
-      llvm::consumeError(address.takeError());
-  };
-  if (run == Run::Gpu)
-    keep(engine->lookupPacked(name));
+  if (auto address = engine->lookup(name))
+    function = *address;
   else
-    keep(engine->lookup(name));
+    llvm::consumeError(address.takeError());
 }
 
-bool CompiledKernel::call(dtcc_rank &rank, std::vector<void *> buffers) {
+std::string CompiledKernel::call(dtcc_rank &rank, std::vector<Buffer> buffers) {
+  if (run == Run::Gpu)
+    return ptx.empty() ? "there is no PTX" : launch(rank, buffers);
   if (!function)
-    return false;
-  if (run == Run::Gpu) {
-    void *record = &rank;
-    std::vector<void *> arguments{&record};
-    for (void *&buffer : buffers)
-      arguments.push_back(&buffer);
-    return launch(reinterpret_cast<void (*)(void **)>(function), arguments, number("dtcc.grid"), number("dtcc.block"));
-  }
+    return "there is no code";
+  std::vector<void *> starts;
+  for (const Buffer &buffer : buffers)
+    starts.push_back(buffer.start);
   auto called = reinterpret_cast<dtcc_kernel>(function);
-  int64_t extent = number("dtcc.extent");
   if (run == Run::Whole)
-    called(&rank, buffers.data(), 0, extent);
+    called(&rank, starts.data(), 0, extent);
   else
     for (int64_t i = extent; i-- > 0;)
-      called(&rank, buffers.data(), i, i + 1);
-  return true;
+      called(&rank, starts.data(), i, i + 1);
+  return "";
+}
+
+std::string CompiledKernel::launch(dtcc_rank &rank, const std::vector<Buffer> &buffers) {
+  void *record = &rank;
+  std::vector<const void *> parameters{&record};
+  for (const Buffer &buffer : buffers)
+    parameters.push_back(&buffer.start);
+  std::vector<Buffer> touched = buffers;
+  touched.push_back({&rank, sizeof rank});
+  if (rank.coordinates)
+    touched.push_back({const_cast<int64_t *>(rank.coordinates), DTCC_MAX_AXES * sizeof(int64_t)});
+  // Inputs that are written over are listed twice.
+  emulator::DeviceMemory memory;
+  for (const Buffer &buffer : touched)
+    if (!memory.find(reinterpret_cast<uint64_t>(buffer.start))
+             .holds(reinterpret_cast<uint64_t>(buffer.start), buffer.bytes))
+      memory.add(buffer.start, buffer.bytes);
+  emulator::Launch launch;
+  launch.grid[0] = uint32_t(grid);
+  launch.block[0] = uint32_t(block);
+  launch.seed = 3; // blocks and warps in another order than on a processor
+  launch.parameters = parameters.data();
+  return emulator::problemOf(ptx, memory, name, launch);
 }
 
 } // namespace dtcc::test

@@ -18,20 +18,30 @@ namespace dtcc::test {
 /// ones first; on the threads of an emulated GPU.
 enum class Run { Whole, Split, Gpu };
 
+/// Memory that a kernel may touch.
+struct Buffer {
+  void *start;
+  int64_t bytes;
+};
+
 /// The kernels of a module of exec.funcs, compiled in memory.
 class CompiledKernel {
 public:
-  /// Generates code for all of the module and takes the kernel `name`.
+  /// Generates code for all of the module and takes the kernel `name`. For a GPU it is the text
+  /// that --emit=ptx prints.
   CompiledKernel(mlir::ModuleOp module, llvm::StringRef name, Run run);
 
-  /// False if there is no such kernel, or if threads of a GPU wait for ones that never come.
-  bool call(dtcc_rank &rank, std::vector<void *> buffers);
+  /// What is wrong: there is no such kernel, or it does on a GPU what it must not (touches
+  /// other memory or at addresses that are no multiple of what it reads, races, never ends).
+  /// Else nothing.
+  std::string call(dtcc_rank &rank, std::vector<Buffer> buffers);
 
 private:
-  int64_t number(llvm::StringRef name) { return kernel->getAttrOfType<mlir::IntegerAttr>(name).getInt(); }
+  std::string launch(dtcc_rank &rank, const std::vector<Buffer> &buffers);
 
   Run run;
-  mlir::LLVM::LLVMFuncOp kernel;
+  std::string name, ptx;
+  int64_t grid = 1, block = 1, extent = 0;
   std::unique_ptr<mlir::ExecutionEngine> engine;
   void *function = nullptr;
 };

@@ -114,14 +114,14 @@ void checkRun(StringRef text, int64_t slot, Run run) {
   for (unsigned i = 0; i < outputs; ++i)
     old.push_back(memory[inputs + i].read());
 
-  std::vector<void *> buffers;
+  std::vector<test::Buffer> buffers;
   for (unsigned i = 0; i < inputs + outputs; ++i)
-    buffers.push_back(memory[i].bytes.data());
+    buffers.push_back({memory[i].bytes.data(), exec::getSpan(memory[i].type)});
   for (unsigned i = 0; i < outputs; ++i)
     if (inPlace[i] >= 0)
       buffers[inputs + i] = buffers[inPlace[i]];
   dtcc_rank rank{0, 1, slot, 0, 1, nullptr};
-  ASSERT_TRUE(CompiledKernel(*module, name, run).call(rank, buffers));
+  ASSERT_EQ(CompiledKernel(*module, name, run).call(rank, buffers), "");
 
   for (unsigned i = 0; i < outputs; ++i) {
     HostTensor got = memory[inPlace[i] >= 0 ? inPlace[i] : inputs + i].read();

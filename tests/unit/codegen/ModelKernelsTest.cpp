@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every kernel that a model's training step needs, by dtcc itself: what the GPU makes of
+// Every kernel that a model's training step needs, by dtcc itself: what its PTX makes of
 // random operands is what the processor makes of them.
 //
 //===----------------------------------------------------------------------===//
@@ -122,17 +122,17 @@ void compare(ModuleOp whole, exec::FuncOp func, int64_t &cells, int64_t &numbers
         module->push_back(op.clone());
     std::mt19937 random(11);
     std::vector<Operand> &mine = operands.emplace_back();
-    std::vector<void *> buffers;
+    std::vector<test::Buffer> buffers;
     for (MemRefType type : types)
       mine.emplace_back(type, random);
     for (unsigned i = 0; i < inputs + outputs; ++i) {
       int64_t over = i < inputs ? -1 : func.getInPlace()[i - inputs];
-      buffers.push_back(mine[over >= 0 ? over : i].data());
+      buffers.push_back({mine[over >= 0 ? over : i].data(), exec::getSpan(types[i])});
     }
     // Not the first part of anything.
     int64_t coordinates[] = {0, 1, 1};
     dtcc_rank rank{3, 4, 1, 5, 1, coordinates};
-    ASSERT_TRUE(CompiledKernel(*module, func.getSymName(), run).call(rank, buffers));
+    ASSERT_EQ(CompiledKernel(*module, func.getSymName(), run).call(rank, buffers), "");
   }
   for (unsigned output = 0; output < outputs; ++output) {
     int64_t over = func.getInPlace()[output];
