@@ -33,8 +33,8 @@ struct Candidate {
 
 class Confirmation {
 public:
-  Confirmation(ModuleOp module, const Options &options, SearchResult &result)
-      : module(module), options(options), result(result) {
+  Confirmation(ModuleOp module, const Options &options, SearchResult &result, bool silent)
+      : module(module), options(options), result(result), silent(silent) {
     for (plan::ShapePlan &plan : result.shapes)
       row.push_back({std::move(plan)});
   }
@@ -55,6 +55,7 @@ private:
   ModuleOp module;
   const Options &options;
   SearchResult &result;
+  bool silent;
   std::deque<Candidate> row;
   /// Of those that are too large, what needs least.
   std::optional<Tried> least;
@@ -132,12 +133,13 @@ LogicalResult Confirmation::accept(Tried tried) {
     report.plans.push_back(result.pricer->describe(other.plan));
     result.shapes.push_back(std::move(other.plan));
   }
-  report.memoryBytes = result.pricer->usableBytes(result.shapes.front().shape);
   plan::explainPlans(report);
   return success();
 }
 
 LogicalResult Confirmation::refuse() {
+  if (silent)
+    return failure();
   if (!least && refusal) {
     module.getContext()->getDiagEngine().emit(std::move(*refusal));
     return failure();
@@ -171,6 +173,6 @@ LogicalResult Confirmation::run() {
   return least && result.meshGiven ? accept(std::move(*least)) : refuse();
 }
 
-LogicalResult dtcc::confirmPlans(ModuleOp module, const Options &options, SearchResult &result) {
-  return Confirmation(module, options, result).run();
+LogicalResult dtcc::confirmPlans(ModuleOp module, const Options &options, SearchResult &result, bool silent) {
+  return Confirmation(module, options, result, silent).run();
 }

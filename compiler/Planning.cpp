@@ -13,6 +13,8 @@
 #include "compiler/TargetOption.h"
 #include "dialects/graph/Graph.h"
 #include "passes/cost/ClusterFile.h"
+#include "passes/cost/Memory.h"
+#include "passes/plan/DeviceCounts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -32,18 +34,18 @@ double dtcc::machineMemory() { return double(sysconf(_SC_PHYS_PAGES)) * double(s
 
 std::string dtcc::bytesText(double bytes) { return llvm::formatv("{0:f2} GiB", bytes / double(1 << 30)); }
 
-/// Plans that are kept of a search.
-static constexpr size_t kPlans = 100;
-/// What is searched for when nothing fits.
-static constexpr int64_t kMostDevices = 1 << 16;
+/// Numbers of devices that are tried: each is a search.
+static constexpr int64_t kMostDevices = 1 << 16, kNodesOneByOne = 8;
+/// Plans among which the one that lacks least is looked for.
+static constexpr size_t kNearest = 1000;
 
 namespace {
 
 class Search {
 public:
-  Search(ModuleOp module, const Options &options, bool anyMemory, bool silent)
-      : module(module), options(options), silent(silent) {
-    request.anyMemory = anyMemory;
+  Search(ModuleOp module, const Options &options, const SearchLimits &limits)
+      : module(module), options(options), limits(limits) {
+    request.anyMemory = limits.anyMemory;
   }
   FailureOr<SearchResult> run();
 
@@ -54,18 +56,18 @@ private:
   FailureOr<std::vector<plan::PlanShape>> shapes();
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
   LogicalResult noneFits(const std::vector<plan::PlanShape> &all);
-  std::string smallestCluster();
   void report(SearchResult &result, const plan::ShapeResult &found);
+  std::shared_ptr<dist::GraphPricer> makePricer();
 
   ModuleOp module;
   const Options &options;
   MeshOption mesh;
   PipelineRequest pipeline;
   dist::GraphRequest request;
-  bool silent;
+  const SearchLimits &limits;
   cost::Machine machine;
   func::FuncOp step;
-  std::unique_ptr<dist::GraphPricer> pricer;
+  std::shared_ptr<dist::GraphPricer> pricer;
 };
 
 /// --cluster=cpu or cpu:4: the number of ranks, 0 if it is not given; nothing for others.
@@ -88,6 +90,8 @@ FailureOr<cost::Cluster> clusterOf(const Options &options) {
 }
 
 } // namespace
+
+bool dtcc::isThisMachine(const Options &options) { return ranksOfThisMachine(options.cluster).has_value(); }
 
 FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options) {
   auto decide = [&](StringRef target) {
@@ -118,7 +122,7 @@ LogicalResult Search::readCluster() {
   int64_t product = mesh.product();
   if (std::optional<int64_t> ranks = ranksOfThisMachine(options.cluster)) {
     // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
-    int64_t count = *ranks ? *ranks : product;
+    int64_t count = limits.devices ? limits.devices : *ranks ? *ranks : product;
     if (count > kMostRanks)
       return wrong("--mesh must have at most " + Twine(kMostRanks) + " ranks, got: " + Twine(count));
     machine = cost::Machine::cpu(count, coresOfThisMachine(), machineMemory());
@@ -127,10 +131,15 @@ LogicalResult Search::readCluster() {
     if (failed(cluster))
       return failure();
     machine = cost::Machine::of(*cluster);
+    if (limits.devices)
+      machine.ranks = limits.devices;
   }
-  if (mesh.isWhole() ? product != machine.ranks : machine.ranks % product != 0)
+  if (mesh.isWhole() ? product != machine.ranks : machine.ranks % product != 0) {
+    if (limits.silent)
+      return failure();
     return wrong(llvm::formatv("--mesh={0} must {1} the {2} ranks of --cluster={3}, got: {4}", options.mesh,
                                mesh.isWhole() ? "take all of" : "divide", machine.ranks, options.cluster, product));
+  }
   return success();
 }
 
@@ -225,7 +234,8 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   llvm::erase_if(all, [&](const plan::PlanShape &shape) {
     // --mesh counts dp without the ranks of ep; groups share state in parts of it.
     return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep || (shape.dp / shape.ep) % mesh.groups ||
-           (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages);
+           (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages) ||
+           (limits.allows && !limits.allows(shape));
   });
   if (all.empty())
     return explainEmpty(space);
@@ -234,7 +244,7 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
 
 /// Which of what was given contradict each other.
 LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
-  if (silent)
+  if (limits.silent)
     return failure();
   int64_t batch = space.batch, microbatches = space.microbatches.value_or(1), ep = mesh.ep.value_or(1);
   if (microbatches > batch)
@@ -250,42 +260,43 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
   return dist::refuseBatch(step, batch, dp, ep, microbatches);
 }
 
-/// The fewest devices of the kind, by doubling, on which some plan fits.
-std::string Search::smallestCluster() {
-  if (machine.isCpu())
-    return "";
-  cost::Machine larger = machine;
-  for (int64_t devices = 2 * machine.ranks; devices <= kMostDevices; devices *= 2) {
-    larger.ranks = devices;
-    dist::GraphPricer other(step, larger, request);
-    plan::ShapeResult found = plan::searchShapes(plan::enumerateShapes(other.space()), other, 1);
-    if (!found.plans.empty())
-      return "; " + std::to_string(devices) + " would hold it, as " + found.plans[0].shape.str();
-  }
-  return "; nor do more of them with this batch";
-}
-
+/// The plan that lacks least, and what it lacks; how many devices would do.
 LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
-  if (silent)
+  if (limits.silent)
     return failure();
-  dist::GraphRequest free = request;
-  free.anyMemory = true;
-  dist::GraphPricer any(step, machine, free);
-  plan::ShapeResult found = plan::searchShapes(all, any, kPlans);
-  if (found.plans.empty())
-    return succeeded(pricer->emitRefusal()) ? failure() : wrong("no plan of this mesh can be placed");
-  auto least = std::pair(std::numeric_limits<double>::infinity(), size_t(0));
-  for (size_t i = 0; i < found.plans.size(); ++i)
-    least = std::min(least, {any.describe(found.plans[i]).memory.total(), i});
-  const plan::PlanShape &shape = found.plans[least.second].shape;
-  std::string sizes = llvm::formatv("dp={0},tp={1}", shape.dp / shape.ep, shape.tp);
-  for (auto [name, size] : {std::pair("cp", shape.cp), {"ep", shape.ep}, {"pp", shape.pp}})
-    if (size > 1)
-      sizes += llvm::formatv(",{0}={1}", name, size).str();
-  return wrong(llvm::formatv("no plan fits: a rank needs at least {0} (with --mesh={1} --zero={2}) and has {3}{4}; "
-                             "bind a smaller batch{5}",
-                             bytesText(least.first), sizes, shape.zero, bytesText(pricer->usableBytes(shape)),
-                             smallestCluster(), machine.isCpu() ? ", or give --mesh to compile all the same" : ""));
+  // Micro-batches as small as they get, everything computed again: that needs least.
+  std::map<int64_t, int64_t> most;
+  for (const plan::PlanShape &shape : all)
+    most[shape.dp] = std::max(most[shape.dp], shape.microbatches);
+  SearchLimits any = limits;
+  any.anyMemory = any.silent = true;
+  any.keep = kNearest;
+  any.allows = [&](const plan::PlanShape &shape) {
+    return shape.microbatches == most[shape.dp] && (!limits.allows || limits.allows(shape));
+  };
+  Options least = options;
+  if (!request.recompute)
+    least.recompute = "full";
+  FailureOr<SearchResult> found = searchPlans(module, least, any);
+  if (failed(found))
+    return pricer->hasRefusal() ? pricer->emitRefusal() : wrong("no plan of this mesh can be placed");
+  auto smaller = [](const plan::PlanReport &a, const plan::PlanReport &b) {
+    return a.memory.total() < b.memory.total();
+  };
+  const std::vector<plan::PlanReport> &plans = found->report.plans;
+  const plan::PlanReport &nearest = *std::min_element(plans.begin(), plans.end(), smaller);
+  std::string more = "ranks share the memory of one machine";
+  if (!isThisMachine(options)) {
+    std::optional<FewestDevices> fewest = fewestDevices(module, options, machine.ranks + 1);
+    more = fewest ? llvm::formatv("{0} x {1} would hold it, as {2}", fewest->devices, found->report.device,
+                                  fewest->plan.shape.str())
+                        .str()
+                  : "nor do more of them with this batch";
+  }
+  return wrong(llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2}; {3}; {4}; bind a smaller batch{5}",
+                             all.size(), machine.ranks, found->report.device,
+                             plan::whatIsLacking(nearest, found->report.memoryBytes), more,
+                             machine.isCpu() ? ", or give --mesh to compile all the same" : ""));
 }
 
 /// The first dimension of the inputs, and the second of tokens.
@@ -310,7 +321,8 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   report.device = ranksOfThisMachine(options.cluster) ? "rank of this machine" : machine.device.name;
   report.devices = machine.ranks;
   report.domain = std::min(machine.ranks, machine.fabric.domain);
-  report.memoryBytes = result.pricer->usableBytes(found.plans.front().shape);
+  // Plans count their communicators.
+  report.memoryBytes = machine.isCpu() ? machine.memoryBytes() : cost::usableBytes(machine.memoryBytes());
   readBatch(step, report);
   auto give = [&](StringRef name, const std::string &value) {
     if (!value.empty())
@@ -333,30 +345,40 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   explainPlans(report);
 }
 
+/// A new one, or that of a search before for as many ranks with as much given.
+std::shared_ptr<dist::GraphPricer> Search::makePricer() {
+  std::string key = llvm::formatv("{0} {1} {2} {3} {4}", machine.ranks, request.anyMemory, options.mesh,
+                                  options.schedule, options.recompute);
+  std::shared_ptr<dist::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
+  // As many places to cut as the stages that are asked for need.
+  size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);
+  if (!made)
+    made = std::make_shared<dist::GraphPricer>(step, machine, request, blocks);
+  return made;
+}
+
 FailureOr<SearchResult> Search::run() {
   step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || !step.getBody().hasOneBlock())
     return module.emitError("needs a function @step of one block: run graph-differentiate first");
   if (failed(parseMesh(options.mesh, mesh)) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
     return failure();
-  // As many places to cut as the stages that are asked for need.
-  size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);
-  pricer = std::make_unique<dist::GraphPricer>(step, machine, request, blocks);
+  pricer = makePricer();
   FailureOr<std::vector<plan::PlanShape>> all = shapes();
   if (failed(all))
     return failure();
-  plan::ShapeResult found = plan::searchShapes(*all, *pricer, kPlans);
+  plan::ShapeResult found = plan::searchShapes(*all, *pricer, limits.keep);
   SearchResult result;
   result.meshGiven = !options.mesh.empty() && mesh.product() == machine.ranks;
   if (found.plans.empty()) {
-    if (pricer->hasRefusal())
-      return pricer->emitRefusal();
     // A mesh that is given whole is the user's choice: the warning is Driver's, which knows the planned memory.
     if (!result.meshGiven)
       return noneFits(*all);
+    if (pricer->hasRefusal() && !limits.silent)
+      return pricer->emitRefusal();
     request.anyMemory = true;
-    pricer = std::make_unique<dist::GraphPricer>(step, machine, request, blocks);
-    found = plan::searchShapes(*all, *pricer, kPlans);
+    pricer = makePricer();
+    found = plan::searchShapes(*all, *pricer, limits.keep);
     if (found.plans.empty())
       return noneFits(*all);
   }
@@ -368,8 +390,57 @@ FailureOr<SearchResult> Search::run() {
   return result;
 }
 
-FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options, bool anyMemory, bool silent) {
-  return Search(module, options, anyMemory, silent).run();
+FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options, const SearchLimits &limits) {
+  return Search(module, options, limits).run();
+}
+
+Options dtcc::optionsFor(const Options &options, int64_t devices) {
+  Options fewer = options;
+  MeshOption mesh;
+  fewer.mesh.clear();
+  if (failed(parseMesh(options.mesh, mesh)))
+    return fewer;
+  int64_t rest = devices;
+  for (auto [name, size] : {std::pair("tp", mesh.tp), {"cp", mesh.cp}, {"ep", mesh.ep}, {"pp", mesh.pp}})
+    if (size && rest % *size == 0) {
+      fewer.mesh += (fewer.mesh.empty() ? "" : ",") + std::string(name) + "=" + std::to_string(*size);
+      rest /= *size;
+    }
+  // Ranks that share with none do as in stage 0, whatever the stage, and one stage has no schedule.
+  if (devices == 1) {
+    fewer.zero = -1;
+    fewer.schedule.clear();
+  }
+  return fewer;
+}
+
+std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options &options, int64_t from) {
+  FailureOr<cost::Cluster> cluster = clusterOf(options);
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (failed(cluster) || !step)
+    return std::nullopt;
+  // Nothing shares more than stage 3 over all devices.
+  cost::Machine machine = cost::Machine::of(*cluster);
+  machine.ranks = 1;
+  dist::GraphPricer alone(step, machine, {});
+  plan::PlanShape shared;
+  shared.zero = 3;
+  plan::StageProblem problem = alone.problem(shared);
+  double state = 0;
+  for (uint32_t block : problem.blocks)
+    state += problem.types[block].stateBytes;
+  double least = std::max(double(from), state / cost::usableBytes(machine.memoryBytes()));
+  for (int64_t devices : plan::deviceCounts(least, machine.fabric.domain, kMostDevices, kNodesOneByOne)) {
+    SearchLimits limits;
+    limits.silent = true;
+    limits.devices = devices;
+    limits.keep = 1;
+    ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
+    FailureOr<SearchResult> found = searchPlans(module, optionsFor(options, devices), limits);
+    if (succeeded(found) && found->report.plans.front().fits)
+      return FewestDevices{devices, std::move(found->report.plans.front())};
+  }
+  return std::nullopt;
 }
 
 FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options) {

@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/dist/GraphPricer.h"
+#include <functional>
 
 namespace dtcc {
 
@@ -28,7 +29,7 @@ struct SearchResult {
   bool anyMemory = false;
   /// The program of the first plan, if it is confirmed (ConfirmPlans.h).
   mlir::OwningOpRef<mlir::ModuleOp> lowered;
-  std::unique_ptr<dist::GraphPricer> pricer;
+  std::shared_ptr<dist::GraphPricer> pricer;
 
   plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
 };
@@ -42,13 +43,46 @@ std::string bytesText(double bytes);
 /// given become those of the devices. Failure after one message.
 mlir::FailureOr<std::optional<cost::Device>> resolveCluster(Options &options);
 
+/// Is --cluster a number of ranks of this machine, which share its memory?
+bool isThisMachine(const Options &options);
+
+/// What searches of one model have placed and priced: another of them begins where they ended. Their options may
+/// differ in what is given of the plan, in nothing else.
+using PricerCache = std::map<std::string, std::shared_ptr<dist::GraphPricer>>;
+
+/// How a search differs from what its options say.
+struct SearchLimits {
+  /// Bytes of a rank are no limit.
+  bool anyMemory = false;
+  /// Without a message where nothing is found.
+  bool silent = false;
+  /// So many ranks, not all of --cluster; 0: all.
+  int64_t devices = 0;
+  /// Plans that are kept.
+  size_t keep = 100;
+  /// Shapes that are searched, of those that the options allow; absent: all.
+  std::function<bool(const plan::PlanShape &)> allows;
+  PricerCache *pricers = nullptr;
+};
+
 /// All plans for a differentiated module on --cluster with what --mesh, --zero and the other options of a plan
 /// give, best first. Failure after one message, also if nothing fits the memory unless --mesh is given whole or
-/// `anyMemory` says that it is no limit. `silent`: without the message.
-mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options, bool anyMemory = false,
-                                          bool silent = false);
+/// the limits say that it is none.
+mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options,
+                                          const SearchLimits &limits = {});
 
-/// The same for a plan that is going to be used: with --verbose the plans are listed on stderr.
+/// The options for another number of devices: of the mesh what divides them, but dp.
+Options optionsFor(const Options &options, int64_t devices);
+
+/// The fewest devices of --cluster's kind, at least `from`, on which some plan fits with this batch: powers of two in a
+/// node, then whole nodes (plan::deviceCounts). Nothing if none of these numbers does.
+struct FewestDevices {
+  int64_t devices = 1;
+  plan::PlanReport plan;
+};
+std::optional<FewestDevices> fewestDevices(mlir::ModuleOp module, const Options &options, int64_t from = 1);
+
+/// As searchPlans for a plan that is going to be used: with --verbose the plans are listed on stderr.
 mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options);
 
 /// A plan, and its program where it was lowered to be confirmed.

@@ -7,6 +7,7 @@
 
 #include "passes/plan/MemoryTable.h"
 #include "passes/cost/Memory.h"
+#include "passes/plan/DeviceCounts.h"
 #include "passes/plan/ShapeParallel.h"
 #include <algorithm>
 #include <cmath>
@@ -45,26 +46,12 @@ std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const P
   return rows;
 }
 
-/// Counts to try from `least` on: powers of two in a node, then whole nodes one by one, later doubled.
-static std::vector<int64_t> countsFrom(double least, int64_t domain, int64_t most) {
-  std::vector<int64_t> counts;
-  for (int64_t devices = 1; devices <= std::min(domain, most); devices *= 2)
-    if (double(devices) >= least)
-      counts.push_back(devices);
-  int64_t nodes = std::max<int64_t>(2, int64_t(std::ceil(least / double(domain))));
-  for (int64_t step = 0; domain * nodes <= most; ++step) {
-    counts.push_back(domain * nodes);
-    nodes = step < 64 ? nodes + 1 : 2 * nodes;
-  }
-  return counts;
-}
-
 std::optional<FewestDevices> fewestDevices(TransformerProblem problem, const ShapeSpace &given, int64_t most) {
   // Nothing shares more than stage 3 over all devices.
   double state = problem.model.parameters() * (problem.software.wholeBytes + problem.software.sharedBytes);
   double least = state / cost::usableBytes(problem.device.memoryBytes);
   const TransformerProblem before = problem;
-  for (int64_t devices : countsFrom(least, problem.fabric.domain, most)) {
+  for (int64_t devices : deviceCounts(least, problem.fabric.domain, most)) {
     problem.devices = problem.batch = devices;
     ShapeSpace space = shapeSpaceOf(problem, given, before);
     // A rank that shares with none does as in stage 0, whatever the stage.

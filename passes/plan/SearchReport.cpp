@@ -205,6 +205,20 @@ static std::string whyTooLarge(const PlanReport &plan, const SearchReport &repor
          formatBytes(plan.memory.*most->bytes);
 }
 
+std::string whatIsLacking(const PlanReport &nearest, double usable) {
+  std::vector<MemoryPart> parts(std::begin(kMemory), std::end(kMemory));
+  std::sort(parts.begin(), parts.end(), [&](const MemoryPart &a, const MemoryPart &b) {
+    return nearest.memory.*a.bytes > nearest.memory.*b.bytes;
+  });
+  double all = nearest.memory.total();
+  std::string most;
+  for (size_t i = 0; i < 2; ++i)
+    if (double bytes = nearest.memory.*parts[i].bytes; bytes > 0)
+      most += (most.empty() ? "" : ", ") + std::string(parts[i].name) + " " + formatBytes(bytes);
+  return "the nearest, " + nearest.shape.str() + ", lacks " + formatBytes(std::max(0.0, all - usable)) +
+         ": a device holds " + formatBytes(all) + " (" + most + ") and may use " + formatBytes(usable);
+}
+
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report) {
   if (!plan.fits)
     return whyTooLarge(plan, report);

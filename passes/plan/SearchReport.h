@@ -112,6 +112,10 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
 /// most on, if any; or what it lacks of memory and the greatest part of it.
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report);
 
+/// What the plan that needs least lacks of the `usable` bytes of a device: "the nearest, dp=8 zero=3 microbatches=1,
+/// lacks 14.7 GiB: a device holds 92.3 GiB (optimizer 52.0 GiB, activations 20.1 GiB) and may use 77.6 GiB".
+std::string whatIsLacking(const PlanReport &nearest, double usable);
+
 /// One rank for all, where a pricer has no timeline and the plan no stages: micro-batches one after the other,
 /// forward and backward as 1 to 2, then what is left of the reduction, all as `plan.parts` has it.
 cost::StepTimeline sketchTimeline(const PlanReport &plan);

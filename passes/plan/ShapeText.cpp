@@ -25,6 +25,8 @@ static bool readWord(std::string_view word, PlanShape &shape) {
                                  {"pp", &PlanShape::pp}, {"microbatches", &PlanShape::microbatches}};
   constexpr int64_t most = int64_t(1) << 20;
   size_t at = word.find('=');
+  if (word == "sequence-parallel")
+    return shape.sequenceParallel = true;
   if (at == std::string_view::npos) {
     std::string_view kind = word.substr(0, word.find(':'));
     shape.schedule = kind == "1f1b"          ? PipelineSchedule::OneForwardOneBackward
@@ -65,6 +67,10 @@ std::optional<PlanShape> parseShape(std::string_view text, std::string &error) {
   }
   if (shape.pp > 1 && shape.schedule == PipelineSchedule::None)
     shape.schedule = PipelineSchedule::OneForwardOneBackward;
+  if (shape.tp == 1 && shape.sequenceParallel) {
+    error = "a shape with sequence-parallel must have tp above 1, got: " + std::string(text);
+    return std::nullopt;
+  }
   if (shape.pp == 1 && shape.schedule != PipelineSchedule::None) {
     error = "a shape with a schedule must have pp above 1, got: " + std::string(text);
     return std::nullopt;

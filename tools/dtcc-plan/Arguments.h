@@ -36,9 +36,6 @@ public:
   llvm::Expected<double> number(llvm::StringRef name, double missing) const;
   llvm::Expected<int64_t> count(llvm::StringRef name, int64_t missing) const;
 
-  /// As if it had been given.
-  void set(llvm::StringRef name, std::string value) { options[name] = std::move(value); }
-
 private:
   std::string command;
   std::vector<std::string> positional;

@@ -8,6 +8,7 @@
 #include "tools/dtcc-plan/Compare.h"
 #include "passes/plan/ShapeText.h"
 #include "passes/plan/TransformerAdvisor.h"
+#include "tools/dtcc-plan/GraphAdvisor.h"
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/Question.h"
 #include "tools/dtcc-plan/Show.h"
@@ -84,16 +85,24 @@ static llvm::Expected<Side> readSide(StringRef text) {
   return side;
 }
 
+/// Does the shape take all devices, and can the batch be cut so?
+static llvm::Error checkSizes(const Side &side, int64_t devices, StringRef cluster, int64_t batch) {
+  const plan::PlanShape &shape = side.shape;
+  if (shape.ranks() != devices)
+    return llvm::createStringError(side.name + ": the plan must take all " + llvm::Twine(devices) + " devices of " +
+                                   cluster + ", got: " + llvm::Twine(shape.ranks()));
+  if (batch % (shape.dp * shape.microbatches))
+    return llvm::createStringError(
+        side.name + ": the batch of " + llvm::Twine(batch) +
+        " must divide into dp x micro-batches of the plan, got: " + llvm::Twine(shape.dp * shape.microbatches));
+  return llvm::Error::success();
+}
+
 static llvm::Error price(Side &side, const TransformerSearch &search) {
   const plan::TransformerProblem &problem = search.problem;
   const plan::PlanShape &shape = side.shape;
-  if (shape.ranks() != problem.devices)
-    return llvm::createStringError(side.name + ": the plan must take all " + llvm::Twine(problem.devices) +
-                                   " devices of " + search.given.cluster.name + ", got: " + llvm::Twine(shape.ranks()));
-  if (problem.batch % (shape.dp * shape.microbatches))
-    return llvm::createStringError(
-        side.name + ": the batch of " + llvm::Twine(problem.batch) +
-        " must divide into dp x micro-batches of the plan, got: " + llvm::Twine(shape.dp * shape.microbatches));
+  if (llvm::Error error = checkSizes(side, problem.devices, search.given.cluster.name, problem.batch))
+    return error;
   if (double(shape.pp * shape.virtualStages) > problem.model.layers + 2)
     return llvm::createStringError(side.name + ": stages must be at most the " +
                                    llvm::Twine(int64_t(problem.model.layers)) +
@@ -106,6 +115,22 @@ static llvm::Error price(Side &side, const TransformerSearch &search) {
   side.priced = plan::TransformerAdvisor(problem, search.space).best(restriction);
   if (!side.priced)
     return llvm::createStringError(side.name + ": the model does not allow these sizes of axes: " + shape.str());
+  return llvm::Error::success();
+}
+
+/// Both sides on the same graph.
+static llvm::Error priceGraph(Side (&sides)[2], const Question &question) {
+  llvm::Expected<plan::SearchReport> report = question.search(1, /*record=*/false, /*anyMemory=*/true);
+  if (!report)
+    return report.takeError();
+  GraphAdvisor advisor(question, *report);
+  for (Side &side : sides) {
+    if (llvm::Error error = checkSizes(side, report->devices, report->cluster, report->batch))
+      return error;
+    side.priced = side.file ? advisor.price(*side.file->plan) : advisor.price(side.shape);
+    if (!side.priced)
+      return llvm::createStringError(side.name + ": the plan cannot be placed on this model, got: " + side.shape.str());
+  }
   return llvm::Error::success();
 }
 
@@ -288,12 +313,14 @@ llvm::Error dtcc::printComparison(const Arguments &arguments, llvm::raw_ostream 
     llvm::Expected<Question> question = Question::read(arguments.value("model"), arguments);
     if (!question)
       return question.takeError();
-    if (!question->sizes)
-      return llvm::createStringError("compare forecasts on devices other than this machine's cores, got: --cluster=" +
-                                     arguments.value("cluster"));
-    for (Side &side : sides)
-      if (llvm::Error error = price(side, *question->sizes))
+    if (!question->sizes) {
+      if (llvm::Error error = priceGraph(sides, *question))
         return error;
+    } else {
+      for (Side &side : sides)
+        if (llvm::Error error = price(side, *question->sizes))
+          return error;
+    }
   } else if (!sides[0].file || !sides[1].file) {
     return llvm::createStringError(
         "shapes are compared by their forecasts: give --transformer or --model, and --cluster");

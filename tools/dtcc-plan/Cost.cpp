@@ -15,13 +15,11 @@
 using namespace dtcc;
 using llvm::StringRef;
 
-static constexpr StringRef kValues[] = {"transformer",  "cluster",     "mesh",     "batch",     "micro-batch",
-                                        "zero",         "recompute",   "schedule", "precision", "software",
-                                        "tokens",       "price",       "bind",     "loss",      "loss-output",
-                                        "microbatches", "step-seconds"};
-static constexpr StringRef kFlags[] = {"json"};
-llvm::ArrayRef<StringRef> dtcc::costValues() { return kValues; }
-llvm::ArrayRef<StringRef> dtcc::costFlags() { return kFlags; }
+std::vector<StringRef> dtcc::costValues() {
+  std::vector<StringRef> values = questionValues({"micro-batch", "tokens", "price", "step-seconds"});
+  llvm::erase_if(values, [](StringRef value) { return value == "top" || value == "offload"; });
+  return values;
+}
 
 namespace {
 constexpr Word<cost::Recomputation> kRecomputations[] = {{"none", cost::Recomputation::None},
@@ -179,9 +177,9 @@ static RunForecast priceSizes(const Forecast &given) {
   return forecast;
 }
 
-/// A plan of a graph, or the best one, on this machine's cores.
+/// A plan of a graph, or the best one under what is given.
 static llvm::Expected<RunForecast> priceGraph(const Question &question, const std::optional<plan::Plan> &plan) {
-  llvm::Expected<plan::SearchReport> report = question.search(1);
+  llvm::Expected<plan::SearchReport> report = question.search(1, /*record=*/false, /*anyMemory=*/plan.has_value());
   if (!report)
     return report.takeError();
   plan::PlanReport priced = report->plans.front();
@@ -192,8 +190,7 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, const st
                                      report->cluster + ", got: " + llvm::Twine(shape.ranks()));
     std::optional<plan::PlanReport> given = GraphAdvisor(question, *report).price(*plan);
     if (!given)
-      return llvm::createStringError("plans of data and tensor parallelism alone are priced on this machine, got: " +
-                                     shape.str());
+      return llvm::createStringError("the plan cannot be placed on this model, got: " + shape.str());
     priced = *given;
   }
   RunForecast forecast;
@@ -213,10 +210,9 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, const st
 }
 
 /// A program by itself, or by the plan in it; a model by its sizes or its graph; each with a plan or without.
-static llvm::Expected<RunForecast> readForecast(const Arguments &given, double &price) {
-  Arguments arguments = given;
+static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, double &price) {
   std::string planFile, model;
-  for (const std::string &input : given.inputs()) {
+  for (const std::string &input : arguments.inputs()) {
     bool isModel = StringRef(input).ends_with(".onnx") || StringRef(input).ends_with(".mlir");
     std::string &place = isModel ? model : planFile;
     if (!place.empty())
@@ -242,13 +238,13 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &given, double &
     llvm::Expected<Question> question = Question::read(model, arguments);
     if (!question)
       return question.takeError();
-    if (!question->sizes)
-      return priceGraph(*question, file ? file->plan : std::nullopt);
-    // As if the sizes had been typed.
-    arguments.set("transformer", question->sizes->words);
-    if (!arguments.has("batch"))
-      arguments.set("batch", std::to_string(question->sizes->problem.batch));
+    price = question->pricePerHour;
+    return priceGraph(*question, file ? file->plan : std::nullopt);
   }
+  if (llvm::Error wrong = refuseFileValues(arguments, {"schedule", "recompute"}))
+    return std::move(wrong);
+  if (arguments.has("microbatches"))
+    return llvm::createStringError("--microbatches goes with a model file; of sizes --batch and --micro-batch say it");
   Forecast forecast;
   if (llvm::Error wrong = readTransformerOnCluster(arguments, forecast))
     return std::move(wrong);

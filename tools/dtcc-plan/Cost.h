@@ -14,13 +14,12 @@
 
 namespace dtcc {
 
-/// Forecasts a step of the transformer that `arguments` describe under its plan, and what tokens
-/// cost at that rate. Wrong values are errors.
+/// Forecasts a step of the model that `arguments` describe under its plan, and what tokens cost at that rate. Wrong
+/// values are errors.
 llvm::Error printCost(const Arguments &arguments, llvm::raw_ostream &stream);
 
-/// The options of the command with values, and its flags.
-llvm::ArrayRef<llvm::StringRef> costValues();
-llvm::ArrayRef<llvm::StringRef> costFlags();
+/// The options of the command with values.
+std::vector<llvm::StringRef> costValues();
 
 } // namespace dtcc
 

@@ -19,11 +19,8 @@ std::vector<StringRef> dtcc::explainValues() {
 }
 
 static llvm::Error readGoal(const Arguments &arguments, const Question &question, plan::RunGoal &goal) {
-  double own = 0;
-  if (question.sizes)
-    own = question.sizes->given.cluster.pricePerHour() / double(question.sizes->given.cluster.devices());
   for (auto [name, value, missing] : {std::tuple("tokens", &goal.tokens, 0.0),
-                                      {"price", &goal.pricePerHour, own},
+                                      {"price", &goal.pricePerHour, question.pricePerHour},
                                       {"base-batch", &goal.baseBatch, 0.0},
                                       {"base-lr", &goal.baseRate, 0.0}}) {
     llvm::Expected<double> number = arguments.number(name, missing);

@@ -6,69 +6,207 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/GraphAdvisor.h"
-#include "compiler/Planning.h"
+#include "compiler/ConfirmPlans.h"
+#include "compiler/LowerPlan.h"
 #include "tools/dtcc-plan/GraphReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;
+using llvm::StringRef;
 
-/// Searches that find nothing are no errors here.
-std::optional<plan::PlanReport> GraphAdvisor::search(const Options &options) {
-  mlir::ModuleOp module = question.graph->module();
-  mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
-  mlir::FailureOr<SearchResult> result = searchPlans(module, options, /*anyMemory=*/false, /*silent=*/true);
-  if (failed(result))
-    result = searchPlans(module, options, /*anyMemory=*/true, /*silent=*/true);
-  if (failed(result))
-    return std::nullopt;
-  return result->report.plans.front();
+/// Plans among which the best, or that which needs least, is looked for.
+static constexpr size_t kKept = 20, kNearest = 1000;
+
+/// `bind` with another batch; nothing if it names none.
+static std::optional<std::string> bindBatch(StringRef bind, int64_t batch) {
+  std::string text;
+  bool found = false;
+  llvm::SmallVector<StringRef> parts;
+  bind.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    bool isBatch = part.split('=').first == "batch";
+    found |= isBatch;
+    text += (text.empty() ? "" : ",") + (isBatch ? "batch=" + std::to_string(batch) : part.str());
+  }
+  return found ? std::optional(text) : std::nullopt;
 }
 
-static std::string meshOf(const plan::PlanShape &shape) {
-  return llvm::formatv("dp={0},tp={1},cp={2},ep={3},pp={4}", shape.dp / shape.ep, shape.tp, shape.cp, shape.ep,
-                       shape.pp)
-      .str();
+LoadedStep *GraphAdvisor::stepFor(int64_t other) {
+  if (other == 0 || other == batch)
+    return question.graph.get();
+  auto [at, isNew] = others.try_emplace(other);
+  if (isNew)
+    if (std::optional<std::string> bind = bindBatch(question.options.bind, other)) {
+      Options options = question.options;
+      options.bind = *bind;
+      at->second = LoadedStep::load(options, /*silent=*/true);
+    }
+  return at->second.get();
+}
+
+/// Searches that find nothing are no errors here.
+mlir::FailureOr<SearchResult> GraphAdvisor::search(const Options &options, const SearchLimits &given, int64_t other) {
+  LoadedStep *step = stepFor(other);
+  if (!step)
+    return mlir::failure();
+  SearchLimits limits = given;
+  limits.silent = true;
+  limits.pricers = step == question.graph.get() ? &question.pricers : nullptr;
+  mlir::ModuleOp module = step->module();
+  mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  return searchPlans(module, options, limits);
+}
+
+bool GraphAdvisor::confirm(const Options &options, SearchResult &result) {
+  mlir::ModuleOp module = question.graph->module();
+  mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  return succeeded(confirmPlans(module, options, result, /*silent=*/true));
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::bestOf(const Options &options, SearchLimits limits, int64_t other) {
+  limits.keep = kKept;
+  mlir::FailureOr<SearchResult> result = search(options, limits, other);
+  if (succeeded(result) && result->report.plans.front().fits)
+    return std::move(result->report.plans.front());
+  Options least = options;
+  if (least.recompute.empty())
+    least.recompute = "full";
+  limits.anyMemory = true;
+  limits.keep = kNearest;
+  result = search(least, limits, other);
+  if (failed(result))
+    return std::nullopt;
+  std::vector<plan::PlanReport> &plans = result->report.plans;
+  return *std::min_element(plans.begin(), plans.end(), [](const plan::PlanReport &a, const plan::PlanReport &b) {
+    return a.memory.total() < b.memory.total();
+  });
+}
+
+static bool isMesh(const plan::PlanShape &shape, const plan::PlanShape &mesh) {
+  return std::tie(shape.dp, shape.tp, shape.cp, shape.ep, shape.pp, shape.zero, shape.sequenceParallel) ==
+         std::tie(mesh.dp, mesh.tp, mesh.cp, mesh.ep, mesh.pp, mesh.zero, mesh.sequenceParallel);
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &restriction) {
-  Options options = question.options;
-  int64_t ranks = restriction.devices ? restriction.devices : devices;
-  if (restriction.batch || batch % ranks)
-    return std::nullopt;
-  if (restriction.devices) {
-    options.cluster = "cpu:" + std::to_string(restriction.devices);
-    options.mesh.clear();
-    if (restriction.devices == 1)
-      options.zero = -1;
-  }
-  if (restriction.mesh) {
-    const plan::PlanShape &mesh = *restriction.mesh;
-    options.mesh = meshOf(mesh);
-    options.zero = mesh.zero;
-    options.microbatches = mesh.microbatches;
-  } else {
-    for (auto [allowed, one] :
-         {std::pair(restriction.tensor, "tp=1"), {restriction.context, "cp=1"}, {restriction.pipeline, "pp=1"}})
-      if (!allowed && !llvm::StringRef(options.mesh).contains(llvm::StringRef(one).take_front(3)))
-        options.mesh += (options.mesh.empty() ? "" : ",") + std::string(one);
-  }
-  if (restriction.zero)
-    options.zero = *restriction.zero;
-  if (restriction.microbatches)
-    options.microbatches = *restriction.microbatches;
+  Options options = restriction.devices ? optionsFor(question.options, restriction.devices) : question.options;
   if (restriction.recompute)
     options.recompute = *restriction.recompute ? "full" : "none";
-  return search(options);
+  SearchLimits limits;
+  limits.devices = restriction.devices;
+  // What the user gave stays.
+  auto given = [&](StringRef axis) { return StringRef(options.mesh).contains(axis); };
+  bool tensor = restriction.tensor || given("tp="), context = restriction.context || given("cp="),
+       pipeline = restriction.pipeline || given("pp=");
+  limits.allows = [=](const plan::PlanShape &shape) {
+    if ((!tensor && shape.tp > 1) || (!context && shape.cp > 1) || (!pipeline && shape.pp > 1) ||
+        (restriction.zero && shape.zero != *restriction.zero) ||
+        (restriction.microbatches && shape.microbatches != *restriction.microbatches))
+      return false;
+    if (!restriction.mesh)
+      return true;
+    const plan::PlanShape &mesh = *restriction.mesh;
+    return isMesh(shape, mesh) && (restriction.microbatches || (shape.microbatches == mesh.microbatches &&
+                                                                shape.scheduleName() == mesh.scheduleName()));
+  };
+  return bestOf(options, limits, restriction.batch);
+}
+
+std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &than, size_t most) {
+  SearchLimits limits;
+  limits.anyMemory = true;
+  limits.keep = kKept;
+  std::vector<plan::PlanReport> plans;
+  mlir::FailureOr<SearchResult> result = search(question.options, limits);
+  if (failed(result))
+    return plans;
+  for (plan::PlanReport &plan : result->report.plans) {
+    if (plan.seconds >= than.seconds || plans.size() == most)
+      break;
+    if (!plan.fits)
+      plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+std::optional<int64_t> GraphAdvisor::fewest() {
+  if (isThisMachine(question.options))
+    return std::nullopt;
+  std::optional<FewestDevices> found = fewestDevices(question.graph->module(), question.options);
+  return found ? std::optional(found->devices) : std::nullopt;
+}
+
+/// The options that hold a shape which a search leaves out.
+static Options holding(const Options &given, const plan::PlanShape &shape) {
+  Options options = given;
+  options.mesh =
+      llvm::formatv("dp={0},tp={1},cp={2},ep={3},pp={4}", shape.dp / shape.ep, shape.tp, shape.cp, shape.ep, shape.pp);
+  options.zero = shape.zero;
+  options.microbatches = shape.microbatches;
+  options.schedule = shape.scheduleName();
+  options.sequenceParallel = shape.tp == 1 ? "" : shape.sequenceParallel ? "on" : "off";
+  return options;
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::price(const plan::PlanShape &shape) {
+  SearchLimits limits;
+  limits.keep = kKept;
+  limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
+  for (bool anyMemory : {false, true})
+    for (const Options &options : {question.options, holding(question.options, shape)}) {
+      limits.anyMemory = anyMemory;
+      mlir::FailureOr<SearchResult> result = search(options, limits);
+      if (succeeded(result) && confirm(options, *result))
+        return std::move(result->report.plans.front());
+    }
+  return std::nullopt;
+}
+
+/// Do two plans compute the same values again?
+static bool isAgainAlike(const plan::Plan &a, const plan::Plan &b) {
+  auto origins = [](const plan::Plan &plan) {
+    std::vector<int64_t> all;
+    for (const plan::OpPlan &op : plan.ops)
+      if (op.recompute)
+        all.push_back(op.origin);
+    llvm::sort(all);
+    return all;
+  };
+  return a.recompute == b.recompute && origins(a) == origins(b);
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) {
+  plan::PlanShape shape = shapeOf(plan);
+  SearchLimits limits;
+  limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
+  // What memory asks for is what the plan has, if a search found it; perhaps not at first.
+  for (const Options &options : {question.options, holding(question.options, shape)}) {
+    mlir::FailureOr<SearchResult> result = search(options, limits);
+    if (failed(result))
+      continue;
+    if (isAgainAlike(result->plan(0), plan) || (confirm(options, *result) && isAgainAlike(result->plan(0), plan)))
+      return std::move(result->report.plans.front());
+  }
+  limits.anyMemory = true;
+  for (Options options : {question.options, holding(question.options, shape)}) {
+    options.recompute = plan::toString(plan.recompute).str();
+    mlir::FailureOr<SearchResult> result = search(options, limits);
+    if (succeeded(result))
+      return std::move(result->report.plans.front());
+  }
+  return std::nullopt;
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Plan &plan) {
-  plan::PlanShape shape = shapeOf(plan);
-  Options options = question.options;
-  options.mesh = meshOf(shape);
-  if (plan.pipeline && !plan.pipeline->schedule.empty())
-    options.schedule = plan.pipeline->schedule;
-  options.zero = shape.zero;
-  options.microbatches = shape.microbatches;
-  options.recompute = plan::toString(plan.recompute).str();
-  return search(options);
+  std::optional<plan::PlanReport> report = priceTime(plan);
+  if (!report || report->estimated)
+    return report;
+  // Of memory its program tells, if there is one.
+  if (LoweredPlan lowered = lowerPlan(question.graph->module(), question.options, plan); lowered.module) {
+    double communicators = report->memory.communicators;
+    report->estimated = report->memory;
+    report->memory = lowered.most();
+    report->memory.communicators = communicators;
+    report->fits = memoryBytes <= 0 || report->memory.total() <= memoryBytes;
+  }
+  return report;
 }

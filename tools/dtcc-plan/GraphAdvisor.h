@@ -13,22 +13,39 @@
 
 namespace dtcc {
 
-/// Asks the search of dtcc for meshes of data and tensor parallelism on fewer cores, other
-/// stages of ZeRO, micro-batches and kinds of recomputation. The batch of a graph is bound.
+/// Asks the search of dtcc again with some of its shapes left out, on other numbers of devices, and for another batch
+/// where --bind says one. Plans are priced as the search prices them, with the same placement; what is asked about by
+/// itself is compiled, as the search does with its best, and says the memory of its program.
 class GraphAdvisor : public plan::Advisor {
 public:
   /// `report`: what the search found for `question`, which holds a graph.
   GraphAdvisor(const Question &question, const plan::SearchReport &report)
-      : question(question), batch(report.batch), devices(report.devices) {}
+      : question(question), batch(report.batch), memoryBytes(report.memoryBytes) {}
   std::optional<plan::PlanReport> best(const plan::Restriction &restriction) override;
-  /// The mesh, ZeRO stage, micro-batches and recomputation of a plan, placed as the search does.
+  std::vector<plan::PlanReport> fasterOnes(const plan::PlanReport &than, size_t most) override;
+  std::optional<int64_t> fewest() override;
+
+  /// A shape, whether it is searched or not; what is computed again is as memory asks.
+  std::optional<plan::PlanReport> price(const plan::PlanShape &shape);
+  /// The shape of a plan and what it computes again, placed and cut as the search does.
   std::optional<plan::PlanReport> price(const plan::Plan &plan);
 
 private:
-  std::optional<plan::PlanReport> search(const Options &options);
+  using Allows = std::function<bool(const plan::PlanShape &)>;
+  mlir::FailureOr<SearchResult> search(const Options &options, const SearchLimits &limits, int64_t batch = 0);
+  /// The fastest of what fits, else what needs least.
+  std::optional<plan::PlanReport> bestOf(const Options &options, SearchLimits limits, int64_t batch = 0);
+  /// False where no plan can be compiled.
+  bool confirm(const Options &options, SearchResult &result);
+  /// Its memory is the search's estimate, unless that was confirmed on the way.
+  std::optional<plan::PlanReport> priceTime(const plan::Plan &plan);
+  LoadedStep *stepFor(int64_t batch);
 
   const Question &question;
-  int64_t batch, devices;
+  int64_t batch;
+  double memoryBytes;
+  /// The model with other batches; null where it cannot be loaded so.
+  std::map<int64_t, std::unique_ptr<LoadedStep>> others;
 };
 
 } // namespace dtcc

@@ -28,6 +28,7 @@ plan::PlanShape dtcc::shapeOf(const plan::Plan &plan) {
   shape.dp *= shape.ep;
   shape.microbatches = plan.mesh.slots();
   shape.zero = int(plan.zero);
+  shape.sequenceParallel = plan.sequenceParallel;
   if (plan.pipeline) {
     StringRef schedule = plan.pipeline->schedule;
     shape.virtualStages = plan::stagesPerRank(schedule).value_or(1);

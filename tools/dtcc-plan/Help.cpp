@@ -64,7 +64,7 @@ Why this plan: the runners-up, the best of each kind of parallelism, the same ba
 fewer devices, what recomputation saves and costs, accumulation, learning rate, cost.
 PLAN.json is priced on the same devices and compared with the best.
 
-  --mesh, --zero, --microbatches      a part of the plan; the rest is searched
+  --mesh, --zero, --microbatches, ..  a part of the plan, as dtcc has it; the rest is searched
   --tokens=15e12 --price=3.5          of the whole run; dollars a device and hour
   --base-batch=256 --base-lr=6e-4     a batch and the rate that is known to be good for it
   --top=6                             how many plans
@@ -88,6 +88,7 @@ of ZeRO and each kind of recomputation, what fits, and the fewest devices that h
   --mesh=tp=8        the axes; what is left of the devices is data parallelism
   --zero=1           this stage alone
   --microbatches=N   of a step; else an example a device at a time
+  --recompute=full   this kind alone (of a model file)
   --json             for scripts
 )"},
     {"cost", R"(dtcc-plan cost [PLAN.json|PROGRAM] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
@@ -97,8 +98,8 @@ Time of a step and its parts, memory of a device, days and dollars. A program al
 priced by its tables on the cores of this machine.
 
   --mesh=tp=2,pp=4 --zero=1 --recompute=none|selective|full --schedule=interleaved:4
-                                  the plan, where no file gives it
-  --batch=512 --micro-batch=1     examples of a step, and at once on a rank
+                                  the plan, where no file gives it; of MODEL the rest is searched
+  --batch=512 --micro-batch=1     examples of a step, and at once on a rank (of --transformer)
   --precision=bf16                f32, bf16, fp16, fp8, fp4
   --tokens=15e12 --price=3.5      of the whole run; dollars a device and hour
   --step-seconds=X                of a program: what a step was measured to take

@@ -27,11 +27,14 @@ static LogicalResult makeStep(ModuleOp module, const Options &options) {
   return manager.run(module);
 }
 
-std::unique_ptr<LoadedStep> LoadedStep::load(const Options &options) {
+std::unique_ptr<LoadedStep> LoadedStep::load(const Options &options, bool silent) {
   DialectRegistry registry;
   registerAllDialects(registry);
   std::unique_ptr<LoadedStep> step(new LoadedStep(registry));
-  printDiagnostics(step->context);
+  if (silent)
+    step->context.getDiagEngine().registerHandler([](Diagnostic &) { return success(); });
+  else
+    printDiagnostics(step->context);
   step->context.loadAllAvailableDialects();
   step->owned = loadModel(step->context, options);
   if (!step->owned || failed(makeStep(step->module(), options)))

@@ -19,8 +19,9 @@ namespace dtcc {
 /// A module with what it lives in.
 class LoadedStep {
 public:
-  /// Loads `options.input` and makes a training step of it, unless it is one. Null after one message.
-  static std::unique_ptr<LoadedStep> load(const Options &options);
+  /// Loads `options.input` and makes a training step of it, unless it is one. Null after one message, which `silent`
+  /// leaves out.
+  static std::unique_ptr<LoadedStep> load(const Options &options, bool silent = false);
   mlir::ModuleOp module() { return *owned; }
 
 private:

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Memory.h"
+#include "compiler/MeshOption.h"
 #include "compiler/Planning.h"
 #include "passes/plan/MemoryTable.h"
 #include "tools/dtcc-plan/PrintReport.h"
@@ -80,36 +81,63 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
   return table;
 }
 
-/// Of a graph: the best placement of the mesh that is given, or of all ranks as data parallelism.
+/// What --mesh gives, the rest of the ranks as data parallelism; an example a rank at a time unless --microbatches says
+/// another number, or the statistics of the model are of all of them.
+static bool isAsked(const plan::PlanShape &shape, const MeshOption &mesh, const Options &options, int64_t most) {
+  bool asks = shape.tp == mesh.tp.value_or(1) && shape.cp == mesh.cp.value_or(1) && shape.ep == mesh.ep.value_or(1) &&
+              shape.pp == mesh.pp.value_or(1) && shape.microbatches == most;
+  // One schedule for all rows.
+  return asks && (!options.schedule.empty() || shape.schedule == plan::PipelineSchedule::None ||
+                  shape.schedule == plan::PipelineSchedule::OneForwardOneBackward);
+}
+
+/// Of a graph: rows as its search prices them, memory being no limit.
 static llvm::Expected<Table> tabulate(const Question &question) {
   Table table;
-  table.oneMachine = true;
-  std::vector<plan::SearchReport> reports;
-  for (StringRef recompute : kRecomputations) {
-    Options options = question.options;
-    options.recompute = recompute.str();
-    mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), options, /*anyMemory=*/true);
-    if (failed(result))
-      return llvm::make_error<ToldError>();
-    reports.push_back(std::move(result->report));
-  }
-  table.asked = reports[0];
-  auto least = [](const plan::PlanReport &a, const plan::PlanReport &b) {
-    auto order = [](const plan::PlanShape &shape) {
-      return std::tuple(shape.tp * shape.cp * shape.ep * shape.pp, shape.zero, shape.microbatches);
-    };
-    return order(a.shape) < order(b.shape);
-  };
-  table.shape = std::min_element(reports[0].plans.begin(), reports[0].plans.end(), least)->shape;
-  for (int zero = 0; zero <= 3; ++zero)
-    for (size_t i = 0; i < reports.size(); ++i)
-      for (const plan::PlanReport &plan : reports[i].plans) {
-        plan::PlanShape shape = table.shape;
-        shape.zero = zero;
-        if (plan.shape == shape)
-          table.rows.push_back({zero, kRecomputations[i], plan.memory, plan.fits});
-      }
+  table.oneMachine = isThisMachine(question.options);
+  llvm::Expected<plan::SearchReport> all = question.search(1, /*record=*/false, /*anyMemory=*/true);
+  MeshOption mesh;
+  if (!all || failed(parseMesh(question.options.mesh, mesh)))
+    return all ? llvm::make_error<ToldError>() : all.takeError();
+  table.asked = std::move(*all);
   table.asked.plans.clear();
+  SearchLimits limits;
+  limits.anyMemory = true;
+  limits.silent = true;
+  limits.pricers = &question.pricers;
+  int64_t most = 0;
+  limits.allows = [&](const plan::PlanShape &shape) {
+    if (isAsked(shape, mesh, question.options, shape.microbatches))
+      most = std::max(most, shape.microbatches);
+    return false;
+  };
+  (void)searchPlans(question.graph->module(), question.options, limits);
+  for (int zero = 0; zero <= 3; ++zero)
+    for (StringRef recompute : kRecomputations) {
+      Options options = question.options;
+      if (!options.recompute.empty() && options.recompute != recompute)
+        continue;
+      options.recompute = recompute.str();
+      limits.allows = [&](const plan::PlanShape &shape) {
+        return shape.zero == zero && isAsked(shape, mesh, question.options, most);
+      };
+      mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), options, limits);
+      if (failed(result))
+        continue;
+      const plan::PlanReport &plan = result->report.plans.front();
+      // Where nothing would be computed again, one row says all.
+      if (recompute != "none" && !table.rows.empty() && table.rows.back().zero == zero &&
+          table.rows.back().memory.total() == plan.memory.total())
+        continue;
+      if (table.rows.empty())
+        table.shape = plan.shape;
+      table.rows.push_back({zero, recompute, plan.memory, plan.fits});
+    }
+  if (table.rows.empty())
+    return llvm::createStringError("no plan of this mesh can be placed on the model: --mesh=" + question.options.mesh);
+  if (!table.oneMachine)
+    if (std::optional<FewestDevices> fewest = fewestDevices(question.graph->module(), question.options))
+      table.fewest = {fewest->devices, std::move(fewest->plan)};
   return table;
 }
 

@@ -8,9 +8,6 @@
 #include "tools/dtcc-plan/Question.h"
 #include "compiler/ConfirmPlans.h"
 #include "passes/cost/ClusterFile.h"
-#include "passes/graph/TransformerSizes.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace dtcc;
@@ -29,36 +26,62 @@ bool dtcc::tell(llvm::Error error) {
   return false;
 }
 
-/// Options of dtcc that say what model a file holds.
-static constexpr StringRef kModelValues[] = {"bind", "loss", "loss-output"};
+/// Options of dtcc that go with a file: what model it holds, and parts of the plan that sizes do not know.
+static constexpr StringRef kFileValues[] = {"bind",         "loss",          "loss-output",       "optimizer",
+                                            "batch-norm",   "external-root", "sequence-parallel", "cp-attention",
+                                            "moe-dispatch", "cp-order",      "schedule",          "recompute",
+                                            "pin"};
 /// And those of the plan that both searches know.
 static constexpr StringRef kPlanValues[] = {"cluster", "mesh", "zero", "microbatches", "precision"};
+/// Options of sizes that a file has otherwise, and what to do instead.
+static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
+    {"batch", "bind the batch of a model file: --bind=batch=N"},
+    {"micro-batch", "--microbatches=N says how many a model file's batch is cut into"},
+    {"software", "a model file is priced as the programs of dtcc run it"},
+    {"offload", "the graph of a model file is planned without; --transformer=NAME offloads"}};
 
 std::vector<StringRef> dtcc::questionValues(llvm::ArrayRef<StringRef> more) {
   std::vector<StringRef> values = searchTransformerValues();
   llvm::erase_if(values, [](StringRef value) { return value == "html" || value == "trace"; });
-  values.insert(values.end(), std::begin(kModelValues), std::end(kModelValues));
+  values.insert(values.end(), std::begin(kFileValues), std::end(kFileValues));
   values.insert(values.end(), more.begin(), more.end());
   return values;
 }
 
-llvm::Error dtcc::setSizes(mlir::ModuleOp module, StringRef path, Arguments &arguments) {
-  mlir::FailureOr<graph::TransformerSizes> sizes = graph::readTransformer(module);
-  if (failed(sizes))
-    return llvm::make_error<ToldError>();
-  const cost::Transformer &model = sizes->model;
-  arguments.set("transformer",
-                llvm::formatv("layers={0},hidden={1},heads={2},kv-heads={3},ffn={4},vocabulary={5},sequence={6},"
-                              "gated={7},tied={8}",
-                              int64_t(model.layers), int64_t(model.hidden), int64_t(model.heads),
-                              int64_t(model.kvHeads), int64_t(model.ffn), int64_t(model.vocabulary),
-                              int64_t(model.sequence), int(model.gated), int(model.tied)));
-  arguments.set("batch", std::to_string(sizes->batch));
-  arguments.set("name", llvm::sys::path::filename(path).str());
+llvm::Error dtcc::refuseFileValues(const Arguments &arguments, llvm::ArrayRef<StringRef> known) {
+  for (StringRef name : kFileValues)
+    if (arguments.has(name) && !llvm::is_contained(known, name))
+      return llvm::createStringError("--" + name +
+                                     " goes with a model file, got: --transformer=" + arguments.value("transformer"));
   return llvm::Error::success();
 }
 
-llvm::Expected<Question> Question::read(StringRef model, Arguments arguments) {
+/// The options of dtcc for the model file, and its training step.
+static llvm::Error readGraph(StringRef model, const Arguments &arguments, Question &question) {
+  for (auto [name, instead] : kSizeValues)
+    if (arguments.has(name) && !(name == "offload" && arguments.value(name) == "none"))
+      return llvm::createStringError("--" + name + " goes with --transformer: " + instead);
+  std::vector<std::string> words = {"--emit=plan", model.str()};
+  for (llvm::ArrayRef<StringRef> names : {llvm::ArrayRef(kFileValues), llvm::ArrayRef(kPlanValues)})
+    for (StringRef name : names)
+      if (arguments.has(name))
+        words.push_back(("--" + name + "=" + arguments.value(name)).str());
+  std::vector<const char *> line = {"dtcc"};
+  for (const std::string &word : words)
+    line.push_back(word.c_str());
+  if (failed(parseOptions(int(line.size()), line.data(), question.options)) || failed(resolveCluster(question.options)))
+    return llvm::make_error<ToldError>();
+  if (!isThisMachine(question.options)) {
+    llvm::Expected<cost::Cluster> cluster = cost::readCluster(question.options.cluster);
+    if (!cluster)
+      return cluster.takeError();
+    question.pricePerHour = cluster->pricePerHour() / double(cluster->devices());
+  }
+  question.graph = LoadedStep::load(question.options);
+  return question.graph ? llvm::Error::success() : llvm::make_error<ToldError>();
+}
+
+llvm::Expected<Question> Question::read(StringRef model, const Arguments &arguments) {
   Question question;
   if (model.empty() == !arguments.has("transformer"))
     return llvm::createStringError(
@@ -67,44 +90,29 @@ llvm::Expected<Question> Question::read(StringRef model, Arguments arguments) {
   if (!arguments.has("cluster"))
     return llvm::createStringError("--cluster must be given: 8xh100, cpu:4, or a file");
   if (!model.empty()) {
-    std::vector<std::string> words = {"--emit=plan", model.str()};
-    for (llvm::ArrayRef<StringRef> names : {llvm::ArrayRef(kModelValues), llvm::ArrayRef(kPlanValues)})
-      for (StringRef name : names)
-        if (arguments.has(name))
-          words.push_back(("--" + name + "=" + arguments.value(name)).str());
-    std::vector<const char *> line = {"dtcc"};
-    for (const std::string &word : words)
-      line.push_back(word.c_str());
-    if (failed(parseOptions(int(line.size()), line.data(), question.options)))
-      return llvm::make_error<ToldError>();
-    bool here = arguments.value("cluster").starts_with("cpu");
-    if (!here) {
-      if (llvm::Expected<cost::Cluster> cluster = cost::readCluster(arguments.value("cluster")); !cluster)
-        return cluster.takeError();
-      // Weights do not matter to a plan, and structures without any are welcome.
-      question.options.init = "random";
-    }
-    question.graph = LoadedStep::load(question.options);
-    if (!question.graph)
-      return llvm::make_error<ToldError>();
-    if (here)
-      return question;
-    if (llvm::Error error = setSizes(question.graph->module(), model, arguments))
+    if (llvm::Error error = readGraph(model, arguments, question))
       return std::move(error);
-    question.graph.reset();
+    return question;
   }
+  if (llvm::Error error = refuseFileValues(arguments))
+    return std::move(error);
   llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments);
   if (!search)
     return search.takeError();
   question.sizes = std::move(*search);
+  const cost::Cluster &cluster = question.sizes->given.cluster;
+  question.pricePerHour = cluster.pricePerHour() / double(cluster.devices());
   return question;
 }
 
-llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record) const {
+llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, bool anyMemory) const {
   if (sizes)
     return sizes->run(top, record);
-  mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options);
-  if (failed(result) || failed(confirmPlans(graph->module(), options, *result)))
+  SearchLimits limits;
+  limits.pricers = &pricers;
+  limits.anyMemory = anyMemory;
+  mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options, limits);
+  if (failed(result) || (!anyMemory && failed(confirmPlans(graph->module(), options, *result))))
     return llvm::make_error<ToldError>();
   plan::SearchReport report = std::move(result->report);
   report.plans.resize(std::min(top, report.plans.size()));

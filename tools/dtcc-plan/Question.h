@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// memory, explain and compare take a model by its sizes (--transformer) or as a file: on
-// devices that are not at hand the sizes are read from the graph, on this machine's cores
-// the graph itself is searched as dtcc would.
+// memory, explain, compare and cost take a model by its sizes (--transformer) or as a file,
+// whose graph is searched as dtcc and search do, on every cluster.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_TOOLS_DTCCPLAN_QUESTION_H
 #define DTCC_TOOLS_DTCCPLAN_QUESTION_H
 
+#include "compiler/Planning.h"
 #include "tools/dtcc-plan/GraphReport.h"
 #include "tools/dtcc-plan/LoadStep.h"
 #include "tools/dtcc-plan/SearchTransformer.h"
@@ -23,21 +23,25 @@ namespace dtcc {
 
 struct Question {
   std::optional<TransformerSearch> sizes;
-  /// Else: a graph for the cores of this machine, and its options.
+  /// Else: a graph, its options, and what searches of it have placed.
   std::unique_ptr<LoadedStep> graph;
   Options options;
+  mutable PricerCache pricers;
+  /// Dollars a device and hour; 0: not known.
+  double pricePerHour = 0;
 
   /// `model`: the path of the model; empty if --transformer must say it.
-  static llvm::Expected<Question> read(llvm::StringRef model, Arguments arguments);
-  /// The best plans.
-  llvm::Expected<plan::SearchReport> search(size_t top, bool record = false) const;
+  static llvm::Expected<Question> read(llvm::StringRef model, const Arguments &arguments);
+  /// The best plans. `record`: with the timeline of the first; `anyMemory`: a graph need not
+  /// fit, and is not compiled to see.
+  llvm::Expected<plan::SearchReport> search(size_t top, bool record = false, bool anyMemory = false) const;
 };
 
 /// The options with values that read takes, and `more`.
 std::vector<llvm::StringRef> questionValues(llvm::ArrayRef<llvm::StringRef> more = {});
 
-/// Gives `arguments` the sizes of the transformer in `module`, and its batch.
-llvm::Error setSizes(mlir::ModuleOp module, llvm::StringRef path, Arguments &arguments);
+/// An error if sizes are asked about and options are given that go with a model file alone, but for `known` ones.
+llvm::Error refuseFileValues(const Arguments &arguments, llvm::ArrayRef<llvm::StringRef> known = {});
 
 } // namespace dtcc
 

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/SearchTransformer.h"
+#include "passes/cost/Memory.h"
 #include "passes/plan/MemoryTable.h"
+#include "passes/plan/TransformerAdvisor.h"
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/ReportFiles.h"
 #include "tools/dtcc-plan/TextTable.h"
@@ -110,18 +112,40 @@ static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProble
   return llvm::Error::success();
 }
 
-/// What would hold the model under what is given.
+/// So many devices of a kind would hold the model under what is given, as which plan; nothing if none would.
+static std::optional<std::string> holders(const plan::TransformerProblem &problem, const plan::ShapeSpace &space) {
+  std::optional<plan::FewestDevices> fewest = plan::fewestDevices(problem, space);
+  if (!fewest)
+    return std::nullopt;
+  return llvm::formatv("{0} x {1} would hold it, as {2}", fewest->devices, problem.device.name,
+                       fewest->plan.shape.str())
+      .str();
+}
+
+/// What the nearest plan lacks, and what would hold the model.
 static llvm::Error noneFits(const TransformerSearch &search, size_t tried) {
   const plan::TransformerProblem &problem = search.problem;
-  std::string message = llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2} of {3}", tried, problem.devices,
-                                      problem.device.name, formatBytes(problem.device.memoryBytes));
-  if (!problem.kinds.empty())
+  if (!problem.kinds.empty()) {
+    std::string alone;
+    for (const plan::DeviceKind &kind : problem.kinds) {
+      plan::TransformerProblem one = problem;
+      one.kinds.clear();
+      one.device = kind.device;
+      one.fabric = kind.fabric;
+      one.host = kind.host;
+      if (std::optional<std::string> text = holders(one, search.space))
+        alone += "; " + *text;
+    }
     return llvm::createStringError("no plan fits: " + llvm::Twine(tried) + " shapes were tried on " +
-                                   kindsText(problem));
-  if (std::optional<plan::FewestDevices> fewest = plan::fewestDevices(problem, search.space))
-    return llvm::createStringError(message + "; " + llvm::Twine(fewest->devices) + " would hold it, as " +
-                                   fewest->plan.shape.str());
-  return llvm::createStringError(message + "; nor would tens of thousands");
+                                   kindsText(problem) +
+                                   (alone.empty() ? "; nor would tens of thousands of either kind" : alone));
+  }
+  std::string message =
+      llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2}", tried, problem.devices, problem.device.name);
+  if (std::optional<plan::PlanReport> nearest = plan::TransformerAdvisor(problem, search.space).best({}))
+    message += "; " + plan::whatIsLacking(*nearest, cost::usableBytes(problem.device.memoryBytes));
+  return llvm::createStringError(message + "; " +
+                                 holders(problem, search.space).value_or("nor would tens of thousands"));
 }
 
 llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &arguments, bool mayMix) {
@@ -140,8 +164,7 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
   search.problem.batch = *batch;
   if (llvm::Error error = readSpace(arguments, search.problem, search.space))
     return std::move(error);
-  search.words = arguments.value("transformer").str();
-  StringRef name = arguments.has("name") ? arguments.value("name") : arguments.value("transformer");
+  StringRef name = arguments.value("transformer");
   search.model = name.contains('=') ? "" : name.str();
   for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software", "offload"})
     if (arguments.has(option))

@@ -22,11 +22,8 @@ struct TransformerSearch {
   /// Names of the model and the options that hold a part of the plan, for reports.
   std::string model;
   std::vector<std::string> options;
-  /// The value of --transformer.
-  std::string words;
 
-  /// From --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision, --software; --name is
-  /// what the model is called where its sizes were read from a file.
+  /// From --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision, --software.
   static llvm::Expected<TransformerSearch> read(const Arguments &arguments, bool mayMix = false);
   /// The `top` best plans. An error says what does not divide, or what the nearest plan lacks where none fits.
   /// `record`: with the timeline of the best.

@@ -105,13 +105,6 @@ static int runValidate(llvm::ArrayRef<const char *> arguments) {
   return succeeded(validate(options, llvm::outs())) ? kDone : kBadInput;
 }
 
-static int runCost(llvm::ArrayRef<const char *> arguments) {
-  llvm::Expected<Arguments> parsed = Arguments::parse("cost", arguments, costValues(), costFlags());
-  if (!parsed)
-    return usage(llvm::toString(parsed.takeError()));
-  return report(printCost(*parsed, llvm::outs()));
-}
-
 /// A command with options of its own, a table of their names and one function.
 template <std::vector<StringRef> (*values)(), llvm::Error (*run)(const Arguments &, llvm::raw_ostream &)>
 static int runCommand(StringRef name, llvm::ArrayRef<const char *> arguments) {
@@ -126,6 +119,9 @@ static int runMemory(llvm::ArrayRef<const char *> arguments) {
 }
 static int runExplain(llvm::ArrayRef<const char *> arguments) {
   return runCommand<explainValues, printExplanation>("explain", arguments);
+}
+static int runCost(llvm::ArrayRef<const char *> arguments) {
+  return runCommand<costValues, printCost>("cost", arguments);
 }
 static int runCompare(llvm::ArrayRef<const char *> arguments) {
   return runCommand<compareValues, printComparison>("compare", arguments);

@@ -165,6 +165,7 @@ TEST(ShapeText, RoundTrip) {
   space.layers = 8;
   space.ep = {1, 2};
   space.hostOptimizer = {false, true};
+  space.sequenceParallel = {false, true};
   space.schedules.push_back(PipelineSchedule::GPipe);
   std::string error;
   for (const PlanShape &shape : enumerateShapes(space)) {
@@ -173,7 +174,7 @@ TEST(ShapeText, RoundTrip) {
     EXPECT_EQ(*read, shape) << shape.str();
   }
   for (const char *wrong :
-       {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=all", "1f1b", "dp=2x"})
+       {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=all", "1f1b", "dp=2x", "sequence-parallel"})
     EXPECT_FALSE(parseShape(wrong, error)) << wrong;
 }
 
