@@ -32,6 +32,14 @@ constexpr int64_t positionOfRow(int64_t row, int64_t rows, int64_t chunks) {
   return rest < size ? (shards - 1 - shard) * size + rest : (shards + shard) * size + rest - size;
 }
 
+/// The way back: the row that holds `position`.
+constexpr int64_t rowOfPosition(int64_t position, int64_t rows, int64_t chunks) {
+  if (chunks == 0)
+    return position;
+  int64_t size = rows / chunks, shards = chunks / 2, chunk = position / size, rest = position % size;
+  return chunk < shards ? (shards - 1 - chunk) * 2 * size + rest : (chunk - shards) * 2 * size + size + rest;
+}
+
 /// The rows of all shards for a sequence of `length`: with what pads it to whole chunks, which must be at
 /// most one.
 constexpr int64_t orderedRows(int64_t length, int64_t chunks) {

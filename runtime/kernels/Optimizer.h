@@ -31,7 +31,6 @@ struct GradScale {
 /// largest norm, or 0. A count of 0 gives norm 0 and scale 0: nothing was learnt.
 GradScale gradScale(double squares, double count, double clip);
 
-/// A range of a share whose elements have the same hyperparameters.
 /// The same of gradients that are `lossScale` (a product of scales) times too large.
 struct GradUnscale {
   GradScale scale;
@@ -45,6 +44,7 @@ struct LossScale {
 };
 void adjustLossScale(LossScale &state, bool finite, double growth, double backoff, int64_t interval);
 
+/// A range of a share whose elements have the same hyperparameters.
 struct UpdateRange {
   int64_t begin, end; // in the share
   double decay;

@@ -7,9 +7,7 @@
 
 #include "runtime/kernels/CheckedOperands.h"
 #include "runtime/kernels/LibraryOps.h"
-#include "runtime/kernels/Optimizer.h"
-
-#include <algorithm>
+#include "runtime/kernels/UpdateRanges.h"
 
 namespace dtcc::rt {
 namespace {
@@ -104,35 +102,6 @@ private:
   int64_t interval;
 };
 
-/// The segments of a bucket that overlap this rank's share of `size` elements,
-/// in the share's own offsets and in ascending order.
-std::vector<UpdateRange> rangesOf(const CheckedOperands &operands, const Rank &rank, int64_t bucket,
-                                  int64_t communicator, int64_t size) {
-  if (bucket < 0 || bucket >= static_cast<int64_t>(rank.image.buckets().size()))
-    operands.reject("bucket must be below ", rank.image.buckets().size(), ", got: ", bucket);
-  const int64_t offset = rank.groupIndex(communicator) * size;
-  std::vector<UpdateRange> ranges;
-  for (const dtcc_segment &segment : rank.image.segments()) {
-    int64_t begin = std::max<int64_t>(segment.offset - offset, 0);
-    int64_t end = std::min(segment.offset + segment.length - offset, size);
-    if (static_cast<int64_t>(segment.bucket) == bucket && begin < end)
-      ranges.push_back({begin, end, segment.decay, segment.lr_scale});
-  }
-  std::sort(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) { return a.begin < b.begin; });
-  // Neighbours with equal hyperparameters are one run: fewer, longer loops.
-  std::vector<UpdateRange> merged;
-  for (const UpdateRange &range : ranges) {
-    if (!merged.empty() && merged.back().end > range.begin)
-      operands.reject("segments of bucket ", bucket, " overlap at element ", range.begin + offset);
-    if (!merged.empty() && merged.back().end == range.begin && merged.back().decay == range.decay &&
-        merged.back().lrScale == range.lrScale)
-      merged.back().end = range.end;
-    else
-      merged.push_back(range);
-  }
-  return merged;
-}
-
 /// What both updates read: grad, scale, lr, step, p.
 class UpdateOp : public LibraryOp {
 protected:
@@ -154,7 +123,7 @@ protected:
       if (copyType == DTCC_F32)
         operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
     }
-    ranges = rangesOf(operands, rank, operands.integer(0), operands.communicator(1), size);
+    ranges = updateRanges(operands, rank, operands.integer(0), operands.communicator(1), size);
   }
   HalfCopy copyOf(void *const *buffers) const {
     return copyIndex ? HalfCopy{copyType, buffers[copyIndex]} : HalfCopy{};

@@ -16,14 +16,24 @@
 
 #include "runtime/core/Image.h"
 #include "runtime/core/Rank.h"
+#include "runtime/core/StridedCopy.h"
 #include "runtime/kernels/LibraryOp.h"
 
 #include <bit>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace dtcc::rt::test {
+
+/// Where commands run; the processor is null.
+class CommandRunner {
+public:
+  virtual ~CommandRunner() = default;
+  /// Runs the command, whose one arena is `memory`, in the rank's slot.
+  virtual void run(const dtcc_command &command, Rank &rank, std::span<char> memory) = 0;
+};
 
 /// A mesh `p.0 (ranks) x mb (time)` with one communicator over p.0.
 class OneCommand {
@@ -34,6 +44,12 @@ public:
     command.communicator = command.predicate = DTCC_NONE;
   }
 
+  /// Of all commands from now on.
+  static inline CommandRunner *runner = nullptr;
+
+  /// A DTCC_COPY or DTCC_FILL instead.
+  void setKind(dtcc_command_kind kind) { command.kind = kind; }
+  uint32_t op() const { return command.op; }
   /// Appends an operand with its content; returns its number. Sizes row-major dense.
   template <typename T> size_t operand(dtcc_dtype type, std::vector<int64_t> sizes, const std::vector<T> &content) {
     dtcc_view view = {};
@@ -92,13 +108,22 @@ public:
     ThreadTeam team(threads);
     Rank context(checked, rank, team, /*seed=*/1);
     context.arenas[0] = reinterpret_cast<std::byte *>(memory.data());
-    std::unique_ptr<LibraryOp> op = createLibraryOp(checked.commands()[0], context);
     context.enterSlot(slot);
+    const dtcc_command &bound = checked.commands()[0];
+    if (runner)
+      return runner->run(bound, context, memory);
     std::vector<void *> addresses;
-    for (uint32_t view : checked.operands(checked.commands()[0]))
+    for (uint32_t view : checked.operands(bound))
       addresses.push_back(context.address(view, slot));
-    op->run(context, addresses.data());
+    if (bound.kind == DTCC_COPY)
+      StridedCopy(views[0], views[1]).run(addresses[0], addresses[1], team);
+    else if (bound.kind == DTCC_FILL)
+      fillView(views[0], addresses[0], attributes[0], team);
+    else
+      createLibraryOp(bound, context)->run(context, addresses.data());
   }
+  /// All operands' bytes.
+  std::vector<char> memory;
 
   /// The content of operand `i`, whose elements must be dense.
   template <typename T = float> std::vector<T> content(size_t i) const {
@@ -177,7 +202,6 @@ private:
   std::vector<int64_t> attributes;
   std::vector<dtcc_bucket> buckets;
   std::vector<dtcc_segment> segments;
-  std::vector<char> memory;
 };
 
 } // namespace dtcc::rt::test

@@ -1,0 +1,206 @@
+//===- AttentionBackward.cu - Gradients of attention by tiles
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With P = exp(score - lse), D = rowsum(dout * out):
+//   dv = P^T dout,  dS = P * (dout v^T - D),  dq = scale dS k,  dk = scale dS^T q
+// (FlashAttention 2, Dao 2023, algorithm 2), scores computed again. One kernel has the
+// queries as its rows and one the keys, so that nobody adds to what another block holds:
+// the sums run in ascending order, and give the same bits in every run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/AttentionTiles.h"
+
+namespace dtcc::rt::cuda {
+namespace {
+
+/// Shared memory of a block.
+struct Tiles {
+  float *q, *k, *dout, *v, *weights, *grads;
+  DTCC_DEVICE explicit Tiles(const Attention &p) {
+    q = reinterpret_cast<float *>(dynamicShared);
+    k = q + attentionTile * attentionRowFloats(p.qkSize);
+    dout = k + attentionTile * attentionRowFloats(p.qkSize);
+    v = dout + attentionTile * attentionRowFloats(p.vSize);
+    weights = v + attentionTile * attentionRowFloats(p.vSize); // P, [own rows, others]
+    grads = weights + attentionTile * (attentionTile + 1);     // dS before the factor `scale`
+  }
+};
+
+/// P and dS of one pair from q.k and dout.v.
+DTCC_DEVICE void differentiate(const Attention &p, bool sees, float product, float dproduct, float lse, float dot,
+                               float &weight, float &grad) {
+  float score = product * innerScale(p), slope = 1;
+  if (p.softcap > 0) {
+    float bounded = hyperbolicTangent(score);
+    slope = 1 - bounded * bounded;
+    score = bounded * p.softcap;
+  }
+  weight = sees ? exponential(score - lse) : 0.0f;
+  grad = sees ? weight * (dproduct - dot) * slope : 0.0f;
+}
+
+DTCC_DEVICE bool sees(const Attention &p, const Head &head, int64_t i, int64_t j) {
+  return i < p.queries && j >= lowerKey(p, i) && j <= upperKey(p, i) && keyAllowed(p, head.b, j);
+}
+
+/// Writes or adds scale * sums to own row of x.
+template <int size>
+DTCC_DEVICE void storeSums(const Attention &p, const RowThread<size> &me, const HeadTensor &x, int64_t row,
+                           int64_t columnStride, int64_t columns, float scale,
+                           const float (&sums)[RowThread<size>::cells]) {
+#pragma unroll
+  for (int c = 0; c < RowThread<size>::cells; ++c) {
+    if (me.column(c) >= columns)
+      continue;
+    int64_t cell = row + me.column(c) * columnStride;
+    storeCell(x, cell, (p.continues ? loadCell(x, cell) : 0.0f) + scale * sums[c]);
+  }
+}
+
+template <int size> DTCC_DEVICE void queryGradients(const Attention &p) {
+  const Tiles s(p);
+  const int d = static_cast<int>(p.qkSize), e = static_cast<int>(p.vSize);
+  const int64_t tiles = (p.queries + attentionTile - 1) / attentionTile, item = blockX();
+  const int64_t first = (tiles - 1 - item % tiles) * attentionTile, heads = item / tiles;
+  const Head head = {heads / (p.kvHeads * p.groups), heads / p.groups % p.kvHeads, heads % p.groups};
+  const RowThread<size> me;
+  const int64_t i = first + me.row;
+  const float lse = i < p.queries ? loadLse(p, head, i) : infinity;
+  const float dot = i < p.queries ? p.dots[dotOffset(p, head, i)] : 0;
+  float sums[RowThread<size>::cells] = {};
+  loadQueries(p, p.q, head, first, d, s.q);
+  loadQueries(p, p.dout, head, first, e, s.dout);
+  const int64_t end = upperKey(p, least(first + attentionTile, p.queries) - 1) + 1;
+  for (int64_t begin = lowerKey(p, first) / attentionTile * attentionTile; begin < end; begin += attentionTile) {
+    synchronize();
+    loadKeys(p, p.k, head, begin, d, s.k);
+    loadKeys(p, p.v, head, begin, e, s.v);
+    synchronize();
+    float products[RowThread<size>::scores], dproducts[RowThread<size>::scores];
+    me.products(s.q, s.k, d, products);
+    me.products(s.dout, s.v, e, dproducts);
+#pragma unroll
+    for (int x = 0; x < RowThread<size>::scores; ++x) {
+      float weight, grad;
+      differentiate(p, sees(p, head, i, begin + me.column(x)), products[x], dproducts[x], lse, dot, weight, grad);
+      s.grads[me.row * (attentionTile + 1) + me.column(x)] = grad;
+    }
+    synchronize();
+    me.addProducts(s.grads, s.k, d, sums);
+  }
+  if (i >= p.queries)
+    return;
+  if (lse == infinity && p.emptyRow == 2)
+#pragma unroll
+    for (float &cell : sums)
+      cell = __builtin_nanf("");
+  storeSums(p, me, p.dq, queryOffset(p.dq, head, i), p.dq.strides[4], d, p.scale, sums);
+}
+
+template <int size> DTCC_DEVICE void keyGradients(const Attention &p) {
+  const Tiles s(p);
+  const int d = static_cast<int>(p.qkSize), e = static_cast<int>(p.vSize);
+  const int64_t tiles = (p.keys + attentionTile - 1) / attentionTile, item = blockX();
+  const int64_t first = item % tiles * attentionTile, heads = item / tiles;
+  Head head = {heads / p.kvHeads, heads % p.kvHeads, 0};
+  const RowThread<size> me;
+  const int64_t j = first + me.row, last = least(first + attentionTile, p.keys) - 1;
+  float dk[RowThread<size>::cells] = {}, dv[RowThread<size>::cells] = {};
+  loadKeys(p, p.k, head, first, d, s.k);
+  loadKeys(p, p.v, head, first, e, s.v);
+  for (head.g = 0; head.g < p.groups; ++head.g)
+    for (int64_t begin = 0; begin < p.queries; begin += attentionTile) {
+      const int64_t end = least(begin + attentionTile, p.queries) - 1;
+      if (upperKey(p, end) < first || lowerKey(p, begin) > last)
+        continue;
+      synchronize();
+      loadQueries(p, p.q, head, begin, d, s.q);
+      loadQueries(p, p.dout, head, begin, e, s.dout);
+      synchronize();
+      float products[RowThread<size>::scores], dproducts[RowThread<size>::scores];
+      me.products(s.k, s.q, d, products);
+      me.products(s.v, s.dout, e, dproducts);
+#pragma unroll
+      for (int x = 0; x < RowThread<size>::scores; ++x) {
+        const int64_t i = begin + me.column(x);
+        const bool pair = j < p.keys && sees(p, head, i, j);
+        const float lse = pair ? loadLse(p, head, i) : infinity, dot = pair ? p.dots[dotOffset(p, head, i)] : 0;
+        float weight, grad;
+        differentiate(p, pair, products[x], dproducts[x], lse, dot, weight, grad);
+        s.weights[me.row * (attentionTile + 1) + me.column(x)] = weight;
+        s.grads[me.row * (attentionTile + 1) + me.column(x)] = grad;
+      }
+      synchronize();
+      me.addProducts(s.weights, s.dout, e, dv);
+      me.addProducts(s.grads, s.q, d, dk);
+    }
+  if (j >= p.keys)
+    return;
+  storeSums(p, me, p.dk, keyOffset(p.dk, head, j), p.dk.strides[3], d, p.scale, dk);
+  storeSums(p, me, p.dv, keyOffset(p.dv, head, j), p.dv.strides[3], e, 1.0f, dv);
+}
+
+} // namespace
+} // namespace dtcc::rt::cuda
+
+using namespace dtcc::rt::cuda;
+
+// A warp a row.
+DTCC_KERNEL(attention_dots, Attention, attentionRowThreads) {
+  const int64_t row = blockX() * (attentionRowThreads / warpSize) + warp();
+  if (row >= p.batch * p.kvHeads * p.groups * p.queries)
+    return;
+  const int64_t i = row % p.queries, heads = row / p.queries;
+  const Head head = {heads / (p.kvHeads * p.groups), heads / p.groups % p.kvHeads, heads % p.groups};
+  float sum = 0;
+  // A query that sees no key may hold NaN.
+  if (loadLse(p, head, i) != infinity)
+    for (int64_t e = lane(); e < p.vSize; e += warpSize)
+      sum += loadCell(p.out, queryOffset(p.out, head, i) + e * p.out.strides[4]) *
+             loadCell(p.dout, queryOffset(p.dout, head, i) + e * p.dout.strides[4]);
+  for (int mask = warpSize / 2; mask > 0; mask /= 2)
+    sum += exchange(sum, mask);
+  if (lane() == 0)
+    p.dots[row] = sum;
+}
+
+// Queries that see no key: the mean of all values passes its gradient to them, after the kernels below. A block a
+// head of keys.
+DTCC_KERNEL(attention_empty_rows, Attention, attentionRowThreads) {
+  Head head = {blockX() / p.kvHeads, blockX() % p.kvHeads, 0};
+  const float share = 1.0f / static_cast<float>(p.keys + p.keysElsewhere);
+  bool any = false;
+  for (int64_t e = threadIndex(); e < largest(p.vSize, p.qkSize); e += attentionRowThreads) {
+    float sum = 0;
+    for (head.g = 0; head.g < p.groups; ++head.g)
+      for (int64_t i = 0; i < p.queries; ++i)
+        if (loadLse(p, head, i) == infinity) {
+          any = true;
+          if (e < p.vSize)
+            sum += loadCell(p.dout, queryOffset(p.dout, head, i) + e * p.dout.strides[4]) * share;
+        }
+    if (!any)
+      return;
+    const bool isNaN = p.emptyRow == 2;
+    for (int64_t j = 0; j < p.keys; ++j) {
+      if (e < p.vSize) {
+        int64_t cell = keyOffset(p.dv, head, j) + e * p.dv.strides[3];
+        storeCell(p.dv, cell, isNaN ? __builtin_nanf("") : loadCell(p.dv, cell) + sum);
+      }
+      if (isNaN && e < p.qkSize)
+        storeCell(p.dk, keyOffset(p.dk, head, j) + e * p.dk.strides[3], __builtin_nanf(""));
+    }
+  }
+}
+
+DTCC_KERNEL(attention_queries_64, Attention, attentionThreads(64)) { queryGradients<64>(p); }
+DTCC_KERNEL(attention_queries_128, Attention, attentionThreads(128)) { queryGradients<128>(p); }
+DTCC_KERNEL(attention_queries_256, Attention, attentionThreads(256)) { queryGradients<256>(p); }
+DTCC_KERNEL(attention_keys_64, Attention, attentionThreads(64)) { keyGradients<64>(p); }
+DTCC_KERNEL(attention_keys_128, Attention, attentionThreads(128)) { keyGradients<128>(p); }
+DTCC_KERNEL(attention_keys_256, Attention, attentionThreads(256)) { keyGradients<256>(p); }

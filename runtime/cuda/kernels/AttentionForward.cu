@@ -1,0 +1,122 @@
+//===- AttentionForward.cu - Softmax(q k^T) v by tiles
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Online softmax (Milakov and Gimelshein 2018; FlashAttention 2, Dao 2023): the sums of a
+// row are those of all keys so far, over the exponential of the largest score so far.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/AttentionTiles.h"
+
+namespace dtcc::rt::cuda {
+namespace {
+
+/// Column `e` of a query that sees no key: the mean of all values, zero or NaN. `before` holds that so far.
+DTCC_DEVICE float emptyCell(const Attention &p, const Head &head, int e, float before) {
+  if (p.emptyRow != 0)
+    return p.emptyRow == 1 ? 0.0f : __builtin_nanf("");
+  double sum = p.continues && p.keysBefore > 0 ? before * static_cast<double>(p.keysBefore) : 0;
+  for (int64_t j = 0; j < p.keys; ++j)
+    sum += loadCell(p.v, keyOffset(p.v, head, j) + e * p.v.strides[3]);
+  return static_cast<float>(sum / static_cast<double>(p.keysBefore + p.keys));
+}
+
+template <int size> DTCC_DEVICE void forward(const Attention &p) {
+  const int d = static_cast<int>(p.qkSize), e = static_cast<int>(p.vSize);
+  float *queries = reinterpret_cast<float *>(dynamicShared); // [tile, d]
+  float *others = queries + attentionTile * attentionRowFloats(d);
+  float *weights = others + attentionTile * attentionRowFloats(largest(d, e)); // [tile, tile]
+  const int64_t tiles = (p.queries + attentionTile - 1) / attentionTile, item = blockX();
+  // Late queries see most under a causal mask: they start first.
+  const int64_t first = (tiles - 1 - item % tiles) * attentionTile, heads = item / tiles;
+  const Head head = {heads / (p.kvHeads * p.groups), heads / p.groups % p.kvHeads, heads % p.groups};
+  const RowThread<size> me;
+  const int64_t i = first + me.row;
+  const bool exists = i < p.queries;
+  const int64_t outRow = queryOffset(p.out, head, i);
+
+  float top = -infinity, sum = 0, sums[RowThread<size>::cells] = {};
+  if (p.continues && exists)
+    // out is normalised: the keys before count as one of score lse.
+    if (float before = loadLse(p, head, i); before != infinity) {
+      top = before, sum = 1;
+#pragma unroll
+      for (int x = 0; x < RowThread<size>::cells; ++x)
+        if (me.column(x) < e)
+          sums[x] = loadCell(p.out, outRow + me.column(x) * p.out.strides[4]);
+    }
+
+  loadQueries(p, p.q, head, first, d, queries);
+  const int64_t lower = lowerKey(p, i), upper = upperKey(p, i);
+  const int64_t end = upperKey(p, least(first + attentionTile, p.queries) - 1) + 1;
+  for (int64_t begin = lowerKey(p, first) / attentionTile * attentionTile; begin < end; begin += attentionTile) {
+    synchronize();
+    loadKeys(p, p.k, head, begin, d, others);
+    synchronize();
+    float scores[RowThread<size>::scores], here = top;
+    me.products(queries, others, d, scores);
+#pragma unroll
+    for (int x = 0; x < RowThread<size>::scores; ++x) {
+      int64_t j = begin + me.column(x);
+      float score = scores[x] * innerScale(p);
+      if (p.softcap > 0)
+        score = hyperbolicTangent(score) * p.softcap;
+      scores[x] = j >= lower && j <= upper && keyAllowed(p, head.b, j) ? score : -infinity;
+      here = largest(here, scores[x]);
+    }
+    for (int mask = RowThread<size>::threads / 2; mask > 0; mask /= 2)
+      here = largest(here, exchange(here, mask));
+    // A query that has seen no key yet: any finite shift gives exp(-inf) = 0.
+    const float shift = here == -infinity ? 0 : here, factor = exponential(top - shift);
+    float added = 0;
+#pragma unroll
+    for (int x = 0; x < RowThread<size>::scores; ++x) {
+      float weight = exponential(scores[x] - shift);
+      weights[me.row * (attentionTile + 1) + me.column(x)] = weight;
+      added += weight;
+    }
+    for (int mask = RowThread<size>::threads / 2; mask > 0; mask /= 2)
+      added += exchange(added, mask);
+    top = here;
+    sum = sum * factor + added;
+#pragma unroll
+    for (float &cell : sums)
+      cell *= factor;
+    synchronize();
+    loadKeys(p, p.v, head, begin, e, others);
+    synchronize();
+    me.addProducts(weights, others, e, sums);
+  }
+
+  if (!exists)
+    return;
+  const bool empty = sum == 0;
+  const float inverse = 1 / sum;
+#pragma unroll
+  for (int x = 0; x < RowThread<size>::cells; ++x)
+    if (me.column(x) < e && !empty)
+      storeCell(p.out, outRow + me.column(x) * p.out.strides[4], sums[x] * inverse);
+#pragma unroll 1
+  for (int column = me.part; column < e && empty; column += RowThread<size>::threads) {
+    int64_t cell = outRow + column * p.out.strides[4];
+    storeCell(p.out, cell, emptyCell(p, head, column, p.continues ? loadCell(p.out, cell) : 0));
+  }
+  if (me.part == 0) {
+    const int64_t *strides = p.lse.strides;
+    static_cast<float *>(p.lse.data)[head.b * strides[0] + head.h * strides[1] + head.g * strides[2] + i * strides[3]] =
+        empty ? infinity : static_cast<float>(top + logarithm(sum));
+  }
+}
+
+} // namespace
+} // namespace dtcc::rt::cuda
+
+using namespace dtcc::rt::cuda;
+
+DTCC_KERNEL(attention_forward_64, Attention, attentionThreads(64)) { forward<64>(p); }
+DTCC_KERNEL(attention_forward_128, Attention, attentionThreads(128)) { forward<128>(p); }
+DTCC_KERNEL(attention_forward_256, Attention, attentionThreads(256)) { forward<256>(p); }

@@ -1,0 +1,134 @@
+//===- AttentionTiles.h - What both directions of attention share
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block holds a tile of rows (of queries, or of keys in the gradient of these), walks the
+// tiles of the others, and keeps both in shared memory as f32. size / 16 neighbouring
+// threads own a row: each computes every such column of its scores, and of its sums in
+// registers, so that maxima and sums of a row are exchanges among few lanes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_ATTENTIONTILES_H
+#define DTCC_RUNTIME_CUDA_KERNELS_ATTENTIONTILES_H
+
+#include "runtime/abi/dtcc_rt.h"
+#include "runtime/cuda/kernels/Attention.h"
+#include "runtime/cuda/kernels/Math.h"
+
+namespace dtcc::rt::cuda {
+
+DTCC_DEVICE float loadCell(const HeadTensor &x, int64_t offset) {
+  if (x.type == DTCC_F32)
+    return static_cast<const float *>(x.data)[offset];
+  if (x.type == DTCC_BF16)
+    return static_cast<float>(static_cast<const __bf16 *>(x.data)[offset]);
+  return static_cast<float>(static_cast<const _Float16 *>(x.data)[offset]);
+}
+DTCC_DEVICE void storeCell(const HeadTensor &x, int64_t offset, float value) {
+  if (x.type == DTCC_F32)
+    static_cast<float *>(x.data)[offset] = value;
+  else if (x.type == DTCC_BF16)
+    static_cast<__bf16 *>(x.data)[offset] = static_cast<__bf16>(value);
+  else
+    static_cast<_Float16 *>(x.data)[offset] = static_cast<_Float16>(value);
+}
+
+/// One head of one example: h counts heads of keys, g the queries of each.
+struct Head {
+  int64_t b, h, g;
+};
+DTCC_DEVICE int64_t queryOffset(const HeadTensor &x, const Head &head, int64_t i) {
+  return head.b * x.strides[0] + i * x.strides[1] + head.h * x.strides[2] + head.g * x.strides[3];
+}
+DTCC_DEVICE int64_t keyOffset(const HeadTensor &x, const Head &head, int64_t j) {
+  return head.b * x.strides[0] + j * x.strides[1] + head.h * x.strides[2];
+}
+DTCC_DEVICE float loadLse(const Attention &p, const Head &head, int64_t i) {
+  const int64_t *strides = p.lse.strides;
+  return static_cast<const float *>(
+      p.lse.data)[head.b * strides[0] + head.h * strides[1] + head.g * strides[2] + i * strides[3]];
+}
+DTCC_DEVICE int64_t dotOffset(const Attention &p, const Head &head, int64_t i) {
+  return ((head.b * p.kvHeads + head.h) * p.groups + head.g) * p.queries + i;
+}
+
+/// The keys that query row `i` may see: [lower, upper]. Neither falls as i grows.
+DTCC_DEVICE int64_t lowerKey(const Attention &p, int64_t i) {
+  return p.windowLeft >= 0 ? largest<int64_t>(p.firstQuery + i - p.windowLeft + 1, 0) : 0;
+}
+DTCC_DEVICE int64_t upperKey(const Attention &p, int64_t i) {
+  int64_t upper = p.keys - 1;
+  if (p.causal)
+    upper = least(upper, p.firstQuery + i + p.causalOffset);
+  if (p.windowRight >= 0)
+    upper = least(upper, p.firstQuery + i + p.windowRight);
+  return upper;
+}
+DTCC_DEVICE bool keyAllowed(const Attention &p, int64_t b, int64_t j) {
+  return !p.keyMask || p.keyMask[b * p.keyMaskStrides[0] + j * p.keyMaskStrides[1]] != 0;
+}
+
+/// The factor of q.k, before the cap's tanh if there is one.
+DTCC_DEVICE float innerScale(const Attention &p) { return p.softcap > 0 ? p.scale / p.softcap : p.scale; }
+
+/// Rows [first, first + tile) of `columns` to shared memory; those from `rows` on are 0.
+DTCC_DEVICE void loadTile(const HeadTensor &x, int64_t base, int64_t rowStride, int64_t columnStride, int64_t first,
+                          int64_t rows, int columns, float *to) {
+  const int stride = static_cast<int>(attentionRowFloats(columns));
+  for (int i = threadIndex(); i < attentionTile * columns; i += blockThreads()) {
+    int row = i / columns, column = i % columns;
+    to[row * stride + column] =
+        first + row < rows ? loadCell(x, base + (first + row) * rowStride + column * columnStride) : 0.0f;
+  }
+}
+DTCC_DEVICE void loadQueries(const Attention &p, const HeadTensor &x, const Head &head, int64_t first, int columns,
+                             float *to) {
+  loadTile(x, queryOffset(x, head, 0), x.strides[1], x.strides[4], first, p.queries, columns, to);
+}
+DTCC_DEVICE void loadKeys(const Attention &p, const HeadTensor &x, const Head &head, int64_t first, int columns,
+                          float *to) {
+  loadTile(x, keyOffset(x, head, 0), x.strides[1], x.strides[3], first, p.keys, columns, to);
+}
+
+/// The place of a thread of a block of attentionThreads(size).
+template <int size> struct RowThread {
+  static constexpr int threads = size / 16;              // of a row
+  static constexpr int scores = attentionTile / threads; // of a thread
+  static constexpr int cells = size / threads;           // of a thread's sums
+  int row, part;
+  DTCC_DEVICE RowThread() : row(threadIndex() / threads), part(threadIndex() % threads) {}
+  DTCC_DEVICE int column(int i) const { return part + i * threads; }
+
+  /// result[i] = own row of `mine` times row column(i) of `others`.
+  DTCC_DEVICE void products(const float *mine, const float *others, int columns, float (&result)[scores]) const {
+    const int stride = static_cast<int>(attentionRowFloats(columns));
+#pragma unroll
+    for (int i = 0; i < scores; ++i)
+      result[i] = 0;
+    for (int x = 0; x < columns; ++x) {
+      float a = mine[row * stride + x];
+#pragma unroll
+      for (int i = 0; i < scores; ++i)
+        result[i] += a * others[column(i) * stride + x];
+    }
+  }
+  /// sums[i] += own row of `weights` times column column(i) of `others`.
+  DTCC_DEVICE void addProducts(const float *weights, const float *others, int columns, float (&sums)[cells]) const {
+    const int stride = static_cast<int>(attentionRowFloats(columns));
+    for (int j = 0; j < attentionTile; ++j) {
+      float w = weights[row * (attentionTile + 1) + j];
+#pragma unroll
+      for (int i = 0; i < cells; ++i)
+        if (column(i) < columns)
+          sums[i] += w * others[j * stride + column(i)];
+    }
+  }
+};
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_KERNELS_ATTENTIONTILES_H

@@ -1,0 +1,154 @@
+//===- CrossEntropy.cu - Softmax cross entropy over sharded classes
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rows are read once for their statistics (online softmax: Milakov and Gimelshein 2018)
+// and once for their gradient, 16 bytes at a time where rows allow it: those of an odd
+// number of classes start anywhere, so a row's first columns up to such an address are
+// taken one by one. What threads hold is summed in f64, in the order of the threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/CrossEntropy.h"
+#include "runtime/cuda/kernels/Math.h"
+#include "runtime/cuda/kernels/Reduce.h"
+
+namespace dtcc::rt::cuda {
+namespace {
+
+struct alignas(16) Floats4 {
+  float cells[4];
+};
+
+/// Columns before the first address that is a multiple of 16.
+DTCC_DEVICE int64_t columnsToAligned(const float *row, int64_t columns) {
+  int64_t rest = static_cast<int64_t>(reinterpret_cast<uint64_t>(row) / sizeof(float) % 4);
+  return least<int64_t>(rest == 0 ? 0 : 4 - rest, columns);
+}
+
+/// The largest value so far and the sum of exp(value - largest).
+struct Running {
+  float largest, sum;
+};
+
+DTCC_DEVICE void take(Running &state, float value) {
+  if (value > state.largest) {
+    // Without a number so far the sum is 0, or NaN.
+    state.sum = (state.largest == -infinity ? state.sum : state.sum * exponential(state.largest - value)) + 1.0f;
+    state.largest = value;
+  } else if (value != -infinity) {
+    state.sum += exponential(value - state.largest); // NaN where value is
+  }
+}
+
+DTCC_DEVICE void takeFour(Running &state, const Floats4 &four) {
+  float top = state.largest;
+  for (float cell : four.cells)
+    top = largest(cell, top);
+  if (top == -infinity)
+    return take(state, four.cells[0] + four.cells[1] + four.cells[2] + four.cells[3]); // NaN counts
+  bool same = top == state.largest || state.largest == -infinity;
+  float sum = same ? state.sum : state.sum * exponential(state.largest - top);
+  for (float cell : four.cells)
+    sum += exponential(cell - top);
+  state = {top, sum};
+}
+
+DTCC_DEVICE int64_t columnOf(const ClassRows &shape, int64_t label) {
+  int64_t column = label - shape.offset;
+  return column >= 0 && column < shape.valid ? column : -1;
+}
+
+DTCC_DEVICE bool ignores(const ClassRows &shape, int64_t label) {
+  return shape.hasIgnore && label == shape.ignoreIndex;
+}
+
+} // namespace
+} // namespace dtcc::rt::cuda
+
+using namespace dtcc::rt::cuda;
+
+DTCC_KERNEL(cross_entropy_stats, CrossEntropyStats, crossEntropyThreads) {
+  DTCC_SHARED float tops[crossEntropyThreads / warpSize];
+  DTCC_SHARED double sums[crossEntropyThreads / warpSize];
+  for (int64_t i = blockX(); i < p.shape.rows; i += blocksX()) {
+    const float *row = p.logits + i * p.rowStride;
+    const int64_t head = columnsToAligned(row, p.shape.valid), fours = (p.shape.valid - head) / 4;
+    Running state = {-infinity, 0};
+    if (threadIndex() < head)
+      take(state, row[threadIndex()]);
+    const Floats4 *aligned = reinterpret_cast<const Floats4 *>(row + head);
+    for (int64_t c = threadIndex(); c < fours; c += crossEntropyThreads)
+      takeFour(state, aligned[c]);
+    if (int64_t c = head + fours * 4 + threadIndex(); c < p.shape.valid)
+      take(state, row[c]);
+    float top = reduceBlock(state.largest, tops, [](float a, float b) { return largest(a, b); });
+    // A thread without a column, or with nothing but -infinity, adds nothing; and NaN is kept in its sum.
+    double mine = state.largest == -infinity ? state.sum : state.sum * exponential(state.largest - top);
+    double sum = reduceBlock(mine, sums, [](double a, double b) { return a + b; });
+    if (threadIndex() == 0) {
+      int64_t column = columnOf(p.shape, p.shape.labels[i]);
+      p.rowmax[i] = top;
+      p.rowsum[i] = static_cast<float>(sum);
+      p.target[i] = column >= 0 ? row[column] : 0;
+    }
+  }
+}
+
+DTCC_KERNEL(cross_entropy_merge, CrossEntropyMerge, crossEntropyThreads) {
+  int64_t i = blockX() * crossEntropyThreads + threadIndex();
+  if (i >= p.rows)
+    return;
+  // A shard of nothing but padding has -infinity, and so has a row of -infinity.
+  float here = p.rowmax[i], top = p.gmax[i];
+  p.rowsum[i] = here == top ? p.rowsum[i] : p.rowsum[i] * exponential(here - top);
+}
+
+DTCC_KERNEL(cross_entropy_loss, CrossEntropyLoss, crossEntropyLossThreads) {
+  DTCC_SHARED double room[crossEntropyLossThreads / warpSize];
+  double sum = 0, counted = 0;
+  for (int64_t i = threadIndex(); i < p.shape.rows; i += crossEntropyLossThreads) {
+    double lse = p.gmax[i] + logarithm(p.rowsum[i]);
+    p.lse[i] = static_cast<float>(lse);
+    if (ignores(p.shape, p.shape.labels[i]))
+      continue;
+    sum += lse - p.target[i];
+    counted += 1;
+  }
+  sum = reduceBlock(sum, room, [](double a, double b) { return a + b; });
+  counted = reduceBlock(counted, room, [](double a, double b) { return a + b; });
+  if (threadIndex() == 0) {
+    *p.lossSum = static_cast<float>((p.accumulate ? *p.lossSum : 0.0) + sum);
+    *p.count = (p.accumulate ? *p.count : 0.0f) + static_cast<float>(counted);
+  }
+}
+
+DTCC_KERNEL(cross_entropy_grad, CrossEntropyGrad, crossEntropyThreads) {
+  for (int64_t i = blockX(); i < p.shape.rows; i += blocksX()) {
+    const float *row = p.logits + i * p.rowStride;
+    float *grad = p.dlogits + i * p.gradStride;
+    const int64_t label = p.shape.labels[i], column = columnOf(p.shape, label);
+    const int64_t valid = ignores(p.shape, label) ? 0 : p.shape.valid;
+    const float lse = p.lse[i];
+    auto cell = [&](float logit, int64_t c) {
+      return c < valid ? exponential(logit - lse) - (c == column ? 1.0f : 0.0f) : 0.0f;
+    };
+    const int64_t head = columnsToAligned(row, p.shape.columns);
+    const bool alike = head == columnsToAligned(grad, p.shape.columns);
+    const int64_t fours = alike ? (p.shape.columns - head) / 4 : 0;
+    if (threadIndex() < head)
+      grad[threadIndex()] = cell(row[threadIndex()], threadIndex());
+    for (int64_t x = threadIndex(); x < fours; x += crossEntropyThreads) {
+      int64_t c = head + x * 4;
+      Floats4 four = *reinterpret_cast<const Floats4 *>(row + c);
+      for (int64_t j = 0; j < 4; ++j)
+        four.cells[j] = cell(four.cells[j], c + j);
+      *reinterpret_cast<Floats4 *>(grad + c) = four;
+    }
+    for (int64_t c = head + fours * 4 + threadIndex(); c < p.shape.columns; c += crossEntropyThreads)
+      grad[c] = cell(row[c], c);
+  }
+}

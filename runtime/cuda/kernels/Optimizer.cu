@@ -1,0 +1,239 @@
+//===- Optimizer.cu - Norms, scales and parameter updates
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Formulas and their order of operations are those of the processor's kernels
+// (runtime/kernels/Optimizer.cpp and vector/Optimizers.cpp). What depends on a range and
+// the step alone is worked out in f64 by a first small launch, so that the pass over the
+// parameters has no f64 in it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/dtcc_rt.h"
+#include "runtime/cuda/kernels/Math.h"
+#include "runtime/cuda/kernels/Optimizer.h"
+#include "runtime/cuda/kernels/Reduce.h"
+
+using namespace dtcc::rt::cuda;
+
+namespace {
+
+template <typename T> struct alignas(4 * sizeof(T)) Four {
+  T cells[4];
+};
+using Floats4 = Four<float>;
+
+template <typename T> DTCC_DEVICE Four<T> rounded(const Floats4 &from) {
+  return {{static_cast<T>(from.cells[0]), static_cast<T>(from.cells[1]), static_cast<T>(from.cells[2]),
+           static_cast<T>(from.cells[3])}};
+}
+
+DTCC_DEVICE double plus(double a, double b) { return a + b; }
+
+/// Rounds p to the copy's type.
+DTCC_DEVICE void writeCopy(const UpdateCommon &c, int64_t i, float value) {
+  if (!c.copy)
+    return;
+  if (c.copyType == DTCC_BF16)
+    static_cast<__bf16 *>(c.copy)[i] = static_cast<__bf16>(value);
+  else
+    static_cast<_Float16 *>(c.copy)[i] = static_cast<_Float16>(value);
+}
+
+/// Runs `element(step of the range, gradient, p, slot 0, slot 1)` for the block's chunk. Elements outside every
+/// range stay. Threads walk ascending elements, so the range is searched once.
+template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const UpdateCommon &c, Element element) {
+  const int64_t begin = blockX() * updateChunk, end = least(begin + updateChunk, c.size);
+  int64_t range = 0, high = c.rangeCount; // the first range that ends behind `begin`
+  while (range < high) {
+    int64_t middle = (range + high) / 2;
+    if (c.ranges[middle].end <= begin)
+      range = middle + 1;
+    else
+      high = middle;
+  }
+  const float scale = *c.scale;
+  for (int64_t first = begin + threadIndex() * 4; first < end; first += updateThreads * 4) {
+    while (range < c.rangeCount && c.ranges[range].end <= first)
+      ++range;
+    if (range == c.rangeCount)
+      return;
+    const UpdateRange &r = c.ranges[range];
+    if (c.aligned && r.begin <= first && first + 4 <= r.end) {
+      auto load = [&](const float *from) { return *reinterpret_cast<const Floats4 *>(from + first); };
+      auto store = [&](float *to, const Floats4 &four) { *reinterpret_cast<Floats4 *>(to + first) = four; };
+      Floats4 g = load(c.grad), weights = load(c.p), a = {}, b = {};
+      if (slots > 0)
+        a = load(c.slots[0]);
+      if (slots > 1)
+        b = load(c.slots[1]);
+      const RangeStep step = c.steps[range];
+      for (int j = 0; j < 4; ++j)
+        element(step, g.cells[j] * scale, weights.cells[j], a.cells[j], b.cells[j]);
+      store(c.p, weights);
+      if (c.copy && c.copyType == DTCC_BF16)
+        *reinterpret_cast<Four<__bf16> *>(static_cast<__bf16 *>(c.copy) + first) = rounded<__bf16>(weights);
+      else if (c.copy)
+        *reinterpret_cast<Four<_Float16> *>(static_cast<_Float16 *>(c.copy) + first) = rounded<_Float16>(weights);
+      if (slots > 0)
+        store(c.slots[0], a);
+      if (slots > 1)
+        store(c.slots[1], b);
+      continue;
+    }
+    int64_t here = range;
+    for (int64_t i = first; i < first + 4 && i < end; ++i) {
+      while (here < c.rangeCount && c.ranges[here].end <= i)
+        ++here;
+      if (here == c.rangeCount || i < c.ranges[here].begin)
+        continue;
+      float weight = c.p[i], a = slots > 0 ? c.slots[0][i] : 0, b = slots > 1 ? c.slots[1][i] : 0;
+      element(c.steps[here], c.grad[i] * scale, weight, a, b);
+      writeCopy(c, i, weight);
+      c.p[i] = weight;
+      if (slots > 0)
+        c.slots[0][i] = a;
+      if (slots > 1)
+        c.slots[1][i] = b;
+    }
+  }
+}
+
+} // namespace
+
+DTCC_KERNEL(sum_squares_blocks, SumSquares, sumSquaresThreads) {
+  DTCC_SHARED double room[sumSquaresThreads / warpSize];
+  const float *x = p.in + blockX() * p.block;
+  const int64_t count = least(p.block, p.size - blockX() * p.block);
+  const int64_t fours = reinterpret_cast<uint64_t>(p.in) % sizeof(Floats4) == 0 ? count / 4 : 0;
+  double sum = 0;
+  for (int64_t i = threadIndex(); i < fours; i += sumSquaresThreads)
+    for (float cell : reinterpret_cast<const Floats4 *>(x)[i].cells)
+      sum += static_cast<double>(cell) * cell;
+  for (int64_t i = fours * 4 + threadIndex(); i < count; i += sumSquaresThreads)
+    sum += static_cast<double>(x[i]) * x[i];
+  sum = reduceBlock(sum, room, plus);
+  if (threadIndex() == 0)
+    p.partial[blockX()] = sum;
+}
+
+DTCC_KERNEL(sum_squares_total, SumSquares, sumSquaresThreads) {
+  DTCC_SHARED double room[sumSquaresThreads / warpSize];
+  double sum = 0;
+  for (int64_t i = threadIndex(); i < p.blocks; i += sumSquaresThreads)
+    sum += p.partial[i];
+  sum = reduceBlock(sum, room, plus);
+  if (threadIndex() == 0)
+    *p.out = static_cast<float>((p.accumulate ? *p.out : 0.0) + sum);
+}
+
+DTCC_KERNEL(grad_scale, GradScale, warpSize) {
+  if (threadIndex() != 0)
+    return;
+  const double squares = *p.squares, count = *p.count, lossScale = p.lossScale ? *p.lossScale * p.unit : 1;
+  double norm = 0, scale = 0;
+  if (count != 0) {
+    norm = __builtin_sqrt(squares / lossScale / lossScale) / count;
+    scale = 1 / count;
+    if (p.clip > 0)
+      scale *= least(1.0, p.clip / (norm + 1e-6));
+    scale /= lossScale;
+  }
+  *p.norm = static_cast<float>(norm);
+  *p.scale = static_cast<float>(scale);
+  if (p.finite)
+    *p.finite = squares - squares == 0;
+}
+
+DTCC_KERNEL(loss_scale_adjust, LossScaleAdjust, warpSize) {
+  if (threadIndex() != 0)
+    return;
+  // This step's number among those taken; if it is skipped nobody reads it.
+  *p.taken = *p.step - static_cast<int64_t>(*p.skipped);
+  if (*p.finite == 0) {
+    *p.scale = static_cast<float>(*p.scale * p.backoff);
+    *p.streak = 0;
+    *p.skipped += 1;
+    return;
+  }
+  float streak = *p.streak + 1;
+  if (streak >= static_cast<float>(p.interval)) {
+    // PyTorch keeps the scale where it would overflow.
+    float grown = static_cast<float>(*p.scale * p.growth);
+    *p.scale = grown - grown == 0 ? grown : *p.scale;
+    streak = 0;
+  }
+  *p.streak = streak;
+}
+
+DTCC_KERNEL(update_ranges, Update, updateThreads) {
+  int64_t i = blockX() * updateThreads + threadIndex();
+  if (i >= p.common.rangeCount)
+    return;
+  const UpdateRange range = p.common.ranges[i];
+  const double rate = *p.common.lr * range.lrScale;
+  RangeStep step;
+  step.decay = static_cast<float>(range.decay);
+  step.keep = static_cast<float>(1 - rate * range.decay);
+  step.rate = static_cast<float>(rate);
+  step.root = 1;
+  if (p.rule == UpdateRule::Adam) {
+    step.decay = p.decoupled ? 0.0f : step.decay;
+    step.keep = p.decoupled ? step.keep : 1.0f;
+    if (p.correct) {
+      step.rate = static_cast<float>(rate / (1 - powerOf(p.beta1, *p.common.step)));
+      step.root = static_cast<float>(__builtin_sqrt(1 - powerOf(p.beta2, *p.common.step)));
+    }
+  }
+  p.common.steps[i] = step;
+}
+
+DTCC_KERNEL(adam, Update, updateThreads) {
+  const float beta2 = static_cast<float>(p.beta2), eps = static_cast<float>(p.eps);
+  const float oneMinusBeta1 = static_cast<float>(1 - p.beta1), oneMinusBeta2 = static_cast<float>(1 - p.beta2);
+  updateChunkBy<2>(p.common, [=](const RangeStep &s, float g, float &weight, float &m, float &v) {
+    if (s.decay != 0)
+      g = weight * s.decay + g;
+    weight = weight * s.keep;
+    m = (g - m) * oneMinusBeta1 + m;
+    v = v * beta2 + (g * oneMinusBeta2) * g;
+    float denominator = __builtin_sqrtf(v) / s.root + eps;
+    weight = weight - (m / denominator) * s.rate;
+  });
+}
+
+namespace {
+
+template <bool momentum> DTCC_DEVICE void sgd(const Update &p) {
+  const float decay = static_cast<float>(p.beta1);
+  const float dampened = *p.common.step == 1 ? 1.0f : static_cast<float>(1 - p.beta2);
+  const bool nesterov = p.nesterov;
+  updateChunkBy<momentum ? 1 : 0>(p.common, [=](const RangeStep &s, float g, float &weight, float &buffer, float &) {
+    if (s.decay != 0)
+      g = weight * s.decay + g;
+    if (momentum) {
+      buffer = buffer * decay + g * dampened;
+      g = nesterov ? buffer * decay + g : buffer;
+    }
+    weight = weight - g * s.rate;
+  });
+}
+
+} // namespace
+
+DTCC_KERNEL(sgd_plain, Update, updateThreads) { sgd<false>(p); }
+DTCC_KERNEL(sgd_momentum, Update, updateThreads) { sgd<true>(p); }
+
+DTCC_KERNEL(lion, Update, updateThreads) {
+  const float beta1 = static_cast<float>(p.beta1), beta2 = static_cast<float>(p.beta2);
+  const float oneMinusBeta1 = static_cast<float>(1 - p.beta1), oneMinusBeta2 = static_cast<float>(1 - p.beta2);
+  updateChunkBy<1>(p.common, [=](const RangeStep &s, float g, float &weight, float &m, float &) {
+    float mixed = m * beta1 + g * oneMinusBeta1;
+    float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : 0.0f;
+    weight = weight * s.keep - sign * s.rate;
+    m = m * beta2 + g * oneMinusBeta2;
+  });
+}

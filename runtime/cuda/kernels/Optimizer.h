@@ -1,0 +1,86 @@
+//===- Optimizer.h - Parameters of the kernels of the update
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_OPTIMIZER_H
+#define DTCC_RUNTIME_CUDA_KERNELS_OPTIMIZER_H
+
+#include <cstdint>
+
+namespace dtcc::rt::cuda {
+
+constexpr int updateThreads = 256;
+/// Elements of a block: four threads' worth of 16 bytes each.
+constexpr int64_t updateChunk = updateThreads * 4 * 4;
+
+constexpr int sumSquaresThreads = 512;
+/// Blocks of the first stage: their sums are added in order by the second.
+constexpr int64_t sumSquaresBlocks = 1024;
+
+/// sum_squares_blocks: blocks of `block` elements, a multiple of 4; sum_squares_total: one thread block.
+struct SumSquares {
+  const float *in;
+  int64_t size, block, blocks;
+  double *partial;
+  float *out;
+  int32_t accumulate;
+};
+
+/// grad_scale and, with a loss scale and `finite`, grad_unscale: one thread.
+struct GradScale {
+  const float *squares, *count, *lossScale;
+  float *norm, *scale;
+  int32_t *finite;
+  double clip, unit;
+};
+
+/// loss_scale_adjust: one thread.
+struct LossScaleAdjust {
+  const int32_t *finite;
+  const int64_t *step;
+  float *scale, *streak, *skipped;
+  int64_t *taken;
+  double growth, backoff;
+  int64_t interval;
+};
+
+/// A range of a share whose elements have the same hyperparameters, as the host has it.
+struct UpdateRange {
+  int64_t begin, end;
+  double decay, lrScale;
+};
+/// What a range's elements meet in this step.
+struct RangeStep {
+  float decay, keep, rate; // Adam: L2 decay, 1 - lr wd, lr / correction; SGD: decay, -, lr; Lion: -, 1 - lr wd, lr
+  float root;              // Adam: the root of v's correction
+};
+
+enum class UpdateRule : int32_t { Adam, Sgd, Lion };
+
+struct UpdateCommon {
+  const UpdateRange *ranges;
+  RangeStep *steps; // one a range, made by update_ranges
+  int64_t rangeCount, size;
+  const float *grad, *scale, *lr;
+  const int64_t *step;
+  float *p, *slots[2]; // slots that the rule has
+  void *copy;          // of `copyType`; or null
+  int32_t copyType;    // dtcc_dtype
+  int32_t aligned;     // four elements of each can be read at once
+};
+
+/// update_ranges: a thread a range. adam, sgd, lion: a block a chunk.
+struct Update {
+  UpdateCommon common;
+  UpdateRule rule;
+  double beta1, beta2, eps;   // SGD: momentum, dampening
+  int32_t decoupled, correct; // Adam: AdamW; bias correction
+  int32_t nesterov;
+};
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_KERNELS_OPTIMIZER_H

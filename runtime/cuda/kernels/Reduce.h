@@ -1,0 +1,36 @@
+//===- Reduce.h - Sums and maxima over the threads of a block
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In a fixed order: the lanes of a warp by exchange, then the warps in theirs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_KERNELS_REDUCE_H
+#define DTCC_RUNTIME_CUDA_KERNELS_REDUCE_H
+
+#include "runtime/cuda/kernels/Device.h"
+
+namespace dtcc::rt::cuda {
+
+/// Every thread gets combine of all threads' values. `room` is shared memory for one value a warp, which is free
+/// again after the next barrier. The block has whole warps, and all of its threads call.
+template <typename T, typename Combine> DTCC_DEVICE T reduceBlock(T value, T *room, Combine combine) {
+  for (int mask = warpSize / 2; mask > 0; mask /= 2)
+    value = combine(value, exchange(value, mask));
+  synchronize();
+  if (lane() == 0)
+    room[warp()] = value;
+  synchronize();
+  T result = room[0];
+  for (int w = 1; w < blockThreads() / warpSize; ++w)
+    result = combine(result, room[w]);
+  return result;
+}
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_KERNELS_REDUCE_H

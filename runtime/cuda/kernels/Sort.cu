@@ -1,0 +1,71 @@
+//===- Sort.cu - Row numbers sorted by id
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/Device.h"
+#include "runtime/cuda/kernels/Sort.h"
+
+using namespace dtcc::rt::cuda;
+
+namespace {
+
+/// The digits of the block's tile, and its number of rows.
+DTCC_DEVICE int loadDigits(const SortPass &p, uint8_t *digits) {
+  int64_t first = blockX() * sortTile, left = p.rows - first;
+  int count = static_cast<int>(left < sortTile ? left : sortTile);
+  for (int i = threadIndex(); i < count; i += sortDigits)
+    digits[i] = static_cast<uint8_t>(sortKey(p, p.from ? p.from[first + i] : first + i) >> p.shift);
+  synchronize();
+  return count;
+}
+
+} // namespace
+
+DTCC_KERNEL(sort_count, SortPass, sortDigits) {
+  DTCC_SHARED uint8_t digits[sortTile];
+  int count = loadDigits(p, digits), mine = 0;
+  for (int i = 0; i < count; ++i)
+    mine += digits[i] == threadIndex();
+  p.counts[blockX() * sortDigits + threadIndex()] = mine;
+}
+
+DTCC_KERNEL(sort_offsets, SortPass, sortDigits) {
+  DTCC_SHARED int32_t totals[sortDigits];
+  int32_t total = 0;
+  for (int64_t tile = 0; tile < p.tiles; ++tile)
+    total += p.counts[tile * sortDigits + threadIndex()];
+  totals[threadIndex()] = total;
+  synchronize();
+  int32_t place = 0;
+  for (int digit = 0; digit < threadIndex(); ++digit)
+    place += totals[digit];
+  for (int64_t tile = 0; tile < p.tiles; ++tile) {
+    int32_t &count = p.counts[tile * sortDigits + threadIndex()], here = count;
+    count = place;
+    place += here;
+  }
+}
+
+DTCC_KERNEL(sort_scatter, SortPass, sortDigits) {
+  DTCC_SHARED uint8_t digits[sortTile];
+  int count = loadDigits(p, digits);
+  int64_t first = blockX() * sortTile;
+  int32_t place = p.counts[blockX() * sortDigits + threadIndex()];
+  for (int i = 0; i < count; ++i)
+    if (digits[i] == threadIndex())
+      p.to[place++] = p.from ? p.from[first + i] : static_cast<int32_t>(first + i);
+}
+
+DTCC_KERNEL(sort_bounds, SortBounds, sortDigits) {
+  // A place whose key is larger than the one before begins that key, and all that nobody has between.
+  int64_t place = blockX() * sortDigits + threadIndex();
+  if (place > p.rows)
+    return;
+  int64_t before = place == 0 ? -1 : sortKey(p, p.order[place - 1]);
+  int64_t here = place == p.rows ? p.keys : sortKey(p, p.order[place]);
+  for (int64_t key = before + 1; key <= here; ++key)
+    p.begin[key] = static_cast<int32_t>(place);
+}

@@ -1,0 +1,210 @@
+//===- UpdateOps.cpp - Norms, scales and updates as launches
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/Optimizer.h"
+#include "runtime/cuda/ops/Operands.h"
+#include "runtime/kernels/UpdateRanges.h"
+
+namespace dtcc::rt::cuda {
+namespace {
+
+class SumSquaresOp final : public CudaOp {
+public:
+  SumSquaresOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
+      : blocks(launcher, "Optimizer", "sum_squares_blocks"), total(launcher, "Optimizer", "sum_squares_total") {
+    operands.expect(2, 1);
+    p.size = operands.dense(0, "in", -1).sizes[0];
+    operands.scalar(1, "out");
+    accumulate = operands.accumulation(0);
+    // Whole blocks of 16 bytes a thread: the sum depends on the size alone.
+    p.block = partsOf(std::max<int64_t>(partsOf(p.size, cuda::sumSquaresBlocks), 8192), 4) * 4;
+    p.blocks = partsOf(p.size, p.block);
+    WorkspaceLayout layout;
+    partial = layout.take(p.blocks * static_cast<int64_t>(sizeof(double)));
+    launcher.reserveWorkspace(layout.bytes());
+  }
+  void run(Rank &rank, const Call &call) override {
+    SumSquares here = p;
+    here.in = address<const float>(call, 0), here.out = address<float>(call, 1);
+    here.partial = at<double>(call, partial);
+    here.accumulate = accumulates(accumulate, rank);
+    blocks(call, p.blocks, sumSquaresThreads, here);
+    total(call, 1, sumSquaresThreads, here);
+  }
+
+private:
+  SumSquares p = {};
+  Accumulation accumulate;
+  uint64_t partial;
+  Kernel blocks, total;
+};
+
+/// GRAD_SCALE and, with a loss scale, GRAD_UNSCALE.
+class GradScaleOp final : public CudaOp {
+public:
+  GradScaleOp(const CheckedOperands &operands, Rank &, Launcher &launcher, bool unscales)
+      : kernel(launcher, "Optimizer", "grad_scale"), unscales(unscales) {
+    operands.expect(unscales ? 6 : 4, unscales ? 2 : 1);
+    static const char *const plain[] = {"squares", "count", "norm", "scale"};
+    static const char *const all[] = {"squares", "count", "loss_scale", "norm", "scale"};
+    for (size_t i = 0; i < (unscales ? 5 : 4); ++i)
+      operands.scalar(i, unscales ? all[i] : plain[i]);
+    if (unscales)
+      operands.scalar(5, "finite", DTCC_I32);
+    clip = operands.real(0), unit = unscales ? operands.real(1) : 1;
+  }
+  void run(Rank &, const Call &call) override {
+    GradScale p = {};
+    size_t next = 0;
+    p.squares = address<const float>(call, next++), p.count = address<const float>(call, next++);
+    if (unscales)
+      p.lossScale = address<const float>(call, next++);
+    p.norm = address<float>(call, next++), p.scale = address<float>(call, next++);
+    if (unscales)
+      p.finite = address<int32_t>(call, next++);
+    p.clip = clip, p.unit = unit;
+    kernel(call, 1, 32, p);
+  }
+
+private:
+  Kernel kernel;
+  bool unscales;
+  double clip, unit;
+};
+
+class LossScaleAdjustOp final : public CudaOp {
+public:
+  LossScaleAdjustOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
+      : kernel(launcher, "Optimizer", "loss_scale_adjust") {
+    operands.expect(6, 3);
+    operands.scalar(0, "finite", DTCC_I32);
+    operands.scalar(1, "step", DTCC_I64);
+    operands.scalar(2, "scale"), operands.scalar(3, "streak"), operands.scalar(4, "skipped");
+    operands.scalar(5, "taken", DTCC_I64);
+    growth = operands.real(0), backoff = operands.real(1), interval = operands.integer(2);
+    if (!(growth >= 1) || !(backoff > 0 && backoff <= 1) || interval < 1)
+      operands.reject("growth must be at least 1, backoff in (0, 1], interval at least 1, got: ", growth, ", ", backoff,
+                      ", ", interval);
+  }
+  void run(Rank &, const Call &call) override {
+    kernel(call, 1, 32,
+           LossScaleAdjust{address<const int32_t>(call, 0), address<const int64_t>(call, 1), address<float>(call, 2),
+                           address<float>(call, 3), address<float>(call, 4), address<int64_t>(call, 5), growth, backoff,
+                           interval});
+  }
+
+private:
+  Kernel kernel;
+  double growth, backoff;
+  int64_t interval;
+};
+
+/// One pass over a share: grad, scale, lr, step, p, the rule's slots and perhaps a copy.
+class UpdateOp : public CudaOp {
+public:
+  void run(Rank &, const Call &call) override {
+    UpdateCommon &c = p.common;
+    c.grad = address<const float>(call, 0), c.scale = address<const float>(call, 1);
+    c.lr = address<const float>(call, 2), c.step = address<const int64_t>(call, 3), c.p = address<float>(call, 4);
+    bool aligned = isAligned(c.grad, 16) && isAligned(c.p, 16);
+    for (size_t i = 0; i < slots; ++i) {
+      c.slots[i] = address<float>(call, 5 + i);
+      aligned &= isAligned(c.slots[i], 16);
+    }
+    if (hasCopy) {
+      c.copy = call.buffers[5 + slots];
+      aligned &= isAligned(c.copy, 8);
+    }
+    c.aligned = aligned;
+    c.steps = at<RangeStep>(call, 0);
+    ranges(call, partsOf(c.rangeCount, updateThreads), updateThreads, p);
+    if (c.rangeCount > 0)
+      update(call, partsOf(c.size, updateChunk), updateThreads, p);
+  }
+
+protected:
+  UpdateOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher, UpdateRule rule, const char *kernel,
+           size_t slots, size_t attributes)
+      : ranges(launcher, "Optimizer", "update_ranges"), update(launcher, "Optimizer", kernel), slots(slots) {
+    const size_t required = 5 + slots;
+    operands.expect(required, attributes);
+    p.rule = rule;
+    UpdateCommon &c = p.common;
+    c.size = operands.dense(0, "grad", -1).sizes[0];
+    operands.scalar(1, "scale");
+    operands.scalar(2, "lr");
+    operands.scalar(3, "step", DTCC_I64);
+    static const char *const names[] = {"p", "slot 0", "slot 1"};
+    for (size_t i = 4; i < required; ++i)
+      operands.dense(i, names[i - 4], c.size);
+    // The one operand more that it may have is no workspace.
+    if (operands.operandCount() > required) {
+      hasCopy = true;
+      const dtcc_view &view = operands.floats(required, "copy", {c.size});
+      operands.expectContiguousRows(view, "copy");
+      c.copyType = view.dtype;
+      if (view.dtype == DTCC_F32)
+        operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
+    }
+    std::vector<rt::UpdateRange> table =
+        updateRanges(operands, rank, operands.integer(0), operands.communicator(1), c.size);
+    static_assert(sizeof(rt::UpdateRange) == sizeof(cuda::UpdateRange), "the table is uploaded as it is");
+    c.rangeCount = static_cast<int64_t>(table.size());
+    c.ranges = static_cast<const cuda::UpdateRange *>(launcher.upload(std::as_bytes(std::span(table))));
+    launcher.reserveWorkspace(table.size() * sizeof(RangeStep));
+  }
+
+  Update p = {};
+
+private:
+  Kernel ranges, update;
+  size_t slots;
+  bool hasCopy = false;
+};
+
+class AdamOp final : public UpdateOp {
+public:
+  AdamOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : UpdateOp(operands, rank, launcher, UpdateRule::Adam, "adam", 2, 7) {
+    p.beta1 = operands.real(2), p.beta2 = operands.real(3), p.eps = operands.real(4);
+    p.decoupled = operands.flag(5), p.correct = operands.flag(6);
+  }
+};
+
+class SgdOp final : public UpdateOp {
+public:
+  SgdOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : UpdateOp(operands, rank, launcher, UpdateRule::Sgd, hasBuffer(operands) ? "sgd_momentum" : "sgd_plain",
+                 hasBuffer(operands) ? 1 : 0, 5) {
+    p.beta1 = operands.real(2), p.beta2 = operands.real(3), p.nesterov = operands.flag(4);
+  }
+
+private:
+  static bool hasBuffer(const CheckedOperands &operands) {
+    return operands.attributeCount() == 5 && operands.real(2) != 0;
+  }
+};
+
+class LionOp final : public UpdateOp {
+public:
+  LionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : UpdateOp(operands, rank, launcher, UpdateRule::Lion, "lion", 1, 4) {
+    p.beta1 = operands.real(2), p.beta2 = operands.real(3);
+  }
+};
+
+} // namespace
+
+DTCC_CUDA_OP(SUM_SQUARES, SumSquaresOp)
+DTCC_CUDA_OP(GRAD_SCALE, GradScaleOp, false)
+DTCC_CUDA_OP(GRAD_UNSCALE, GradScaleOp, true)
+DTCC_CUDA_OP(LOSS_SCALE_ADJUST, LossScaleAdjustOp)
+DTCC_CUDA_OP(ADAMW, AdamOp)
+DTCC_CUDA_OP(SGD, SgdOp)
+DTCC_CUDA_OP(LION, LionOp)
+
+} // namespace dtcc::rt::cuda

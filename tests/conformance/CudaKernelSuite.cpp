@@ -1,0 +1,178 @@
+//===- CudaKernelSuite.cpp - Every library op on a GPU
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel suite's commands, and those of KernelCases.h beside what the processor computes
+// of them, on whatever libcuda the loader finds: a GPU's, or the one of tests/emulator.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Error.h"
+#include "runtime/core/HalfFloat.h"
+#include "runtime/cuda/Gpu.h"
+#include "tests/conformance/KernelCases.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+#include <utility>
+
+using namespace dtcc::rt;
+using namespace dtcc::rt::test;
+
+namespace {
+
+class GpuRunner final : public CommandRunner {
+public:
+  void run(const dtcc_command &command, Rank &rank, std::span<char> memory) override {
+    const CUdeviceptr arena = gpu.allocate(memory.size() + 1, "the arena");
+    gpu.nowDoing("testing");
+    // A stream of its own: its workspace is as large as all reservations so far.
+    const CUstream stream = gpu.stream(++streams);
+    gpu.synchronize(gpu.firstStream());
+    gpu.copyToDevice(arena, memory.data(), memory.size(), stream);
+    std::unique_ptr<cuda::CudaOp> op = cuda::createCudaOp(command, rank, gpu);
+    std::vector<void *> addresses;
+    for (uint32_t view : rank.image.operands(command))
+      addresses.push_back(reinterpret_cast<void *>(
+          arena + static_cast<CUdeviceptr>(static_cast<char *>(rank.address(view, rank.abi.slot)) - memory.data())));
+    void *workspace = gpu.workspace(streams);
+    gpu.synchronize(gpu.firstStream());
+    op->run(rank, {stream, addresses.data(), predicate(arena, memory.size(), stream), workspace});
+    gpu.copyToHost(memory.data(), arena, memory.size(), stream);
+    gpu.synchronize(stream);
+  }
+  /// What the commands' predicate holds; none if negative.
+  int32_t predicateValue = -1;
+
+private:
+  using CUdeviceptr = cuda::CUdeviceptr;
+  const void *predicate(CUdeviceptr, size_t, CUstream stream) {
+    if (predicateValue < 0)
+      return nullptr;
+    const CUdeviceptr cell = gpu.allocate(sizeof predicateValue, "a predicate");
+    gpu.synchronize(gpu.firstStream());
+    gpu.copyToDevice(cell, &predicateValue, sizeof predicateValue, stream);
+    return reinterpret_cast<const void *>(cell);
+  }
+  cuda::Gpu gpu{0, 0};
+  uint32_t streams = 0;
+};
+
+GpuRunner &gpuRunner() {
+  static GpuRunner runner;
+  return runner;
+}
+
+double cellOf(const char *cell, uint32_t dtype) {
+  auto read = [&]<typename T>(T value) {
+    std::memcpy(&value, cell, sizeof value);
+    return value;
+  };
+  switch (dtype) {
+  case DTCC_F32:
+    return static_cast<double>(read(float{}));
+  case DTCC_BF16:
+    return static_cast<double>(fromBF16(read(uint16_t{})));
+  case DTCC_F16:
+    return static_cast<double>(fromF16(read(uint16_t{})));
+  case DTCC_I64:
+    return static_cast<double>(read(int64_t{}));
+  default:
+    return static_cast<double>(read(int32_t{}));
+  }
+}
+
+/// Calls fn(byte offset) for every cell of a view.
+template <typename Fn> void forEachCell(const dtcc_view &view, Fn fn) {
+  const int64_t count = elementCount(view), bytes = dtcc_dtype_size(view.dtype);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t offset = 0, rest = i;
+    for (int d = view.rank - 1; d >= 0; --d) {
+      offset += rest % view.sizes[d] * view.strides[d];
+      rest /= view.sizes[d];
+    }
+    fn(static_cast<size_t>(view.offset + offset * bytes));
+  }
+}
+
+void expectAlike(KernelCase &on, OneCommand &want, const std::vector<char> &before) {
+  std::vector<bool> written(before.size());
+  for (size_t operand : on.outputs) {
+    const dtcc_view &view = on.command.view(operand);
+    const auto bytes = static_cast<size_t>(dtcc_dtype_size(view.dtype));
+    int wrong = 0;
+    double largest = 0;
+    forEachCell(view, [&](size_t at) {
+      std::fill_n(written.begin() + static_cast<std::ptrdiff_t>(at), bytes, true);
+      double a = cellOf(on.command.memory.data() + at, view.dtype), b = cellOf(want.memory.data() + at, view.dtype);
+      bool alike = std::isnan(b)   ? std::isnan(a)
+                   : std::isinf(b) ? a == b
+                                   : std::abs(a - b) <= static_cast<double>(on.tolerance) * std::max(1.0, std::abs(b));
+      largest = std::max(largest, std::abs(a - b));
+      if (!alike && ++wrong <= 3)
+        ADD_FAILURE() << "operand " << operand << ", byte " << at - static_cast<size_t>(view.offset) << ": " << a
+                      << ", must be " << b;
+    });
+    EXPECT_EQ(wrong, 0) << "cells of operand " << operand << ", largest difference " << largest;
+  }
+  for (size_t operand : on.scratch)
+    forEachCell(on.command.view(operand), [&](size_t at) { written[at] = true; });
+  for (size_t i = 0; i < before.size(); ++i)
+    if (!written[i] && on.command.memory[i] != before[i])
+      FAIL() << "byte " << i << " beside the results was written";
+}
+
+TEST(CudaKernels, ComputeWhatProcessorsCompute) {
+  OneCommand::runner = nullptr;
+  std::vector<KernelCase> cases = kernelCases();
+  for (KernelCase &each : cases) {
+    SCOPED_TRACE(each.name);
+    OneCommand want = each.command;
+    std::vector<char> before = each.command.memory;
+    OneCommand::runner = nullptr;
+    want.run(each.rank, each.slot);
+    OneCommand::runner = &gpuRunner();
+    ASSERT_NO_THROW(each.command.run(each.rank, each.slot));
+    expectAlike(each, want, before);
+  }
+}
+
+TEST(CudaKernels, DoNothingWhereTheirPredicateIsZero) {
+  OneCommand::runner = nullptr;
+  std::vector<KernelCase> cases = kernelCases();
+  std::vector<char> seen(DTCC_LIB_COUNT + 1);
+  for (KernelCase &each : cases) {
+    if (std::exchange(seen[each.command.op()], 1) || each.command.op() == DTCC_LIB_MATMUL)
+      continue;
+    SCOPED_TRACE(each.name);
+    for (int32_t value : {0, 1}) {
+      OneCommand command = each.command;
+      OneCommand::runner = &gpuRunner();
+      gpuRunner().predicateValue = value;
+      command.run(each.rank, each.slot);
+      gpuRunner().predicateValue = -1;
+      EXPECT_EQ(command.memory == each.command.memory, value == 0);
+    }
+  }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  constexpr int skipped = 77;
+  try {
+    cuda::driver();
+  } catch (const Error &error) {
+    std::cerr << error.what() << std::endl;
+    return skipped;
+  }
+  // The kernel suite's own tests, which are linked in, run on the GPU too.
+  OneCommand::runner = &gpuRunner();
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,439 @@
+//===- KernelCases.cpp - Commands that every device must compute alike
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/conformance/KernelCases.h"
+
+#include "runtime/core/HalfFloat.h"
+#include "runtime/kernels/GroupedMatmul.h"
+
+#include <initializer_list>
+#include <limits>
+#include <random>
+
+namespace dtcc::rt::test {
+namespace {
+
+const dtcc_dtype floatTypes[] = {DTCC_F32, DTCC_BF16, DTCC_F16};
+
+std::string text(std::initializer_list<int64_t> values) {
+  std::string result;
+  for (int64_t value : values)
+    result += (result.empty() ? "" : " ") + std::to_string(value);
+  return result;
+}
+
+/// A case under construction: operands are random numbers.
+class Maker {
+public:
+  Maker(std::string name, dtcc_library_op op, int64_t ranks = 1, int64_t slots = 1)
+      : made{std::move(name), OneCommand(op, ranks, slots), 0, 0, {}, {}} {}
+
+  /// `order`: dimensions from the outermost in memory to the innermost, all of them or none (as they come), and cells
+  /// that follow every row of the innermost.
+  size_t floats(dtcc_dtype type, std::vector<int64_t> sizes, std::vector<int> order = {}, int64_t gap = 0,
+                float deviation = 1) {
+    if (order.empty())
+      for (size_t d = 0; d < sizes.size(); ++d)
+        order.push_back(static_cast<int>(d));
+    int64_t cells = 1;
+    std::vector<int64_t> strides(sizes.size());
+    for (size_t x = order.size(); x-- > 0;) {
+      strides[static_cast<size_t>(order[x])] = cells;
+      cells *= sizes[static_cast<size_t>(order[x])];
+      if (x + 1 == order.size())
+        cells += gap;
+    }
+    std::normal_distribution<float> normal(0, deviation);
+    std::vector<float> values(static_cast<size_t>(cells));
+    for (float &value : values)
+      value = normal(random);
+    size_t number = content(type, sizes, values);
+    std::copy(strides.begin(), strides.end(), made.command.view(number).strides);
+    return number;
+  }
+  size_t content(dtcc_dtype type, std::vector<int64_t> sizes, const std::vector<float> &values) {
+    if (type == DTCC_F32)
+      return made.command.operand(type, std::move(sizes), values);
+    std::vector<uint16_t> halves;
+    for (float value : values)
+      halves.push_back(type == DTCC_BF16 ? toBF16(value) : toF16(value));
+    return made.command.operand(type, std::move(sizes), halves);
+  }
+  size_t output(dtcc_dtype type, std::vector<int64_t> sizes, std::vector<int> order = {}, int64_t gap = 0) {
+    made.outputs.push_back(floats(type, std::move(sizes), std::move(order), gap));
+    return made.outputs.back();
+  }
+  /// i64 or i32 from [low, high).
+  size_t integers(dtcc_dtype type, int64_t count, int64_t low, int64_t high) {
+    std::uniform_int_distribution<int64_t> uniform(low, high - 1);
+    std::vector<int64_t> wide(static_cast<size_t>(count));
+    for (int64_t &value : wide)
+      value = uniform(random);
+    if (type == DTCC_I64)
+      return made.command.operand(type, {count}, wide);
+    return made.command.operand(type, {count}, std::vector<int32_t>(wide.begin(), wide.end()));
+  }
+  size_t workspace(int64_t bytes) {
+    made.scratch.push_back(made.command.operand(DTCC_I8, {bytes}, std::vector<int8_t>(static_cast<size_t>(bytes))));
+    return made.scratch.back();
+  }
+  Maker &attributes(std::initializer_list<int64_t> values) {
+    for (int64_t value : values)
+      made.command.attribute(value);
+    return *this;
+  }
+  Maker &reals(std::initializer_list<double> values) {
+    for (double value : values)
+      made.command.attribute(value);
+    return *this;
+  }
+  OneCommand &command() { return made.command; }
+
+  KernelCase made;
+  std::mt19937 random{7};
+};
+
+using Cases = std::vector<KernelCase>;
+
+void addCopies(Cases &cases) {
+  const std::vector<std::vector<int64_t>> shapes = {{},         {1000},       {3, 4, 5},
+                                                    {2, 16, 8}, {1, 7, 1, 9}, {2, 2, 2, 2, 2, 2, 2, 2}};
+  for (auto type : {DTCC_F32, DTCC_BF16})
+    for (const auto &shape : shapes)
+      for (int kind : {0, 1, 2}) {
+        Maker m("copy " + std::to_string(shape.size()) + " kind " + std::to_string(kind), DTCC_LIB_COUNT);
+        m.command().setKind(DTCC_COPY);
+        std::vector<int> reversed;
+        for (size_t d = shape.size(); d-- > 0 && kind == 2;)
+          reversed.push_back(static_cast<int>(d));
+        m.floats(type, shape, reversed);
+        m.output(type, shape, {}, kind == 1 && !shape.empty() ? 3 : 0);
+        m.made.tolerance = 0;
+        cases.push_back(m.made);
+        Maker f("fill " + std::to_string(shape.size()) + " kind " + std::to_string(kind), DTCC_LIB_COUNT);
+        f.command().setKind(DTCC_FILL);
+        f.output(type, shape, reversed, kind == 1 && !shape.empty() ? 8 : 0);
+        f.attributes({0x3f803f80});
+        f.made.tolerance = 0;
+        cases.push_back(f.made);
+      }
+}
+
+void addProducts(Cases &cases) {
+  struct Shape {
+    int64_t g, m, n, k;
+  };
+  for (Shape s : {Shape{1, 5, 7, 3}, Shape{1, 70, 65, 40}, Shape{3, 20, 33, 17}, Shape{1, 64, 128, 32}})
+    for (dtcc_dtype type : floatTypes)
+      for (int form : {0, 1, 2, 3}) {
+        Maker m("matmul " + text({s.g, s.m, s.n, s.k, type, form}), DTCC_LIB_MATMUL, 1, 2);
+        bool transposes = form & 1, wide = form & 2;
+        m.floats(type, {s.g, s.m, s.k}, transposes ? std::vector<int>{0, 2, 1} : std::vector<int>{});
+        m.floats(type, {s.g, s.k, s.n}, transposes ? std::vector<int>{0, 2, 1} : std::vector<int>{}, wide ? 3 : 0);
+        if (wide)
+          m.floats(DTCC_F32, {s.n});
+        m.output(wide ? DTCC_F32 : type, {s.g, s.m, s.n}, {}, wide ? 5 : 0);
+        m.attributes({form, wide}); // accumulate: never, always, not in the first slot
+        if (form == 3) {
+          m.made.command = OneCommand(DTCC_LIB_MATMUL);
+          continue;
+        }
+        m.made.slot = wide;
+        m.made.tolerance = wide || type == DTCC_F32 ? 1e-5f : type == DTCC_BF16 ? 1e-2f : 2e-3f;
+        cases.push_back(m.made);
+      }
+  struct Grouped {
+    int64_t rows, lhsRows, outRows, k, n, groups;
+  };
+  for (Grouped s : {Grouped{6, 3, 3, 4, 5, 2}, Grouped{150, 75, 150, 33, 70, 4}, Grouped{20, 20, 10, 8, 8, 300}})
+    for (int gradient : {0, 1})
+      for (int64_t rank : {0, 1}) {
+        Maker m("grouped " + text({s.rows, s.groups, gradient, rank}),
+                gradient ? DTCC_LIB_GROUPED_MATMUL_GRAD : DTCC_LIB_GROUPED_MATMUL, 2, 2);
+        m.floats(DTCC_F32, {s.lhsRows, s.k}, {1, 0});
+        if (gradient)
+          m.floats(DTCC_F32, {s.outRows, s.n}, {}, 2);
+        else
+          m.floats(DTCC_F32, {s.groups, s.k, s.n}, {0, 2, 1});
+        m.integers(rank ? DTCC_I64 : DTCC_I32, s.rows, 0, 2 * s.groups);
+        if (gradient)
+          m.output(DTCC_F32, std::vector<int64_t>{s.groups, s.k, s.n});
+        else
+          m.output(DTCC_F32, std::vector<int64_t>{s.outRows, s.n}, {}, 1);
+        m.workspace(GroupedWorkspace::bytes(s.rows, s.groups, s.k, s.n));
+        m.attributes({0});
+        if (gradient)
+          m.attributes({2});
+        m.made.rank = m.made.slot = rank;
+        m.made.tolerance = 1e-5f;
+        cases.push_back(m.made);
+      }
+}
+
+void addEmbeddings(Cases &cases) {
+  for (dtcc_dtype type : floatTypes)
+    for (int64_t columns : {5, 24})
+      for (int64_t rank : {0, 1}) {
+        Maker m("embedding " + text({type, columns, rank}), DTCC_LIB_EMBEDDING, 2);
+        m.floats(type, {7, columns}, columns == 5 ? std::vector<int>{1, 0} : std::vector<int>{});
+        m.integers(rank ? DTCC_I64 : DTCC_I32, 40, -1, 15);
+        m.output(type, std::vector<int64_t>{40, columns}, {}, columns == 5 ? 1 : 0);
+        m.attributes({0});
+        m.made.rank = rank, m.made.tolerance = 0;
+        cases.push_back(m.made);
+        for (int64_t rows : {40, 2500}) {
+          int64_t table = rows == 40 ? 7 : 700;
+          Maker g("embedding gradient " + text({type, columns, rank, rows}), DTCC_LIB_EMBEDDING_GRAD, 2, 2);
+          g.floats(type, {rows, columns}, {}, rank);
+          g.integers(rank ? DTCC_I64 : DTCC_I32, rows, -1, 2 * table + 1);
+          g.output(DTCC_F32, std::vector<int64_t>{table, columns}, {}, rank);
+          g.attributes({0, rank + 1, rank ? 9 : -1});
+          g.made.rank = rank, g.made.slot = columns == 5;
+          g.made.tolerance = 0; // the same order of sums
+          cases.push_back(g.made);
+        }
+      }
+}
+
+void addCrossEntropy(Cases &cases) {
+  for (int64_t columns : {3, 50, 1500})
+    for (int64_t rank : {0, 1}) {
+      const int64_t rows = 9, classes = 2 * columns - 2;
+      auto labels = [&](Maker &m) { m.integers(rank ? DTCC_I64 : DTCC_I32, rows, -1, classes); };
+      Maker s("cross entropy statistics " + text({columns, rank}), DTCC_LIB_CE_STATS, 2);
+      s.floats(DTCC_F32, {rows, columns}, {}, rank, 4);
+      labels(s);
+      for (int i = 0; i < 3; ++i)
+        s.output(DTCC_F32, std::vector<int64_t>{rows});
+      s.attributes({0, classes});
+      s.made.rank = rank;
+      cases.push_back(s.made);
+      for (int inPlace : {0, 1}) {
+        Maker g("cross entropy gradient " + text({columns, rank, inPlace}), DTCC_LIB_CE_GRAD, 2);
+        size_t logits = g.floats(DTCC_F32, {rows, columns}, {}, rank, 4);
+        labels(g);
+        g.content(DTCC_F32, {rows}, std::vector<float>(static_cast<size_t>(rows), 9.5f));
+        size_t grad = g.output(DTCC_F32, std::vector<int64_t>{rows, columns}, {}, inPlace ? rank : 2);
+        if (inPlace) {
+          g.command().view(grad) = g.command().view(logits);
+        }
+        g.attributes({0, classes, -1, rank});
+        g.made.rank = rank;
+        cases.push_back(g.made);
+      }
+    }
+  Maker m("cross entropy merge", DTCC_LIB_CE_MERGE);
+  const float none = -std::numeric_limits<float>::infinity();
+  m.content(DTCC_F32, {4}, {1, none, none, -3});
+  m.content(DTCC_F32, {4}, {1.5f, none, 2, -3});
+  m.made.outputs = {m.content(DTCC_F32, {4}, {7, 0, 0, 11})};
+  cases.push_back(m.made);
+  for (int64_t rows : {5, 3000})
+    for (int64_t mode : {0, 1, 2}) {
+      Maker l("cross entropy loss " + text({rows, mode}), DTCC_LIB_CE_LOSS, 1, 2);
+      std::vector<float> sums;
+      for (int64_t i = 0; i < rows; ++i)
+        sums.push_back(1 + static_cast<float>(i) * 0.37f);
+      l.floats(DTCC_F32, {rows}, {}, 0, 3);
+      l.content(DTCC_F32, {rows}, sums);
+      l.floats(DTCC_F32, {rows});
+      l.integers(DTCC_I64, rows, 0, 4);
+      for (auto sizes : {std::vector<int64_t>{rows}, std::vector<int64_t>{}, std::vector<int64_t>{}})
+        l.output(DTCC_F32, sizes);
+      l.attributes({2, mode != 1, mode});
+      l.made.slot = mode == 2;
+      cases.push_back(l.made);
+    }
+}
+
+void addUpdates(Cases &cases) {
+  for (int64_t size : {int64_t{1}, int64_t{1001}, int64_t{300000}})
+    for (int64_t mode : {0, 1}) {
+      Maker m("sum of squares " + text({size, mode}), DTCC_LIB_SUM_SQUARES);
+      m.floats(DTCC_F32, {size});
+      m.output(DTCC_F32, std::vector<int64_t>{});
+      m.attributes({mode});
+      cases.push_back(m.made);
+    }
+  auto scalar = [](Maker &m, float value) { return m.content(DTCC_F32, {}, {value}); };
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (float squares : {400.0f, 0.3f, 0.0f, infinity})
+    for (float count : {10.0f, 0.0f})
+      for (double clip : {0.0, 1.0}) {
+        Maker m("gradient scale", DTCC_LIB_GRAD_SCALE);
+        scalar(m, squares), scalar(m, count);
+        m.output(DTCC_F32, std::vector<int64_t>{}), m.output(DTCC_F32, std::vector<int64_t>{});
+        m.reals({clip});
+        cases.push_back(m.made);
+        Maker u("gradient unscale", DTCC_LIB_GRAD_UNSCALE);
+        scalar(u, squares), scalar(u, count), scalar(u, 1024);
+        u.output(DTCC_F32, std::vector<int64_t>{}), u.output(DTCC_F32, std::vector<int64_t>{});
+        u.made.outputs.push_back(u.command().operand(DTCC_I32, {}, std::vector<int32_t>{7}));
+        u.reals({clip, 0.5});
+        cases.push_back(u.made);
+      }
+  for (int32_t finite : {0, 1})
+    for (float streak : {0.0f, 9.0f})
+      for (float scale : {1024.0f, 3e38f}) {
+        Maker m("loss scale", DTCC_LIB_LOSS_SCALE_ADJUST);
+        m.command().operand(DTCC_I32, {}, std::vector<int32_t>{finite});
+        m.command().longs({}, {12});
+        m.made.outputs = {scalar(m, scale), scalar(m, streak), scalar(m, 2), m.command().longs({}, {77})};
+        m.reals({2.0, 0.5});
+        m.attributes({10});
+        cases.push_back(m.made);
+      }
+  struct Rule {
+    dtcc_library_op op;
+    int64_t slots;
+    std::vector<double> reals;
+    std::vector<int64_t> flags;
+  };
+  const Rule rules[] = {{DTCC_LIB_ADAMW, 2, {0.9, 0.999, 1e-8}, {1, 1}},
+                        {DTCC_LIB_ADAMW, 2, {0.8, 0.95, 1e-6}, {0, 0}},
+                        {DTCC_LIB_SGD, 0, {0.0, 0.0}, {0}},
+                        {DTCC_LIB_SGD, 1, {0.9, 0.25}, {0}},
+                        {DTCC_LIB_SGD, 1, {0.9, 0.0}, {1}},
+                        {DTCC_LIB_LION, 1, {0.9, 0.99}, {}}};
+  for (const Rule &rule : rules)
+    for (int64_t size : {int64_t{9}, int64_t{9000}})
+      for (int64_t rank : {0, 1})
+        for (dtcc_dtype copy : floatTypes) {
+          Maker m("update " + text({rule.op, size, rank, copy, rule.flags.empty() ? 0 : rule.flags[0]}), rule.op, 2);
+          m.floats(DTCC_F32, {size});
+          scalar(m, 0.25f), scalar(m, 0.01f);
+          m.command().longs({}, {rank ? 100 : 1});
+          m.output(DTCC_F32, std::vector<int64_t>{size});
+          for (int64_t slot = 0; slot < rule.slots; ++slot) {
+            // Second moments are not negative.
+            std::vector<float> values;
+            for (int64_t i = 0; i < size; ++i)
+              values.push_back(static_cast<float>(i % 13) * 0.01f);
+            m.made.outputs.push_back(m.content(DTCC_F32, {size}, values));
+          }
+          if (copy != DTCC_F32)
+            m.output(copy, std::vector<int64_t>{size});
+          m.command().bucket(2 * size);
+          m.command().segment(0, 2, size - 3, 0.1, 2);
+          m.command().segment(0, size - 1, size / 2, 0, 1);
+          m.command().segment(0, size + size / 2, 2, 0.2, 0.5);
+          m.attributes({0, 0}).reals({});
+          for (double real : rule.reals)
+            m.reals({real});
+          for (int64_t flag : rule.flags)
+            m.attributes({flag});
+          m.made.rank = rank;
+          m.made.tolerance = copy == DTCC_F32 ? 2e-6f : copy == DTCC_BF16 ? 8e-3f : 1e-3f;
+          cases.push_back(m.made);
+        }
+}
+
+void addRows(Cases &cases) {
+  for (int64_t columns : {1, 8, 77})
+    for (int64_t picked : {1, 3}) {
+      if (picked > columns)
+        continue;
+      Maker m("top k " + text({columns, picked}), DTCC_LIB_TOP_K);
+      std::vector<float> values;
+      for (int64_t i = 0; i < 6 * columns; ++i)
+        values.push_back(i % 17 == 5 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(i * 31 % 11));
+      m.content(DTCC_F32, {6, columns}, values);
+      m.output(DTCC_F32, std::vector<int64_t>{6, picked});
+      m.made.outputs.push_back(
+          m.command().longs({6, picked}, std::vector<int64_t>(static_cast<size_t>(6 * picked), -9)));
+      m.made.tolerance = 0;
+      cases.push_back(m.made);
+    }
+  for (int64_t chunks : {0, 4})
+    for (int64_t rank : {0, 1})
+      for (int64_t inverse : {0, 1})
+        for (int64_t columns : {1, 3, 16})
+          for (dtcc_dtype type : {DTCC_F32, DTCC_BF16}) {
+            // Ten positions, padded to twelve rows of two ranks; the way back has all rows.
+            Maker m("reorder " + text({chunks, rank, inverse, columns, type}), DTCC_LIB_REORDER, 2);
+            m.floats(type, {2, inverse ? 12 : 10, columns});
+            m.output(type, std::vector<int64_t>{2, inverse ? 10 : 6, columns});
+            m.attributes({inverse ? -1 : 0, chunks, inverse, 0});
+            m.made.rank = rank, m.made.tolerance = 0;
+            cases.push_back(m.made);
+          }
+  Maker m("reorder ids", DTCC_LIB_REORDER);
+  m.command().longs({1, 5, 1}, {1, 2, 3, 4, 5});
+  m.made.outputs = {m.command().longs({1, 8, 1}, std::vector<int64_t>(8))};
+  m.attributes({-1, 0, 0, -100});
+  cases.push_back(m.made);
+}
+
+void addWindows(Cases &cases) {
+  struct Shape {
+    int64_t n, g, c, o, image[3], window[3], strides[3], dilations[3], low[3], high[3];
+  };
+  const Shape shapes[] = {
+      {2, 1, 3, 5, {1, 9, 8}, {1, 3, 3}, {1, 2, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+      {1, 2, 2, 3, {4, 5, 6}, {2, 3, 1}, {1, 1, 2}, {1, 2, 1}, {0, 2, 0}, {1, 1, 0}},
+      {2, 3, 1, 1, {1, 1, 20}, {1, 1, 5}, {1, 1, 3}, {1, 1, 2}, {0, 0, 4}, {0, 0, 2}},
+      {1, 1, 70, 66, {1, 6, 6}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+  };
+  int number = 0;
+  for (const Shape &s : shapes) {
+    int64_t y[3];
+    for (int d = 0; d < 3; ++d)
+      y[d] = (s.image[d] + s.low[d] + s.high[d] - (s.window[d] - 1) * s.dilations[d] - 1) / s.strides[d] + 1;
+    const std::vector<int64_t> image = {s.n, s.g, s.c, s.image[0], s.image[1], s.image[2]},
+                               kernel = {s.g, s.o, s.c, s.window[0], s.window[1], s.window[2]},
+                               result = {s.n, s.g, s.o, y[0], y[1], y[2]};
+    auto steps = [&](Maker &m) {
+      for (const int64_t *three : {s.strides, s.dilations, s.low})
+        m.attributes({three[0], three[1], three[2]});
+    };
+    ++number;
+    for (int64_t kind : {0, 1, 2, 3}) {
+      const dtcc_library_op ops[] = {DTCC_LIB_CONVOLUTION, DTCC_LIB_CONVOLUTION_INPUT_GRAD,
+                                     DTCC_LIB_CONVOLUTION_KERNEL_GRAD, DTCC_LIB_CONVOLUTION_KERNEL_GRAD};
+      Maker m("convolution " + text({number, kind}), ops[kind], 1, 2);
+      m.floats(DTCC_F32, kind == 0 ? image : result);
+      m.floats(DTCC_F32, kind < 2 ? kernel : image);
+      m.output(DTCC_F32, kind == 0 ? result : kind == 1 ? image : kernel);
+      steps(m);
+      if (kind >= 2)
+        m.attributes({2});
+      m.made.slot = kind == 3;
+      m.made.tolerance = 2e-5f;
+      cases.push_back(m.made);
+    }
+    for (int64_t gradient : {0, 1}) {
+      const std::vector<int64_t> planes = {s.n * s.c, s.image[0], s.image[1], s.image[2]},
+                                 pooled = {s.n * s.c, y[0], y[1], y[2]};
+      Maker m("pooling " + text({number, gradient}), gradient ? DTCC_LIB_MAX_POOL_GRAD : DTCC_LIB_MAX_POOL);
+      if (gradient)
+        m.floats(DTCC_F32, pooled);
+      m.floats(DTCC_F32, planes);
+      m.output(DTCC_F32, gradient ? planes : pooled);
+      m.attributes({s.window[0], s.window[1], s.window[2]});
+      steps(m);
+      m.made.tolerance = 0;
+      cases.push_back(m.made);
+    }
+  }
+}
+
+} // namespace
+
+std::vector<KernelCase> kernelCases() {
+  Cases cases;
+  addCopies(cases);
+  addProducts(cases);
+  addEmbeddings(cases);
+  addCrossEntropy(cases);
+  addUpdates(cases);
+  addRows(cases);
+  addWindows(cases);
+  addAttention(cases);
+  return cases;
+}
+
+} // namespace dtcc::rt::test
