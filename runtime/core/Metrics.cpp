@@ -143,6 +143,18 @@ void Metrics::end(int64_t steps, bool interrupted) {
   write(row.dump());
 }
 
+/// What the kernels were generated for.
+static std::string codeText(const Image &image) {
+  if (!image.isForGpus())
+    return "cpu      " + std::string(image.string(image.header().cpu));
+  std::string text = "gpu     ";
+  for (const dtcc_gpu_module &module : image.gpuModules())
+    text += " sm_" + std::to_string(module.architecture) + (module.kind == DTCC_GPU_PTX ? " and later" : " assembled") +
+            ",";
+  text.pop_back();
+  return text;
+}
+
 std::string infoText(const Image &image) {
   std::ostringstream out;
   const dtcc_training &training = image.training();
@@ -177,7 +189,7 @@ std::string infoText(const Image &image) {
   const char *schedules[] = {"constant", "linear", "cosine"};
   out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
       << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
-  out << "cpu      " << image.string(image.header().cpu) << "\n";
+  out << codeText(image) << "\n";
   std::set<std::string_view> inputs;
   for (const dtcc_input &input : image.inputs()) {
     if (!inputs.insert(image.string(input.name)).second)

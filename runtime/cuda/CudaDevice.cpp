@@ -145,7 +145,7 @@ void CudaDevice::begin() {
   std::vector<uint32_t> scalars;
   std::copy_if(std::begin(rank.stage.scalars), std::end(rank.stage.scalars), std::back_inserter(scalars),
                [](uint32_t view) { return view != DTCC_NONE; });
-  download(scalars);
+  download(scalars, 0);
 }
 
 void CudaDevice::upload(uint32_t view, int64_t slot) {
@@ -153,11 +153,11 @@ void CudaDevice::upload(uint32_t view, int64_t slot) {
   gpu.copyToDevice(address(view, slot), setup.rank.address(view, slot), range.end - range.begin, gpu.firstStream());
 }
 
-void CudaDevice::download(std::span<const uint32_t> views) {
+void CudaDevice::download(std::span<const uint32_t> views, int64_t slot) {
   gpu.nowDoing("end of the step");
   for (uint32_t view : views) {
     Range range = rangeOf(view);
-    gpu.copyToHost(setup.rank.address(view, 0), address(view, 0), range.end - range.begin, gpu.firstStream());
+    gpu.copyToHost(setup.rank.address(view, slot), address(view, slot), range.end - range.begin, gpu.firstStream());
   }
   gpu.synchronize(gpu.firstStream());
 }
@@ -213,8 +213,8 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
   Bound &made = bound[number - first];
   CUstream stream = gpu.stream(command.stream);
   gpu.nowDoing(rank.image.string(command.name));
-  // Others begin after what stood on the first stream when the action began: inputs, and the actions before.
-  if (command.stream != 0 && !busy[command.stream]) {
+  // As on processors: after all that stands before it on the first stream, which waits only where the table says.
+  if (command.stream != 0) {
     gpu.record(ends[0], gpu.firstStream());
     gpu.wait(stream, ends[0]);
   }

@@ -33,7 +33,7 @@ public:
   void bind(uint32_t command) override;
   void begin() override;
   void upload(uint32_t view, int64_t slot) override;
-  void download(std::span<const uint32_t> views) override;
+  void download(std::span<const uint32_t> views, int64_t slot) override;
   void downloadStates() override;
   void enterSlot() override;
   void run(uint32_t command, void *const *buffers, const void *predicate) override;

@@ -7,10 +7,15 @@
 
 #include "runtime/device/Device.h"
 
+#include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/HostDevice.h"
 
 namespace dtcc::rt {
 
-std::unique_ptr<Device> createDevice(const DeviceSetup &setup) { return std::make_unique<HostDevice>(setup); }
+std::unique_ptr<Device> createDevice(const DeviceSetup &setup) {
+  if (setup.rank.image.isForGpus())
+    return std::make_unique<cuda::CudaDevice>(setup);
+  return std::make_unique<HostDevice>(setup);
+}
 
 } // namespace dtcc::rt

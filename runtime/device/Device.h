@@ -54,8 +54,8 @@ public:
 
   /// What the host wrote to a view's memory in `slot`, for the commands to come.
   virtual void upload(uint32_t /*view*/, int64_t /*slot*/) {}
-  /// What the commands so far wrote to these views in slot 0, for the host.
-  virtual void download(std::span<const uint32_t> /*views*/) {}
+  /// What the commands so far wrote to these views in `slot`, for the host.
+  virtual void download(std::span<const uint32_t> /*views*/, int64_t /*slot*/ = 0) {}
   /// All states, for the host.
   virtual void downloadStates() {}
 

@@ -8,12 +8,15 @@
 #include "runtime/core/Executor.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
+#include "runtime/cuda/Driver.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <functional>
+#include <numeric>
+#include <string_view>
 #include <thread>
 
 namespace dtcc::rt::test {
@@ -42,9 +45,96 @@ void flagKernel(const dtcc_rank *rank, void *const *buffers, int64_t, int64_t) {
 
 const dtcc_kernel kernels[] = {addOneKernel, contextKernel, flagKernel};
 
-/// Runs one step of a program on all its ranks as threads; then `inspect` each rank.
-void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank = 1,
-            bool overlap = false) {
+/// The same for GPUs, a block of one thread an iteration.
+const char gpuKernels[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry add_one(.param .u64 p0, .param .u64 p1) {
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<4>;
+  .reg .f32 %f<3>;
+  ld.param.u64 %rd1, [p1];
+  mov.u32 %r1, %ctaid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  ld.global.f32 %f1, [%rd3];
+  add.f32 %f2, %f1, 0f3F800000;
+  st.global.f32 [%rd3], %f2;
+  ret;
+}
+.visible .entry context(.param .u64 p0, .param .u64 p1) {
+  .reg .b64 %rd<14>;
+  ld.param.u64 %rd1, [p0];
+  ld.param.u64 %rd2, [p1];
+  ld.global.u64 %rd3, [%rd1];
+  ld.global.u64 %rd4, [%rd1+8];
+  mad.lo.s64 %rd5, %rd3, 1000, %rd4;
+  st.global.u64 [%rd2], %rd5;
+  ld.global.u64 %rd6, [%rd1+16];
+  st.global.u64 [%rd2+8], %rd6;
+  ld.global.u64 %rd7, [%rd1+32];
+  st.global.u64 [%rd2+16], %rd7;
+  ld.global.u64 %rd8, [%rd1+40];
+  ld.global.u64 %rd9, [%rd8];
+  ld.global.u64 %rd10, [%rd8+8];
+  mad.lo.s64 %rd11, %rd9, 10, %rd10;
+  st.global.u64 [%rd2+24], %rd11;
+  ret;
+}
+.visible .entry flags(.param .u64 p0, .param .u64 p1, .param .u64 p2) {
+  .reg .pred %p<3>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [p0];
+  ld.param.u64 %rd2, [p1];
+  ld.param.u64 %rd3, [p2];
+  ld.global.u64 %rd4, [%rd1];
+  setp.eq.s64 %p1, %rd4, 0;
+  setp.eq.s64 %p2, %rd4, 1;
+  selp.b32 %r1, 1, 0, %p1;
+  selp.b32 %r2, 1, 0, %p2;
+  st.global.u32 [%rd2], %r1;
+  st.global.u32 [%rd3], %r2;
+  ret;
+}
+)";
+const char *const gpuKernelNames[] = {"add_one", "context", "flags"};
+
+/// The program for GPUs instead.
+void moveToGpus(ImageBuilder &b) {
+  for (dtcc_arena &arena : b.arenas)
+    arena.kind = DTCC_MEMORY_DEVICE;
+  for (dtcc_command &command : b.commands)
+    if (command.kind == DTCC_KERNEL) {
+      b.gpuKernels.push_back({b.string(gpuKernelNames[command.op]), 1, command.extent});
+      command.op = static_cast<uint32_t>(b.gpuKernels.size() - 1);
+    }
+  b.gpuCode.assign(std::begin(gpuKernels), std::end(gpuKernels));
+  b.gpuModules = {{80, DTCC_GPU_PTX, 0, sizeof gpuKernels}};
+}
+
+/// What the executor promises on every device: "host", or "cuda" where there is a driver.
+class Executor : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (std::string_view(GetParam()) != "cuda")
+      return;
+    try {
+      cuda::driver();
+    } catch (const Error &error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank = 1,
+              bool overlap = false);
+};
+
+/// Runs steps of a program on all its ranks as threads; then `inspect` each rank.
+void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank,
+                      bool overlap) {
+  if (std::string_view(GetParam()) == "cuda")
+    moveToGpus(b);
   std::vector<uint64_t> bytes = b.build();
   Image image(bytes.data(), std::size(kernels));
   Launch launch;
@@ -60,7 +150,7 @@ void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &i
       rank.communicators.push_back(groups.back().get());
     }
     std::unique_ptr<Device> device = createDevice({rank, kernels});
-    Executor executor(rank, *device);
+    dtcc::rt::Executor executor(rank, *device);
     executor.bind();
     if (overlap)
       device->overlap();
@@ -68,6 +158,10 @@ void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &i
       rank.abi.step = step;
       executor.runStep([](int64_t) {});
     }
+    std::vector<uint32_t> views(image.views().size());
+    std::iota(views.begin(), views.end(), 0u);
+    for (int64_t slot = 0; slot < image.slots(); ++slot)
+      device->download(views, slot);
     inspect(rank);
   };
   std::vector<std::thread> others;
@@ -83,7 +177,7 @@ template <typename T> std::vector<T> contents(Rank &rank, uint32_t view, int64_t
   return {start, start + elementCount(rank.image.views()[view])};
 }
 
-TEST(Executor, KernelsSeeTheirContextAndCoverTheirRange) {
+TEST_P(Executor, KernelsSeeTheirContextAndCoverTheirRange) {
   for (int threads : {1, 2, 3}) {
     ImageBuilder b;
     b.axis("dp", 2);
@@ -107,7 +201,7 @@ TEST(Executor, KernelsSeeTheirContextAndCoverTheirRange) {
   }
 }
 
-TEST(Executor, CopiesAnyStrides) {
+TEST_P(Executor, CopiesAnyStrides) {
   ImageBuilder b;
   uint32_t arena = b.arena("work");
   uint32_t from = b.view(arena, DTCC_F32, {3, 4, 5}), to = b.view(arena, DTCC_F32, {5, 3, 4});
@@ -141,7 +235,7 @@ TEST(Executor, CopiesAnyStrides) {
   });
 }
 
-TEST(Executor, FillsStridedViewsOnly) {
+TEST_P(Executor, FillsStridedViewsOnly) {
   for (dtcc_dtype type : {DTCC_F32, DTCC_F64, DTCC_BF16, DTCC_I8}) {
     ImageBuilder b;
     uint32_t arena = b.arena("work");
@@ -164,7 +258,7 @@ TEST(Executor, FillsStridedViewsOnly) {
   }
 }
 
-TEST(Executor, PredicatesDecide) {
+TEST_P(Executor, PredicatesDecide) {
   for (int32_t flag : {0, 1, -1}) {
     ImageBuilder b;
     uint32_t arena = b.arena("work");
@@ -176,7 +270,7 @@ TEST(Executor, PredicatesDecide) {
   }
 }
 
-TEST(Executor, LastSlotAlone) {
+TEST_P(Executor, LastSlotAlone) {
   ImageBuilder b;
   uint32_t arena = b.arena("work");
   b.axis("mb", 3, DTCC_AXIS_TIME);
@@ -192,7 +286,7 @@ TEST(Executor, LastSlotAlone) {
   });
 }
 
-TEST(Executor, EveryCollective) {
+TEST_P(Executor, EveryCollective) {
   ImageBuilder b;
   uint8_t dp = b.axis("dp", 4);
   uint32_t group = b.communicator("dp", {dp}), arena = b.arena("work");
@@ -219,7 +313,7 @@ TEST(Executor, EveryCollective) {
 }
 
 // A reduction on a stream of its own, beside kernels, gives the same as on one thread; who needs it waits.
-TEST(Executor, StreamsOverlap) {
+TEST_P(Executor, StreamsOverlap) {
   for (bool overlap : {false, true}) {
     ImageBuilder b;
     uint8_t dp = b.axis("dp", 2);
@@ -247,7 +341,7 @@ TEST(Executor, StreamsOverlap) {
 }
 
 // A pipeline of two stages: member 0 sends each slot's value, member 1 receives it.
-TEST(Executor, MessagesArriveInOrder) {
+TEST_P(Executor, MessagesArriveInOrder) {
   ImageBuilder b;
   uint8_t pp = b.axis("pp", 2);
   b.axis("mb", 4, DTCC_AXIS_TIME);
@@ -271,6 +365,9 @@ TEST(Executor, MessagesArriveInOrder) {
                 rank.abi.rank == 1 ? (std::vector<int64_t>{2, slot, 5, slot}) : std::vector<int64_t>(4));
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, Executor, testing::Values("host", "cuda"),
+                         [](const auto &info) { return std::string(info.param); });
 
 } // namespace
 } // namespace dtcc::rt::test
