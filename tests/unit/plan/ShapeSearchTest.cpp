@@ -173,8 +173,8 @@ TEST(ShapeText, RoundTrip) {
     ASSERT_TRUE(read) << shape.str() << ": " << error;
     EXPECT_EQ(*read, shape) << shape.str();
   }
-  for (const char *wrong :
-       {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=all", "1f1b", "dp=2x", "sequence-parallel"})
+  for (const char *wrong : {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=all", "1f1b",
+                            "dp=2x", "sequence-parallel"})
     EXPECT_FALSE(parseShape(wrong, error)) << wrong;
 }
 

@@ -1,3 +1,5 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Searches a model, and asks explain, cost, compare and memory about what search found: all must print the same step
 time and memory for the same plan, to the last digit.
 
