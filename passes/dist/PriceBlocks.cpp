@@ -11,8 +11,8 @@
 #include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/dist/Projection.h"
+#include "llvm/ADT/SetVector.h"
 #include <cmath>
-#include <set>
 
 using namespace mlir;
 
@@ -49,9 +49,10 @@ private:
   cost::Work &phaseOf(BlockCost &block, Operation *op);
   void addWork(cost::Work &work, Operation *op);
   std::optional<cost::Gemm> productOf(Operation *op, const Placed &placed, double flops) const;
-  double reshardSeconds(Operation *op);
   double secondsBetween(Value value, const Layout &from, const Layout &to);
+  void findMoves();
   void addState(std::vector<BlockCost> &blocks, uint32_t number, graph::ReadOp read);
+  void addCopies(std::vector<BlockCost> &blocks);
   void addMemory(std::vector<BlockCost> &blocks);
 
   const PlacementInput &input;
@@ -63,7 +64,8 @@ private:
   llvm::DenseMap<int64_t, const plan::OpPlan *> entries;
   llvm::StringMap<const plan::StatePlan *> states;
   llvm::DenseMap<Operation *, Placed> known;
-  std::set<std::pair<void *, std::string>> brought;
+  /// Per op, seconds of bringing its operands to it in a micro-batch, and its results to their states in a step.
+  llvm::DenseMap<Operation *, double> moved, summed;
 };
 
 } // namespace
@@ -246,12 +248,6 @@ void BlockPricer::addWork(cost::Work &work, Operation *op) {
 }
 
 double BlockPricer::secondsBetween(Value value, const Layout &from, const Layout &to) {
-  if (from == to)
-    return 0;
-  std::string key;
-  llvm::raw_string_ostream(key) << from.str() << to.str();
-  if (!brought.insert({value.getAsOpaquePointer(), key}).second)
-    return 0;
   std::vector<int64_t> shape;
   for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape())) {
     int64_t parts = std::max(plan.mesh.product(from.dims[dim]), plan.mesh.product(to.dims[dim]));
@@ -261,14 +257,29 @@ double BlockPricer::secondsBetween(Value value, const Layout &from, const Layout
   return way ? way->cost : 0;
 }
 
-/// Of bringing the operands of an op to where it works.
-double BlockPricer::reshardSeconds(Operation *op) {
-  double seconds = 0;
-  for (OpOperand &operand : op->getOpOperands())
-    if (operand.get().getDefiningOp())
-      seconds += secondsBetween(operand.get(), layoutOf(operand.get()),
-                                placedOf(op).layouts.operands[operand.getOperandNumber()]);
-  return seconds;
+/// Of bringing values to where ops work and gradients to where states lie, each to a layout once. Of blocks alike each
+/// has the mean: what comes from the block before may lie otherwise in the first of them.
+void BlockPricer::findMoves() {
+  const StepBlocks &row = input.blocks;
+  auto countOf = [&](Operation *op) {
+    std::optional<uint32_t> block = row.blockOf(op);
+    return block ? double(row.countOf(row.blocks()[*block].type)) : 1;
+  };
+  for (const StepBlocks::Flow &flow : row.flows()) {
+    SmallVector<Layout, 2> seen{layoutOf(flow.value)};
+    for (auto [reader, operand] : flow.readers) {
+      auto read = dyn_cast<graph::ReadOp>(reader);
+      if (!read && !isa<FactorOpInterface>(reader))
+        continue;
+      Layout to = read ? layoutOf(read.getY()) : placedOf(reader).layouts.operands[operand];
+      if (llvm::is_contained(seen, to))
+        continue;
+      seen.push_back(to);
+      // Weight gradients are summed over model axes once a step, by the block that makes them.
+      Operation *by = read ? flow.value.getDefiningOp() : reader;
+      (read ? summed : moved)[by] += secondsBetween(flow.value, seen.front(), to) * double(flow.times) / countOf(by);
+    }
+  }
 }
 
 void BlockPricer::addState(std::vector<BlockCost> &blocks, uint32_t number, graph::ReadOp read) {
@@ -281,13 +292,27 @@ void BlockPricer::addState(std::vector<BlockCost> &blocks, uint32_t number, grap
   }
   bool ofExperts = read.getY().getType().getRank() > 0 && experts.contains(classes.ofDim(read.getY(), 0));
   (ofExperts ? block.expertParameters : block.parameters) += cells;
-  // Tied: a stage that reads it too has a copy.
-  llvm::DenseSet<uint32_t> others;
-  for (Operation *user : read->getUsers())
-    if (std::optional<uint32_t> other = input.blocks.blockOf(user); other && *other != number)
-      others.insert(input.blocks.blocks()[*other].type);
-  for (uint32_t type : others)
-    blocks[type].sharedParameters += cells;
+}
+
+/// Tied: a stage that reads a state of a block before has a copy. Of blocks alike each has the mean.
+void BlockPricer::addCopies(std::vector<BlockCost> &blocks) {
+  const StepBlocks &row = input.blocks;
+  func::FuncOp step = row.step();
+  for (auto read : step.getOps<graph::ReadOp>()) {
+    std::optional<uint32_t> number = row.blockOf(read);
+    auto state = input.states.lookup<graph::StateOp>(read.getState());
+    if (!number || !state || !state.getTrainable())
+      continue;
+    llvm::SetVector<uint32_t> others;
+    for (Operation *user : read->getUsers())
+      if (std::optional<uint32_t> other = row.blockOf(user); other && *other != *number)
+        others.insert(*other);
+    Value first = row.representative(read)->getResult(0);
+    for (uint32_t other : others) {
+      uint32_t type = row.blocks()[other].type;
+      blocks[type].sharedParameters += cellsOf(first, layoutOf(first)) / double(row.countOf(type));
+    }
+  }
 }
 
 /// Values that live for a while, over the step in its order, and what waits.
@@ -354,6 +379,7 @@ std::vector<BlockCost> BlockPricer::run() {
   for (const plan::StatePlan &state : plan.states)
     states[state.name] = &state;
 
+  findMoves();
   std::vector<BlockCost> blocks(row.types());
   for (Operation *op : row.uniqueOps()) {
     std::optional<uint32_t> number = row.blockOf(op);
@@ -367,38 +393,28 @@ std::vector<BlockCost> BlockPricer::run() {
     if (!isa<FactorOpInterface>(op))
       continue;
     cost::Work &work = phaseOf(block, op);
-    double moved = reshardSeconds(op);
+    double seconds = moved.lookup(op);
     addWork(work, op);
-    work.exchangeSeconds += moved;
+    work.exchangeSeconds += seconds;
     block.attentions += isa<graph::AttentionOp>(op);
     block.expertLayers += isa<graph::ExpertsOp>(op);
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
       if (llvm::any_of(op->getResults(),
                        [&](Value result) { return values.again(plan::Recompute(mode)).contains(result); })) {
         addWork(block.again[mode], op);
-        block.again[mode].exchangeSeconds += moved;
+        block.again[mode].exchangeSeconds += seconds;
       }
-    // Weight gradients are summed over model axes once a step.
-    for (Value result : op->getResults())
-      for (OpOperand &use : result.getUses())
-        if (auto update = dyn_cast<graph::UpdateOp>(use.getOwner())) {
-          int64_t gradient = int64_t(use.getOperandNumber()) - update.getGradients().getBeginOperandIndex();
-          if (gradient < 0 || gradient >= int64_t(update.getStates().size()))
-            continue;
-          const plan::StatePlan *state =
-              states.lookup(cast<FlatSymbolRefAttr>(update.getStates()[gradient]).getValue());
-          Layout to = Layout::replicated(cast<ShapedType>(result.getType()).getRank());
-          if (state && state->layout)
-            for (auto [dim, axes] : llvm::enumerate(*state->layout))
-              to.dims[dim] = modelAxes(axes);
-          block.once.exchangeSeconds += secondsBetween(result, layoutOf(result), to);
-        }
+    block.once.exchangeSeconds += summed.lookup(op);
   }
-  for (uint32_t type = 0; type < row.types(); ++type)
-    for (Value value : row.blocks()[row.firstOf(type)].entering) {
+  for (const StepBlocks::Block &each : row.blocks()) {
+    double bytes = 0;
+    for (Value value : each.entering) {
       Operation *op = row.representative(value.getDefiningOp());
-      blocks[type].enteringBytes += bytesOf(op->getResult(cast<OpResult>(value).getResultNumber()));
+      bytes += bytesOf(op->getResult(cast<OpResult>(value).getResultNumber()));
     }
+    blocks[each.type].enteringBytes = std::max(blocks[each.type].enteringBytes, bytes);
+  }
+  addCopies(blocks);
   addMemory(blocks);
   return blocks;
 }

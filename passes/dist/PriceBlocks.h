@@ -37,7 +37,7 @@ struct BlockCost {
   /// Trained elements that a rank has, those of experts apart, and bytes of other states. A state counts where it is
   /// first read; `shared` elements are of states that were read in blocks before.
   double parameters = 0, expertParameters = 0, sharedParameters = 0, frozenBytes = 0;
-  /// Activations that a stage which begins here receives.
+  /// Activations that a stage which begins here receives, of blocks alike the one that gets most.
   double enteringBytes = 0;
   /// Attentions and expert layers, whose exchanges over cp and ep are priced apart.
   double attentions = 0, expertLayers = 0;

@@ -21,6 +21,34 @@
 using namespace mlir;
 
 namespace dtcc::dist {
+
+/// Of all blocks: a dimension may go through one that is like another into one that is not.
+static llvm::DenseSet<unsigned> findWholeClasses(func::FuncOp step, const FactorClasses &classes) {
+  llvm::DenseSet<unsigned> whole;
+  for (auto op : step.getOps<FactorOpInterface>()) {
+    FactorMap map = op.getFactorMap();
+    for (auto [number, factor] : llvm::enumerate(map.factors))
+      if (factor.padding != PaddingNeed::Skipped &&
+          (factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
+           factor.kind == FactorKind::Decompose))
+        whole.insert(classes.ofFactor(op, number));
+    auto unnamed = [&](Value value, ArrayRef<int64_t> walks) {
+      for (auto [dim, factor] : llvm::enumerate(walks))
+        if (factor == kNoFactor)
+          whole.insert(classes.ofDim(value, dim));
+    };
+    for (auto [operand, walks] : llvm::zip_equal(op->getOperands(), map.operands))
+      unnamed(operand, walks);
+    for (auto [result, walks] : llvm::zip_equal(op->getResults(), map.results))
+      unnamed(result, walks);
+  }
+  return whole;
+}
+
+PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins &pins)
+    : blocks(step, mostBlocks, pins), classes(step), states(step->getParentOfType<ModuleOp>()), pins(pins),
+      whole(findWholeClasses(step, classes)) {}
+
 namespace {
 
 /// How much dearer matrices are where the model is to be shared out: more than the
@@ -32,6 +60,8 @@ struct Node {
   SmallVector<Operation *> ops; // the forward op first; for a state its reads
   /// Candidates: a factor of the forward op (a dimension of the state), or -1 for none.
   SmallVector<int64_t> candidates{-1};
+  /// Of all factors or dimensions.
+  SmallVector<int64_t> sizes;
   std::vector<double> costs;
 };
 
@@ -43,10 +73,12 @@ public:
         classes(input.classes), planner(plan.mesh, secondsOfMoves(plan.mesh, this->machine)) {}
 
   LogicalResult run();
-
-private:
   /// Sets up the problem: what every candidate costs, and every pair of neighbours.
   LogicalResult prepare();
+  /// Of what was prepared.
+  PlacementProblem describe() const;
+
+private:
   void classify();
   void collectNodes();
   bool mayShard(unsigned id, int64_t size) const;
@@ -91,7 +123,7 @@ private:
   const FactorClasses &classes;
   ReshardPlanner planner;
 
-  llvm::DenseSet<unsigned> batch, positions, experts, inputs, whole;
+  llvm::DenseSet<unsigned> batch, positions, experts, inputs;
   llvm::MapVector<int64_t, Node> origins;
   llvm::MapVector<StringRef, Node> states;
   llvm::DenseMap<Operation *, uint32_t> numbers;
@@ -100,8 +132,7 @@ private:
   plan::ChoiceProblem problem;
 };
 
-/// Which classes are the examples, which are other dimensions of inputs, and which
-/// some op wants whole and without padding.
+/// Which classes are the examples, and which are other dimensions of inputs.
 void PlacementSolver::classify() {
   for (BlockArgument argument : step.getArguments())
     for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
@@ -111,26 +142,6 @@ void PlacementSolver::classify() {
   if (plan.mesh.find(kExpertAxis))
     for (auto layer : step.getOps<graph::ExpertsOp>())
       experts.insert(classes.ofDim(layer.getWIn(), 0));
-  for (Operation *op : ops()) {
-    auto factored = dyn_cast<FactorOpInterface>(op);
-    if (!factored)
-      continue;
-    FactorMap map = factored.getFactorMap();
-    for (auto [number, factor] : llvm::enumerate(map.factors))
-      if (factor.padding != PaddingNeed::Skipped &&
-          (factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
-           factor.kind == FactorKind::Decompose))
-        whole.insert(classes.ofFactor(op, number));
-    auto unnamed = [&](Value value, ArrayRef<int64_t> walks) {
-      for (auto [dim, factor] : llvm::enumerate(walks))
-        if (factor == kNoFactor)
-          whole.insert(classes.ofDim(value, dim));
-    };
-    for (auto [operand, walks] : llvm::zip_equal(op->getOperands(), map.operands))
-      unnamed(operand, walks);
-    for (auto [result, walks] : llvm::zip_equal(op->getResults(), map.results))
-      unnamed(result, walks);
-  }
 }
 
 /// Examples belong to the batch axes, and positions to those of the sequence unless the plan is
@@ -139,7 +150,7 @@ bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
   bool asPositions = plan.sequenceParallel && positions.contains(id);
   if (batch.contains(id) || (inputs.contains(id) && !asPositions) || size < 2)
     return false;
-  return size % plan.mesh.product(axes) == 0 || !whole.contains(id);
+  return size % plan.mesh.product(axes) == 0 || !input.whole.contains(id);
 }
 
 /// Whether zeros in the padded cells of operands give zeros in those of the results, as
@@ -173,7 +184,8 @@ void PlacementSolver::collectNodes() {
   }
   for (auto &[name, node] : states) {
     Value value = node.ops.front()->getResult(0);
-    for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape()))
+    llvm::append_range(node.sizes, cast<ShapedType>(value.getType()).getShape());
+    for (auto [dim, size] : llvm::enumerate(node.sizes))
       if (mayShard(classes.ofDim(value, dim), size))
         node.candidates.push_back(dim);
     nodes.push_back(&node);
@@ -181,6 +193,8 @@ void PlacementSolver::collectNodes() {
   for (auto &[origin, node] : origins) {
     Operation *forward = node.ops.front();
     FactorMap map = cast<FactorOpInterface>(forward).getFactorMap();
+    for (const Factor &factor : map.factors)
+      node.sizes.push_back(factor.size);
     for (auto [number, factor] : llvm::enumerate(map.factors))
       if (graph::getPhase(forward) == graph::Phase::Forward && !whyNotAssignable(forward, map, number) &&
           mayShard(classes.ofFactor(forward, number), factor.size) && padsWithZeros(forward, map, number))
@@ -190,6 +204,19 @@ void PlacementSolver::collectNodes() {
   for (auto [number, node] : llvm::enumerate(nodes))
     for (Operation *op : node->ops)
       numbers[op] = number;
+  // What is split in a block can be split in those that are like it, whatever they are connected with.
+  for (Operation &op : step.getBody().front()) {
+    Operation *first = representative(&op);
+    auto number = numbers.find(first);
+    if (first == &op || number == numbers.end() || nodes[number->second]->ops.front() != first)
+      continue;
+    Node &node = *nodes[number->second];
+    llvm::erase_if(node.candidates, [&](int64_t candidate) {
+      return candidate >= 0 && !mayShard(isa<graph::ReadOp>(op) ? classes.ofDim(op.getResult(0), candidate)
+                                                                : classes.ofFactor(&op, candidate),
+                                         node.sizes[candidate]);
+    });
+  }
 }
 
 /// Of a micro-batch on a rank; axes that are still to be given are not counted.
@@ -457,6 +484,15 @@ LogicalResult PlacementSolver::prepare() {
   return success();
 }
 
+PlacementProblem PlacementSolver::describe() const {
+  PlacementProblem result{problem, {}, {}};
+  for (const Node *node : nodes) {
+    result.ops.push_back(node->ops.front());
+    result.candidates.push_back(node->candidates);
+  }
+  return result;
+}
+
 LogicalResult PlacementSolver::run() {
   if (failed(prepare()))
     return failure();
@@ -487,12 +523,25 @@ LogicalResult PlacementSolver::run() {
 }
 } // namespace
 
-LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, bool share) {
+static PlacementSolver makeSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                  bool share) {
   Axes axes;
   for (const MeshAxis &axis : plan.mesh.axes)
     if (axis.size > 1 && !axis.time && !contains(plan.batchAxes, axis.name) && !contains(plan.sequenceAxes, axis.name))
       axes.push_back(axis.name);
-  return PlacementSolver(input, plan, machine, axes, share && !axes.empty()).run();
+  return PlacementSolver(input, plan, machine, axes, share && !axes.empty());
+}
+
+LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, bool share) {
+  return makeSolver(input, plan, machine, share).run();
+}
+
+FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::Plan &plan,
+                                             const cost::Machine &machine, bool share) {
+  PlacementSolver solver = makeSolver(input, plan, machine, share);
+  if (failed(solver.prepare()))
+    return failure();
+  return solver.describe();
 }
 
 LogicalResult solvePlacement(ModuleOp module, plan::Plan &plan, const cost::Machine &machine, bool share) {

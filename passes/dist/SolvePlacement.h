@@ -31,9 +31,22 @@ struct PlacementInput {
   FactorClasses classes;
   mlir::SymbolTable states;
   Pins pins;
-  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {})
-      : blocks(step, mostBlocks, pins), classes(step), states(step->getParentOfType<mlir::ModuleOp>()), pins(pins) {}
+  /// Classes of dimensions that some op wants whole and without padding.
+  llvm::DenseSet<unsigned> whole;
+  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {});
 };
+
+/// The choice that solvePlacement makes, as plain values: a node for each state, and for each forward op with its
+/// backward ops, of those ops that stand for all others (StepBlocks).
+struct PlacementProblem {
+  plan::ChoiceProblem choice;
+  /// Per node its first op (of states a read), and its candidates: factors of the op, dimensions of the state, or -1
+  /// for none.
+  std::vector<mlir::Operation *> ops;
+  std::vector<llvm::SmallVector<int64_t>> candidates;
+};
+mlir::FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::Plan &plan,
+                                                   const cost::Machine &machine, bool share = false);
 
 /// Places the ops and states of `@step` on the axes of `plan.mesh` that neither count
 /// micro-batches nor split the batch, and writes `plan.ops` and `plan.states`. Blocks that are

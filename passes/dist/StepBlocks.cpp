@@ -24,6 +24,50 @@ StepBlocks::StepBlocks(func::FuncOp step, size_t most, const Pins &pins) : funct
   for (Operation &op : step.front())
     if (representative(&op) == &op)
       unique.push_back(&op);
+  findFlows();
+}
+
+void StepBlocks::findFlows() {
+  llvm::StringMap<Operation *> reads;
+  llvm::DenseMap<Operation *, unsigned> order;
+  for (Operation &op : function.front()) {
+    order[&op] = order.size();
+    if (auto read = dyn_cast<graph::ReadOp>(op))
+      reads.try_emplace(read.getState(), representative(&op));
+  }
+  std::map<std::vector<const void *>, size_t> known;
+  for (Operation &op : function.front())
+    for (OpResult result : op.getResults()) {
+      Flow flow{representative(&op)->getResult(result.getResultNumber()), {}, 1};
+      SmallVector<OpOperand *> operands;
+      for (OpOperand &use : result.getUses())
+        operands.push_back(&use);
+      llvm::sort(operands, [&](OpOperand *a, OpOperand *b) {
+        return std::pair(order[a->getOwner()], a->getOperandNumber()) <
+               std::pair(order[b->getOwner()], b->getOperandNumber());
+      });
+      for (OpOperand *use : operands) {
+        if (auto update = dyn_cast<graph::UpdateOp>(use->getOwner())) {
+          int64_t gradient = int64_t(use->getOperandNumber()) - update.getGradients().getBeginOperandIndex();
+          if (gradient < 0 || gradient >= int64_t(update.getStates().size()))
+            continue;
+          if (Operation *read = reads.lookup(cast<FlatSymbolRefAttr>(update.getStates()[gradient]).getValue()))
+            flow.readers.push_back({read, 0});
+        } else {
+          flow.readers.push_back({representative(use->getOwner()), use->getOperandNumber()});
+        }
+      }
+      std::vector<const void *> key{flow.value.getAsOpaquePointer()};
+      for (auto [reader, operand] : flow.readers) {
+        key.push_back(reader);
+        key.push_back(reinterpret_cast<const void *>(uintptr_t(operand)));
+      }
+      auto [at, isNew] = known.try_emplace(std::move(key), uses.size());
+      if (isNew)
+        uses.push_back(std::move(flow));
+      else
+        ++uses[at->second].times;
+    }
 }
 
 std::optional<uint32_t> StepBlocks::blockOf(Operation *op) const {

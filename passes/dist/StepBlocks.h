@@ -43,11 +43,20 @@ public:
   std::optional<uint32_t> blockOf(mlir::Operation *op) const;
   /// The op at the same place in the first block of its type; the op itself if it is of no block.
   mlir::Operation *representative(mlir::Operation *op) const;
+  /// A value with all that reads it, as often as the step has the like: the value, the readers and their operands are
+  /// those that represent them. A gradient that is handed to the update is read by the op that reads its state.
+  struct Flow {
+    mlir::Value value;
+    llvm::SmallVector<std::pair<mlir::Operation *, unsigned>, 2> readers;
+    int64_t times = 0;
+  };
+  llvm::ArrayRef<Flow> flows() const { return uses; }
   /// Ops that represent themselves, in program order.
   llvm::ArrayRef<mlir::Operation *> uniqueOps() const { return unique; }
 
 private:
   void collect();
+  void findFlows();
   std::string signatureOf(uint32_t block, const Pins &pins) const;
   void joinPairs(size_t most, const Pins &pins);
   void classify(const Pins &pins);
@@ -60,6 +69,7 @@ private:
   std::vector<llvm::SmallVector<mlir::Operation *>> ops;
   llvm::DenseMap<mlir::Operation *, std::pair<uint32_t, uint32_t>> places;
   llvm::SmallVector<mlir::Operation *> unique;
+  std::vector<Flow> uses;
 };
 
 } // namespace dtcc::dist

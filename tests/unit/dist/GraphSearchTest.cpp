@@ -1,0 +1,325 @@
+//===- GraphSearchTest.cpp - The search of graphs against exhaustive ones
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every seed is a small model: some layers of five kinds, repeated or not, parameters of some
+// shared, a machine, sizes of axes. Blocks that are alike are folded into one: what a
+// placement costs, what blocks cost, and what a shape takes must be as if they were not.
+// Placements are compared with all placements, where these can be counted, searches over
+// shapes with all shapes solved by the exhaustive solver of stages.
+//
+//   DTCC_RANDOM_GRAPHS=2000 DTCC_RANDOM_SEED=300 dist-graph-search    more, or one of them
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepFixture.h"
+#include "TransformerText.h"
+#include "dialects/graph/Origin.h"
+#include "passes/cost/ClusterFile.h"
+#include "passes/dist/GraphPricer.h"
+#include <cstdlib>
+
+using namespace dtcc;
+using namespace dtcc::dist;
+
+namespace {
+
+int64_t environment(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoll(text) : otherwise;
+}
+
+struct GraphSearchTest : StepFixture {
+  /// Runs `check` on many seeds, or on that of the environment.
+  void forSeeds(int64_t count, llvm::function_ref<void(uint64_t)> check) {
+    int64_t first = environment("DTCC_RANDOM_SEED", 0), one = std::getenv("DTCC_RANDOM_SEED") != nullptr;
+    count = one ? 1 : environment("DTCC_RANDOM_GRAPHS", count);
+    // What cannot be placed so is no error here.
+    mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
+    for (int64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      random.seed(uint32_t(seed) * 2654435761u + 1);
+      check(uint64_t(seed));
+    }
+  }
+  int64_t pick(int64_t count) { return int64_t(random() % uint64_t(count)); }
+  bool chance(int64_t percent) { return pick(100) < percent; }
+  template <typename T> T oneOf(std::initializer_list<T> values) {
+    return values.begin()[pick(int64_t(values.size()))];
+  }
+
+  /// `tiny`: of few ops, so that all their placements can be tried.
+  void makeModel(size_t layers, bool tiny = false) {
+    TransformerText text;
+    text.places = !tiny;
+    int64_t scale = oneOf<int64_t>({1, 1, 8, 64});
+    text.batch = oneOf<int64_t>({4, 8});
+    text.sequence = oneOf<int64_t>({4, 6, 128});
+    text.heads = oneOf<int64_t>({2, 3, 4}) * scale;
+    text.headSize = oneOf<int64_t>({2, 8});
+    text.ffn = oneOf<int64_t>({8, 10, 32}) * scale;
+    text.vocabulary = oneOf<int64_t>({9, 64, 1000});
+    text.biases = !tiny && chance(50);
+    text.tied = chance(50);
+    std::vector<TransformerText::Layer> kinds;
+    for (int64_t i = 0, count = 1 + pick(3); i < count; ++i)
+      kinds.push_back(tiny ? TransformerText::Layer::Product : TransformerText::Layer(pick(5)));
+    for (size_t i = 0; i < layers; ++i) {
+      text.layers.push_back(tiny || chance(90) ? kinds[i % kinds.size()] : TransformerText::Layer(pick(5)));
+      size_t other = size_t(pick(int64_t(i) + 1));
+      text.sharedWith.push_back(chance(8) && text.layers[other] == text.layers[i] ? other : i);
+    }
+    parse(text.str());
+  }
+
+  void parse(const std::string &text) {
+    whole = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    ASSERT_TRUE(whole) << text;
+    mlir::PassManager passes(&context);
+    passes.addPass(graph::createGraphDifferentiate());
+    ASSERT_TRUE(mlir::succeeded(passes.run(*whole)));
+    step = whole->lookupSymbol<mlir::func::FuncOp>("step");
+  }
+
+  cost::Machine makeMachine(int64_t ranks) {
+    if (chance(50))
+      return cost::Machine::cpu(ranks, 2, 0);
+    llvm::Expected<cost::Cluster> cluster =
+        cost::readCluster(ranks == 8 ? "2x4xa100" : std::to_string(ranks) + "xh100");
+    EXPECT_TRUE(bool(cluster));
+    return cost::Machine::of(*cluster);
+  }
+
+  /// Calls `make` while no two blocks of the step are alike.
+  template <typename Make> auto unfolded(Make make) {
+    int64_t number = 0;
+    for (mlir::Operation &op : step.front())
+      if (graph::getOrigin(&op))
+        op.setAttr("test.block", mlir::IntegerAttr::get(mlir::IndexType::get(&context), number++));
+    auto result = make();
+    for (mlir::Operation &op : step.front())
+      op.removeAttr("test.block");
+    return result;
+  }
+};
+
+/// The choice of `whole`, in which blocks are alike, that `folded` stands for.
+std::vector<uint32_t> expand(const std::vector<uint32_t> &choice, const PlacementProblem &folded,
+                             const PlacementProblem &whole, const StepBlocks &blocks, mlir::func::FuncOp step) {
+  llvm::DenseMap<mlir::Operation *, size_t> nodes;
+  for (auto [number, op] : llvm::enumerate(folded.ops))
+    nodes[op] = number;
+  std::vector<uint32_t> result;
+  for (auto [op, candidates] : llvm::zip_equal(whole.ops, whole.candidates)) {
+    mlir::Operation *first = blocks.representative(op);
+    auto node = nodes.find(first);
+    EXPECT_TRUE(node != nodes.end());
+    int64_t candidate = folded.candidates[node->second][choice[node->second]];
+    auto at = llvm::find(candidates, candidate);
+    EXPECT_TRUE(at != candidates.end()) << "a block alike has not candidate " << candidate << " of "
+                                        << op->getName().getStringRef().str();
+    result.push_back(at == candidates.end() ? 0 : uint32_t(at - candidates.begin()));
+  }
+  return result;
+}
+
+void expectSame(double value, double expected, const std::string &what) {
+  if (value == expected)
+    return;
+  EXPECT_NEAR(value, expected, 1e-9 * std::max(std::abs(value), std::abs(expected))) << what;
+}
+
+/// Everything of two works but seconds of exchange, which depend on neighbours.
+void expectAlike(const cost::Work &work, const cost::Work &expected, const std::string &what) {
+  expectSame(work.streamBytes, expected.streamBytes, what + " bytes");
+  ASSERT_EQ(work.gemms.size(), expected.gemms.size()) << what;
+  for (auto [a, b] : llvm::zip_equal(work.gemms, expected.gemms)) {
+    EXPECT_EQ(std::tuple(a.m, a.n, a.k, a.count, a.width), std::tuple(b.m, b.n, b.k, b.count, b.width)) << what;
+  }
+  ASSERT_EQ(work.attentions.size(), expected.attentions.size()) << what;
+  for (auto [a, b] : llvm::zip_equal(work.attentions, expected.attentions))
+    EXPECT_EQ(std::tuple(a.heads, a.queries, a.keys, a.headSize, a.backward),
+              std::tuple(b.heads, b.queries, b.keys, b.headSize, b.backward))
+        << what;
+}
+
+TEST_F(GraphSearchTest, FoldedBlocksCostWhatTheyCost) {
+  size_t problems = 0, folded = 0, exhausted = 0;
+  forSeeds(150, [&](uint64_t) {
+    bool tiny = chance(30);
+    makeModel(tiny ? size_t(pick(4)) : 1 + size_t(pick(8)), tiny);
+    int64_t tp = oneOf<int64_t>({2, 4}), dp = oneOf<int64_t>({1, 2});
+    cost::Machine machine = makeMachine(dp * tp);
+    plan::Plan plan = plan::makeDefaultPlan(oneOf<int64_t>({1, 2}), dp, tp, 0);
+    plan.sequenceParallel = chance(30);
+    bool share = chance(30);
+    PlacementInput few(step, chance(20) ? 4 : 48);
+    auto many = unfolded([&] { return std::make_unique<PlacementInput>(step, 1000); });
+    auto small = placementProblem(few, plan, machine, share), large = placementProblem(*many, plan, machine, share);
+    ASSERT_TRUE(mlir::succeeded(small) && mlir::succeeded(large));
+    ++problems;
+    folded += small->ops.size() < large->ops.size();
+    // The best choice, and any.
+    plan::ChoiceSolution best = plan::solve(small->choice);
+    EXPECT_TRUE(best.isOptimal());
+    std::vector<std::vector<uint32_t>> choices = {best.candidates};
+    for (int i = 0; i < 5; ++i) {
+      choices.push_back(best.candidates);
+      for (auto [candidate, costs] : llvm::zip_equal(choices.back(), small->choice.nodes))
+        if (chance(30))
+          candidate = uint32_t(pick(int64_t(costs.size())));
+    }
+    for (const std::vector<uint32_t> &choice : choices)
+      expectSame(plan::costOf(small->choice, choice),
+                 plan::costOf(large->choice, expand(choice, *small, *large, few.blocks, step)), "placement");
+    // All choices, where they are few.
+    double count = 1;
+    for (const std::vector<double> &costs : small->choice.nodes)
+      count *= double(costs.size());
+    if (count < 3e4) {
+      expectSame(best.cost, plan::solveExhaustively(small->choice).cost, "best placement");
+      ++exhausted;
+    }
+    if (best.cost == plan::kForbidden)
+      return;
+
+    ASSERT_TRUE(mlir::succeeded(solvePlacement(few, plan, machine, share)));
+    StepValues valuesOfFew(few.blocks), valuesOfMany(many->blocks);
+    std::vector<BlockCost> each = priceBlocks(few, valuesOfFew, plan, machine),
+                           all = priceBlocks(*many, valuesOfMany, plan, machine);
+    BlockCost sum, expected;
+    auto add = [](BlockCost &total, const BlockCost &block, double times) {
+      total.forward.exchangeSeconds += times * block.forward.exchangeSeconds;
+      total.inputGradient.exchangeSeconds += times * block.inputGradient.exchangeSeconds;
+      total.weightGradient.exchangeSeconds += times * block.weightGradient.exchangeSeconds;
+      total.once.exchangeSeconds += times * block.once.exchangeSeconds;
+      total.parameters += times * block.parameters;
+      total.sharedParameters += times * block.sharedParameters;
+      for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+        total.again[mode].exchangeSeconds += times * block.again[mode].exchangeSeconds;
+    };
+    if (few.blocks.blocks().size() == many->blocks.blocks().size())
+      for (auto [number, block] : llvm::enumerate(few.blocks.blocks())) {
+        std::string name =
+            "block " + std::to_string(number) + " like " + std::to_string(few.blocks.firstOf(block.type));
+        const BlockCost &a = each[block.type], &b = all[many->blocks.blocks()[number].type];
+        expectAlike(a.forward, b.forward, name + " forward");
+        expectAlike(a.inputGradient, b.inputGradient, name + " input gradient");
+        expectAlike(a.weightGradient, b.weightGradient, name + " weight gradient");
+        expectAlike(a.once, b.once, name + " once");
+        for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+          expectAlike(a.again[mode], b.again[mode], name + " again " + std::to_string(mode));
+        expectSame(a.parameters, b.parameters, name + " parameters");
+        EXPECT_GE(a.enteringBytes, b.enteringBytes) << name + " entering bytes";
+      }
+    for (const StepBlocks::Block &block : few.blocks.blocks())
+      add(sum, each[block.type], 1);
+    for (const BlockCost &block : all)
+      add(expected, block, 1);
+    expectSame(sum.forward.exchangeSeconds, expected.forward.exchangeSeconds, "forward exchange");
+    expectSame(sum.inputGradient.exchangeSeconds, expected.inputGradient.exchangeSeconds, "input gradients' exchange");
+    expectSame(sum.weightGradient.exchangeSeconds, expected.weightGradient.exchangeSeconds,
+               "weight gradients' exchange");
+    expectSame(sum.once.exchangeSeconds, expected.once.exchangeSeconds, "exchange once");
+    expectSame(sum.parameters, expected.parameters, "parameters");
+    // Joined blocks compute more again, and share less with others.
+    if (few.blocks.blocks().size() != many->blocks.blocks().size())
+      return;
+    for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+      expectSame(sum.again[mode].exchangeSeconds, expected.again[mode].exchangeSeconds, "exchange again");
+    expectSame(sum.sharedParameters, expected.sharedParameters, "shared parameters");
+  });
+  std::printf("%zu placements, %zu with folded blocks, %zu compared with all choices\n", problems, folded, exhausted);
+}
+
+/// Sizes of a space, some of which are given.
+plan::ShapeSpace narrowed(plan::ShapeSpace space, llvm::function_ref<bool(int64_t)> chance) {
+  for (std::vector<int64_t> *sizes : {&space.tp, &space.cp, &space.pp})
+    if (sizes->size() > 2 && chance(30))
+      sizes->resize(2);
+  return space;
+}
+
+TEST_F(GraphSearchTest, BestOfAllShapes) {
+  size_t searches = 0, shapes = 0, solved = 0, infeasible = 0;
+  forSeeds(60, [&](uint64_t) {
+    makeModel(1 + size_t(pick(3)));
+    cost::Machine machine = makeMachine(oneOf<int64_t>({1, 2, 4, 8}));
+    GraphRequest request;
+    // Ways to keep values multiply: of many blocks one is given.
+    if (chance(30) || StepBlocks(step).blocks().size() > 6)
+      request.recompute = oneOf({plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full});
+    request.share = chance(30);
+    if (chance(20)) {
+      llvm::Expected<Pin> pin = parsePin(chance(50) ? "wte=[{},{tp}]" : "l0.*=[{},{}]");
+      ASSERT_TRUE(bool(pin));
+      if (mlir::FailureOr<Pins> pins = Pins::resolve(step, {*pin}); mlir::succeeded(pins))
+        request.pins = *pins;
+    }
+    // Memory: from so little that nothing fits to no limit.
+    GraphRequest anyMemory = request;
+    anyMemory.anyMemory = true;
+    GraphPricer free(step, machine, anyMemory);
+    plan::ShapeSpace space = narrowed(free.space(), [&](int64_t percent) { return chance(percent); });
+    std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
+    std::shuffle(all.begin(), all.end(), random);
+    if (all.size() > 60)
+      all.resize(60);
+    double most = 0;
+    for (const plan::PlanShape &shape : all)
+      if (std::isfinite(free.bound(shape))) {
+        plan::StageSolution one = plan::solve(free.problem(shape));
+        most = std::max(most, free.describe({shape, one, 0}).memory.total());
+      }
+    if (!machine.isCpu())
+      most += 2.0 * (1 << 30);
+    machine.device.memoryBytes = most * oneOf({0.2, 0.5, 0.8, 0.95, 2.0});
+    GraphPricer pricer(step, machine, request), oracle(step, machine, request);
+
+    double best = plan::kForbidden;
+    for (const plan::PlanShape &shape : all) {
+      SCOPED_TRACE(shape.str());
+      double bound = oracle.bound(shape);
+      bool canBePlaced = std::isfinite(free.bound(shape));
+      if (!canBePlaced) {
+        EXPECT_FALSE(std::isfinite(bound));
+        continue;
+      }
+      plan::StageProblem problem = oracle.problem(shape);
+      ASSERT_EQ(problem.check(), "");
+      plan::StageSolution exact = plan::solveExhaustively(problem);
+      double seconds = exact.isInfeasible() ? plan::kForbidden : exact.seconds;
+      EXPECT_LE(bound, seconds * (1 + 1e-9));
+      best = std::min(best, seconds);
+    }
+    plan::ShapeResult found = plan::searchShapes(all, pricer, size_t(oneOf({1, 5})));
+    ++searches;
+    shapes += found.shapes;
+    solved += found.solved;
+    infeasible += found.infeasible;
+    ASSERT_EQ(found.plans.empty(), !std::isfinite(best));
+    if (found.plans.empty())
+      return;
+    expectSame(found.modelled, best, "best of all shapes");
+    EXPECT_LE(found.lowerBound, best * (1 + 1e-9));
+    // What is proposed can be carried out.
+    const plan::ShapePlan &first = found.plans.front();
+    plan::Plan plan = pricer.write(first.shape, first.stages);
+    EXPECT_TRUE(distribute(plan)) << first.shape.str() << plan.toJson();
+    // And keeps to the pins.
+    for (const plan::StatePlan &state : plan.states)
+      for (auto read : step.getOps<graph::ReadOp>())
+        if (read.getState() == state.name && first.shape.tp > 1) {
+          Layout layout = Layout::replicated(size_t(read.getY().getType().getRank()));
+          layout.dims = *state.layout;
+          EXPECT_TRUE(request.pins.allows(read.getY(), layout, {"tp"})) << state.name;
+        }
+  });
+  std::printf("%zu searches of %zu shapes, %zu solved, %zu too large or not possible\n", searches, shapes, solved,
+              infeasible);
+}
+
+} // namespace
