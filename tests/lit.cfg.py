@@ -6,6 +6,7 @@
 #   %models   ../shared/models             shared-models   the folder exists
 #   %inputs   tests/inputs                 mpi             mpirun exists
 #   %source   the repository               python-onnx     %python can import onnx
+#   %build    the build folder
 #   %mpirun   mpirun, fit for few cores
 #                                          ptxas           NVIDIA's assembler is on the path
 #   %python   the build folder's Python      python-torch, python-transformers, python-torchvision
@@ -38,6 +39,7 @@ config.substitutions += [
     ("%models", config.shared_models),
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
     ("%source", config.dtcc_source),
+    ("%build", config.dtcc_build),
     ("%python", config.python),
     # Spinning ranks that outnumber the cores are a thousand times slower: they must yield. A hang ends.
     ("%mpirun", "timeout 120 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"

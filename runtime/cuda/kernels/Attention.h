@@ -14,7 +14,7 @@ namespace dtcc::rt::cuda {
 
 /// Rows of queries and of keys that a block holds.
 constexpr int attentionTile = 32;
-/// Largest sizes of a head that there are kernels for: attention_forward_64 and so on. A row of a tile belongs to
+/// Largest sizes of a head that there are modules for: AttentionForward64 and so on. A row of a tile belongs to
 /// size / 16 threads.
 constexpr int attentionSizes[] = {64, 128, 256};
 constexpr int attentionThreads(int size) { return attentionTile * (size / 16); }

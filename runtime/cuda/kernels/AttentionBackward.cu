@@ -48,20 +48,6 @@ DTCC_DEVICE bool sees(const Attention &p, const Head &head, int64_t i, int64_t j
   return i < p.queries && j >= lowerKey(p, i) && j <= upperKey(p, i) && keyAllowed(p, head.b, j);
 }
 
-/// Writes or adds scale * sums to own row of x.
-template <int size>
-DTCC_DEVICE void storeSums(const Attention &p, const RowThread<size> &me, const HeadTensor &x, int64_t row,
-                           int64_t columnStride, int64_t columns, float scale,
-                           const float (&sums)[RowThread<size>::cells]) {
-#pragma unroll
-  for (int c = 0; c < RowThread<size>::cells; ++c) {
-    if (me.column(c) >= columns)
-      continue;
-    int64_t cell = row + me.column(c) * columnStride;
-    storeCell(x, cell, (p.continues ? loadCell(x, cell) : 0.0f) + scale * sums[c]);
-  }
-}
-
 template <int size> DTCC_DEVICE void queryGradients(const Attention &p) {
   const Tiles s(p);
   const int d = static_cast<int>(p.qkSize), e = static_cast<int>(p.vSize);
@@ -73,13 +59,14 @@ template <int size> DTCC_DEVICE void queryGradients(const Attention &p) {
   const float lse = i < p.queries ? loadLse(p, head, i) : infinity;
   const float dot = i < p.queries ? p.dots[dotOffset(p, head, i)] : 0;
   float sums[RowThread<size>::cells] = {};
-  loadQueries(p, p.q, head, first, d, s.q);
-  loadQueries(p, p.dout, head, first, e, s.dout);
+  const HeadRows k = keyRows(p, p.k, head, d), v = keyRows(p, p.v, head, e);
+  loadTile(queryRows(p, p.q, head, d), first, s.q);
+  loadTile(queryRows(p, p.dout, head, e), first, s.dout);
   const int64_t end = upperKey(p, least(first + attentionTile, p.queries) - 1) + 1;
   for (int64_t begin = lowerKey(p, first) / attentionTile * attentionTile; begin < end; begin += attentionTile) {
     synchronize();
-    loadKeys(p, p.k, head, begin, d, s.k);
-    loadKeys(p, p.v, head, begin, e, s.v);
+    loadTile(k, begin, s.k);
+    loadTile(v, begin, s.v);
     synchronize();
     float products[RowThread<size>::scores], dproducts[RowThread<size>::scores];
     me.products(s.q, s.k, d, products);
@@ -93,13 +80,10 @@ template <int size> DTCC_DEVICE void queryGradients(const Attention &p) {
     synchronize();
     me.addProducts(s.grads, s.k, d, sums);
   }
-  if (i >= p.queries)
-    return;
-  if (lse == infinity && p.emptyRow == 2)
-#pragma unroll
-    for (float &cell : sums)
-      cell = __builtin_nanf("");
-  storeSums(p, me, p.dq, queryOffset(p.dq, head, i), p.dq.strides[4], d, p.scale, sums);
+  synchronize();
+  me.put(sums, lse == infinity && p.emptyRow == 2 ? __builtin_nanf("") : p.scale, d, s.q);
+  synchronize();
+  storeTile(s.q, queryRows(p, p.dq, head, d), first, p.continues);
 }
 
 template <int size> DTCC_DEVICE void keyGradients(const Attention &p) {
@@ -111,16 +95,16 @@ template <int size> DTCC_DEVICE void keyGradients(const Attention &p) {
   const RowThread<size> me;
   const int64_t j = first + me.row, last = least(first + attentionTile, p.keys) - 1;
   float dk[RowThread<size>::cells] = {}, dv[RowThread<size>::cells] = {};
-  loadKeys(p, p.k, head, first, d, s.k);
-  loadKeys(p, p.v, head, first, e, s.v);
+  loadTile(keyRows(p, p.k, head, d), first, s.k);
+  loadTile(keyRows(p, p.v, head, e), first, s.v);
   for (head.g = 0; head.g < p.groups; ++head.g)
     for (int64_t begin = 0; begin < p.queries; begin += attentionTile) {
       const int64_t end = least(begin + attentionTile, p.queries) - 1;
       if (upperKey(p, end) < first || lowerKey(p, begin) > last)
         continue;
       synchronize();
-      loadQueries(p, p.q, head, begin, d, s.q);
-      loadQueries(p, p.dout, head, begin, e, s.dout);
+      loadTile(queryRows(p, p.q, head, d), begin, s.q);
+      loadTile(queryRows(p, p.dout, head, e), begin, s.dout);
       synchronize();
       float products[RowThread<size>::scores], dproducts[RowThread<size>::scores];
       me.products(s.k, s.q, d, products);
@@ -139,10 +123,12 @@ template <int size> DTCC_DEVICE void keyGradients(const Attention &p) {
       me.addProducts(s.weights, s.dout, e, dv);
       me.addProducts(s.grads, s.q, d, dk);
     }
-  if (j >= p.keys)
-    return;
-  storeSums(p, me, p.dk, keyOffset(p.dk, head, j), p.dk.strides[3], d, p.scale, dk);
-  storeSums(p, me, p.dv, keyOffset(p.dv, head, j), p.dv.strides[3], e, 1.0f, dv);
+  synchronize();
+  me.put(dk, p.scale, d, s.k);
+  me.put(dv, 1, e, s.v);
+  synchronize();
+  storeTile(s.k, keyRows(p, p.dk, head, d), first, p.continues);
+  storeTile(s.v, keyRows(p, p.dv, head, e), first, p.continues);
 }
 
 } // namespace
@@ -198,9 +184,5 @@ DTCC_KERNEL(attention_empty_rows, Attention, attentionRowThreads) {
   }
 }
 
-DTCC_KERNEL(attention_queries_64, Attention, attentionThreads(64)) { queryGradients<64>(p); }
-DTCC_KERNEL(attention_queries_128, Attention, attentionThreads(128)) { queryGradients<128>(p); }
-DTCC_KERNEL(attention_queries_256, Attention, attentionThreads(256)) { queryGradients<256>(p); }
-DTCC_KERNEL(attention_keys_64, Attention, attentionThreads(64)) { keyGradients<64>(p); }
-DTCC_KERNEL(attention_keys_128, Attention, attentionThreads(128)) { keyGradients<128>(p); }
-DTCC_KERNEL(attention_keys_256, Attention, attentionThreads(256)) { keyGradients<256>(p); }
+DTCC_KERNEL(attention_queries, Attention, attentionThreads(DTCC_HEAD_SIZE)) { queryGradients<DTCC_HEAD_SIZE>(p); }
+DTCC_KERNEL(attention_keys, Attention, attentionThreads(DTCC_HEAD_SIZE)) { keyGradients<DTCC_HEAD_SIZE>(p); }

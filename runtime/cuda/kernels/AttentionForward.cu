@@ -37,25 +37,25 @@ template <int size> DTCC_DEVICE void forward(const Attention &p) {
   const RowThread<size> me;
   const int64_t i = first + me.row;
   const bool exists = i < p.queries;
-  const int64_t outRow = queryOffset(p.out, head, i);
 
+  const HeadRows k = keyRows(p, p.k, head, d), v = keyRows(p, p.v, head, e), out = queryRows(p, p.out, head, e);
+
+  loadTile(queryRows(p, p.q, head, d), first, queries);
   float top = -infinity, sum = 0, sums[RowThread<size>::cells] = {};
-  if (p.continues && exists)
+  if (p.continues) {
     // out is normalised: the keys before count as one of score lse.
-    if (float before = loadLse(p, head, i); before != infinity) {
+    loadTile(out, first, others);
+    synchronize();
+    if (float before = exists ? loadLse(p, head, i) : infinity; before != infinity) {
       top = before, sum = 1;
-#pragma unroll
-      for (int x = 0; x < RowThread<size>::cells; ++x)
-        if (me.column(x) < e)
-          sums[x] = loadCell(p.out, outRow + me.column(x) * p.out.strides[4]);
+      me.take(others, e, sums);
     }
-
-  loadQueries(p, p.q, head, first, d, queries);
+  }
   const int64_t lower = lowerKey(p, i), upper = upperKey(p, i);
   const int64_t end = upperKey(p, least(first + attentionTile, p.queries) - 1) + 1;
   for (int64_t begin = lowerKey(p, first) / attentionTile * attentionTile; begin < end; begin += attentionTile) {
     synchronize();
-    loadKeys(p, p.k, head, begin, d, others);
+    loadTile(k, begin, others);
     synchronize();
     float scores[RowThread<size>::scores], here = top;
     me.products(queries, others, d, scores);
@@ -87,25 +87,23 @@ template <int size> DTCC_DEVICE void forward(const Attention &p) {
     for (float &cell : sums)
       cell *= factor;
     synchronize();
-    loadKeys(p, p.v, head, begin, e, others);
+    loadTile(v, begin, others);
     synchronize();
     me.addProducts(weights, others, e, sums);
   }
 
-  if (!exists)
-    return;
   const bool empty = sum == 0;
-  const float inverse = 1 / sum;
-#pragma unroll
-  for (int x = 0; x < RowThread<size>::cells; ++x)
-    if (me.column(x) < e && !empty)
-      storeCell(p.out, outRow + me.column(x) * p.out.strides[4], sums[x] * inverse);
+  synchronize();
+  me.put(sums, 1 / sum, e, others);
+  if (empty && exists)
 #pragma unroll 1
-  for (int column = me.part; column < e && empty; column += RowThread<size>::threads) {
-    int64_t cell = outRow + column * p.out.strides[4];
-    storeCell(p.out, cell, emptyCell(p, head, column, p.continues ? loadCell(p.out, cell) : 0));
-  }
-  if (me.part == 0) {
+    for (int column = me.part; column < e; column += RowThread<size>::threads) {
+      float before = p.continues ? loadCell(p.out, out.base + i * out.row + column * out.column) : 0;
+      others[me.row * attentionRowFloats(e) + column] = emptyCell(p, head, column, before);
+    }
+  synchronize();
+  storeTile(others, out, first, false);
+  if (me.part == 0 && exists) {
     const int64_t *strides = p.lse.strides;
     static_cast<float *>(p.lse.data)[head.b * strides[0] + head.h * strides[1] + head.g * strides[2] + i * strides[3]] =
         empty ? infinity : static_cast<float>(top + logarithm(sum));
@@ -117,6 +115,4 @@ template <int size> DTCC_DEVICE void forward(const Attention &p) {
 
 using namespace dtcc::rt::cuda;
 
-DTCC_KERNEL(attention_forward_64, Attention, attentionThreads(64)) { forward<64>(p); }
-DTCC_KERNEL(attention_forward_128, Attention, attentionThreads(128)) { forward<128>(p); }
-DTCC_KERNEL(attention_forward_256, Attention, attentionThreads(256)) { forward<256>(p); }
+DTCC_KERNEL(attention_forward, Attention, attentionThreads(DTCC_HEAD_SIZE)) { forward<DTCC_HEAD_SIZE>(p); }

@@ -75,23 +75,40 @@ DTCC_DEVICE bool keyAllowed(const Attention &p, int64_t b, int64_t j) {
 /// The factor of q.k, before the cap's tanh if there is one.
 DTCC_DEVICE float innerScale(const Attention &p) { return p.softcap > 0 ? p.scale / p.softcap : p.scale; }
 
-/// Rows [first, first + tile) of `columns` to shared memory; those from `rows` on are 0.
-DTCC_DEVICE void loadTile(const HeadTensor &x, int64_t base, int64_t rowStride, int64_t columnStride, int64_t first,
-                          int64_t rows, int columns, float *to) {
-  const int stride = static_cast<int>(attentionRowFloats(columns));
-  for (int i = threadIndex(); i < attentionTile * columns; i += blockThreads()) {
-    int row = i / columns, column = i % columns;
+/// Rows of one head: cell (i, x) lies at base + i * row + x * column.
+struct HeadRows {
+  HeadTensor x;
+  int64_t base, row, column, rows;
+  int columns;
+};
+DTCC_DEVICE HeadRows queryRows(const Attention &p, const HeadTensor &x, const Head &head, int64_t columns) {
+  return {x, queryOffset(x, head, 0), x.strides[1], x.strides[4], p.queries, static_cast<int>(columns)};
+}
+DTCC_DEVICE HeadRows keyRows(const Attention &p, const HeadTensor &x, const Head &head, int64_t columns) {
+  return {x, keyOffset(x, head, 0), x.strides[1], x.strides[3], p.keys, static_cast<int>(columns)};
+}
+
+/// Rows [first, first + tile) to shared memory; those past the last are 0.
+DTCC_DEVICE void loadTile(const HeadRows &from, int64_t first, float *to) {
+  const int stride = static_cast<int>(attentionRowFloats(from.columns));
+#pragma unroll 2
+  for (int i = threadIndex(); i < attentionTile * from.columns; i += blockThreads()) {
+    const int row = i / from.columns, column = i % from.columns;
     to[row * stride + column] =
-        first + row < rows ? loadCell(x, base + (first + row) * rowStride + column * columnStride) : 0.0f;
+        first + row < from.rows ? loadCell(from.x, from.base + (first + row) * from.row + column * from.column) : 0.0f;
   }
 }
-DTCC_DEVICE void loadQueries(const Attention &p, const HeadTensor &x, const Head &head, int64_t first, int columns,
-                             float *to) {
-  loadTile(x, queryOffset(x, head, 0), x.strides[1], x.strides[4], first, p.queries, columns, to);
-}
-DTCC_DEVICE void loadKeys(const Attention &p, const HeadTensor &x, const Head &head, int64_t first, int columns,
-                          float *to) {
-  loadTile(x, keyOffset(x, head, 0), x.strides[1], x.strides[3], first, p.keys, columns, to);
+/// The way back, or added to what is there.
+DTCC_DEVICE void storeTile(const float *from, const HeadRows &to, int64_t first, bool adds) {
+  const int stride = static_cast<int>(attentionRowFloats(to.columns));
+#pragma unroll 1
+  for (int i = threadIndex(); i < attentionTile * to.columns; i += blockThreads()) {
+    const int row = i / to.columns, column = i % to.columns;
+    if (first + row >= to.rows)
+      return;
+    const int64_t cell = to.base + (first + row) * to.row + column * to.column;
+    storeCell(to.x, cell, from[row * stride + column] + (adds ? loadCell(to.x, cell) : 0.0f));
+  }
 }
 
 /// The place of a thread of a block of attentionThreads(size).
@@ -103,12 +120,27 @@ template <int size> struct RowThread {
   DTCC_DEVICE RowThread() : row(threadIndex() / threads), part(threadIndex() % threads) {}
   DTCC_DEVICE int column(int i) const { return part + i * threads; }
 
+  /// Own row of a tile of shared memory to sums, and back times a factor.
+  DTCC_DEVICE void take(const float *tile, int columns, float (&sums)[cells]) const {
+#pragma unroll
+    for (int i = 0; i < cells; ++i)
+      if (column(i) < columns)
+        sums[i] = tile[row * static_cast<int>(attentionRowFloats(columns)) + column(i)];
+  }
+  DTCC_DEVICE void put(const float (&sums)[cells], float factor, int columns, float *tile) const {
+#pragma unroll
+    for (int i = 0; i < cells; ++i)
+      if (column(i) < columns)
+        tile[row * static_cast<int>(attentionRowFloats(columns)) + column(i)] = sums[i] * factor;
+  }
+
   /// result[i] = own row of `mine` times row column(i) of `others`.
   DTCC_DEVICE void products(const float *mine, const float *others, int columns, float (&result)[scores]) const {
     const int stride = static_cast<int>(attentionRowFloats(columns));
 #pragma unroll
     for (int i = 0; i < scores; ++i)
       result[i] = 0;
+#pragma unroll 4
     for (int x = 0; x < columns; ++x) {
       float a = mine[row * stride + x];
 #pragma unroll
@@ -119,6 +151,7 @@ template <int size> struct RowThread {
   /// sums[i] += own row of `weights` times column column(i) of `others`.
   DTCC_DEVICE void addProducts(const float *weights, const float *others, int columns, float (&sums)[cells]) const {
     const int stride = static_cast<int>(attentionRowFloats(columns));
+#pragma unroll 4
     for (int j = 0; j < attentionTile; ++j) {
       float w = weights[row * (attentionTile + 1) + j];
 #pragma unroll

@@ -103,19 +103,18 @@ public:
     if (kernels.size == 0)
       operands.reject("sizes of heads must be at most ", attentionSizes[std::size(attentionSizes) - 1],
                       " on GPUs, got: ", head);
-    auto kernel = [&](const char *module, const char *name) {
-      return Kernel(launcher, module, (name + std::to_string(kernels.size)).c_str());
-    };
+    const std::string module = (backward ? "AttentionBackward" : "AttentionForward") + std::to_string(kernels.size);
+    auto kernel = [&](const char *name) { return Kernel(launcher, module.c_str(), name); };
     if (isPart)
       kernels.fill = Kernel(launcher, "Copy", "fill_4");
     if (!backward) {
-      kernels.forward = kernel("AttentionForward", "attention_forward_");
+      kernels.forward = kernel("attention_forward");
       return;
     }
-    kernels.dots = Kernel(launcher, "AttentionBackward", "attention_dots");
-    kernels.emptyRows = Kernel(launcher, "AttentionBackward", "attention_empty_rows");
-    kernels.queries = kernel("AttentionBackward", "attention_queries_");
-    kernels.keys = kernel("AttentionBackward", "attention_keys_");
+    kernels.dots = kernel("attention_dots");
+    kernels.emptyRows = kernel("attention_empty_rows");
+    kernels.queries = kernel("attention_queries");
+    kernels.keys = kernel("attention_keys");
     launcher.reserveWorkspace(static_cast<uint64_t>(p.batch * p.kvHeads * p.groups * p.queries) * sizeof(float));
   }
 
