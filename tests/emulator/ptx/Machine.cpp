@@ -18,9 +18,9 @@ namespace dtcc::emulator {
 // Memory
 //===----------------------------------------------------------------------===//
 
-void DeviceMemory::add(uint64_t start, uint64_t bytes) {
+void DeviceMemory::add(const Range &range) {
   std::unique_lock guard(lock);
-  ranges[start] = bytes;
+  ranges[range.start] = range;
 }
 void DeviceMemory::remove(uint64_t start) {
   std::unique_lock guard(lock);
@@ -35,8 +35,11 @@ Range DeviceMemory::before(uint64_t address) const {
   auto after = ranges.upper_bound(address);
   if (after == ranges.begin())
     return {};
-  --after;
-  return {after->first, after->second};
+  return std::prev(after)->second;
+}
+char *DeviceMemory::locate(uint64_t address, uint64_t bytes) const {
+  Range range = find(address);
+  return range.holds(address, bytes) ? reinterpret_cast<char *>(address + range.shift) : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

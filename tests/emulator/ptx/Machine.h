@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Takes a text of PTX and runs its entries. Addresses of device memory are pointers of
-// this process; which of them may be touched says DeviceMemory.
+// Takes a text of PTX and runs its entries. Which addresses may be touched, and where in
+// this process they lie, says DeviceMemory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@
 
 namespace dtcc::emulator {
 
-/// Bytes [start, start + bytes).
+/// Bytes [start, start + bytes), as kernels see them; they lie at start + shift in this process.
 struct Range {
-  uint64_t start = 0, bytes = 0;
+  uint64_t start = 0, bytes = 0, shift = 0;
   bool holds(uint64_t address, uint64_t count) const {
     return address >= start && count <= bytes && address - start <= bytes - count;
   }
@@ -30,17 +30,19 @@ struct Range {
 /// What kernels may touch. Thread-safe.
 class DeviceMemory {
 public:
-  void add(uint64_t start, uint64_t bytes);
-  void add(const void *start, uint64_t bytes) { add(reinterpret_cast<uint64_t>(start), bytes); }
+  void add(const Range &range);
+  void add(const void *start, uint64_t bytes) { add({reinterpret_cast<uint64_t>(start), bytes}); }
   void remove(uint64_t start);
   /// The range that holds an address; empty if none does.
   Range find(uint64_t address) const;
+  /// Where these bytes lie, or null if they are not all in one range.
+  char *locate(uint64_t address, uint64_t bytes) const;
   /// The range that ends last before an address: who was overrun. Empty if there is none.
   Range before(uint64_t address) const;
 
 private:
   mutable std::shared_mutex lock;
-  std::map<uint64_t, uint64_t> ranges;
+  std::map<uint64_t, Range> ranges;
 };
 
 struct Launch {

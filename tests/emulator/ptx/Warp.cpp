@@ -123,7 +123,7 @@ char *Warp::memory(const Code &code, int lane, uint64_t address, unsigned bytes,
     }
     lastRange = range;
   }
-  return reinterpret_cast<char *>(address);
+  return reinterpret_cast<char *>(address + lastRange.shift);
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,144 @@
+//===- Streams.h - Work that waits until somebody must see it -- -*- C++ -*-=//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the emulated libraries share. Work on a stream is done as late as CUDA allows: when
+// its end is waited for, by whoever waits. A program that forgets to wait so reads what was
+// there before. With a seed (DTCC_EMULATED_GPU_SEED) some work is done earlier, in an order
+// that CUDA allows too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TESTS_EMULATOR_CUDA_STREAMS_H
+#define DTCC_TESTS_EMULATOR_CUDA_STREAMS_H
+
+#include "tests/emulator/ptx/Machine.h"
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <set>
+#include <thread>
+
+namespace dtcc::emulator {
+
+/// CUresult, as cuda.h numbers them.
+enum Result : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNotInitialized = 3,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidContext = 201,
+  kNoBinaryForGpu = 209,
+  kInvalidPtx = 218,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kLaunchOutOfResources = 701,
+  kMisalignedAddress = 716,
+  kLaunchFailed = 719,
+  kNotSupported = 801,
+};
+
+/// An error of a call, which it returns; `what` goes to stderr.
+struct CallError {
+  int code;
+  std::string what;
+};
+
+using Lock = std::unique_lock<std::mutex>;
+struct Device;
+
+/// A stream's work: run by the thread that needs its end.
+struct Stream {
+  Device *device = nullptr;
+  bool blocking = true; ///< waits for the default stream, and is waited for by it
+  /// Called with the lock held; may give it up.
+  using Work = std::function<void(Lock &)>;
+  struct Item {
+    Work work;
+    bool waits; ///< for other streams: not to be run ahead of time
+  };
+  std::deque<Item> queue;
+  uint64_t done = 0;     ///< how many have been run
+  std::thread::id owner; ///< who runs the front
+  uint64_t issued() const { return done + queue.size(); }
+};
+
+/// A point of a stream.
+struct Event {
+  Device *device = nullptr;
+  Stream *stream = nullptr;
+  uint64_t position = 0;
+  bool recorded = false;
+  double time = 0; ///< seconds
+};
+
+struct Device {
+  int number = 0;
+  DeviceMemory memory;
+  /// Of cuMemAlloc: address -> how it lies.
+  struct Allocation {
+    uint64_t bytes, mapped;
+    void *view, *storage;
+  };
+  std::map<uint64_t, Allocation> allocations;
+  uint64_t used = 0;
+  int retained = 0;
+  Stream defaultStream;
+  std::set<Stream *> streams;
+  /// What stopped it; every call from then on gives this.
+  int error = kSuccess;
+  std::string problem;
+};
+
+/// One for the process, shared by the emulated libraries.
+class Emulation {
+public:
+  static Emulation &get();
+
+  Lock hold() { return Lock(mutex); }
+  /// Of the calling thread; throws CallError without one.
+  Device &current();
+  std::vector<std::unique_ptr<Device>> devices;
+  bool initialized = false;
+  uint64_t memoryBytes = 0;
+  unsigned kernelThreads = 1;
+  uint64_t seed = 0;
+  std::condition_variable changed;
+
+  Stream &streamOf(void *handle);
+  /// Behind all that is on the stream. `work` runs without the lock.
+  void enqueue(Lock &lock, Stream &stream, std::function<void()> work);
+  /// As enqueue, for work that waits for other streams.
+  void enqueueHeld(Lock &lock, Stream &stream, Stream::Work work, bool waits = true);
+  /// Until the first `position` works of the stream are done.
+  void force(Lock &lock, Stream &stream, uint64_t position);
+  void forceAll(Lock &lock, Device &device);
+  /// Does what is first on a stream: who polls gets on.
+  void advance(Lock &lock, Stream &stream);
+  /// Where these bytes of a device lie; throws CallError if they are not its memory.
+  char *locate(Device &device, uint64_t address, uint64_t bytes, const char *call);
+  void stop(Device &device, int code, const std::string &problem);
+  std::mt19937_64 random;
+
+private:
+  Emulation();
+  void runFront(Lock &lock, Stream &stream);
+  void maybeRunAhead(Lock &lock, Device &device);
+  std::mutex mutex;
+};
+
+/// The device that cuCtxSetCurrent named in this thread.
+extern thread_local Device *currentDevice;
+
+} // namespace dtcc::emulator
+
+#endif // DTCC_TESTS_EMULATOR_CUDA_STREAMS_H

@@ -1,0 +1,302 @@
+//===- Api.cpp - The functions of the emulated NCCL
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Numbers of types, reductions and results are those of nccl.h. Members are threads of one
+// process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/emulator/nccl/Group.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+using namespace dtcc::emulator;
+
+namespace {
+
+constexpr int kDone = 0, kDeviceError = 1, kInvalidArgument = 4, kInvalidUsage = 5;
+
+struct Id {
+  char bytes[128];
+};
+
+/// Groups that are being made or are there, by the number in their id.
+std::map<uint64_t, std::shared_ptr<Group>> &groups() {
+  static auto *all = new std::map<uint64_t, std::shared_ptr<Group>>;
+  return *all;
+}
+
+/// What a thread has called between ncclGroupStart and ncclGroupEnd.
+struct Called {
+  Member *member;
+  Stream *stream;
+  std::shared_ptr<Meeting> meeting;
+};
+thread_local int depth = 0;
+thread_local std::vector<Called> called;
+thread_local std::string lastProblem;
+
+template <class Body> int ncclCall(const char *name, Body body) {
+  Emulation &emulation = Emulation::get();
+  Lock lock = emulation.hold();
+  try {
+    body(emulation, lock);
+    return kDone;
+  } catch (const CallError &error) {
+    lastProblem = std::string(name) + ": " + error.what;
+    std::fprintf(stderr, "emulated NCCL: %s\n", lastProblem.c_str());
+    return error.code == kInvalidArgument || error.code == kInvalidUsage ? error.code : kDeviceError;
+  }
+}
+
+Element elementOf(int type) {
+  static const Element elements[] = {Element::I8,  Element::U8,  Element::I32, Element::U32, Element::I64,
+                                     Element::U64, Element::F16, Element::F32, Element::F64, Element::BF16};
+  if (type < 0 || type > 9)
+    throw CallError{kInvalidArgument, "a type that the emulator does not know: " + std::to_string(type)};
+  return elements[type];
+}
+Fold foldOf(int reduction) {
+  if (reduction < 0 || reduction > 4)
+    throw CallError{kInvalidArgument, "a reduction that the emulator does not know: " + std::to_string(reduction)};
+  return Fold(reduction); // sum, product, max, min, mean
+}
+
+/// Calls of one group are one work of each stream: none of them waits for another.
+void enqueueAll(Emulation &emulation, Lock &lock, std::vector<Called> all) {
+  std::map<Stream *, std::vector<Called>> byStream;
+  for (Called &one : all)
+    byStream[one.stream].push_back(one);
+  for (auto &[stream, calls] : byStream)
+    for (const Called &one : calls) {
+      one.meeting->streams[size_t(one.member->me)] = stream;
+      one.meeting->positions[size_t(one.member->me)] = stream->issued() + 1;
+    }
+  for (auto &[stream, calls] : byStream)
+    emulation.enqueueHeld(lock, *stream, [&emulation, calls](Lock &held) {
+      for (const Called &one : calls)
+        one.meeting->arrived[size_t(one.member->me)] = true;
+      emulation.changed.notify_all();
+      for (const Called &one : calls)
+        attend(emulation, held, *one.member->group, *one.meeting);
+    });
+}
+
+void issue(Emulation &emulation, Lock &lock, Called one) {
+  if (depth > 0)
+    called.push_back(std::move(one));
+  else
+    enqueueAll(emulation, lock, {std::move(one)});
+}
+
+/// `inCells`, `outCells`: what the member reads and writes, 0 for nothing.
+std::unique_ptr<Part> makePart(Emulation &emulation, Stream &stream, Part like, const void *in, uint64_t inCells,
+                               void *out, uint64_t outCells, const char *name) {
+  uint64_t width = bytesOf(like.element);
+  if (inCells)
+    like.in = emulation.locate(*stream.device, reinterpret_cast<uint64_t>(in), inCells * width, name);
+  if (outCells)
+    like.out = emulation.locate(*stream.device, reinterpret_cast<uint64_t>(out), outCells * width, name);
+  return std::make_unique<Part>(like);
+}
+
+int collective(const char *name, Part like, const void *in, uint64_t inTimes, void *out, uint64_t outTimes,
+               Member *member, void *streamHandle, int type, int reduction) {
+  return ncclCall(name, [&](Emulation &emulation, Lock &lock) {
+    Stream &stream = emulation.streamOf(streamHandle);
+    like.element = elementOf(type);
+    like.fold = foldOf(reduction);
+    Group &group = *member->group;
+    if (like.kind == Kind::Broadcast && (like.root < 0 || like.root >= group.size))
+      throw CallError{kInvalidArgument, "a root that is no member"};
+    if (like.kind == Kind::Broadcast && like.root != member->me)
+      inTimes = 0;
+    uint64_t number = member->collectives++;
+    std::shared_ptr<Meeting> meeting = group.collectives[number];
+    if (!meeting)
+      group.collectives[number] = meeting = std::make_shared<Meeting>();
+    group.add(*meeting, member->me,
+              makePart(emulation, stream, like, in, inTimes * like.count, out, outTimes * like.count, name));
+    if (std::count(meeting->parts.begin(), meeting->parts.end(), nullptr) == 0)
+      group.collectives.erase(number);
+    issue(emulation, lock, {member, &stream, meeting});
+  });
+}
+
+int message(const char *name, const void *in, void *out, uint64_t count, int type, int peer, Member *member,
+            void *streamHandle) {
+  return ncclCall(name, [&](Emulation &emulation, Lock &lock) {
+    Stream &stream = emulation.streamOf(streamHandle);
+    Group &group = *member->group;
+    if (peer < 0 || peer >= group.size)
+      throw CallError{kInvalidArgument, "a peer that is no member: " + std::to_string(peer)};
+    Part like{Kind::Message, count, elementOf(type)};
+    auto part = makePart(emulation, stream, like, in, in ? count : 0, out, out ? count : 0, name);
+    if (peer == member->me) {
+      // A message to itself is a copy; both calls stand in one group, the later one makes it.
+      auto &own = in ? member->sent : member->received;
+      uint64_t number = own[peer]++;
+      std::shared_ptr<Meeting> &meeting = group.messages[{peer, peer, number}];
+      if (!meeting) {
+        meeting = std::make_shared<Meeting>();
+        group.add(*meeting, member->me, std::move(part));
+        return;
+      }
+      Part &both = *meeting->parts[size_t(peer)];
+      if (both.count != count || both.element != part->element)
+        throw CallError{kInvalidUsage, "a message to itself of " + both.text() + " is received as " + part->text()};
+      const char *from = in ? part->in : both.in;
+      char *to = out ? part->out : both.out;
+      uint64_t bytes = count * bytesOf(both.element);
+      emulation.enqueue(lock, stream, [from, to, bytes] { std::memmove(to, from, bytes); });
+      return;
+    }
+    bool sends = in != nullptr;
+    uint64_t number = (sends ? member->sent : member->received)[peer]++;
+    std::tuple key(sends ? member->me : peer, sends ? peer : member->me, number);
+    std::shared_ptr<Meeting> meeting = group.messages[key];
+    bool last = meeting != nullptr;
+    if (!meeting)
+      group.messages[key] = meeting = std::make_shared<Meeting>();
+    group.add(*meeting, member->me, std::move(part));
+    if (last)
+      group.messages.erase(key);
+    issue(emulation, lock, {member, &stream, meeting});
+  });
+}
+} // namespace
+
+extern "C" {
+
+int ncclGetVersion(int *version) {
+  *version = 22800;
+  return kDone;
+}
+const char *ncclGetErrorString(int error) {
+  switch (error) {
+  case kDone:
+    return "no error";
+  case kDeviceError:
+    return "unhandled cuda error";
+  case kInvalidArgument:
+    return "invalid argument";
+  case kInvalidUsage:
+    return "invalid usage";
+  default:
+    return "internal error";
+  }
+}
+const char *ncclGetLastError(Member *) { return lastProblem.c_str(); }
+
+int ncclGetUniqueId(Id *id) {
+  return ncclCall("ncclGetUniqueId", [&](Emulation &, Lock &) {
+    static uint64_t last = 0;
+    *id = {};
+    ++last;
+    std::memcpy(id->bytes, &last, sizeof last);
+    groups()[last] = std::make_shared<Group>();
+  });
+}
+
+int ncclCommInitRank(Member **made, int size, Id id, int me) {
+  return ncclCall("ncclCommInitRank", [&](Emulation &emulation, Lock &lock) {
+    Device &device = emulation.current();
+    if (depth > 0)
+      throw CallError{kInvalidUsage,
+                      "the emulator does not join communicators between ncclGroupStart and ncclGroupEnd"};
+    uint64_t number;
+    std::memcpy(&number, id.bytes, sizeof number);
+    auto found = groups().find(number);
+    if (found == groups().end())
+      throw CallError{kInvalidArgument, "an id that no ncclGetUniqueId of this process gave"};
+    std::shared_ptr<Group> group = found->second;
+    if (group->size == 0) {
+      group->size = size;
+      group->devices.resize(size_t(std::max(size, 0)));
+    }
+    if (size < 1 || size != group->size || me < 0 || me >= size || group->devices[size_t(me)])
+      throw CallError{kInvalidArgument, "member " + std::to_string(me) + " of " + std::to_string(size) +
+                                            " joins a communicator of " + std::to_string(group->size)};
+    const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    bool mayShare = shares && std::string(shares) == "1";
+    group->devices[size_t(me)] = &device;
+    ++group->joined;
+    emulation.changed.notify_all();
+    while (group->joined < size)
+      emulation.changed.wait(lock);
+    for (int other = 0; other < size; ++other)
+      if (other != me && group->devices[size_t(other)] == &device && !mayShare)
+        throw CallError{kInvalidUsage,
+                        "members " + std::to_string(me) + " and " + std::to_string(other) + " are on one GPU"};
+    *made = new Member{group, me, &device, 0, {}, {}};
+  });
+}
+int ncclCommInitRankConfig(Member **made, int size, Id id, int me, void *) {
+  return ncclCommInitRank(made, size, id, me);
+}
+int ncclCommDestroy(Member *member) {
+  return ncclCall("ncclCommDestroy", [&](Emulation &emulation, Lock &lock) {
+    // Work that names it is finished first, unless nothing more can be.
+    if (!member->device->error)
+      emulation.forceAll(lock, *member->device);
+    delete member;
+  });
+}
+int ncclCommFinalize(Member *) { return kDone; }
+/// What is under way keeps a reference to what it needs.
+int ncclCommAbort(Member *) { return kDone; }
+int ncclCommGetAsyncError(Member *member, int *error) {
+  return ncclCall("ncclCommGetAsyncError",
+                  [&](Emulation &, Lock &) { *error = member->device->error ? kDeviceError : kDone; });
+}
+int ncclCommCount(Member *member, int *count) {
+  *count = member->group->size;
+  return kDone;
+}
+int ncclCommUserRank(Member *member, int *me) {
+  *me = member->me;
+  return kDone;
+}
+
+int ncclGroupStart() {
+  ++depth;
+  return kDone;
+}
+int ncclGroupEnd() {
+  return ncclCall("ncclGroupEnd", [](Emulation &emulation, Lock &lock) {
+    if (depth == 0)
+      throw CallError{kInvalidUsage, "it ends a group that was not begun"};
+    if (--depth == 0)
+      enqueueAll(emulation, lock, std::exchange(called, {}));
+  });
+}
+
+int ncclAllReduce(const void *in, void *out, size_t count, int type, int reduction, Member *member, void *stream) {
+  return collective("ncclAllReduce", {Kind::AllReduce, count}, in, 1, out, 1, member, stream, type, reduction);
+}
+int ncclAllGather(const void *in, void *out, size_t count, int type, Member *member, void *stream) {
+  return collective("ncclAllGather", {Kind::AllGather, count}, in, 1, out, uint64_t(member->group->size), member,
+                    stream, type, 0);
+}
+int ncclReduceScatter(const void *in, void *out, size_t count, int type, int reduction, Member *member, void *stream) {
+  return collective("ncclReduceScatter", {Kind::ReduceScatter, count}, in, uint64_t(member->group->size), out, 1,
+                    member, stream, type, reduction);
+}
+int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, Member *member, void *stream) {
+  Part like{Kind::Broadcast, count};
+  like.root = root;
+  return collective("ncclBroadcast", like, in, 1, out, 1, member, stream, type, 0);
+}
+int ncclSend(const void *data, size_t count, int type, int peer, Member *member, void *stream) {
+  return message("ncclSend", data, nullptr, count, type, peer, member, stream);
+}
+int ncclRecv(void *data, size_t count, int type, int peer, Member *member, void *stream) {
+  return message("ncclRecv", nullptr, data, count, type, peer, member, stream);
+}
+}

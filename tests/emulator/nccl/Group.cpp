@@ -1,0 +1,194 @@
+//===- Group.cpp - Members of an emulated communicator
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/emulator/nccl/Group.h"
+#include <algorithm>
+#include <chrono>
+
+namespace dtcc::emulator {
+
+/// How long a member waits for another to call at all.
+constexpr std::chrono::seconds kPatience(300);
+
+std::string Part::text() const {
+  static const char *const kinds[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast", "message"};
+  static const char *const elements[] = {"f32", "f64", "f16", "bf16", "i8", "u8", "i32", "u32", "i64", "u64"};
+  static const char *const folds[] = {"sum", "product", "max", "min", "mean"};
+  std::string text = std::string(kinds[int(kind)]) + " of " + std::to_string(count) + " x " + elements[int(element)];
+  if (kind == Kind::AllReduce || kind == Kind::ReduceScatter)
+    text += std::string(" (") + folds[int(fold)] + ")";
+  return kind == Kind::Broadcast ? text + " from " + std::to_string(root) : text;
+}
+
+void Group::add(Meeting &meeting, int member, std::unique_ptr<Part> part) {
+  if (meeting.parts.empty()) {
+    meeting.parts.resize(size_t(size));
+    meeting.streams.resize(size_t(size));
+    meeting.positions.resize(size_t(size));
+    meeting.arrived.resize(size_t(size));
+  }
+  for (int other = 0; other < size; ++other)
+    if (const Part *theirs = meeting.parts[size_t(other)].get();
+        theirs && (theirs->kind != part->kind || theirs->count != part->count || theirs->element != part->element ||
+                   theirs->fold != part->fold || theirs->root != part->root))
+      throw CallError{5, "member " + std::to_string(member) + " of " + std::to_string(size) + " calls " + part->text() +
+                             " where member " + std::to_string(other) + " calls " + theirs->text()};
+  meeting.parts[size_t(member)] = std::move(part);
+}
+
+bool Group::isComplete(const Meeting &meeting) const {
+  size_t wanted = 0, here = 0;
+  for (size_t i = 0; i < meeting.parts.size(); ++i) {
+    wanted += meeting.parts[i] && meeting.parts[i]->kind == Kind::Message ? 0 : 1;
+    here += meeting.arrived[i];
+  }
+  return wanted == meeting.parts.size() ? here == wanted : here == 2;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The members' cells, folded in the order of members: in double, or as integers.
+template <class T> T foldCells(const std::vector<T> &cells, Fold fold) {
+  T sum = cells[0];
+  for (size_t i = 1; i < cells.size(); ++i)
+    switch (fold) {
+    case Fold::Sum:
+    case Fold::Mean:
+      sum = T(sum + cells[i]);
+      break;
+    case Fold::Product:
+      sum = T(sum * cells[i]);
+      break;
+    case Fold::Max:
+      sum = std::max(sum, cells[i]);
+      break;
+    case Fold::Min:
+      sum = std::min(sum, cells[i]);
+      break;
+    }
+  return fold == Fold::Mean ? T(sum / T(cells.size())) : sum;
+}
+
+template <class T>
+void foldIntegers(const std::vector<const char *> &ins, char *out, uint64_t first, uint64_t count, Fold fold) {
+  std::vector<T> cells(ins.size());
+  for (uint64_t i = 0; i < count; ++i) {
+    for (size_t member = 0; member < ins.size(); ++member)
+      cells[member] = cellAs<T>(ins[member] + (first + i) * sizeof(T));
+    T sum = foldCells(cells, fold);
+    std::memcpy(out + i * sizeof(T), &sum, sizeof sum);
+  }
+}
+
+/// Cells [first, first + count) of all members to the start of out.
+void foldInto(const std::vector<const char *> &ins, char *out, uint64_t first, uint64_t count, Element element,
+              Fold fold) {
+  switch (element) {
+  case Element::I8:
+    return foldIntegers<int8_t>(ins, out, first, count, fold);
+  case Element::U8:
+    return foldIntegers<uint8_t>(ins, out, first, count, fold);
+  case Element::I32:
+    return foldIntegers<int32_t>(ins, out, first, count, fold);
+  case Element::U32:
+    return foldIntegers<uint32_t>(ins, out, first, count, fold);
+  case Element::I64:
+    return foldIntegers<int64_t>(ins, out, first, count, fold);
+  case Element::U64:
+    return foldIntegers<uint64_t>(ins, out, first, count, fold);
+  default:
+    break;
+  }
+  std::vector<double> cells(ins.size());
+  for (uint64_t i = 0; i < count; ++i) {
+    for (size_t member = 0; member < ins.size(); ++member)
+      cells[member] = loadFloat(ins[member], int64_t(first + i), element);
+    storeFloat(out, int64_t(i), element, foldCells(cells, fold));
+  }
+}
+} // namespace
+
+void Group::perform(Meeting &meeting) {
+  std::vector<const char *> ins;
+  std::vector<Part *> parts;
+  for (const auto &part : meeting.parts)
+    if (part) {
+      parts.push_back(part.get());
+      ins.push_back(part->in);
+    }
+  const Part &like = *parts[0];
+  uint64_t bytes = like.count * bytesOf(like.element);
+  if (bytes == 0)
+    return;
+  // Results are made apart: they may lie over what others still read.
+  std::vector<std::vector<char>> results;
+  for (size_t member = 0; member < parts.size(); ++member) {
+    std::vector<char> &made = results.emplace_back();
+    switch (like.kind) {
+    case Kind::AllReduce:
+      made.resize(bytes);
+      if (member == 0)
+        foldInto(ins, made.data(), 0, like.count, like.element, like.fold);
+      else
+        made = results[0];
+      break;
+    case Kind::ReduceScatter:
+      made.resize(bytes);
+      foldInto(ins, made.data(), member * like.count, like.count, like.element, like.fold);
+      break;
+    case Kind::AllGather:
+      for (const char *in : ins)
+        made.insert(made.end(), in, in + bytes);
+      break;
+    case Kind::Broadcast:
+      made.assign(ins[size_t(like.root)], ins[size_t(like.root)] + bytes);
+      break;
+    case Kind::Message:
+      for (const char *in : ins)
+        if (in)
+          made.assign(in, in + bytes);
+      break;
+    }
+  }
+  for (size_t member = 0; member < parts.size(); ++member)
+    if (parts[member]->out)
+      std::memcpy(parts[member]->out, results[member].data(), results[member].size());
+}
+
+void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting) {
+  auto patience = std::chrono::steady_clock::now() + kPatience;
+  while (!meeting.done) {
+    if (group.isComplete(meeting)) {
+      group.perform(meeting);
+      meeting.done = true;
+      emulation.changed.notify_all();
+      return;
+    }
+    for (const Device *device : group.devices)
+      if (device->error)
+        throw CallError{kLaunchFailed, "another member of a communicator has failed"};
+    bool moved = false;
+    for (size_t member = 0; member < meeting.parts.size() && !moved && !meeting.done; ++member) {
+      Stream *stream = meeting.streams[member];
+      if (!meeting.parts[member] || meeting.arrived[member] || !stream)
+        continue;
+      if (stream->owner == std::thread::id() || stream->owner == std::this_thread::get_id()) {
+        emulation.force(lock, *stream, meeting.positions[member]);
+        moved = true;
+      }
+    }
+    if (!moved && !meeting.done && emulation.changed.wait_until(lock, patience) == std::cv_status::timeout)
+      throw CallError{kLaunchFailed, "a member of a communicator of " + std::to_string(group.size) +
+                                         " waits in vain for the others' calls"};
+  }
+}
+
+} // namespace dtcc::emulator

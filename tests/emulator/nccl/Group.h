@@ -1,0 +1,77 @@
+//===- Group.h - Members of an emulated communicator ----------- -*- C++ -*-=//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Calls of one communicator are numbered by each member; those of one number are one
+// collective. Its work is done when all members' streams have come to it, by whichever
+// thread needs its end: that one runs the other members' streams up to there. What does not
+// fit together is an error that names both sides.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TESTS_EMULATOR_NCCL_GROUP_H
+#define DTCC_TESTS_EMULATOR_NCCL_GROUP_H
+
+#include "tests/emulator/cuda/Element.h"
+#include "tests/emulator/cuda/Streams.h"
+#include <memory>
+
+namespace dtcc::emulator {
+
+enum class Kind { AllReduce, AllGather, ReduceScatter, Broadcast, Message };
+enum class Fold { Sum, Product, Max, Min, Mean };
+
+/// What one member says of a collective.
+struct Part {
+  Kind kind;
+  uint64_t count = 0;
+  Element element = Element::F32;
+  Fold fold = Fold::Sum;
+  int root = 0;
+  const char *in = nullptr;
+  char *out = nullptr;
+  int peer = -1; ///< of a message
+
+  std::string text() const;
+};
+
+/// One collective, or one message between two members.
+struct Meeting {
+  std::vector<std::unique_ptr<Part>> parts; ///< by member
+  std::vector<Stream *> streams;
+  std::vector<uint64_t> positions; ///< of the work on the stream
+  std::vector<bool> arrived;
+  bool done = false;
+};
+
+struct Group {
+  int size = 0, joined = 0, left = 0;
+  std::vector<Device *> devices;
+  std::map<uint64_t, std::shared_ptr<Meeting>> collectives;                    ///< by number
+  std::map<std::tuple<int, int, uint64_t>, std::shared_ptr<Meeting>> messages; ///< by sender, receiver, number
+
+  /// A member's part of a meeting. Throws CallError if it does not fit another's.
+  void add(Meeting &meeting, int member, std::unique_ptr<Part> part);
+  /// What the meeting does, once all have come.
+  void perform(Meeting &meeting);
+  bool isComplete(const Meeting &meeting) const;
+};
+
+/// ncclComm_t
+struct Member {
+  std::shared_ptr<Group> group;
+  int me = 0;
+  Device *device = nullptr;
+  uint64_t collectives = 0;
+  std::map<int, uint64_t> sent, received;
+};
+
+/// Waits for a meeting, from the work of a member's stream that is run now.
+void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting);
+
+} // namespace dtcc::emulator
+
+#endif // DTCC_TESTS_EMULATOR_NCCL_GROUP_H
