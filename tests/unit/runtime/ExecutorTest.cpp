@@ -114,11 +114,12 @@ void moveToGpus(ImageBuilder &b) {
   b.gpuModules = {{80, DTCC_GPU_PTX, 0, sizeof gpuKernels}};
 }
 
-/// What the executor promises on every device: "host", or "cuda" where there is a driver.
+/// What the executor promises on every device: "host"; where there is a driver "cuda", all ranks on one GPU, whose
+/// collectives go through the host, and "nccl", each on its own as far as there are GPUs.
 class Executor : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
-    if (std::string_view(GetParam()) != "cuda")
+    if (std::string_view(GetParam()) == "host")
       return;
     try {
       cuda::driver();
@@ -133,7 +134,7 @@ protected:
 /// Runs steps of a program on all its ranks as threads; then `inspect` each rank.
 void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank,
                       bool overlap) {
-  if (std::string_view(GetParam()) == "cuda")
+  if (std::string_view(GetParam()) != "host")
     moveToGpus(b);
   std::vector<uint64_t> bytes = b.build();
   Image image(bytes.data(), std::size(kernels));
@@ -149,7 +150,9 @@ void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(R
           transport->group(std::string(image.string(communicator.name)), image.members(communicator, number), number));
       rank.communicators.push_back(groups.back().get());
     }
-    std::unique_ptr<Device> device = createDevice({rank, kernels});
+    DeviceSetup setup{rank, kernels};
+    setup.ordinal = std::string_view(GetParam()) == "nccl" ? number : 0;
+    std::unique_ptr<Device> device = createDevice(setup);
     dtcc::rt::Executor executor(rank, *device);
     executor.bind();
     if (overlap)
@@ -293,6 +296,7 @@ TEST_P(Executor, EveryCollective) {
   uint32_t mine = b.view(arena, DTCC_I64, {4}), all = b.view(arena, DTCC_I64, {16});
   uint32_t sum = b.view(arena, DTCC_I64, {16}), share = b.view(arena, DTCC_I64, {4});
   uint32_t turned = b.view(arena, DTCC_I64, {16}), first = b.view(arena, DTCC_I64, {4});
+  uint32_t most = b.view(arena, DTCC_I64, {4}), before = b.view(arena, DTCC_I64, {4});
   b.axis("mb", 1, DTCC_AXIS_TIME);
   b.kernel(1, {mine}, 1); // mine[0] = rank * 1000 + 4
   b.collective(DTCC_ALL_GATHER, group, mine, all);
@@ -300,6 +304,8 @@ TEST_P(Executor, EveryCollective) {
   b.collective(DTCC_REDUCE_SCATTER, group, all, share);
   b.collective(DTCC_ALL_TO_ALL, group, all, turned);
   b.collective(DTCC_BROADCAST, group, mine, first);
+  b.collective(DTCC_ALL_REDUCE, group, mine, most, DTCC_MAX);
+  b.collective(DTCC_SHIFT, group, mine, before);
   b.action(b.phase("all"));
   runAll(b, 1, [&](Rank &rank) {
     std::vector<int64_t> gathered = contents<int64_t>(rank, all);
@@ -309,6 +315,8 @@ TEST_P(Executor, EveryCollective) {
     EXPECT_EQ(contents<int64_t>(rank, share)[0], 4 * (rank.abi.rank * 1000 + 4));
     EXPECT_EQ(contents<int64_t>(rank, turned)[4], rank.abi.rank * 1000 + 4);
     EXPECT_EQ(contents<int64_t>(rank, first)[0], 4);
+    EXPECT_EQ(contents<int64_t>(rank, most)[0], 3004);
+    EXPECT_EQ(contents<int64_t>(rank, before)[0], (rank.abi.rank + 3) % 4 * 1000 + 4);
   });
 }
 
@@ -366,7 +374,7 @@ TEST_P(Executor, MessagesArriveInOrder) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, Executor, testing::Values("host", "cuda"),
+INSTANTIATE_TEST_SUITE_P(Devices, Executor, testing::Values("host", "cuda", "nccl"),
                          [](const auto &info) { return std::string(info.param); });
 
 } // namespace
