@@ -79,7 +79,7 @@ def GenerateGpuKernels : Pass<"exec-generate-gpu-kernels", "::mlir::ModuleOp"> {
     Each `exec.func` becomes an `llvm.func` with the same name, marked `nvvm.kernel`, and the
     attributes `dtcc.grid`, `dtcc.block` (blocks, threads a block), `dtcc.flops` and
     `dtcc.bytes`. Its parameters are the record of the rank and the buffers, inputs first,
-    each at a multiple of 16 bytes. Example (tests/passes/exec/generate-gpu-kernels.mlir): rows
+    aligned as the views of the `exec.kernel` that name it. Example (tests/passes/exec/generate-gpu-kernels.mlir): rows
     of a softmax are walked by a block each, which folds them by shuffles and shared memory.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",

@@ -214,7 +214,8 @@ typedef struct dtcc_phase {
   uint32_t reserved;
 } dtcc_phase;
 
-/// One entry of a stage's step. Slots number micro-batches.
+/// One entry of a stage's step. Slots number micro-batches. An action begins when all streams of the one before have
+/// ended: waits are for commands that run beside each other.
 typedef struct dtcc_action {
   uint32_t phase;
   uint32_t slot;
@@ -356,7 +357,7 @@ typedef struct dtcc_training {
 
 /// A generated kernel of a program for GPUs: an entry of its code, launched in `grid` blocks of `block` threads, both
 /// one-dimensional. Its parameters are a dtcc_rank in the device's memory (coordinates too), then the address of each
-/// operand's view, at a multiple of 16 bytes.
+/// operand's view. Arenas start at multiples of 256 bytes; how wide a kernel reads follows from its views' offsets.
 typedef struct dtcc_gpu_kernel {
   uint32_t name;  /* string */
   uint32_t block; /* 1 to 1024 */

@@ -173,8 +173,7 @@ static LogicalResult lowerLocalSlice(dist::LocalSliceOp op, Bufferizer &b) {
 
 static LogicalResult lowerZeroFill(dist::ZeroFillOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "dense");
-  emitZeroFill(op.getLoc(), from, b.place(op.getY()), op.getAxes(), b);
-  return success();
+  return emitZeroFill(op.getLoc(), from, b.place(op.getY()), op.getAxes(), b);
 }
 
 void dtcc::exec::addCollectiveRules(OpRules &rules) {

@@ -1,13 +1,12 @@
-//===- ConstantKernel.h - Kernels that are written by hand -*- C++ -*-===//
+//===- ConstantKernel.h - Kernels that no op of a model asks for -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Two things that no graph op computes: the cells of a constant tensor, and a copy
-// on the first member of a group alone. Both are LLVM functions of the type
-// `dtcc_kernel` over bytes.
+// The cells of a constant tensor, and a copy on the first member of a group alone, as
+// bodies of graph ops: whoever generates kernels generates these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,8 @@ namespace dtcc::exec {
 mlir::LogicalResult emitConstant(mlir::Operation *op, mlir::ElementsAttr value, const Place &to, Bufferizer &b);
 
 /// Copies `from` to `to` (both dense) on member 0 of the group over `axes`, zeros elsewhere.
-void emitZeroFill(mlir::Location loc, const Place &from, const Place &to, mlir::ArrayAttr axes, Bufferizer &b);
+mlir::LogicalResult emitZeroFill(mlir::Location loc, const Place &from, const Place &to, mlir::ArrayAttr axes,
+                                 Bufferizer &b);
 
 } // namespace dtcc::exec
 

@@ -78,20 +78,27 @@ private:
 /// The widest vector of the innermost loop that every buffer can be read and written by.
 int64_t GpuKernelGenerator::widestVector() const {
   int64_t widest = 1;
-  auto each = [&](llvm::function_ref<void(const Access &)> fn) {
+  auto bytesOf = [](const Access &access) {
+    return int64_t(llvm::divideCeil(access.elementType.getIntOrFloatBitWidth(), 8));
+  };
+  auto each = [&](llvm::function_ref<void(const Access &, int64_t)> fn) {
+    ArrayRef<int64_t> alignments = source.alignments;
+    auto next = [&] { return std::exchange(alignments, alignments.drop_front()).front(); };
     for (const auto &entry : accesses)
       if (isa<BlockArgument>(entry.first))
-        fn(entry.second);
-    llvm::for_each(outputAccesses, fn);
+        fn(entry.second, next());
+      else if (entry.first.getDefiningOp<graph::ConstantOp>())
+        fn(entry.second, kMostAligned);
+    for (const Access &access : outputAccesses)
+      fn(access, next());
   };
-  each([&](const Access &access) {
-    widest = std::max<int64_t>(widest, llvm::divideCeil(access.elementType.getIntOrFloatBitWidth(), 8));
-  });
+  each([&](const Access &access, int64_t) { widest = std::max(widest, bytesOf(access)); });
   for (int64_t width = kVectorBytes / widest; width > 1; width /= 2) {
     bool possible = loops.back().size % width == 0;
-    each([&](const Access &access) {
+    each([&](const Access &access, int64_t alignment) {
       if (access.strides.back() == 1)
         possible &=
+            alignment % (width * bytesOf(access)) == 0 &&
             llvm::all_of(ArrayRef(access.strides).drop_back(), [&](int64_t stride) { return stride % width == 0; });
     });
     if (possible)

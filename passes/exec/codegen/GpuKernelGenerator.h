@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The same bodies, loops and cells as KernelGenerator's, on the threads of a GPU. A
-// thread works on a vector of 16 bytes where sizes and strides allow, else of fewer.
+// thread works on a vector of 16 bytes where sizes, strides and addresses allow, else of fewer.
 //
 //   Map     a thread a vector
 //   Row     a block a row: threads walk it together, fold by shuffles inside warps and
@@ -36,7 +36,7 @@ struct GeneratedGpuKernel {
 };
 
 /// As generateKernel, for a GPU. The function's parameters are the record of the rank
-/// (dtcc_rank, in the device's memory) and the buffers, inputs first, each at a multiple of 16 bytes.
+/// (dtcc_rank, in the device's memory) and the buffers, inputs first, aligned as the source says.
 /// It is marked `nvvm.kernel`.
 mlir::FailureOr<GeneratedGpuKernel> generateGpuKernel(mlir::OpBuilder &builder, const KernelSource &source);
 

@@ -16,9 +16,36 @@ namespace dtcc::exec {
 // Loops and addresses
 //===----------------------------------------------------------------------===//
 
+/// A constant whose cells differ: read from memory beside the code.
+static bool isTable(Operation *op) {
+  auto constant = dyn_cast<graph::ConstantOp>(op);
+  return constant && !isFusible(op);
+}
+
+/// The cells of a table in row-major order, as a kernel's memory has them.
+static LLVM::GlobalOp emitTable(OpBuilder &builder, graph::ConstantOp op, StringRef name) {
+  ElementsAttr value = op.getValue();
+  auto type = RankedTensorType::get({value.getNumElements()}, value.getElementType());
+  DenseElementsAttr cells;
+  // A boolean is one byte in memory, and one bit in an attribute.
+  if (type.getElementType().isInteger(1)) {
+    SmallVector<int8_t> bytes;
+    for (bool bit : value.getValues<bool>())
+      bytes.push_back(bit);
+    type = type.clone(builder.getI8Type());
+    cells = DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes));
+  } else {
+    cells = cast<DenseElementsAttr>(value).reshape(type);
+  }
+  constexpr unsigned kVectorBytes = 64;
+  return LLVM::GlobalOp::create(builder, op.getLoc(),
+                                LLVM::LLVMArrayType::get(type.getElementType(), type.getNumElements()),
+                                /*isConstant=*/true, LLVM::Linkage::Internal, name, cells, kVectorBytes);
+}
+
 LogicalResult KernelBuilder::collectLoops() {
   for (Operation &op : body.without_terminator()) {
-    if (!isFusible(&op))
+    if (!isFusible(&op) && !isTable(&op))
       return op.emitOpError("is not an op that a kernel can be generated for");
     ops.push_back(&op);
     if (auto reduce = dyn_cast<graph::ReduceOp>(op))
@@ -60,6 +87,11 @@ LogicalResult KernelBuilder::collectLoops() {
       Access access(builder.getI64Type());
       access.start = iota.getStart();
       addAccess(iota.getResult(), access, strides);
+    }
+  for (Operation *op : ops)
+    if (isTable(op)) {
+      auto type = cast<ShapedType>(op->getResult(0).getType());
+      addAccess(op->getResult(0), Access(type.getElementType()), rowMajorStrides(type.getShape()));
     }
   for (Operation *op : ops)
     if (isa<graph::IndexedCellOpInterface>(op)) {
@@ -123,7 +155,7 @@ LogicalResult KernelBuilder::bind(CellEmitter &emitter, Value rank, llvm::functi
     emitter.seed = field(i64, 3);
     emitter.step = field(i64, 4);
   }
-  unsigned number = 0;
+  unsigned number = 0, tables = 0;
   for (auto &[value, access] : accesses) {
     if (isa<BlockArgument>(value)) {
       access.pointer = buffer(number++);
@@ -131,6 +163,17 @@ LogicalResult KernelBuilder::bind(CellEmitter &emitter, Value rank, llvm::functi
       continue;
     }
     Operation *op = value.getDefiningOp();
+    if (isTable(op)) {
+      LLVM::GlobalOp table;
+      {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(builder.getInsertionBlock()->getParentOp());
+        table = emitTable(builder, cast<graph::ConstantOp>(op), source.name + ".table" + std::to_string(tables++));
+      }
+      access.pointer = LLVM::AddressOfOp::create(builder, loc, table);
+      emitter.accesses[value] = access;
+      continue;
+    }
     FailureOr<Value> offset = shardOffset(builder, op, field(pointer, 5), source.mesh);
     if (failed(offset))
       return failure();

@@ -18,8 +18,12 @@
 
 namespace dtcc::exec {
 
+/// Where buffers of a program start, at least, whatever the target.
+inline constexpr int64_t kMostAligned = 64;
+
 struct KernelSource {
-  /// The body's halves are made f32; what is in memory keeps its type.
+  /// The body's halves are made f32; what is in memory keeps its type. Buffers are taken to be aligned as the
+  /// program's are.
   KernelSource(FuncOp func, const dist::Mesh *mesh);
 
   mlir::Location loc;
@@ -30,6 +34,8 @@ struct KernelSource {
   /// buffers stand in this order. An output may share an input's memory if both have the
   /// same layout and walk the whole domain.
   llvm::SmallVector<mlir::MemRefType> inputs, outputs;
+  /// Of which power of two, in bytes, the address of each buffer is a multiple. At most kMostAligned.
+  llvm::SmallVector<int64_t> alignments;
   /// One entry a result: 0 store, 1 add to the memory, 2 add unless the slot is 0.
   llvm::SmallVector<int64_t> accumulate;
   /// Needed where the body says that it works on a shard (`offset_axes`).
@@ -37,7 +43,7 @@ struct KernelSource {
 };
 
 /// Replaces every exec.func of a module: calls `generate` with the builder before it, then
-/// erases it. Stops at the first failure.
+/// erases it. Buffers are aligned as the views of all its exec.kernel are. Stops at the first failure.
 mlir::LogicalResult
 replaceFuncs(mlir::ModuleOp module,
              llvm::function_ref<mlir::LogicalResult(mlir::OpBuilder &, const KernelSource &)> generate);

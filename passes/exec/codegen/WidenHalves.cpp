@@ -38,10 +38,12 @@ void widenHalves(Block &body) {
     widen(argument);
   for (Operation &op : body.without_terminator()) {
     if (auto constant = dyn_cast<graph::ConstantOp>(op); constant && graph::isHalf(constant.getResult())) {
-      auto number = cast<DenseElementsAttr>(constant.getValue()).getSplatValue<llvm::APFloat>();
-      bool inexact;
-      number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
-      constant.setValueAttr(DenseElementsAttr::get(cast<ShapedType>(constant.getType()).clone(f32), number));
+      auto cells = cast<DenseElementsAttr>(constant.getValue());
+      constant.setValueAttr(cells.mapValues(f32, [](llvm::APFloat number) {
+        bool inexact;
+        number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+        return number.bitcastToAPInt();
+      }));
     }
     for (Value result : op.getResults())
       widen(result);

@@ -83,3 +83,68 @@ exec.func @bias buffers [memref<512x768xf32>, memref<768xf32>] accumulate [1] in
   %0 = graph.reduce #graph<reduce_kind sum> %x [0] : (tensor<512x768xf32>) -> tensor<768xf32>
   exec.yield %0 : tensor<768xf32>
 }
+
+// -----
+
+// Vectors are as wide as the addresses of all views allow: a program starts buffers at multiples of 64 or more, what is
+// inside of them stands at offsets, in slots and in blocks of ranks.
+// CHECK-LABEL: llvm.func @aligned(
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+exec.func @aligned buffers [memref<16xf32>, memref<16xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<16xf32>):
+  %0 = graph.exp %x : tensor<16xf32>
+  exec.yield %0 : tensor<16xf32>
+}
+// CHECK-LABEL: llvm.func @offset(
+// CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr -> vector<2xf32>
+exec.func @offset buffers [memref<16xf32>, memref<16xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<16xf32>):
+  %0 = graph.neg %x : tensor<16xf32>
+  exec.yield %0 : tensor<16xf32>
+}
+// CHECK-LABEL: llvm.func @slots(
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<1xf32>
+exec.func @slots buffers [memref<4xf32>, memref<4xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<4xf32>):
+  %0 = graph.exp %x : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
+// CHECK-LABEL: llvm.func @block(
+// CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr -> vector<4xi16>
+exec.func @block buffers [memref<4xbf16>, memref<4xbf16>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<4xbf16>):
+  %0 = graph.exp %x : tensor<4xbf16>
+  exec.yield %0 : tensor<4xbf16>
+}
+dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.communicator @dp over ["dp"]
+  exec.arena @activations : 1024
+  exec.buffer @a : 512 in @activations at 0
+  exec.buffer @b : 512 in @activations at 512
+  exec.phase @microbatch repeat 2 {
+    %a = exec.view @a[64] : memref<16xf32>
+    %b = exec.view @b[0] : memref<16xf32>
+    exec.kernel @aligned ins(%a : memref<16xf32>) outs(%b : memref<16xf32>)
+    %late = exec.view @a[24] : memref<16xf32>
+    exec.kernel @offset ins(%late : memref<16xf32>) outs(%b : memref<16xf32>)
+    %in = exec.view @a[0 + slot * 20] : memref<4xf32>
+    %out = exec.view @b[0] : memref<4xf32>
+    exec.kernel @slots ins(%in : memref<4xf32>) outs(%out : memref<4xf32>)
+    %mine = exec.view @a[0] block 0 of @dp : memref<4xbf16>
+    %half = exec.view @b[0] : memref<4xbf16>
+    exec.kernel @block ins(%mine : memref<4xbf16>) outs(%half : memref<4xbf16>)
+  }
+}
+
+// -----
+
+// A constant stands beside the code.
+// CHECK: llvm.mlir.global internal constant @constant.table0(dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]> : tensor<4xf32>) {{.*}}alignment = 64 : i64
+// CHECK-LABEL: llvm.func @constant(
+// CHECK: llvm.mlir.addressof @constant.table0
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+exec.func @constant buffers [memref<4xf32>] accumulate [0] in_place [-1] {
+  %0 = graph.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32> : tensor<4xf32>
+  exec.yield %0 : tensor<4xf32>
+}
