@@ -107,7 +107,11 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options) {
   if (failed(cluster))
     return failure();
   if (!cluster->isUniform())
-    return wrong("--cluster must be of one kind of device in this version, got: " + options.cluster);
+    return wrong(
+        "--cluster must be of one kind of device: graphs are placed for one kind, and a stage of other devices "
+        "has no program yet; name one of the kinds, or plan the model by its sizes (dtcc-plan search "
+        "--transformer=..), got: " +
+        options.cluster);
   const cost::Device &device = cluster->nodes[0].devices[0].device;
   if (device.architecture == cost::Architecture::Cpu)
     return decide("cpu"), none;
@@ -392,6 +396,12 @@ FailureOr<SearchResult> Search::run() {
 
 FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options, const SearchLimits &limits) {
   return Search(module, options, limits).run();
+}
+
+void dtcc::recordBest(SearchResult &result) {
+  const plan::ShapePlan &best = result.shapes.front();
+  if (std::optional<cost::StepTimeline> timeline = result.pricer->timeline(best.shape, best.stages))
+    result.report.plans.front().timeline = std::move(*timeline);
 }
 
 Options dtcc::optionsFor(const Options &options, int64_t devices) {

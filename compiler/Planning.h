@@ -71,6 +71,9 @@ struct SearchLimits {
 mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options,
                                           const SearchLimits &limits = {});
 
+/// Gives the report of the first plan its step event by event.
+void recordBest(SearchResult &result);
+
 /// The options for another number of devices: of the mesh what divides them, but dp.
 Options optionsFor(const Options &options, int64_t devices);
 

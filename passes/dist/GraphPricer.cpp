@@ -378,43 +378,6 @@ double GraphPricer::bound(const PlanShape &shape) {
   return (each.rounds * sum + tail) / stages + each.ramp * sum;
 }
 
-cost::StepSeconds GraphPricer::price(const PlanShape &shape, const plan::StageSolution &solution) {
-  const std::vector<BlockCost> &costs = costsOf(shape);
-  cost::StepProblem step = stepOf(shape, costs);
-  size_t each = modes().size(), count = solution.modes.size();
-  double once = 0;
-  for (size_t stage = 0; stage < solution.stages.size(); ++stage) {
-    size_t end = stage + 1 < solution.stages.size() ? solution.stages[stage + 1].firstBlock : count;
-    std::vector<double> counts(step.layers.size());
-    double own = 0;
-    for (size_t block = solution.stages[stage].firstBlock; block < end; ++block) {
-      uint32_t type = input.blocks.blocks()[block].type;
-      ++counts[type * each + solution.modes[block]];
-      own += onceSeconds(shape, step, costs[type]);
-    }
-    once = std::max(once, own);
-    std::vector<cost::StageLayer> layers;
-    for (size_t layer = 0; layer < counts.size(); ++layer)
-      if (counts[layer] > 0)
-        layers.push_back({layer, counts[layer]});
-    step.stages.push_back(std::move(layers));
-  }
-  cost::StepSeconds seconds = cost::priceStep(step, machine.constants);
-  seconds.compute += once;
-  if (shape.schedule == PipelineSchedule::ZeroBubble) {
-    std::vector<cost::LayerSeconds> layers = cost::priceLayers(step, machine.constants);
-    cost::LayerSeconds mean;
-    for (size_t block = 0; block < count; ++block) {
-      const cost::LayerSeconds &layer = layers[input.blocks.blocks()[block].type * each + solution.modes[block]];
-      mean.forward += layer.forward / double(shape.pp);
-      mean.inputGradient += (layer.inputGradient + layer.recompute) / double(shape.pp);
-      mean.weightGradient += layer.weightGradient / double(shape.pp);
-    }
-    seconds.bubble = std::max(seconds.bubble, bubbleOf(shape, mean, shape.pp));
-  }
-  return seconds;
-}
-
 plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   plan::PlanReport report;
   report.shape = found.shape;

@@ -59,7 +59,10 @@ public:
   double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();
   }
-  /// The parts of a solved shape's step.
+  std::optional<cost::StepTimeline> timeline(const plan::PlanShape &shape, const plan::StageSolution &solution,
+                                             bool record = true) override;
+  /// The parts of a solved shape's step by the formulas (cost/Step.h); where its simulation ends later, the waits that
+  /// these do not know count as bubble, or with one stage as communication of dp.
   cost::StepSeconds price(const plan::PlanShape &shape, const plan::StageSolution &solution);
   plan::PlanReport describe(const plan::ShapePlan &found);
   /// The plan, as docs/plan-format.md has it.
@@ -98,6 +101,16 @@ private:
   bool isAllowed(const plan::PlanShape &shape);
   void holdSums(plan::Plan &plan) const;
   void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
+  /// The first blocks of all stages but the first.
+  std::vector<size_t> cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution);
+  struct SolvedStep {
+    cost::StepProblem problem;
+    std::vector<std::vector<size_t>> layers;
+    /// By rank of the pipeline: once a step.
+    std::vector<double> once;
+  };
+  SolvedStep solvedStep(const plan::PlanShape &shape, const plan::StageSolution &solution);
+  llvm::Expected<cost::StepTimeline> simulate(const SolvedStep &solved, bool record) const;
   void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
 
   mlir::func::FuncOp step;
@@ -110,6 +123,8 @@ private:
   std::map<Split, Placed> splits;
   std::map<std::tuple<int, plan::PipelineSchedule, int64_t>, bool> allowed;
   std::map<std::pair<Split, int64_t>, std::vector<BlockCost>> costs;
+  /// By shape, modes and cuts.
+  std::map<std::pair<std::string, std::vector<size_t>>, cost::StepSeconds> priced;
   std::unique_ptr<mlir::Diagnostic> refusal;
 };
 

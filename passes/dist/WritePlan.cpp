@@ -88,6 +88,20 @@ static std::vector<size_t> cutEvenly(llvm::ArrayRef<double> seconds, size_t stag
   return cuts;
 }
 
+std::vector<size_t> GraphPricer::cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution) {
+  std::vector<size_t> cuts;
+  if (stagesOf(shape) == shape.pp) {
+    for (size_t stage = 1; stage < solution.stages.size(); ++stage)
+      cuts.push_back(solution.stages[stage].firstBlock);
+    return cuts;
+  }
+  plan::StageProblem all = problem(shape);
+  std::vector<double> seconds;
+  for (size_t block = 0; block < all.blocks.size(); ++block)
+    seconds.push_back(all.types[all.blocks[block]].modes[0][solution.modes[block]].seconds);
+  return cutEvenly(seconds, size_t(stagesOf(shape)));
+}
+
 void GraphPricer::addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution) {
   llvm::ArrayRef<StepBlocks::Block> row = input.blocks.blocks();
   auto first = llvm::find_if(plan.mesh.axes, [](const MeshAxis &axis) { return !axis.time; });
@@ -95,17 +109,8 @@ void GraphPricer::addPipeline(plan::Plan &plan, const plan::PlanShape &shape, co
   plan::PipelinePlan pipeline{"pp", shape.scheduleName(), request.actions, {}};
   if (!request.actions.ranks.empty())
     pipeline.schedule.clear();
-  if (stagesOf(shape) == shape.pp) {
-    for (size_t stage = 1; stage < solution.stages.size(); ++stage)
-      pipeline.cuts.push_back(row[solution.stages[stage].firstBlock].origin);
-  } else {
-    plan::StageProblem all = problem(shape);
-    std::vector<double> seconds;
-    for (size_t block = 0; block < row.size(); ++block)
-      seconds.push_back(all.types[all.blocks[block]].modes[0][solution.modes[block]].seconds);
-    for (size_t block : cutEvenly(seconds, size_t(stagesOf(shape))))
-      pipeline.cuts.push_back(row[block].origin);
-  }
+  for (size_t block : cutsOf(shape, solution))
+    pipeline.cuts.push_back(row[block].origin);
   plan.pipeline = std::move(pipeline);
 }
 

@@ -246,28 +246,6 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
   return text;
 }
 
-cost::StepTimeline sketchTimeline(const PlanReport &plan) {
-  cost::StepTimeline timeline;
-  timeline.ranks = 1;
-  double now = 0;
-  auto add = [&](cost::TimelineStream stream, cost::TimelineWork work, int64_t microbatch, double seconds) {
-    if (seconds > 0)
-      timeline.events.push_back({0, stream, work, microbatch < 0 ? -1 : 0, microbatch, -1, now, now + seconds});
-    now += seconds;
-  };
-  int64_t count = std::max<int64_t>(plan.shape.microbatches, 1);
-  add(cost::TimelineStream::Compute, cost::TimelineWork::Host, -1, plan.parts.host);
-  double each = (plan.parts.compute - plan.parts.recompute + plan.parts.tensor) / double(count);
-  for (int64_t microbatch = 0; microbatch < count; ++microbatch) {
-    add(cost::TimelineStream::Compute, cost::TimelineWork::Forward, microbatch, each / 3);
-    add(cost::TimelineStream::Compute, cost::TimelineWork::Backward, microbatch,
-        each * 2 / 3 + plan.parts.recompute / double(count));
-  }
-  add(cost::TimelineStream::Collectives, cost::TimelineWork::Reduce, -1, plan.parts.data);
-  timeline.seconds = now;
-  return timeline;
-}
-
 void explainPlans(SearchReport &report) {
   for (size_t i = 1; i < report.plans.size(); ++i)
     report.plans[i].reason = whyBehind(report.plans[i], report.plans.front(), report);

@@ -116,10 +116,6 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
 /// lacks 14.7 GiB: a device holds 92.3 GiB (optimizer 52.0 GiB, activations 20.1 GiB) and may use 77.6 GiB".
 std::string whatIsLacking(const PlanReport &nearest, double usable);
 
-/// One rank for all, where a pricer has no timeline and the plan no stages: micro-batches one after the other,
-/// forward and backward as 1 to 2, then what is left of the reduction, all as `plan.parts` has it.
-cost::StepTimeline sketchTimeline(const PlanReport &plan);
-
 /// Fills in the reasons of all plans but the first.
 void explainPlans(SearchReport &report);
 

@@ -45,35 +45,26 @@ static void add(SimulatedUnit &unit, const cost::UnitSeconds &seconds, double co
   unit.scatter += count * seconds.scatter;
 }
 
-SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Constants &constants,
-                              const cost::Calibration &calibration) {
-  const cost::Parallel &plan = problem.parallel;
-  const cost::Software &software = problem.software;
-  std::vector<cost::UnitSeconds> seconds = cost::priceUnits(problem, constants, calibration);
-  int64_t chunks = std::max<int64_t>(plan.virtualStages, 1);
-  bool inUnits = std::any_of(seconds.begin(), seconds.end(), [](const cost::UnitSeconds &each) {
+static bool isInUnits(const std::vector<cost::UnitSeconds> &seconds) {
+  return std::any_of(seconds.begin(), seconds.end(), [](const cost::UnitSeconds &each) {
     return each.gatherForward > 0 || each.gatherBackward > 0 || each.scatter > 0;
   });
-  SimulatedStep step;
-  for (int64_t chunk = 0; chunk < chunks; ++chunk)
-    for (size_t rank = 0; rank < problem.stages.size(); ++rank) {
-      std::vector<SimulatedUnit> units(1);
-      for (const Run &run : layersOf(problem, rank, chunk)) {
-        // Whole layers are units; what stands before or after them goes with its neighbour.
-        bool apart = inUnits && problem.layers[run.layer].passes > 0;
-        int64_t count = apart ? std::max<int64_t>(1, std::llround(run.count)) : 1;
-        for (int64_t i = 0; i < count; ++i) {
-          if (apart && units.back().forward > 0)
-            units.emplace_back();
-          add(units.back(), seconds[run.layer], run.count / double(count));
-        }
-      }
-      // The host prepares each micro-batch before its first pass and before the way back.
-      double host = calibration.host * constants.hostMicrobatch / double(2 * chunks);
-      units.front().forward += host;
-      units.back().inputGradient += host;
-      step.stages.push_back(std::move(units));
-    }
+}
+
+/// The host prepares each micro-batch before its first pass and before the way back.
+static void addHost(std::vector<SimulatedUnit> &units, const cost::StepProblem &problem,
+                    const cost::Constants &constants, const cost::Calibration &calibration) {
+  double chunks = double(std::max<int64_t>(problem.parallel.virtualStages, 1));
+  double host = calibration.host * constants.hostMicrobatch / (2 * chunks);
+  units.front().forward += host;
+  units.back().inputGradient += host;
+}
+
+/// All but the stages.
+static void addRest(SimulatedStep &step, const cost::StepProblem &problem, bool inUnits,
+                    const cost::Constants &constants, const cost::Calibration &calibration) {
+  const cost::Parallel &plan = problem.parallel;
+  const cost::Software &software = problem.software;
   for (const auto &stage : problem.stages) {
     cost::HeldParameters parameters;
     for (const cost::StageLayer &part : stage)
@@ -97,6 +88,50 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Cons
   step.contended = inUnits && step.ahead ? constants.contended : 0;
   step.hostSeconds = calibration.host * constants.hostStep;
   step.straggling = cost::straggling(plan, constants);
+}
+
+SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Constants &constants,
+                              const cost::Calibration &calibration) {
+  std::vector<cost::UnitSeconds> seconds = cost::priceUnits(problem, constants, calibration);
+  int64_t chunks = std::max<int64_t>(problem.parallel.virtualStages, 1);
+  bool inUnits = isInUnits(seconds);
+  SimulatedStep step;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk)
+    for (size_t rank = 0; rank < problem.stages.size(); ++rank) {
+      std::vector<SimulatedUnit> units(1);
+      for (const Run &run : layersOf(problem, rank, chunk)) {
+        // Whole layers are units; what stands before or after them goes with its neighbour.
+        bool apart = inUnits && problem.layers[run.layer].passes > 0;
+        int64_t count = apart ? std::max<int64_t>(1, std::llround(run.count)) : 1;
+        for (int64_t i = 0; i < count; ++i) {
+          if (apart && units.back().forward > 0)
+            units.emplace_back();
+          add(units.back(), seconds[run.layer], run.count / double(count));
+        }
+      }
+      addHost(units, problem, constants, calibration);
+      step.stages.push_back(std::move(units));
+    }
+  addRest(step, problem, inUnits, constants, calibration);
+  return step;
+}
+
+SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vector<std::vector<size_t>> &stages,
+                              const cost::Constants &constants) {
+  std::vector<cost::UnitSeconds> seconds = cost::priceUnits(problem, constants);
+  bool inUnits = isInUnits(seconds);
+  SimulatedStep step;
+  for (const std::vector<size_t> &layers : stages) {
+    std::vector<SimulatedUnit> units(1);
+    for (size_t layer : layers) {
+      if (inUnits && units.back().forward > 0)
+        units.emplace_back();
+      add(units.back(), seconds[layer], 1);
+    }
+    addHost(units, problem, constants, {});
+    step.stages.push_back(std::move(units));
+  }
+  addRest(step, problem, inUnits, constants, {});
   return step;
 }
 
@@ -134,10 +169,7 @@ static llvm::Expected<Schedule> makeScheduleOf(const cost::Parallel &plan, int64
 
 llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan) { return makeScheduleOf(plan, plan.microbatches); }
 
-llvm::Expected<cost::StepTimeline> simulate(const cost::StepProblem &problem, const cost::Constants &constants,
-                                            const cost::Calibration &calibration, bool record) {
-  SimulatedStep step = simulatedStepOf(problem, constants, calibration);
-  const cost::Parallel &plan = problem.parallel;
+llvm::Expected<cost::StepTimeline> simulate(const SimulatedStep &step, const cost::Parallel &plan, bool record) {
   int64_t perMicrobatch = 0;
   for (const std::vector<SimulatedUnit> &units : step.stages)
     perMicrobatch += 4 * int64_t(units.size());
@@ -156,6 +188,11 @@ llvm::Expected<cost::StepTimeline> simulate(const cost::StepProblem &problem, co
   cost::StepTimeline timeline = simulate(step, *longer);
   timeline.seconds += double(plan.microbatches - some - group) / double(group) * (timeline.seconds - before);
   return timeline;
+}
+
+llvm::Expected<cost::StepTimeline> simulate(const cost::StepProblem &problem, const cost::Constants &constants,
+                                            const cost::Calibration &calibration, bool record) {
+  return simulate(simulatedStepOf(problem, constants, calibration), problem.parallel, record);
 }
 
 } // namespace dtcc::plan

@@ -76,6 +76,11 @@ cost::StepTimeline simulate(const SimulatedStep &step, const Schedule &schedule,
 SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Constants &constants,
                               const cost::Calibration &calibration = {});
 
+/// With stages that are given, in the order of the forward pass: of each, its layers in their order, which are units
+/// where parameters are in shares. `problem` has the stages of each rank together.
+SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vector<std::vector<size_t>> &stages,
+                              const cost::Constants &constants);
+
 /// The same step priced on several kinds of devices, and per rank of the pipeline the kind that it lies on.
 /// Messages between stages take as long as the slowest kind's.
 SimulatedStep simulatedStepOf(const std::vector<cost::StepProblem> &kinds, const std::vector<size_t> &kindOfRank,
@@ -84,8 +89,11 @@ SimulatedStep simulatedStepOf(const std::vector<cost::StepProblem> &kinds, const
 /// The schedule by which cost::Parallel runs; that of one stage is 1F1B.
 llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan);
 
-/// The step of `problem` under its schedule. Many micro-batches without `record` are simulated in part:
-/// once a pipeline has settled, each round of it takes as long as the one before.
+/// A step under the schedule of `plan`. Many micro-batches without `record` are simulated in part: once a pipeline has
+/// settled, each round of it takes as long as the one before.
+llvm::Expected<cost::StepTimeline> simulate(const SimulatedStep &step, const cost::Parallel &plan, bool record = false);
+
+/// The step of `problem` under its schedule.
 llvm::Expected<cost::StepTimeline> simulate(const cost::StepProblem &problem, const cost::Constants &constants,
                                             const cost::Calibration &calibration = {}, bool record = false);
 

@@ -114,6 +114,8 @@ llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, boo
   mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options, limits);
   if (failed(result) || (!anyMemory && failed(confirmPlans(graph->module(), options, *result))))
     return llvm::make_error<ToldError>();
+  if (record)
+    recordBest(*result);
   plan::SearchReport report = std::move(result->report);
   report.plans.resize(std::min(top, report.plans.size()));
   return report;

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/ReportFiles.h"
-#include "passes/plan/StepSimulation.h"
 #include "tools/dtcc-plan/ReportPage.h"
 #include "tools/dtcc-plan/ToldError.h"
 #include "tools/dtcc-plan/Trace.h"
@@ -39,31 +38,8 @@ llvm::Error ReportFiles::write(llvm::function_ref<void(llvm::raw_ostream &)> pag
   return llvm::Error::success();
 }
 
-/// A pipeline whose pricer has no timeline: each stage takes its seconds, a third of them forward.
-static cost::StepTimeline timelineOf(const plan::PlanReport &plan) {
-  const plan::PlanShape &shape = plan.shape;
-  if (shape.pp == 1 || int64_t(plan.stages.size()) != shape.pp)
-    return plan::sketchTimeline(plan);
-  llvm::Expected<plan::Schedule> schedule = plan::makeSchedule(shape.scheduleName(), shape.pp, shape.microbatches);
-  if (!schedule) {
-    llvm::consumeError(schedule.takeError());
-    return plan::sketchTimeline(plan);
-  }
-  plan::SimulatedStep step;
-  for (int64_t stage = 0; stage < shape.pp * shape.virtualStages; ++stage) {
-    double third = plan.stages[stage % shape.pp].seconds / double(shape.virtualStages) / 3;
-    step.stages.push_back({{third, third, third}});
-  }
-  step.ends.assign(shape.pp, {plan.parts.data, 0, 0});
-  if (!step.check(*schedule).empty())
-    return plan::sketchTimeline(plan);
-  return plan::simulate(step, *schedule, /*record=*/true);
-}
-
 llvm::Error ReportFiles::write(const plan::SearchReport &report, const plan::Explanation *explanation) {
-  plan::PlanReport best = report.plans.front();
-  if (best.timeline.events.empty())
-    best.timeline = timelineOf(best);
+  const plan::PlanReport &best = report.plans.front();
   return write([&](llvm::raw_ostream &stream) { writeReportPage(report, best.timeline, explanation, stream); },
                best.timeline, best.shape.str());
 }

@@ -37,6 +37,8 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     return failure();
   if (result->report.plans.size() > kShown)
     result->report.plans.resize(kShown);
+  if (reports.any())
+    recordBest(*result);
   if (!tell(reports.write(result->report)))
     return failure();
   output.json ? printReportJson(result->report, stream) : printReport(result->report, stream);

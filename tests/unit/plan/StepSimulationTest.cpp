@@ -200,6 +200,34 @@ TEST(StepSimulation, AgreesWithThePriceOfAStep) {
     }
 }
 
+/// Stages that are given layer by layer, as those of graphs are, are stages by counts of layers.
+TEST(StepSimulation, GivenStages) {
+  cost::Constants constants;
+  for (int zero : {1, 3}) {
+    cost::Parallel plan;
+    plan.tp = 8;
+    plan.pp = 8;
+    plan.dp = 4;
+    plan.zero = zero;
+    plan.microbatches = 16;
+    plan.schedule = cost::PipelineKind::OneForwardOneBackward;
+    cost::StepProblem problem = priced(plan);
+    std::vector<std::vector<size_t>> stages;
+    for (const std::vector<cost::StageLayer> &stage : problem.stages) {
+      std::vector<size_t> &layers = stages.emplace_back();
+      for (const cost::StageLayer &part : stage)
+        layers.insert(layers.end(), size_t(part.count), part.layer);
+    }
+    double counted = simulate(problem, constants)->seconds;
+    double given = simulate(simulatedStepOf(problem, stages, constants), plan)->seconds;
+    // With units the embedding and the head are some of their own.
+    EXPECT_NEAR(given / counted, 1, zero == 3 ? 0.01 : 1e-9);
+    std::swap(stages.front(), stages.back());
+    stages.front().push_back(stages.front().back());
+    EXPECT_GT(simulate(simulatedStepOf(problem, stages, constants), plan)->seconds, counted);
+  }
+}
+
 /// Many micro-batches are simulated in part: as a whole they take as long.
 TEST(StepSimulation, PartsStandForTheWhole) {
   cost::Constants constants;
