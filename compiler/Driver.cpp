@@ -212,11 +212,14 @@ LogicalResult Driver::distribute() {
     if (options.emit == "plan")
       return finish(files.writeText([&](raw_ostream &stream) { stream << plan.toJson() << '\n'; }));
     // The plan was lowered to know its memory: that is the program.
-    if (made->lowered && !check && options.emit != "dist") {
+    if (made->lowered && !check && options.emit != "dist" && options.emit != "onnx") {
       module.getBodyRegion().takeBody(made->lowered->getBodyRegion());
       module->setAttrs(made->lowered->getOperation()->getAttrDictionary());
       return success();
     }
+    // The placement alone: the tool writes it beside the nodes of the model.
+    if (options.emit == "onnx")
+      return finish(dist::applyPlan(module, plan));
     // What is not kept for the backward pass is computed again: ops that the plan places as their originals.
     if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
         failed(dist::applyPlan(module, plan)))

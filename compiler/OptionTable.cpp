@@ -166,10 +166,12 @@ static LogicalResult refuseLater(const Options &options) {
                    (limit.supported.empty() ? "" : "; only " + limit.supported.str() + " is"));
   if (options.lossScale > 0 && options.precision != "fp16")
     return usage("--loss-scale needs --precision=fp16");
-  if (options.verify && (options.emit == "graph" || options.emit == "plan"))
+  if (options.verify && (options.emit == "graph" || options.emit == "plan" || options.emit == "onnx"))
     return usage("--verify checks the partitioned step, which --emit=" + options.emit + " does not make");
-  if (options.emit == "onnx")
-    return usage("--emit=" + options.emit + " is not in this version");
+  if (options.emit == "onnx" && !StringRef(options.input).ends_with(".onnx"))
+    return usage("--emit=onnx writes an ONNX model again, got: " + options.input);
+  if (options.emit == "onnx" && (options.output.empty() || options.output == "-"))
+    return usage("--emit=onnx must have a file to write: -o annotated.onnx");
   if (options.zero > 3)
     return usage("--zero must be 0, 1, 2 or 3, got: " + Twine(options.zero));
   return success();

@@ -117,7 +117,7 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options) {
     return decide("cpu"), none;
   decide("cuda");
   // Weights do not matter to a plan, and structures without any are welcome.
-  if (options.emit == "plan")
+  if (options.emit == "plan" || options.emit == "onnx")
     options.init = "random";
   return std::optional<cost::Device>(device);
 }

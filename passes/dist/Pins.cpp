@@ -56,8 +56,7 @@ llvm::Expected<Pin> parsePin(StringRef text) {
   return pin;
 }
 
-/// The name of the node that `op` came from: "node 'NAME' (KIND)" somewhere in its location.
-static StringRef nodeOf(Operation *op) {
+StringRef nodeOf(Operation *op) {
   StringRef name;
   op->getLoc()->walk([&](Location loc) {
     auto named = dyn_cast<NameLoc>(loc);
@@ -70,8 +69,7 @@ static StringRef nodeOf(Operation *op) {
   return name;
 }
 
-/// Which dimension of `saved` each of `finer` belongs to, both in row-major order; nothing if they do not match up.
-static std::optional<SmallVector<int64_t>> entriesOf(ArrayRef<int64_t> finer, ArrayRef<int64_t> saved) {
+std::optional<SmallVector<int64_t>> entriesOf(ArrayRef<int64_t> finer, ArrayRef<int64_t> saved) {
   SmallVector<int64_t> entries;
   size_t entry = 0;
   int64_t held = 1;

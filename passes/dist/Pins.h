@@ -36,6 +36,12 @@ struct Pin {
 /// Reads "GLOB=LAYOUT". An axis must be "tp", which alone is given to ops by the search.
 llvm::Expected<Pin> parsePin(llvm::StringRef text);
 
+/// The name of the node of the model that `op` came from: "node 'NAME' (KIND)" somewhere in its location; or empty.
+llvm::StringRef nodeOf(mlir::Operation *op);
+
+/// Which dimension of `saved` each of `finer` belongs to, both in row-major order; nothing if they do not match up.
+std::optional<llvm::SmallVector<int64_t>> entriesOf(llvm::ArrayRef<int64_t> finer, llvm::ArrayRef<int64_t> saved);
+
 /// Pins and the values of one step that they hold: results of reads and of forward ops.
 class Pins {
 public:

@@ -11,6 +11,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include "tools/model/AnnotateModel.h"
 #include "tools/model/Diagnostics.h"
 #include "tools/model/LoadModel.h"
 
@@ -39,5 +40,14 @@ int main(int argc, char **argv) {
   printDiagnostics(context);
   context.loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
-  return module && succeeded(compileModule(*module, options, files, argv[0])) ? kDone : kBadInput;
+  if (!module)
+    return kBadInput;
+  if (options.emit == "onnx") {
+    ModelShapes shapes(*module);
+    return succeeded(compileModule(*module, options, files, argv[0])) &&
+                   succeeded(writeAnnotatedModel(*module, shapes, options, files))
+               ? kDone
+               : kBadInput;
+  }
+  return succeeded(compileModule(*module, options, files, argv[0])) ? kDone : kBadInput;
 }

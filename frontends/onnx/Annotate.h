@@ -1,0 +1,53 @@
+//===- Annotate.h - An ONNX model with a placement on several devices
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ONNX files of IR version 11 on may say where nodes run and how their inputs and outputs
+// are split: a configuration of devices, and for each node a pipeline stage and a sharding
+// of tensors (onnx.proto, docs/proposals/ONNXMultiDeviceProposal.md of ONNX). It knows
+// splits and copies, and no partial sums.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_FRONTENDS_ONNX_ANNOTATE_H
+#define DTCC_FRONTENDS_ONNX_ANNOTATE_H
+
+#include "dialects/dist/Layout.h"
+#include "mlir/IR/Location.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace dtcc::onnx {
+
+/// A dimension of a tensor, or one of several into which it is seen to be cut, outermost first.
+struct PlacedDim {
+  /// The dimension of the ONNX tensor, its own size, and the axes that split it.
+  int64_t dim = 0, size = 1;
+  dist::Axes axes;
+};
+
+struct Placement {
+  /// The configuration's name, and the devices: a rank each. Axes of time split nothing.
+  std::string name;
+  dist::Mesh mesh;
+  /// The axis whose ranks have the stages, one after the other and again from the first; empty: no stages.
+  std::string stageAxis;
+  /// Initializers and inputs of the model, by their names.
+  llvm::StringMap<std::vector<PlacedDim>> tensors;
+  /// By name of a node (its first output's where it has none): its first output, and its stage.
+  llvm::StringMap<std::vector<PlacedDim>> results;
+  llvm::StringMap<int64_t> stages;
+};
+
+/// Writes the model at `path` again to `target` with `placement` instead of what it said of devices. What is not placed
+/// has no annotation. Weights in external data stay where they are: `finalFolder`, the folder that the file is going to
+/// lie in, must then be that of the model. Failure after one message at the model.
+mlir::LogicalResult writeAnnotated(mlir::MLIRContext *context, llvm::StringRef path, const Placement &placement,
+                                   llvm::StringRef finalFolder, llvm::StringRef target);
+
+} // namespace dtcc::onnx
+
+#endif // DTCC_FRONTENDS_ONNX_ANNOTATE_H
