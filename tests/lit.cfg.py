@@ -8,6 +8,7 @@
 #   %source   the repository               python-onnx     %python can import onnx
 #   %build    the build folder
 #   %mpirun   mpirun, fit for few cores
+#   %emulated runs programs for GPUs       emulated-gpu    the emulator, and the runtime's kernels, are built
 #                                          ptxas           NVIDIA's assembler is on the path
 #   %python   the build folder's Python      python-torch, python-transformers, python-torchvision
 #   %torch-python, %export                     what %torch-python can import
@@ -46,6 +47,11 @@ config.substitutions += [
                 " --mca btl self,vader --mca pml ob1 --mca plm isolated"),
 ]
 
+emulator = os.path.join(config.dtcc_build, "tests", "emulator")
+config.substitutions.append(("%emulated", f"env LD_LIBRARY_PATH={emulator} DTCC_EMULATED_GPUS=4"))
+own_kernels = os.path.join(config.dtcc_build, "runtime", "cuda", "kernels", "Copy.ptx")
+if os.path.exists(os.path.join(emulator, "libcuda.so.1")) and os.path.exists(own_kernels):
+    config.available_features.add("emulated-gpu")
 if os.path.isdir(config.shared_models):
     config.available_features.add("shared-models")
 if not config.sanitized:
