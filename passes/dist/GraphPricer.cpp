@@ -11,7 +11,6 @@
 #include "passes/cost/Kernels.h"
 #include "passes/cost/Memory.h"
 #include "passes/dist/StateTable.h"
-#include "passes/exec/Target.h"
 #include "passes/plan/ShapeParallel.h"
 #include <limits>
 
@@ -24,10 +23,6 @@ using plan::PlanShape;
 
 /// The runtime's own part of a processor's or device's memory.
 static constexpr double kContextBytes = 512.0 * (1 << 20);
-/// Largest logits of a chunk (passes/exec/ChunkClassifier.cpp): they and their gradient.
-static double chunkBytes(const cost::Machine &machine) {
-  return 2 * double(exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->logitsBytes);
-}
 
 /// What the programs of this compiler do by themselves.
 static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
@@ -229,14 +224,20 @@ double GraphPricer::onceSeconds(const PlanShape &shape, const cost::StepProblem 
 plan::MemoryParts GraphPricer::stateOf(const PlanShape &shape, const BlockCost &block) const {
   plan::MemoryParts parts;
   int64_t ranks = std::max<int64_t>(1, shape.dp * shape.cp / request.groups);
-  auto add = [&](double elements, int64_t sharing) {
-    StateBytes bytes = stateBytes(shape.zero, 4 * elements, slots, std::max<int64_t>(1, sharing));
-    parts.parameters += bytes.parameters;
-    parts.gradients += bytes.gradients;
-    parts.optimizer += bytes.slots;
+  // Elements that are read as they are stored, then those that have copies of two bytes.
+  auto add = [&](double elements, double copy, int64_t sharing) {
+    for (auto [count, narrow] : {std::pair(elements - copy / 2, 0.0), {copy / 2, copy}}) {
+      if (count <= 0)
+        continue;
+      StateBytes bytes = stateBytes(shape.zero, 4 * count, slots, std::max<int64_t>(1, sharing), narrow);
+      parts.parameters += bytes.parameters;
+      parts.gradients += bytes.gradients;
+      parts.optimizer += bytes.slots;
+    }
   };
-  add(block.parameters + (shape.pp > 1 ? block.sharedParameters : 0), ranks);
-  add(block.expertParameters, ranks / shape.ep);
+  double copied = shape.pp > 1 ? 1 : 0;
+  add(block.parameters + copied * block.sharedParameters, block.copyBytes + copied * block.sharedCopyBytes, ranks);
+  add(block.expertParameters, block.expertCopyBytes, ranks / shape.ep);
   parts.parameters += block.frozenBytes;
   return parts;
 }
@@ -267,6 +268,57 @@ static double bubbleOf(const PlanShape &shape, const cost::LayerSeconds &mean, i
                              mean.inputGradient + mean.recompute, (apart ? fills : 1) * mean.weightGradient);
 }
 
+/// Of ZeRO 2 and 3, while a block of the type runs: whole gradients of the units that are reduced, parameters of the
+/// one at work and of the next. A layer is a unit: it has one block of each type of which there are as many.
+double GraphPricer::unitBytes(const PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const {
+  if (shape.zero < 2)
+    return 0;
+  auto unit = [&](size_t type) {
+    std::pair<double, double> sums; // gradients, parameters as readers see them
+    for (size_t other = 0; other < costs.size(); ++other) {
+      const BlockCost &block = costs[other];
+      if (other != type &&
+          (input.blocks.countOf(type) == 1 || input.blocks.countOf(other) != input.blocks.countOf(type)))
+        continue;
+      double own = block.parameters + block.expertParameters + block.sharedParameters;
+      double copies = block.copyBytes + block.expertCopyBytes + block.sharedCopyBytes;
+      sums.second += copies > 0 ? copies : 4 * own;
+      sums.first += 4 * (own - (shape.pp == 1 ? block.tiedParameters + block.sharedParameters : 0));
+    }
+    return sums;
+  };
+  std::pair<double, double> own = unit(type);
+  double next = 0;
+  for (size_t other = 0; other < costs.size(); ++other)
+    if (input.blocks.countOf(other) > 1)
+      next = std::max(next, unit(other).second);
+  bool layer = input.blocks.countOf(type) > 1;
+  return (layer ? 2 : 1) * own.first + (shape.zero == 3 ? own.second + next : 0);
+}
+
+/// What is computed again is there again while its block runs; it is counted unless all may be kept.
+void GraphPricer::addAgain(plan::StageProblem &problem, const std::vector<BlockCost> &costs) const {
+  /// Stages are cut by time, and one of them has more of the memory than the mean.
+  constexpr double uneven = 1.25;
+  std::vector<plan::Recompute> allowed = modes();
+  double all = 0, working = 0;
+  for (uint32_t type : problem.blocks) {
+    const plan::BlockType &block = problem.types[type];
+    all += block.stateBytes + block.modes[0].front().heldBytes * problem.inFlight.front();
+    working = std::max(working, block.workingBytes);
+  }
+  double stages = double(problem.stages());
+  if (allowed.front() == plan::Recompute::None &&
+      (stages > 1 ? uneven : 1) * all / stages + working <= problem.classes[0].memoryBytes)
+    return;
+  for (size_t type = 0; type < costs.size(); ++type) {
+    double most = 0;
+    for (plan::Recompute mode : allowed)
+      most = std::max(most, costs[type].againBytes[size_t(mode)]);
+    problem.types[type].workingBytes += most;
+  }
+}
+
 plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
   const std::vector<BlockCost> &costs = costsOf(shape);
   cost::StepProblem step = stepOf(shape, costs);
@@ -281,22 +333,14 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
     const BlockCost &block = costs[type];
     plan::BlockType each;
     each.modes.resize(1);
-    double most = 0, logits = shape.pp > 1 ? block.logitBytes : 0;
-    for (auto [i, mode] : llvm::enumerate(allowed)) {
-      double held = block.heldBytes[size_t(mode)] + logits;
-      each.modes[0].push_back({seconds[type * allowed.size() + i].total(), held});
-      most = std::max(most, held);
-    }
+    for (auto [i, mode] : llvm::enumerate(allowed))
+      each.modes[0].push_back({seconds[type * allowed.size() + i].total(), block.heldBytes[size_t(mode)]});
     each.stateBytes = stateOf(shape, block).total() + (shape.zero < 3 ? block.onceBytes : 0);
-    // A block that is computed again has all of its values while it runs.
-    bool isAgain = llvm::is_contained(allowed, plan::Recompute::Full) && allowed.size() > 1;
-    double own = block.parameters + block.expertParameters;
-    each.workingBytes = block.workingBytes +
-                        (isAgain             ? most
-                         : request.recompute ? block.heldBytes[0] - most
-                                             : 0) +
-                        (shape.pp > 1 ? block.logitBytes : std::min(2 * block.logitBytes, chunkBytes(machine))) +
-                        (shape.zero == 3 ? 2 * 4 * own : 0) + (shape.zero >= 2 ? 4 * own : 0);
+    each.workingBytes = block.workingBytes + block.logitBytes + unitBytes(shape, costs, type);
+    // Whole gradients of a parameter that the first and the last block read are there all the while between.
+    if (shape.zero >= 2 && shape.pp == 1)
+      for (plan::BlockMode &mode : each.modes[0])
+        mode.heldBytes += 4 * block.sharedParameters;
     double count = double(row.countOf(type));
     parameters += block.parameters * count;
     const cost::LayerSeconds &kept = seconds[type * allowed.size()];
@@ -333,6 +377,7 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
   double bubble = bubbleOf(shape, sum, 2);
   problem.ramp = shape.pp > 1 && sum.total() > 0 ? bubble / sum.total() : 1;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
+  addAgain(problem, costs);
   return problem;
 }
 

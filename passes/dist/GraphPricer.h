@@ -96,6 +96,8 @@ private:
   cost::StepProblem stepOf(const plan::PlanShape &shape, const std::vector<BlockCost> &costs) const;
   std::vector<plan::Recompute> modes() const;
   double onceSeconds(const plan::PlanShape &shape, const cost::StepProblem &whole, const BlockCost &block) const;
+  double unitBytes(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const;
+  void addAgain(plan::StageProblem &problem, const std::vector<BlockCost> &costs) const;
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
   int64_t stagesOf(const plan::PlanShape &shape) const;
   bool isAllowed(const plan::PlanShape &shape);

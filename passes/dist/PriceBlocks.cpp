@@ -8,11 +8,15 @@
 #include "passes/dist/PriceBlocks.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "passes/cost/LogitChunks.h"
 #include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/dist/Projection.h"
+#include "passes/exec/Target.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
+#include <functional>
+#include <map>
 
 using namespace mlir;
 
@@ -28,7 +32,8 @@ public:
   BlockPricer(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
               const cost::Machine &machine)
       : input(input), values(values), plan(plan), classes(input.classes),
-        planner(plan.mesh, secondsOfMoves(plan.mesh, machine)) {}
+        planner(plan.mesh, secondsOfMoves(plan.mesh, machine)),
+        logitsBytes(exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->logitsBytes) {}
   std::vector<BlockCost> run();
 
 private:
@@ -53,6 +58,9 @@ private:
   void findMoves();
   void addState(std::vector<BlockCost> &blocks, uint32_t number, graph::ReadOp read);
   void addCopies(std::vector<BlockCost> &blocks);
+  double waitingBytes(Value root, plan::Recompute mode);
+  double chunkBytes(Value logits);
+  void addSegments(std::vector<BlockCost> &blocks, const llvm::MapVector<Value, double> &bytes);
   void addMemory(std::vector<BlockCost> &blocks);
 
   const PlacementInput &input;
@@ -60,6 +68,8 @@ private:
   const plan::Plan &plan;
   const FactorClasses &classes;
   ReshardPlanner planner;
+  /// Largest logits of a chunk of the target.
+  int64_t logitsBytes;
   llvm::DenseSet<unsigned> batch, positions, experts;
   llvm::DenseMap<int64_t, const plan::OpPlan *> entries;
   llvm::StringMap<const plan::StatePlan *> states;
@@ -286,12 +296,14 @@ void BlockPricer::addState(std::vector<BlockCost> &blocks, uint32_t number, grap
   BlockCost &block = blocks[input.blocks.blocks()[number].type];
   auto state = input.states.lookup<graph::StateOp>(read.getState());
   double cells = cellsOf(read.getY(), layoutOf(read.getY()));
+  double copy = cells * double(values.copyBytes(read.getState()));
   if (!state || !state.getTrainable()) {
-    block.frozenBytes += cells * elementBytes(read.getY());
+    block.frozenBytes += copy > 0 ? copy : cells * elementBytes(read.getY());
     return;
   }
   bool ofExperts = read.getY().getType().getRank() > 0 && experts.contains(classes.ofDim(read.getY(), 0));
   (ofExperts ? block.expertParameters : block.parameters) += cells;
+  (ofExperts ? block.expertCopyBytes : block.copyBytes) += copy;
 }
 
 /// Tied: a stage that reads a state of a block before has a copy. Of blocks alike each has the mean.
@@ -304,21 +316,134 @@ void BlockPricer::addCopies(std::vector<BlockCost> &blocks) {
     if (!number || !state || !state.getTrainable())
       continue;
     llvm::SetVector<uint32_t> others;
-    for (Operation *user : read->getUsers())
-      if (std::optional<uint32_t> other = row.blockOf(user); other && *other != *number)
-        others.insert(*other);
+    double copy = double(values.copyBytes(read.getState()));
+    std::function<void(Value)> look = [&](Value value) {
+      for (Operation *user : value.getUsers()) {
+        if (std::optional<uint32_t> other = row.blockOf(user); other && *other != *number)
+          others.insert(*other);
+        // A copy in another type stands where it is first read.
+        if (copy > 0 && user->getNumResults() == 1 && values.isFree(user->getResult(0)))
+          look(user->getResult(0));
+      }
+    };
+    look(read.getY());
     Value first = row.representative(read)->getResult(0);
+    double cells = cellsOf(first, layoutOf(first));
+    if (!others.empty())
+      blocks[row.blocks()[*number].type].tiedParameters += cells / double(row.countOf(row.blocks()[*number].type));
     for (uint32_t other : others) {
       uint32_t type = row.blocks()[other].type;
-      blocks[type].sharedParameters += cellsOf(first, layoutOf(first)) / double(row.countOf(type));
+      blocks[type].sharedParameters += cells / double(row.countOf(type));
+      blocks[type].sharedCopyBytes += cells * copy / double(row.countOf(type));
     }
+  }
+}
+
+/// Layouts in which a value waits for the backward pass: as its readers want it, if the forward pass has brought it
+/// there already, else as it was made. Of parameters what is brought waits, what is stored does not count.
+double BlockPricer::waitingBytes(Value root, plan::Recompute mode) {
+  const StepValues::Values &gone = values.again(mode);
+  auto isLate = [&](Operation *op) {
+    graph::Phase phase = graph::getPhase(op);
+    return phase == graph::Phase::InputGradient || phase == graph::Phase::WeightGradient ||
+           (phase == graph::Phase::Forward &&
+            llvm::any_of(op->getResults(), [&](Value result) { return gone.contains(result); }));
+  };
+  bool isRead = isa_and_present<graph::ReadOp>(root.getDefiningOp());
+  std::map<std::pair<void *, std::string>, double> kept;
+  std::function<void(Value, const Layout &, Value, Layout)> walk = [&](Value value, const Layout &has, Value holder,
+                                                                       Layout held) {
+    auto keep = [&](Value value, const Layout &layout, bool normal) {
+      kept[{value.getAsOpaquePointer(), layout.str() + (normal ? " normal" : "")}] =
+          cellsOf(value, layout) * (normal ? 4 : elementBytes(value));
+    };
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = input.blocks.representative(use.getOwner());
+      if (!isa<FactorOpInterface>(user))
+        continue;
+      Layout want = placedOf(user).layouts.operands[use.getOperandNumber()];
+      if (isa<graph::ReshapeOp>(user) || (isa<graph::CastOp>(user) && values.isFree(user->getResult(0)))) {
+        Layout after = placedOf(user).layouts.results[0];
+        Value view = use.getOwner()->getResult(0);
+        want == has ? walk(view, after, holder, held) : walk(view, after, value, want);
+        continue;
+      }
+      if (!isLate(use.getOwner()))
+        continue;
+      bool isThere = want != has && llvm::any_of(value.getUses(), [&](OpOperand &other) {
+                       Operation *reader = input.blocks.representative(other.getOwner());
+                       // Parameters are not read again for what is computed again.
+                       bool isForward = isRead ? graph::getPhase(other.getOwner()) == graph::Phase::Forward
+                                               : !isLate(other.getOwner());
+                       return isa<FactorOpInterface>(reader) && isForward &&
+                              placedOf(reader).layouts.operands[other.getOperandNumber()] == want;
+                     });
+      // Norms keep what they have normalised, in f32 (passes/exec/ExpandComposites.cpp), instead of what they read.
+      auto again = [&](Operation *reader) {
+        return isa<graph::LayerNormOp, graph::RmsNormOp>(reader) && isLate(reader);
+      };
+      bool normal =
+          use.getOperandNumber() == 1 && llvm::none_of(value.getUsers(), again) &&
+          isa<graph::LayerNormGradOp, graph::LayerNormParamGradOp, graph::RmsNormGradOp, graph::RmsNormParamGradOp>(
+              use.getOwner());
+      if (isThere)
+        keep(value, want, normal);
+      else if (holder != root || !isRead)
+        keep(holder, held, normal);
+    }
+  };
+  Layout own = layoutOf(root);
+  walk(root, own, root, own);
+  double bytes = 0;
+  for (const auto &[value, size] : kept)
+    bytes += size;
+  return bytes;
+}
+
+/// Logits are made in chunks of rows (passes/exec/ChunkClassifier.cpp), in f32; their gradient lies in the same place
+/// unless it is narrower.
+double BlockPricer::chunkBytes(Value logits) {
+  Layout layout = layoutOf(logits);
+  std::vector<int64_t> shape;
+  double cells = 1, narrow = 0;
+  for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(logits.getType()).getShape())) {
+    shape.push_back(llvm::divideCeil(localSize(classes.ofDim(logits, dim), size), plan.mesh.product(layout.dims[dim])));
+    cells *= double(shape.back());
+  }
+  for (Operation *user : logits.getUsers())
+    for (Value result : user->getResults())
+      for (Operation *reader : result.getUsers())
+        if (isa<graph::CastOp>(reader) && cast<ShapedType>(reader->getResult(0).getType()).getShape() ==
+                                              cast<ShapedType>(logits.getType()).getShape())
+          narrow = elementBytes(reader->getResult(0));
+  std::optional<cost::LogitCut> cut = cost::cutLogits(shape, logitsBytes);
+  return cells / double(cut ? cut->parts : 1) * (elementBytes(logits) + narrow);
+}
+
+/// What is computed again together is there together.
+void BlockPricer::addSegments(std::vector<BlockCost> &blocks, const llvm::MapVector<Value, double> &bytes) {
+  const StepBlocks &row = input.blocks;
+  for (plan::Recompute mode : {plan::Recompute::Selective, plan::Recompute::Full}) {
+    llvm::DenseMap<int64_t, double> sums;
+    for (auto &[value, segment] : values.segments(mode)) {
+      Operation *op = row.representative(value.getDefiningOp());
+      Value own = op->getResult(cast<OpResult>(value).getResultNumber());
+      if (values.held(plan::Recompute::None).contains(own) && !values.held(mode).contains(own) &&
+          !values.logits().contains(own))
+        sums[segment] += bytes.lookup(own);
+    }
+    for (auto &[value, segment] : values.segments(mode))
+      if (std::optional<uint32_t> number = row.blockOf(value.getDefiningOp())) {
+        double &most = blocks[row.blocks()[*number].type].againBytes[size_t(mode)];
+        most = std::max(most, sums[segment]);
+      }
   }
 }
 
 /// Values that live for a while, over the step in its order, and what waits.
 void BlockPricer::addMemory(std::vector<BlockCost> &blocks) {
   const StepBlocks &row = input.blocks;
-  llvm::DenseMap<Value, double> bytes;
+  llvm::MapVector<Value, double> bytes;
   for (Operation *op : row.uniqueOps())
     if (isa<FactorOpInterface>(op))
       for (Value result : op->getResults())
@@ -328,6 +453,10 @@ void BlockPricer::addMemory(std::vector<BlockCost> &blocks) {
     Operation *op = row.representative(value.getDefiningOp());
     return Value(op->getResult(cast<OpResult>(value).getResultNumber()));
   };
+  for (Operation *op : row.uniqueOps())
+    if (std::optional<uint32_t> number = row.blockOf(op); number && isa<graph::ReadOp>(op))
+      for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+        blocks[row.blocks()[*number].type].heldBytes[mode] += waitingBytes(op->getResult(0), plan::Recompute(mode));
   for (auto [value, size] : bytes) {
     std::optional<uint32_t> number = row.blockOf(value.getDefiningOp());
     if (!number)
@@ -338,10 +467,11 @@ void BlockPricer::addMemory(std::vector<BlockCost> &blocks) {
     bool isLogits = values.logits().contains(value);
     for (size_t mode = 0; mode < kRecomputeModes; ++mode)
       if (values.held(plan::Recompute(mode)).contains(value) && !isLogits)
-        block.heldBytes[mode] += size;
+        block.heldBytes[mode] += waitingBytes(value, plan::Recompute(mode));
     if (isLogits && values.held(plan::Recompute::None).contains(value))
-      block.logitBytes += size;
+      block.logitBytes += chunkBytes(value);
   }
+  addSegments(blocks, bytes);
   double live = 0;
   auto waits = [&](Value value) {
     return values.held(plan::Recompute::None).contains(value) || values.constants().contains(value) ||

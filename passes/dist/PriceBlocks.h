@@ -28,7 +28,9 @@ struct BlockCost {
   /// By plan::Recompute: work that is done again, and bytes that wait for the backward pass.
   std::array<cost::Work, kRecomputeModes> again;
   std::array<double, kRecomputeModes> heldBytes{};
-  /// Of heldBytes (of the first mode) and workingBytes: logits, which are whole in pipelines alone.
+  /// By plan::Recompute: what is there again of a segment that the block is in, while that is computed again.
+  std::array<double, kRecomputeModes> againBytes{};
+  /// A chunk of logits and of their gradient, which exist nowhere whole; part of no other number.
   double logitBytes = 0;
   /// Besides what is held, at the peak of the block.
   double workingBytes = 0;
@@ -37,6 +39,10 @@ struct BlockCost {
   /// Trained elements that a rank has, those of experts apart, and bytes of other states. A state counts where it is
   /// first read; `shared` elements are of states that were read in blocks before.
   double parameters = 0, expertParameters = 0, sharedParameters = 0, frozenBytes = 0;
+  /// Of `parameters`, those that later blocks read too.
+  double tiedParameters = 0;
+  /// Bytes of copies of these in the type that their readers compute in, where that is narrower.
+  double copyBytes = 0, expertCopyBytes = 0, sharedCopyBytes = 0;
   /// Activations that a stage which begins here receives, of blocks alike the one that gets most.
   double enteringBytes = 0;
   /// Attentions and expert layers, whose exchanges over cp and ep are priced apart.

@@ -8,6 +8,7 @@
 #include "passes/dist/StepValues.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "passes/dist/ComputeTypes.h"
 #include "passes/graph/Recompute.h"
 
 using namespace mlir;
@@ -22,6 +23,8 @@ static bool isBackward(Operation *op) {
 
 StepValues::StepValues(const StepBlocks &blocks) {
   findFree(blocks.step());
+  findCopies(blocks.step());
+  findSums(blocks.step());
   findModes(blocks);
   findLastReads(blocks.step());
 }
@@ -50,9 +53,32 @@ void StepValues::findFree(func::FuncOp step) {
     for (Operation *user : logits.getUsers())
       if (isBackward(user))
         for (Value result : user->getResults())
-          if (result.getType() == logits.getType())
+          if (result.getType() == logits.getType()) {
             classes.insert(result);
+            for (Operation *reader : result.getUsers())
+              if (isa<graph::CastOp>(reader))
+                classes.insert(reader->getResult(0));
+          }
   });
+}
+
+void StepValues::findCopies(func::FuncOp step) {
+  for (auto &[name, found] : findNarrowReads(step->getParentOfType<ModuleOp>(), step)) {
+    copies[name] = int64_t(llvm::divideCeil(found.type.getWidth(), 8));
+    for (Operation *move : found.moves)
+      free.insert_range(move->getResults());
+    for (graph::CastOp cast : found.casts)
+      free.insert(cast.getY());
+  }
+}
+
+/// What is added up to a gradient, as of a parameter with several readers.
+void StepValues::findSums(func::FuncOp step) {
+  for (Operation &op : llvm::reverse(step.front()))
+    if (auto sum = dyn_cast<graph::AddOp>(op); sum && free.contains(sum->getResult(0)) && isBackward(sum))
+      for (Value operand : sum->getOperands())
+        if (operand.hasOneUse() && operand.getType() == sum->getResult(0).getType())
+          free.insert(operand);
 }
 
 void StepValues::findModes(const StepBlocks &blocks) {
@@ -64,18 +90,19 @@ void StepValues::findModes(const StepBlocks &blocks) {
     if (isForward(&op) && llvm::any_of(op.getOperands(), [&](Value value) { return ofInput.contains(value); }))
       ofInput.insert_range(op.getResults());
 
-  for (auto &[value, segment] : graph::decideRecompute(step, plan::Recompute::Selective).segments)
-    recomputed[size_t(plan::Recompute::Selective)].insert(value);
-  // A block by itself: what the next one reads is kept. Of the last nothing is let go, its backward pass comes at once.
-  uint32_t last = blocks.blocks().size() - 1;
-  for (Value value : graph::findActivations(step)) {
-    Operation *op = value.getDefiningOp();
-    std::optional<uint32_t> block = blocks.blockOf(op);
-    bool leaves = llvm::any_of(value.getUsers(), [&](Operation *user) {
-      return isForward(user) && blocks.blockOf(user) && blocks.blockOf(user) != block;
-    });
-    if (block && *block != last && !leaves && isPure(op))
-      recomputed[size_t(plan::Recompute::Full)].insert(value);
+  for (plan::Recompute mode : {plan::Recompute::Selective, plan::Recompute::Full}) {
+    parts[size_t(mode)] = graph::decideRecompute(step, mode).segments;
+    Values &gone = recomputed[size_t(mode)];
+    for (auto &[value, segment] : parts[size_t(mode)])
+      gone.insert(value);
+    // What the backward pass does not come to is not computed again.
+    for (Operation &op : llvm::reverse(step.front()))
+      for (Value value : op.getResults())
+        if (gone.contains(value) && llvm::none_of(value.getUsers(), [&](Operation *user) {
+              return isBackward(user) ||
+                     llvm::any_of(user->getResults(), [&](Value result) { return gone.contains(result); });
+            }))
+          gone.erase(value);
   }
 
   for (Operation *op : blocks.uniqueOps()) {

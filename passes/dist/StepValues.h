@@ -17,6 +17,8 @@
 #include "passes/dist/StepBlocks.h"
 #include "passes/plan/Plan.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 #include <array>
 
 namespace dtcc::dist {
@@ -28,27 +30,36 @@ public:
   explicit StepValues(const StepBlocks &blocks);
 
   using Values = llvm::DenseSet<mlir::Value>;
-  /// Forward values that are not kept under a mode. Of full recomputation a block keeps what leaves it.
+  /// Forward values that are not kept under a mode.
   const Values &again(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
+  /// The same with the numbers of their segments: what is computed again together.
+  const llvm::MapVector<mlir::Value, int64_t> &segments(plan::Recompute mode) const { return parts[size_t(mode)]; }
   /// Those that wait for the backward pass.
   const Values &held(plan::Recompute mode) const { return waiting[size_t(mode)]; }
   /// Forward values that no input reaches: made once a step, and kept.
   const Values &constants() const { return once; }
   /// Logits and their gradients: worked on in chunks where forward and backward pass are one phase.
   const Values &logits() const { return classes; }
-  /// Values that share the memory of another, or have memory of a bucket.
+  /// Values that share the memory of another, or have memory of a bucket: what is added up to a gradient is added up
+  /// there, and copies of parameters in the type that their readers compute in are stored beside them.
   bool isFree(mlir::Value value) const { return free.contains(value); }
+  /// Bytes of an element of the copy of a parameter that readers in a narrower type see; 0 if they read it itself.
+  int64_t copyBytes(llvm::StringRef state) const { return copies.lookup(state); }
   /// Values whose last reader is the op, in the order of the step.
   llvm::ArrayRef<mlir::Value> lastReadBy(mlir::Operation *op) const;
 
 private:
   void findFree(mlir::func::FuncOp step);
+  void findCopies(mlir::func::FuncOp step);
+  void findSums(mlir::func::FuncOp step);
   void findModes(const StepBlocks &blocks);
   void findLastReads(mlir::func::FuncOp step);
   /// The value whose memory it is.
   static mlir::Value rootOf(mlir::Value value);
 
+  llvm::StringMap<int64_t> copies;
   std::array<Values, kRecomputeModes> recomputed, waiting;
+  std::array<llvm::MapVector<mlir::Value, int64_t>, kRecomputeModes> parts;
   Values once, classes, free;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> ends;
 };

@@ -15,6 +15,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/cost/LogitChunks.h"
 #include "passes/exec/BlockOrder.h"
 #include "passes/exec/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -35,8 +36,6 @@ public:
 
   /// Finds the ops and the chunked dimension of each value; false if it cannot be cut.
   bool collect(int64_t dim);
-  /// The dimension of the rows to cut, and into how many parts.
-  static std::optional<std::pair<int64_t, int64_t>> chooseCut(graph::ContractOp product, int64_t chunkBytes);
   void cut(int64_t parts);
 
 private:
@@ -53,25 +52,6 @@ private:
 };
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-/// Each chunk repeats the ops: a huge batch has larger chunks instead of a program without end.
-constexpr int64_t kMostChunks = 256;
-
-std::optional<std::pair<int64_t, int64_t>> Slab::chooseCut(graph::ContractOp product, int64_t chunkBytes) {
-  auto type = typeOf(product.getY());
-  int64_t bytes = type.getNumElements() * 4;
-  std::optional<std::pair<int64_t, int64_t>> most;
-  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
-    for (int64_t parts = 2; parts <= std::min(type.getDimSize(dim), kMostChunks); ++parts) {
-      if (type.getDimSize(dim) % parts != 0)
-        continue;
-      if (bytes / parts <= chunkBytes || parts == type.getDimSize(dim))
-        return std::pair(dim, parts);
-      if (!most || most->second < parts)
-        most = {dim, parts};
-    }
-  return most;
-}
 
 /// Notes the chunked dimension of a value; false if it has another already.
 bool Slab::mark(Value value, int64_t dim) { return dims.try_emplace(value, dim).first->second == dim; }
@@ -206,12 +186,11 @@ struct ChunkClassifier : impl::ChunkClassifierBase<ChunkClassifier> {
         products.push_back(product);
     });
     for (graph::ContractOp product : products) {
-      if (typeOf(product.getY()).getNumElements() * 4 <= chunkBytes)
-        continue;
-      auto choice = Slab::chooseCut(product, chunkBytes);
+      std::optional<cost::LogitCut> choice = cost::cutLogits(
+          std::span(typeOf(product.getY()).getShape().data(), typeOf(product.getY()).getRank()), chunkBytes);
       Slab slab(product);
-      if (choice && slab.collect(choice->first))
-        slab.cut(choice->second);
+      if (choice && slab.collect(choice->dim))
+        slab.cut(choice->parts);
     }
   }
 };
