@@ -336,7 +336,10 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
     for (auto [i, mode] : llvm::enumerate(allowed))
       each.modes[0].push_back({seconds[type * allowed.size() + i].total(), block.heldBytes[size_t(mode)]});
     each.stateBytes = stateOf(shape, block).total() + (shape.zero < 3 ? block.onceBytes : 0);
-    each.workingBytes = block.workingBytes + block.logitBytes + unitBytes(shape, costs, type);
+    // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
+    double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;
+    double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
+    each.workingBytes = block.workingBytes + logits + unitBytes(shape, costs, type);
     // Whole gradients of a parameter that the first and the last block read are there all the while between.
     if (shape.zero >= 2 && shape.pp == 1)
       for (plan::BlockMode &mode : each.modes[0])

@@ -59,7 +59,7 @@ private:
   void addState(std::vector<BlockCost> &blocks, uint32_t number, graph::ReadOp read);
   void addCopies(std::vector<BlockCost> &blocks);
   double waitingBytes(Value root, plan::Recompute mode);
-  double chunkBytes(Value logits);
+  void addLogits(BlockCost &block, Value logits);
   void addSegments(std::vector<BlockCost> &blocks, const llvm::MapVector<Value, double> &bytes);
   void addMemory(std::vector<BlockCost> &blocks);
 
@@ -342,7 +342,7 @@ void BlockPricer::addCopies(std::vector<BlockCost> &blocks) {
 /// Layouts in which a value waits for the backward pass: as its readers want it, if the forward pass has brought it
 /// there already, else as it was made. Of parameters what is brought waits, what is stored does not count.
 double BlockPricer::waitingBytes(Value root, plan::Recompute mode) {
-  const StepValues::Values &gone = values.again(mode);
+  const StepValues::Values &gone = values.gone(mode);
   auto isLate = [&](Operation *op) {
     graph::Phase phase = graph::getPhase(op);
     return phase == graph::Phase::InputGradient || phase == graph::Phase::WeightGradient ||
@@ -402,7 +402,7 @@ double BlockPricer::waitingBytes(Value root, plan::Recompute mode) {
 
 /// Logits are made in chunks of rows (passes/exec/ChunkClassifier.cpp), in f32; their gradient lies in the same place
 /// unless it is narrower.
-double BlockPricer::chunkBytes(Value logits) {
+void BlockPricer::addLogits(BlockCost &block, Value logits) {
   Layout layout = layoutOf(logits);
   std::vector<int64_t> shape;
   double cells = 1, narrow = 0;
@@ -417,7 +417,9 @@ double BlockPricer::chunkBytes(Value logits) {
                                               cast<ShapedType>(logits.getType()).getShape())
           narrow = elementBytes(reader->getResult(0));
   std::optional<cost::LogitCut> cut = cost::cutLogits(shape, logitsBytes);
-  return cells / double(cut ? cut->parts : 1) * (elementBytes(logits) + narrow);
+  cells /= double(cut ? cut->parts : 1);
+  block.logitBytes += cells * (elementBytes(logits) + narrow);
+  block.lateLogitBytes += cells * (cut ? elementBytes(logits) + narrow : narrow > 0 ? narrow : elementBytes(logits));
 }
 
 /// What is computed again together is there together.
@@ -469,7 +471,7 @@ void BlockPricer::addMemory(std::vector<BlockCost> &blocks) {
       if (values.held(plan::Recompute(mode)).contains(value) && !isLogits)
         block.heldBytes[mode] += waitingBytes(value, plan::Recompute(mode));
     if (isLogits && values.held(plan::Recompute::None).contains(value))
-      block.logitBytes += chunkBytes(value);
+      addLogits(block, value);
   }
   addSegments(blocks, bytes);
   double live = 0;

@@ -32,6 +32,8 @@ struct BlockCost {
   std::array<double, kRecomputeModes> againBytes{};
   /// A chunk of logits and of their gradient, which exist nowhere whole; part of no other number.
   double logitBytes = 0;
+  /// What of it is still there when the classifier's gradient is made: of several chunks all.
+  double lateLogitBytes = 0;
   /// Besides what is held, at the peak of the block.
   double workingBytes = 0;
   /// Held all the time: tables, casts of parameters.

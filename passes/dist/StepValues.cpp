@@ -104,6 +104,18 @@ void StepValues::findModes(const StepBlocks &blocks) {
             }))
           gone.erase(value);
   }
+  worked[size_t(plan::Recompute::Selective)] = recomputed[size_t(plan::Recompute::Selective)];
+  // Of the last block nothing is let go, its backward pass comes at once.
+  uint32_t last = blocks.blocks().size() - 1;
+  for (Value value : graph::findActivations(step)) {
+    Operation *op = value.getDefiningOp();
+    std::optional<uint32_t> block = blocks.blockOf(op);
+    bool leaves = llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return isForward(user) && blocks.blockOf(user) && blocks.blockOf(user) != block;
+    });
+    if (block && *block != last && !leaves && isPure(op))
+      worked[size_t(plan::Recompute::Full)].insert(value);
+  }
 
   for (Operation *op : blocks.uniqueOps()) {
     if (!isForward(op))

@@ -30,8 +30,11 @@ public:
   explicit StepValues(const StepBlocks &blocks);
 
   using Values = llvm::DenseSet<mlir::Value>;
-  /// Forward values that are not kept under a mode.
-  const Values &again(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
+  /// Forward values that a block computes again under a mode, as each block alike does: of full recomputation it keeps
+  /// what leaves it.
+  const Values &again(plan::Recompute mode) const { return worked[size_t(mode)]; }
+  /// Those that are not kept under a mode, by the compiler's own decision over the whole step.
+  const Values &gone(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
   /// The same with the numbers of their segments: what is computed again together.
   const llvm::MapVector<mlir::Value, int64_t> &segments(plan::Recompute mode) const { return parts[size_t(mode)]; }
   /// Those that wait for the backward pass.
@@ -58,7 +61,7 @@ private:
   static mlir::Value rootOf(mlir::Value value);
 
   llvm::StringMap<int64_t> copies;
-  std::array<Values, kRecomputeModes> recomputed, waiting;
+  std::array<Values, kRecomputeModes> worked, recomputed, waiting;
   std::array<llvm::MapVector<mlir::Value, int64_t>, kRecomputeModes> parts;
   Values once, classes, free;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> ends;

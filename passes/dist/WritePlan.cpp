@@ -27,8 +27,8 @@ void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &
   for (Operation &op : step.front())
     if (std::optional<uint32_t> block = input.blocks.blockOf(&op))
       for (Value result : op.getResults())
-        if (values.again(plan::Recompute::Selective).contains(result) ||
-            values.again(plan::Recompute::Full).contains(result))
+        if (values.gone(plan::Recompute::Selective).contains(result) ||
+            values.gone(plan::Recompute::Full).contains(result))
           differs[*block] = true;
   std::optional<plan::Recompute> common;
   bool alike = true;
@@ -47,7 +47,7 @@ void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &
     std::optional<uint32_t> block = input.blocks.blockOf(&op);
     if (!block || graph::getPhase(&op) != graph::Phase::Forward)
       continue;
-    const StepValues::Values &gone = values.again(allowed[solution.modes[*block]]);
+    const StepValues::Values &gone = values.gone(allowed[solution.modes[*block]]);
     if (op.getNumResults() > 0 && llvm::all_of(op.getResults(), [&](Value result) { return gone.contains(result); }))
       again[*graph::getOrigin(&op)] = &op;
   }
