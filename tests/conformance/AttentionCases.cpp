@@ -42,6 +42,8 @@ const Config configs[] = {
     {"cap", 1, 34, 40, 2, 1, 64, 64, false, 0, -1, -1, false, 2.0},
     {"wide heads", 1, 40, 33, 1, 2, 128, 96, true},
     {"widest heads", 1, 9, 40, 1, 1, 200, 256, false},
+    {"tiles of queries and keys", 1, 150, 140, 1, 2, 64, 64, true, 3, 70},
+    {"tiles with a key mask", 2, 70, 130, 1, 1, 80, 72, false, 0, -1, -1, true},
     {"first part", 1, 16, 16, 2, 1, 8, 8, true, 0, -1, -1, false, 0, 0, 2, 1, true, 0, 0, 32},
     {"second part", 1, 16, 16, 2, 1, 8, 8, true, 0, -1, -1, false, 0, 0, 2, 1, true, 1, 0, 32},
     {"part in the order of ranks", 2, 40, 40, 1, 2, 8, 8, true, 0, -1, -1, false, 0, 0, 2, 0, true, 0, 4, 80},
@@ -67,7 +69,7 @@ public:
     if (c.masked) {
       std::vector<uint8_t> mask;
       for (int64_t i = 0; i < c.b * c.s; ++i)
-        mask.push_back(i / c.s != 1 && random() % 3 != 0); // the second example has no key
+        mask.push_back(i / c.s != 1 && random() % 3 != 0); // the second example has none
       command.operand(DTCC_BOOL, {c.b, c.s}, mask);
     }
   }
@@ -131,7 +133,8 @@ void addAttention(std::vector<KernelCase> &cases) {
         made.outputs = {operands.queries(c.e, sums, false),
                         made.command.output({c.b, c.h, c.g, c.t}, c.part && continues ? 0.5f : -9.0f)};
         operands.attributes(continues);
-        made.tolerance = type == DTCC_F32 || c.part ? 1e-5f : type == DTCC_BF16 ? 8e-3f : 1e-3f;
+        // Weights may be rounded to the operands' type where they meet values.
+        made.tolerance = type == DTCC_F32 ? 1e-5f : type == DTCC_BF16 ? 1.6e-2f : 2e-3f;
         return made;
       };
       const bool continues = c.shift > 0;
@@ -170,7 +173,7 @@ void addAttention(std::vector<KernelCase> &cases) {
       back.outputs = {operands.queries(c.d, sums, continues), operands.keys(c.d, sums, continues),
                       operands.keys(c.e, sums, continues)};
       operands.attributes(continues);
-      back.tolerance = type == DTCC_F32 || c.part ? 5e-5f : type == DTCC_BF16 ? 2e-2f : 3e-3f;
+      back.tolerance = type == DTCC_F32 ? 5e-5f : type == DTCC_BF16 ? 3e-2f : 4e-3f;
       cases.push_back(back);
     }
 }

@@ -27,6 +27,18 @@ struct HeadTensor {
   int32_t type; // dtcc_dtype
 };
 
+/// AttentionMma64 and AttentionMma128, in bf16 and f16: heads whose sizes and strides are multiples of 8, so that rows
+/// are read 16 bytes at a time. Rows of a block, of other rows that it meets at a time, and threads.
+constexpr int mmaSizes[] = {64, 128};
+constexpr int mmaRows = 64, mmaThreads = 128;
+constexpr int mmaOthers(int size) { return size <= 64 ? 64 : 32; }
+/// Halves from one row of shared memory to the next: rows start in different banks.
+constexpr int mmaStride(int size) { return size + 8; }
+constexpr int64_t mmaForwardBytes(int size) { return 2 * mmaStride(size) * (mmaRows + 2 * 64); }
+constexpr int64_t mmaBackwardBytes(int size) {
+  return 2 * mmaStride(size) * (2 * mmaRows + 2 * mmaOthers(size)) + 4 * 2 * mmaOthers(size);
+}
+
 /// As AttentionProblem of runtime/kernels, whose words it uses.
 struct Attention {
   int64_t batch, queries, keys, kvHeads, groups, qkSize, vSize;

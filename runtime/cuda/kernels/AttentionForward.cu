@@ -15,16 +15,6 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-/// Column `e` of a query that sees no key: the mean of all values, zero or NaN. `before` holds that so far.
-DTCC_DEVICE float emptyCell(const Attention &p, const Head &head, int e, float before) {
-  if (p.emptyRow != 0)
-    return p.emptyRow == 1 ? 0.0f : __builtin_nanf("");
-  double sum = p.continues && p.keysBefore > 0 ? before * static_cast<double>(p.keysBefore) : 0;
-  for (int64_t j = 0; j < p.keys; ++j)
-    sum += loadCell(p.v, keyOffset(p.v, head, j) + e * p.v.strides[3]);
-  return static_cast<float>(sum / static_cast<double>(p.keysBefore + p.keys));
-}
-
 template <int size> DTCC_DEVICE void forward(const Attention &p) {
   const int d = static_cast<int>(p.qkSize), e = static_cast<int>(p.vSize);
   float *queries = reinterpret_cast<float *>(dynamicShared); // [tile, d]
@@ -104,9 +94,7 @@ template <int size> DTCC_DEVICE void forward(const Attention &p) {
   synchronize();
   storeTile(others, out, first, false);
   if (me.part == 0 && exists) {
-    const int64_t *strides = p.lse.strides;
-    static_cast<float *>(p.lse.data)[head.b * strides[0] + head.h * strides[1] + head.g * strides[2] + i * strides[3]] =
-        empty ? infinity : static_cast<float>(top + logarithm(sum));
+    *lseCell(p, head, i) = empty ? infinity : static_cast<float>(top + logarithm(sum));
   }
 }
 

@@ -47,11 +47,12 @@ DTCC_DEVICE int64_t queryOffset(const HeadTensor &x, const Head &head, int64_t i
 DTCC_DEVICE int64_t keyOffset(const HeadTensor &x, const Head &head, int64_t j) {
   return head.b * x.strides[0] + j * x.strides[1] + head.h * x.strides[2];
 }
-DTCC_DEVICE float loadLse(const Attention &p, const Head &head, int64_t i) {
+DTCC_DEVICE float *lseCell(const Attention &p, const Head &head, int64_t i) {
   const int64_t *strides = p.lse.strides;
-  return static_cast<const float *>(
-      p.lse.data)[head.b * strides[0] + head.h * strides[1] + head.g * strides[2] + i * strides[3]];
+  return static_cast<float *>(p.lse.data) + head.b * strides[0] + head.h * strides[1] + head.g * strides[2] +
+         i * strides[3];
 }
+DTCC_DEVICE float loadLse(const Attention &p, const Head &head, int64_t i) { return *lseCell(p, head, i); }
 DTCC_DEVICE int64_t dotOffset(const Attention &p, const Head &head, int64_t i) {
   return ((head.b * p.kvHeads + head.h) * p.groups + head.g) * p.queries + i;
 }
@@ -74,6 +75,16 @@ DTCC_DEVICE bool keyAllowed(const Attention &p, int64_t b, int64_t j) {
 
 /// The factor of q.k, before the cap's tanh if there is one.
 DTCC_DEVICE float innerScale(const Attention &p) { return p.softcap > 0 ? p.scale / p.softcap : p.scale; }
+
+/// Column `e` of a query that sees no key: the mean of all values, zero or NaN. `before` holds that so far.
+DTCC_DEVICE float emptyCell(const Attention &p, const Head &head, int e, float before) {
+  if (p.emptyRow != 0)
+    return p.emptyRow == 1 ? 0.0f : __builtin_nanf("");
+  double sum = p.continues && p.keysBefore > 0 ? before * static_cast<double>(p.keysBefore) : 0;
+  for (int64_t j = 0; j < p.keys; ++j)
+    sum += loadCell(p.v, keyOffset(p.v, head, j) + e * p.v.strides[3]);
+  return static_cast<float>(sum / static_cast<double>(p.keysBefore + p.keys));
+}
 
 /// Rows of one head: cell (i, x) lies at base + i * row + x * column.
 struct HeadRows {

@@ -10,16 +10,20 @@
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/kernels/AttentionCommand.h"
 
+#include <algorithm>
 #include <bit>
+#include <span>
 #include <string>
 
 namespace dtcc::rt::cuda {
 namespace {
 
-/// The kernels for heads of up to `size` cells.
+/// The kernels for heads of up to `size` cells, and how they are launched.
 struct AttentionKernels {
   Kernel forward, dots, queries, keys, emptyRows, fill;
   int size = 0;
+  int tile = attentionTile, threads = 0; // rows and threads of a block
+  int64_t forwardBytes = 0, backwardBytes = 0;
 };
 
 HeadTensor headTensor(const AttentionTensor &x, dtcc_dtype half) {
@@ -57,19 +61,19 @@ public:
 
   void solve(const AttentionProblem &problem) override {
     Attention p = parametersOf(problem, command.type());
-    const unsigned threads = static_cast<unsigned>(attentionThreads(kernels.size));
     const int64_t heads = p.batch * p.kvHeads, rows = heads * p.groups * p.queries;
-    const int64_t queryBlocks = heads * p.groups * partsOf(p.queries, attentionTile);
+    const int64_t queryBlocks = heads * p.groups * partsOf(p.queries, kernels.tile);
     auto shape = [&](int64_t blocks, int64_t bytes) {
-      return LaunchShape{{static_cast<unsigned>(blocks), 1, 1}, {threads, 1, 1}, static_cast<unsigned>(bytes)};
+      return LaunchShape{{static_cast<unsigned>(blocks), 1, 1},
+                         {static_cast<unsigned>(kernels.threads), 1, 1},
+                         static_cast<unsigned>(bytes)};
     };
     if (!command.backward)
-      return kernels.forward(call, shape(queryBlocks, attentionForwardBytes(p.qkSize, p.vSize)), p);
-    const int64_t bytes = attentionBackwardBytes(p.qkSize, p.vSize);
+      return kernels.forward(call, shape(queryBlocks, kernels.forwardBytes), p);
     p.dots = at<float>(call, 0);
     kernels.dots(call, partsOf(rows, attentionRowThreads / 32), attentionRowThreads, p);
-    kernels.queries(call, shape(queryBlocks, bytes), p);
-    kernels.keys(call, shape(heads * partsOf(p.keys, attentionTile), bytes), p);
+    kernels.queries(call, shape(queryBlocks, kernels.backwardBytes), p);
+    kernels.keys(call, shape(heads * partsOf(p.keys, kernels.tile), kernels.backwardBytes), p);
     if (problem.emptyRow != EmptyRow::Zero && mayHaveEmptyRows(problem))
       kernels.emptyRows(call, heads, attentionRowThreads, p);
   }
@@ -96,25 +100,32 @@ public:
   AttentionOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher, bool backward, bool isPart)
       : command(operands, rank, backward, isPart) {
     const AttentionProblem &p = command.problem();
+    const bool mma = suitsTensorCores(operands, rank);
     const int64_t head = std::max(p.qkSize, p.vSize);
-    for (int size : attentionSizes)
-      if (kernels.size == 0 && head <= size)
-        kernels.size = size;
-    if (kernels.size == 0)
-      operands.reject("sizes of heads must be at most ", attentionSizes[std::size(attentionSizes) - 1],
-                      " on GPUs, got: ", head);
-    const std::string module = (backward ? "AttentionBackward" : "AttentionForward") + std::to_string(kernels.size);
-    auto kernel = [&](const char *name) { return Kernel(launcher, module.c_str(), name); };
+    const std::span<const int> sizes = mma ? std::span<const int>(mmaSizes) : std::span<const int>(attentionSizes);
+    const auto fits = std::find_if(sizes.begin(), sizes.end(), [&](int size) { return head <= size; });
+    if (fits == sizes.end())
+      operands.reject("sizes of heads must be at most ", sizes.back(), " on GPUs, got: ", head);
+    kernels.size = *fits;
+    kernels.tile = mma ? mmaRows : attentionTile;
+    kernels.threads = mma ? mmaThreads : attentionThreads(kernels.size);
+    kernels.forwardBytes = mma ? mmaForwardBytes(kernels.size) : attentionForwardBytes(p.qkSize, p.vSize);
+    kernels.backwardBytes = mma ? mmaBackwardBytes(kernels.size) : attentionBackwardBytes(p.qkSize, p.vSize);
+    const std::string ending = mma ? std::string("_") + typeName(command.type()) : "";
+    auto kernel = [&](const char *module, const char *name) {
+      return Kernel(launcher, ((mma ? "AttentionMma" : module) + std::to_string(kernels.size)).c_str(),
+                    (name + ending).c_str());
+    };
     if (isPart)
       kernels.fill = Kernel(launcher, "Copy", "fill_4");
     if (!backward) {
-      kernels.forward = kernel("attention_forward");
+      kernels.forward = kernel("AttentionForward", "attention_forward");
       return;
     }
-    kernels.dots = kernel("attention_dots");
-    kernels.emptyRows = kernel("attention_empty_rows");
-    kernels.queries = kernel("attention_queries");
-    kernels.keys = kernel("attention_keys");
+    kernels.dots = Kernel(launcher, "AttentionRows", "attention_dots");
+    kernels.emptyRows = Kernel(launcher, "AttentionRows", "attention_empty_rows");
+    kernels.queries = kernel("AttentionBackward", "attention_queries");
+    kernels.keys = kernel("AttentionBackward", "attention_keys");
     launcher.reserveWorkspace(static_cast<uint64_t>(p.batch * p.kvHeads * p.groups * p.queries) * sizeof(float));
   }
 
@@ -124,6 +135,30 @@ public:
   }
 
 private:
+  /// Whether tensor cores take the problem: halves whose rows are whole units of 16 bytes.
+  bool suitsTensorCores(const CheckedOperands &operands, const Rank &rank) const {
+    const AttentionProblem &p = command.problem();
+    if (command.type() == DTCC_F32 || p.softcap > 0 || p.qkSize % 8 || p.vSize % 8 ||
+        std::max(p.qkSize, p.vSize) > mmaSizes[std::size(mmaSizes) - 1])
+      return false;
+    for (size_t i = 0; i < operands.operandCount(); ++i) {
+      const dtcc_view &view = operands.operand(i);
+      const bool isHead = view.rank == 5 || (view.rank == 4 && view.dtype == command.type());
+      if (!isHead)
+        continue; // a mask, or sums of f32
+      if (view.strides[view.rank - 1] != 1 || rank.offset(operands.viewIndex(i)) % 16 || view.slot_stride % 16)
+        return false;
+      for (int d = 0; d + 1 < view.rank; ++d)
+        if (strideOf(view, d) % 8)
+          return false;
+    }
+    // Sums of parts, which are f32, lie in rows too.
+    for (const AttentionTensor *tensor : {&p.dk, &p.dv})
+      if (command.backward && tensor->strides[3] != 1)
+        return false;
+    return true;
+  }
+
   AttentionCommand command;
   AttentionKernels kernels;
 };
