@@ -48,8 +48,15 @@ public:
   }
   /// What the commands' predicate holds; none if negative.
   int32_t predicateValue = -1;
+  /// Products by our own kernel, as where cublasLt is missing.
+  void useOwnProducts(bool own) { gpu.own = own; }
 
 private:
+  struct TestGpu final : cuda::Gpu {
+    using Gpu::Gpu;
+    void *products() override { return own ? nullptr : Gpu::products(); }
+    bool own = false;
+  };
   using CUdeviceptr = cuda::CUdeviceptr;
   const void *predicate(CUdeviceptr, size_t, CUstream stream) {
     if (predicateValue < 0)
@@ -59,7 +66,7 @@ private:
     gpu.copyToDevice(cell, &predicateValue, sizeof predicateValue, stream);
     return reinterpret_cast<const void *>(cell);
   }
-  cuda::Gpu gpu{0, 0};
+  TestGpu gpu{0, 0};
   uint32_t streams = 0;
 };
 
@@ -137,8 +144,15 @@ TEST(CudaKernels, ComputeWhatProcessorsCompute) {
     OneCommand::runner = nullptr;
     want.run(each.rank, each.slot);
     OneCommand::runner = &gpuRunner();
-    ASSERT_NO_THROW(each.command.run(each.rank, each.slot));
-    expectAlike(each, want, before);
+    for (bool own : {true, false}) {
+      if (!own && each.command.op() != DTCC_LIB_MATMUL)
+        continue;
+      SCOPED_TRACE(own ? "dtcc's kernels" : "the library's products");
+      gpuRunner().useOwnProducts(own);
+      KernelCase got = each;
+      ASSERT_NO_THROW(got.command.run(each.rank, each.slot));
+      expectAlike(got, want, before);
+    }
   }
 }
 
