@@ -42,6 +42,8 @@ struct Options {
   std::string moeDispatch = "auto";
   std::vector<std::string> pin;
   int64_t zero = -1, microbatches = 0;
+  /// Mesh and pins are those of the model's annotations.
+  bool annotated = false;
 
   // The code.
   /// A row of passes/exec/Target.h, decided by resolveTarget where it is not given.

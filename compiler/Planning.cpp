@@ -39,12 +39,40 @@ static constexpr int64_t kMostDevices = 1 << 16, kNodesOneByOne = 8;
 /// Plans among which the one that lacks least is looked for.
 static constexpr size_t kNearest = 1000;
 
+/// Ranks of --cluster; 0: as many as the mesh says.
+static std::optional<int64_t> ranksOf(const Options &options);
+
+/// What an annotated model asks for, unless the options ask otherwise or for other devices.
+static Options withAnnotations(ModuleOp module, const Options &given, const SearchLimits &limits) {
+  auto placement = module->getAttrOfType<DictionaryAttr>("dtcc.placement");
+  if (!placement || limits.devices)
+    return given;
+  int64_t devices = placement.getAs<IntegerAttr>("devices").getInt(), ranks = ranksOf(given).value_or(devices);
+  std::string instead = !given.mesh.empty()         ? "--mesh=" + given.mesh
+                        : !given.pin.empty()        ? "--pin=" + given.pin.front()
+                        : ranks && ranks != devices ? "--cluster=" + given.cluster
+                                                    : "";
+  if (!instead.empty()) {
+    if (!limits.silent)
+      module.emitRemark("the annotations of the model, for ")
+          << devices << " devices with " << placement.getAs<StringAttr>("mesh").getValue()
+          << ", are left out: " << instead << " is given";
+    return given;
+  }
+  Options options = given;
+  options.annotated = true;
+  options.mesh = placement.getAs<StringAttr>("mesh").str();
+  for (Attribute pin : placement.getAs<ArrayAttr>("pins"))
+    options.pin.push_back(cast<StringAttr>(pin).str());
+  return options;
+}
+
 namespace {
 
 class Search {
 public:
-  Search(ModuleOp module, const Options &options, const SearchLimits &limits)
-      : module(module), options(options), limits(limits) {
+  Search(ModuleOp module, const Options &given, const SearchLimits &limits)
+      : module(module), options(withAnnotations(module, given, limits)), limits(limits) {
     request.anyMemory = limits.anyMemory;
   }
   FailureOr<SearchResult> run();
@@ -60,7 +88,7 @@ private:
   std::shared_ptr<dist::GraphPricer> makePricer();
 
   ModuleOp module;
-  const Options &options;
+  const Options options;
   MeshOption mesh;
   PipelineRequest pipeline;
   dist::GraphRequest request;
@@ -90,6 +118,16 @@ FailureOr<cost::Cluster> clusterOf(const Options &options) {
 }
 
 } // namespace
+
+static std::optional<int64_t> ranksOf(const Options &options) {
+  if (std::optional<int64_t> ranks = ranksOfThisMachine(options.cluster))
+    return ranks;
+  llvm::Expected<cost::Cluster> cluster = cost::readCluster(options.cluster);
+  if (cluster)
+    return cluster->devices();
+  llvm::consumeError(cluster.takeError()); // told when the cluster is read for the search
+  return std::nullopt;
+}
 
 bool dtcc::isThisMachine(const Options &options) { return ranksOfThisMachine(options.cluster).has_value(); }
 
@@ -337,8 +375,11 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
   give("schedule", options.schedule);
   give("recompute", options.recompute);
-  for (const std::string &pin : options.pin)
-    give("pin", pin);
+  if (options.annotated)
+    report.given.push_back("annotations of the model");
+  else
+    for (const std::string &pin : options.pin)
+      give("pin", pin);
   for (const plan::ShapePlan &each : found.plans)
     report.plans.push_back(result.pricer->describe(each));
   report.lowerBound = found.lowerBound;

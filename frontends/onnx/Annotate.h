@@ -16,6 +16,7 @@
 #define DTCC_FRONTENDS_ONNX_ANNOTATE_H
 
 #include "dialects/dist/Layout.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringMap.h"
@@ -47,6 +48,15 @@ struct Placement {
 /// lie in, must then be that of the model. Failure after one message at the model.
 mlir::LogicalResult writeAnnotated(mlir::MLIRContext *context, llvm::StringRef path, const Placement &placement,
                                    llvm::StringRef finalFolder, llvm::StringRef target);
+
+class Model;
+
+/// What an annotated model asks of a plan, an attribute of its module: the number of `devices`, the sizes of the axes
+/// as
+/// --mesh has them, and of parameters `pins` as --pin has them. Results of nodes follow from the parameters, and are
+/// not held. The first configuration counts. Failure after one message; nothing where there are no annotations.
+inline constexpr llvm::StringLiteral kPlacementAttr = "dtcc.placement";
+mlir::LogicalResult readAnnotations(const Model &model, mlir::ModuleOp module);
 
 } // namespace dtcc::onnx
 

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Annotate.h"
 #include "frontends/onnx/Bindings.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -63,7 +64,7 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(checkNames()) || failed(bindInputs()) || failed(importNodes(graph.node())))
     return failure();
   emitter.setLoc(model.loc());
-  if (failed(finishFunction()) || failed(verify(*module)))
+  if (failed(finishFunction()) || failed(verify(*module)) || failed(readAnnotations(model, *module)))
     return failure();
   printNodeNotes();
   return std::move(module);
