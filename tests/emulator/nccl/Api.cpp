@@ -51,6 +51,7 @@ template <class Body> int ncclCall(const char *name, Body body) {
   } catch (const CallError &error) {
     lastProblem = std::string(name) + ": " + error.what;
     std::fprintf(stderr, "emulated NCCL: %s\n", lastProblem.c_str());
+    emulation.changed.notify_all();
     return error.code == kInvalidArgument || error.code == kInvalidUsage ? error.code : kDeviceError;
   }
 }

@@ -34,9 +34,11 @@ void Group::add(Meeting &meeting, int member, std::unique_ptr<Part> part) {
   for (int other = 0; other < size; ++other)
     if (const Part *theirs = meeting.parts[size_t(other)].get();
         theirs && (theirs->kind != part->kind || theirs->count != part->count || theirs->element != part->element ||
-                   theirs->fold != part->fold || theirs->root != part->root))
+                   theirs->fold != part->fold || theirs->root != part->root)) {
+      broken = true;
       throw CallError{5, "member " + std::to_string(member) + " of " + std::to_string(size) + " calls " + part->text() +
                              " where member " + std::to_string(other) + " calls " + theirs->text()};
+    }
   meeting.parts[size_t(member)] = std::move(part);
 }
 
@@ -172,6 +174,8 @@ void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting) {
       emulation.changed.notify_all();
       return;
     }
+    if (group.broken)
+      throw CallError{kLaunchFailed, "members of a communicator do not agree"};
     for (const Device *device : group.devices)
       if (device->error)
         throw CallError{kLaunchFailed, "another member of a communicator has failed"};

@@ -50,7 +50,8 @@ struct Meeting {
 struct Group {
   int size = 0, joined = 0, left = 0;
   std::vector<Device *> devices;
-  std::map<uint64_t, std::shared_ptr<Meeting>> collectives;                    ///< by number
+  bool broken = false;                                      ///< members did not agree: nobody waits any more
+  std::map<uint64_t, std::shared_ptr<Meeting>> collectives; ///< by number
   std::map<std::tuple<int, int, uint64_t>, std::shared_ptr<Meeting>> messages; ///< by sender, receiver, number
 
   /// A member's part of a meeting. Throws CallError if it does not fit another's.

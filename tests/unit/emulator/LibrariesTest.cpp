@@ -1,0 +1,196 @@
+//===- LibrariesTest.cpp - Emulated products and collectives
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/unit/emulator/Calls.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
+using namespace dtcc::rt::cuda;
+
+namespace {
+
+/// Those before are the tests' of the driver, which stop some.
+constexpr int kFirst = 16;
+
+/// A thread's device and stream.
+struct Gpu {
+  explicit Gpu(int number) {
+    setenv("DTCC_EMULATED_GPUS", "24", 0);
+    EXPECT_EQ(cuInit(0), 0);
+    CUcontext context = nullptr;
+    EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, number), 0);
+    EXPECT_EQ(cuCtxSetCurrent(context), 0);
+    EXPECT_EQ(cuStreamCreate(&stream, 1), 0);
+  }
+  CUdeviceptr upload(const std::vector<float> &values) {
+    CUdeviceptr at = 0;
+    EXPECT_EQ(cuMemAlloc_v2(&at, values.size() * 4), 0);
+    EXPECT_EQ(cuMemcpyHtoDAsync_v2(at, values.data(), values.size() * 4, stream), 0);
+    return at;
+  }
+  std::vector<float> download(CUdeviceptr at, size_t count) {
+    std::vector<float> values(count);
+    EXPECT_EQ(cuMemcpyDtoHAsync_v2(values.data(), at, count * 4, stream), 0);
+    return values;
+  }
+  CUstream stream = nullptr;
+};
+void *pointer(CUdeviceptr at) { return reinterpret_cast<void *>(at); }
+
+//===----------------------------------------------------------------------===//
+// cublasLt
+//===----------------------------------------------------------------------===//
+
+struct Case {
+  bool transposeA, transposeB;
+  int epilogue;
+};
+
+/// D = epilogue(2 op(A) op(B) + 3 C) of 3 x 4 matrices in two batches, columns adjacent.
+void checkProduct(const Case &test) {
+  constexpr int m = 3, n = 4, k = 5, batches = 2;
+  Gpu gpu(kFirst);
+  auto fill = [](int count, int seed) {
+    std::vector<float> values;
+    for (int i = 0; i < count; ++i)
+      values.push_back(float((i * 7 + seed) % 11) / 4 - 1);
+    return values;
+  };
+  std::vector<float> a = fill(m * k * batches, 1), b = fill(k * n * batches, 2), c = fill(m * n * batches, 3),
+                     bias = fill(m, 4), aux = fill(m * n * batches, 5);
+  CUdeviceptr aAt = gpu.upload(a), bAt = gpu.upload(b), cAt = gpu.upload(c), dAt = gpu.upload(c),
+              biasAt = gpu.upload(bias), auxAt = gpu.upload(aux);
+  void *handle, *product, *layouts[3], *preference;
+  ASSERT_EQ(cublasLtCreate(&handle), 0);
+  ASSERT_EQ(cublasLtMatmulDescCreate(&product, 68, 0), 0);
+  int transposeA = test.transposeA, transposeB = test.transposeB;
+  int64_t auxLeading = m, auxStride = m * n;
+  ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 3, &transposeA, 4), 0);
+  ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 4, &transposeB, 4), 0);
+  ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 7, &test.epilogue, 4), 0);
+  ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 8, &biasAt, 8), 0);
+  ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 11, &auxAt, 8), 0);
+  ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 12, &auxLeading, 8), 0);
+  ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 13, &auxStride, 8), 0);
+  auto layout = [&](int i, int rows, int columns) {
+    int count = batches;
+    int64_t stride = rows * columns;
+    ASSERT_EQ(cublasLtMatrixLayoutCreate(&layouts[i], 0, uint64_t(rows), uint64_t(columns), rows), 0);
+    ASSERT_EQ(cublasLtMatrixLayoutSetAttribute(layouts[i], 5, &count, 4), 0);
+    ASSERT_EQ(cublasLtMatrixLayoutSetAttribute(layouts[i], 6, &stride, 8), 0);
+  };
+  transposeA ? layout(0, k, m) : layout(0, m, k);
+  transposeB ? layout(1, n, k) : layout(1, k, n);
+  layout(2, m, n);
+  ASSERT_EQ(cublasLtMatmulPreferenceCreate(&preference), 0);
+  Algorithm algorithm;
+  int found = 0;
+  ASSERT_EQ(cublasLtMatmulAlgoGetHeuristic(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], preference,
+                                           1, &algorithm, &found),
+            0);
+  ASSERT_EQ(found, 1);
+  float alpha = 2, beta = 3;
+  ASSERT_EQ(cublasLtMatmul(handle, product, &alpha, pointer(aAt), layouts[0], pointer(bAt), layouts[1], &beta,
+                           pointer(cAt), layouts[2], pointer(dAt), layouts[2], algorithm.data, nullptr, 0, gpu.stream),
+            0);
+  std::vector<float> d = gpu.download(dAt, c.size()), auxNow = gpu.download(auxAt, aux.size()),
+                     biasNow = gpu.download(biasAt, m);
+  auto gelu = [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); };
+  std::vector<double> gradient(m);
+  for (int batch = 0; batch < batches; ++batch)
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int l = 0; l < k; ++l)
+          sum += double(a[size_t(batch * m * k + (transposeA ? l + i * k : i + l * m))]) *
+                 b[size_t(batch * k * n + (transposeB ? j + l * n : l + j * k))];
+        auto at = size_t(batch * m * n + i + j * m);
+        double want = 2 * sum + 3 * c[at];
+        if (test.epilogue & 4)
+          want += bias[size_t(i)];
+        if (test.epilogue & 32) {
+          EXPECT_NEAR(auxNow[at], want, 1e-5);
+          want = gelu(want);
+        } else if (test.epilogue & 64) {
+          want *= (gelu(aux[at] + 1e-5) - gelu(aux[at] - 1e-5)) / 2e-5;
+        }
+        gradient[size_t(i)] += want;
+        EXPECT_NEAR(d[at], want, 1e-4 * (1 + std::fabs(want)));
+      }
+  if (test.epilogue & 16)
+    for (int i = 0; i < m; ++i)
+      EXPECT_NEAR(biasNow[size_t(i)], gradient[size_t(i)], 1e-3);
+}
+
+TEST(EmulatedCublasLt, Products) {
+  for (bool transposeA : {false, true})
+    for (bool transposeB : {false, true})
+      checkProduct({transposeA, transposeB, 1});
+  for (int epilogue :
+       {4 /*bias*/, 32 | 4 | 128 /*gelu, kept*/, 64 | 128 /*its gradient*/, 64 | 128 | 16 /*and the bias's*/})
+    checkProduct({false, false, epilogue});
+}
+
+//===----------------------------------------------------------------------===//
+// NCCL
+//===----------------------------------------------------------------------===//
+
+/// Members as threads, each with a GPU from `first` on.
+void members(int count, int first, const std::function<void(Gpu &, void *, int)> &work) {
+  NcclId id;
+  {
+    Gpu any(first);
+    ASSERT_EQ(ncclGetUniqueId(&id), 0);
+  }
+  std::vector<std::thread> threads;
+  for (int me = 0; me < count; ++me)
+    threads.emplace_back([&, me] {
+      Gpu gpu(first + me);
+      void *group = nullptr;
+      ASSERT_EQ(ncclCommInitRank(&group, count, id, me), 0);
+      work(gpu, group, me);
+      ncclCommDestroy(group);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(EmulatedNccl, Collectives) {
+  members(3, kFirst + 1, [](Gpu &gpu, void *group, int me) {
+    auto mine = float(me);
+    CUdeviceptr in = gpu.upload({mine, mine + 10, mine + 20}), out = gpu.upload(std::vector<float>(9));
+    ASSERT_EQ(ncclAllReduce(pointer(in), pointer(out), 3, 7, 0, group, gpu.stream), 0);
+    EXPECT_EQ(gpu.download(out, 3), (std::vector<float>{3, 33, 63}));
+    ASSERT_EQ(ncclAllGather(pointer(in), pointer(out), 1, 7, group, gpu.stream), 0);
+    EXPECT_EQ(gpu.download(out, 3), (std::vector<float>{0, 1, 2}));
+    ASSERT_EQ(ncclReduceScatter(pointer(in), pointer(out), 1, 7, 2, group, gpu.stream), 0);
+    EXPECT_EQ(gpu.download(out, 1)[0], float(10 * me + 2));
+    ASSERT_EQ(ncclBroadcast(pointer(in), pointer(out), 3, 7, 1, group, gpu.stream), 0);
+    EXPECT_EQ(gpu.download(out, 3), (std::vector<float>{1, 11, 21}));
+    // Around the ring, and to itself.
+    ASSERT_EQ(ncclGroupStart(), 0);
+    ASSERT_EQ(ncclSend(pointer(in), 1, 7, (me + 1) % 3, group, gpu.stream), 0);
+    ASSERT_EQ(ncclRecv(pointer(out), 1, 7, (me + 2) % 3, group, gpu.stream), 0);
+    ASSERT_EQ(ncclSend(pointer(in + 4), 1, 7, me, group, gpu.stream), 0);
+    ASSERT_EQ(ncclRecv(pointer(out + 4), 1, 7, me, group, gpu.stream), 0);
+    ASSERT_EQ(ncclGroupEnd(), 0);
+    EXPECT_EQ(gpu.download(out, 2), (std::vector<float>{float((me + 2) % 3), mine + 10}));
+  });
+}
+
+TEST(EmulatedNccl, MembersThatDifferAreAnError) {
+  std::atomic<int> failed = 0;
+  members(2, kFirst + 4, [&](Gpu &gpu, void *group, int me) {
+    CUdeviceptr in = gpu.upload({1, 2});
+    failed += ncclAllReduce(pointer(in), pointer(in), size_t(1 + me), 7, 0, group, gpu.stream) != 0;
+  });
+  EXPECT_EQ(failed, 1);
+}
+} // namespace
