@@ -76,6 +76,9 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &options) {
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots({target.alignment}));
   // Gradients and units move while others are computed.
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignStreams());
+  // What library ops need besides is memory of the plan.
+  if (target.plansWorkspace)
+    manager.addNestedPass<exec::ProgramOp>(exec::createReserveWorkspace());
   // Boxes that live at different times share bytes.
   manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena({target.alignment}));
   // No overlap, no read of what nobody wrote, no race: by the bytes of the final program.

@@ -133,6 +133,17 @@ def AssignSlots : Pass<"exec-assign-slots", "::dtcc::exec::ProgramOp"> {
   let options = [Option<"alignment", "alignment", "int64_t", "64", "where slots start, in bytes">];
 }
 
+def ReserveWorkspace : Pass<"exec-reserve-workspace", "::dtcc::exec::ProgramOp"> {
+  let summary = "plan the scratch memory of library ops on GPUs";
+  let description = [{
+    Adds an arena `@operations` with one buffer, as large as what the library op that needs
+    most asks for when it is bound on a GPU (runtime/abi/GpuWorkspace.h), so that it counts
+    as memory of the plan. Ops of a stream run in order and share it. Example
+    (tests/passes/exec/reserve-workspace.mlir): a product plans 32 MiB for cublasLt.
+  }];
+  let dependentDialects = ["::dtcc::exec::ExecDialect"];
+}
+
 def PlanArena : Pass<"exec-plan-arena", "::dtcc::exec::ProgramOp"> {
   let summary = "give every buffer an offset in its arena";
   let description = [{

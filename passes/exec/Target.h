@@ -34,12 +34,14 @@ struct Target {
   /// Largest logits of a chunk, in bytes of f32: a processor's cores are busy with few rows, and read the gradient
   /// while it is in their caches; a GPU wants some thousand rows of a vocabulary of 50,000 in a product.
   int64_t logitsBytes;
+  /// Whether library ops need scratch memory that is planned (a processor's take it of their threads).
+  bool plansWorkspace;
 };
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20},
-    {"cuda", "bf16", DTCC_MEMORY_DEVICE, 256, int64_t(512) << 20},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false},
+    {"cuda", "bf16", DTCC_MEMORY_DEVICE, 256, int64_t(512) << 20, true},
 };
 
 /// Null if there is none of that name.

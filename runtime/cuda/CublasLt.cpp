@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/CublasLt.h"
 
+#include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/Driver.h"
 
@@ -23,7 +24,7 @@ constexpr int kBatchCount = 5, kBatchStride = 6;
 constexpr int kMostWorkspace = 1, kAlignmentA = 5;
 
 /// What NVIDIA recommends on Hopper; older ones want less.
-constexpr uint64_t kWorkspaceBytes = uint64_t(32) << 20;
+constexpr uint64_t kWorkspaceBytes = gpu_workspace::productBytes;
 /// Of what the driver allocates: enough for every algorithm.
 constexpr uint64_t kBestAlignment = 256;
 

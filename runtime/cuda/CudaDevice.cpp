@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/CudaDevice.h"
 
+#include "runtime/abi/GpuWorkspace.h"
 #include "runtime/collective/CommandCollective.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/Exchange.h"
@@ -26,6 +27,8 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
     const dtcc_arena &row = image.arenas()[number];
     arenas[number] = gpu.allocate(row.bytes, message("the arena '", image.string(row.name), "'"));
     rank.arenas[number] = mirrors.emplace_back(row.bytes).data();
+    if (image.string(row.name) == gpu_workspace::arenaName)
+      gpu.lendWorkspace(arenas[number], row.bytes);
   }
   auto holds = [&](uint32_t view) {
     if (view == DTCC_NONE)
@@ -140,8 +143,9 @@ void CudaDevice::begin() {
     gpu.synchronize(gpu.firstStream());
     mirrors[i].discard(range.begin, range.end);
   }
-  for (uint32_t stream = 0; stream < busy.size(); ++stream)
-    gpu.workspace(stream);
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (bound[i].op)
+      gpu.workspace(rank.image.commands()[rank.stage.commands.first + i].stream);
   std::vector<uint32_t> scalars;
   std::copy_if(std::begin(rank.stage.scalars), std::end(rank.stage.scalars), std::back_inserter(scalars),
                [](uint32_t view) { return view != DTCC_NONE; });

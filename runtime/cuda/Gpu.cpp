@@ -187,8 +187,13 @@ void Gpu::launch(CUfunction function, CUstream stream, const LaunchShape &shape,
 
 void *Gpu::workspace(uint32_t stream) {
   auto [at, isNew] = workspaces.try_emplace(stream, 0);
-  if (isNew)
+  if (isNew && stream == 0 && lentBytes) {
+    if (workspaceBytes > lentBytes)
+      fail("operations want ", workspaceBytes, " bytes of workspace, and the program was planned with ", lentBytes);
+    at->second = lent;
+  } else if (isNew) {
     at->second = allocate(workspaceBytes, "the workspace of operations");
+  }
   return reinterpret_cast<void *>(at->second);
 }
 

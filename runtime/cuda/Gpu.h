@@ -62,6 +62,8 @@ public:
   void *products() override;
   void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) override;
 
+  /// Lets stream 0 work in memory that the plan has for it, or a message says that an op wants more.
+  void lendWorkspace(CUdeviceptr address, uint64_t bytes) { lent = address, lentBytes = bytes; }
   /// Scratch memory of a stream; after all reservations.
   void *workspace(uint32_t stream);
 
@@ -82,6 +84,8 @@ private:
   std::map<std::string, CUmodule> ownModules;
   std::map<uint32_t, CUdeviceptr> workspaces;
   uint64_t workspaceBytes = 0;
+  CUdeviceptr lent = 0;
+  uint64_t lentBytes = 0;
   void *blas = nullptr;
   bool blasTried = false;
 };

@@ -1,0 +1,77 @@
+//===- ReserveWorkspace.cpp - Scratch memory of library ops on GPUs is planned
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What each kind of op needs is a row of a table here, by the sizes of
+// runtime/abi/GpuWorkspace.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/graph/Graph.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/exec/Passes.h"
+#include "runtime/abi/GpuWorkspace.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_RESERVEWORKSPACE
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+static ArrayRef<int64_t> shapeOf(Value view) { return cast<MemRefType>(view.getType()).getShape(); }
+
+static int64_t updateBytes(LibraryOp op) {
+  auto states = op->getParentOfType<ModuleOp>().getOps<graph::StateOp>();
+  return gpu_workspace::update(std::distance(states.begin(), states.end()));
+}
+static int64_t attentionGradBytes(LibraryOp op) {
+  return gpu_workspace::attentionGrad(llvm::product_of(shapeOf(op.getIns()[0]).drop_back()));
+}
+
+/// Ops that are not named need none.
+static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
+  static const llvm::StringMap<int64_t (*)(LibraryOp)> table = {
+      {"matmul", [](LibraryOp) { return gpu_workspace::productBytes; }},
+      {"sum_squares", [](LibraryOp) { return gpu_workspace::sumSquaresBytes; }},
+      {"attention_grad", attentionGradBytes},
+      {"attention_part_grad", attentionGradBytes},
+      {"embedding_grad", [](LibraryOp op) { return gpu_workspace::sorted(shapeOf(op.getIns()[1])[0]); }},
+      {"grouped_matmul",
+       [](LibraryOp op) { return gpu_workspace::grouped(shapeOf(op.getIns()[2])[0], shapeOf(op.getIns()[1])[0]); }},
+      {"grouped_matmul_grad",
+       [](LibraryOp op) { return gpu_workspace::grouped(shapeOf(op.getIns()[2])[0], shapeOf(op.getOuts()[0])[0]); }},
+      {"adamw", updateBytes},
+      {"sgd", updateBytes},
+      {"lion", updateBytes},
+  };
+  return table;
+}
+
+namespace {
+struct ReserveWorkspace : exec::impl::ReserveWorkspaceBase<ReserveWorkspace> {
+  void runOnOperation() override {
+    ProgramOp program = getOperation();
+    int64_t bytes = 0;
+    program.walk([&](LibraryOp op) {
+      if (auto need = needs().lookup(op.getOp()))
+        bytes = std::max(bytes, need(op));
+    });
+    auto phases = program.getOps<PhaseOp>();
+    if (bytes == 0 || phases.empty())
+      return;
+    OpBuilder builder(*phases.begin());
+    StringAttr name = builder.getStringAttr(gpu_workspace::arenaName);
+    ArenaOp::create(builder, program.getLoc(), name, int64_t(0));
+    BufferOp::create(builder, program.getLoc(), builder.getStringAttr("operations.all"), bytes, name.getValue(),
+                     nullptr, /*persistent=*/true, nullptr);
+  }
+};
+} // namespace

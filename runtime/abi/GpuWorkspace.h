@@ -1,0 +1,44 @@
+//===- GpuWorkspace.h - Scratch memory of library ops on GPUs
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Upper bounds in bytes of what ops ask of Call::workspace (runtime/cuda/CudaOp.h). The
+// compiler plans the largest as an arena, which the ops of a stream share; an op that
+// reserves more is an error when a program starts.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_ABI_GPUWORKSPACE_H
+#define DTCC_RUNTIME_ABI_GPUWORKSPACE_H
+
+#include <cstdint>
+
+namespace dtcc::gpu_workspace {
+
+/// The arena of a program that is nothing else.
+inline constexpr const char *arenaName = "operations";
+
+/// A product by cublasLt: its algorithms are chosen among those that need no more.
+inline constexpr int64_t productBytes = int64_t{32} << 20;
+/// A sum of squares: a double a block.
+inline constexpr int64_t sumSquaresBytes = 8 * 2048;
+
+/// Pieces start at multiples of 256.
+constexpr int64_t piece(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+/// Row numbers in two orders, and counts of 256 digits for each 1,024 rows.
+constexpr int64_t sorted(int64_t rows) { return 2 * piece(4 * rows) + piece((rows + 1023) / 1024 * 256 * 4); }
+/// Sorted rows, where each group begins, and places of rows.
+constexpr int64_t grouped(int64_t rows, int64_t groups) {
+  return sorted(rows) + piece(4 * (groups + 1)) + piece(4 * rows);
+}
+/// A float for each query of each head.
+constexpr int64_t attentionGrad(int64_t queries) { return 4 * queries; }
+/// Four floats for each range of parameters with one decay and rate: at most two a state, and what is between.
+constexpr int64_t update(int64_t states) { return 16 * (2 * states + 2); }
+
+} // namespace dtcc::gpu_workspace
+
+#endif // DTCC_RUNTIME_ABI_GPUWORKSPACE_H
