@@ -56,8 +56,8 @@ Fabric fabricOf(const Device &device, int64_t ranksPerNode) {
   fabric.domain = ranksPerNode > 0 ? std::max(ranksPerNode, device.domain > 8 ? device.domain : 1) : device.domain;
   fabric.link = device.link;
   fabric.network = device.network;
-  fabric.switchSums = device.architecture == Architecture::Hopper || device.architecture == Architecture::Blackwell ||
-                      device.architecture == Architecture::BlackwellUltra;
+  fabric.switchSums =
+      device.architecture >= Architecture::Hopper && device.architecture <= Architecture::BlackwellUltra;
   fabric.sharedMemory = device.architecture == Architecture::Cpu;
   return fabric;
 }
@@ -69,8 +69,18 @@ Spread spreadOf(const Group &group, int64_t domain) {
   return spread;
 }
 
+/// More devices than these have a switch (DGX-2 has 16).
+constexpr int64_t kMeshDevices = 8;
+
+double Collectives::linkRate(int64_t ranks) const {
+  double rate = fabric.link.bytesPerSecond;
+  if (fabric.link.peers == 0 || fabric.domain > kMeshDevices || ranks < 2)
+    return rate;
+  return rate * std::min(1.0, double(ranks - 1) / double(std::min<int64_t>(fabric.link.peers, fabric.domain - 1)));
+}
+
 double Collectives::busRate(const Spread &spread) const {
-  double inside = fabric.link.bytesPerSecond * constants.nvlink;
+  double inside = linkRate(spread.ranksPerNode) * constants.nvlink;
   double between = double(spread.ranksPerNode) * fabric.network.bytesPerSecond * constants.network;
   if (spread.nodes == 1)
     return inside;
@@ -80,9 +90,11 @@ double Collectives::busRate(const Spread &spread) const {
 double Collectives::secondsOfAllToAll(const Transfer &transfer, const Spread &spread) const {
   double n = double(transfer.group.ranks), nodes = double(spread.nodes);
   double inside =
-      transfer.bytes * double(spread.ranksPerNode - 1) / n / (fabric.link.bytesPerSecond * constants.nvlink);
+      transfer.bytes * double(spread.ranksPerNode - 1) / n / (linkRate(spread.ranksPerNode) * constants.nvlink);
   double outside = transfer.bytes * (n - double(spread.ranksPerNode)) / n /
                    (fabric.network.bytesPerSecond * constants.network * (1 - 0.44 / nodes));
+  // Of so many nodes, those that the copies of a row are for, over the copies.
+  outside *= nodes * (1 - std::pow(1 - 1 / nodes, transfer.copies)) / transfer.copies;
   return constants.collectiveLaunch + std::max(inside, outside);
 }
 
@@ -120,7 +132,7 @@ double Collectives::seconds(const Transfer &transfer) const {
 double Collectives::secondsToSend(double bytes, int64_t stride) const {
   if (fabric.sharedMemory && stride < fabric.domain)
     return bytes > 0 ? fabric.link.latencySeconds + bytes / (fabric.link.bytesPerSecond * constants.nvlink) : 0;
-  double rate = stride < fabric.domain ? fabric.link.bytesPerSecond * constants.sendLink
+  double rate = stride < fabric.domain ? std::min(fabric.link.bytesPerSecond * constants.sendLink, linkRate(2))
                                        : fabric.network.bytesPerSecond * constants.sendNetwork;
   return bytes > 0 ? constants.sendLatency + bytes / rate : 0;
 }

@@ -51,6 +51,8 @@ public:
   double busRate(const Spread &spread) const;
 
 private:
+  /// Of the wires of a device in its node, those that lead to the other `ranks` - 1 of a group.
+  double linkRate(int64_t ranks) const;
   double secondsOfAllToAll(const Transfer &transfer, const Spread &spread) const;
   double secondsInMemory(const Transfer &transfer) const;
 

@@ -13,7 +13,7 @@ namespace dtcc::cost {
 
 static const std::vector<Link> &links() {
   static const std::vector<Link> table = {
-#define DTCC_LINK(key, rate, latency, description, source) {key, rate * 1e9, latency * 1e-6},
+#define DTCC_LINK(key, rate, latency, peers, description, source) {key, rate * 1e9, latency * 1e-6, peers},
 #include "passes/cost/Links.def"
   };
   return table;

@@ -21,7 +21,7 @@
 namespace dtcc::cost {
 
 /// What products of a generation reach of their peak is a constant of it (Constants.def).
-enum class Architecture { Volta, Ampere, Hopper, Blackwell, BlackwellUltra, Ada, CDNA, Cpu };
+enum class Architecture { Volta, Ampere, Hopper, Blackwell, GraceBlackwell, BlackwellUltra, Ada, CDNA, Cpu };
 
 /// The width of the operands of products.
 enum class Width { F32, B16, F8, F4 };
@@ -32,6 +32,8 @@ struct Link {
   /// A direction, of one device or one port.
   double bytesPerSecond = 0;
   double latencySeconds = 0;
+  /// Devices of a node to which a device has wires of its own; 0: a switch joins all.
+  int peers = 0;
   bool operator==(const Link &) const = default;
 };
 

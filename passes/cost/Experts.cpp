@@ -7,14 +7,21 @@
 //
 // GShard (Lepikhin 2020) without capacities: every expert gets as many rows as another, none
 // is dropped. A row goes to the rank of each of its experts and back (two all-to-alls, two in
-// the backward pass); the products of a rank's experts are one grouped kernel. Ranks of tp
-// split the columns of experts as they do those of dense layers.
+// the backward pass); the products of a rank's experts run at once, each a kernel of its own.
+// Ranks of tp split the columns of experts as they do those of dense layers.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/cost/Transformer.h"
 
 namespace dtcc::cost {
+
+/// Kernels that the host issues in a pass of a dense layer; for the router, both permutations and both dispatches
+/// besides; and of each expert: counted in Megatron-Core, rounded.
+static constexpr double kLayerKernels = 30, kRoutingKernels = 45, kExpertKernels = 2;
+/// Values of a routed row that are read or written: by the permutation for the ranks, by the one for the experts of
+/// a rank, and by both on the way back (Megatron-Core's all-to-all dispatcher).
+static constexpr double kPermutedValues = 8;
 
 void addExperts(Layer &layer, const Transformer &model, const Parallel &plan, const RunSetting &run, double tokens) {
   double tp = double(plan.tp), h = model.hidden, parts = plan.splitsExperts() ? tp : 1;
@@ -28,13 +35,14 @@ void addExperts(Layer &layer, const Transformer &model, const Parallel &plan, co
     addProduct(layer, tokens, matrices * model.sharedFfn / tp, h, run.width);
     addProduct(layer, tokens, h, model.sharedFfn / tp, run.width);
   }
-  Transfer exchange{CollectiveKind::AllToAll, 2 * sent * h, plan.expertGroup(), 0};
+  Transfer exchange{CollectiveKind::AllToAll, 2 * sent * h, plan.expertGroup()};
+  exchange.copies = run.dispatchesOnceANode ? model.chosen : 1;
   addTransfers(layer, exchange, 2, 2);
   // Rows of all and sums of columns, or the tokens of all for what follows.
   double summed = parts > 1 ? rows : tokens;
-  addTransfers(layer, {CollectiveKind::AllReduce, 2 * summed * h, plan.tensorGroup(), run.tensorHidden}, 1, 1);
-  // Rows are put in the order of experts and back: read and written, twice.
-  layer.forward.streamBytes += 2 * 4 * rows * h;
+  addTransfers(layer, tensorSum(2 * summed * h, plan, run), 1, 1);
+  layer.passes = 1 + (kRoutingKernels + kExpertKernels * local) / kLayerKernels;
+  layer.forward.streamBytes += 2 * kPermutedValues * rows * h;
 }
 
 } // namespace dtcc::cost

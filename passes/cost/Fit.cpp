@@ -105,7 +105,7 @@ Constants fitConstants(const std::vector<FitRow> &rows, Constants constants, con
 }
 
 Calibration fitCalibration(const std::vector<FitRow> &rows, const Constants &constants) {
-  constexpr double kSpread[] = {0.1, 0.5}, kRow = 0.08, kModel = 0.08;
+  constexpr double kSpread[] = {0.08, 0.5}, kRow = 0.06, kModel = 0.06;
   constexpr double Calibration::*kScales[] = {&Calibration::device, &Calibration::host};
   Calibration calibration;
   // Rows of one model err alike: n of them weigh as much as their mean.
@@ -132,6 +132,11 @@ Calibration fitCalibration(const std::vector<FitRow> &rows, const Constants &con
       calibration.*kScales[i] *= std::exp(std::clamp(move[i], -0.5, 0.5));
   }
   return calibration;
+}
+
+Calibration onOtherDevices(const Calibration &calibration) {
+  constexpr double kShared = 0.3;
+  return {std::pow(calibration.device, kShared), calibration.host};
 }
 
 double quantile(std::vector<double> values, double part) {

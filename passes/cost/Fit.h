@@ -41,7 +41,12 @@ struct FitOptions {
 Constants fitConstants(const std::vector<FitRow> &rows, Constants constants, const FitOptions &options = {});
 
 /// The scales of device and host that explain `rows` best, pulled to 1.
+/// The two scales of a machine from a few of its runs, pulled to 1 as far as machines are known to differ:
+/// the biases of sources that constants were not fitted on, of their models and of single rows say how far.
 Calibration fitCalibration(const std::vector<FitRow> &rows, const Constants &constants);
+/// Of it, what carries over to devices of another kind at the same place: sources that have several are not
+/// fast or slow on all of them alike.
+Calibration onOtherDevices(const Calibration &calibration);
 
 /// Quantile `part` (0 to 1) of `values`, linear between them; 0 for none.
 double quantile(std::vector<double> values, double part);

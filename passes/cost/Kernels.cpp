@@ -23,6 +23,7 @@ constexpr Reach kReach[] = {
     {&Constants::gemmAmpere, &Constants::attentionAmpere, &Constants::attentionAmpere},
     {&Constants::gemmHopper, &Constants::attentionHopper, &Constants::attentionHopperTuned},
     {&Constants::gemmBlackwell, &Constants::attentionBlackwell, &Constants::attentionBlackwell},
+    {&Constants::gemmGraceBlackwell, &Constants::attentionBlackwell, &Constants::attentionBlackwell},
     {&Constants::gemmBlackwellUltra, &Constants::attentionBlackwell, &Constants::attentionBlackwell},
     {&Constants::gemmAda, &Constants::attentionOther, &Constants::attentionOther},
     {&Constants::gemmCdna, &Constants::attentionOther, &Constants::attentionOther},
@@ -68,12 +69,12 @@ double Kernels::seconds(const Gemm &gemm) const {
     slower *= constants.misaligned;
   if (std::fmod(gemm.n, 8) != 0 || std::fmod(gemm.k, 8) != 0)
     slower *= constants.odd;
-  // Filling and writing a tile takes as long whatever the width of its operands.
-  double depth = constants.depth * std::max(1.0, productRate(gemm.width) / productRate(Width::B16));
-  double product = 2 * m * n * (gemm.k + depth) / productRate(gemm.width) * slower;
+  // Filling and writing a tile takes as long however fast its products are.
+  double ends = m * n / (kTileRows * kTileColumns) / double(device.units) * constants.tile;
+  double product = (2 * m * n * gemm.k / productRate(gemm.width) + ends) * slower;
   double in = kBytes[static_cast<int>(gemm.width)], out = std::max(in, 2.0);
   double bytes = in * gemm.k * (gemm.m + gemm.groups * gemm.n) + out * gemm.m * gemm.n;
-  return gemm.count * (std::max(product, secondsForStream(bytes)) + constants.launch);
+  return gemm.count * (std::max(product, secondsForStream(bytes)) + constants.launch * gemm.groups);
 }
 
 double Kernels::seconds(const Attention &attention) const {
@@ -93,6 +94,8 @@ double Kernels::seconds(const Attention &attention) const {
   const Reach &reach = reachOf(device);
   bool tuned = attention.kernel == AttentionKernel::Tuned;
   double rate = device.peak(Width::B16) * (constants.*(tuned ? reach.tuned : reach.attention));
+  if (attention.kernel == AttentionKernel::FlashFirst)
+    rate *= constants.attentionFirst;
   rate *= attention.keys / (attention.keys + constants.attentionRamp);
   if (attention.headSize <= 64)
     rate *= constants.attentionSmallHead;

@@ -243,11 +243,15 @@ void Reader::settings(MeasuredRun &run) {
     software.fused = true;
   }
   software.autocast = has(notes, "amp_");
+  // Composer reduces in f32 where it casts by itself.
+  if (software.autocast)
+    software.gradientBytes = 4;
   if (has(notes, "asynctp"))
     software.tensorHidden = 0.7;
   run.setting.attention = software.attention;
   run.setting.paddedVocabulary = software.paddedVocabulary;
   run.setting.tensorHidden = software.tensorHidden;
+  run.setting.dispatchesOnceANode = software.dispatchesOnceANode;
   run.setting.contextHidden = 0.5;
   run.setting.selectiveOps = software.framework == Framework::TorchTitan;
   std::string_view offload = table.cell(row, "offload");

@@ -20,7 +20,7 @@ struct Row {
 constexpr Row kRows[] = {
 #define DTCC_SOFTWARE(name, words, host, fused, attention, recompute, zero, sequence, tensorHidden, sendsHidden,       \
                       scattered, window, gradientBytes, accumulateBytes, wholeBytes, sharedBytes, logitMemory,         \
-                      reserve, fragments, padded, pieces)                                                              \
+                      reserve, fragments, padded, pieces, once)                                                        \
   {#name,                                                                                                              \
    words,                                                                                                              \
    {Framework::name,                                                                                                   \
@@ -42,7 +42,8 @@ constexpr Row kRows[] = {
     reserve * 0x1p30,                                                                                                  \
     fragments,                                                                                                         \
     padded,                                                                                                            \
-    pieces}},
+    pieces,                                                                                                            \
+    once}},
 #include "passes/cost/Software.def"
 };
 

@@ -56,6 +56,8 @@ struct Software {
   bool paddedVocabulary = true;
   /// Collectives by which a layer is gathered under ZeRO-3: one a parameter, or one of all.
   int gatherPieces = 1;
+  /// A token whose experts share a node crosses the network once.
+  bool dispatchesOnceANode = false;
   /// It casts between types by itself (PyTorch's autocast).
   bool autocast = false;
   /// A parameter that is gathered.

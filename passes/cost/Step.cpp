@@ -71,8 +71,12 @@ private:
 PassSeconds Pricer::pass(const Work &work, bool backward) const {
   PassSeconds seconds;
   seconds.compute = kernels.seconds(work, backward) * calibration.device;
-  for (const Transfer &transfer : work.transfers)
-    seconds.tensor += collectives.seconds(transfer) * (1 - transfer.hidden);
+  for (const Transfer &transfer : work.transfers) {
+    // Sums in pieces beside products go by loads and stores of other devices' memory, which no network has.
+    bool leaves =
+        transfer.kind == CollectiveKind::AllReduce && spreadOf(transfer.group, problem.fabric.domain).nodes > 1;
+    seconds.tensor += collectives.seconds(transfer) * (1 - (leaves ? 0 : transfer.hidden));
+  }
   seconds.tensor += work.exchangeSeconds;
   // Copies run beside the kernels.
   double copies = work.hostBytes / (problem.device.hostLink.bytesPerSecond * constants.hostLink);

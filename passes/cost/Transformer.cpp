@@ -69,6 +69,10 @@ void addTransfers(Layer &layer, const Transfer &transfer, int forward, int backw
   layer.inputGradient.transfers.insert(layer.inputGradient.transfers.end(), backward, transfer);
 }
 
+Transfer tensorSum(double bytes, const Parallel &plan, const RunSetting &run) {
+  return {CollectiveKind::AllReduce, bytes, plan.tensorGroup(), run.tensorHidden * (1 - 1 / double(plan.tp))};
+}
+
 void moveToHost(Layer &layer, double keptBytes) {
   layer.forward.hostBytes = keptBytes;
   layer.inputGradient.hostBytes = keptBytes;
@@ -88,6 +92,9 @@ Work scaled(Work work, double factor) {
   return work;
 }
 
+/// Of products and what is between them, what torchtitan's selective recomputation repeats.
+constexpr double kSelectiveOps = 0.45;
+
 void setRecompute(Layer &layer, const Parallel &plan, const RunSetting &run) {
   switch (plan.recompute) {
   case Recomputation::None:
@@ -100,9 +107,13 @@ void setRecompute(Layer &layer, const Parallel &plan, const RunSetting &run) {
     return;
   case Recomputation::Selective:
     if (run.selectiveOps) {
-      layer.recompute = scaled(layer.forward, 0.45);
+      layer.recompute = scaled(layer.forward, kSelectiveOps);
       layer.recompute.attentions.clear();
-      layer.recompute.transfers.clear();
+      // What sums over tp were scattered to is kept, what was gathered for products is not.
+      std::erase_if(layer.recompute.transfers,
+                    [](const Transfer &transfer) { return transfer.kind != CollectiveKind::AllReduce; });
+      for (Transfer &transfer : layer.recompute.transfers)
+        transfer = {CollectiveKind::AllGather, transfer.bytes / kSelectiveOps, transfer.group, transfer.hidden};
     } else if (run.attention == AttentionKernel::Plain) {
       layer.recompute.attentions = layer.forward.attentions;
     }
@@ -144,7 +155,7 @@ Layer makeBlock(const Transformer &model, const Parallel &plan, const RunSetting
   attention.backward = true;
   layer.inputGradient.attentions.push_back(attention);
 
-  Transfer sum{CollectiveKind::AllReduce, 2 * tokens * h, plan.tensorGroup(), run.tensorHidden};
+  Transfer sum = tensorSum(2 * tokens * h, plan, run);
   if (model.experts > 0) {
     addExperts(layer, model, plan, run, tokens);
     f = (model.chosen * model.expertFfn + model.sharedFfn) / tp;
@@ -197,8 +208,7 @@ Layer makeHead(const Transformer &model, const Parallel &plan, const RunSetting 
   // The loss counts once, forward; its bytes are those of both passes.
   layer.forward.logits = tokens * columns;
   // Gradients of the rows are summed over the parts of the vocabulary.
-  layer.inputGradient.transfers.push_back(
-      {CollectiveKind::AllReduce, 2 * tokens * model.hidden, plan.tensorGroup(), run.tensorHidden});
+  layer.inputGradient.transfers.push_back(tensorSum(2 * tokens * model.hidden, plan, run));
   if (!model.tied || plan.pp > 1)
     layer.parameters = model.vocabulary * model.hidden / double(plan.tp);
   layer.passes = 0;

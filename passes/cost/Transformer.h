@@ -67,7 +67,10 @@ struct RunSetting {
   /// Of the products of layers; those of the head are in 16 bits.
   Width width = Width::B16;
   AttentionKernel attention = AttentionKernel::Flash;
+  /// Shares that run beside computation: of sums over tp, beyond their first piece, and of gathers over cp.
   double tensorHidden = 0, contextHidden = 0;
+  /// A token whose experts share a node is sent there once.
+  bool dispatchesOnceANode = false;
   /// The vocabulary is padded to whole multiples of 128 on each rank of tp.
   bool paddedVocabulary = true;
   /// The share of a forward pass that Recomputation::Partial repeats.
@@ -95,6 +98,9 @@ void moveToHost(Layer &layer, double keptBytes);
 void addExperts(Layer &layer, const Transformer &model, const Parallel &plan, const RunSetting &run, double tokens);
 /// y = x w of [m, k] by [k, n], or by `groups` of them: one product forward, one for each gradient.
 void addProduct(Layer &layer, double m, double n, double k, Width width, double groups = 1);
+/// A sum over the ranks of tp. Software that runs it beside a product does so piece by piece, a piece a rank
+/// (decomposed collectives, Wang 2023): the first piece stands alone.
+Transfer tensorSum(double bytes, const Parallel &plan, const RunSetting &run);
 void addTransfers(Layer &layer, const Transfer &transfer, int forward, int backward);
 
 /// The whole step: layers spread over the stages, the embedding on the first, the head on the last.

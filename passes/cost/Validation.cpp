@@ -87,28 +87,40 @@ std::vector<FitRow> Validation::fitRows(const std::set<std::string> &without) co
   return rows;
 }
 
-void Validation::calibrate(const Constants &constants, size_t count) {
-  std::map<std::string, std::vector<FitRow>> first;
+void Validation::calibrateOne(const std::string &source, const Constants &constants, size_t count) {
+  std::vector<FitRow> rows;
+  std::set<std::string> devices;
   for (ScoredRun &run : runs) {
-    std::vector<FitRow> &rows = first[run.run.source];
-    if (!run.isTimed() || rows.size() >= count)
+    if (run.run.source != source || !run.isTimed() || rows.size() >= count)
       continue;
     std::string model = std::to_string(run.run.model.layers) + "x" + std::to_string(run.run.model.hidden);
-    rows.push_back({run.run.problem(), run.run.seconds, run.run.source, model});
+    rows.push_back({run.run.problem(), run.run.seconds, source, model});
+    devices.insert(run.run.device.name);
     run.run.scope = "used to calibrate";
   }
-  std::map<std::string, Calibration> calibrations;
-  for (const auto &[source, rows] : first)
-    calibrations[source] = fitCalibration(rows, constants);
+  Calibration same = fitCalibration(rows, constants), other = onOtherDevices(same);
   for (ScoredRun &run : runs)
-    price(run, constants, calibrations[run.run.source]);
+    if (run.run.source == source)
+      price(run, constants, devices.count(run.run.device.name) ? same : other);
 }
 
-void Validation::priceLeftOut(const Constants &start) {
+void Validation::calibrate(const Constants &constants, size_t count) {
+  price(constants);
+  for (const std::string &source : sources())
+    calibrateOne(source, constants, count);
+}
+
+void Validation::priceLeftOut(const Constants &start, size_t count) {
   FitOptions few;
   few.rounds = 4;
+  std::map<std::string, Constants> fitted;
   for (const std::string &source : sources())
-    priceOnly(fitConstants(fitRows({source}), start, few), {source});
+    fitted[source] = fitConstants(fitRows({source}), start, few);
+  for (const auto &[source, constants] : fitted)
+    if (count > 0)
+      calibrateOne(source, constants, count);
+    else
+      priceOnly(constants, {source});
 }
 
 std::set<std::string> Validation::sources() const {

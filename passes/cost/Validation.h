@@ -62,8 +62,8 @@ public:
   /// Fits two scales on the first `count` timed runs of each source, takes these out of scope
   /// and prices the others with them.
   void calibrate(const Constants &constants, size_t count);
-  /// Every source priced by constants that its runs had no part in.
-  void priceLeftOut(const Constants &start);
+  /// Every source priced by constants that its runs had no part in; and then, if `count`, calibrated.
+  void priceLeftOut(const Constants &start, size_t count = 0);
   /// What `fitConstants` learns from; sources in `without` have no part.
   std::vector<FitRow> fitRows(const std::set<std::string> &without = {}) const;
   void priceOnly(const Constants &constants, const std::set<std::string> &sources);
@@ -83,6 +83,7 @@ public:
   std::vector<PlanGroup> groups;
 
 private:
+  void calibrateOne(const std::string &source, const Constants &constants, size_t count);
   void price(ScoredRun &run, const Constants &constants, const Calibration &calibration);
 };
 

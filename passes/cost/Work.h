@@ -19,14 +19,15 @@
 namespace dtcc::cost {
 
 /// `count` products of [m, k] by [k, n]; of `groups`, the rows are shared out to that many [k, n], which
-/// one kernel multiplies.
+/// run at once, started one by one.
 struct Gemm {
   double m = 0, n = 0, k = 0, count = 1;
   Width width = Width::B16;
   double groups = 1;
 };
 
-enum class AttentionKernel { Plain, Flash, Tuned };
+/// Products and softmax; FlashAttention, its first version (Triton's) or its second; the makers' own.
+enum class AttentionKernel { Plain, FlashFirst, Flash, Tuned };
 
 /// `heads` counts those of all examples.
 struct Attention {
@@ -50,6 +51,8 @@ struct Transfer {
   Group group;
   /// Share that runs beside computation.
   double hidden = 0;
+  /// Of an all-to-all: rows of the same values, for ranks drawn at random; those for one node cross the network once.
+  double copies = 1;
 };
 
 struct Work {

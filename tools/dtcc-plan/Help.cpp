@@ -110,7 +110,8 @@ Forecasts measured runs and says how far off it is, by source.
 
   -o out.csv       the rows with what was forecast
   --calibrate=N    with two scales from the first N runs of each source
-  --fit            fits the constants again
+  --fit            fits the constants again; scores sources by fits without them
+                   (and then with two scales, where --calibrate is given)
   --json           for scripts
 )"},
     {"calibrate", R"(dtcc-plan calibrate -o cluster.yaml [--ranks=N]

@@ -46,6 +46,7 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
     return wrong;
   result.run.attention = result.software.attention;
   result.run.tensorHidden = result.software.tensorHidden;
+  result.run.dispatchesOnceANode = result.software.dispatchesOnceANode;
   result.run.contextHidden = 0.5;
   return llvm::Error::success();
 }

@@ -81,7 +81,7 @@ static llvm::Expected<std::string> predictions(const Validation &validation) {
 }
 
 /// Fits again, and says how constants do on what they were not fitted on.
-static void fitAndPrint(Validation &validation, llvm::raw_ostream &stream) {
+static void fitAndPrint(Validation &validation, size_t calibrate, llvm::raw_ostream &stream) {
   cost::Constants all = cost::fitConstants(validation.fitRows(), cost::startConstants());
   printHeading(stream, "Constants, fitted on all of these runs");
   for (const cost::ConstantRow &row : cost::constantRows())
@@ -109,7 +109,12 @@ static void fitAndPrint(Validation &validation, llvm::raw_ostream &stream) {
   show("fitted on the second half: the other", first);
   validation.priceLeftOut(all);
   show("each source left out of its fit", sources);
-  stream << "\nEach source left out of its fit\n";
+  if (calibrate > 0) {
+    validation.priceLeftOut(all, calibrate);
+    show("and two scales from its first runs", sources);
+  }
+  stream << (calibrate > 0 ? "\nEach source left out of its fit, two scales from its first runs\n"
+                           : "\nEach source left out of its fit\n");
 }
 
 static mlir::LogicalResult fail(llvm::Error error) {
@@ -131,7 +136,7 @@ mlir::LogicalResult dtcc::validate(const ValidateOptions &options, llvm::raw_ost
         llvm::createStringError(options.paths.front() + ": no table of runs with the column measured_step_time_s"));
   cost::Constants constants;
   if (options.fit)
-    fitAndPrint(validation, stream);
+    fitAndPrint(validation, options.calibrate, stream);
   else if (options.calibrate > 0)
     validation.calibrate(constants, options.calibrate);
   else

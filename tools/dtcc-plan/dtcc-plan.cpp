@@ -96,8 +96,8 @@ static int runValidate(llvm::ArrayRef<const char *> arguments) {
     return usage(llvm::toString(calibrate.takeError()));
   if (parsed->inputs().empty())
     return usage("validate must have tables of runs or a folder of them");
-  if (parsed->has("fit") && (*calibrate > 0 || parsed->has("json")))
-    return usage("--fit goes with neither --calibrate nor --json");
+  if (parsed->has("fit") && parsed->has("json"))
+    return usage("--fit does not go with --json");
   if (parsed->value("o") == "-")
     return usage("validate prints the errors, -o must name a file");
   ValidateOptions options{parsed->inputs(), parsed->value("o").str(), size_t(*calibrate), parsed->has("json"),

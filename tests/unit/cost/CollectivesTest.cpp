@@ -42,6 +42,19 @@ TEST(Collectives, GathersUseNoSwitch) {
   EXPECT_NEAR(busGBs("h200", 17179869184, 4) / 363, 1, 0.03); // four ranks sum in no switch either
 }
 
+/// stas00/ml-engineering, 8 MI300X that have wires to each other: 47.7 GB/s between two, 313 among all. Four of a
+/// DGX-1 use three of the four neighbours of each; behind a switch two have the whole rate.
+TEST(Collectives, FewDevicesOfAMeshUseFewWires) {
+  EXPECT_NEAR(busGBs("mi300x", 4294967296, 2) / 47.7, 1, 0.15);
+  EXPECT_NEAR(busGBs("mi300x", 4294967296, 8) / 312.9, 1, 0.15);
+  EXPECT_NEAR(busGBs("v100-16", 4e9, 4) / busGBs("v100-16", 4e9, 8), 0.75, 0.02);
+  EXPECT_NEAR(busGBs("a100", 4e9, 2) / busGBs("a100", 4e9, 8), 1, 0.02);
+  Constants constants;
+  Device dgx2 = *findDevice("v100-32");
+  auto rate = [&](int64_t perNode) { return Collectives(fabricOf(dgx2, perNode), constants).busRate({1, 2}); };
+  EXPECT_NEAR(rate(16) / rate(4), 3, 1e-9); // a switch joins sixteen
+}
+
 TEST(Collectives, GroupsAndTheirNodes) {
   EXPECT_EQ(spreadOf({8, 1}, 8).nodes, 1);
   EXPECT_EQ(spreadOf({16, 1}, 8).nodes, 2);

@@ -27,7 +27,7 @@ TEST(Kernels, WorkByHand) {
   Constants constants = startConstants();
   constants.launch = 0;
   constants.wave = 0;
-  constants.depth = 0;
+  constants.tile = 0;
   Kernels kernels(*findDevice("a100-80"), constants);
   double rate = 312e12 * constants.gemmAmpere, stream = 2039e9 * constants.stream;
   EXPECT_NEAR(kernels.seconds(Gemm{8192, 8192, 8192}), 2.0 * 8192 * 8192 * 8192 / rate, 1e-12);
@@ -38,10 +38,19 @@ TEST(Kernels, WorkByHand) {
   // A product with one row moves its matrix.
   EXPECT_NEAR(kernels.seconds(Gemm{1, 8192, 8192}), 2.0 * (8192 * 8193.0 + 8192) / stream, 1e-9);
   EXPECT_NEAR(kernels.secondsForStream(1e9), 1e9 / stream, 1e-12);
+  // Each tile of 128 x 256 takes its time besides, shared out among the multiprocessors.
+  Constants tiled = constants;
+  tiled.tile = 2e-6;
+  EXPECT_NEAR(Kernels(*findDevice("a100-80"), tiled).seconds(Gemm{8192, 8192, 8192}) -
+                  kernels.seconds(Gemm{8192, 8192, 8192}),
+              2048 * 2e-6 / 108, 1e-12);
   // Causal attention does half of 4 s^2 d, its backward pass 2.5 times that.
   Attention attention{32, 4096, 4096, 128, true, false, AttentionKernel::Flash};
   double forward = 2.0 * 32 * 4096 * 4096 * 128 / (312e12 * constants.attentionAmpere * 4096 / 4396);
   EXPECT_NEAR(kernels.seconds(attention), forward, 1e-9);
+  attention.kernel = AttentionKernel::FlashFirst;
+  EXPECT_NEAR(kernels.seconds(attention), forward / constants.attentionFirst, 1e-9);
+  attention.kernel = AttentionKernel::Flash;
   attention.backward = true;
   EXPECT_NEAR(kernels.seconds(attention), 2.5 * forward / constants.attentionBackward, 1e-9);
 }

@@ -134,6 +134,31 @@ TEST(Fit, FindsWhatMadeTheTimes) {
   Calibration scales = fitCalibration(rows, startConstants());
   EXPECT_NEAR(scales.device, 1.3, 0.1);
   EXPECT_NEAR(scales.host, 1.3, 0.2);
+  Calibration other = onOtherDevices(scales);
+  EXPECT_GT(other.device, 1);
+  EXPECT_LT(other.device, 1.15);
+  EXPECT_EQ(other.host, scales.host);
+}
+
+/// A source priced by constants that it had no part in, and then with two scales from its first run: as good as it
+/// was or better, as runs of a machine that is slower throughout are.
+TEST(Fit, CalibratesWhatWasLeftOut) {
+  std::string text = kHeader;
+  for (int source = 0; source < 3; ++source)
+    for (int batch = 1; batch <= 4; ++batch)
+      text += std::string(1, char('a' + source)) + "-" + std::to_string(batch) +
+              ",NeMo,Llama3-8B,8.03,32,4096,32,8,14336,128256,8192,H100-80GB,8,2,1,4,1," + std::to_string(64 * batch) +
+              ",none," + std::to_string((source == 2 ? 1.4 : 1.0) * 6.2 * batch) + ",\n";
+  auto biasOf = [&](size_t count) {
+    Validation validation;
+    std::string error;
+    EXPECT_TRUE(validation.add(table(text), error)) << error;
+    validation.priceLeftOut(startConstants(), count);
+    EXPECT_EQ(validation.errors({"c"}).rows, 4 - count);
+    return validation.errors({"c"}).bias;
+  };
+  EXPECT_LT(biasOf(0), -15);
+  EXPECT_GT(biasOf(3), 0.75 * biasOf(0));
 }
 
 TEST(Fit, Quantiles) {

@@ -31,7 +31,7 @@ TEST(TransformerPricer, BoundsHoldAndTheModelsAgree) {
     // The finer model adds what does not add up by layers: stragglers, the host's share of a step.
     double finer = pricer.price(shape, solution).total();
     EXPECT_GT(finer, 0.9 * solution.seconds) << shape.str();
-    EXPECT_LT(finer, 1.6 * solution.seconds) << shape.str();
+    EXPECT_LT(finer, 1.7 * solution.seconds) << shape.str();
   }
   EXPECT_GT(solved, 200u);
 }
