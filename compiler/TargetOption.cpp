@@ -33,6 +33,7 @@ static unsigned architectureOf(cost::Architecture generation) {
   case cost::Architecture::Hopper:
     return 90;
   case cost::Architecture::Blackwell:
+  case cost::Architecture::GraceBlackwell:
   case cost::Architecture::BlackwellUltra:
     return 100;
   case cost::Architecture::Volta: // no bf16

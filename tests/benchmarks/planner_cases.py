@@ -15,6 +15,7 @@ import subprocess
 
 GPT = "vocabulary=51200,sequence=2048,tied=1"
 MEGATRON = ["--software=MegatronLM"]
+BRIDGE = ["--software=MegatronBridge"]  # sends a token once to each node of its experts
 
 
 def gpt(layers, hidden, heads, extra=""):
@@ -66,14 +67,14 @@ CASES = [
     ("16", "Llama 3.1 405B, fp8", "llama3-405b", "4x64xgb200", 1536, ["--mesh=tp=4,pp=16", "--schedule=interleaved:4"],
      rate_seconds(1536, 8192, 864, 256), True, ["--precision=fp8"]),
     ("17", "DeepSeek-V3, fp8", "deepseek-v3", "128x8xh100", 8192, ["--mesh=tp=2,pp=8,ep=64", "--schedule=interleaved:4"],
-     rate_seconds(8192, 4096, 1297, 1024), True, ["--precision=fp8"]),
+     rate_seconds(8192, 4096, 1297, 1024), True, ["--precision=fp8", *BRIDGE]),
     ("17", "DeepSeek-V3", "deepseek-v3", "4x64xgb200", 4096, ["--mesh=pp=4,ep=64", "--schedule=interleaved:4"],
-     rate_seconds(4096, 4096, 3139, 256), True, []),
+     rate_seconds(4096, 4096, 3139, 256), True, BRIDGE),
     ("18", "Qwen3 235B, fp8", "qwen3-235b-a22b", "32x8xh100", 8192, ["--mesh=tp=2,pp=8,ep=32", "--schedule=interleaved:4"],
-     rate_seconds(8192, 4096, 1712, 256), True, ["--precision=fp8"]),
-    ("19", "GPT-OSS 120B", "gpt-oss-120b", "8x8xh100", 1280, ["--mesh=pp=4,ep=8"], rate_seconds(1280, 4096, 5824, 64), True, []),
+     rate_seconds(8192, 4096, 1712, 256), True, ["--precision=fp8", *BRIDGE]),
+    ("19", "GPT-OSS 120B", "gpt-oss-120b", "8x8xh100", 1280, ["--mesh=pp=4,ep=8"], rate_seconds(1280, 4096, 5824, 64), True, BRIDGE),
     ("19", "GPT-OSS 120B", "gpt-oss-120b", "64xgb200", 1280, ["--mesh=dp=64,ep=64", "--micro-batch=4"],
-     rate_seconds(1280, 4096, 16640, 64), True, []),
+     rate_seconds(1280, 4096, 16640, 64), True, BRIDGE),
 ]
 
 
