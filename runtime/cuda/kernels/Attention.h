@@ -27,7 +27,7 @@ struct HeadTensor {
   int32_t type; // dtcc_dtype
 };
 
-/// AttentionMma64 and AttentionMma128, in bf16 and f16: heads whose sizes and strides are multiples of 8, so that rows
+/// AttentionMma64bf16 and so on: heads whose sizes and strides are multiples of 8, so that rows
 /// are read 16 bytes at a time. Rows of a block, of other rows that it meets at a time, and threads.
 constexpr int mmaSizes[] = {64, 128};
 constexpr int mmaRows = 64, mmaThreads = 128;

@@ -325,9 +325,9 @@ template <typename T> DTCC_DEVICE void keyGradients(const Attention &p) {
 
 using namespace dtcc::rt::cuda;
 
-DTCC_KERNEL(attention_forward_bf16, Attention, mmaThreads) { forward<__bf16>(p); }
-DTCC_KERNEL(attention_forward_f16, Attention, mmaThreads) { forward<_Float16>(p); }
-DTCC_KERNEL(attention_queries_bf16, Attention, mmaThreads) { queryGradients<__bf16>(p); }
-DTCC_KERNEL(attention_queries_f16, Attention, mmaThreads) { queryGradients<_Float16>(p); }
-DTCC_KERNEL(attention_keys_bf16, Attention, mmaThreads) { keyGradients<__bf16>(p); }
-DTCC_KERNEL(attention_keys_f16, Attention, mmaThreads) { keyGradients<_Float16>(p); }
+using bf16 = __bf16;
+using f16 = _Float16;
+
+DTCC_KERNEL(attention_forward, Attention, mmaThreads) { forward<DTCC_HALF>(p); }
+DTCC_KERNEL(attention_queries, Attention, mmaThreads) { queryGradients<DTCC_HALF>(p); }
+DTCC_KERNEL(attention_keys, Attention, mmaThreads) { keyGradients<DTCC_HALF>(p); }

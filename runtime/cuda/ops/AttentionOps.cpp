@@ -111,10 +111,9 @@ public:
     kernels.threads = mma ? mmaThreads : attentionThreads(kernels.size);
     kernels.forwardBytes = mma ? mmaForwardBytes(kernels.size) : attentionForwardBytes(p.qkSize, p.vSize);
     kernels.backwardBytes = mma ? mmaBackwardBytes(kernels.size) : attentionBackwardBytes(p.qkSize, p.vSize);
-    const std::string ending = mma ? std::string("_") + typeName(command.type()) : "";
     auto kernel = [&](const char *module, const char *name) {
-      return Kernel(launcher, ((mma ? "AttentionMma" : module) + std::to_string(kernels.size)).c_str(),
-                    (name + ending).c_str());
+      std::string size = std::to_string(kernels.size);
+      return Kernel(launcher, (mma ? "AttentionMma" + size + typeName(command.type()) : module + size).c_str(), name);
     };
     if (isPart)
       kernels.fill = Kernel(launcher, "Copy", "fill_4");
