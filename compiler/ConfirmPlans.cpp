@@ -26,6 +26,8 @@ namespace {
 
 struct Candidate {
   plan::ShapePlan plan;
+  /// By the estimate.
+  plan::PlanReport report;
   /// What its estimate may be; 0: what the device has.
   double limit = 0;
   int solves = 0;
@@ -35,8 +37,8 @@ class Confirmation {
 public:
   Confirmation(ModuleOp module, const Options &options, SearchResult &result, bool silent)
       : module(module), options(options), result(result), silent(silent) {
-    for (plan::ShapePlan &plan : result.shapes)
-      row.push_back({std::move(plan)});
+    for (auto [plan, report] : llvm::zip_equal(result.shapes, result.report.plans))
+      row.push_back({std::move(plan), std::move(report)});
   }
   LogicalResult run();
 
@@ -67,9 +69,9 @@ private:
 } // namespace
 
 Confirmation::Tried Confirmation::lower(Candidate candidate) {
-  Tried tried{std::move(candidate), {}, {}};
+  plan::PlanReport estimate = candidate.report;
+  Tried tried{std::move(candidate), std::move(estimate), {}};
   const plan::ShapePlan &plan = tried.candidate.plan;
-  tried.report = result.pricer->describe(plan);
   tried.lowered = lowerPlan(module, options, result.pricer->write(plan.shape, plan.stages));
   if (!tried.lowered.module)
     return tried;
@@ -95,7 +97,7 @@ void Confirmation::solveAgain(const Tried &tried) {
   double used = tried.lowered.most().total();
   double estimated = tried.report.estimated->total() - tried.report.estimated->communicators;
   double usable = result.pricer->usableBytes(before.plan.shape);
-  Candidate again{{before.plan.shape, {}, 0}, kMargin * usable * estimated / used, before.solves + 1};
+  Candidate again{{before.plan.shape, {}, 0}, {}, kMargin * usable * estimated / used, before.solves + 1};
   if (before.limit > 0)
     again.limit = std::min(again.limit, kMargin * before.limit);
   for (plan::DeviceClass &each : problem.classes)
@@ -104,6 +106,7 @@ void Confirmation::solveAgain(const Tried &tried) {
   if (again.plan.stages.isInfeasible())
     return;
   again.plan.seconds = result.pricer->refine(again.plan.shape, again.plan.stages);
+  again.report = result.pricer->describe(again.plan);
   auto at = llvm::find_if(row, [&](const Candidate &other) { return other.plan.seconds > again.plan.seconds; });
   row.insert(at, std::move(again));
 }
@@ -130,7 +133,7 @@ LogicalResult Confirmation::accept(Tried tried) {
   result.shapes.push_back(std::move(tried.candidate.plan));
   report.plans.push_back(std::move(tried.report));
   for (Candidate &other : row) {
-    report.plans.push_back(result.pricer->describe(other.plan));
+    report.plans.push_back(std::move(other.report));
     result.shapes.push_back(std::move(other.plan));
   }
   plan::explainPlans(report);
