@@ -183,7 +183,10 @@ TEST(Instruction, FloatArithmetic) {
 TEST(Instruction, HalvesRoundOnce) {
   auto bf16 = [](float x) { return U16(std::bit_cast<U32>(x) >> 16); };
   auto toFloat = [](U16 x) { return std::bit_cast<float>(U32(x) << 16); };
-  for (auto [a, b, c] : {std::array<float, 3>{1.0f, 1.0f, 0x1p-9f}, {1.0078125f, 1.0078125f, -1}, {-3, 0.5f, 100}}) {
+  for (auto [a, b, c] : {std::array<float, 3>{1.0f, 1.0f, 0x1p-9f},
+                         {1.0078125f, 1.0078125f, -1},
+                         {-3, 0.5f, 100},
+                         {7, 37, -0x1p-30f} /* less than a tie */}) {
     std::vector<uint64_t> got = test::runCases("fma.rn.bf16 %h, %ha, %hb, %hc;", 16, {{bf16(a), bf16(b), bf16(c)}});
     double exact = double(a) * b + c, value = toFloat(U16(got[0]));
     // No neighbour is nearer.
@@ -249,6 +252,16 @@ TEST(Instruction, Conversions) {
   check<U32, float, float>("cvt.rn.bf16x2.f32 D, A, B", [=](float a, float b) { return bf16(a) << 16 | bf16(b); });
   check<float, U16>("cvt.f32.bf16 D, A", [](U16 a) { return std::bit_cast<float>(U32(a) << 16); });
   check<U16, float>("cvt.rn.f16.f32 D, A", [](float a) { return std::isnan(a) ? 0x7fff : bitsOf(_Float16(a)); });
+  // The greatest half that is no more, the least that is no less.
+  auto below = [](float a) {
+    if (std::isnan(a))
+      return U64(0x7fff);
+    auto near = _Float16(a);
+    U64 bits = bitsOf(near);
+    return float(near) <= a ? bits : bits == 0 ? 0x8001 : bits & 0x8000 ? bits + 1 : bits - 1;
+  };
+  check<U16, float>("cvt.rm.f16.f32 D, A", below);
+  check<U16, float>("cvt.rp.f16.f32 D, A", [=](float a) { return std::isnan(a) ? 0x7fff : below(-a) ^ 0x8000; });
   check<float, U16>("cvt.f32.f16 D, A", [](U16 a) { return float(fromBits<_Float16>(a)); });
 }
 

@@ -92,6 +92,12 @@ TEST(Threads, BarriersOrderSharedMemory) {
   std::string race = problem(reverse(""), 256, emulator::Fault::Launch);
   EXPECT_NE(race.find("since the last barrier"), std::string::npos) << race;
   EXPECT_NE(race.find("kernel k, PTX line "), std::string::npos) << race;
+  // A read behind a write, and none before it.
+  EXPECT_NE(problem(".shared .align 4 .b8 s[4];\nsetp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 40;\n"
+                    "@%p1 st.shared.b32 [s], 1;\n@%p2 ld.shared.b32 %r1, [s];",
+                    64)
+                .find("it reads byte 0 of shared memory, which warp 0 wrote since the last barrier"),
+            std::string::npos);
 }
 
 TEST(Threads, ThatNeverMeetAreNamed) {
