@@ -13,6 +13,7 @@
 #include "passes/dist/BatchStatistics.h"
 #include "passes/dist/FactorClasses.h"
 #include "passes/dist/OrderPositions.h"
+#include "passes/dist/PartialFlow.h"
 #include "passes/dist/Passes.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/ReshardPlanner.h"
@@ -397,50 +398,15 @@ std::optional<int64_t> PlanApplier::stageOfReshard(ReshardOp reshard, std::optio
 }
 
 void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &placement) {
-  Axes used = placement.used();
-  auto ofStep = [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); };
   std::optional<int64_t> origin = graph::getOrigin(op);
   const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
-  bool isGiven = entry && entry->partial && graph::getPhase(op) == graph::Phase::Forward;
   auto partialOf = [](Value value) {
     Layout layout = cast<TensorType>(value.getType()).getLayout();
     return layout.reduction == PartialKind::Sum ? layout.partial : Axes();
   };
-  auto size = [](Value value) { return cast<ShapedType>(value.getType()).getNumElements(); };
-  for (auto [set, members] : llvm::enumerate(map.linear)) {
-    if (op->hasTrait<OpTrait::SameOperandsAndResultType>() && members.size() != op->getNumOperands())
-      continue;
-    Axes all, common = partialOf(op->getOperand(members.front()));
-    bool onlyUses = true;
-    int64_t before = 0, after = 0;
-    for (unsigned member : members) {
-      Value value = op->getOperand(member);
-      Axes partial = partialOf(value);
-      for (const std::string &axis : partial)
-        if (!contains(all, axis) && !contains(used, axis) && (!isGiven || ofStep(axis)))
-          all.push_back(axis);
-      std::erase_if(common, [&](const std::string &axis) { return !contains(partial, axis) || contains(used, axis); });
-      onlyUses &= value.hasOneUse();
-      before += size(value);
-    }
-    for (Value result : op->getResults())
-      after += size(result);
-    // Sums over examples and positions wait for the end of the step, with all that is partial beside them.
-    bool overBatch = llvm::any_of(all, ofStep);
-    // Other sums are delayed where this costs nothing and the plan does not say which.
-    if (!overBatch && (isGiven || !(onlyUses && after <= before)))
-      common.clear();
-    const Axes &flow = overBatch ? all : common;
-    if (flow.empty())
-      continue;
-    if (placement.linearSet != static_cast<int64_t>(set))
-      placement.partial.clear();
-    placement.linearSet = set;
-    for (const std::string &axis : flow)
-      if (!contains(placement.partial, axis))
-        placement.partial.push_back(axis);
-    return;
-  }
+  auto ofStep = [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); };
+  bool isGiven = entry && entry->partial && graph::getPhase(op) == graph::Phase::Forward;
+  PartialFlow{partialOf, ofStep, isGiven}.choose(op, map, placement);
 }
 
 LogicalResult PlanApplier::rewriteFactored(Operation &op, FactorOpInterface factored) {

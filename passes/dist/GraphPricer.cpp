@@ -187,10 +187,17 @@ cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const std::vector<
   // Local sizes know the experts of a rank already.
   plan.ep = 1;
   plan.shareGroup = shape.dp * shape.cp / request.groups;
-  double boundary = 0;
+  // A host issues layers: of a transformer they are counted by their attentions, which may be a part of a block.
+  double attentions = 0, repeated = 0;
+  for (size_t type = 0; type < costs.size(); ++type) {
+    double count = double(input.blocks.countOf(type));
+    attentions += count * costs[type].attentions;
+    repeated += count > 1 ? count : 0;
+  }
+  double passes = attentions > 0 && repeated > 0 ? std::min(1.0, attentions / repeated) : 1;
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
-    boundary = std::max(boundary, block.enteringBytes);
+    step.boundaryBytes = std::max(step.boundaryBytes, block.enteringBytes);
     for (plan::Recompute mode : modes()) {
       cost::Layer layer;
       layer.forward = block.forward;
@@ -198,11 +205,10 @@ cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const std::vector<
       layer.weightGradient = block.weightGradient;
       layer.recompute = block.again[size_t(mode)];
       layer.parameters = block.parameters; // experts apart: other ranks share them
-      layer.passes = input.blocks.countOf(type) > 1 ? 1 : 0;
+      layer.passes = input.blocks.countOf(type) > 1 ? passes : 0;
       step.layers.push_back(std::move(layer));
     }
   }
-  step.boundaryBytes = boundary;
   return step;
 }
 

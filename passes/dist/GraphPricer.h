@@ -71,6 +71,8 @@ public:
   /// The first dimension of the inputs.
   int64_t batch() const { return examples; }
   const StepBlocks &blocks() const { return input.blocks; }
+  /// What the programs of this compiler do by themselves, as the cost model has it.
+  const cost::Software &programs() const { return software; }
   /// Bytes that a plan may use of a device; 0: not known.
   double usableBytes(const plan::PlanShape &shape) const;
   /// What was said of a split that cannot be placed, the first time; it is said once more.
@@ -108,8 +110,8 @@ private:
   struct SolvedStep {
     cost::StepProblem problem;
     std::vector<std::vector<size_t>> layers;
-    /// By rank of the pipeline: once a step.
-    std::vector<double> once;
+    /// By rank of the pipeline: once a step, and the exchanges of it.
+    std::vector<double> once, exchanged;
   };
   SolvedStep solvedStep(const plan::PlanShape &shape, const plan::StageSolution &solution);
   llvm::Expected<cost::StepTimeline> simulate(const SolvedStep &solved, bool record) const;

@@ -9,6 +9,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "passes/cost/LogitChunks.h"
+#include "passes/dist/PartialFlow.h"
 #include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/dist/Projection.h"
@@ -127,9 +128,17 @@ const BlockPricer::Placed &BlockPricer::placedOf(Operation *op) {
     }
     placed.sizes.push_back(size);
   }
+  // As the plan will be applied: gradients of what several products read are reduced once.
+  auto partialOf = [&](Value value) {
+    Layout layout = layoutOf(value);
+    return layout.reduction == PartialKind::Sum ? layout.partial : Axes();
+  };
+  auto ofStep = [](const std::string &) { return false; };
+  PartialFlow{partialOf, ofStep, forward && entry && entry->partial}.choose(op, placed.map, placement);
   llvm::Expected<OpLayouts> layouts = project(placed.map, placement);
   if (!layouts) {
     llvm::consumeError(layouts.takeError());
+    placement = Placement();
     placement.factors.assign(placed.map.factors.size(), {});
     layouts = project(placed.map, placement);
   }

@@ -23,6 +23,7 @@ GraphPricer::SolvedStep GraphPricer::solvedStep(const PlanShape &shape, const pl
   std::vector<size_t> firsts = cutsOf(shape, solution);
   firsts.insert(firsts.begin(), 0);
   solved.once.resize(ranks);
+  solved.exchanged.resize(ranks);
   std::vector<std::vector<double>> counts(ranks, std::vector<double>(solved.problem.layers.size()));
   for (size_t stage = 0; stage < firsts.size(); ++stage) {
     size_t end = stage + 1 < firsts.size() ? firsts[stage + 1] : count, rank = stage % ranks;
@@ -32,6 +33,7 @@ GraphPricer::SolvedStep GraphPricer::solvedStep(const PlanShape &shape, const pl
       layers.push_back(type * each + solution.modes[block]);
       ++counts[rank][layers.back()];
       solved.once[rank] += onceSeconds(shape, solved.problem, costs[type]);
+      solved.exchanged[rank] += costs[type].once.exchangeSeconds;
     }
     solved.layers.push_back(std::move(layers));
   }
@@ -74,7 +76,9 @@ cost::StepSeconds GraphPricer::price(const PlanShape &shape, const plan::StageSo
     return at->second;
   SolvedStep solved = solvedStep(shape, solution);
   cost::StepSeconds &seconds = at->second = cost::priceStep(solved.problem, machine.constants);
-  seconds.compute += *std::max_element(solved.once.begin(), solved.once.end());
+  size_t longest = std::max_element(solved.once.begin(), solved.once.end()) - solved.once.begin();
+  seconds.compute += solved.once[longest] - solved.exchanged[longest];
+  seconds.tensor += solved.exchanged[longest];
   // The formulas hide what software hides in runs that were measured; what waits for what may not allow it.
   if (llvm::Expected<cost::StepTimeline> timeline = simulate(solved, /*record=*/false))
     (shape.pp > 1 ? seconds.bubble : seconds.data) += std::max(0.0, timeline->seconds - seconds.total());
