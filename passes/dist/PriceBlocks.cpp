@@ -482,6 +482,12 @@ void BlockPricer::addMemory(std::vector<BlockCost> &blocks) {
     if (isLogits && values.held(plan::Recompute::None).contains(value))
       addLogits(block, value);
   }
+  // What is not computed again is kept, whatever the mode.
+  for (BlockCost &block : blocks)
+    for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+      if (const cost::Work &again = block.again[mode];
+          again.streamBytes == 0 && again.gemms.empty() && again.attentions.empty())
+        block.heldBytes[mode] = block.heldBytes[size_t(plan::Recompute::None)];
   addSegments(blocks, bytes);
   double live = 0;
   auto waits = [&](Value value) {
