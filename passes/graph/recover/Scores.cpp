@@ -228,8 +228,9 @@ private:
       result.fill = *zero;
       return false;
     }
-    for (double x : {0.0, 1.0, -2.5, 40.0}) {
-      std::optional<double> y = cell(index, x, bits);
+    for (auto [x, known] : {std::pair(0.0, zero), std::pair(1.0, one), std::pair(-2.5, std::optional<double>()),
+                            std::pair(40.0, std::optional<double>())}) {
+      std::optional<double> y = known ? known : cell(index, x, bits);
       if (!y || std::fabs(*y - expected(x)) > 1e-6 * (1e-6 + std::fabs(expected(x))))
         return std::nullopt;
     }
@@ -311,9 +312,12 @@ private:
       std::optional<bool> here = isVisible(first, visible), there = isVisible(last, visible);
       if (!here || !there || *here != *there)
         return std::nullopt;
-      for (unsigned bits = 0; bits <= all; ++bits)
-        if (std::optional<bool> hidden = isVisible(first, bits); bits != visible && (!hidden || *hidden))
+      for (unsigned bits = 0; bits <= all; ++bits) {
+        if (bits == visible)
+          continue;
+        if (std::optional<bool> hidden = isVisible(first, bits); !hidden || *hidden)
           return std::nullopt;
+      }
       if (*here && ended)
         return std::nullopt;
       if (*here) {
