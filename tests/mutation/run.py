@@ -39,6 +39,8 @@ SCHEDULES = unit("plan-schedule")
 COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/exec tests/compiler")
 CONTEXT = Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter context-parallel-gpt2")
 KERNELS = unit("codegen-kernel")
+DEVICES = Test(("runtime-core", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
+               "LD_LIBRARY_PATH=tests/emulator DTCC_EMULATED_GPUS=4 tests/unit/runtime-core --gtest_filter='*Executor*'")
 
 
 @dataclass
@@ -90,7 +92,7 @@ MUTATIONS = [
     Mutation("accumulation: a kernel adds before the first term is there", "passes/exec/bufferize/UpdateRules.cpp",
              "if (!comesInTurn(op))", "if (false && !comesInTurn(op))",
              Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter bufferize-accumulate")),
-    Mutation("attention: rows of halves at the offsets of f32", "runtime/kernels/AttentionOps.cpp",
+    Mutation("attention: rows of halves at the offsets of f32", "runtime/kernels/AttentionCommand.cpp",
              "tensor.isHalf = view.dtype != DTCC_F32;", "tensor.isHalf = false;",
              Test(("dtcc",), "lit-22 -q tests/e2e --filter e2e/rings.test")),
     Mutation("collective: what another member sent", "runtime/collective/SharedGroup.cpp",
@@ -111,7 +113,13 @@ MUTATIONS = [
     Mutation("gpu: a warp folds half of its lanes", "passes/exec/codegen/GpuKernelGenerator.cpp", "distance = kWarp / 2",
              "distance = kWarp / 4", KERNELS),
     Mutation("gpu: nobody waits for the other warps", "passes/exec/codegen/GpuKernelGenerator.cpp",
-             "  NVVM::Barrier0Op::create(builder, loc);\n", "", KERNELS),
+             "  NVVM::Barrier0Op::create(builder, loc);\n  Value sum = neutral", "  Value sum = neutral", KERNELS),
+    Mutation("gpu: collectives do not wait for what they send", "runtime/cuda/CudaDevice.cpp",
+             "    gpu.wait(stream, ends[0]);\n", "", DEVICES),
+    Mutation("gpu: kernels do not wait for what they receive", "runtime/cuda/CudaDevice.cpp",
+             "      gpu.wait(stream, done);\n", "      (void)done;\n", DEVICES),
+    Mutation("gpu: the greatest is the least", "runtime/cuda/Nccl.cpp", "reduction == DTCC_MAX ? 2 : 3",
+             "reduction == DTCC_MAX ? 3 : 2", DEVICES),
     Mutation("dropout: the step is not in the key", "dialects/graph/DropoutKernel.cpp", "c2 = words.low(wideStep)",
              "c2 = words.constant(0)", unit("codegen-kernel", "*Dropout*")),
 ]
