@@ -166,7 +166,7 @@ LogicalResult Driver::emitCode() {
       return failure();
   }
   progress("link");
-  if (failed(linkProgram(files, "model.o", runtimeLibrary(argv0), "program")))
+  if (failed(linkProgram(files, "model.o", runtimeLibrary(argv0), "program", targetOf(options).device)))
     return failure();
   SmallVector<std::pair<StringRef, std::string>> parts;
   if (weights)

@@ -50,7 +50,8 @@ static std::string firstComplaint(StringRef log, StringRef folder) {
   return best;
 }
 
-LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, StringRef runtime, StringRef program) {
+LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, StringRef runtime, StringRef program,
+                                const char *device) {
   if (!llvm::sys::fs::exists(runtime)) {
     llvm::WithColor::error(llvm::errs(), "dtcc")
         << "the runtime must be beside the compiler, missing: " << runtime << '\n';
@@ -67,6 +68,9 @@ LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, Stri
   std::string input = files.part(object), output = files.part(program), log = files.part("link.log");
   SmallVector<StringRef> command{*driver, input, runtime, "-o", output, "-pthread", "-ldl", "-lm"};
   llvm::append_range(command, linkFlags);
+  std::string wanted = device ? ("-Wl,--undefined=" + StringRef(device)).str() : "";
+  if (device)
+    command.push_back(wanted);
   int status = runProgram(command, log, files.folder());
   if (status == 0)
     return success();

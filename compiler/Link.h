@@ -17,10 +17,10 @@ namespace dtcc {
 std::string runtimeLibrary(const char *argv0);
 
 /// Links the part `object` of `files` with the runtime by the system's C++ driver into
-/// the part `program`. Fails with one message, which has the linker's own first complaint
-/// and names no temporary file.
+/// the part `program`, and what defines `device` if that is not null. Fails with one message, which has the linker's
+/// own first complaint and names no temporary file.
 mlir::LogicalResult linkProgram(const OutputFiles &files, llvm::StringRef object, llvm::StringRef runtime,
-                                llvm::StringRef program);
+                                llvm::StringRef program, const char *device);
 
 } // namespace dtcc
 

@@ -36,12 +36,15 @@ struct Target {
   int64_t logitsBytes;
   /// Whether library ops need scratch memory that is planned (a processor's take it of their threads).
   bool plansWorkspace;
+  /// A symbol of the runtime that programs are linked with and nothing in them names: their device, so that no program
+  /// carries another's. Null: the device that all have.
+  const char *device;
 };
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false},
-    {"cuda", "bf16", DTCC_MEMORY_DEVICE, 256, int64_t(512) << 20, true},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, nullptr},
+    {"cuda", "bf16", DTCC_MEMORY_DEVICE, 256, int64_t(512) << 20, true, "dtcc_create_cuda_device"},
 };
 
 /// Null if there is none of that name.

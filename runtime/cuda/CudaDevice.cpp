@@ -265,3 +265,7 @@ void CudaDevice::endAction() {
 }
 
 } // namespace dtcc::rt::cuda
+
+dtcc::rt::Device *dtcc_create_cuda_device(const dtcc::rt::DeviceSetup &setup) {
+  return std::make_unique<dtcc::rt::cuda::CudaDevice>(setup).release();
+}

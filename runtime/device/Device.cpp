@@ -7,15 +7,17 @@
 
 #include "runtime/device/Device.h"
 
-#include "runtime/cuda/CudaDevice.h"
+#include "runtime/core/Error.h"
 #include "runtime/device/HostDevice.h"
 
 namespace dtcc::rt {
 
 std::unique_ptr<Device> createDevice(const DeviceSetup &setup) {
-  if (setup.rank.image.isForGpus())
-    return std::make_unique<cuda::CudaDevice>(setup);
-  return std::make_unique<HostDevice>(setup);
+  if (!setup.rank.image.isForGpus())
+    return std::make_unique<HostDevice>(setup);
+  if (!dtcc_create_cuda_device)
+    fail("damaged program: it is for GPUs, and was linked without the runtime's part for them");
+  return std::unique_ptr<Device>(dtcc_create_cuda_device(setup));
 }
 
 } // namespace dtcc::rt

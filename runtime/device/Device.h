@@ -68,6 +68,14 @@ public:
   virtual void endAction() = 0;
 };
 
+} // namespace dtcc::rt
+
+/// Makes the GPU of a rank, a device that the caller owns. Weak: the compiler links it into programs for GPUs alone, by
+/// this name, so that others do not carry the runtime's kernels for GPUs (some megabytes).
+extern "C" [[gnu::weak]] dtcc::rt::Device *dtcc_create_cuda_device(const dtcc::rt::DeviceSetup &setup);
+
+namespace dtcc::rt {
+
 /// The device that the program was compiled for. Throws Error if it is not there, or too small.
 std::unique_ptr<Device> createDevice(const DeviceSetup &setup);
 
