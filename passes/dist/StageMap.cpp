@@ -21,15 +21,22 @@ using plan::Work;
 StageMap::StageMap(func::FuncOp step, const plan::Schedule &schedule, const Mesh &mesh, std::string axis)
     : schedule(schedule), axisName(std::move(axis)), phases(schedule.ranks.size()) {
   int64_t stages = schedule.stages();
+  stageRows.resize(stages);
+  for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
+    for (const plan::Action &action : actions) {
+      StageRow &row = stageRows[action.stage];
+      row.rank = int64_t(rank);
+      row.splits |= action.work == Work::InputGradient || action.work == Work::WeightGradient;
+    }
   for (int64_t rank = 0; rank < ranks(); ++rank) {
     phases[rank].push_back("prologue");
     for (int64_t stage = 0; stage < stages; ++stage)
-      if (schedule.rankOf(stage) == rank)
+      if (stageRows[stage].rank == rank)
         phases[rank].push_back(phaseName(stage, Work::Forward));
     for (int64_t stage = stages - 1; stage >= 0; --stage) {
-      if (schedule.rankOf(stage) != rank)
+      if (stageRows[stage].rank != rank)
         continue;
-      if (schedule.splits(stage)) {
+      if (stageRows[stage].splits) {
         phases[rank].push_back(phaseName(stage, Work::InputGradient));
         phases[rank].push_back(phaseName(stage, Work::WeightGradient));
       } else {
@@ -47,11 +54,8 @@ std::string StageMap::phaseName(int64_t stage, Work work) const {
                      : work == Work::Backward      ? "backward"
                      : work == Work::InputGradient ? "input_gradient"
                                                    : "weight_gradient";
-  int64_t rank = *schedule.rankOf(stage);
-  for (int64_t other = 0; other < schedule.stages(); ++other)
-    if (other != stage && schedule.rankOf(other) == rank)
-      return name + "." + std::to_string(stage);
-  return name;
+  bool alone = llvm::count_if(stageRows, [&](const StageRow &row) { return row.rank == stageRows[stage].rank; }) == 1;
+  return alone ? name : name + "." + std::to_string(stage);
 }
 
 std::optional<PhasePlace> StageMap::placeOf(Operation *op) const {
@@ -72,16 +76,15 @@ std::vector<PhaseRun> StageMap::runsOf(int64_t rank) const {
 }
 
 /// The phase of an op that runs once a micro-batch; reshards go with the op that wanted them.
-static Work workOf(Operation *op, const plan::Schedule &schedule, int64_t stage,
-                   const llvm::DenseSet<Operation *> &forInputs) {
+static Work workOf(Operation *op, bool splits, const llvm::DenseSet<Operation *> &forInputs) {
   auto work = [&](Operation *tagged) {
     switch (graph::getPhase(tagged)) {
     case graph::Phase::Forward:
       return Work::Forward;
     case graph::Phase::InputGradient:
-      return schedule.splits(stage) ? Work::InputGradient : Work::Backward;
+      return splits ? Work::InputGradient : Work::Backward;
     default:
-      if (!schedule.splits(stage))
+      if (!splits)
         return Work::Backward;
       return forInputs.contains(op) ? Work::InputGradient : Work::WeightGradient;
     }
@@ -106,7 +109,7 @@ static Work workOf(Operation *op, const plan::Schedule &schedule, int64_t stage,
 }
 
 int64_t StageMap::phaseOf(int64_t stage, Work work) const {
-  const std::vector<std::string> &names = phases[*schedule.rankOf(stage)];
+  const std::vector<std::string> &names = phases[stageRows[stage].rank];
   return llvm::find(names, phaseName(stage, work)) - names.begin();
 }
 
@@ -139,10 +142,11 @@ void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
                    });
     for (Value result : op.getResults())
       repeats |= time && cast<TensorType>(result.getType()).getLayout().uses(*time);
-    PhasePlace place{*schedule.rankOf(*stage), 0};
+    PhasePlace place{stageRows[*stage].rank, 0};
     if (repeats && !isa<graph::ReadOp, graph::ConstantOp>(op)) {
       perSlot.insert(&op);
-      place.phase = phaseOf(*stage, early.contains(&op) ? Work::Forward : workOf(&op, schedule, *stage, forInputs));
+      place.phase =
+          phaseOf(*stage, early.contains(&op) ? Work::Forward : workOf(&op, stageRows[*stage].splits, forInputs));
     }
     places[&op] = place;
     if (auto read = dyn_cast<graph::ReadOp>(op)) {
@@ -175,7 +179,7 @@ void StageMap::findEdges(func::FuncOp step) {
       continue;
     // Messages go where schedules have them.
     if (early.contains(&op))
-      from->phase = phaseOf(*getStage(&op), schedule.splits(*getStage(&op)) ? Work::InputGradient : Work::Backward);
+      from->phase = phaseOf(*getStage(&op), stageRows[*getStage(&op)].splits ? Work::InputGradient : Work::Backward);
     for (Value result : op.getResults()) {
       std::map<int64_t, std::set<int64_t>> readers; // phases by rank
       for (Operation *user : result.getUsers())

@@ -58,7 +58,14 @@ private:
   int64_t phaseOf(int64_t stage, plan::Work work) const;
   std::string phaseName(int64_t stage, plan::Work work) const;
 
+  /// What the schedule says of a stage, looked up for every op.
+  struct StageRow {
+    int64_t rank = 0;
+    bool splits = false; /* gradients of inputs and of weights are apart */
+  };
+
   plan::Schedule schedule;
+  llvm::SmallVector<StageRow> stageRows;
   std::string axisName;
   std::vector<std::vector<std::string>> phases;
   llvm::DenseMap<mlir::Operation *, PhasePlace> places;
