@@ -182,7 +182,8 @@ void CudaDevice::enterSlot() {
   dtcc_rank seen = rank.abi;
   seen.coordinates = reinterpret_cast<const int64_t *>(record + sizeof seen);
   std::memcpy(recordBytes.data(), &seen, sizeof seen);
-  std::memcpy(recordBytes.data() + sizeof seen, rank.coordinates.data(), recordBytes.size() - sizeof seen);
+  std::copy(rank.coordinates.begin(), rank.coordinates.end(),
+            reinterpret_cast<int64_t *>(recordBytes.data() + sizeof seen));
   gpu.copyToDevice(record, recordBytes.data(), recordBytes.size(), gpu.firstStream());
 }
 
