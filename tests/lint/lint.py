@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-CODE = (".cpp", ".h", ".td", ".def", ".py", ".cmake", ".inc")
+CODE = (".cpp", ".h", ".cu", ".td", ".def", ".py", ".cmake", ".inc")
 MOST_LINES = 600
 
 # The floor of a file -> the floors whose files it may include. Tests see everything.
@@ -127,7 +127,7 @@ def licence(root):
     for file in files(root):
         source = text(root, file)
         script = source.startswith("#!") and "\n" in source
-        if (file.endswith((".cpp", ".h", ".td", ".def", ".py")) or script) and not file.endswith(("lit.cfg.py",)):
+        if (file.endswith((".cpp", ".h", ".cu", ".td", ".def", ".py")) or script) and not file.endswith(("lit.cfg.py",)):
             if "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception" not in "\n".join(source.splitlines()[:8]):
                 yield file, 1, "the licence lines are missing from the head; take them from runtime/abi/dtcc_rt.h"
 
@@ -144,9 +144,24 @@ def paths(root):
                     yield file, number, "a path of one machine"
 
 
+def skips(root):
+    """A test that may be skipped is named in docs/STATUS.md with the reason."""
+    section = re.search(r"^## Tests that skip.*?(?=^## |\Z)", text(root, "docs/STATUS.md"), re.M | re.S)
+    rows = section.group(0) if section else ""
+    named, folders = set(re.findall(r"[\w-]+", rows)), set(re.findall(r"^\| `lit-(\w+)` \|", rows, re.M))
+    for file in files(root):
+        if not file.startswith("tests/") or file.startswith("tests/lint/") or not file.endswith((".test", ".mlir")):
+            continue
+        match = re.search(r"^(?:#|//) (?:REQUIRES|UNSUPPORTED|XFAIL):", text(root, file), re.M)
+        folder, stem = file.split("/")[1], os.path.basename(file).split(".")[0]
+        if match and stem not in named and folder not in folders:
+            number = text(root, file).count("\n", 0, match.start()) + 1
+            yield file, number, f"say in docs/STATUS.md, under the tests that skip, where {stem} does"
+
+
 def formatting(root, clang_format):
     """C++ is formatted by .clang-format."""
-    sources = [f for f in files(root) if f.endswith((".cpp", ".h"))]
+    sources = [f for f in files(root) if f.endswith((".cpp", ".h", ".cu"))]
     for start in range(0, len(sources), 50):
         batch = sources[start:start + 50]
         done = subprocess.run([clang_format, "--dry-run", "--style=file", *batch], cwd=root, capture_output=True, text=True)
@@ -160,7 +175,7 @@ def formatting(root, clang_format):
 
 
 RULES = {"includes": includes, "passes": passes, "sizes": sizes, "names": names, "licence": licence, "paths": paths,
-         "formatting": formatting}
+         "skips": skips, "formatting": formatting}
 
 
 def main():
