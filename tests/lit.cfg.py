@@ -9,9 +9,12 @@
 #   %build    the build folder
 #   %mpirun   mpirun, fit for few cores
 #   %emulated runs programs for GPUs       emulated-gpu    the emulator, and the runtime's kernels, are built
-#                                          ptxas           NVIDIA's assembler is on the path
+#   %cxx      the C++ compiler              ptxas           NVIDIA's assembler is on the path
+#   %check-header compiles a .cpp with it  header-NAME     NVIDIA's header NAME.h (cuda, cublasLt, nccl) is installed
+#   %library-NAME                          library-NAME    its library is
 #   %python   the build folder's Python      python-torch, python-transformers, python-torchvision
 #   %torch-python, %export                     what %torch-python can import
+import glob
 import os
 import shutil
 import subprocess
@@ -45,6 +48,30 @@ config.substitutions += [
     # Spinning ranks that outnumber the cores are a thousand times slower: they must yield. A hang ends.
     ("%mpirun", "timeout 120 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
                 " --mca btl self,vader --mca pml ob1 --mca plm isolated"),
+]
+
+
+def nvidia_parts(include):
+    """Headers of NVIDIA's that are installed, by name, and libraries; of the driver the toolkit has a stub."""
+    folders = [include, "/usr/include"] if os.path.isdir(include) else ["/usr/include"]
+    beside = [os.path.join(os.path.dirname(include), *more) for more in (("lib64",), ("lib64", "stubs"))]
+    beside += ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"]
+    for name in ("cuda", "cublasLt", "nccl"):
+        header = any(os.path.exists(os.path.join(folder, f"{name}.h")) for folder in folders)
+        found = [each for folder in beside for each in sorted(glob.glob(os.path.join(folder, f"lib{name}.so*")))]
+        yield name, header, found[0] if found else None
+
+
+for name, header, library in nvidia_parts(config.cuda_include):
+    if header:
+        config.available_features.add(f"header-{name}")
+    if library:
+        config.available_features.add(f"library-{name}")
+        config.substitutions.append((f"%library-{name}", library))
+config.substitutions += [
+    ("%check-header", f"{config.cxx} -std=c++20 -fsyntax-only -Wall -Werror"
+                      f" -I {config.dtcc_source} -isystem {config.cuda_include}"),
+    ("%cxx", config.cxx),
 ]
 
 emulator = os.path.join(config.dtcc_build, "tests", "emulator")

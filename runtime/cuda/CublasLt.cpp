@@ -17,18 +17,12 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-// Numbers of the library's interface (cublasComputeType_t, cudaDataType_t, attributes).
-constexpr int kComputeF32 = 68, kComputeTf32 = 77;
-constexpr int kTransposeA = 3, kTransposeB = 4;
-constexpr int kBatchCount = 5, kBatchStride = 6;
-constexpr int kMostWorkspace = 1, kAlignmentA = 5;
-
 /// What NVIDIA recommends on Hopper; older ones want less.
 constexpr uint64_t kWorkspaceBytes = gpu_workspace::productBytes;
 /// Of what the driver allocates: enough for every algorithm.
 constexpr uint64_t kBestAlignment = 256;
 
-int typeOf(uint32_t dtype) { return dtype == DTCC_BF16 ? 14 : dtype == DTCC_F16 ? 2 : 0; }
+int typeOf(uint32_t dtype) { return dtype == DTCC_BF16 ? kTypeBf16 : dtype == DTCC_F16 ? kTypeF16 : kTypeF32; }
 
 /// A matrix as the library sees it: columns, the neighbours of a column adjacent.
 struct Columns {
@@ -88,7 +82,7 @@ public:
       return false;
     accumulate = operands.accumulation(0);
     bool tf32 = rank.image.header().tf32 != 0 && lhs.dtype == DTCC_F32;
-    bool made = lt.createProduct(&product, tf32 ? kComputeTf32 : kComputeF32, 0) == 0;
+    bool made = lt.createProduct(&product, tf32 ? kComputeTf32 : kComputeF32, kTypeF32) == 0;
     int transposes[] = {sides[0]->transposed, sides[1]->transposed};
     made = made && lt.setProduct(product, kTransposeA, &transposes[0], sizeof(int)) == 0 &&
            lt.setProduct(product, kTransposeB, &transposes[1], sizeof(int)) == 0;

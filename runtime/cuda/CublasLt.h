@@ -20,6 +20,9 @@
 
 namespace dtcc::rt::cuda {
 
+#define DTCC_BLAS_NUMBER(NAME, THEIRS, VALUE) constexpr int NAME = VALUE;
+#include "runtime/cuda/CublasLt.def"
+
 struct CublasLt {
   /// cublasLtMatmulHeuristicResult_t
   struct Algorithm {

@@ -28,6 +28,9 @@ using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
 
+#define DTCC_CUDA_NUMBER(NAME, THEIRS, VALUE) constexpr int NAME = VALUE;
+#include "runtime/cuda/Driver.def"
+
 struct Driver {
 #define DTCC_CUDA_FUNCTION(FIELD, SYMBOL, PARAMETERS) CUresult(*FIELD) PARAMETERS = nullptr;
 #include "runtime/cuda/Driver.def"

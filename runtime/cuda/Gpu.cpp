@@ -20,12 +20,6 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-// Numbers of the driver's interface (CUdevice_attribute, CUfunction_attribute, CUjit_option, flags).
-constexpr int kMultiprocessorCount = 16, kMajor = 75, kMinor = 76;
-constexpr int kMostDynamicSharedBytes = 8;
-constexpr int kErrorLogBuffer = 5, kErrorLogBytes = 6;
-constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
-constexpr CUresult kOutOfMemory = 2;
 /// Dynamic shared memory that a kernel may have unasked.
 constexpr unsigned kPlainSharedBytes = 48 << 10;
 

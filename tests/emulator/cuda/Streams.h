@@ -28,23 +28,8 @@ namespace dtcc::emulator {
 
 /// CUresult, as cuda.h numbers them.
 enum Result : int {
-  kSuccess = 0,
-  kInvalidValue = 1,
-  kOutOfMemory = 2,
-  kNotInitialized = 3,
-  kNoDevice = 100,
-  kInvalidDevice = 101,
-  kInvalidContext = 201,
-  kNoBinaryForGpu = 209,
-  kInvalidPtx = 218,
-  kInvalidHandle = 400,
-  kNotFound = 500,
-  kNotReady = 600,
-  kIllegalAddress = 700,
-  kLaunchOutOfResources = 701,
-  kMisalignedAddress = 716,
-  kLaunchFailed = 719,
-  kNotSupported = 801,
+#define DTCC_EMULATED_RESULT(NAME, THEIRS, VALUE, TEXT) NAME = VALUE,
+#include "tests/emulator/cuda/Results.def"
 };
 
 /// An error of a call, which it returns; `what` goes to stderr.

@@ -1,0 +1,28 @@
+//===- Cuda.cpp - The driver's interface as NVIDIA's header has it -*- C++ -*-=//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/conformance/headers/Declarations.h"
+#include "tests/emulator/cuda/Streams.h"
+
+#include <cuda.h>
+
+#include "runtime/cuda/Driver.h"
+
+namespace dtcc::rt::cuda {
+#define DTCC_CUDA_FUNCTION(FIELD, SYMBOL, PARAMETERS) DTCC_HEADER_FUNCTION(#SYMBOL, SYMBOL, CUresult PARAMETERS)
+#define DTCC_CUDA_NUMBER(NAME, THEIRS, VALUE) DTCC_HEADER_NUMBER(THEIRS, NAME)
+#include "runtime/cuda/Driver.def"
+
+static_assert(std::is_same_v<CUdeviceptr, ::CUdeviceptr> && std::is_same_v<CUdevice, ::CUdevice>);
+static_assert(CUDA_SUCCESS == 0 && sizeof(CUuuid) == 16);
+} // namespace dtcc::rt::cuda
+
+// What the emulator answers.
+namespace dtcc::emulator {
+#define DTCC_EMULATED_RESULT(NAME, THEIRS, VALUE, TEXT) DTCC_HEADER_NUMBER(THEIRS, NAME)
+#include "tests/emulator/cuda/Results.def"
+} // namespace dtcc::emulator
