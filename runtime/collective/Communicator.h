@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@
 namespace dtcc::rt {
 
 class ThreadTeam;
+class Watch;
 
 /// Which rows go where, by row number, ordered by peer; a peer's counts say where it begins. What a member sends to
 /// another and what that one expects of it must agree: both know it without a word.
@@ -110,6 +112,8 @@ struct Launch {
   int64_t ranks = 1;         /* of the plan */
   int threads = 1;           /* of each rank */
   int hangSeconds = 600;     /* a wait longer than this is reported as a hang */
+  /// Whether SIGINT or SIGTERM came; null: nobody asks.
+  bool (*interrupted)() = nullptr;
 };
 
 class Transport {
@@ -130,6 +134,10 @@ public:
   /// A rank failed: makes every wait of the other ranks throw Error, or ends
   /// their processes with `status`. Idempotent.
   virtual void abort(int status) noexcept = 0;
+  /// What tells who waits elsewhere (for a GPU) that he waits in vain; null in a program of one rank.
+  virtual Watch *watch() { return nullptr; }
+  /// Whether this process says why all end: the first that asks. Empty if processes cannot agree on it.
+  virtual std::optional<bool> speaks() noexcept { return std::nullopt; }
 };
 
 /// The transport that serves `launch`: the first of Backends.def that does.

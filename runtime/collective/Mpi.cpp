@@ -19,6 +19,7 @@
 
 #include "runtime/collective/PeerMemory.h"
 #include "runtime/collective/Reduce.h"
+#include "runtime/collective/Roll.h"
 #include "runtime/collective/SharedGroup.h"
 #include "runtime/collective/Single.h"
 #include "runtime/core/Cores.h"
@@ -278,9 +279,20 @@ private:
   std::vector<Ring> rings;
 };
 
+/// Sees processes of this node end, which MPI does too, but some launchers only tell.
+class MpiWatch final : public Watch {
+public:
+  MpiWatch(const std::atomic<uint32_t> &aborted, const Launch &launch)
+      : Watch(aborted, launch.hangSeconds, launch.interrupted) {}
+  std::optional<Roll> roll; /* where the processes of a node share memory */
+
+private:
+  std::string lost() override { return roll ? roll->ended() : std::string(); }
+};
+
 class MpiTransport final : public Transport {
 public:
-  explicit MpiTransport(const Launch &launch) {
+  explicit MpiTransport(const Launch &launch) : stops(aborted, launch) {
     // Processes that outnumber the cores must not spin inside MPI either; a value
     // that the user gave stands.
     if (const char *local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))
@@ -294,7 +306,7 @@ public:
       fail("the plan has ", launch.ranks, " ranks, and MPI connects ", size, " processes (started by ", launch.launcher,
            "): its MPI and the plugin's must be the same");
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    waiter.emplace(nodeOversubscribed(launch.threads), aborted, launch.hangSeconds);
+    waiter.emplace(nodeOversubscribed(launch.threads), stops);
     const char *off = std::getenv("DTCC_MPI_WINDOW");
     window = !off || std::strcmp(off, "0") != 0;
     if (window)
@@ -323,6 +335,7 @@ public:
 
   std::byte *allocate(uint64_t bytes) override { return peers ? peers->allocate(bytes) : nullptr; }
   void abort(int status) noexcept override { MPI_Abort(MPI_COMM_WORLD, status); }
+  Watch *watch() override { return &stops; }
 
 private:
   /// Compares the threads of this node's processes with the cores of all their
@@ -347,14 +360,17 @@ private:
     uint64_t job = static_cast<uint64_t>(std::random_device()()) << 32 | static_cast<uint32_t>(getpid());
     MPI_Bcast(&job, 1, MPI_UINT64_T, 0, node);
     try {
-      file.emplace("dtcc-mpi-" + std::to_string(job), number, size, /*seconds=*/10);
+      file.emplace("dtcc-mpi-" + std::to_string(job), number, size, /*seconds=*/10, nullptr);
       peers.emplace(*file, number, size);
+      stops.roll.emplace(*file, number, size, rank);
     } catch (const Error &) {
       good = 0; // for instance processes in containers of their own: all are staged
     }
     MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, node);
-    if (!all)
+    if (!all) {
       peers.reset();
+      stops.roll.reset();
+    }
   }
 
   int rank = 0;
@@ -364,6 +380,7 @@ private:
   std::optional<SharedFile> file;
   std::optional<PeerMemory> peers;  /* in `file` */
   std::atomic<uint32_t> aborted{0}; /* never set: MPI_Abort ends all processes */
+  MpiWatch stops;
   std::optional<Waiter> waiter;
 };
 
@@ -371,6 +388,6 @@ private:
 } // namespace dtcc::rt
 
 extern "C" __attribute__((visibility("default"))) dtcc::rt::Transport *
-dtcc_mpi_transport_v2(const dtcc::rt::Launch *launch) {
+dtcc_mpi_transport_v3(const dtcc::rt::Launch *launch) {
   return new dtcc::rt::MpiTransport(*launch);
 }

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/collective/Roll.h"
 #include "runtime/collective/SharedFile.h"
 #include "runtime/collective/SharedGroup.h"
 #include "runtime/collective/Single.h"
@@ -62,21 +63,49 @@ struct alignas(64) SlotHead {
 
 /// The first page of the file.
 struct Header {
-  std::atomic<uint32_t> aborted;
+  std::atomic<uint32_t> aborted; /* the exit status of the first rank that failed */
+  std::atomic<uint32_t> spoken;  /* whether a process has said why */
+  /// Whether ranks outnumber cores, which barriers depend on: process 0 says it, and raises this.
+  Signal decided;
+  uint32_t crowded;
+};
+
+/// Sees processes end.
+class ProcessesWatch final : public Watch {
+public:
+  ProcessesWatch(const std::atomic<uint32_t> &aborted, const Launch &launch, const SharedFile &file)
+      : Watch(aborted, launch.hangSeconds, launch.interrupted),
+        roll(file, launch.process, launch.processes, launch.process) {}
+
+private:
+  std::string lost() override { return roll.ended(); }
+  Roll roll;
 };
 
 /// What the communicators of one process have in common.
 struct Shared {
   Shared(const Launch &launch, const std::string &job)
-      : file(job, launch.process, launch.processes, /*seconds=*/60), first(file, 0, sizeof(Header)),
-        header(reinterpret_cast<Header *>(first.data())),
-        waiter(launch.processes * launch.threads > machineCores(), header->aborted, launch.hangSeconds),
-        peers(file, launch.process, launch.processes),
+      : file(job, launch.process, launch.processes, /*seconds=*/60, launch.interrupted), first(file, 0, sizeof(Header)),
+        header(reinterpret_cast<Header *>(first.data())), watch(header->aborted, launch, file),
+        waiter(isCrowded(launch), watch), peers(file, launch.process, launch.processes),
         nextRing(ringsBegin + static_cast<uint64_t>(launch.process) * ringsOfRank) {}
+
+  /// As process 0 has it: ranks may have different numbers of threads.
+  bool isCrowded(const Launch &launch) {
+    if (launch.process == 0) {
+      header->crowded = launch.processes * launch.threads > machineCores();
+      Waiter::raise(header->decided);
+    }
+    Waiter(/*oversubscribed=*/true, watch).await(header->decided, 1, [&] {
+      return message("rank ", launch.process, " waits for rank 0 to begin");
+    });
+    return header->crowded != 0;
+  }
 
   SharedFile file;
   Mapping first;
   Header *header;
+  ProcessesWatch watch;
   Waiter waiter;
   PeerMemory peers;
   std::atomic<uint64_t> nextRing; /* where this rank's next ring goes; two threads of it may send */
@@ -210,7 +239,12 @@ public:
   }
 
   std::byte *allocate(uint64_t bytes) override { return shared.peers.allocate(bytes); }
-  void abort(int) noexcept override { shared.header->aborted.store(1); }
+  void abort(int status) noexcept override {
+    uint32_t none = 0;
+    shared.header->aborted.compare_exchange_strong(none, static_cast<uint32_t>(status));
+  }
+  Watch *watch() override { return &shared.watch; }
+  std::optional<bool> speaks() noexcept override { return shared.header->spoken.exchange(1) == 0; }
 
 private:
   Shared shared;

@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -30,6 +31,30 @@ namespace {
 
 /// Sparse: an upper limit of offsets, not of memory.
 constexpr off_t fileBytes = off_t(1) << 60;
+
+/// Where the bytes lie that processes lock: memory has none of them.
+constexpr off_t locksBegin = off_t(1) << 59;
+
+/// How long processes look for each other. Another one is asked after every few milliseconds.
+class Deadline {
+public:
+  Deadline(const std::string &name, int seconds, bool (*interrupted)())
+      : name(name), seconds(seconds), interrupted(interrupted),
+        end(std::chrono::steady_clock::now() + std::chrono::seconds(seconds)) {}
+  /// Whether there is time left; throws when the process shall end.
+  bool goesOn() const {
+    if (interrupted && interrupted())
+      failWith(Status::Interrupted, "interrupted while the processes of job '", name, "' meet");
+    return std::chrono::steady_clock::now() < end;
+  }
+  std::string text() const { return message("within ", seconds, " s"); }
+
+private:
+  const std::string &name;
+  int seconds;
+  bool (*interrupted)();
+  std::chrono::steady_clock::time_point end;
+};
 
 [[noreturn]] void failJob(const std::string &name, const std::string &why) {
   fail("the processes of job '", name, "' cannot meet: ", why);
@@ -85,11 +110,14 @@ int receiveFile(int connection) {
   return file;
 }
 
-void serve(const std::string &name, int listener, int file, int64_t others, int seconds) {
+void serve(const std::string &name, int listener, int file, int64_t others, const Deadline &deadline) {
   for (int64_t served = 0; served < others;) {
     pollfd waiting{listener, POLLIN, 0};
-    if (poll(&waiting, 1, seconds * 1000) <= 0)
-      failJob(name, message("only ", served + 1, " of ", others + 1, " came within ", seconds, " s"));
+    if (poll(&waiting, 1, /*milliseconds=*/50) <= 0) {
+      if (!deadline.goesOn())
+        failJob(name, message("only ", served + 1, " of ", others + 1, " came ", deadline.text()));
+      continue;
+    }
     int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0)
       continue;
@@ -100,7 +128,9 @@ void serve(const std::string &name, int listener, int file, int64_t others, int 
 
 } // namespace
 
-SharedFile::SharedFile(const std::string &name, int64_t process, int64_t processes, int seconds) {
+SharedFile::SharedFile(const std::string &name, int64_t process, int64_t processes, int seconds,
+                       bool (*interrupted)()) {
+  Deadline deadline(name, seconds, interrupted);
   sockaddr_un address;
   socklen_t length = fillAddress(address, name);
   int channel = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -111,12 +141,11 @@ SharedFile::SharedFile(const std::string &name, int64_t process, int64_t process
     if (file < 0 || ftruncate(file, fileBytes) != 0 ||
         bind(channel, reinterpret_cast<sockaddr *>(&address), length) != 0 || listen(channel, 128) != 0)
       failJob(name, std::strerror(errno));
-    serve(name, channel, file, processes - 1, seconds);
+    serve(name, channel, file, processes - 1, deadline);
   } else {
-    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     while (connect(channel, reinterpret_cast<sockaddr *>(&address), length) != 0) {
-      if (std::chrono::steady_clock::now() > end)
-        failJob(name, message("process 0 did not come within ", seconds, " s"));
+      if (!deadline.goesOn())
+        failJob(name, "process 0 did not come " + deadline.text());
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     if (!sameUser(channel) || (file = receiveFile(channel)) < 0)
@@ -145,6 +174,25 @@ void *SharedFile::map(uint64_t offset, size_t bytes, size_t alignment) const {
     munmap(start + before, bytes);
   }
   failWith(Status::Memory, "cannot map ", bytes, " bytes of shared memory: ", std::strerror(errno));
+}
+
+void SharedFile::lock(uint64_t place) const {
+  struct flock wanted{};
+  wanted.l_type = F_WRLCK;
+  wanted.l_whence = SEEK_SET;
+  wanted.l_start = locksBegin + static_cast<off_t>(place);
+  wanted.l_len = 1;
+  if (fcntl(file, F_SETLK, &wanted) != 0)
+    fail("cannot lock a byte of the job's memory: ", std::strerror(errno));
+}
+
+bool SharedFile::isLocked(uint64_t place) const {
+  struct flock found{};
+  found.l_type = F_WRLCK;
+  found.l_whence = SEEK_SET;
+  found.l_start = locksBegin + static_cast<off_t>(place);
+  found.l_len = 1;
+  return fcntl(file, F_GETLK, &found) != 0 || found.l_type != F_UNLCK;
 }
 
 void SharedFile::unmap(void *address, size_t bytes) { munmap(address, bytes); }

@@ -24,8 +24,9 @@ namespace dtcc::rt {
 class SharedFile {
 public:
   /// Called by all `processes` of a job with the same `name`. Throws Error if the
-  /// others do not come within `seconds`.
-  SharedFile(const std::string &name, int64_t process, int64_t processes, int seconds);
+  /// others do not come within `seconds`, or if `interrupted` (or null) says that this
+  /// process shall end.
+  SharedFile(const std::string &name, int64_t process, int64_t processes, int seconds, bool (*interrupted)());
   ~SharedFile();
   SharedFile(const SharedFile &) = delete;
   SharedFile &operator=(const SharedFile &) = delete;
@@ -35,6 +36,11 @@ public:
   /// until unmap.
   void *map(uint64_t offset, size_t bytes, size_t alignment = 4096) const;
   static void unmap(void *address, size_t bytes);
+
+  /// Locks number `place`, until this process ends or the object does.
+  void lock(uint64_t place) const;
+  /// Whether another process has locked `place`.
+  bool isLocked(uint64_t place) const;
 
 private:
   int file = -1;

@@ -135,7 +135,8 @@ private:
 class ThreadsTransport final : public Transport {
 public:
   explicit ThreadsTransport(const Launch &launch)
-      : ranks(launch.ranks), waiter(launch.ranks * launch.threads > availableCores(), aborted, launch.hangSeconds) {}
+      : ranks(launch.ranks), stops(aborted, launch.hangSeconds, launch.interrupted),
+        waiter(launch.ranks * launch.threads > availableCores(), stops) {}
 
   std::vector<int64_t> localRanks() const override {
     std::vector<int64_t> all(static_cast<size_t>(ranks));
@@ -154,11 +155,16 @@ public:
     return std::make_unique<ThreadsCommunicator>(name, memory, size, index, waiter);
   }
 
-  void abort(int) noexcept override { aborted.store(1); }
+  void abort(int status) noexcept override {
+    uint32_t none = 0;
+    aborted.compare_exchange_strong(none, static_cast<uint32_t>(status));
+  }
+  Watch *watch() override { return &stops; }
 
 private:
   int64_t ranks;
   std::atomic<uint32_t> aborted{0};
+  Watch stops;
   Waiter waiter;
   std::mutex lock;
   std::map<std::pair<std::string, std::vector<int64_t>>, std::shared_ptr<GroupMemory>> groups;

@@ -7,8 +7,6 @@
 
 #include "runtime/collective/Wait.h"
 
-#include "runtime/core/Error.h"
-
 #include <climits>
 #include <linux/futex.h>
 #include <sched.h>
@@ -47,8 +45,6 @@ bool Waiter::poll(Signal &signal, uint32_t target) const {
 }
 
 bool Waiter::sleep(Signal &signal, uint32_t target) const {
-  if (aborted.load(std::memory_order_relaxed) != 0)
-    failWith(Status::PeerLost, "stopped: another rank failed");
   // The count of sleepers is raised before the value is read again, and raise()
   // reads it after changing the value: one of the two sees the other.
   signal.sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -65,10 +61,6 @@ void Waiter::raise(Signal &signal) {
   signal.value.fetch_add(1, std::memory_order_seq_cst);
   if (signal.sleepers.load(std::memory_order_seq_cst) != 0)
     futex(signal.value, FUTEX_WAKE, INT_MAX, nullptr);
-}
-
-void Waiter::hang(const std::string &what) const {
-  failWith(Status::Hang, "no progress for ", hangSeconds, " s: ", what);
 }
 
 } // namespace dtcc::rt

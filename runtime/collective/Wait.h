@@ -15,7 +15,10 @@
 #ifndef DTCC_RUNTIME_COLLECTIVE_WAIT_H
 #define DTCC_RUNTIME_COLLECTIVE_WAIT_H
 
+#include "runtime/collective/Watch.h"
+
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -29,20 +32,21 @@ struct Signal {
 
 class Waiter {
 public:
-  /// `aborted` becomes non-zero when a rank has failed. A wait of more than
-  /// `hangSeconds` throws Status::Hang.
-  Waiter(bool oversubscribed, const std::atomic<uint32_t> &aborted, int hangSeconds)
-      : spins(oversubscribed ? 0 : 100), yields(oversubscribed ? 40 : 300), aborted(aborted), hangSeconds(hangSeconds) {
-  }
+  /// `watch` says when a wait is in vain; it outlives the waiter and its copies.
+  Waiter(bool oversubscribed, Watch &watch)
+      : spins(oversubscribed ? 0 : 100), yields(oversubscribed ? 40 : 300), watch(watch) {}
 
   /// Returns when signal.value has reached `target` (modulo 2^32). `what` names
-  /// the wait in the message of a hang. Throws Status::PeerLost after an abort.
+  /// the wait in the message of an Error that the watch gives a reason for.
   template <typename Describe> void await(Signal &signal, uint32_t target, Describe &&what) const {
     if (poll(signal, target))
       return;
-    for (double waited = 0; !sleep(signal, target); waited += sleepSeconds)
-      if (waited > hangSeconds)
-        hang(what());
+    auto begin = std::chrono::steady_clock::now();
+    auto waited = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+    while (!sleep(signal, target))
+      if (auto reason = watch.look(waited()); reason && !reached(signal, target))
+        throw reason->error(what());
+    watch.passed(waited());
   }
 
   /// Whether ranks outnumber cores.
@@ -58,12 +62,10 @@ private:
   }
   bool poll(Signal &signal, uint32_t target) const;
   bool sleep(Signal &signal, uint32_t target) const;
-  [[noreturn]] void hang(const std::string &what) const;
 
   int spins;
   int yields;
-  const std::atomic<uint32_t> &aborted;
-  int hangSeconds;
+  Watch &watch;
 };
 
 } // namespace dtcc::rt

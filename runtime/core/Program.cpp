@@ -8,6 +8,7 @@
 #include "runtime/core/Program.h"
 
 #include "runtime/checkpoint/WholeFile.h"
+#include "runtime/core/Agreement.h"
 #include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
@@ -21,6 +22,7 @@
 #include <filesystem>
 #include <iostream>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <unistd.h>
 
@@ -178,7 +180,8 @@ bool speaks(const Launch &launch) {
 
 /// Says why, and ends all processes.
 void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
-  if (speaks(launch))
+  std::optional<bool> agreed = transport.speaks();
+  if (agreed ? *agreed : speaks(launch))
     std::cerr << "error: " << error.what() << std::endl;
   transport.abort(statusOf(error));
 }
@@ -208,6 +211,12 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   int64_t steps = options.steps > 0 ? options.steps : batches.stepsPerEpoch();
   if (steps == INT64_MAX)
     failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+  if (launch.processes > 1) {
+    std::vector<int64_t> all(static_cast<size_t>(launch.ranks));
+    std::iota(all.begin(), all.end(), 0);
+    auto world = transport.group("start", all, ranks[0]);
+    checkAgreement(*world, termsOf(image, options, begin, steps, batches.exampleCount()));
+  }
   SharedRun shared{image,
                    kernels,
                    options,
@@ -257,6 +266,7 @@ int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const O
   Launch launch;
   launch.ranks = image.ranks();
   launch.hangSeconds = options.hangSeconds;
+  launch.interrupted = interruptRequested;
   detectLauncher(launch);
   if (options.info) {
     if (launch.process == 0)

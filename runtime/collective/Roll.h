@@ -1,0 +1,48 @@
+//===- Roll.h - Which processes of a job are still there ------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each process locks a byte of the job's shared file. The system gives the lock back when
+// the process ends, however it ends; so whoever looks knows, whether or not the two see
+// each other's numbers, and however soon a number is used again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_COLLECTIVE_ROLL_H
+#define DTCC_RUNTIME_COLLECTIVE_ROLL_H
+
+#include "runtime/collective/SharedFile.h"
+
+#include <atomic>
+
+namespace dtcc::rt {
+
+class Roll {
+public:
+  /// Enters this process, number `process` of `processes` of the file, which runs `rank`. `file` outlives it.
+  Roll(const SharedFile &file, int64_t process, int64_t processes, int64_t rank);
+  ~Roll();
+  Roll(const Roll &) = delete;
+  Roll &operator=(const Roll &) = delete;
+
+  /// "rank 1's process (pid 123) has ended", or empty if all who entered are there.
+  std::string ended() const;
+
+private:
+  struct Entry {
+    std::atomic<int64_t> pid; /* 0: not entered yet */
+    int64_t rank;
+  };
+  uint64_t bytes() const { return (static_cast<uint64_t>(processes) * sizeof(Entry) + 4095) / 4096 * 4096; }
+
+  const SharedFile &file;
+  int64_t me, processes;
+  Entry *entries;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_COLLECTIVE_ROLL_H

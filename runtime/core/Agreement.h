@@ -1,0 +1,39 @@
+//===- Agreement.h - Processes that are to run one program ---- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every process of a run has a command line of its own. Where these differ in what decides
+// which collectives a rank calls, or what it computes, the ranks would wait for each other
+// for ever, or train something that nobody asked for. So they compare before they begin.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CORE_AGREEMENT_H
+#define DTCC_RUNTIME_CORE_AGREEMENT_H
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/collective/Communicator.h"
+#include "runtime/core/Options.h"
+
+namespace dtcc::rt {
+
+/// Something that all ranks must have alike.
+struct Term {
+  std::string name;  /* "--save" */
+  std::string value; /* as a message shows it: "--save=F", or "no --save" */
+};
+
+/// What a run depends on. `steps`: in all; `begin`: where it starts; `examples`: of the data.
+std::vector<Term> termsOf(const Image &image, const Options &options, const RunPosition &begin, int64_t steps,
+                          int64_t examples);
+
+/// Every rank calls it with its own terms. Throws the same Error on all of them if some differ: it names the first
+/// such term, with rank 0's value and that of the first rank that has another.
+void checkAgreement(Communicator &world, const std::vector<Term> &mine);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_CORE_AGREEMENT_H
