@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Numbers of types, reductions and results are those of nccl.h. Members are threads of one
-// process.
+// process (Group.h), or of several of this machine (Remote.h).
 //
 //===----------------------------------------------------------------------===//
 
-#include "tests/emulator/nccl/Group.h"
+#include "tests/emulator/nccl/Remote.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <utility>
 
 using namespace dtcc::emulator;
@@ -32,11 +33,20 @@ std::map<uint64_t, std::shared_ptr<Group>> &groups() {
   return *all;
 }
 
+/// Communicators with members in other processes.
+std::set<std::shared_ptr<Remote>> &remotes() {
+  static auto *all = new std::set<std::shared_ptr<Remote>>;
+  return *all;
+}
+
 /// What a thread has called between ncclGroupStart and ncclGroupEnd.
 struct Called {
   Member *member;
   Stream *stream;
-  std::shared_ptr<Meeting> meeting;
+  std::shared_ptr<Meeting> meeting; ///< of one process
+  std::shared_ptr<Remote> remote;   ///< of several, and the call's place there
+  int entry = -1;
+  std::shared_ptr<Part> part;
 };
 thread_local int depth = 0;
 thread_local std::vector<Called> called;
@@ -76,16 +86,26 @@ void enqueueAll(Emulation &emulation, Lock &lock, std::vector<Called> all) {
     byStream[one.stream].push_back(one);
   for (auto &[stream, calls] : byStream)
     for (const Called &one : calls) {
+      if (!one.meeting) {
+        one.member->remote->place(one.entry, *stream, stream->issued() + 1);
+        continue;
+      }
       one.meeting->streams[size_t(one.member->me)] = stream;
       one.meeting->positions[size_t(one.member->me)] = stream->issued() + 1;
     }
   for (auto &[stream, calls] : byStream)
     emulation.enqueueHeld(lock, *stream, [&emulation, calls](Lock &held) {
       for (const Called &one : calls)
-        one.meeting->arrived[size_t(one.member->me)] = true;
+        if (one.meeting)
+          one.meeting->arrived[size_t(one.member->me)] = true;
+        else
+          one.remote->arrive(one.entry, *one.part);
       emulation.changed.notify_all();
       for (const Called &one : calls)
-        attend(emulation, held, *one.member->group, *one.meeting);
+        if (one.meeting)
+          attend(emulation, held, *one.member->group, *one.meeting);
+        else
+          one.remote->attend(emulation, held, one.entry, *one.part);
     });
 }
 
@@ -94,6 +114,25 @@ void issue(Emulation &emulation, Lock &lock, Called one) {
     called.push_back(std::move(one));
   else
     enqueueAll(emulation, lock, {std::move(one)});
+}
+
+void issueRemote(Emulation &emulation, Lock &lock, Member *member, Stream &stream, int entry,
+                 std::shared_ptr<Part> part) {
+  issue(emulation, lock, {member, &stream, nullptr, member->remote, entry, std::move(part)});
+}
+
+/// Runs what members in other processes wait for, as long as this process lives.
+void serveOthers(Emulation &emulation) {
+  static bool begun = false;
+  if (std::exchange(begun, true))
+    return;
+  std::thread([&emulation] {
+    for (Lock lock = emulation.hold();;) {
+      for (const std::shared_ptr<Remote> &remote : remotes())
+        remote->serve(emulation, lock);
+      emulation.changed.wait_for(lock, std::chrono::milliseconds(1));
+    }
+  }).detach();
 }
 
 /// `inCells`, `outCells`: what the member reads and writes, 0 for nothing.
@@ -119,6 +158,12 @@ int collective(const char *name, Part like, const void *in, uint64_t inTimes, vo
     if (like.kind == Kind::Broadcast && like.root != member->me)
       inTimes = 0;
     uint64_t number = member->collectives++;
+    if (member->remote) {
+      std::shared_ptr<Part> part =
+          makePart(emulation, stream, like, in, inTimes * like.count, out, outTimes * like.count, name);
+      issueRemote(emulation, lock, member, stream, member->remote->show(-1, -1, number, *part), part);
+      return;
+    }
     std::shared_ptr<Meeting> meeting = group.collectives[number];
     if (!meeting)
       group.collectives[number] = meeting = std::make_shared<Meeting>();
@@ -126,7 +171,7 @@ int collective(const char *name, Part like, const void *in, uint64_t inTimes, vo
               makePart(emulation, stream, like, in, inTimes * like.count, out, outTimes * like.count, name));
     if (std::count(meeting->parts.begin(), meeting->parts.end(), nullptr) == 0)
       group.collectives.erase(number);
-    issue(emulation, lock, {member, &stream, meeting});
+    issue(emulation, lock, {member, &stream, meeting, nullptr, -1, nullptr});
   });
 }
 
@@ -161,6 +206,12 @@ int message(const char *name, const void *in, void *out, uint64_t count, int typ
     bool sends = in != nullptr;
     uint64_t number = (sends ? member->sent : member->received)[peer]++;
     std::tuple key(sends ? member->me : peer, sends ? peer : member->me, number);
+    if (member->remote) {
+      std::shared_ptr<Part> shown = std::move(part);
+      int entry = member->remote->show(std::get<0>(key), std::get<1>(key), number, *shown);
+      issueRemote(emulation, lock, member, stream, entry, shown);
+      return;
+    }
     std::shared_ptr<Meeting> meeting = group.messages[key];
     bool last = meeting != nullptr;
     if (!meeting)
@@ -168,7 +219,7 @@ int message(const char *name, const void *in, void *out, uint64_t count, int typ
     group.add(*meeting, member->me, std::move(part));
     if (last)
       group.messages.erase(key);
-    issue(emulation, lock, {member, &stream, meeting});
+    issue(emulation, lock, {member, &stream, meeting, nullptr, -1, nullptr});
   });
 }
 } // namespace
@@ -197,11 +248,11 @@ const char *ncclGetLastError(Member *) { return lastProblem.c_str(); }
 
 int ncclGetUniqueId(Id *id) {
   return ncclCall("ncclGetUniqueId", [&](Emulation &, Lock &) {
-    static uint64_t last = 0;
+    // Unlike those of all other processes of this machine, and of those that had its number before.
+    static uint64_t last = uint64_t(std::random_device()()) << 32;
     *id = {};
     ++last;
     std::memcpy(id->bytes, &last, sizeof last);
-    groups()[last] = std::make_shared<Group>();
   });
 }
 
@@ -213,29 +264,34 @@ int ncclCommInitRank(Member **made, int size, Id id, int me) {
                       "the emulator does not join communicators between ncclGroupStart and ncclGroupEnd"};
     uint64_t number;
     std::memcpy(&number, id.bytes, sizeof number);
-    auto found = groups().find(number);
-    if (found == groups().end())
-      throw CallError{kInvalidArgument, "an id that no ncclGetUniqueId of this process gave"};
-    std::shared_ptr<Group> group = found->second;
-    if (group->size == 0) {
+    if (number == 0)
+      throw CallError{kInvalidArgument, "an id that no ncclGetUniqueId gave"};
+    if (size < 1 || me < 0 || me >= size)
+      throw CallError{kInvalidArgument, "member " + std::to_string(me) + " of " + std::to_string(size)};
+    const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    bool mayShare = shares && std::string(shares) == "1";
+    auto remote = std::make_shared<Remote>(lock, number, size, me, device.number);
+    for (int other = 0; other < size; ++other)
+      if (other != me && remote->deviceOf(other) == device.number && !mayShare)
+        throw CallError{kInvalidUsage,
+                        "members " + std::to_string(me) + " and " + std::to_string(other) + " are on one GPU"};
+    if (remote->hasOthers()) {
+      auto alone = std::make_shared<Group>();
+      alone->size = size;
+      alone->devices.push_back(&device);
+      *made = new Member{alone, me, &device, 0, {}, {}, remote};
+      remotes().insert(remote);
+      serveOthers(emulation);
+      return;
+    }
+    std::shared_ptr<Group> &group = groups()[number];
+    if (!group) {
+      group = std::make_shared<Group>();
       group->size = size;
       group->devices.resize(size_t(std::max(size, 0)));
     }
-    if (size < 1 || size != group->size || me < 0 || me >= size || group->devices[size_t(me)])
-      throw CallError{kInvalidArgument, "member " + std::to_string(me) + " of " + std::to_string(size) +
-                                            " joins a communicator of " + std::to_string(group->size)};
-    const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-    bool mayShare = shares && std::string(shares) == "1";
     group->devices[size_t(me)] = &device;
-    ++group->joined;
-    emulation.changed.notify_all();
-    while (group->joined < size)
-      emulation.changed.wait(lock);
-    for (int other = 0; other < size; ++other)
-      if (other != me && group->devices[size_t(other)] == &device && !mayShare)
-        throw CallError{kInvalidUsage,
-                        "members " + std::to_string(me) + " and " + std::to_string(other) + " are on one GPU"};
-    *made = new Member{group, me, &device, 0, {}, {}};
+    *made = new Member{group, me, &device, 0, {}, {}, nullptr};
   });
 }
 int ncclCommInitRankConfig(Member **made, int size, Id id, int me, void *) {
@@ -246,12 +302,20 @@ int ncclCommDestroy(Member *member) {
     // Work that names it is finished first, unless nothing more can be.
     if (!member->device->error)
       emulation.forceAll(lock, *member->device);
+    remotes().erase(member->remote);
     delete member;
   });
 }
 int ncclCommFinalize(Member *) { return kDone; }
-/// What is under way keeps a reference to what it needs.
-int ncclCommAbort(Member *) { return kDone; }
+/// What is under way ends without a result. It may still name the member, which is not freed.
+int ncclCommAbort(Member *member) {
+  return ncclCall("ncclCommAbort", [&](Emulation &emulation, Lock &) {
+    member->group->aborted = true;
+    if (member->remote)
+      member->remote->abort();
+    emulation.changed.notify_all();
+  });
+}
 int ncclCommGetAsyncError(Member *member, int *error) {
   return ncclCall("ncclCommGetAsyncError",
                   [&](Emulation &, Lock &) { *error = member->device->error ? kDeviceError : kDone; });

@@ -24,6 +24,16 @@ std::string Part::text() const {
   return kind == Kind::Broadcast ? text + " from " + std::to_string(root) : text;
 }
 
+bool fits(const Part &one, const Part &other) {
+  return one.kind == other.kind && one.count == other.count && one.element == other.element && one.fold == other.fold &&
+         one.root == other.root;
+}
+
+std::string mismatch(int size, int member, const Part &part, int other, const Part &theirs) {
+  return "member " + std::to_string(member) + " of " + std::to_string(size) + " calls " + part.text() +
+         " where member " + std::to_string(other) + " calls " + theirs.text();
+}
+
 void Group::add(Meeting &meeting, int member, std::unique_ptr<Part> part) {
   if (meeting.parts.empty()) {
     meeting.parts.resize(size_t(size));
@@ -32,12 +42,9 @@ void Group::add(Meeting &meeting, int member, std::unique_ptr<Part> part) {
     meeting.arrived.resize(size_t(size));
   }
   for (int other = 0; other < size; ++other)
-    if (const Part *theirs = meeting.parts[size_t(other)].get();
-        theirs && (theirs->kind != part->kind || theirs->count != part->count || theirs->element != part->element ||
-                   theirs->fold != part->fold || theirs->root != part->root)) {
+    if (const Part *theirs = meeting.parts[size_t(other)].get(); theirs && !fits(*part, *theirs)) {
       broken = true;
-      throw CallError{5, "member " + std::to_string(member) + " of " + std::to_string(size) + " calls " + part->text() +
-                             " where member " + std::to_string(other) + " calls " + theirs->text()};
+      throw CallError{5, mismatch(size, member, *part, other, *theirs)};
     }
   meeting.parts[size_t(member)] = std::move(part);
 }
@@ -118,7 +125,7 @@ void foldInto(const std::vector<const char *> &ins, char *out, uint64_t first, u
 }
 } // namespace
 
-void Group::perform(Meeting &meeting) {
+void perform(Meeting &meeting) {
   std::vector<const char *> ins;
   std::vector<Part *> parts;
   for (const auto &part : meeting.parts)
@@ -169,15 +176,18 @@ void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting) {
   auto patience = std::chrono::steady_clock::now() + kPatience;
   while (!meeting.done) {
     if (group.isComplete(meeting)) {
-      group.perform(meeting);
+      perform(meeting);
       meeting.done = true;
       emulation.changed.notify_all();
       return;
     }
+    // As a kernel of NCCL, which ends when it is told to.
+    if (group.aborted)
+      return;
     if (group.broken)
       throw CallError{kLaunchFailed, "members of a communicator do not agree"};
     for (const Device *device : group.devices)
-      if (device->error)
+      if (device && device->error)
         throw CallError{kLaunchFailed, "another member of a communicator has failed"};
     bool moved = false;
     for (size_t member = 0; member < meeting.parts.size() && !moved && !meeting.done; ++member) {

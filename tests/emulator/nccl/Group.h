@@ -48,18 +48,26 @@ struct Meeting {
 };
 
 struct Group {
-  int size = 0, joined = 0, left = 0;
+  int size = 0;
   std::vector<Device *> devices;
+  bool aborted = false;                                     ///< by a member: all waits end
   bool broken = false;                                      ///< members did not agree: nobody waits any more
   std::map<uint64_t, std::shared_ptr<Meeting>> collectives; ///< by number
   std::map<std::tuple<int, int, uint64_t>, std::shared_ptr<Meeting>> messages; ///< by sender, receiver, number
 
   /// A member's part of a meeting. Throws CallError if it does not fit another's.
   void add(Meeting &meeting, int member, std::unique_ptr<Part> part);
-  /// What the meeting does, once all have come.
-  void perform(Meeting &meeting);
   bool isComplete(const Meeting &meeting) const;
 };
+
+/// Whether two members say the same of a call.
+bool fits(const Part &one, const Part &other);
+/// That they do not.
+std::string mismatch(int size, int member, const Part &part, int other, const Part &theirs);
+/// What a meeting does, once all have come.
+void perform(Meeting &meeting);
+
+class Remote;
 
 /// ncclComm_t
 struct Member {
@@ -68,6 +76,7 @@ struct Member {
   Device *device = nullptr;
   uint64_t collectives = 0;
   std::map<int, uint64_t> sent, received;
+  std::shared_ptr<Remote> remote; ///< with members in other processes
 };
 
 /// Waits for a meeting, from the work of a member's stream that is run now.
