@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 5u
+#define DTCC_ABI_VERSION 6u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -356,8 +356,9 @@ typedef struct dtcc_training {
 } dtcc_training;
 
 /// A generated kernel of a program for GPUs: an entry of its code, launched in `grid` blocks of `block` threads, both
-/// one-dimensional. Its parameters are a dtcc_rank in the device's memory (coordinates too), then the address of each
-/// operand's view. Arenas start at multiples of 256 bytes; how wide a kernel reads follows from its views' offsets.
+/// one-dimensional. Its parameters are a dtcc_rank in the device's memory (coordinates too), the address of its
+/// command's predicate or null, and the address of each operand's view. Arenas start at multiples of 256 bytes; how
+/// wide a kernel reads follows from its views' offsets.
 typedef struct dtcc_gpu_kernel {
   uint32_t name;  /* string */
   uint32_t block; /* 1 to 1024 */

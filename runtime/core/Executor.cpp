@@ -26,8 +26,7 @@ std::vector<bool> communicatorsOfStreams(const Image &image) {
   return used;
 }
 
-Executor::Executor(Rank &rank, Device &device)
-    : rank(rank), device(device), entered(static_cast<size_t>(rank.image.slots())) {}
+Executor::Executor(Rank &rank, Device &device) : rank(rank), device(device) {}
 
 Executor::Place Executor::placeOf(uint32_t view) const {
   const dtcc_view &row = rank.image.views()[view];
@@ -46,29 +45,59 @@ void Executor::bind() {
       bound.predicate = placeOf(command.predicate);
     device.bind(number);
   }
+  findParts();
   device.begin();
 }
 
-void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
-  std::fill(entered.begin(), entered.end(), false);
-  for (const dtcc_action &action : Image::rowsOf(rank.stage.actions, rank.image.actions())) {
-    rank.enterSlot(action.slot);
-    device.enterSlot();
-    if (!entered[action.slot]) {
-      entered[action.slot] = true;
-      beforeSlot(action.slot);
-    }
-    const dtcc_phase &phase = rank.image.phases()[action.phase];
-    for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number) {
-      if (rank.image.commands()[number].last_slot && action.slot + 1 < rank.image.slots())
-        continue;
-      Bound &bound = table[number - rank.stage.commands.first];
-      std::transform(bound.operands.begin(), bound.operands.end(), bound.buffers.begin(),
-                     [&](const Place &place) { return place.in(action.slot); });
-      device.run(number, bound.buffers.data(), bound.predicate ? bound.predicate->in(action.slot) : nullptr);
-    }
-    device.endAction();
+void Executor::findParts() {
+  auto inputs = Image::rowsOf(rank.stage.inputs, rank.image.inputs());
+  bool reads = std::any_of(inputs.begin(), inputs.end(), [](auto &input) { return input.view != DTCC_NONE; });
+  std::vector<bool> seen(static_cast<size_t>(rank.image.slots()));
+  auto actions = Image::rowsOf(rank.stage.actions, rank.image.actions());
+  for (size_t i = 0; i < actions.size(); ++i) {
+    int64_t slot = actions[i].slot;
+    bool isNew = !seen[static_cast<size_t>(slot)];
+    seen[static_cast<size_t>(slot)] = true;
+    if (parts.empty() || (isNew && reads))
+      parts.push_back({actions.subspan(i, 0), {}});
+    Part &part = parts.back();
+    part.actions = {part.actions.data(), part.actions.size() + 1};
+    if (isNew)
+      part.entered.push_back(slot);
   }
+}
+
+void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
+  device.beginStep();
+  for (uint32_t number = 0; number < parts.size(); ++number) {
+    for (int64_t slot : parts[number].entered) {
+      rank.enterSlot(slot);
+      beforeSlot(slot);
+    }
+    device.runPart(number, [this, number] {
+      for (const dtcc_action &action : parts[number].actions)
+        runAction(action);
+    });
+  }
+}
+
+void Executor::runAction(const dtcc_action &action) {
+  const int64_t slot = action.slot;
+  rank.enterSlot(slot);
+  const dtcc_phase &phase = rank.image.phases()[action.phase];
+  for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number) {
+    if (rank.image.commands()[number].last_slot && slot + 1 < rank.image.slots())
+      continue;
+    Bound &bound = table[number - rank.stage.commands.first];
+    if (bound.slot != slot) {
+      bound.slot = slot;
+      std::transform(bound.operands.begin(), bound.operands.end(), bound.buffers.begin(),
+                     [&](const Place &place) { return place.in(slot); });
+      bound.flag = bound.predicate ? bound.predicate->in(slot) : nullptr;
+    }
+    device.run(number, bound.buffers.data(), bound.flag);
+  }
+  device.endAction();
 }
 
 } // namespace dtcc::rt

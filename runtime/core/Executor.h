@@ -29,8 +29,8 @@ public:
   /// Binds every command. The rank's communicators must be in place.
   void bind();
 
-  /// Runs every action of one step. `beforeSlot` is called when a slot is entered
-  /// for the first time in the step.
+  /// Runs every action of one step. `beforeSlot` is called before a slot is entered
+  /// for the first time in the step, to write its inputs.
   void runStep(const std::function<void(int64_t slot)> &beforeSlot);
 
 private:
@@ -43,16 +43,25 @@ private:
   };
   struct Bound {
     std::vector<Place> operands;
-    std::vector<void *> buffers; /* for the running slot */
     std::optional<Place> predicate;
+    int64_t slot = -1;           /* that the addresses are of */
+    std::vector<void *> buffers; /* the operands' */
+    void *flag = nullptr;        /* the predicate's */
+  };
+  /// Actions between which the host writes no inputs.
+  struct Part {
+    std::span<const dtcc_action> actions;
+    std::vector<int64_t> entered; /* slots that no part before has */
   };
 
   Place placeOf(uint32_t view) const;
+  void findParts();
+  void runAction(const dtcc_action &action);
 
   Rank &rank;
   Device &device;
-  std::vector<Bound> table;  /* of the stage's commands */
-  std::vector<bool> entered; /* slots of this step */
+  std::vector<Bound> table; /* of the stage's commands */
+  std::vector<Part> parts;  /* of a step */
 };
 
 /// Which communicators are used beside the first stream.

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace dtcc::rt::cuda {
 
@@ -40,18 +41,16 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
     holds(state.view);
   for (const dtcc_bucket &bucket : Image::rowsOf(rank.stage.buckets, image.buckets()))
     holds(bucket.view);
-  recordBytes.resize(sizeof(dtcc_rank) + rank.coordinates.size() * sizeof(int64_t));
-  record = gpu.allocate(recordBytes.size(), "the record of the rank");
+  recordBytes = sizeof(dtcc_rank) + rank.coordinates.size() * sizeof(int64_t);
+  hostRecords.resize(recordBytes * static_cast<uint64_t>(image.slots()));
+  records = gpu.allocate(hostRecords.size(), "the record of the rank");
   loadProgram();
   // Made with the others, not in the middle of a step.
   uint32_t last = 0;
   for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, image.commands()))
     last = std::max(last, command.stream);
-  busy.resize(last + 1);
-  for (uint32_t stream = 0; stream <= last; ++stream) {
-    gpu.stream(stream);
-    ends.push_back(gpu.event());
-  }
+  for (uint32_t stream = 0; stream <= last; ++stream)
+    streams.push_back({gpu.stream(stream), gpu.event()});
 }
 
 /// Assembled code of the same major architecture that is no newer than the GPU, else PTX that is no newer; of
@@ -100,7 +99,9 @@ void CudaDevice::bind(uint32_t number) {
   const dtcc_command &command = rank.image.commands()[number];
   uint32_t first = rank.stage.commands.first;
   Bound &made = bound[number - first];
-  gpu.nowDoing(rank.image.string(command.name));
+  made.name = rank.image.string(command.name);
+  gpu.nowDoing(made.name);
+  parameters.resize(std::max<size_t>(parameters.size(), 2 + command.operand_count));
   switch (command.kind) {
   case DTCC_KERNEL:
     made.kernel = gpu.function(program, rank.image.string(rank.image.gpuKernels()[command.op].name).data());
@@ -144,8 +145,8 @@ void CudaDevice::begin() {
     mirrors[i].discard(range.begin, range.end);
   }
   for (size_t i = 0; i < bound.size(); ++i)
-    if (bound[i].op)
-      gpu.workspace(rank.image.commands()[rank.stage.commands.first + i].stream);
+    if (uint32_t stream = rank.image.commands()[rank.stage.commands.first + i].stream; bound[i].op)
+      streams[stream].workspace = gpu.workspace(stream);
   std::vector<uint32_t> scalars;
   std::copy_if(std::begin(rank.stage.scalars), std::end(rank.stage.scalars), std::back_inserter(scalars),
                [](uint32_t view) { return view != DTCC_NONE; });
@@ -177,17 +178,21 @@ void CudaDevice::downloadStates() {
   gpu.synchronize(gpu.firstStream());
 }
 
-void CudaDevice::enterSlot() {
-  const Rank &rank = setup.rank;
-  dtcc_rank seen = rank.abi;
-  seen.coordinates = reinterpret_cast<const int64_t *>(record + sizeof seen);
-  std::memcpy(recordBytes.data(), &seen, sizeof seen);
-  std::copy(rank.coordinates.begin(), rank.coordinates.end(),
-            reinterpret_cast<int64_t *>(recordBytes.data() + sizeof seen));
-  gpu.copyToDevice(record, recordBytes.data(), recordBytes.size(), gpu.firstStream());
+/// The records of all slots at once, so that no copy stands between the actions of a step.
+void CudaDevice::beginStep() {
+  Rank &rank = setup.rank;
+  for (int64_t slot = 0; slot < rank.image.slots(); ++slot) {
+    rank.enterSlot(slot);
+    auto offset = recordBytes * static_cast<uint64_t>(slot);
+    dtcc_rank seen = rank.abi;
+    seen.coordinates = reinterpret_cast<const int64_t *>(records + offset + sizeof seen);
+    std::memcpy(hostRecords.data() + offset, &seen, sizeof seen);
+    std::memcpy(hostRecords.data() + offset + sizeof seen, rank.coordinates.data(), recordBytes - sizeof seen);
+  }
+  gpu.copyToDevice(records, hostRecords.data(), hostRecords.size(), gpu.firstStream());
 }
 
-/// Waits: for what no kernel can decide.
+/// Waits: for messages, which no kernel sends.
 bool CudaDevice::isSet(const void *predicate, CUstream stream) {
   int32_t value = 1;
   if (predicate) {
@@ -197,18 +202,30 @@ bool CudaDevice::isSet(const void *predicate, CUstream stream) {
   return value != 0;
 }
 
-void CudaDevice::launchKernel(uint32_t number, void *const *buffers) {
-  const Image &image = setup.rank.image;
-  const dtcc_command &command = image.commands()[number];
-  const dtcc_gpu_kernel &kernel = image.gpuKernels()[command.op];
+void CudaDevice::launchKernel(uint32_t number, void *const *buffers, const void *predicate) {
+  const Rank &rank = setup.rank;
+  const dtcc_command &command = rank.image.commands()[number];
+  const dtcc_gpu_kernel &kernel = rank.image.gpuKernels()[command.op];
   LaunchShape shape;
   shape.grid[0] = static_cast<unsigned>(kernel.grid);
   shape.block[0] = kernel.block;
-  std::vector<void *> parameters{&record};
+  CUdeviceptr record = records + recordBytes * static_cast<uint64_t>(rank.abi.slot);
+  parameters[0] = &record;
+  parameters[1] = &predicate;
   for (uint32_t i = 0; i < command.operand_count; ++i)
-    parameters.push_back(const_cast<void **>(&buffers[i]));
-  gpu.launch(bound[number - setup.rank.stage.commands.first].kernel, gpu.stream(command.stream), shape,
+    parameters[2 + i] = const_cast<void **>(&buffers[i]);
+  gpu.launch(bound[number - rank.stage.commands.first].kernel, streams[command.stream].handle, shape,
              parameters.data());
+}
+
+/// As on processors: after all that stands before it on the first stream, which waits only where the table says.
+void CudaDevice::fork(Stream &stream) {
+  if (std::exchange(stream.used, true) && stream.forkedFrom == issued)
+    return;
+  if (std::exchange(recordedAt, issued) != issued)
+    gpu.record(streams[0].end, streams[0].handle);
+  gpu.wait(stream.handle, streams[0].end);
+  stream.forkedFrom = issued;
 }
 
 void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicate) {
@@ -216,38 +233,36 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
   const dtcc_command &command = rank.image.commands()[number];
   uint32_t first = rank.stage.commands.first;
   Bound &made = bound[number - first];
-  CUstream stream = gpu.stream(command.stream);
-  gpu.nowDoing(rank.image.string(command.name));
-  // As on processors: after all that stands before it on the first stream, which waits only where the table says.
-  if (command.stream != 0) {
-    gpu.record(ends[0], gpu.firstStream());
-    gpu.wait(stream, ends[0]);
-  }
-  busy[command.stream] = true;
+  Stream &stream = streams[command.stream];
+  gpu.nowDoing(made.name);
+  if (command.stream == 0)
+    ++issued;
+  else
+    fork(stream);
+  // A command of the last slot alone has no end in others.
   for (const dtcc_wait &wait : rank.image.waits(command))
-    if (CUevent done = bound[wait.command - first].done;
-        done && rank.image.commands()[wait.command].stream != command.stream)
-      gpu.wait(stream, done);
-  auto begin = Trace::Clock::now();
+    if (const Bound &other = bound[wait.command - first];
+        other.done && other.action == action && rank.image.commands()[wait.command].stream != command.stream)
+      gpu.wait(stream.handle, other.done);
+  auto begin = setup.trace ? Trace::Clock::now() : Trace::Clock::time_point();
   if (made.op)
-    made.op->run(rank, {stream, buffers, predicate, gpu.workspace(command.stream)});
-  else if (isSet(predicate, stream)) {
-    if (made.kernel)
-      launchKernel(number, buffers);
-    else
-      communicate(command, buffers);
-  }
+    made.op->run(rank, {stream.handle, buffers, predicate, stream.workspace});
+  else if (made.kernel)
+    launchKernel(number, buffers, predicate);
+  else if (isSet(predicate, stream.handle))
+    communicate(command, buffers);
   if (setup.trace) {
     // A trace shows how long a command takes, at the price of what would have run beside it.
-    gpu.synchronize(stream);
+    gpu.synchronize(stream.handle);
     setup.trace->add({number, static_cast<uint32_t>(rank.abi.slot), rank.abi.step, begin, Trace::Clock::now()});
   }
+  made.action = action;
   if (made.done)
-    gpu.record(made.done, stream);
+    gpu.record(made.done, stream.handle);
 }
 
 void CudaDevice::communicate(const dtcc_command &command, void *const *buffers) {
-  CUstream stream = gpu.stream(command.stream);
+  CUstream stream = streams[command.stream].handle;
   if (NcclCommunicator *group = groups[command.communicator].get(); group && NcclCommunicator::takes(command)) {
     group->useStream(stream);
     runCommunication(setup.rank.image, command, *group, buffers);
@@ -257,12 +272,13 @@ void CudaDevice::communicate(const dtcc_command &command, void *const *buffers) 
 }
 
 void CudaDevice::endAction() {
-  for (uint32_t stream = 1; stream < busy.size(); ++stream)
-    if (busy[stream]) {
-      gpu.record(ends[stream], gpu.stream(stream));
-      gpu.wait(gpu.firstStream(), ends[stream]);
+  for (size_t i = 1; i < streams.size(); ++i)
+    if (std::exchange(streams[i].used, false)) {
+      gpu.record(streams[i].end, streams[i].handle);
+      gpu.wait(streams[0].handle, streams[i].end);
     }
-  std::fill(busy.begin(), busy.end(), false);
+  ++issued;
+  ++action;
 }
 
 } // namespace dtcc::rt::cuda

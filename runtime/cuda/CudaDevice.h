@@ -7,8 +7,9 @@
 //
 // Streams of the command table are streams of the GPU; a command whose end others wait for
 // records an event. The streams of an action meet at its end. The host waits where a
-// message goes through it (Exchange.h), where a generated kernel has a predicate, and at
-// the end of a step for the loss.
+// message goes through it (Exchange.h), and at the end of a step for the loss.
+//
+// What a launch needs is looked up when its command is bound: a step allocates nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ public:
   void upload(uint32_t view, int64_t slot) override;
   void download(std::span<const uint32_t> views, int64_t slot) override;
   void downloadStates() override;
-  void enterSlot() override;
+  void beginStep() override;
   void run(uint32_t command, void *const *buffers, const void *predicate) override;
   void endAction() override;
 
@@ -43,7 +44,16 @@ private:
   struct Bound {
     CUfunction kernel = nullptr;
     std::unique_ptr<CudaOp> op;
+    std::string_view name;
     CUevent done = nullptr; /* if a command of another stream waits for it */
+    uint64_t action = 0;    /* the last action in which it ran */
+  };
+  struct Stream {
+    CUstream handle = nullptr;
+    CUevent end = nullptr; /* recorded where another stream waits for all that stands on this one */
+    void *workspace = nullptr;
+    bool used = false;       /* in this action */
+    uint64_t forkedFrom = 0; /* how much of the first stream it comes after */
   };
   /// Bytes [begin, end) of an arena.
   struct Range {
@@ -52,8 +62,9 @@ private:
 
   void loadProgram();
   void openGroups();
-  void launchKernel(uint32_t number, void *const *buffers);
+  void launchKernel(uint32_t number, void *const *buffers, const void *predicate);
   void communicate(const dtcc_command &command, void *const *buffers);
+  void fork(Stream &stream);
   bool isSet(const void *predicate, CUstream stream);
   Range rangeOf(uint32_t view) const;
   CUdeviceptr address(uint32_t view, int64_t slot) const;
@@ -64,11 +75,14 @@ private:
   std::vector<HostMirror> mirrors; /* of the stage's arenas */
   std::vector<Range> states;       /* of each of the image's arenas, what holds states */
   CUmodule program = nullptr;
-  CUdeviceptr record = 0; /* the rank's dtcc_rank, then its coordinates */
-  std::vector<std::byte> recordBytes;
-  std::vector<Bound> bound;                              /* by command of the stage */
-  std::vector<bool> busy;                                /* by stream: used in this action */
-  std::vector<CUevent> ends;                             /* by stream */
+  CUdeviceptr records = 0; /* of each slot the rank's dtcc_rank, then its coordinates */
+  uint64_t recordBytes = 0;
+  std::vector<std::byte> hostRecords;
+  std::vector<Bound> bound;       /* by command of the stage */
+  std::vector<void *> parameters; /* of a generated kernel's launch */
+  std::vector<Stream> streams;
+  uint64_t action = 1;                 /* counts on over steps */
+  uint64_t issued = 1, recordedAt = 0; /* on the first stream; of it when its event was recorded last */
   std::vector<std::unique_ptr<NcclCommunicator>> groups; /* by communicator; null: through the host */
 };
 

@@ -47,7 +47,7 @@ public:
 
 struct LaunchShape {
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
-  /// Dynamic shared memory; above 48 KiB the launcher raises the function's limit.
+  /// Dynamic shared memory, at most what the kernel was asked for with.
   unsigned sharedBytes = 0;
 };
 
@@ -57,8 +57,9 @@ public:
   virtual ~Launcher() = default;
 
   // In the bind phase.
-  /// A kernel of the runtime's own module of this name (KernelModules.h). Throws Error(Status::Device) that names it.
-  virtual CUfunction kernel(const char *module, const char *name) = 0;
+  /// A kernel of the runtime's own module of this name (KernelModules.h), launched with at most so much dynamic shared
+  /// memory. Throws Error(Status::Device) that names it.
+  virtual CUfunction kernel(const char *module, const char *name, uint64_t sharedBytes) = 0;
   /// Call::workspace must have this many bytes.
   virtual void reserveWorkspace(uint64_t bytes) = 0;
   /// A copy in the GPU's memory that lives as long as the launcher.

@@ -21,7 +21,7 @@ namespace dtcc::rt::cuda {
 namespace {
 
 /// Dynamic shared memory that a kernel may have unasked.
-constexpr unsigned kPlainSharedBytes = 48 << 10;
+constexpr uint64_t kPlainSharedBytes = 48 << 10;
 
 } // namespace
 
@@ -138,7 +138,7 @@ CUfunction Gpu::function(CUmodule module, const char *name) {
   return function;
 }
 
-CUfunction Gpu::kernel(const char *module, const char *name) {
+CUfunction Gpu::kernel(const char *module, const char *name, uint64_t wanted) {
   auto [at, isNew] = ownModules.try_emplace(module, nullptr);
   if (isNew) {
     auto all = kernelModules();
@@ -149,7 +149,12 @@ CUfunction Gpu::kernel(const char *module, const char *name) {
            "), and the compiler that wrote it was built without them: build dtcc with clang");
     at->second = load(found->ptx, "the runtime's kernels");
   }
-  return function(at->second, name);
+  CUfunction found = function(at->second, name);
+  if (uint64_t &allowed = sharedBytes[found]; wanted > std::max(allowed, kPlainSharedBytes)) {
+    check(cuda.setFunctionAttribute(found, kMostDynamicSharedBytes, static_cast<int>(wanted)), "cuFuncSetAttribute");
+    allowed = wanted;
+  }
+  return found;
 }
 
 void *Gpu::products() {
@@ -171,9 +176,6 @@ const void *Gpu::upload(std::span<const std::byte> bytes) {
 }
 
 void Gpu::launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) {
-  if (shape.sharedBytes > kPlainSharedBytes)
-    check(cuda.setFunctionAttribute(function, kMostDynamicSharedBytes, static_cast<int>(shape.sharedBytes)),
-          "cuFuncSetAttribute");
   check(cuda.launch(function, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1],
                     shape.block[2], shape.sharedBytes, stream, parameters, nullptr),
         "cuLaunchKernel");

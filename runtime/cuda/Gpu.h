@@ -55,7 +55,7 @@ public:
   CUfunction function(CUmodule module, const char *name);
 
   // Launcher
-  CUfunction kernel(const char *module, const char *name) override;
+  CUfunction kernel(const char *module, const char *name, uint64_t sharedBytes) override;
   void reserveWorkspace(uint64_t bytes) override { workspaceBytes = std::max(workspaceBytes, bytes); }
   const void *upload(std::span<const std::byte> bytes) override;
   int multiprocessors() const override { return processors; }
@@ -82,6 +82,7 @@ private:
   std::vector<CUevent> events;
   std::vector<CUmodule> modules;
   std::map<std::string, CUmodule> ownModules;
+  std::map<CUfunction, uint64_t> sharedBytes; /* dynamic ones that a function was allowed */
   std::map<uint32_t, CUdeviceptr> workspaces;
   uint64_t workspaceBytes = 0;
   CUdeviceptr lent = 0;

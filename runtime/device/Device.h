@@ -21,6 +21,7 @@
 #include "runtime/core/Rank.h"
 #include "runtime/core/Trace.h"
 
+#include <functional>
 #include <memory>
 
 namespace dtcc::rt {
@@ -59,11 +60,14 @@ public:
   /// All states, for the host.
   virtual void downloadStates() {}
 
-  /// Rank::abi and Rank::coordinates have changed.
-  virtual void enterSlot() {}
+  /// A step begins: Rank::abi has its number.
+  virtual void beginStep() {}
+  /// Consecutive actions of a step, between which the host writes nothing: `run` calls run and endAction for them.
+  /// `number` is theirs in every step. A device may keep what they come to and do it again without being told.
+  virtual void runPart(uint32_t /*number*/, const std::function<void()> &run) { run(); }
   /// Runs a command, or lets it run when what it waits for is done. `buffers`: the address of each operand's view in
-  /// the rank's slot; it lives until endAction. `predicate`: the address of one i32, the command runs if it is not 0;
-  /// or null.
+  /// the rank's slot (Rank::abi); it lives until endAction. `predicate`: the address of one i32, the command runs if it
+  /// is not 0; or null.
   virtual void run(uint32_t command, void *const *buffers, const void *predicate) = 0;
   virtual void endAction() = 0;
 };

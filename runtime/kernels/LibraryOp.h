@@ -37,13 +37,17 @@ std::unique_ptr<LibraryOp> createLibraryOp(const dtcc_command &command, Rank &ra
 class CommandReader {
 public:
   CommandReader(const dtcc_command &command, const Image &image)
-      : image(image), views(image.operands(command)), values(image.attributes(command)) {}
+      : image(image), views(image.operands(command)), values(image.attributes(command)),
+        predicated(command.predicate != DTCC_NONE) {}
 
   size_t operandCount() const { return views.size(); }
   /// Type, sizes and strides (in elements) of operand `i`.
   const dtcc_view &operand(size_t i) const { return image.views()[views[i]]; }
   /// The view's index: operands with equal indices are the same memory.
   uint32_t viewIndex(size_t i) const { return views[i]; }
+
+  /// Whether the command may be told not to run.
+  bool isPredicated() const { return predicated; }
 
   size_t attributeCount() const { return values.size(); }
   int64_t integer(size_t i) const { return values[i]; }
@@ -55,6 +59,7 @@ private:
   const Image &image;
   std::span<const uint32_t> views;
   std::span<const int64_t> values;
+  bool predicated;
 };
 
 } // namespace dtcc::rt

@@ -51,6 +51,8 @@ private:
   /// The reduction of one scalar of each thread, known to all of them.
   Value foldBlock(graph::ReduceOp reduce, Value scalar);
   void onlyIf(Value condition, llvm::function_ref<void()> build);
+  /// The rest of the kernel is run unless there is a predicate, at this address, that is 0.
+  void obey(Value predicate);
   /// The address of an f32 in the block's shared memory.
   Value sharedAt(Value index);
   Value compare(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
@@ -144,6 +146,21 @@ void GpuKernelGenerator::onlyIf(Value condition, llvm::function_ref<void()> buil
     build();
     scf::YieldOp::create(builder, loc);
   });
+}
+
+void GpuKernelGenerator::obey(Value predicate) {
+  Block *reads = kernel.function.addBlock(), *leaves = kernel.function.addBlock();
+  Block *works = kernel.function.addBlock();
+  Value null = LLVM::ZeroOp::create(builder, loc, predicate.getType());
+  Value absent = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, predicate, null);
+  LLVM::CondBrOp::create(builder, loc, absent, works, reads);
+  builder.setInsertionPointToStart(reads);
+  Value value = LLVM::LoadOp::create(builder, loc, builder.getI32Type(), predicate);
+  Value off = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, value, i32(0));
+  LLVM::CondBrOp::create(builder, loc, off, leaves, works);
+  builder.setInsertionPointToStart(leaves);
+  LLVM::ReturnOp::create(builder, loc, ValueRange{});
+  builder.setInsertionPointToStart(works);
 }
 
 SmallVector<Value> GpuKernelGenerator::rowLoop(CellEmitter &emitter, ArrayRef<int64_t> around,
@@ -311,7 +328,7 @@ FailureOr<GeneratedGpuKernel> GpuKernelGenerator::run() {
   narrow = kernel.grid * kernel.block <= std::numeric_limits<int32_t>::max();
   MLIRContext *context = builder.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
-  SmallVector<Type> parameters(1 + source.inputs.size() + source.outputs.size(), pointer);
+  SmallVector<Type> parameters(2 + source.inputs.size() + source.outputs.size(), pointer);
   // Sized at the end, when it is known what is needed.
   auto sizedAs = [&](int64_t count) { return LLVM::LLVMArrayType::get(builder.getF32Type(), count); };
   memory = LLVM::GlobalOp::create(builder, loc, sizedAs(1), /*isConstant=*/false, LLVM::Linkage::Internal,
@@ -326,11 +343,12 @@ FailureOr<GeneratedGpuKernel> GpuKernelGenerator::run() {
   OpBuilder::InsertionGuard guard(builder);
   Block *entry = kernel.function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
+  obey(entry->getArgument(1));
   Type wide = builder.getI64Type();
   thread = arith::ExtUIOp::create(builder, loc, wide, NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()));
   group = arith::ExtUIOp::create(builder, loc, wide, NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type()));
   CellEmitter emitter(builder, loc, domain, lanes, /*aligned=*/true);
-  if (failed(bind(emitter, entry->getArgument(0), [&](unsigned number) { return entry->getArgument(1 + number); })))
+  if (failed(bind(emitter, entry->getArgument(0), [&](unsigned number) { return entry->getArgument(2 + number); })))
     return failure();
   switch (domain.kind) {
   case KernelKind::Map:

@@ -111,20 +111,21 @@ public:
     kernels.threads = mma ? mmaThreads : attentionThreads(kernels.size);
     kernels.forwardBytes = mma ? mmaForwardBytes(kernels.size) : attentionForwardBytes(p.qkSize, p.vSize);
     kernels.backwardBytes = mma ? mmaBackwardBytes(kernels.size) : attentionBackwardBytes(p.qkSize, p.vSize);
-    auto kernel = [&](const char *module, const char *name) {
+    auto kernel = [&](const char *module, const char *name, int64_t sharedBytes) {
       std::string size = std::to_string(kernels.size);
-      return Kernel(launcher, (mma ? "AttentionMma" + size + typeName(command.type()) : module + size).c_str(), name);
+      return Kernel(launcher, (mma ? "AttentionMma" + size + typeName(command.type()) : module + size).c_str(), name,
+                    sharedBytes);
     };
     if (isPart)
       kernels.fill = Kernel(launcher, "Copy", "fill_4");
     if (!backward) {
-      kernels.forward = kernel("AttentionForward", "attention_forward");
+      kernels.forward = kernel("AttentionForward", "attention_forward", kernels.forwardBytes);
       return;
     }
     kernels.dots = Kernel(launcher, "AttentionRows", "attention_dots");
     kernels.emptyRows = Kernel(launcher, "AttentionRows", "attention_empty_rows");
-    kernels.queries = kernel("AttentionBackward", "attention_queries");
-    kernels.keys = kernel("AttentionBackward", "attention_keys");
+    kernels.queries = kernel("AttentionBackward", "attention_queries", kernels.backwardBytes);
+    kernels.keys = kernel("AttentionBackward", "attention_keys", kernels.backwardBytes);
     launcher.reserveWorkspace(static_cast<uint64_t>(p.batch * p.kvHeads * p.groups * p.queries) * sizeof(float));
   }
 

@@ -18,8 +18,8 @@ namespace dtcc::rt::cuda {
 class Kernel {
 public:
   Kernel() = default;
-  Kernel(Launcher &launcher, const char *module, const char *name)
-      : launcher(&launcher), function(launcher.kernel(module, name)) {}
+  Kernel(Launcher &launcher, const char *module, const char *name, int64_t sharedBytes = 0)
+      : launcher(&launcher), function(launcher.kernel(module, name, static_cast<uint64_t>(sharedBytes))) {}
 
   template <typename Parameters>
   void operator()(const Call &call, const LaunchShape &shape, const Parameters &parameters) const {

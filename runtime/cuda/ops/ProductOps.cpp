@@ -64,8 +64,10 @@ private:
 template <>
 std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_MATMUL>(const CheckedOperands &operands, Rank &rank, Launcher &launcher) {
   auto own = std::make_unique<MatmulOp>(operands); // checks the command
-  if (std::unique_ptr<CudaOp> library = bindLibraryProduct(operands, rank, launcher))
-    return library;
+  // The library asks no predicate.
+  if (!operands.isPredicated())
+    if (std::unique_ptr<CudaOp> library = bindLibraryProduct(operands, rank, launcher))
+      return library;
   own->loadKernel(launcher);
   return own;
 }

@@ -1,10 +1,20 @@
 // RUN: dtcc-opt --exec-generate-gpu-kernels --split-input-file %s | FileCheck %s
 
 // A thread of a map has 16 bytes, one grid for all of it; no thread is beside the cells, so none is asked.
-// CHECK-LABEL: llvm.func @exp(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr)
+// Behind the record of the rank comes the predicate: where there is one that is 0, nothing is done.
+// CHECK-LABEL: llvm.func @exp(
+// CHECK-SAME: %{{.*}}: !llvm.ptr, %[[PREDICATE:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr)
 // CHECK-SAME: dtcc.block = 256 : i64
 // CHECK-SAME: dtcc.grid = 2 : i64
 // CHECK-SAME: nvvm.kernel
+// CHECK: %[[ABSENT:.*]] = llvm.icmp "eq" %[[PREDICATE]], %{{.*}} : !llvm.ptr
+// CHECK: llvm.cond_br %[[ABSENT]], ^[[WORK:.*]], ^[[READ:.*]]
+// CHECK: ^[[READ]]:
+// CHECK: %[[OFF:.*]] = llvm.icmp "eq"
+// CHECK: llvm.cond_br %[[OFF]], ^[[LEAVE:.*]], ^[[WORK]]
+// CHECK: ^[[LEAVE]]:
+// CHECK-NEXT: llvm.return
+// CHECK: ^[[WORK]]:
 // CHECK-NOT: scf
 // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK: math.exp %{{.*}} : vector<4xf32>

@@ -57,9 +57,9 @@ CompiledKernel::CompiledKernel(ModuleOp module, StringRef name, Run run) : run(r
     llvm::consumeError(address.takeError());
 }
 
-std::string CompiledKernel::call(dtcc_rank &rank, std::vector<Buffer> buffers) {
+std::string CompiledKernel::call(dtcc_rank &rank, std::vector<Buffer> buffers, const int32_t *predicate) {
   if (run == Run::Gpu)
-    return ptx.empty() ? "there is no PTX" : launch(rank, buffers);
+    return ptx.empty() ? "there is no PTX" : launch(rank, buffers, predicate);
   if (!function)
     return "there is no code";
   std::vector<void *> starts;
@@ -74,13 +74,15 @@ std::string CompiledKernel::call(dtcc_rank &rank, std::vector<Buffer> buffers) {
   return "";
 }
 
-std::string CompiledKernel::launch(dtcc_rank &rank, const std::vector<Buffer> &buffers) {
+std::string CompiledKernel::launch(dtcc_rank &rank, const std::vector<Buffer> &buffers, const int32_t *predicate) {
   void *record = &rank;
-  std::vector<const void *> parameters{&record};
+  std::vector<const void *> parameters{&record, &predicate};
   for (const Buffer &buffer : buffers)
     parameters.push_back(&buffer.start);
   std::vector<Buffer> touched = buffers;
   touched.push_back({&rank, sizeof rank});
+  if (predicate)
+    touched.push_back({const_cast<int32_t *>(predicate), sizeof *predicate});
   if (rank.coordinates)
     touched.push_back({const_cast<int64_t *>(rank.coordinates), DTCC_MAX_AXES * sizeof(int64_t)});
   // Inputs that are written over are listed twice.

@@ -33,11 +33,11 @@ public:
 
   /// What is wrong: there is no such kernel, or it does on a GPU what it must not (touches
   /// other memory or at addresses that are no multiple of what it reads, races, never ends).
-  /// Else nothing.
-  std::string call(dtcc_rank &rank, std::vector<Buffer> buffers);
+  /// Else nothing. `predicate`: of a GPU's launch, which alone reads it; or null.
+  std::string call(dtcc_rank &rank, std::vector<Buffer> buffers, const int32_t *predicate = nullptr);
 
 private:
-  std::string launch(dtcc_rank &rank, const std::vector<Buffer> &buffers);
+  std::string launch(dtcc_rank &rank, const std::vector<Buffer> &buffers, const int32_t *predicate);
 
   Run run;
   std::string name, ptx;

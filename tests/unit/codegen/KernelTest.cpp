@@ -121,7 +121,15 @@ void checkRun(StringRef text, int64_t slot, Run run) {
     if (inPlace[i] >= 0)
       buffers[inputs + i] = buffers[inPlace[i]];
   dtcc_rank rank{0, 1, slot, 0, 1, nullptr};
-  ASSERT_EQ(CompiledKernel(*module, name, run).call(rank, buffers), "");
+  CompiledKernel kernel(*module, name, run);
+  const int32_t no = 0, yes = 1;
+  if (run == Run::Gpu) {
+    std::vector<Memory> untouched = memory;
+    ASSERT_EQ(kernel.call(rank, buffers, &no), "");
+    for (size_t i = 0; i < memory.size(); ++i)
+      ASSERT_EQ(memory[i].bytes, untouched[i].bytes) << "buffer " << i << " under a predicate that is 0";
+  }
+  ASSERT_EQ(kernel.call(rank, buffers, slot == 0 ? nullptr : &yes), "");
 
   for (unsigned i = 0; i < outputs; ++i) {
     HostTensor got = memory[inPlace[i] >= 0 ? inPlace[i] : inputs + i].read();

@@ -50,10 +50,18 @@ const char gpuKernels[] = R"(
 .version 8.0
 .target sm_80
 .address_size 64
-.visible .entry add_one(.param .u64 p0, .param .u64 p1) {
-  .reg .b32 %r<2>;
+.visible .entry add_one(.param .u64 p0, .param .u64 flag, .param .u64 p1) {
+  .reg .pred %p<3>;
+  .reg .b32 %r<3>;
   .reg .b64 %rd<4>;
   .reg .f32 %f<3>;
+  ld.param.u64 %rd1, [flag];
+  setp.eq.s64 %p1, %rd1, 0;
+  @%p1 bra WORK;
+  ld.global.u32 %r2, [%rd1];
+  setp.eq.s32 %p2, %r2, 0;
+  @%p2 ret;
+WORK:
   ld.param.u64 %rd1, [p1];
   mov.u32 %r1, %ctaid.x;
   mul.wide.u32 %rd2, %r1, 4;
@@ -63,7 +71,7 @@ const char gpuKernels[] = R"(
   st.global.f32 [%rd3], %f2;
   ret;
 }
-.visible .entry context(.param .u64 p0, .param .u64 p1) {
+.visible .entry context(.param .u64 p0, .param .u64 flag, .param .u64 p1) {
   .reg .b64 %rd<14>;
   ld.param.u64 %rd1, [p0];
   ld.param.u64 %rd2, [p1];
@@ -82,7 +90,7 @@ const char gpuKernels[] = R"(
   st.global.u64 [%rd2+24], %rd11;
   ret;
 }
-.visible .entry flags(.param .u64 p0, .param .u64 p1, .param .u64 p2) {
+.visible .entry flags(.param .u64 p0, .param .u64 flag, .param .u64 p1, .param .u64 p2) {
   .reg .pred %p<3>;
   .reg .b32 %r<3>;
   .reg .b64 %rd<5>;
