@@ -127,9 +127,12 @@ void CudaDevice::openGroups() {
     if (NcclCommunicator::takes(command))
       used[command.communicator] = true;
   groups.resize(used.size());
+  if (setup.transport && setup.transport->watch())
+    dog = std::make_unique<Watchdog>(gpu, rank.abi.rank, *setup.transport);
   for (size_t i = 0; i < used.size(); ++i)
     if (used[i])
-      groups[i] = NcclCommunicator::open(*rank.communicators[i], gpu);
+      groups[i] = NcclCommunicator::open(
+          *rank.communicators[i], std::string(rank.image.string(rank.image.communicators()[i].name)), gpu, dog.get());
 }
 
 void CudaDevice::begin() {

@@ -83,6 +83,7 @@ private:
   std::vector<Stream> streams;
   uint64_t action = 1;                 /* counts on over steps */
   uint64_t issued = 1, recordedAt = 0; /* on the first stream; of it when its event was recorded last */
+  std::unique_ptr<Watchdog> dog;       /* null where nobody is waited for */
   std::vector<std::unique_ptr<NcclCommunicator>> groups; /* by communicator; null: through the host */
 };
 

@@ -36,10 +36,11 @@ Gpu::Gpu(int64_t rank, int64_t ordinal) : cuda(driver()), rank(rank) {
   title += std::string(" (") + name + ")";
   generation = 10 * attribute(kMajor) + attribute(kMinor);
   processors = attribute(kMultiprocessorCount);
-  CUcontext context = nullptr;
   check(cuda.retainContext(&context, device), "cuDevicePrimaryCtxRetain");
-  check(cuda.setContext(context), "cuCtxSetCurrent");
+  makeCurrent();
 }
+
+void Gpu::makeCurrent() const { check(cuda.setContext(context), "cuCtxSetCurrent"); }
 
 Gpu::~Gpu() {
   // What is under way may still use what is about to go. Errors have been told, or are an echo of one that was.
@@ -59,8 +60,10 @@ Gpu::~Gpu() {
 
 void Gpu::check(CUresult error, const char *call) const {
   if (error != 0)
-    failWith(Status::Device, "rank ", rank, ", ", doing, ", ", title, ": ", call, ": ", cuda.text(error));
+    failWith(Status::Device, where(), ": ", call, ": ", cuda.text(error));
 }
+
+std::string Gpu::where() const { return message("rank ", rank, ", ", doing, ", ", title); }
 
 int Gpu::attribute(int which) const {
   int value = 0;
@@ -104,7 +107,11 @@ CUevent Gpu::event() {
 
 void Gpu::record(CUevent event, CUstream stream) { check(cuda.recordEvent(event, stream), "cuEventRecord"); }
 void Gpu::wait(CUstream stream, CUevent event) { check(cuda.waitForEvent(stream, event, 0), "cuStreamWaitEvent"); }
-void Gpu::synchronize(CUstream stream) { check(cuda.synchronizeStream(stream), "cuStreamSynchronize"); }
+bool Gpu::isPending(CUevent event) const { return cuda.queryEvent(event) == kNotReady; }
+
+void Gpu::synchronize(CUstream stream) {
+  check(waiting([&] { return cuda.synchronizeStream(stream); }), "cuStreamSynchronize");
+}
 
 void Gpu::copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream) {
   if (bytes > 0)
@@ -113,7 +120,8 @@ void Gpu::copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstrea
 
 void Gpu::copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream) {
   if (bytes > 0)
-    check(cuda.copyToHost(to, from, bytes, stream), "cuMemcpyDtoHAsync");
+    // Into memory that is not locked: it waits for what stands before it.
+    check(waiting([&] { return cuda.copyToHost(to, from, bytes, stream); }), "cuMemcpyDtoHAsync");
 }
 
 CUmodule Gpu::load(const char *code, std::string_view what) {

@@ -24,6 +24,14 @@
 
 namespace dtcc::rt::cuda {
 
+/// Told when the rank's thread begins to wait for the GPU, and when it has waited; then it may throw Error.
+class GpuWaits {
+public:
+  virtual ~GpuWaits() = default;
+  virtual void begin(std::string_view doing) = 0;
+  virtual void end() = 0;
+};
+
 class Gpu : public Launcher {
 public:
   /// Number `ordinal` of the machine's GPUs, counted round. Makes its context the calling thread's.
@@ -31,8 +39,23 @@ public:
   ~Gpu() override;
   Gpu(const Gpu &) = delete;
 
+  /// Makes its context the calling thread's.
+  void makeCurrent() const;
+  /// Who is told of waits, or null.
+  void tell(GpuWaits *other) { waits = other; }
+  /// Runs `call`, which may wait for other ranks. It does not throw.
+  template <typename Call> auto waiting(Call &&call) {
+    if (waits)
+      waits->begin(doing);
+    auto result = call();
+    if (waits)
+      waits->end();
+    return result;
+  }
   /// What errors say that the rank is doing.
   void nowDoing(std::string_view what) { doing = what; }
+  /// "rank 1, layer3.all_reduce, GPU 1 (NVIDIA ..)", for messages.
+  std::string where() const;
   const std::string &name() const { return title; } /* "GPU 0 (NVIDIA H100 80GB HBM3)" */
   int architecture() const { return generation; }   /* 90: sm_90 */
   /// Which GPU of the world this is.
@@ -46,6 +69,8 @@ public:
   CUevent event();
   void record(CUevent event, CUstream stream);
   void wait(CUstream stream, CUevent event);
+  /// Whether work before the event's last record is not done. From any thread.
+  bool isPending(CUevent event) const;
   void synchronize(CUstream stream);
   void copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream);
   void copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream);
@@ -74,6 +99,8 @@ private:
   const Driver &cuda;
   int64_t rank;
   CUdevice device = 0;
+  CUcontext context = nullptr;
+  GpuWaits *waits = nullptr;
   std::string title;
   std::string_view doing = "starting";
   int generation = 0, processors = 1;

@@ -42,9 +42,9 @@ const Nccl &nccl() {
   return opened;
 }
 
-void check(int error, const char *call) {
+void check(const Gpu &gpu, int error, const char *call) {
   if (error != 0)
-    failWith(Status::Device, call, ": ", nccl().errorString(error));
+    failWith(Status::Device, gpu.where(), ": ", call, ": ", nccl().errorString(error));
 }
 
 /// ncclDataType_t
@@ -53,7 +53,8 @@ int typeOf(dtcc_dtype dtype) {
                                         /*i32*/ 2, /*i16*/ 0, /*i8*/ 0,   /*bool*/ 1};
   return types[dtype];
 }
-constexpr int kBytes = 0; /* ncclInt8 */
+constexpr int kBytes = 0;      /* ncclInt8 */
+constexpr int kInProgress = 7; /* ncclInProgress: no error */
 
 /// ncclRedOp_t
 int reductionOf(dtcc_reduction reduction) { return reduction == DTCC_SUM ? 0 : reduction == DTCC_MAX ? 2 : 3; }
@@ -66,7 +67,8 @@ struct Offer {
 
 } // namespace
 
-std::unique_ptr<NcclCommunicator> NcclCommunicator::open(Communicator &host, const Gpu &gpu) {
+std::unique_ptr<NcclCommunicator> NcclCommunicator::open(Communicator &host, std::string name, Gpu &gpu,
+                                                         Watchdog *dog) {
   if (host.size() < 2)
     return nullptr;
   Offer mine = {};
@@ -82,55 +84,105 @@ std::unique_ptr<NcclCommunicator> NcclCommunicator::open(Communicator &host, con
         return nullptr;
   NcclId id = {};
   if (host.index() == 0)
-    check(nccl().makeId(&id), "ncclGetUniqueId");
+    check(gpu, nccl().makeId(&id), "ncclGetUniqueId");
   host.broadcast(&id, &id, sizeof id, DTCC_I8);
   void *group = nullptr;
-  check(nccl().join(&group, static_cast<int>(host.size()), id, static_cast<int>(host.index())), "ncclCommInitRank");
-  return std::unique_ptr<NcclCommunicator>(new NcclCommunicator(group, host.size(), host.index()));
+  check(gpu, gpu.waiting([&] {
+    return nccl().join(&group, static_cast<int>(host.size()), id, static_cast<int>(host.index()));
+  }),
+        "ncclCommInitRank");
+  return std::unique_ptr<NcclCommunicator>(new NcclCommunicator(group, host, std::move(name), gpu, dog));
 }
 
-NcclCommunicator::~NcclCommunicator() { nccl().leave(group); }
+NcclCommunicator::NcclCommunicator(void *group, Communicator &host, std::string name, Gpu &gpu, Watchdog *dog)
+    : Communicator(host.size(), host.index()), group(group), name(std::move(name)), gpu(gpu), dog(dog) {
+  watched.error = [group] {
+    int error = 0;
+    nccl().asyncError(group, &error);
+    return error == 0 || error == kInProgress ? std::string() : nccl().errorString(error);
+  };
+  watched.abort = [group] { nccl().abort(group); };
+  if (dog)
+    dog->add(watched);
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  switch (dog ? dog->remove(watched) : Watchdog::Close::Destroy) {
+  case Watchdog::Close::Destroy:
+    nccl().leave(group);
+    break;
+  case Watchdog::Close::Abort:
+    nccl().abort(group);
+    break;
+  case Watchdog::Close::Nothing:
+    break;
+  }
+}
+
+template <typename Calls> void NcclCommunicator::issue(const char *call, Calls &&calls) {
+  // NCCL connects members when they first meet: a call may wait for them.
+  check(gpu, gpu.waiting(calls), call);
+  ++issued;
+  if (dog)
+    dog->issued(call, name, issued, stream);
+}
+
+template <typename Calls> void NcclCommunicator::issueGroup(const char *call, Calls &&calls) {
+  issue(call, [&] {
+    int error = nccl().beginGroup();
+    error = error ? error : calls();
+    int ended = nccl().endGroup();
+    return error ? error : ended;
+  });
+}
 
 bool NcclCommunicator::takes(const dtcc_command &command) {
   return command.kind == DTCC_COLLECTIVE && (command.op <= DTCC_BROADCAST || command.op == DTCC_SHIFT);
 }
 
 void NcclCommunicator::allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) {
-  check(nccl().allReduce(in, out, static_cast<size_t>(count), typeOf(type), reductionOf(reduction), group, stream),
-        "ncclAllReduce");
+  issue("ncclAllReduce", [&] {
+    return nccl().allReduce(in, out, static_cast<size_t>(count), typeOf(type), reductionOf(reduction), group, stream);
+  });
 }
 
 void NcclCommunicator::allGather(const void *in, void *out, int64_t count, dtcc_dtype type) {
-  check(nccl().allGather(in, out, static_cast<size_t>(count), typeOf(type), group, stream), "ncclAllGather");
+  issue("ncclAllGather",
+        [&] { return nccl().allGather(in, out, static_cast<size_t>(count), typeOf(type), group, stream); });
 }
 
 void NcclCommunicator::reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type,
                                      dtcc_reduction reduction) {
-  check(nccl().reduceScatter(in, out, static_cast<size_t>(count), typeOf(type), reductionOf(reduction), group, stream),
-        "ncclReduceScatter");
+  issue("ncclReduceScatter", [&] {
+    return nccl().reduceScatter(in, out, static_cast<size_t>(count), typeOf(type), reductionOf(reduction), group,
+                                stream);
+  });
 }
 
 void NcclCommunicator::broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) {
-  check(nccl().broadcast(in, out, static_cast<size_t>(count), typeOf(type), 0, group, stream), "ncclBroadcast");
+  issue("ncclBroadcast",
+        [&] { return nccl().broadcast(in, out, static_cast<size_t>(count), typeOf(type), 0, group, stream); });
 }
 
 void NcclCommunicator::allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) {
   auto part = static_cast<size_t>(count * dtcc_dtype_size(type));
-  check(nccl().beginGroup(), "ncclGroupStart");
-  for (int peer = 0; peer < static_cast<int>(size()); ++peer) {
-    auto offset = static_cast<size_t>(peer) * part;
-    check(nccl().send(static_cast<const char *>(in) + offset, part, kBytes, peer, group, stream), "ncclSend");
-    check(nccl().receive(static_cast<char *>(out) + offset, part, kBytes, peer, group, stream), "ncclRecv");
-  }
-  check(nccl().endGroup(), "ncclGroupEnd");
+  issueGroup("ncclSend and ncclRecv of an all-to-all", [&] {
+    int error = 0;
+    for (int peer = 0; peer < static_cast<int>(size()) && !error; ++peer) {
+      auto offset = static_cast<size_t>(peer) * part;
+      error = nccl().send(static_cast<const char *>(in) + offset, part, kBytes, peer, group, stream);
+      error = error ? error : nccl().receive(static_cast<char *>(out) + offset, part, kBytes, peer, group, stream);
+    }
+    return error;
+  });
 }
 
 void NcclCommunicator::shift(const void *in, void *out, int64_t bytes) {
   auto next = static_cast<int>((index() + 1) % size()), last = static_cast<int>((index() + size() - 1) % size());
-  check(nccl().beginGroup(), "ncclGroupStart");
-  check(nccl().send(in, static_cast<size_t>(bytes), kBytes, next, group, stream), "ncclSend");
-  check(nccl().receive(out, static_cast<size_t>(bytes), kBytes, last, group, stream), "ncclRecv");
-  check(nccl().endGroup(), "ncclGroupEnd");
+  issueGroup("ncclSend and ncclRecv of a shift", [&] {
+    int error = nccl().send(in, static_cast<size_t>(bytes), kBytes, next, group, stream);
+    return error ? error : nccl().receive(out, static_cast<size_t>(bytes), kBytes, last, group, stream);
+  });
 }
 
 [[noreturn]] static void leftToTheHost() { fail("NCCL was asked for what goes through the host"); }

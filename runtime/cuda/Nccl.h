@@ -17,7 +17,7 @@
 #define DTCC_RUNTIME_CUDA_NCCL_H
 
 #include "runtime/collective/Communicator.h"
-#include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/Watchdog.h"
 
 namespace dtcc::rt::cuda {
 
@@ -25,7 +25,8 @@ namespace dtcc::rt::cuda {
 class NcclCommunicator final : public Communicator {
 public:
   /// Every member calls it with its handle of the group. Null, for all members, if one of them cannot.
-  static std::unique_ptr<NcclCommunicator> open(Communicator &host, const Gpu &gpu);
+  /// `dog` watches what it does, or is null.
+  static std::unique_ptr<NcclCommunicator> open(Communicator &host, std::string name, Gpu &gpu, Watchdog *dog);
   ~NcclCommunicator() override;
   NcclCommunicator(const NcclCommunicator &) = delete;
 
@@ -52,9 +53,17 @@ public:
   uint64_t stagingBytes() const override { return 0; }
 
 private:
-  NcclCommunicator(void *group, int64_t size, int64_t index) : Communicator(size, index), group(group) {}
+  NcclCommunicator(void *group, Communicator &host, std::string name, Gpu &gpu, Watchdog *dog);
+  /// Makes the calls of one collective, `name` the one that messages show.
+  template <typename Calls> void issue(const char *name, Calls &&calls);
+  template <typename Calls> void issueGroup(const char *name, Calls &&calls);
 
   void *group;
+  std::string name;
+  Gpu &gpu;
+  Watchdog *dog;
+  Watchdog::Group watched;
+  uint64_t issued = 0;
   CUstream stream = nullptr;
 };
 

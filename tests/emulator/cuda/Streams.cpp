@@ -166,8 +166,17 @@ void Emulation::forceAll(Lock &lock, Device &device) {
 }
 
 void Emulation::advance(Lock &lock, Stream &stream) {
-  if (!stream.queue.empty() && stream.owner == std::thread::id())
-    runFront(lock, stream);
+  if (stream.queue.empty() || stream.owner != std::thread::id() || stream.polled > stream.done)
+    return;
+  if (!stream.queue.front().waits)
+    return runFront(lock, stream);
+  // Who polls does not wait.
+  stream.polled = stream.done + 1;
+  std::thread([this, &stream, position = stream.polled] {
+    Lock held = hold();
+    currentDevice = stream.device;
+    force(held, stream, position);
+  }).detach();
 }
 
 /// With a seed: perhaps some work of some stream now.

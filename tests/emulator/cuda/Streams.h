@@ -54,6 +54,7 @@ struct Stream {
   std::deque<Item> queue;
   uint64_t done = 0;     ///< how many have been run
   std::thread::id owner; ///< who runs the front
+  uint64_t polled = 0;   ///< up to where a thread of its own runs it, for one who polled
   uint64_t issued() const { return done + queue.size(); }
 };
 
