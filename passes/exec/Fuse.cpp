@@ -164,7 +164,8 @@ bool BlockFusion::join(Group &group, Operation *op) {
   llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
   auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
-  if (failed(KernelDomain::analyze(kernel, isOutput)) || leavesAndReturns(group, op))
+  FailureOr<KernelDomain> domain = KernelDomain::analyze(kernel, isOutput);
+  if (failed(domain) || leavesAndReturns(group, op))
     return false;
   llvm::SmallPtrSet<Value, 16> buffers;
   for (Operation *member : kernel) {
@@ -175,7 +176,7 @@ bool BlockFusion::join(Group &group, Operation *op) {
       if (isOutput(result))
         buffers.insert(result);
   }
-  if (buffers.size() > kMostBuffers)
+  if (buffers.size() + domain->apart.size() > kMostBuffers)
     return false;
   group.ops.push_back(op);
   groupOf[op] = &group;
@@ -213,29 +214,47 @@ void BlockFusion::outline(Group &group) {
   SmallVector<Operation *> kernel = withDuplicates(group.ops);
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end());
   llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
+  auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
+  FailureOr<KernelDomain> domain = KernelDomain::analyze(kernel, isOutput);
+  SmallVector<Operation *> apart = succeeded(domain) ? domain->apart : SmallVector<Operation *>();
   llvm::SetVector<Value> inputs, outputs;
   for (Operation *op : kernel) {
     for (Value operand : op->getOperands())
-      if (!inside.contains(operand.getDefiningOp()))
+      if (!inside.contains(operand.getDefiningOp()) && !llvm::is_contained(apart, op))
         inputs.insert(operand);
     if (members.contains(op))
       for (Value result : op->getResults())
-        if (isReadOutside(result, members))
+        if (isOutput(result))
           outputs.insert(result);
   }
+  SmallVector<Value> operands = inputs.takeVector();
+  for (Operation *op : apart)
+    operands.push_back(op->getOperand(0));
   Operation *last = group.ops.back();
   OpBuilder builder(last);
   builder.setInsertionPointAfter(last);
   SmallVector<Type> types;
   for (Value output : outputs)
     types.push_back(output.getType());
-  auto fused = FusedOp::create(builder, last->getLoc(), types, inputs.getArrayRef(), StringAttr());
+  auto fused = FusedOp::create(builder, last->getLoc(), types, operands, StringAttr());
   Block *body = builder.createBlock(&fused.getBody());
   IRMapping mapping;
-  for (Value input : inputs)
-    mapping.map(input, body->addArgument(input.getType(), input.getLoc()));
-  for (Operation *op : kernel)
-    builder.clone(*op, mapping);
+  for (Value operand : operands)
+    body->addArgument(operand.getType(), operand.getLoc());
+  unsigned shared = operands.size() - apart.size();
+  for (unsigned i = 0; i < shared; ++i)
+    mapping.map(operands[i], body->getArgument(i));
+  for (Operation *op : kernel) {
+    auto *own = llvm::find(apart, op);
+    if (own == apart.end()) {
+      builder.clone(*op, mapping);
+      continue;
+    }
+    // The argument is this reader's alone.
+    IRMapping alone;
+    alone.map(op->getOperand(0), body->getArgument(shared + (own - apart.begin())));
+    mapping.map(op->getResult(0), builder.clone(*op, alone)->getResult(0));
+  }
   SmallVector<Value> yielded;
   for (Value output : outputs)
     yielded.push_back(mapping.lookup(output));

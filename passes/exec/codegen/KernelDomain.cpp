@@ -57,17 +57,25 @@ namespace {
 /// Propagates maps over the ops of a would-be kernel until nothing changes.
 class Propagation {
 public:
-  Propagation(ArrayRef<Operation *> ops, KernelDomain &domain) : ops(ops), domain(domain) {}
+  Propagation(ArrayRef<Operation *> ops, KernelDomain &domain)
+      : ops(ops), members(ops.begin(), ops.end()), domain(domain) {}
 
-  /// Fails on a contradiction: two uses of one value walk different dimensions.
+  /// Fails on a contradiction: two uses of one value walk different dimensions. Broadcasts of what comes from outside
+  /// speak last, and never contradict.
   LogicalResult run() {
     seed();
     for (bool changed = true; changed;) {
       changed = false;
       for (Operation *op : ops)
-        if (failed(visit(op, changed)))
+        if (!isOutside(op) && failed(visit(op, changed)))
+          return failure();
+      for (Operation *op : ops)
+        if (!changed && isOutside(op) && !domain.maps.count(op->getOperand(0)) && failed(visit(op, changed)))
           return failure();
     }
+    for (Operation *op : ops)
+      if (isOutside(op) && domain.maps.lookup(op->getOperand(0)) != operandMap(cast<graph::BroadcastOp>(op)))
+        domain.apart.push_back(op);
     for (Operation *op : ops) {
       for (Value value : op->getOperands())
         if (!domain.maps.count(value))
@@ -103,15 +111,25 @@ private:
     return success();
   }
 
+  /// Whether the op broadcasts what no op of the kernel makes.
+  bool isOutside(Operation *op) const {
+    return isa<graph::BroadcastOp>(op) && !members.contains(op->getOperand(0).getDefiningOp());
+  }
+
+  /// What a broadcast walks of its operand; nothing while its result is not known.
+  Map operandMap(graph::BroadcastOp broadcast) const {
+    Map map, result = domain.maps.lookup(broadcast.getY());
+    if (!result.empty())
+      for (int64_t dim : broadcast.getDims())
+        map.push_back(result[dim]);
+    return map;
+  }
+
   LogicalResult visit(Operation *op, bool &changed) {
     if (auto broadcast = dyn_cast<graph::BroadcastOp>(op)) {
-      auto it = domain.maps.find(broadcast.getY());
-      if (it == domain.maps.end())
+      if (!domain.maps.count(broadcast.getY()))
         return success();
-      Map map;
-      for (int64_t dim : broadcast.getDims())
-        map.push_back(it->second[dim]);
-      return set(broadcast.getX(), map, changed);
+      return set(broadcast.getX(), operandMap(broadcast), changed);
     }
     if (auto reduce = dyn_cast<graph::ReduceOp>(op))
       return visitReduce(reduce, changed);
@@ -148,6 +166,7 @@ private:
   }
 
   ArrayRef<Operation *> ops;
+  llvm::SmallPtrSet<Operation *, 16> members;
   KernelDomain &domain;
 };
 } // namespace

@@ -40,6 +40,9 @@ struct KernelDomain {
   /// Per value of the kernel (operands included): the domain dimension that each of
   /// its dimensions walks.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> maps;
+  /// Broadcasts of a value from outside that walk it otherwise than `maps` says, as one of x[i] and x[j] in
+  /// x[i] - x[j]: the kernel takes the value once more for each.
+  llvm::SmallVector<mlir::Operation *> apart;
 
   bool isReduced(int64_t dim) const { return llvm::is_contained(reduced, dim); }
   /// Whether `value` walks each dimension that is not reduced and no other: one cell a row.

@@ -32,6 +32,16 @@
 // CHECK: exec.fused
 // CHECK: graph.mul
 
+// x[i] - x[j]: one kernel, which walks x in two ways and so takes it twice.
+// CHECK-LABEL: dist.phase @apart
+// CHECK: %[[X:.*]] = dist.view
+// CHECK: exec.fused(%[[X]], %[[X]])
+// CHECK: ^bb0(%[[I:.*]]: tensor<8xf32>, %[[J:.*]]: tensor<8xf32>):
+// CHECK-DAG: graph.broadcast %[[I]] [0]
+// CHECK-DAG: graph.broadcast %[[J]] [1]
+// CHECK-NOT: exec.fused
+// CHECK: dist.accumulate
+
 // %d is put into the kernel of %a, and reads a product of %b. In the kernel of %b, %e, which reads a product of %a, would
 // wait for itself, though all that it reads stands before %b.
 // CHECK-LABEL: dist.phase @beginsBefore
@@ -83,6 +93,13 @@ dist.program @step mesh @mesh {
     %c = graph.mul %a, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     dist.release %u : tensor<64xf32>
     dist.accumulate %c into @grads.0[64] : tensor<8x8xf32>
+  }
+  dist.phase @apart {
+    %x = dist.view @params.0[0] : tensor<8xf32>
+    %i = graph.broadcast %x [0] : (tensor<8xf32>) -> tensor<8x8xf32>
+    %j = graph.broadcast %x [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+    %d = graph.sub %i, %j : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.accumulate %d into @grads.0[0] : tensor<8x8xf32>
   }
   dist.phase @beginsBefore {
     %x = dist.view @params.0[0] : tensor<8x8xf32>
