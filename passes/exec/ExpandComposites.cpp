@@ -14,6 +14,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/exec/ExpandExperts.h"
+#include "passes/exec/ExpandGathers.h"
 #include "passes/exec/Passes.h"
 
 namespace dtcc::exec {
@@ -224,6 +225,7 @@ struct ExpandComposites : impl::ExpandCompositesBase<ExpandComposites> {
     patterns.add<ExpandLayerNorm, ExpandLayerNormGrad, ExpandLayerNormParamGrad, ExpandRmsNorm, ExpandRmsNormGrad,
                  ExpandRmsNormParamGrad, ExpandSoftmax, ExpandRotary>(&getContext());
     addExpertPatterns(patterns);
+    addGatherPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandComposites : Pass<"exec-expand-composites"> {
-  let summary = "norms, softmax, rotary embedding and experts as simpler ops";
+  let summary = "norms, softmax, rotary embedding, gathers and experts as simpler ops";
   let description = [{
     What the kernel generator computes is cells and reductions: composites without a
     library op are rewritten to these, on local shapes. Attention, embedding, cross

@@ -37,3 +37,13 @@ func.func @experts(%x: tensor<2x3x6xf32>, %i: tensor<2x3x2xi64>, %r: tensor<2x3x
       : (tensor<2x3x6xf32>, tensor<2x3x2xi64>, tensor<2x3x2xf32>, tensor<4x2x5x6xf32>, tensor<4x6x5xf32>) -> (tensor<2x3x6xf32>, tensor<2x3x2x2x5xf32>)
   return %y : tensor<2x3x6xf32>
 }
+
+// With the indexed dimension first, what is gathered from is a table.
+// CHECK-LABEL: func.func @gather
+// CHECK: %[[T:.*]] = graph.transpose %arg0 [1, 0, 2] {{.*}}-> tensor<4x2x3xf32>
+// CHECK: %[[P:.*]] = graph.embedding %[[T]], %arg1 {{.*}}-> tensor<5x6x2x3xf32>
+// CHECK: graph.transpose %[[P]] [2, 0, 1, 3] {{.*}}-> tensor<2x5x6x3xf32>
+func.func @gather(%x: tensor<2x4x3xf32>, %i: tensor<5x6xi64>) -> tensor<2x5x6x3xf32> {
+  %y = graph.gather %x, %i {axis = 1 : i64} : (tensor<2x4x3xf32>, tensor<5x6xi64>) -> tensor<2x5x6x3xf32>
+  return %y : tensor<2x5x6x3xf32>
+}
