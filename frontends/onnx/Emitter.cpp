@@ -126,6 +126,18 @@ std::optional<double> Emitter::knownSplat(const Tensor &x) {
   return std::nullopt;
 }
 
+bool Emitter::isFlag(const Tensor &x) {
+  Value cells = isFloat(x) ? Value() : x->value;
+  while (cells && !getElementTypeOrSelf(cells.getType()).isInteger(1)) {
+    Operation *op = cells.getDefiningOp();
+    if (!isa_and_nonnull<graph::ReshapeOp, graph::TransposeOp, graph::BroadcastOp, graph::SliceOp, graph::CastOp>(op) ||
+        !getElementTypeOrSelf(op->getOperand(0).getType()).isInteger())
+      return false;
+    cells = op->getOperand(0);
+  }
+  return cells && !elementOf(x).isInteger(1);
+}
+
 std::shared_ptr<const HostTensor> Emitter::known(const Tensor &x) {
   if (x->constant)
     return x->constant;

@@ -45,6 +45,8 @@ public:
   std::optional<Affine> knownAffine(const Tensor &x);
   /// The one value of all cells.
   std::optional<double> knownSplat(const Tensor &x);
+  /// Whether all cells are 0 or 1: a boolean cast to integers.
+  bool isFlag(const Tensor &x);
   /// The SSA value, made now if there is none.
   mlir::Value value(const Tensor &x);
 
@@ -62,7 +64,12 @@ public:
   /// y[i.., c..] = x[coordinates[0][i..], coordinates[1][i..], .., c..].
   Tensor gatherPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates);
   Tensor cast(const Tensor &x, mlir::Type element);
-  Tensor cumsum(const Tensor &x, int64_t dim);
+  /// x with updates[i.., c..] written to (or combined with) x[coordinates[0][i..], coordinates[1][i..], .., c..].
+  /// The cells must be a box at a known place, each written once.
+  Tensor scatterPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates, const Tensor &updates,
+                       llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine);
+  /// Running sums along `dim`, from the end if `reverse`, without the cell itself if `exclusive`.
+  Tensor cumsum(const Tensor &x, int64_t dim, bool exclusive, bool reverse);
   /// Drops dimension `dim` of size 1; adds one at `dim`.
   Tensor squeeze(const Tensor &x, int64_t dim);
   Tensor unsqueeze(const Tensor &x, int64_t dim);

@@ -284,6 +284,9 @@ Tensor Emitter::reduce(graph::ReduceKind kind, const Tensor &x, ArrayRef<int64_t
     if (!reduced || keep)
       kept.push_back(reduced ? 1 : shapeOf(x)[dim]);
   }
+  // What counts cells is exact in f32, of which kernels make sums.
+  if (isFlag(x) && cellsOf(shapeOf(x)) <= kMostExactCount)
+    return cast(reduce(kind, cast(x, builder.getF32Type()), dims, keep), elementOf(x));
   Tensor reduced = finish(graph::ReduceOp::create(builder, loc, typeLike(x, shape), kind, value(x), sorted), {x});
   return reshape(reduced, kept);
 }

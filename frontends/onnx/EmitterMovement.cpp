@@ -1,4 +1,4 @@
-//===- EmitterMovement.cpp - Reshapes, slices, gathers and casts
+//===- EmitterMovement.cpp - Reshapes, slices, joins and casts
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -246,108 +246,6 @@ Tensor Emitter::concat(ArrayRef<Tensor> xs, int64_t dim) {
   return finish(graph::ConcatOp::create(builder, loc, type, values, dim), parts);
 }
 
-Tensor Emitter::gather(const Tensor &x, const Tensor &indices, int64_t axis) {
-  if (!x || !indices)
-    return nullptr;
-  SmallVector<int64_t> shape(shapeOf(x).take_front(axis));
-  shape.append(shapeOf(indices).begin(), shapeOf(indices).end());
-  shape.append(shapeOf(x).begin() + axis + 1, shapeOf(x).end());
-  if (std::optional<Affine> at = knownAffine(indices)) {
-    // A plain index along positions, and a cut out of anything at one place.
-    if (std::optional<Affine> cells = isFloat(x) || x->constant ? std::nullopt : knownAffine(x)) {
-      Affine result{cells->offset + at->offset * cells->steps[axis], {}};
-      result.steps.append(cells->steps.begin(), cells->steps.begin() + axis);
-      for (int64_t step : at->steps)
-        result.steps.push_back(step * cells->steps[axis]);
-      result.steps.append(cells->steps.begin() + axis + 1, cells->steps.end());
-      return affine(typeLike(x, shape), result);
-    }
-    if (!x->constant && cellsOf(shapeOf(indices)) == 1) {
-      SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), strides(rankOf(x), 1);
-      offsets[axis] = at->offset;
-      sizes[axis] = 1;
-      if (at->offset < 0 || at->offset >= shapeOf(x)[axis])
-        return error("index must be within the " + Twine(shapeOf(x)[axis]) +
-                     " cells of the axis, got: " + Twine(at->offset));
-      return reshape(slice(x, offsets, sizes, strides), shape);
-    }
-  }
-  Value operand = value(x);
-  if (axis == 0 && rankOf(x) == 2 && operand.getDefiningOp<graph::ReadOp>() && isFloat(x))
-    return fromValue(graph::EmbeddingOp::create(builder, loc, typeLike(x, shape), operand, value(indices),
-                                                builder.getI64IntegerAttr(-1), nullptr));
-  return finish(graph::GatherOp::create(builder, loc, typeLike(x, shape), operand, value(indices), axis), {x, indices});
-}
-
-/// The dimension along which a coordinate walks all `size` cells in order, or -1.
-static int64_t wholeWalk(Emitter &emitter, const Tensor &coordinate, int64_t size) {
-  std::optional<Affine> at = emitter.knownAffine(coordinate);
-  if (!at || at->offset != 0)
-    return -1;
-  int64_t found = -1;
-  for (auto [dim, step] : llvm::enumerate(at->steps)) {
-    if (step == 0)
-      continue;
-    if (step != 1 || found >= 0 || shapeOf(coordinate)[dim] != size)
-      return -1;
-    found = dim;
-  }
-  return found;
-}
-
-Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
-  if (!x || llvm::is_contained(coordinates, nullptr))
-    return nullptr;
-  int64_t count = coordinates.size();
-  ArrayRef<int64_t> points = shapeOf(coordinates[0]), rest = shapeOf(x).drop_front(count);
-  SmallVector<int64_t> shape(points);
-  shape.append(rest.begin(), rest.end());
-  if (std::optional<Affine> cells = isFloat(x) ? std::nullopt : knownAffine(x)) {
-    Affine result{cells->offset, SmallVector<int64_t>(points.size(), 0)};
-    bool composed = true;
-    for (int64_t i = 0; i < count; ++i) {
-      std::optional<Affine> at = knownAffine(coordinates[i]);
-      if (cells->steps[i] == 0)
-        continue;
-      composed &= at.has_value();
-      if (!at)
-        break;
-      result.offset += at->offset * cells->steps[i];
-      for (auto [sum, step] : llvm::zip_equal(result.steps, at->steps))
-        sum += step * cells->steps[i];
-    }
-    if (composed) {
-      result.steps.append(cells->steps.begin() + count, cells->steps.end());
-      return affine(typeLike(x, shape), result);
-    }
-  }
-  // Coordinates that walk whole dimensions: a transpose and a broadcast.
-  SmallVector<int64_t> walks;
-  for (int64_t i = 0; i < count; ++i)
-    walks.push_back(wholeWalk(*this, coordinates[i], shapeOf(x)[i]));
-  if (!llvm::is_contained(walks, -1) &&
-      llvm::SmallDenseSet<int64_t>(walks.begin(), walks.end()).size() == walks.size()) {
-    SmallVector<int64_t> permutation = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x))), dims;
-    llvm::sort(MutableArrayRef(permutation).take_front(count),
-               [&](int64_t a, int64_t b) { return walks[a] < walks[b]; });
-    for (int64_t i = 0; i < count; ++i)
-      dims.push_back(walks[permutation[i]]);
-    for (size_t i = 0; i < rest.size(); ++i)
-      dims.push_back(points.size() + i);
-    Tensor turned = transpose(x, permutation);
-    if (turned->type.getRank() == int64_t(shape.size()))
-      return turned;
-    return finish(graph::BroadcastOp::create(builder, loc, typeLike(x, shape), value(turned), dims), {turned});
-  }
-  // In general: rows of the flattened dimensions.
-  Tensor row = coordinates[0];
-  for (int64_t i = 1; i < count; ++i)
-    row = add(mul(row, scalar(double(shapeOf(x)[i]), elementOf(row))), coordinates[i]);
-  SmallVector<int64_t> flat = {cellsOf(shapeOf(x).take_front(count))};
-  flat.append(rest.begin(), rest.end());
-  return gather(reshape(x, flat), row, 0);
-}
-
 Tensor Emitter::cast(const Tensor &x, Type element) {
   if (!x || elementOf(x) == element)
     return x;
@@ -366,16 +264,4 @@ Tensor Emitter::cast(const Tensor &x, Type element) {
   if (toBool)
     return compare(graph::Predicate::ne, x, scalar(0, elementOf(x)));
   return finish(graph::CastOp::create(builder, loc, type, value(x)), {x});
-}
-
-Tensor Emitter::cumsum(const Tensor &x, int64_t dim) {
-  if (!x)
-    return nullptr;
-  if (!isFloat(x))
-    if (std::optional<double> cell = knownSplat(x)) {
-      Affine result{int64_t(*cell), SmallVector<int64_t>(rankOf(x), 0)};
-      result.steps[dim] = int64_t(*cell);
-      return affine(x->type, result);
-    }
-  return finish(graph::CumsumOp::create(builder, loc, x->type, value(x), dim), {x});
 }

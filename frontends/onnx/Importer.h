@@ -42,6 +42,8 @@ public:
   // For rules.
   Emitter emitter;
   Tensor operand(const ::onnx::NodeProto &node, unsigned i);
+  /// Operand i as numbers that are known now, or null. An initializer that is read so is no parameter.
+  std::shared_ptr<const HostTensor> numbers(const ::onnx::NodeProto &node, unsigned i);
   void define(llvm::StringRef name, const Tensor &value) { scopes.back().values[name] = value; }
   bool isUsed(llvm::StringRef name) const { return used.contains(name); }
   const ::onnx::AttributeProto *callerAttribute(llvm::StringRef name) const;

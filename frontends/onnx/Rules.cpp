@@ -24,6 +24,7 @@ RuleTable::RuleTable() {
   addIndexingRules(*this);
   addLinearRules(*this);
   addWindowRules(*this);
+  addUpsampleRules(*this);
   addReductionRules(*this);
   addNormRules(*this);
   addBatchNormRules(*this);

@@ -80,13 +80,15 @@ using Rule = mlir::LogicalResult (*)(OpBinder &);
 struct RuleEntry {
   unsigned minInputs, maxInputs;
   Rule rule;
+  /// Operands (bits) that are numbers for the rule to read, never parameters: see Importer::numbers.
+  unsigned numbers = 0;
 };
 
 class RuleTable {
 public:
   RuleTable();
-  void on(llvm::StringRef op, int64_t since, std::pair<unsigned, unsigned> inputs, Rule rule) {
-    rules[op][since] = {inputs.first, inputs.second, rule};
+  void on(llvm::StringRef op, int64_t since, std::pair<unsigned, unsigned> inputs, Rule rule, unsigned numbers = 0) {
+    rules[op][since] = {inputs.first, inputs.second, rule, numbers};
   }
   /// The entry for a version of the default domain, or null.
   const RuleEntry *find(llvm::StringRef op, int64_t version) const;
@@ -105,6 +107,7 @@ void addMovementRules(RuleTable &table);
 void addIndexingRules(RuleTable &table);
 void addLinearRules(RuleTable &table);
 void addWindowRules(RuleTable &table);
+void addUpsampleRules(RuleTable &table);
 void addReductionRules(RuleTable &table);
 void addNormRules(RuleTable &table);
 void addBatchNormRules(RuleTable &table);

@@ -231,6 +231,18 @@ Tensor Importer::operand(const NodeProto &node, unsigned i) {
   return lookup(name);
 }
 
+std::shared_ptr<const HostTensor> Importer::numbers(const NodeProto &node, unsigned i) {
+  const std::string &name = node.input(i);
+  const auto &initializers = scopes.back().initializers;
+  auto found = initializers.find(name);
+  if (found == initializers.end() || scopes.back().values.contains(name)) {
+    Tensor x = operand(node, i);
+    return x ? emitter.known(x) : nullptr;
+  }
+  FailureOr<StoredTensor> stored = model.decode(*found->second, emitter.getLoc());
+  return succeeded(stored) && stored->hasData ? std::make_shared<HostTensor>(stored->toHost()) : nullptr;
+}
+
 State *Importer::stateOfOperand(const NodeProto &node, unsigned i) {
   Tensor read = operand(node, i);
   for (State &state : states)

@@ -23,6 +23,8 @@ namespace dtcc::onnx {
 
 /// Tensors of more cells are never folded: masks must stay predicates.
 constexpr int64_t kMaxFoldedCells = 16 * 1024;
+/// f32 holds every count up to this.
+constexpr int64_t kMostExactCount = int64_t(1) << 24;
 
 /// An integer tensor whose cell at index i is offset + sum of steps[d] * i[d]: positions, and constants of any size.
 /// Booleans are 0 or 1 and have no steps.

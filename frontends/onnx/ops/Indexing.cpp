@@ -1,4 +1,4 @@
-//===- ops/Indexing.cpp - Gathers, picks, triangles and running sums
+//===- ops/Indexing.cpp - Gathers, scatters, picks, triangles and running sums
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -84,11 +84,10 @@ static SmallVector<Tensor> coordinatesOf(Emitter &emit, const Tensor &indices) {
   return result;
 }
 
-static LogicalResult gatherNDRule(OpBinder &node) {
+/// The coordinates of the places in operand 0 that the last dimension of operand 1 lists.
+static FailureOr<SmallVector<Tensor>> pointCoordinates(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0), indices = node.input(1);
-  if (node.integer("batch_dims", 0) != 0)
-    return node.error("batch_dims must be 0, got: " + Twine(node.integer("batch_dims", 0)));
   if (rankOf(indices) < 1 || isFloat(indices) || shapeOf(indices).back() < 1 || shapeOf(indices).back() > rankOf(x))
     return node.error("indices must be integers whose last dimension is at least 1 and at most the rank of the data");
   SmallVector<Tensor> coordinates;
@@ -97,10 +96,18 @@ static LogicalResult gatherNDRule(OpBinder &node) {
     if (!coordinates.back())
       return failure();
   }
-  return node.result(0, emit.gatherPoints(x, coordinates));
+  return coordinates;
 }
 
-static LogicalResult gatherElementsRule(OpBinder &node) {
+static LogicalResult gatherNDRule(OpBinder &node) {
+  if (node.integer("batch_dims", 0) != 0)
+    return node.error("batch_dims must be 0, got: " + Twine(node.integer("batch_dims", 0)));
+  FailureOr<SmallVector<Tensor>> coordinates = pointCoordinates(node);
+  return failed(coordinates) ? failure() : node.result(0, node.emit().gatherPoints(node.input(0), *coordinates));
+}
+
+/// The coordinates of the cells that indices [i..] name in operand 0 [n..]: their own, but along `axis`.
+static FailureOr<SmallVector<Tensor>> elementCoordinates(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0), indices = node.input(1);
   FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(x));
@@ -116,7 +123,48 @@ static LogicalResult gatherElementsRule(OpBinder &node) {
     own.steps[dim] = 1;
     coordinates.push_back(dim == *axis ? fromStart(emit, indices, shapeOf(x)[dim]) : emit.affine(indices->type, own));
   }
-  return node.result(0, emit.gatherPoints(x, coordinates));
+  return coordinates;
+}
+
+static LogicalResult gatherElementsRule(OpBinder &node) {
+  FailureOr<SmallVector<Tensor>> coordinates = elementCoordinates(node);
+  return failed(coordinates) ? failure() : node.result(0, node.emit().gatherPoints(node.input(0), *coordinates));
+}
+
+/// Operand 0 with operand 2 written into the cells that `coordinates` name.
+static LogicalResult scatter(OpBinder &node, ArrayRef<Tensor> coordinates) {
+  Emitter &emit = node.emit();
+  std::string reduction = node.text("reduction", "none");
+  auto add = [&](const Tensor &x, const Tensor &y) { return emit.add(x, y); };
+  auto mul = [&](const Tensor &x, const Tensor &y) { return emit.mul(x, y); };
+  auto max = [&](const Tensor &x, const Tensor &y) { return emit.binary<graph::MaxOp>(x, y); };
+  auto min = [&](const Tensor &x, const Tensor &y) { return emit.binary<graph::MinOp>(x, y); };
+  llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine;
+  if (reduction == "add")
+    combine = add;
+  else if (reduction == "mul")
+    combine = mul;
+  else if (reduction == "max")
+    combine = max;
+  else if (reduction == "min")
+    combine = min;
+  else if (reduction != "none")
+    return node.error("reduction must be none, add, mul, max or min, got: " + reduction);
+  return node.result(0, emit.scatterPoints(node.input(0), coordinates, node.input(2), combine));
+}
+
+static LogicalResult scatterElementsRule(OpBinder &node) {
+  FailureOr<SmallVector<Tensor>> coordinates = elementCoordinates(node);
+  if (failed(coordinates))
+    return failure();
+  if (shapeOf(node.input(2)) != shapeOf(node.input(1)))
+    return node.error("updates must have the shape of the indices");
+  return scatter(node, *coordinates);
+}
+
+static LogicalResult scatterNDRule(OpBinder &node) {
+  FailureOr<SmallVector<Tensor>> coordinates = pointCoordinates(node);
+  return failed(coordinates) ? failure() : scatter(node, *coordinates);
 }
 
 static LogicalResult triluRule(OpBinder &node) {
@@ -152,9 +200,7 @@ static LogicalResult cumsumRule(OpBinder &node) {
   FailureOr<int64_t> axis = node.axis((*given)[0], rankOf(x));
   if (failed(axis))
     return failure();
-  if (node.integer("exclusive", 0) || node.integer("reverse", 0))
-    return node.error("exclusive and reverse are not supported");
-  return node.result(0, node.emit().cumsum(x, *axis));
+  return node.result(0, node.emit().cumsum(x, *axis, node.integer("exclusive", 0), node.integer("reverse", 0)));
 }
 
 static LogicalResult topKRule(OpBinder &node) {
@@ -192,6 +238,8 @@ void dtcc::onnx::addIndexingRules(RuleTable &table) {
   table.on("Gather", 1, {2, 2}, gatherRule);
   table.on("GatherND", 11, {2, 2}, gatherNDRule);
   table.on("GatherElements", 11, {2, 2}, gatherElementsRule);
+  table.on("ScatterND", 11, {3, 3}, scatterNDRule);
+  table.on("ScatterElements", 11, {3, 3}, scatterElementsRule);
   table.on("Trilu", 14, {1, 2}, triluRule);
   table.on("CumSum", 11, {2, 2}, cumsumRule);
   table.on("TopK", 10, {2, 2}, topKRule);

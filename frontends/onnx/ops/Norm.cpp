@@ -68,7 +68,49 @@ static LogicalResult rmsNormRule(OpBinder &node) {
   return node.result(0, emit.fromValue(op.getY()));
 }
 
+/// Cells [n, groups, c..] over the dimensions behind the second, then scale and bias of `channels` each.
+static LogicalResult groupNorm(OpBinder &node, int64_t groups) {
+  Emitter &emit = node.emit();
+  OpBuilder &builder = emit.getBuilder();
+  Tensor x = node.input(0), scale = node.input(1), bias = node.input(2);
+  if (rankOf(x) < 3 || !isFloat(x))
+    return node.error("must have an image of floats [n, c, ..]");
+  int64_t channels = shapeOf(x)[1];
+  if (groups < 1 || channels % groups || shapeOf(scale) != ArrayRef(channels) || shapeOf(bias) != ArrayRef(channels))
+    return node.error("groups must divide the channels, and scale and bias have one cell a channel, got: " +
+                      Twine(groups) + " groups of " + Twine(channels) + " channels");
+  SmallVector<int64_t> split{shapeOf(x)[0], groups, channels / groups}, each(rankOf(x) - 1, 1);
+  llvm::append_range(split, shapeOf(x).drop_front(2));
+  Tensor cells = emit.reshape(x, split);
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(cells)));
+  RankedTensorType statistics = statisticsType(cells, dims), table = emit.typeLike(x, shapeOf(cells).drop_front(2));
+  auto op = graph::LayerNormOp::create(builder, emit.getLoc(), TypeRange{cells->type, statistics, statistics},
+                                       emit.value(cells), emit.value(emit.splat(table, 1)),
+                                       emit.value(emit.splat(table, 0)), builder.getDenseI64ArrayAttr(dims),
+                                       builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
+  Tensor y = emit.reshape(emit.fromValue(op.getY()), shapeOf(x));
+  each[0] = channels;
+  // PyTorch's group norm is exported as a norm with ones and zeros, and its own scale and bias behind it.
+  if (emit.knownSplat(scale) != 1.0)
+    y = emit.mul(y, emit.reshape(scale, each));
+  if (emit.knownSplat(bias) != 0.0)
+    y = emit.add(y, emit.reshape(bias, each));
+  return node.result(0, y);
+}
+
+static LogicalResult instanceNormRule(OpBinder &node) {
+  return groupNorm(node, rankOf(node.input(0)) < 2 ? 0 : shapeOf(node.input(0))[1]);
+}
+
+static LogicalResult groupNormRule(OpBinder &node) {
+  if (node.integer("stash_type", 1) != 1)
+    return node.error("must have statistics in float (stash_type 1)");
+  return groupNorm(node, node.integer("num_groups", 0));
+}
+
 void dtcc::onnx::addNormRules(RuleTable &table) {
+  table.on("InstanceNormalization", 6, {3, 3}, instanceNormRule);
+  table.on("GroupNormalization", 21, {3, 3}, groupNormRule);
   table.on("LayerNormalization", 17, {2, 3}, layerNormRule);
   table.on("RMSNormalization", 23, {2, 2}, rmsNormRule);
 }

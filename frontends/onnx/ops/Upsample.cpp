@@ -1,0 +1,205 @@
+//===- ops/Upsample.cpp - Rules: transposed convolution and nearest neighbours
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Both make images larger. A transposed convolution whose windows lie side by side is a
+// product; any other is a convolution of the image with zeros between its cells, by the
+// kernel read backwards.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+//===----------------------------------------------------------------------===//
+// Transposed convolution
+//===----------------------------------------------------------------------===//
+
+/// Dimension `dim` from its end to its start.
+static Tensor reversed(Emitter &emit, const Tensor &x, int64_t dim) {
+  SmallVector<Tensor> cells;
+  SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), steps(rankOf(x), 1);
+  sizes[dim] = 1;
+  for (int64_t i = shapeOf(x)[dim] - 1; i >= 0; --i) {
+    offsets[dim] = i;
+    cells.push_back(emit.slice(x, offsets, sizes, steps));
+  }
+  return emit.concat(cells, dim);
+}
+
+/// Zeros between the cells of dimension `dim`, so that neighbours are `stride` apart.
+static Tensor spread(Emitter &emit, const Tensor &x, int64_t dim, int64_t stride) {
+  SmallVector<int64_t> split(shapeOf(x)), joined(shapeOf(x)), cut(shapeOf(x)), none(rankOf(x), 0), unit(rankOf(x), 1);
+  split.insert(split.begin() + dim + 1, 1);
+  SmallVector<int64_t> low(split.size(), 0), high(split.size(), 0);
+  high[dim + 1] = stride - 1;
+  joined[dim] *= stride;
+  cut[dim] = joined[dim] - (stride - 1);
+  return emit.slice(emit.reshape(emit.pad(emit.reshape(x, split), low, high, 0), joined), none, cut, unit);
+}
+
+namespace {
+/// What the attributes say, an entry a spatial dimension. `low` and `high` are cut off the result's ends.
+struct Spreading {
+  SmallVector<int64_t> strides, dilations, low, high, more;
+};
+} // namespace
+
+static FailureOr<Spreading> spreadingOf(OpBinder &node, ArrayRef<int64_t> image, ArrayRef<int64_t> window) {
+  int64_t spatial = window.size();
+  auto entries = [&](StringRef name, int64_t otherwise) {
+    return node.integers(name).value_or(SmallVector<int64_t>(spatial, otherwise));
+  };
+  Spreading s{entries("strides", 1), entries("dilations", 1), {}, {}, entries("output_padding", 0)};
+  SmallVector<int64_t> pads = node.integers("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
+  if (node.text("auto_pad", "NOTSET") != "NOTSET" || node.hasAttribute("output_shape"))
+    return node.error("auto_pad and output_shape are not supported: write pads and output_padding");
+  for (const SmallVector<int64_t> *list : {&s.strides, &s.dilations, &s.more})
+    if (int64_t(list->size()) != spatial)
+      return node.error("strides, dilations and output_padding must have an entry for each of " + Twine(spatial) +
+                        " spatial dimensions");
+  if (int64_t(pads.size()) != 2 * spatial)
+    return node.error("pads must have two entries for each of " + Twine(spatial) + " spatial dimensions");
+  s.low.assign(pads.begin(), pads.begin() + spatial);
+  s.high.assign(pads.begin() + spatial, pads.end());
+  for (int64_t d = 0; d < spatial; ++d) {
+    int64_t reach = (window[d] - 1) * s.dilations[d];
+    if (s.strides[d] < 1 || s.dilations[d] < 1 || s.more[d] < 0 || s.low[d] < 0 || s.high[d] < 0)
+      return node.error("strides and dilations must be at least 1, pads and output_padding at least 0, in dimension " +
+                        Twine(d));
+    if (s.low[d] > reach || s.high[d] > reach + s.more[d])
+      return node.error("pads must not be larger than the kernel reaches, " + Twine(reach) +
+                        ", got: " + Twine(std::max(s.low[d], s.high[d])));
+  }
+  return s;
+}
+
+/// x [n, c, s..], kernel [c, m, k..] with k = stride and nothing cut off: a cell makes a block.
+static Tensor blocks(Emitter &emit, const Tensor &x, const Tensor &kernel) {
+  std::string image = "nc", weights = "cm", result = "nm";
+  SmallVector<int64_t> shape{shapeOf(x)[0], shapeOf(kernel)[1]};
+  for (int64_t d = 0; d < rankOf(x) - 2; ++d) {
+    char cell = 'd' + int(d), inside = 'p' + int(d);
+    image += cell;
+    weights += inside;
+    result += {cell, inside};
+    shape.push_back(shapeOf(x)[d + 2] * shapeOf(kernel)[d + 2]);
+  }
+  return emit.reshape(emit.contract(image + "," + weights + "->" + result, x, kernel), shape);
+}
+
+static LogicalResult convTransposeRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), kernel = node.input(1);
+  int64_t spatial = rankOf(x) - 2, groups = node.integer("group", 1);
+  if (spatial < 1 || spatial > 3 || rankOf(kernel) != rankOf(x) || !isFloat(x) || shapeOf(kernel)[0] != shapeOf(x)[1])
+    return node.error("must have an image of floats [n, c, ..] with 1 to 3 spatial dimensions and a kernel [c, m, ..]");
+  if (groups < 1 || shapeOf(x)[1] % groups)
+    return node.error("the groups must divide the image's channels, got: " + Twine(groups) + " and " +
+                      Twine(shapeOf(x)[1]));
+  ArrayRef<int64_t> image = shapeOf(x).drop_front(2), window = shapeOf(kernel).drop_front(2);
+  FailureOr<Spreading> s = spreadingOf(node, image, window);
+  if (failed(s))
+    return failure();
+  auto zero = [](int64_t cells) { return cells == 0; };
+  int64_t outputs = shapeOf(kernel)[1] * groups;
+  Tensor y;
+  if (groups == 1 && window == ArrayRef(s->strides) && llvm::all_of(s->low, zero) && llvm::all_of(s->high, zero) &&
+      llvm::all_of(s->more, zero) && llvm::all_of(s->dilations, [](int64_t step) { return step == 1; })) {
+    y = blocks(emit, x, kernel);
+  } else {
+    // [g, c, m, k..] backwards is the kernel [g, m, c, k..] of a convolution with steps of one.
+    SmallVector<int64_t> in{shapeOf(x)[0], groups, shapeOf(x)[1] / groups}, out{in[0], groups, shapeOf(kernel)[1]};
+    SmallVector<int64_t> weights{groups, in[2], out[2]}, turn{0, 2, 1}, low, result{in[0], outputs};
+    llvm::append_range(weights, window);
+    for (int64_t d = 0; d < spatial; ++d) {
+      int64_t reach = (window[d] - 1) * s->dilations[d], spreadSize = (image[d] - 1) * s->strides[d] + 1;
+      x = spread(emit, x, d + 2, s->strides[d]);
+      kernel = reversed(emit, kernel, d + 2);
+      turn.push_back(d + 3);
+      low.push_back(reach - s->low[d]);
+      result.push_back(spreadSize + reach - s->low[d] - s->high[d] + s->more[d]);
+      if (result.back() < 1)
+        return node.error("pads must leave a cell of the result, got: " + Twine(result.back()) + " in dimension " +
+                          Twine(d));
+    }
+    llvm::append_range(in, shapeOf(x).drop_front(2));
+    llvm::append_range(out, ArrayRef(result).drop_front(2));
+    Tensor filter = emit.transpose(emit.reshape(kernel, weights), turn), cells = emit.reshape(x, in);
+    SmallVector<int64_t> steps(spatial, 1);
+    auto op = graph::ConvolutionOp::create(emit.getBuilder(), emit.getLoc(), emit.typeLike(x, out), emit.value(cells),
+                                           emit.value(filter), steps, s->dilations, low);
+    y = emit.reshape(emit.fromValue(op), result);
+  }
+  Tensor bias = node.input(2);
+  if (bias && emit.knownSplat(bias) != 0.0) {
+    SmallVector<int64_t> channels(spatial + 1, 1);
+    channels[0] = outputs;
+    y = emit.add(y, emit.reshape(bias, channels));
+  }
+  return node.result(0, y);
+}
+
+//===----------------------------------------------------------------------===//
+// Nearest neighbours
+//===----------------------------------------------------------------------===//
+
+/// How many times each cell stands in the result, a number a dimension.
+static FailureOr<SmallVector<int64_t>> repetitions(OpBinder &node, const Tensor &x) {
+  SmallVector<int64_t> times;
+  if (node.has(3)) {
+    FailureOr<SmallVector<int64_t>> sizes = node.constantIntegers(3);
+    if (failed(sizes))
+      return failure();
+    if (int64_t(sizes->size()) != rankOf(x))
+      return node.error("sizes must have an entry a dimension");
+    for (auto [size, from] : llvm::zip_equal(*sizes, shapeOf(x)))
+      times.push_back(from > 0 && size % from == 0 ? size / from : 0);
+  } else {
+    std::shared_ptr<const HostTensor> scales = node.has(2) ? node.getImporter().numbers(node.proto(), 2) : nullptr;
+    if (!scales || int64_t(scales->floats.size()) != rankOf(x))
+      return node.error("must have scales or sizes that are known, an entry a dimension");
+    for (double scale : scales->floats)
+      times.push_back(scale == std::floor(scale) ? int64_t(scale) : 0);
+  }
+  if (llvm::any_of(times, [](int64_t count) { return count < 1; }))
+    return node.error("must enlarge each dimension a whole number of times");
+  return times;
+}
+
+static LogicalResult resizeRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  std::string mode = node.text("mode", "nearest"), place = node.text("coordinate_transformation_mode", "half_pixel"),
+              rounding = node.text("nearest_mode", "round_prefer_floor");
+  // Whole enlargements of these pick the cell that the new one lies in, however ties are rounded.
+  bool inside = (place == "asymmetric" && rounding == "floor") ||
+                (place == "half_pixel" && (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil"));
+  if (mode != "nearest" || !inside || node.hasAttribute("axes"))
+    return node.error("must be nearest neighbours, asymmetric with floor or half_pixel with rounding, over all axes, "
+                      "got: " +
+                      mode + ", " + place + ", " + rounding);
+  FailureOr<SmallVector<int64_t>> times = repetitions(node, x);
+  if (failed(times))
+    return failure();
+  SmallVector<int64_t> split, repeated, joined;
+  for (auto [size, count] : llvm::zip_equal(shapeOf(x), *times)) {
+    split.append({size, 1});
+    repeated.append({size, count});
+    joined.push_back(size * count);
+  }
+  return node.result(0, emit.reshape(emit.broadcastTo(emit.reshape(x, split), repeated), joined));
+}
+
+void dtcc::onnx::addUpsampleRules(RuleTable &table) {
+  table.on("ConvTranspose", 1, {2, 3}, convTransposeRule);
+  // The region of interest and the scales are floats.
+  table.on("Resize", 11, {1, 4}, resizeRule, /*numbers=*/1 << 1 | 1 << 2);
+}
