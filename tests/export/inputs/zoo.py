@@ -93,6 +93,27 @@ def mixtral():
     return hf.MixtralForCausalLM(config), {"input_ids": ids, "labels": ids}
 
 
+def qwen3_moe():
+    """Experts as transformers runs them if nobody says how."""
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.Qwen3MoeConfig(vocab_size=61, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
+                               num_attention_heads=4, num_key_value_heads=2, head_dim=8, num_experts=4,
+                               num_experts_per_tok=2, moe_intermediate_size=20, norm_topk_prob=True,
+                               max_position_embeddings=32, use_cache=False)
+    ids = tokens(rows=4)
+    return hf.Qwen3MoeForCausalLM(config), {"input_ids": ids, "labels": ids}
+
+
+def t5():
+    """Encoder and decoder, relative positions, and fused attention that PyTorch cannot decompose."""
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.T5Config(vocab_size=61, d_model=24, d_kv=6, d_ff=40, num_layers=2, num_heads=4, dropout_rate=0.0,
+                         use_cache=False, pad_token_id=0, decoder_start_token_id=0)
+    return hf.T5ForConditionalGeneration(config), {"input_ids": tokens(), "labels": tokens()}
+
+
 def bert():
     import transformers as hf
     torch.manual_seed(0)

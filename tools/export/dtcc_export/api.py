@@ -12,8 +12,8 @@ import onnx_ir as ir
 import onnxscript.optimizer
 import torch
 
+from . import forms, manifest
 from . import graph as surgery
-from . import manifest
 from .losses import ExportError, with_loss
 from .rewrite import rewrite_lossy_calls
 
@@ -123,10 +123,10 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     inputs = named_inputs(module, example_inputs)
     dynamic = default_dynamic(inputs) if dynamic is None else dynamic
     check_examples(inputs, dynamic)
-    with training(module, train):
+    with training(module, train), forms.traced_experts(module):
         wrapper, targets, described = with_loss(module, list(inputs), loss)
         wrapper.training = module.training
-        model = trace(wrapper, inputs, dynamic, opset)
+        model = forms.with_plain_attention(module, lambda: trace(wrapper, inputs, dynamic, opset))
         moving = {PREFIX + n + ".running_mean" for n, m in module.named_modules()
                   if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.training and m.track_running_stats}
     graph = model.graph
