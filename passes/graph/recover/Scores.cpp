@@ -10,6 +10,7 @@
 #include "passes/graph/recover/Cells.h"
 #include "passes/graph/recover/Region.h"
 #include "passes/graph/recover/Views.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <set>
 
@@ -34,6 +35,7 @@ public:
     auto [known, isNew] = memory.try_emplace(signature());
     if (!isNew)
       return known->second ? std::optional(meaning(*known->second)) : std::nullopt;
+    plain = findStatics(scores, /*moved=*/false);
     if (!findFunction() || !checkRows())
       return std::nullopt;
     known->second = result;
@@ -154,6 +156,22 @@ private:
            llvm::all_of(op->getOperands(), [&](Value operand) { return findAtoms(operand, dims); });
   }
 
+  /// Finds what of the scores differs from cell to cell besides the product and the atoms: static values that are read
+  /// at the cell itself. False if there are others, or ops that read now this operand and now that.
+  bool findStatics(Value value, bool moved) {
+    if (value == result.core.getY() || splatValue(value) ||
+        llvm::any_of(result.atoms, [&](const MaskAtom &atom) { return atom.value == value; }))
+      return true;
+    if (isStatic(value)) {
+      statics.insert(value);
+      return !moved;
+    }
+    Operation *op = value.getDefiningOp();
+    bool moves = isa_and_nonnull<TransposeOp, BroadcastOp, ReshapeOp>(op);
+    return (moves || isa_and_nonnull<ElementwiseOpInterface>(op)) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return findStatics(operand, moved || moves); });
+  }
+
   /// The scores' cell when the product's cell is x and atom i holds as bit i of `bits`.
   std::optional<double> cell(ArrayRef<int64_t> index, double x, unsigned bits) {
     Cells cells([&](Value value, ArrayRef<int64_t>) -> std::optional<double> {
@@ -216,8 +234,24 @@ private:
     return false;
   }
 
-  /// Whether the cell is visible; nothing if it is neither masked nor the function.
+  /// Whether the cell is visible; nothing if it is neither masked nor the function. Where the static values are the
+  /// same, so is the answer: a mask has two.
   std::optional<bool> isVisible(ArrayRef<int64_t> index, unsigned bits) {
+    if (!plain)
+      return probe(index, bits);
+    std::vector<uint64_t> key{bits};
+    for (Value value : statics) {
+      std::optional<double> cell = staticCells.at(value, index);
+      if (!cell)
+        return std::nullopt;
+      key.push_back(llvm::bit_cast<uint64_t>(*cell));
+    }
+    auto [known, isNew] = answers.try_emplace(std::move(key));
+    if (isNew)
+      known->second = probe(index, bits);
+    return known->second;
+  }
+  std::optional<bool> probe(ArrayRef<int64_t> index, unsigned bits) {
     std::optional<double> zero = cell(index, 0, bits), one = cell(index, 1, bits);
     if (!zero || !one)
       return std::nullopt;
@@ -303,6 +337,7 @@ private:
     Interval interval{row, keys(), -1};
     unsigned visible = visibleBits(), all = (1u << result.atoms.size()) - 1;
     bool ended = false;
+    staticCells.clear();
     for (int64_t key = 0; key < keys(); ++key) {
       Dims first(rank, 0), last;
       for (int64_t size : shape)
@@ -334,6 +369,12 @@ private:
   int64_t rank;
   ArrayRef<int64_t> shape;
   Scores result;
+  /// Are the scores a function of the product, the atoms and `statics` alone?
+  bool plain = false;
+  llvm::SetVector<Value> statics;
+  Cells staticCells{[](Value, ArrayRef<int64_t>) { return std::nullopt; }};
+  /// By truth of the atoms and cells of `statics`.
+  std::map<std::vector<uint64_t>, std::optional<bool>> answers;
 };
 
 } // namespace
