@@ -16,10 +16,38 @@ namespace dtcc::plan {
 /// every order would be a point of its own.
 static constexpr double kSame = 1e-12;
 
+ModeFronts::ModeFronts(const StageProblem &problem) : problem(problem), fastest(problem.classes.size()) {
+  /// Of the time of all blocks in their slowest modes: what modes must differ by.
+  constexpr double apart = 1e-9;
+  for (size_t device = 0; device < problem.classes.size(); ++device) {
+    double all = 0;
+    for (uint32_t type : problem.blocks) {
+      double most = 0;
+      for (const BlockMode &mode : problem.types[type].modes[device])
+        most = std::max(most, mode.seconds);
+      all += most;
+    }
+    for (const BlockType &type : problem.types) {
+      const std::vector<BlockMode> &modes = type.modes[device];
+      auto best = std::min_element(modes.begin(), modes.end(),
+                                   [](const BlockMode &a, const BlockMode &b) { return a.seconds < b.seconds; });
+      bool isApart = std::all_of(modes.begin(), modes.end(), [&](const BlockMode &mode) {
+        return mode == *best || mode.seconds > best->seconds + apart * all;
+      });
+      if (!isApart) {
+        fastest[device].clear();
+        break;
+      }
+      fastest[device].push_back(static_cast<uint32_t>(best - modes.begin()));
+    }
+  }
+}
+
 uint32_t ModeFronts::runOf(const Counts &counts) {
   if (auto known = numbers.find(counts); known != numbers.end())
     return known->second;
-  Run run{counts, std::nullopt, 0, std::vector<std::optional<Front>>(problem.classes.size())};
+  Run run{counts, std::nullopt, 0, std::vector<std::optional<Front>>(problem.classes.size()),
+          std::vector<std::optional<Fastest>>(problem.classes.size())};
   for (size_t type = counts.size(); type-- > 0;)
     if (counts[type]) {
       Counts less = counts;
@@ -32,6 +60,25 @@ uint32_t ModeFronts::runOf(const Counts &counts) {
   return numbers[counts] = static_cast<uint32_t>(runs.size() - 1);
 }
 
+const ModeFronts::Fastest &ModeFronts::fastestOf(uint32_t number, uint32_t deviceClass) {
+  std::optional<Fastest> &known = runs[number].fastest[deviceClass];
+  if (!known) {
+    known = Fastest();
+    if (runs[number].before) {
+      // Added up as the points of fronts are.
+      const Fastest &before = fastestOf(*runs[number].before, deviceClass);
+      uint32_t type = runs[number].type;
+      const BlockMode &mode = problem.types[type].modes[deviceClass][fastest[deviceClass][type]];
+      known = {before.heldBytes + mode.heldBytes, before.seconds + mode.seconds};
+    }
+  }
+  return *known;
+}
+
+bool ModeFronts::fitsFastest(uint32_t run, uint32_t deviceClass, double bytes) {
+  return !fastest[deviceClass].empty() && fastestOf(run, deviceClass).heldBytes <= bytes * (1 + kSame);
+}
+
 const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, uint32_t deviceClass) {
   if (runs[number].fronts[deviceClass])
     return *runs[number].fronts[deviceClass];
@@ -41,14 +88,23 @@ const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, uint32_t deviceCla
   } else {
     const Front &before = frontOf(*runs[number].before, deviceClass);
     const std::vector<BlockMode> &modes = problem.types[runs[number].type].modes[deviceClass];
-    Front all;
-    for (uint32_t point = 0; point < before.size(); ++point)
-      for (uint32_t mode = 0; mode < modes.size(); ++mode)
+    auto less = [](const Point &a, const Point &b) {
+      return std::tie(a.heldBytes, a.seconds, a.before, a.mode) < std::tie(b.heldBytes, b.seconds, b.before, b.mode);
+    };
+    // Points of one mode come in order, up to what rounds to the same bytes: they are merged.
+    Front all, merged;
+    for (uint32_t mode = 0; mode < modes.size(); ++mode) {
+      size_t begin = all.size();
+      for (uint32_t point = 0; point < before.size(); ++point) {
         all.push_back({before[point].heldBytes + modes[mode].heldBytes, before[point].seconds + modes[mode].seconds,
                        point, mode});
-    std::sort(all.begin(), all.end(), [](const Point &a, const Point &b) {
-      return std::tie(a.heldBytes, a.seconds, a.before, a.mode) < std::tie(b.heldBytes, b.seconds, b.before, b.mode);
-    });
+        for (size_t i = all.size() - 1; i > begin && less(all[i], all[i - 1]); --i)
+          std::swap(all[i], all[i - 1]);
+      }
+      merged.resize(all.size());
+      std::merge(all.begin(), all.begin() + begin, all.begin() + begin, all.end(), merged.begin(), less);
+      std::swap(all, merged);
+    }
     for (const Point &point : all)
       if (front.empty() || point.seconds < front.back().seconds * (1 - kSame))
         front.push_back(point);
@@ -64,12 +120,19 @@ const ModeFronts::Point *ModeFronts::pointWithin(uint32_t run, uint32_t deviceCl
 }
 
 double ModeFronts::secondsWithin(uint32_t run, uint32_t deviceClass, double bytes) {
+  if (fitsFastest(run, deviceClass, bytes))
+    return fastestOf(run, deviceClass).seconds;
   const Point *point = pointWithin(run, deviceClass, bytes);
   return point ? point->seconds : std::numeric_limits<double>::infinity();
 }
 
 std::vector<std::vector<uint32_t>> ModeFronts::modesWithin(uint32_t run, uint32_t deviceClass, double bytes) {
   std::vector<std::vector<uint32_t>> modes(problem.types.size());
+  if (fitsFastest(run, deviceClass, bytes)) {
+    for (size_t type = 0; type < modes.size(); ++type)
+      modes[type].assign(runs[run].counts[type], fastest[deviceClass][type]);
+    return modes;
+  }
   const Point *point = pointWithin(run, deviceClass, bytes);
   while (runs[run].before) {
     modes[runs[run].type].push_back(point->mode);

@@ -15,14 +15,14 @@
 #define DTCC_PASSES_PLAN_MODEFRONT_H
 
 #include "passes/plan/StageProblem.h"
-#include <map>
 #include <optional>
+#include <unordered_map>
 
 namespace dtcc::plan {
 
 class ModeFronts {
 public:
-  explicit ModeFronts(const StageProblem &problem) : problem(problem) {}
+  explicit ModeFronts(const StageProblem &problem);
 
   /// A number for a run of blocks by its content: per type, how many.
   using Counts = std::vector<uint16_t>;
@@ -40,6 +40,20 @@ private:
     /// The point of the run with one block less, and the mode of that block.
     uint32_t before, mode;
   };
+  /// Every block in its fastest mode.
+  struct Fastest {
+    double heldBytes = 0, seconds = 0;
+  };
+  const Fastest &fastestOf(uint32_t run, uint32_t deviceClass);
+  bool fitsFastest(uint32_t run, uint32_t deviceClass, double bytes);
+  struct Hash {
+    size_t operator()(const Counts &counts) const {
+      size_t hash = 0xcbf29ce484222325;
+      for (uint16_t count : counts)
+        hash = (hash ^ count) * 0x100000001b3;
+      return hash;
+    }
+  };
   /// Points by rising bytes and falling time.
   using Front = std::vector<Point>;
   struct Run {
@@ -48,6 +62,7 @@ private:
     std::optional<uint32_t> before;
     uint32_t type = 0;
     std::vector<std::optional<Front>> fronts; // per class, made when asked for
+    std::vector<std::optional<Fastest>> fastest;
   };
 
   const Front &frontOf(uint32_t run, uint32_t deviceClass);
@@ -55,7 +70,10 @@ private:
 
   const StageProblem &problem;
   std::vector<Run> runs;
-  std::map<Counts, uint32_t> numbers;
+  std::unordered_map<Counts, uint32_t, Hash> numbers;
+  /// Per class and type the mode that is faster than all others by far more than sums round; empty for a class where
+  /// some type has none. Where all blocks fit so, no front is needed: its last point is this one.
+  std::vector<std::vector<uint32_t>> fastest;
 };
 
 } // namespace dtcc::plan

@@ -91,7 +91,9 @@ double StageSearch::freeBytes(size_t from, size_t to, size_t stage, size_t devic
 
 void StageSearch::makeSpans() {
   contents.resize(count() * (count() + 1));
-  for (size_t from = 0; from < count(); ++from) {
+  // Every stage before and after needs a block.
+  size_t others = problem.stages() - 1;
+  for (size_t from = 0; from < (others > 0 ? count() : 1); ++from) {
     ModeFronts::Counts counts(problem.types.size());
     double state = 0, working = 0, tail = 0;
     for (size_t to = from + 1; to <= count(); ++to) {
@@ -100,13 +102,13 @@ void StageSearch::makeSpans() {
       state += type.stateBytes;
       working = std::max(working, type.workingBytes);
       tail += type.tailSeconds;
-      contents[from * (count() + 1) + to] = {fronts.runOf(counts), state + working, tail};
+      if (others > 0 || to == count())
+        contents[from * (count() + 1) + to] = {fronts.runOf(counts), state + working, tail};
     }
   }
   spans.resize(problem.stages() * count() * (count() + 1) * problem.classes.size());
   for (size_t stage = 0; stage < problem.stages(); ++stage) {
     bool isLast = stage + 1 == problem.stages();
-    // Every stage before and after needs a block.
     for (size_t from = stage; from < (stage ? count() : 1); ++from)
       for (size_t to = isLast ? count() : from + 1; to + (problem.stages() - 1 - stage) <= count(); ++to)
         for (size_t device = 0; device < problem.classes.size(); ++device) {
