@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/ShapeSearch.h"
+#include "passes/plan/InParallel.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -128,6 +129,15 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
 }
 
 ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep) {
+  /// Shapes whose blocks are placed at once; what is placed beyond the last that is wanted does not count.
+  constexpr size_t kAtOnce = 16;
+  bool threaded = pricer.prepare(shapes);
+  auto forAll = [&](size_t count, const std::function<void(size_t)> &each) {
+    if (threaded)
+      return inParallel(count, each);
+    for (size_t i = 0; i < count; ++i)
+      each(i);
+  };
   struct Bounded {
     double bound;
     size_t shape;
@@ -135,9 +145,11 @@ ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pric
   std::vector<Bounded> order;
   ShapeResult result;
   result.shapes = shapes.size();
+  std::vector<double> bounds(shapes.size());
+  forAll(shapes.size(), [&](size_t i) { bounds[i] = pricer.bound(shapes[i]); });
   for (size_t i = 0; i < shapes.size(); ++i)
-    if (double bound = pricer.bound(shapes[i]); std::isfinite(bound))
-      order.push_back({bound, i});
+    if (std::isfinite(bounds[i]))
+      order.push_back({bounds[i], i});
     else
       ++result.infeasible;
   std::sort(order.begin(), order.end(),
@@ -146,12 +158,20 @@ ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pric
   // The modelled times of the plans that are kept, the greatest on top.
   std::vector<double> times;
   double lowest = std::numeric_limits<double>::infinity();
-  for (const Bounded &next : order) {
+  std::vector<StageSolution> solutions;
+  for (size_t number = 0; number < order.size(); ++number) {
+    const Bounded &next = order[number];
     if (times.size() >= keep && next.bound >= times.front()) {
       lowest = std::min(lowest, next.bound);
       break;
     }
-    StageSolution stages = solve(pricer.problem(shapes[next.shape]));
+    size_t at = number % (threaded ? kAtOnce : 1);
+    if (at == 0) {
+      solutions.resize(std::min(threaded ? kAtOnce : 1, order.size() - number));
+      forAll(solutions.size(),
+             [&](size_t i) { solutions[i] = solve(pricer.problem(shapes[order[number + i].shape])); });
+    }
+    StageSolution stages = std::move(solutions[at]);
     ++result.solved;
     if (stages.isInfeasible()) {
       ++result.infeasible;
@@ -174,8 +194,10 @@ ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pric
   result.modelled = result.plans.front().stages.seconds;
   if (result.plans.size() > keep)
     result.plans.resize(keep);
-  for (ShapePlan &plan : result.plans)
+  forAll(result.plans.size(), [&](size_t i) {
+    ShapePlan &plan = result.plans[i];
     plan.seconds = pricer.refine(plan.shape, plan.stages);
+  });
   std::sort(result.plans.begin(), result.plans.end(), [](const ShapePlan &a, const ShapePlan &b) {
     return std::tie(a.seconds, a.stages.seconds) < std::tie(b.seconds, b.stages.seconds);
   });

@@ -81,6 +81,8 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space);
 class ShapePricer {
 public:
   virtual ~ShapePricer();
+  /// Comes before the first question about shapes. May the others then be asked by several threads at once?
+  virtual bool prepare(const std::vector<PlanShape> &shapes) { return false; }
   /// No plan of this shape takes less. Infinity: none fits.
   virtual double bound(const PlanShape &shape) = 0;
   /// The blocks at the times and bytes that they have in this shape.
@@ -113,7 +115,8 @@ struct ShapeResult {
   double gap() const { return modelled > 0 ? modelled / lowerBound - 1 : 0; }
 };
 
-/// The `keep` best plans. Exact: equal to solving every shape.
+/// The `keep` best plans. Exact: equal to solving every shape. On all cores where the pricer allows it, with the same
+/// result on one.
 ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep = 100);
 
 } // namespace dtcc::plan
