@@ -48,6 +48,7 @@ public:
   LayerParts passes(const Layer &layer) const;
   bool hasUnits() const { return plan.zero >= 2 && plan.dataGroup().ranks > 1; }
   UnitSeconds units(const Layer &layer) const;
+  void gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const;
   EndSeconds end(const HeldParameters &parameters) const;
   double endOfStep(const HeldParameters &parameters, StepSeconds &step, double backward) const;
   double sendSeconds() const;
@@ -57,7 +58,6 @@ private:
   void addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const;
   void addEnd(EndSeconds &seconds, double parameters, const Parallel &holders) const;
   double hostUpdate(double parameters) const;
-  void gatherUnits(const Layer &layer, LayerParts &seconds) const;
 
   const StepProblem &problem;
   const Parallel &plan;
@@ -104,8 +104,7 @@ UnitSeconds Pricer::units(const Layer &layer) const {
 
 /// Parameters that lie in shares are gathered for a pass and gradients scattered, beside the
 /// computation if the software looks ahead.
-void Pricer::gatherUnits(const Layer &layer, LayerParts &seconds) const {
-  UnitSeconds unit = units(layer);
+void Pricer::gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const {
   bool ahead = problem.software.dataWindow > 0;
   auto hide = [&](PassSeconds &pass, double beside, double communication) {
     double exposed = ahead ? std::max(0.0, communication - beside) : communication;
@@ -134,7 +133,7 @@ LayerParts Pricer::passes(const Layer &layer) const {
 LayerParts Pricer::price(const Layer &layer) const {
   LayerParts seconds = passes(layer);
   if (hasUnits())
-    gatherUnits(layer, seconds);
+    gatherUnits(units(layer), seconds);
   return seconds;
 }
 
@@ -255,6 +254,45 @@ std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constant
   std::vector<LayerSeconds> seconds;
   for (const Layer &layer : problem.layers) {
     LayerParts parts = pricer.price(layer);
+    seconds.push_back({parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()});
+  }
+  return seconds;
+}
+
+PricedLayers::PricedLayers(const StepProblem &problem, const Constants &constants) {
+  Calibration none;
+  Pricer pricer(problem, constants, none);
+  for (const Layer &layer : problem.layers) {
+    LayerParts parts = pricer.passes(layer);
+    Each each{{}, layer.parameters, layer.expertParameters};
+    const PassSeconds *passes[] = {&parts.forward, &parts.input, &parts.weight, &parts.recompute};
+    for (size_t i = 0; i < each.passes.size(); ++i)
+      each.passes[i] = {passes[i]->compute, passes[i]->tensor, passes[i]->data, passes[i]->host};
+    layers.push_back(each);
+  }
+}
+
+std::vector<LayerSeconds> PricedLayers::price(const StepProblem &problem, const Constants &constants) const {
+  Calibration none;
+  Pricer pricer(problem, constants, none);
+  std::vector<LayerSeconds> seconds;
+  UnitSeconds unit;
+  for (const Each &each : layers) {
+    LayerParts parts;
+    PassSeconds *passes[] = {&parts.forward, &parts.input, &parts.weight, &parts.recompute};
+    for (size_t i = 0; i < each.passes.size(); ++i)
+      *passes[i] = {each.passes[i].compute, each.passes[i].tensor, each.passes[i].data, each.passes[i].host};
+    if (pricer.hasUnits()) {
+      // Layers that differ in what they compute again have the same parameters.
+      const Each *before = &each == layers.data() ? nullptr : &each - 1;
+      if (!before || before->parameters != each.parameters || before->expertParameters != each.expertParameters) {
+        Layer layer;
+        layer.parameters = each.parameters;
+        layer.expertParameters = each.expertParameters;
+        unit = pricer.units(layer);
+      }
+      pricer.gatherUnits(unit, parts);
+    }
     seconds.push_back({parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()});
   }
   return seconds;

@@ -15,6 +15,7 @@
 
 #include "passes/cost/Collectives.h"
 #include "passes/cost/Parallel.h"
+#include <array>
 
 namespace dtcc::cost {
 
@@ -62,6 +63,25 @@ struct LayerSeconds {
 };
 /// Of every layer of the problem, whose stages need not be set.
 std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constants &constants);
+/// The same for many problems with the same layers: what of them does not depend on how many ranks share data.
+class PricedLayers {
+public:
+  /// `problem`: the device, the software, the ranks of tp, and whether gathers of stage 3 run beside the kernels.
+  PricedLayers(const StepProblem &problem, const Constants &constants);
+  /// priceLayers of a problem that has the rest of the plan, and need not have the layers.
+  std::vector<LayerSeconds> price(const StepProblem &problem, const Constants &constants) const;
+
+private:
+  /// Kernels, communication, host of a pass.
+  struct Pass {
+    double compute = 0, tensor = 0, data = 0, host = 0;
+  };
+  struct Each {
+    std::array<Pass, 4> passes;
+    double parameters = 0, expertParameters = 0;
+  };
+  std::vector<Each> layers;
+};
 /// The parts of it for a simulation, which finds itself what hides what: passes without their units,
 /// and units gathered for the forward and the backward pass, gradients scattered.
 struct UnitSeconds {

@@ -8,8 +8,8 @@
 #include "passes/dist/GraphPricer.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/Diagnostics.h"
-#include "passes/cost/Kernels.h"
 #include "passes/cost/Memory.h"
+#include "passes/dist/KnownPrices.h"
 #include "passes/dist/StateTable.h"
 #include "passes/plan/ShapeParallel.h"
 #include <limits>
@@ -61,7 +61,7 @@ static bool isNarrow(func::FuncOp step) {
 GraphPricer::GraphPricer(func::FuncOp step, const cost::Machine &machine, const GraphRequest &request,
                          size_t mostBlocks)
     : step(step), input(step, mostBlocks, request.pins), values(input.blocks), machine(withHost(machine)),
-      software(softwareFor(machine, isNarrow(step))), request(request) {
+      software(softwareFor(machine, isNarrow(step))), request(request), known(std::make_unique<Known>(input, values)) {
   for (Type type : step.getArgumentTypes())
     if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {
       examples = shaped.getDimSize(0);
@@ -72,6 +72,8 @@ GraphPricer::GraphPricer(func::FuncOp step, const cost::Machine &machine, const 
   });
 }
 
+GraphPricer::~GraphPricer() = default;
+
 LogicalResult GraphPricer::emitRefusal() {
   if (!refusal)
     return failure();
@@ -80,151 +82,32 @@ LogicalResult GraphPricer::emitRefusal() {
   return failure();
 }
 
-plan::Plan GraphPricer::meshFor(const PlanShape &shape, int64_t local) const {
-  plan::Plan plan =
-      plan::makeDefaultPlan(1, std::max<int64_t>(1, examples / (local * shape.ep)), shape.tp, 0, 1, shape.cp);
-  addExpertAxis(plan, shape.ep);
-  plan.sequenceParallel = shape.sequenceParallel;
-  return plan;
-}
-
-/// Can the tensor-parallel ranks share positions out?
-static LogicalResult checkSequenceParallel(func::FuncOp step, int64_t tp) {
-  bool any = false;
-  for (BlockArgument argument : step.getArguments()) {
-    auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
-    auto type = cast<ShapedType>(argument.getType());
-    if (!role || role.getValue() == "data" || type.getRank() < 2)
-      continue;
-    any = true;
-    if (type.getDimSize(1) % tp)
-      return step.emitError("sequence parallelism needs sequences that divide by tp=")
-             << tp << ", got: " << type.getDimSize(1) << " positions";
-  }
-  return any ? success() : step.emitError("sequence parallelism needs inputs of tokens: this model has no positions");
-}
-
-LogicalResult GraphPricer::place(const PlanShape &shape, plan::Plan &plan) {
-  if (shape.sequenceParallel && failed(checkSequenceParallel(step, shape.tp)))
-    return failure();
-  // A batch that is shared out in full decides between moving activations and moving parameters.
-  int64_t most = std::max<int64_t>(1, examples * shape.tp * shape.cp / machine.ranks);
-  plan = meshFor(shape, std::min(most, std::max<int64_t>(1, examples / shape.ep)));
-  if (failed(solvePlacement(input, plan, machine, request.share && shape.tp > 1)))
-    return failure();
-  // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
-  if (!request.share && !request.pins.splitting() && shape.tp > 1 &&
-      llvm::none_of(plan.ops, [](const plan::OpPlan &op) {
-        return llvm::any_of(op.factors, [](const auto &factor) { return contains(factor.second, "tp"); });
-      }))
-    return failure();
-  plan::Plan whole = plan;
-  return success(succeeded(placeExperts(step, whole, machine, request.experts)) &&
-                 succeeded(placeSequence(input, whole, machine, request.exchange)));
-}
-
-const GraphPricer::Placed &GraphPricer::placedFor(const PlanShape &shape) {
-  auto [at, isNew] = splits.try_emplace(splitOf(shape));
-  if (!isNew)
-    return at->second;
-  // What cannot be split so is no candidate; if nothing else was allowed, the reason is told.
-  ScopedDiagnosticHandler keep(step->getContext(), [&](Diagnostic &diagnostic) {
-    if (!refusal && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      refusal = std::make_unique<Diagnostic>(std::move(diagnostic));
-    return success();
-  });
-  at->second.possible = succeeded(place(shape, at->second.plan));
-  return at->second;
-}
-
-int64_t GraphPricer::localExamples(const PlanShape &shape) const {
-  return std::max<int64_t>(1, examples / (shape.dp * shape.microbatches));
-}
-
-const std::vector<BlockCost> &GraphPricer::costsOf(const PlanShape &shape) {
-  int64_t local = localExamples(shape);
-  auto [at, isNew] = costs.try_emplace({splitOf(shape), local});
-  if (!isNew)
-    return at->second;
-  plan::Plan plan = meshFor(shape, local);
-  const plan::Plan &placed = placedFor(shape).plan;
-  plan.ops = placed.ops;
-  plan.states = placed.states;
-  FailureOr<double> ofExperts = placeExperts(step, plan, machine, request.experts);
-  FailureOr<double> ofSequence = placeSequence(input, plan, machine, request.exchange);
-  std::vector<BlockCost> &blocks = at->second;
-  blocks = priceBlocks(input, values, plan, machine);
-  double attentions = 0, layers = 0;
-  for (size_t type = 0; type < blocks.size(); ++type) {
-    attentions += blocks[type].attentions * double(input.blocks.countOf(type));
-    layers += blocks[type].expertLayers * double(input.blocks.countOf(type));
-  }
-  double sequence = attentions > 0 ? (succeeded(ofSequence) ? *ofSequence : 0) / attentions : 0;
-  double experts = layers > 0 ? (succeeded(ofExperts) ? *ofExperts : 0) / layers : 0;
-  for (BlockCost &block : blocks) {
-    double seconds = sequence * block.attentions + experts * block.expertLayers;
-    block.forward.exchangeSeconds += seconds / 2;
-    block.inputGradient.exchangeSeconds += seconds / 2;
-    if (block.attentions + block.expertLayers > 0)
-      block.again[size_t(plan::Recompute::Full)].exchangeSeconds += seconds / 2;
-  }
-  return blocks;
-}
-
 std::vector<plan::Recompute> GraphPricer::modes() const {
   if (request.recompute)
     return {*request.recompute};
   return {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
 }
 
-/// Layers: of every type of blocks one for each mode that is allowed.
-cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const std::vector<BlockCost> &costs) const {
-  cost::StepProblem step;
-  step.device = machine.device;
-  step.fabric = machine.fabric;
-  step.software = software;
+cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const Local &local) const {
+  cost::StepProblem step = local.step;
   cost::Parallel &plan = step.parallel = plan::parallelOf(shape);
   // Local sizes know the experts of a rank already.
   plan.ep = 1;
   plan.shareGroup = shape.dp * shape.cp / request.groups;
-  // A host issues layers: of a transformer they are counted by their attentions, which may be a part of a block.
-  double attentions = 0, repeated = 0;
-  for (size_t type = 0; type < costs.size(); ++type) {
-    double count = double(input.blocks.countOf(type));
-    attentions += count * costs[type].attentions;
-    repeated += count > 1 ? count : 0;
-  }
-  double passes = attentions > 0 && repeated > 0 ? std::min(1.0, attentions / repeated) : 1;
-  for (size_t type = 0; type < costs.size(); ++type) {
-    const BlockCost &block = costs[type];
-    step.boundaryBytes = std::max(step.boundaryBytes, block.enteringBytes);
-    for (plan::Recompute mode : modes()) {
-      cost::Layer layer;
-      layer.forward = block.forward;
-      layer.inputGradient = block.inputGradient;
-      layer.weightGradient = block.weightGradient;
-      layer.recompute = block.again[size_t(mode)];
-      layer.parameters = block.parameters; // experts apart: other ranks share them
-      layer.passes = input.blocks.countOf(type) > 1 ? passes : 0;
-      step.layers.push_back(std::move(layer));
-    }
-  }
   return step;
 }
 
 /// At the end of a step or at its beginning: what no input reaches, and the experts' gradients and update, whose
 /// copies are fewer.
-double GraphPricer::onceSeconds(const PlanShape &shape, const cost::StepProblem &whole, const BlockCost &block) const {
-  double seconds =
-      cost::Kernels(machine.device, machine.constants, {software.fused, false, false}).seconds(block.once) +
-      block.once.exchangeSeconds;
-  if (block.expertParameters == 0)
-    return seconds;
-  cost::StepProblem experts = whole;
-  experts.layers.clear();
+double GraphPricer::onceSeconds(const PlanShape &shape, const cost::StepProblem &step, const Local &local,
+                                size_t type) const {
+  double parameters = local.costs[type].expertParameters;
+  if (parameters == 0)
+    return local.once[type];
+  cost::StepProblem experts = step;
   experts.parallel.dp = std::max<int64_t>(1, shape.dp / shape.ep);
   experts.parallel.shareGroup = std::max<int64_t>(1, shape.dp * shape.cp / request.groups / shape.ep);
-  return seconds + cost::secondsAtEnd(experts, machine.constants, {block.expertParameters, 0}, 0);
+  return local.once[type] + cost::secondsAtEnd(experts, machine.constants, {parameters, 0}, 0);
 }
 
 plan::MemoryParts GraphPricer::stateOf(const PlanShape &shape, const BlockCost &block) const {
@@ -326,9 +209,10 @@ void GraphPricer::addAgain(plan::StageProblem &problem, const std::vector<BlockC
 }
 
 plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
-  const std::vector<BlockCost> &costs = costsOf(shape);
-  cost::StepProblem step = stepOf(shape, costs);
-  std::vector<cost::LayerSeconds> seconds = cost::priceLayers(step, machine.constants);
+  const Local &local = localFor(shape);
+  const std::vector<BlockCost> &costs = local.costs;
+  cost::StepProblem step = stepOf(shape, local);
+  std::vector<cost::LayerSeconds> seconds = local.passes[shape.zero == 3].price(step, machine.constants);
   std::vector<plan::Recompute> allowed = modes();
   const StepBlocks &row = input.blocks;
 
@@ -366,7 +250,7 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
     const BlockCost &block = costs[type];
     problem.types[type].sendSeconds = send;
     problem.types[type].tailSeconds = (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) +
-                                      onceSeconds(shape, step, block);
+                                      onceSeconds(shape, step, local, type);
   }
   for (const StepBlocks::Block &block : row.blocks())
     problem.blocks.push_back(block.type);
@@ -394,7 +278,7 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
 bool GraphPricer::isAllowed(const PlanShape &shape) {
   if (shape.pp == 1)
     return true;
-  auto [at, isNew] = allowed.try_emplace({shape.zero, shape.schedule, shape.virtualStages});
+  auto [at, isNew] = known->allowed.try_emplace({shape.zero, shape.schedule, shape.virtualStages});
   if (!isNew)
     return at->second;
   plan::Plan plan = plan::makeDefaultPlan(2, 2, 1, shape.zero);
@@ -411,7 +295,7 @@ bool GraphPricer::isAllowed(const PlanShape &shape) {
 
 double GraphPricer::bound(const PlanShape &shape) {
   constexpr double never = std::numeric_limits<double>::infinity();
-  if (!isAllowed(shape) || stagesOf(shape) > int64_t(input.blocks.blocks().size()) || !placedFor(shape).possible)
+  if (!canBeCut(shape) || !placedFor(shape).possible)
     return never;
   plan::StageProblem each = problem(shape);
   double sum = 0, state = 0, tail = 0;

@@ -17,8 +17,8 @@
 
 #include "passes/cost/Step.h"
 #include "passes/dist/PlaceExperts.h"
-#include "passes/dist/PriceBlocks.h"
 #include "passes/dist/SequencePlacement.h"
+#include "passes/dist/StepValues.h"
 #include "passes/plan/SearchReport.h"
 #include <map>
 
@@ -46,14 +46,19 @@ struct GraphRequest {
   bool anyMemory = false;
 };
 
+struct BlockCost;
+
 class GraphPricer : public plan::ShapePricer {
 public:
   /// `machine`: a rank among all ranks of the cluster. The step must not change while it is priced.
   GraphPricer(mlir::func::FuncOp step, const cost::Machine &machine, const GraphRequest &request,
               size_t mostBlocks = 48);
+  ~GraphPricer() override;
 
   /// All that the graph and the ranks allow.
   plan::ShapeSpace space();
+  /// Places the step and prices its blocks for all of the shapes. What comes after works on numbers.
+  bool prepare(const std::vector<plan::PlanShape> &shapes) override;
   double bound(const plan::PlanShape &shape) override;
   plan::StageProblem problem(const plan::PlanShape &shape) override;
   double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
@@ -80,29 +85,34 @@ public:
   bool hasRefusal() const { return refusal != nullptr; }
 
 private:
-  /// A step placed for one way to split it.
-  struct Placed {
-    plan::Plan plan;
-    bool possible = false;
-  };
-  /// tp, cp, ep, sequence parallelism.
-  using Split = std::tuple<int64_t, int64_t, int64_t, bool>;
-  static Split splitOf(const plan::PlanShape &shape) { return {shape.tp, shape.cp, shape.ep, shape.sequenceParallel}; }
+  /// What is found once (KnownPrices.h): a step placed for one way to split it; its blocks, for so many examples.
+  struct Known;
+  struct Placed;
+  struct Local;
 
-  const Placed &placedFor(const plan::PlanShape &shape);
-  mlir::LogicalResult place(const plan::PlanShape &shape, plan::Plan &plan);
+  Placed &placedFor(const plan::PlanShape &shape);
+  void place(const plan::PlanShape &shape, Placed &placed) const;
+  mlir::LogicalResult tryToPlace(const plan::PlanShape &shape, plan::Plan &plan) const;
   plan::Plan meshFor(const plan::PlanShape &shape, int64_t local) const;
   int64_t localExamples(const plan::PlanShape &shape) const;
-  /// By type of blocks, for the examples of a micro-batch of the shape.
+  /// For the examples of a micro-batch of the shape.
+  const Local &localFor(const plan::PlanShape &shape);
+  void priceLocal(const plan::PlanShape &shape, Placed &placed, Local &local) const;
   const std::vector<BlockCost> &costsOf(const plan::PlanShape &shape);
-  cost::StepProblem stepOf(const plan::PlanShape &shape, const std::vector<BlockCost> &costs) const;
+  /// What the cost model is asked about a shape; without its layers, which Local has.
+  cost::StepProblem stepOf(const plan::PlanShape &shape, const Local &local) const;
   std::vector<plan::Recompute> modes() const;
-  double onceSeconds(const plan::PlanShape &shape, const cost::StepProblem &whole, const BlockCost &block) const;
+  double onceSeconds(const plan::PlanShape &shape, const cost::StepProblem &step, const Local &local,
+                     size_t type) const;
   double unitBytes(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const;
   void addAgain(plan::StageProblem &problem, const std::vector<BlockCost> &costs) const;
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
   int64_t stagesOf(const plan::PlanShape &shape) const;
   bool isAllowed(const plan::PlanShape &shape);
+  /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
+  bool canBeCut(const plan::PlanShape &shape) {
+    return isAllowed(shape) && stagesOf(shape) <= int64_t(input.blocks.blocks().size());
+  }
   void holdSums(plan::Plan &plan) const;
   void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
   /// The first blocks of all stages but the first.
@@ -124,11 +134,7 @@ private:
   cost::Software software;
   GraphRequest request;
   int64_t examples = 1, slots = 0;
-  std::map<Split, Placed> splits;
-  std::map<std::tuple<int, plan::PipelineSchedule, int64_t>, bool> allowed;
-  std::map<std::pair<Split, int64_t>, std::vector<BlockCost>> costs;
-  /// By shape, modes and cuts.
-  std::map<std::pair<std::string, std::vector<size_t>>, cost::StepSeconds> priced;
+  std::unique_ptr<Known> known;
   std::unique_ptr<mlir::Diagnostic> refusal;
 };
 

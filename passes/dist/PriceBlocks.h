@@ -9,14 +9,17 @@
 // sizes: products by their rows, columns and inner columns, attention, bytes of all else,
 // seconds of reshards by the planner that later emits them. Memory likewise, value by value.
 //
+// The layouts are found once for a placement, and what is added up of them is written down as
+// products of extents: a price for another mesh or another number of examples is arithmetic.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_PASSES_DIST_PRICEBLOCKS_H
 #define DTCC_PASSES_DIST_PRICEBLOCKS_H
 
 #include "passes/cost/Work.h"
-#include "passes/dist/SolvePlacement.h"
-#include "passes/dist/StepValues.h"
+#include "passes/dist/BlockTable.h"
+#include "passes/dist/ReshardPrices.h"
 
 namespace dtcc::dist {
 
@@ -50,6 +53,110 @@ struct BlockCost {
   /// Attentions and expert layers, whose exchanges over cp and ep are priced apart.
   double attentions = 0, expertLayers = 0;
 };
+
+/// Costs per type of blocks for one placement, in whatever sizes of the mesh and number of examples.
+class BlockPrices {
+public:
+  /// `plan` places the step: its ops and states say what axes of the model split; `logitsBytes`: largest logits of a
+  /// chunk. Layouts are found here, for all calls of `price`.
+  BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes);
+
+  /// `plan`: placed alike; its mesh and its batch axes say the local sizes. `reshards`: of its mesh.
+  std::vector<BlockCost> price(const plan::Plan &plan, ReshardPrices &reshards) const;
+
+private:
+  /// A dimension of a local part: `size`, shared out, then divided over the axes of `axes`.
+  struct Extent {
+    int64_t size;
+    SharedBy shared;
+    uint32_t axes;
+  };
+  struct Extents {
+    uint32_t begin = 0, end = 0;
+  };
+  struct Bytes {
+    Extents extents;
+    double each = 0;
+  };
+  /// What an op reads: of a table whose rows are named by indices, no more than it makes of them.
+  struct Read {
+    Bytes bytes;
+    std::optional<Bytes> most;
+  };
+  enum class Role : uint8_t { Count, Inner, Row, Column };
+  struct Attends {
+    Extents queries;
+    double size, length;
+    bool causal, backward;
+  };
+  struct OpWork {
+    mlir::Operation *op;
+    uint32_t type;
+    cost::Work BlockCost::*phase;
+    std::array<bool, kRecomputeModes> again{};
+    /// Views and constants do nothing.
+    bool works = false, attends = false, dispatches = false;
+    Extents sizes = {};
+    llvm::SmallVector<Bytes, 2> results = {};
+    llvm::SmallVector<Read, 3> reads = {};
+    cost::Width width = cost::Width::F32;
+    /// Of a contraction of two operands, by factor; else empty.
+    llvm::SmallVector<Role> roles = {};
+    std::optional<Attends> attention = std::nullopt;
+  };
+  /// A value that one of `ops` is brought, or in a step the state of what it makes.
+  struct Moves {
+    mlir::Value value;
+    Layout from, to;
+    Extents before, after;
+    int64_t elementBytes;
+    uint32_t op;
+    bool ofState;
+    double times, blocks;
+  };
+  struct State {
+    uint32_t type;
+    Extents extents;
+    double each, copy;
+    bool trained, ofExperts;
+  };
+  struct Copies {
+    const BlockTable::Tied *tied;
+    Extents extents;
+  };
+  struct Logits {
+    Extents extents;
+    double each, narrow;
+  };
+  static constexpr uint32_t kNoBlock = ~0u;
+  /// Of a value that has memory.
+  struct Held {
+    /// Of its block; kNoBlock.
+    uint32_t type;
+    Bytes bytes;
+    bool once = false;
+    std::optional<Logits> logits = std::nullopt;
+    std::array<std::vector<Bytes>, kRecomputeModes> waiting{};
+  };
+  class Builder;
+  class Evaluation;
+
+  const BlockTable &table;
+  int64_t logitsBytes;
+  std::vector<Extent> extents;
+  std::vector<Axes> axes{Axes()};
+  std::vector<OpWork> ops;
+  std::vector<Moves> moves;
+  std::vector<State> states;
+  std::vector<Copies> copies;
+  /// Parameters that wait as they were brought; values in the order of the table's, those of no block too.
+  std::vector<Held> parameters, values;
+  /// Per block: what a stage that begins with it receives.
+  std::vector<std::pair<uint32_t, std::vector<Bytes>>> entering;
+};
+
+/// Largest logits of a chunk, of the target for a machine's devices.
+int64_t logitsBytesOf(const cost::Machine &machine);
 
 /// Per type of blocks. `plan` places the step: its ops and states, its mesh and its batch axes say the local sizes.
 std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/dist/GraphPricer.h"
+#include "passes/dist/KnownPrices.h"
 #include "passes/plan/StepSimulation.h"
 
 using namespace mlir;
@@ -16,9 +16,10 @@ using plan::PlanShape;
 
 /// The step with the blocks of each rank of the pipeline, and of each stage its layers in their order.
 GraphPricer::SolvedStep GraphPricer::solvedStep(const PlanShape &shape, const plan::StageSolution &solution) {
-  const std::vector<BlockCost> &costs = costsOf(shape);
+  const Local &local = localFor(shape);
   SolvedStep solved;
-  solved.problem = stepOf(shape, costs);
+  solved.problem = stepOf(shape, local);
+  solved.problem.layers = local.layers;
   size_t each = modes().size(), count = solution.modes.size(), ranks = size_t(shape.pp);
   std::vector<size_t> firsts = cutsOf(shape, solution);
   firsts.insert(firsts.begin(), 0);
@@ -32,8 +33,8 @@ GraphPricer::SolvedStep GraphPricer::solvedStep(const PlanShape &shape, const pl
       uint32_t type = input.blocks.blocks()[block].type;
       layers.push_back(type * each + solution.modes[block]);
       ++counts[rank][layers.back()];
-      solved.once[rank] += onceSeconds(shape, solved.problem, costs[type]);
-      solved.exchanged[rank] += costs[type].once.exchangeSeconds;
+      solved.once[rank] += onceSeconds(shape, solved.problem, local, type);
+      solved.exchanged[rank] += local.costs[type].once.exchangeSeconds;
     }
     solved.layers.push_back(std::move(layers));
   }
@@ -71,11 +72,14 @@ cost::StepSeconds GraphPricer::price(const PlanShape &shape, const plan::StageSo
   std::vector<size_t> key(solution.modes.begin(), solution.modes.end());
   for (const plan::StageSolution::Stage &stage : solution.stages)
     key.push_back(stage.firstBlock);
-  auto [at, isNew] = priced.try_emplace({shape.str(), std::move(key)});
-  if (!isNew)
-    return at->second;
+  std::pair name(shape.str(), std::move(key));
+  {
+    std::lock_guard lock(known->pricing);
+    if (auto at = known->priced.find(name); at != known->priced.end())
+      return at->second;
+  }
   SolvedStep solved = solvedStep(shape, solution);
-  cost::StepSeconds &seconds = at->second = cost::priceStep(solved.problem, machine.constants);
+  cost::StepSeconds seconds = cost::priceStep(solved.problem, machine.constants);
   size_t longest = std::max_element(solved.once.begin(), solved.once.end()) - solved.once.begin();
   seconds.compute += solved.once[longest] - solved.exchanged[longest];
   seconds.tensor += solved.exchanged[longest];
@@ -84,6 +88,8 @@ cost::StepSeconds GraphPricer::price(const PlanShape &shape, const plan::StageSo
     (shape.pp > 1 ? seconds.bubble : seconds.data) += std::max(0.0, timeline->seconds - seconds.total());
   else
     llvm::consumeError(timeline.takeError());
+  std::lock_guard lock(known->pricing);
+  known->priced.emplace(std::move(name), seconds);
   return seconds;
 }
 

@@ -76,8 +76,7 @@ static bool anyTime(const Mesh &mesh, const Axes &axes) {
   return std::any_of(axes.begin(), axes.end(), [&](const std::string &axis) { return mesh.isTime(axis); });
 }
 
-/// All moves that are possible from `layout`, on the way to `to`.
-static std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &mesh) {
+std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &mesh) {
   std::vector<Move> moves;
   int64_t rank = layout.dims.size();
   for (int64_t dim = 0; dim < rank; ++dim) {

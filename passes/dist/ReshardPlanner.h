@@ -49,6 +49,8 @@ struct Move {
 
 /// The layout after a move, which must be possible.
 Layout applyMove(const Move &move, Layout layout);
+/// All moves that are possible from `layout`, on the way to `to`.
+std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &mesh);
 
 /// The price of a move in any unit. Bytes are those of the local value before and
 /// after; `group` is the number of its members.

@@ -11,7 +11,6 @@
 #include "passes/dist/FactorClasses.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/dist/Projection.h"
-#include "passes/dist/ReshardPlanner.h"
 #include "passes/dist/RingAttention.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -35,26 +34,18 @@ namespace {
 
 class SequencePlacer {
 public:
-  SequencePlacer(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine)
-      : input(input), step(input.blocks.step()), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
-        axes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(input.classes),
-        positions(positionClasses(step, classes)), machine(machine),
-        planner(plan.mesh, secondsOfMoves(plan.mesh, machine)) {
-    for (BlockArgument argument : step.getArguments())
-      if (cast<ShapedType>(argument.getType()).getRank() > 0)
-        batch.insert(classes.ofDim(argument, 0));
-  }
+  SequencePlacer(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
+                 ReshardPrices &reshards)
+      : sites(sites), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
+        axes(plan.withoutUnitAxes(plan.sequenceAxes)), machine(machine), reshards(reshards) {}
 
-  FailureOr<double> run(SequenceExchange exchange);
+  /// What `write` is given of an op that takes the sequence axes: the factor and all its axes; none for a ring.
+  using Write = llvm::function_ref<void(Operation *forward, std::optional<int64_t> factor, const Axes &whole)>;
+  FailureOr<double> run(SequenceExchange exchange, Write write);
 
 private:
-  /// The entry of the plan for an op, made if there is none.
-  plan::OpPlan &entryOf(int64_t origin, Operation *forward);
   /// Seconds that a ring of these ops sends: keys and values to all but one, their gradients once around.
   double secondsOfRing(ArrayRef<Operation *> ops) const;
-  bool isPosition(Operation *op, int64_t factor) const { return positions.contains(classes.ofFactor(op, factor)); }
-  /// Does the op want a dimension of positions whole?
-  bool joinsPositions(Operation *op, const FactorMap &map) const;
   /// The factor that can be split in the place of positions: every operand of numbers that has
   /// positions has it. Nothing if there is none.
   std::optional<int64_t> standIn(Operation *op, const FactorMap &map) const;
@@ -65,35 +56,55 @@ private:
   /// that were counted before.
   double secondsOf(Operation *op, int64_t origin, int64_t factor, llvm::DenseSet<Value> &brought);
 
-  const PlacementInput &input;
-  func::FuncOp step;
-  plan::Plan &plan;
+  const SequenceSites &sites;
+  const plan::Plan &plan;
   Axes batchAxes, axes;
-  const FactorClasses &classes;
-  llvm::DenseSet<unsigned> positions, batch;
-  cost::Machine machine;
-  ReshardPlanner planner;
+  const cost::Machine &machine;
+  ReshardPrices &reshards;
 };
 
 } // namespace
 
-bool SequencePlacer::joinsPositions(Operation *op, const FactorMap &map) const {
+/// Does the op want a dimension of positions whole?
+static bool joinsPositions(const SequenceSites &sites, Operation *op, const FactorMap &map) {
   for (size_t f = 0; f < map.factors.size(); ++f)
-    if (isPosition(op, f) && map.factors[f].kind == FactorKind::Decompose && whyNotAssignable(op, map, f))
+    if (sites.isPosition(op, f) && map.factors[f].kind == FactorKind::Decompose && whyNotAssignable(op, map, f))
       return true;
   return false;
 }
 
+SequenceSites::SequenceSites(const PlacementInput &input)
+    : input(input), positions(positionClasses(input.blocks.step(), input.classes)) {
+  func::FuncOp step = input.blocks.step();
+  for (BlockArgument argument : step.getArguments())
+    if (cast<ShapedType>(argument.getType()).getRank() > 0)
+      batch.insert(input.classes.ofDim(argument, 0));
+  llvm::MapVector<int64_t, SmallVector<Operation *>> origins;
+  // Blocks that are alike are exchanged alike.
+  llvm::DenseMap<int64_t, SmallVector<Operation *>> alike;
+  for (Operation *op : input.blocks.uniqueOps())
+    if (std::optional<int64_t> origin = graph::getOrigin(op); origin && isa<FactorOpInterface>(op))
+      origins[*origin].push_back(op);
+  for (Operation &op : step.getBody().front())
+    if (graph::getOrigin(&op) && graph::getPhase(&op) == graph::Phase::Forward)
+      alike[*graph::getOrigin(input.blocks.representative(&op))].push_back(&op);
+  for (auto &[origin, ops] : origins) {
+    FactorMap map = cast<FactorOpInterface>(ops.front()).getFactorMap();
+    if (graph::getPhase(ops.front()) == graph::Phase::Forward && joinsPositions(*this, ops.front(), map))
+      sites.push_back({origin, ops, alike[origin], std::move(map)});
+  }
+}
+
 std::optional<int64_t> SequencePlacer::standIn(Operation *op, const FactorMap &map) const {
   for (auto [f, factor] : llvm::enumerate(map.factors)) {
-    unsigned id = classes.ofFactor(op, f);
-    if (factor.kind != FactorKind::Parallel || positions.contains(id) || batch.contains(id))
+    unsigned id = sites.input.classes.ofFactor(op, f);
+    if (factor.kind != FactorKind::Parallel || sites.positions.contains(id) || sites.batch.contains(id))
       continue;
     // Masks are small: they may come whole.
     auto isLarge = [&](Value value) { return isa<FloatType>(cast<ShapedType>(value.getType()).getElementType()); };
     bool everywhere = true;
     for (auto [value, dims] : llvm::zip_equal(op->getOperands(), map.operands))
-      if (isLarge(value) && llvm::any_of(dims, [&](int64_t d) { return d != kNoFactor && isPosition(op, d); }))
+      if (isLarge(value) && llvm::any_of(dims, [&](int64_t d) { return d != kNoFactor && sites.isPosition(op, d); }))
         everywhere &= llvm::is_contained(dims, int64_t(f));
     if (everywhere)
       return f;
@@ -120,12 +131,13 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
   bool given = false;
   for (size_t f = 0; f < map.factors.size(); ++f) {
     int64_t source = forward ? f : (f < sources.size() ? sources[f] : -1);
-    home[f] = here.factors[f] = batch.contains(classes.ofFactor(op, f)) ? batchAxes : planned(origin, source);
-    bool takes = factor >= 0 ? source == factor : isPosition(op, f) && !whyNotAssignable(op, map, f) && !given;
+    home[f] = here.factors[f] =
+        sites.batch.contains(sites.input.classes.ofFactor(op, f)) ? batchAxes : planned(origin, source);
+    bool takes = factor >= 0 ? source == factor : sites.isPosition(op, f) && !whyNotAssignable(op, map, f) && !given;
     if (takes)
       llvm::append_range(here.factors[f], axes);
     given |= takes;
-    if (isPosition(op, f))
+    if (sites.isPosition(op, f))
       llvm::append_range(home[f], axes);
   }
   llvm::Expected<OpLayouts> layouts = project(map, here);
@@ -142,9 +154,10 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
       int64_t parts = plan.mesh.product(at.dims[dim]) * plan.mesh.product(away.dims[dim]);
       shape.push_back(llvm::divideCeil(cast<ShapedType>(value.getType()).getDimSize(dim), parts) * parts);
     }
-    const auto &way = planner.plan(comes ? away : at, comes ? at : away, shape,
-                                   llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8));
-    return way ? way->cost : 0;
+    return reshards
+        .price(comes ? away : at, comes ? at : away, shape,
+               llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8))
+        .value_or(0);
   };
   auto isOwn = [&](Operation *other) { return other && graph::getOrigin(other) == std::optional<int64_t>(origin); };
   double seconds = 0;
@@ -156,13 +169,6 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
     if (!llvm::all_of(value.getUsers(), isOwn))
       seconds += price(value, map.results[i], layouts->results[i], /*comes=*/false);
   return seconds * plan.mesh.slots();
-}
-
-plan::OpPlan &SequencePlacer::entryOf(int64_t origin, Operation *forward) {
-  auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &op) { return op.origin == origin; });
-  if (entry == plan.ops.end())
-    entry = plan.ops.insert(entry, {origin, forward->getName().getStringRef().str(), {}, {}, {}});
-  return *entry;
 }
 
 double SequencePlacer::secondsOfRing(ArrayRef<Operation *> ops) const {
@@ -180,22 +186,10 @@ double SequencePlacer::secondsOfRing(ArrayRef<Operation *> ops) const {
   return seconds * plan.mesh.slots();
 }
 
-FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
-  llvm::MapVector<int64_t, SmallVector<Operation *>> origins;
-  // Blocks that are alike are exchanged alike.
-  llvm::DenseMap<int64_t, SmallVector<Operation *>> alike;
-  for (Operation *op : input.blocks.uniqueOps())
-    if (std::optional<int64_t> origin = graph::getOrigin(op); origin && isa<FactorOpInterface>(op))
-      origins[*origin].push_back(op);
-  for (Operation &op : step.getBody().front())
-    if (graph::getOrigin(&op) && graph::getPhase(&op) == graph::Phase::Forward)
-      alike[*graph::getOrigin(input.blocks.representative(&op))].push_back(&op);
+FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
   double seconds = 0;
-  for (auto &[origin, ops] : origins) {
+  for (const auto &[origin, ops, alike, map] : sites.sites) {
     Operation *forward = ops.front();
-    FactorMap map = cast<FactorOpInterface>(forward).getFactorMap();
-    if (graph::getPhase(forward) != graph::Phase::Forward || !joinsPositions(forward, map))
-      continue;
     auto total = [&, origin = origin, &ops = ops](int64_t factor) {
       double sum = 0;
       llvm::DenseSet<Value> brought;
@@ -206,9 +200,9 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
     if (exchange == SequenceExchange::Ring) {
       if (std::optional<std::string> reason = whyNotRing(forward))
         return forward->emitError(*reason);
-      for (Operation *each : alike[origin])
-        entryOf(*graph::getOrigin(each), each).ring = true;
-      seconds += secondsOfRing(ops) * double(alike[origin].size());
+      for (Operation *each : alike)
+        write(each, std::nullopt, {});
+      seconds += secondsOfRing(ops) * double(alike.size());
       continue;
     }
     double gathered = total(-1), exchanged = 0;
@@ -224,21 +218,43 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange) {
       exchanged = total(*factor);
     // With equal bytes the all-to-all is better: causal work is the same on all ranks.
     if (!divides || (exchange == SequenceExchange::Cheaper && gathered < exchanged)) {
-      seconds += gathered * double(alike[origin].size());
+      seconds += gathered * double(alike.size());
       continue;
     }
-    seconds += exchanged * double(alike[origin].size());
-    for (Operation *each : alike[origin])
-      entryOf(*graph::getOrigin(each), each).factors[*factor] = whole;
+    seconds += exchanged * double(alike.size());
+    for (Operation *each : alike)
+      write(each, factor, whole);
   }
   return seconds;
+}
+
+FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
+                                  SequenceExchange exchange, ReshardPrices &reshards) {
+  if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
+    return 0.0;
+  return SequencePlacer(sites, plan, machine, reshards)
+      .run(exchange, [](Operation *, std::optional<int64_t>, const Axes &) {});
 }
 
 FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
                                 SequenceExchange exchange) {
   if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
     return 0.0;
-  return SequencePlacer(input, plan, machine).run(exchange);
+  /// What an op is given is decided by the plan as it was.
+  plan::Plan before = plan;
+  auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &whole) {
+    int64_t origin = *graph::getOrigin(forward);
+    auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &op) { return op.origin == origin; });
+    if (entry == plan.ops.end())
+      entry = plan.ops.insert(entry, {origin, forward->getName().getStringRef().str(), {}, {}, {}});
+    if (factor)
+      entry->factors[*factor] = whole;
+    else
+      entry->ring = true;
+  };
+  SequenceSites sites(input);
+  ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
+  return SequencePlacer(sites, before, machine, reshards).run(exchange, write);
 }
 
 FailureOr<double> placeSequence(ModuleOp module, plan::Plan &plan, const cost::Machine &machine,

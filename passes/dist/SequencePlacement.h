@@ -23,7 +23,9 @@
 #ifndef DTCC_PASSES_DIST_SEQUENCEPLACEMENT_H
 #define DTCC_PASSES_DIST_SEQUENCEPLACEMENT_H
 
+#include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/dist/ReshardPrices.h"
 #include "passes/dist/SolvePlacement.h"
 
 namespace dtcc::dist {
@@ -40,6 +42,30 @@ mlir::FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &p
                                       SequenceExchange exchange);
 mlir::FailureOr<double> placeSequence(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
                                       SequenceExchange exchange);
+
+/// Where positions meet, whatever the plan: what its prices have in common.
+struct SequenceSites {
+  explicit SequenceSites(const PlacementInput &input);
+  struct Site {
+    int64_t origin;
+    /// The forward op first, then its backward ops; the forward ops of blocks that are alike.
+    llvm::SmallVector<mlir::Operation *> ops, alike;
+    FactorMap map;
+  };
+  const PlacementInput &input;
+  llvm::DenseSet<unsigned> positions, batch;
+  std::vector<Site> sites;
+
+  bool isPosition(mlir::Operation *op, int64_t factor) const {
+    return positions.contains(input.classes.ofFactor(op, factor));
+  }
+};
+
+/// The seconds that placeSequence returns, of a plan that has entries of the first of blocks that are alike at least,
+/// and that stays as it is. `reshards`: of its mesh.
+mlir::FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::Plan &plan,
+                                        const cost::Machine &machine, SequenceExchange exchange,
+                                        ReshardPrices &reshards);
 
 } // namespace dtcc::dist
 

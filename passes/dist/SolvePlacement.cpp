@@ -13,7 +13,7 @@
 #include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/dist/Projection.h"
-#include "passes/dist/ReshardPlanner.h"
+#include "passes/dist/ReshardPrices.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
@@ -70,9 +70,10 @@ public:
   PlacementSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, Axes axes, bool share)
       : input(input), module(input.blocks.step()->getParentOfType<ModuleOp>()), step(input.blocks.step()), plan(plan),
         machine(share ? machine.withoutLatency() : machine), axes(std::move(axes)), share(share),
-        classes(input.classes), planner(plan.mesh, secondsOfMoves(plan.mesh, this->machine)) {}
+        classes(input.classes), reshards(plan.mesh, secondsOfMoves(plan.mesh, this->machine)) {}
 
-  LogicalResult run();
+  /// `firsts`: of blocks that are alike, the first alone is written.
+  LogicalResult run(bool firsts);
   /// Sets up the problem: what every candidate costs, and every pair of neighbours.
   LogicalResult prepare();
   /// Of what was prepared.
@@ -121,7 +122,7 @@ private:
   Axes axes;             // to be given to factors, all together
   bool share;
   const FactorClasses &classes;
-  ReshardPlanner planner;
+  ReshardPrices reshards;
 
   llvm::DenseSet<unsigned> batch, positions, experts, inputs;
   llvm::MapVector<int64_t, Node> origins;
@@ -335,8 +336,8 @@ void PlacementSolver::connect(uint32_t from, uint32_t to, Value value, double ti
     for (size_t dim = 0; dim < padded.size(); ++dim)
       if (!source->dims[dim].empty() || !target->dims[dim].empty())
         padded[dim] = llvm::divideCeil(padded[dim], group) * group;
-    const auto &way = planner.plan(*source, *target, padded, bytes);
-    return way ? way->cost * times : plan::kForbidden;
+    std::optional<double> seconds = reshards.price(*source, *target, padded, bytes);
+    return seconds ? *seconds * times : plan::kForbidden;
   };
   if (from == to) {
     for (auto [i, candidate] : llvm::enumerate(nodes[from]->candidates))
@@ -493,7 +494,7 @@ PlacementProblem PlacementSolver::describe() const {
   return result;
 }
 
-LogicalResult PlacementSolver::run() {
+LogicalResult PlacementSolver::run(bool firsts) {
   if (failed(prepare()))
     return failure();
   plan::ChoiceSolution solution = plan::solve(problem);
@@ -507,7 +508,7 @@ LogicalResult PlacementSolver::run() {
   llvm::StringSet<> placed;
   for (Operation &op : step.getBody().front()) {
     auto number = numbers.find(representative(&op));
-    if (number == numbers.end())
+    if (number == numbers.end() || (firsts && representative(&op) != &op))
       continue;
     int64_t candidate = nodes[number->second]->candidates[solution.candidates[number->second]];
     if (auto read = dyn_cast<graph::ReadOp>(op)) {
@@ -533,7 +534,43 @@ static PlacementSolver makeSolver(const PlacementInput &input, plan::Plan &plan,
 }
 
 LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, bool share) {
-  return makeSolver(input, plan, machine, share).run();
+  return makeSolver(input, plan, machine, share).run(/*firsts=*/false);
+}
+
+LogicalResult solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                  bool share) {
+  return makeSolver(input, plan, machine, share).run(/*firsts=*/true);
+}
+
+void placeAlike(const PlacementInput &input, plan::Plan &plan) {
+  llvm::DenseMap<int64_t, const plan::OpPlan *> ops;
+  llvm::StringMap<const plan::StatePlan *> states;
+  std::vector<plan::OpPlan> firstOps = std::move(plan.ops);
+  std::vector<plan::StatePlan> firstStates = std::move(plan.states);
+  for (const plan::OpPlan &op : firstOps)
+    ops[op.origin] = &op;
+  for (const plan::StatePlan &state : firstStates)
+    states[state.name] = &state;
+  plan.ops.clear();
+  plan.states.clear();
+  llvm::StringSet<> placed;
+  for (Operation &op : func::FuncOp(input.blocks.step()).getBody().front()) {
+    Operation *first = input.blocks.representative(&op);
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      const plan::StatePlan *state = states.lookup(cast<graph::ReadOp>(first).getState());
+      if (state && placed.insert(read.getState()).second) {
+        plan.states.push_back(*state);
+        plan.states.back().name = read.getState().str();
+      }
+    } else if (std::optional<int64_t> origin = graph::getOrigin(&op);
+               origin && graph::getPhase(&op) == graph::Phase::Forward) {
+      if (const plan::OpPlan *entry = ops.lookup(*graph::getOrigin(first))) {
+        plan.ops.push_back(*entry);
+        plan.ops.back().origin = *origin;
+      }
+    }
+  }
+  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
 }
 
 FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::Plan &plan,

@@ -62,6 +62,12 @@ mlir::LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan
 mlir::LogicalResult solvePlacement(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
                                    bool share = false);
 
+/// The same in two steps, the second of which a search takes for few of its plans: the first of blocks that are alike,
+/// then all of them as the first.
+mlir::LogicalResult solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                        bool share = false);
+void placeAlike(const PlacementInput &input, plan::Plan &plan);
+
 } // namespace dtcc::dist
 
 #endif // DTCC_PASSES_DIST_SOLVEPLACEMENT_H

@@ -7,7 +7,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
-#include "passes/dist/GraphPricer.h"
+#include "passes/dist/KnownPrices.h"
 #include "passes/dist/OrderPositions.h"
 
 using namespace mlir;
@@ -136,6 +136,7 @@ plan::Plan GraphPricer::write(const plan::PlanShape &shape, const plan::StageSol
   addExpertAxis(plan, shape.ep);
   plan.ops = placed.plan.ops;
   plan.states = placed.plan.states;
+  placeAlike(input, plan);
   plan.sequenceParallel = shape.sequenceParallel;
   // Exchanges are chosen for the examples that there are.
   (void)placeExperts(step, plan, machine, request.experts);

@@ -20,6 +20,8 @@
 #include "dialects/graph/Origin.h"
 #include "passes/cost/ClusterFile.h"
 #include "passes/dist/GraphPricer.h"
+#include "passes/dist/PriceBlocks.h"
+#include "passes/dist/PriceMoves.h"
 #include <cstdlib>
 
 using namespace dtcc;
@@ -241,6 +243,40 @@ plan::ShapeSpace narrowed(plan::ShapeSpace space, llvm::function_ref<bool(int64_
     if (sizes->size() > 2 && chance(30))
       sizes->resize(2);
   return space;
+}
+
+TEST_F(GraphSearchTest, ReshardsCostWhatTheirPlansCost) {
+  cost::Machine machine = cost::Machine::cpu(12, 2, 0);
+  auto layoutOf = [&](const Mesh &mesh, size_t rank) {
+    Layout layout = Layout::replicated(rank);
+    for (const MeshAxis &axis : mesh.axes)
+      if (int64_t place = pick(int64_t(rank) + 2); place < int64_t(rank))
+        layout.dims[place].push_back(axis.name);
+      else if (place == int64_t(rank))
+        layout.partial.push_back(axis.name);
+    layout.normalize({});
+    return layout;
+  };
+  forSeeds(100, [&](uint64_t) {
+    Mesh mesh{{{"dp", 2, false}, {"tp", 3, false}}}, larger{{{"dp", 4, false}, {"tp", 2, false}}};
+    size_t rank = size_t(1 + pick(3));
+    Layout from = layoutOf(mesh, rank), to = layoutOf(mesh, rank);
+    ReshardPrices prices(mesh, secondsOfMoves(mesh, machine));
+    for (const Mesh &each : {mesh, larger, mesh}) {
+      ReshardPlanner planner(each, secondsOfMoves(each, machine));
+      prices.resize(each, secondsOfMoves(each, machine));
+      for (int i = 0; i < 4; ++i) {
+        std::vector<int64_t> shape;
+        for (size_t dim = 0; dim < rank; ++dim)
+          shape.push_back(oneOf<int64_t>({1, 6, 24, 480, 4096}));
+        const std::optional<ReshardPlan> &plan = planner.plan(from, to, shape, 2);
+        std::optional<double> price = prices.price(from, to, shape, 2);
+        ASSERT_EQ(plan.has_value(), price.has_value()) << from.str() << " to " << to.str();
+        if (plan)
+          EXPECT_EQ(plan->cost, *price) << from.str() << " to " << to.str();
+      }
+    }
+  });
 }
 
 TEST_F(GraphSearchTest, BestOfAllShapes) {

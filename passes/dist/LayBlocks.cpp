@@ -1,0 +1,390 @@
+//===- LayBlocks.cpp - The layouts of placed blocks, and what is added up of them
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/PartialFlow.h"
+#include "passes/dist/PriceBlocks.h"
+#include "passes/dist/Projection.h"
+#include <functional>
+#include <map>
+
+using namespace mlir;
+
+namespace dtcc::dist {
+
+class BlockPrices::Builder {
+public:
+  Builder(BlockPrices &prices, const plan::Plan &plan)
+      : prices(prices), table(prices.table), row(table.input.blocks), values(table.step), plan(plan) {
+    for (const plan::OpPlan &op : plan.ops)
+      entries[op.origin] = &op;
+    for (const plan::StatePlan &state : plan.states)
+      states[state.name] = &state;
+  }
+  void run();
+
+private:
+  /// An op with its layouts over model axes; of its factors, which axes they have.
+  struct Placed {
+    OpLayouts layouts;
+    SmallVector<uint32_t> axes;
+  };
+  const Placed &placedOf(Operation *op);
+  Axes modelAxes(const Axes &axes) const;
+  uint32_t numberOf(const Axes &axes);
+  Layout layoutOf(Value value);
+  Extents extentsOf(Value value, const Layout &layout);
+  Bytes bytesOf(Value value, const Layout &layout);
+  Bytes bytesOf(Value value) { return bytesOf(value, layoutOf(value)); }
+  Read readOf(const BlockTable::Op &op, unsigned operand);
+  std::optional<uint32_t> typeOf(Operation *op) const {
+    std::optional<uint32_t> number = row.blockOf(op);
+    return number ? std::optional(row.blocks()[*number].type) : std::nullopt;
+  }
+
+  void addOp(const BlockTable::Op &op, uint32_t type);
+  void addWork(OpWork &work, const BlockTable::Op &op);
+  void addMoves();
+  void addState(graph::ReadOp read, uint32_t type);
+  std::vector<Bytes> waitingOf(Value root, plan::Recompute mode);
+  Logits logitsOf(Value logits);
+  void addMemory();
+
+  BlockPrices &prices;
+  const BlockTable &table;
+  const StepBlocks &row;
+  const StepValues &values;
+  const plan::Plan &plan;
+  llvm::DenseMap<int64_t, const plan::OpPlan *> entries;
+  llvm::StringMap<const plan::StatePlan *> states;
+  std::map<Operation *, Placed> known; // references to its elements stay
+  llvm::DenseMap<Operation *, uint32_t> numbers;
+};
+
+/// Those that split neither examples nor positions nor experts.
+Axes BlockPrices::Builder::modelAxes(const Axes &axes) const {
+  Axes result;
+  for (const std::string &axis : plan.withoutUnitAxes(axes))
+    if (!contains(plan.batchAxes, axis) && !contains(plan.sequenceAxes, axis))
+      result.push_back(axis);
+  return result;
+}
+
+uint32_t BlockPrices::Builder::numberOf(const Axes &axes) {
+  auto at = llvm::find(prices.axes, axes);
+  if (at == prices.axes.end())
+    at = prices.axes.insert(at, axes);
+  return at - prices.axes.begin();
+}
+
+const BlockPrices::Builder::Placed &BlockPrices::Builder::placedOf(Operation *op) {
+  if (auto at = known.find(op); at != known.end())
+    return at->second;
+  const BlockTable::Op &entryOfOp = *table.find(op);
+  const FactorMap &map = entryOfOp.map;
+  Placed placed;
+  Placement placement;
+  placement.factors.resize(map.factors.size());
+  placed.axes.assign(map.factors.size(), 0);
+  const plan::OpPlan *entry = entries.lookup(entryOfOp.origin);
+  Axes used;
+  for (size_t number = 0; entry && number < map.factors.size(); ++number) {
+    auto given = entry->factors.find(entryOfOp.sources[number]);
+    if (given == entry->factors.end() || !entryOfOp.assignable[number])
+      continue;
+    Axes axes = modelAxes(given->second);
+    if (axes.empty() || llvm::any_of(axes, [&](const std::string &axis) { return contains(used, axis); }))
+      continue;
+    llvm::append_range(used, axes);
+    placed.axes[number] = numberOf(axes);
+    placement.factors[number] = std::move(axes);
+  }
+  // As the plan will be applied: gradients of what several products read are reduced once.
+  auto partialOf = [&](Value value) {
+    Layout layout = layoutOf(value);
+    return layout.reduction == PartialKind::Sum ? layout.partial : Axes();
+  };
+  auto ofStep = [](const std::string &) { return false; };
+  bool isGiven = entryOfOp.phase == graph::Phase::Forward && entry && entry->partial;
+  PartialFlow{partialOf, ofStep, isGiven}.choose(op, map, placement);
+  llvm::Expected<OpLayouts> layouts = project(map, placement);
+  if (!layouts) {
+    llvm::consumeError(layouts.takeError());
+    placement = Placement();
+    placement.factors.assign(map.factors.size(), {});
+    layouts = project(map, placement);
+  }
+  placed.layouts = std::move(*layouts);
+  return known[op] = std::move(placed);
+}
+
+Layout BlockPrices::Builder::layoutOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  int64_t rank = cast<ShapedType>(value.getType()).getRank();
+  if (auto read = dyn_cast_or_null<graph::ReadOp>(op)) {
+    const plan::StatePlan *state = states.lookup(read.getState());
+    Layout layout = Layout::replicated(rank);
+    if (state && state->layout)
+      for (auto [dim, axes] : llvm::enumerate(*state->layout))
+        layout.dims[dim] = modelAxes(axes);
+    return layout;
+  }
+  if (!op || !table.find(op))
+    return Layout::replicated(rank);
+  return placedOf(op).layouts.results[cast<OpResult>(value).getResultNumber()];
+}
+
+BlockPrices::Extents BlockPrices::Builder::extentsOf(Value value, const Layout &layout) {
+  Extents extents{uint32_t(prices.extents.size()), 0};
+  for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape()))
+    prices.extents.push_back({size, table.sharedDim(value, dim), numberOf(layout.dims[dim])});
+  extents.end = prices.extents.size();
+  return extents;
+}
+
+static double elementBytes(Value value) {
+  return double(llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8));
+}
+
+BlockPrices::Bytes BlockPrices::Builder::bytesOf(Value value, const Layout &layout) {
+  return {extentsOf(value, layout), elementBytes(value)};
+}
+
+BlockPrices::Read BlockPrices::Builder::readOf(const BlockTable::Op &op, unsigned operand) {
+  Read read{bytesOf(op.op->getOperand(operand), placedOf(op.op).layouts.operands[operand]), {}};
+  for (int64_t factor : op.map.operands[operand]) {
+    if (factor == kNoFactor || op.map.factors[factor].kind != FactorKind::Index)
+      continue;
+    bool walked = llvm::any_of(op.map.results, [&](const auto &dims) { return llvm::is_contained(dims, factor); });
+    if (!walked && op.op->getNumResults() > 0)
+      read.most = bytesOf(op.op->getResult(0));
+  }
+  return read;
+}
+
+void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
+  if (isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp>(op.op))
+    return;
+  work.works = true;
+  const Placed &placed = placedOf(op.op);
+  work.sizes.begin = prices.extents.size();
+  for (auto [number, factor] : llvm::enumerate(op.map.factors))
+    prices.extents.push_back({factor.size, op.shared[number], placed.axes[number]});
+  work.sizes.end = prices.extents.size();
+  bool narrow = true;
+  for (OpResult result : op.op->getResults())
+    work.results.push_back(bytesOf(result, placed.layouts.results[result.getResultNumber()]));
+  for (unsigned operand = 0; operand < op.op->getNumOperands(); ++operand) {
+    Type element = cast<ShapedType>(op.op->getOperand(operand).getType()).getElementType();
+    narrow &= !isa<FloatType>(element) || element.getIntOrFloatBitWidth() <= 16;
+    work.reads.push_back(readOf(op, operand));
+  }
+  work.width = narrow ? cost::Width::B16 : cost::Width::F32;
+  bool linear = llvm::all_of(ArrayRef<unsigned>{0, 1}, [&](unsigned operand) {
+    return llvm::any_of(op.map.linear, [&](ArrayRef<unsigned> set) { return set.size() == 1 && set[0] == operand; });
+  });
+  if (linear && op.op->getNumOperands() == 2 && op.op->getNumResults() == 1)
+    for (int64_t number = 0; number < int64_t(op.map.factors.size()); ++number) {
+      auto has = [&](ArrayRef<int64_t> dims) { return llvm::is_contained(dims, number); };
+      bool a = has(op.map.operands[0]), b = has(op.map.operands[1]), y = has(op.map.results[0]);
+      work.roles.push_back(a && b && y ? Role::Count : a && b ? Role::Inner : a ? Role::Row : Role::Column);
+    }
+  auto attend = [&](Value queries, Value keys, bool causal, bool backward) {
+    work.attention = {extentsOf(queries, placed.layouts.operands[0]),
+                      double(cast<ShapedType>(queries.getType()).getShape().back()),
+                      double(cast<ShapedType>(keys.getType()).getDimSize(1)), causal, backward};
+  };
+  if (auto attention = dyn_cast<graph::AttentionOp>(op.op))
+    attend(attention.getQ(), attention.getK(), attention.getMask().getCausal(), false);
+  if (auto gradient = dyn_cast<graph::AttentionGradOp>(op.op))
+    attend(gradient.getQ(), gradient.getK(), gradient.getMask().getCausal(), true);
+}
+
+void BlockPrices::Builder::addOp(const BlockTable::Op &op, uint32_t type) {
+  OpWork work{op.op, type, &BlockCost::forward};
+  bool isOnce = op.op->getNumResults() > 0 && values.constants().contains(op.op->getResult(0));
+  work.phase = op.phase == graph::Phase::InputGradient    ? &BlockCost::inputGradient
+               : op.phase == graph::Phase::WeightGradient ? &BlockCost::weightGradient
+               : isOnce                                   ? &BlockCost::once
+                                                          : &BlockCost::forward;
+  for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+    work.again[mode] = llvm::any_of(op.op->getResults(),
+                                    [&](Value result) { return values.again(plan::Recompute(mode)).contains(result); });
+  work.attends = isa<graph::AttentionOp>(op.op);
+  work.dispatches = isa<graph::ExpertsOp>(op.op);
+  addWork(work, op);
+  numbers[op.op] = prices.ops.size();
+  prices.ops.push_back(std::move(work));
+}
+
+/// Of bringing values to where ops work and gradients to where states lie, each to a layout once. Of blocks alike each
+/// has the mean: what comes from the block before may lie otherwise in the first of them.
+void BlockPrices::Builder::addMoves() {
+  for (const StepBlocks::Flow &flow : row.flows()) {
+    SmallVector<Layout, 2> seen{layoutOf(flow.value)};
+    for (auto [reader, operand] : flow.readers) {
+      auto read = dyn_cast<graph::ReadOp>(reader);
+      if (!read && !table.find(reader))
+        continue;
+      Layout to = read ? layoutOf(read.getY()) : placedOf(reader).layouts.operands[operand];
+      if (llvm::is_contained(seen, to))
+        continue;
+      seen.push_back(to);
+      // Weight gradients are summed over model axes once a step, by the block that makes them.
+      Operation *by = read ? flow.value.getDefiningOp() : reader;
+      auto number = numbers.find(by);
+      if (number == numbers.end())
+        continue;
+      std::optional<uint32_t> type = typeOf(by);
+      prices.moves.push_back({flow.value, seen.front(), to, extentsOf(flow.value, seen.front()),
+                              extentsOf(flow.value, to), int64_t(elementBytes(flow.value)), number->second, bool(read),
+                              double(flow.times), type ? double(row.countOf(*type)) : 1});
+    }
+  }
+}
+
+void BlockPrices::Builder::addState(graph::ReadOp read, uint32_t type) {
+  auto state = table.input.states.lookup<graph::StateOp>(read.getState());
+  Value value = read.getY();
+  bool ofExperts = read.getY().getType().getRank() > 0 && table.sharedDim(value, 0) == SharedBy::Experts;
+  prices.states.push_back({type, extentsOf(value, layoutOf(value)), elementBytes(value),
+                           double(values.copyBytes(read.getState())), state && state.getTrainable(), ofExperts});
+}
+
+/// Layouts in which a value waits for the backward pass: as its readers want it, if the forward pass has brought it
+/// there already, else as it was made. Of parameters what is brought waits, what is stored does not count.
+std::vector<BlockPrices::Bytes> BlockPrices::Builder::waitingOf(Value root, plan::Recompute mode) {
+  const StepValues::Values &gone = values.gone(mode);
+  auto isLate = [&](Operation *op) {
+    graph::Phase phase = graph::getPhase(op);
+    return phase == graph::Phase::InputGradient || phase == graph::Phase::WeightGradient ||
+           (phase == graph::Phase::Forward &&
+            llvm::any_of(op->getResults(), [&](Value result) { return gone.contains(result); }));
+  };
+  bool isRead = isa_and_present<graph::ReadOp>(root.getDefiningOp());
+  /// A value, in a layout, normalised in f32 or not.
+  struct Kept {
+    Value value;
+    Layout layout;
+    bool normal;
+    bool operator==(const Kept &) const = default;
+  };
+  std::vector<Kept> kept;
+  std::function<void(Value, const Layout &, Value, Layout)> walk = [&](Value value, const Layout &has, Value holder,
+                                                                       Layout held) {
+    auto keep = [&](Value value, const Layout &layout, bool normal) {
+      if (Kept each{value, layout, normal}; !llvm::is_contained(kept, each))
+        kept.push_back(std::move(each));
+    };
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = row.representative(use.getOwner());
+      if (!table.find(user))
+        continue;
+      const Layout &want = placedOf(user).layouts.operands[use.getOperandNumber()];
+      if (isa<graph::ReshapeOp>(user) || (isa<graph::CastOp>(user) && values.isFree(user->getResult(0)))) {
+        const Layout &after = placedOf(user).layouts.results[0];
+        Value view = use.getOwner()->getResult(0);
+        want == has ? walk(view, after, holder, held) : walk(view, after, value, want);
+        continue;
+      }
+      if (!isLate(use.getOwner()))
+        continue;
+      bool isThere = want != has && llvm::any_of(value.getUses(), [&](OpOperand &other) {
+                       Operation *reader = row.representative(other.getOwner());
+                       // Parameters are not read again for what is computed again.
+                       bool isForward = isRead ? graph::getPhase(other.getOwner()) == graph::Phase::Forward
+                                               : !isLate(other.getOwner());
+                       return isForward && table.find(reader) &&
+                              placedOf(reader).layouts.operands[other.getOperandNumber()] == want;
+                     });
+      // Norms keep what they have normalised, in f32 (passes/exec/ExpandComposites.cpp), instead of what they read.
+      auto again = [&](Operation *reader) {
+        return isa<graph::LayerNormOp, graph::RmsNormOp>(reader) && isLate(reader);
+      };
+      bool normal =
+          use.getOperandNumber() == 1 && llvm::none_of(value.getUsers(), again) &&
+          isa<graph::LayerNormGradOp, graph::LayerNormParamGradOp, graph::RmsNormGradOp, graph::RmsNormParamGradOp>(
+              use.getOwner());
+      if (isThere)
+        keep(value, want, normal);
+      else if (holder != root || !isRead)
+        keep(holder, held, normal);
+    }
+  };
+  Layout own = layoutOf(root);
+  walk(root, own, root, own);
+  std::vector<Bytes> waiting;
+  for (const Kept &each : kept) {
+    waiting.push_back(bytesOf(each.value, each.layout));
+    if (each.normal)
+      waiting.back().each = 4;
+  }
+  return waiting;
+}
+
+BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
+  double narrow = 0;
+  for (Operation *user : logits.getUsers())
+    for (Value result : user->getResults())
+      for (Operation *reader : result.getUsers())
+        if (isa<graph::CastOp>(reader) && cast<ShapedType>(reader->getResult(0).getType()).getShape() ==
+                                              cast<ShapedType>(logits.getType()).getShape())
+          narrow = elementBytes(reader->getResult(0));
+  return {extentsOf(logits, layoutOf(logits)), elementBytes(logits), narrow};
+}
+
+void BlockPrices::Builder::addMemory() {
+  for (Operation *op : row.uniqueOps())
+    if (std::optional<uint32_t> type = typeOf(op); type && isa<graph::ReadOp>(op)) {
+      Held held{*type, {}};
+      for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+        held.waiting[mode] = waitingOf(op->getResult(0), plan::Recompute(mode));
+      prices.parameters.push_back(std::move(held));
+    }
+  for (Value value : table.owned()) {
+    std::optional<uint32_t> type = typeOf(value.getDefiningOp());
+    Held held{type.value_or(kNoBlock), bytesOf(value)};
+    held.once = values.constants().contains(value);
+    bool isLogits = values.logits().contains(value);
+    for (size_t mode = 0; type && mode < kRecomputeModes; ++mode)
+      if (values.held(plan::Recompute(mode)).contains(value) && !isLogits)
+        held.waiting[mode] = waitingOf(value, plan::Recompute(mode));
+    if (isLogits && values.held(plan::Recompute::None).contains(value))
+      held.logits = logitsOf(value);
+    prices.values.push_back(std::move(held));
+  }
+}
+
+void BlockPrices::Builder::run() {
+  for (Operation *op : row.uniqueOps()) {
+    std::optional<uint32_t> type = typeOf(op);
+    if (!type)
+      continue;
+    if (auto read = dyn_cast<graph::ReadOp>(op))
+      addState(read, *type);
+    else if (const BlockTable::Op *each = table.find(op))
+      addOp(*each, *type);
+  }
+  addMoves();
+  for (const BlockTable::Tied &tied : table.tied())
+    prices.copies.push_back({&tied, extentsOf(tied.value, layoutOf(tied.value))});
+  for (const StepBlocks::Block &each : row.blocks()) {
+    std::vector<Bytes> bytes;
+    for (Value value : each.entering) {
+      Operation *op = row.representative(value.getDefiningOp());
+      bytes.push_back(bytesOf(op->getResult(cast<OpResult>(value).getResultNumber())));
+    }
+    prices.entering.push_back({each.type, std::move(bytes)});
+  }
+  addMemory();
+}
+
+BlockPrices::BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes)
+    : table(table), logitsBytes(logitsBytes) {
+  Builder(*this, plan).run();
+}
+
+} // namespace dtcc::dist
