@@ -105,10 +105,15 @@ bool ProgramBuilder::isRemade(Value value) const {
     return stages != nullptr; // each phase looks at the host's memory
   if (isa<graph::ReadOp, graph::ConstantOp>(op))
     return true;
-  // Movement that does not shrink what it moves, before the micro-batches.
+  // Movement that does not shrink what it moves: before the micro-batches, and of parameters in the phases of a stage,
+  // which would keep it for each micro-batch in flight.
   auto work = dyn_cast<WorkOpInterface>(op);
   auto factored = dyn_cast<FactorOpInterface>(op);
-  if (!work || !factored || op->getNumResults() != 1 || phases.lookup(op) != Prologue)
+  if (!work || !factored || op->getNumResults() != 1)
+    return false;
+  if (phases.lookup(op) != Prologue &&
+      (!stages || phases.lookup(op) == Elsewhere || graph::getPhase(op) != graph::Phase::Forward ||
+       !llvm::all_of(op->getOperands(), [&](Value operand) { return operand.getDefiningOp() && isRemade(operand); })))
     return false;
   SmallVector<int64_t> sizes;
   FactorMap map = factored.getFactorMap();
