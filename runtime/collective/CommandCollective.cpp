@@ -14,6 +14,10 @@ namespace dtcc::rt {
 
 static int64_t bytesOf(const dtcc_view &view) { return elementCount(view) * dtcc_dtype_size(view.dtype); }
 
+int64_t messageBytes(const Image &image, const dtcc_command &command) {
+  return bytesOf(image.views()[image.operands(command)[0]]);
+}
+
 void reserveMessages(const Image &image, const dtcc_command &command, Communicator &group) {
   if (command.kind == DTCC_COLLECTIVE && command.op == DTCC_SHIFT)
     group.reserveShifts();
@@ -21,7 +25,7 @@ void reserveMessages(const Image &image, const dtcc_command &command, Communicat
     return;
   auto attributes = image.attributes(command);
   for (int64_t room = attributes[1]; room > 0; --room)
-    group.reserveSend(attributes[0], bytesOf(image.views()[image.operands(command)[0]]));
+    group.reserveSend(attributes[0], messageBytes(image, command));
 }
 
 static void exchangeRows(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers) {
@@ -68,7 +72,7 @@ static void runCollective(const Image &image, const dtcc_command &command, Commu
 void runCommunication(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers) {
   if (command.kind == DTCC_COLLECTIVE)
     return runCollective(image, command, group, buffers);
-  int64_t bytes = bytesOf(image.views()[image.operands(command)[0]]), peer = image.attributes(command)[0];
+  int64_t bytes = messageBytes(image, command), peer = image.attributes(command)[0];
   if (command.kind == DTCC_SEND)
     group.send(buffers[0], bytes, peer);
   else

@@ -20,6 +20,8 @@ class Communicator;
 
 /// Before the first step: room for the messages of a collective or a send.
 void reserveMessages(const Image &image, const dtcc_command &command, Communicator &group);
+/// Bytes of what a send or a receive moves.
+int64_t messageBytes(const Image &image, const dtcc_command &command);
 /// Runs a collective, a send or a receive. `buffers`: where `group` finds the operands.
 void runCommunication(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers);
 

@@ -14,7 +14,7 @@ namespace dtcc::rt {
 namespace {
 
 /// Launchers kill some 30 s after their signal: a rank that waits has said why before.
-constexpr int64_t leastPatience = 5000;
+constexpr int64_t leastPatience = 5000, mostPatience = 20000;
 
 int64_t milliseconds() {
   auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -44,7 +44,7 @@ std::optional<Watch::Reason> Watch::look(double seconds) {
   if (interrupted && interrupted()) {
     int64_t now = milliseconds(), unseen = 0;
     signalAt.compare_exchange_strong(unseen, now);
-    int64_t patience = std::max(leastPatience, 2 * longest.load(std::memory_order_relaxed));
+    int64_t patience = std::clamp(2 * longest.load(std::memory_order_relaxed), leastPatience, mostPatience);
     if (std::min(now - signalAt.load(), static_cast<int64_t>(seconds * 1e3)) > patience)
       return Reason{Status::Interrupted, "interrupted while waiting", true};
   }

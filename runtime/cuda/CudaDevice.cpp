@@ -112,7 +112,7 @@ void CudaDevice::bind(uint32_t number) {
     made.op = createCudaOp(command, rank, gpu);
     break;
   default:
-    reserveExchange(rank, command);
+    break;
   }
   for (const dtcc_wait &wait : rank.image.waits(command))
     if (Bound &other = bound[wait.command - first]; rank.image.commands()[wait.command].stream != command.stream)
@@ -135,10 +135,43 @@ void CudaDevice::openGroups() {
           *rank.communicators[i], std::string(rank.image.string(rank.image.communicators()[i].name)), gpu, dog.get());
 }
 
-void CudaDevice::begin() {
+/// As openGroups, of what any stage sends.
+void CudaDevice::openMessages() {
   const Rank &rank = setup.rank;
+  std::vector<bool> used(rank.communicators.size());
+  for (const dtcc_command &command : rank.image.commands())
+    if (command.kind == DTCC_SEND)
+      used[command.communicator] = true;
+  std::vector<std::map<int64_t, NcclMessages::Room>> rooms(used.size());
+  for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, rank.image.commands()))
+    if (command.kind == DTCC_SEND) {
+      auto attributes = rank.image.attributes(command);
+      NcclMessages::Room &room = rooms[command.communicator][attributes[0]];
+      room.messages += attributes[1];
+      room.bytes = std::max(room.bytes, messageBytes(rank.image, command));
+    }
+  messages.resize(used.size());
+  for (size_t i = 0; i < used.size(); ++i)
+    if (used[i])
+      messages[i] =
+          NcclMessages::open(*rank.communicators[i], std::string(rank.image.string(rank.image.communicators()[i].name)),
+                             rooms[i], gpu, dog.get());
+}
+
+bool CudaDevice::goesThroughHost(const dtcc_command &command) const {
+  if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE)
+    return !messages[command.communicator];
+  return !groups[command.communicator] || !NcclCommunicator::takes(command);
+}
+
+void CudaDevice::begin() {
+  Rank &rank = setup.rank;
   gpu.nowDoing("starting");
   openGroups();
+  openMessages();
+  for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, rank.image.commands()))
+    if (command.communicator != DTCC_NONE && goesThroughHost(command))
+      reserveExchange(rank, command);
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
     Range range = states[number];
@@ -266,12 +299,18 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
 
 void CudaDevice::communicate(const dtcc_command &command, void *const *buffers) {
   CUstream stream = streams[command.stream].handle;
-  if (NcclCommunicator *group = groups[command.communicator].get(); group && NcclCommunicator::takes(command)) {
-    group->useStream(stream);
-    runCommunication(setup.rank.image, command, *group, buffers);
-  } else {
-    exchangeThroughHost(gpu, setup.rank, command, stream, buffers);
-  }
+  if (goesThroughHost(command))
+    return exchangeThroughHost(gpu, setup.rank, command, stream, buffers);
+  const Image &image = setup.rank.image;
+  if (command.kind == DTCC_SEND)
+    return messages[command.communicator]->send(buffers[0], messageBytes(image, command), image.attributes(command)[0],
+                                                stream);
+  if (command.kind == DTCC_RECEIVE)
+    return messages[command.communicator]->receive(buffers[0], messageBytes(image, command),
+                                                   image.attributes(command)[0], stream);
+  NcclCommunicator &group = *groups[command.communicator];
+  group.useStream(stream);
+  runCommunication(image, command, group, buffers);
 }
 
 void CudaDevice::endAction() {

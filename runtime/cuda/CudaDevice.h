@@ -19,6 +19,7 @@
 #include "runtime/cuda/Gpu.h"
 #include "runtime/cuda/HostMirror.h"
 #include "runtime/cuda/Nccl.h"
+#include "runtime/cuda/NcclMessages.h"
 #include "runtime/device/Device.h"
 
 namespace dtcc::rt::cuda {
@@ -62,6 +63,11 @@ private:
 
   void loadProgram();
   void openGroups();
+  void openMessages();
+  /// Whether the host waits. A message between GPUs does not; but it leaves on a stream that nothing joins before the
+  /// message is taken, which a capture of a part of a step does not allow: joined there, stages would wait for each
+  /// other.
+  bool goesThroughHost(const dtcc_command &command) const;
   void launchKernel(uint32_t number, void *const *buffers, const void *predicate);
   void communicate(const dtcc_command &command, void *const *buffers);
   void fork(Stream &stream);
@@ -81,9 +87,10 @@ private:
   std::vector<Bound> bound;       /* by command of the stage */
   std::vector<void *> parameters; /* of a generated kernel's launch */
   std::vector<Stream> streams;
-  uint64_t action = 1;                 /* counts on over steps */
-  uint64_t issued = 1, recordedAt = 0; /* on the first stream; of it when its event was recorded last */
-  std::unique_ptr<Watchdog> dog;       /* null where nobody is waited for */
+  uint64_t action = 1;                                 /* counts on over steps */
+  uint64_t issued = 1, recordedAt = 0;                 /* on the first stream; of it when its event was recorded last */
+  std::unique_ptr<Watchdog> dog;                       /* null where nobody is waited for */
+  std::vector<std::unique_ptr<NcclMessages>> messages; /* by communicator; null: through the host */
   std::vector<std::unique_ptr<NcclCommunicator>> groups; /* by communicator; null: through the host */
 };
 

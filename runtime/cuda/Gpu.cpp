@@ -118,6 +118,11 @@ void Gpu::copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstrea
     check(cuda.copyToDevice(to, from, bytes, stream), "cuMemcpyHtoDAsync");
 }
 
+void Gpu::copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream) {
+  if (bytes > 0)
+    check(cuda.copyWithin(to, from, bytes, stream), "cuMemcpyDtoDAsync");
+}
+
 void Gpu::copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream) {
   if (bytes > 0)
     // Into memory that is not locked: it waits for what stands before it.

@@ -65,6 +65,8 @@ public:
   CUdeviceptr allocate(uint64_t bytes, std::string_view what);
   CUstream stream(uint32_t number);
   CUstream firstStream() { return stream(0); }
+  /// One that no command of the table names.
+  CUstream newStream() { return stream(static_cast<uint32_t>(streams.size()) + (1 << 16)); }
   /// An event without times.
   CUevent event();
   void record(CUevent event, CUstream stream);
@@ -73,6 +75,7 @@ public:
   bool isPending(CUevent event) const;
   void synchronize(CUstream stream);
   void copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream);
+  void copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream);
   void copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream);
 
   /// Code for this GPU: PTX that ends with NUL, or an image of the assembler.

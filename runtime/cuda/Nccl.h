@@ -16,8 +16,7 @@
 #ifndef DTCC_RUNTIME_CUDA_NCCL_H
 #define DTCC_RUNTIME_CUDA_NCCL_H
 
-#include "runtime/collective/Communicator.h"
-#include "runtime/cuda/Watchdog.h"
+#include "runtime/cuda/NcclMember.h"
 
 namespace dtcc::rt::cuda {
 
@@ -27,11 +26,9 @@ public:
   /// Every member calls it with its handle of the group. Null, for all members, if one of them cannot.
   /// `dog` watches what it does, or is null.
   static std::unique_ptr<NcclCommunicator> open(Communicator &host, std::string name, Gpu &gpu, Watchdog *dog);
-  ~NcclCommunicator() override;
   NcclCommunicator(const NcclCommunicator &) = delete;
 
-  /// Whether it runs this command: the collectives but barriers and exchanges of rows. Messages go through the host,
-  /// which keeps them until the other side wants them.
+  /// Whether it runs this command: the collectives but barriers and exchanges of rows.
   static bool takes(const dtcc_command &command);
   void useStream(CUstream other) { stream = other; }
 
@@ -53,17 +50,12 @@ public:
   uint64_t stagingBytes() const override { return 0; }
 
 private:
-  NcclCommunicator(void *group, Communicator &host, std::string name, Gpu &gpu, Watchdog *dog);
-  /// Makes the calls of one collective, `name` the one that messages show.
-  template <typename Calls> void issue(const char *name, Calls &&calls);
-  template <typename Calls> void issueGroup(const char *name, Calls &&calls);
+  NcclCommunicator(Communicator &host, const NcclId &id, std::string name, Gpu &gpu, Watchdog *dog)
+      : Communicator(host.size(), host.index()), member(id, host.size(), host.index(), std::move(name), gpu, dog) {}
+  /// Sends and receives that NCCL runs together: `calls(group)` makes them.
+  template <typename Calls> void issueGroup(const char *what, Calls &&calls);
 
-  void *group;
-  std::string name;
-  Gpu &gpu;
-  Watchdog *dog;
-  Watchdog::Group watched;
-  uint64_t issued = 0;
+  NcclMember member;
   CUstream stream = nullptr;
 };
 

@@ -95,15 +95,18 @@ void enqueueAll(Emulation &emulation, Lock &lock, std::vector<Called> all) {
     }
   for (auto &[stream, calls] : byStream)
     emulation.enqueueHeld(lock, *stream, [&emulation, calls](Lock &held) {
+      // What a GPU was stopped with stops what stands behind it, too.
+      if (int error = calls[0].member->device->error)
+        throw CallError{error, ""};
       for (const Called &one : calls)
         if (one.meeting)
           one.meeting->arrived[size_t(one.member->me)] = true;
         else
-          one.remote->arrive(one.entry, *one.part);
+          one.remote->arrive(held, one.entry, *one.part);
       emulation.changed.notify_all();
       for (const Called &one : calls)
         if (one.meeting)
-          attend(emulation, held, *one.member->group, *one.meeting);
+          attend(emulation, held, *one.member->group, *one.meeting, one.member->me);
         else
           one.remote->attend(emulation, held, one.entry, *one.part);
     });
@@ -128,8 +131,13 @@ void serveOthers(Emulation &emulation) {
     return;
   std::thread([&emulation] {
     for (Lock lock = emulation.hold();;) {
-      for (const std::shared_ptr<Remote> &remote : remotes())
-        remote->serve(emulation, lock);
+      // A copy: others may join and leave while one is served.
+      for (const std::shared_ptr<Remote> &remote : std::vector(remotes().begin(), remotes().end()))
+        try {
+          remote->serve(emulation, lock);
+        } catch (const CallError &) {
+          // Aborted: there is nobody to serve.
+        }
       emulation.changed.wait_for(lock, std::chrono::milliseconds(1));
     }
   }).detach();
@@ -161,7 +169,7 @@ int collective(const char *name, Part like, const void *in, uint64_t inTimes, vo
     if (member->remote) {
       std::shared_ptr<Part> part =
           makePart(emulation, stream, like, in, inTimes * like.count, out, outTimes * like.count, name);
-      issueRemote(emulation, lock, member, stream, member->remote->show(-1, -1, number, *part), part);
+      issueRemote(emulation, lock, member, stream, member->remote->show(lock, -1, -1, number, *part), part);
       return;
     }
     std::shared_ptr<Meeting> meeting = group.collectives[number];
@@ -208,7 +216,7 @@ int message(const char *name, const void *in, void *out, uint64_t count, int typ
     std::tuple key(sends ? member->me : peer, sends ? peer : member->me, number);
     if (member->remote) {
       std::shared_ptr<Part> shown = std::move(part);
-      int entry = member->remote->show(std::get<0>(key), std::get<1>(key), number, *shown);
+      int entry = member->remote->show(lock, std::get<0>(key), std::get<1>(key), number, *shown);
       issueRemote(emulation, lock, member, stream, entry, shown);
       return;
     }

@@ -172,7 +172,42 @@ void perform(Meeting &meeting) {
       std::memcpy(parts[member]->out, results[member].data(), results[member].size());
 }
 
-void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting) {
+namespace {
+
+/// What streams wait in now, under the lock.
+std::map<Stream *, const Meeting *> &attended() {
+  static auto *all = new std::map<Stream *, const Meeting *>;
+  return *all;
+}
+
+/// Whether `meeting` waits, over whatever others, for a stream that waits in it.
+bool waitsFor(const Meeting &meeting, const Stream *stream, std::set<const Meeting *> &seen) {
+  if (!seen.insert(&meeting).second || meeting.done)
+    return false;
+  for (size_t member = 0; member < meeting.parts.size(); ++member) {
+    Stream *other = meeting.streams[member];
+    if (!meeting.parts[member] || meeting.arrived[member] || !other)
+      continue;
+    auto in = attended().find(other);
+    if (other == stream || (in != attended().end() && waitsFor(*in->second, stream, seen)))
+      return true;
+  }
+  return false;
+}
+
+/// As long as a stream waits in a meeting.
+struct Attendance {
+  Attendance(Stream *stream, const Meeting &meeting) : stream(stream) { attended()[stream] = &meeting; }
+  ~Attendance() { attended().erase(stream); }
+  Attendance(const Attendance &) = delete;
+  Stream *stream;
+};
+
+} // namespace
+
+void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting, int me) {
+  Stream *mine = meeting.streams[size_t(me)];
+  Attendance here(mine, meeting);
   auto patience = std::chrono::steady_clock::now() + kPatience;
   while (!meeting.done) {
     if (group.isComplete(meeting)) {
@@ -189,6 +224,13 @@ void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting) {
     for (const Device *device : group.devices)
       if (device && device->error)
         throw CallError{kLaunchFailed, "another member of a communicator has failed"};
+    if (std::set<const Meeting *> seen; waitsFor(meeting, mine, seen)) {
+      group.broken = true;
+      emulation.changed.notify_all();
+      throw CallError{kLaunchFailed, "streams wait for each other: member " + std::to_string(me) + " of " +
+                                         std::to_string(group.size) + " waits in " + meeting.parts[size_t(me)]->text() +
+                                         ", and who does not come waits for what stands behind it"};
+    }
     bool moved = false;
     for (size_t member = 0; member < meeting.parts.size() && !moved && !meeting.done; ++member) {
       Stream *stream = meeting.streams[member];

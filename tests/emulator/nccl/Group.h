@@ -80,7 +80,7 @@ struct Member {
 };
 
 /// Waits for a meeting, from the work of a member's stream that is run now.
-void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting);
+void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting, int me);
 
 } // namespace dtcc::emulator
 

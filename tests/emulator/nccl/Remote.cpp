@@ -66,11 +66,18 @@ struct Remote::Memory {
   Entry entries[kMostEntries];
 };
 
-/// The mutex, also of a process that was killed with it.
+/// The mutex, also of a process that was killed with it. One that was stopped with it holds up nobody but those who
+/// need it, until they are aborted.
 class Remote::Guard {
 public:
-  explicit Guard(Memory &memory) : memory(memory) {
-    if (pthread_mutex_lock(&memory.mutex) == EOWNERDEAD)
+  Guard(Memory &memory, Lock &lock, const std::atomic<bool> &aborted) : memory(memory) {
+    int error;
+    while ((error = pthread_mutex_trylock(&memory.mutex)) == EBUSY) {
+      if (aborted)
+        throw CallError{kLaunchFailed, "a communicator that was aborted"};
+      pauseWithout(Emulation::get(), lock);
+    }
+    if (error == EOWNERDEAD)
       pthread_mutex_consistent(&memory.mutex);
   }
   ~Guard() { pthread_mutex_unlock(&memory.mutex); }
@@ -109,7 +116,7 @@ Remote::Remote(Lock &lock, uint64_t id, int size, int me, int device) : size(siz
   whole.l_type = F_UNLCK;
   fcntl(file, F_OFD_SETLK, &whole);
   {
-    Guard guard(*memory);
+    Guard guard(*memory, lock, aborted);
     if (memory->size != size || memory->members[me].here)
       throw CallError{4, "member " + std::to_string(me) + " of " + std::to_string(size) + " joins a communicator of " +
                              std::to_string(memory->size)};
@@ -119,7 +126,7 @@ Remote::Remote(Lock &lock, uint64_t id, int size, int me, int device) : size(siz
   auto patience = std::chrono::steady_clock::now() + kPatience;
   for (bool all = false; !all;) {
     {
-      Guard guard(*memory);
+      Guard guard(*memory, lock, aborted);
       all = memory->joined == size;
     }
     if (std::chrono::steady_clock::now() > patience)
@@ -144,8 +151,8 @@ bool Remote::hasOthers() const {
 
 int Remote::deviceOf(int member) const { return memory->members[member].device; }
 
-int Remote::show(int from, int to, uint64_t number, const Part &part) {
-  Guard guard(*memory);
+int Remote::show(Lock &lock, int from, int to, uint64_t number, const Part &part) {
+  Guard guard(*memory, lock, aborted);
   int free = -1, found = -1;
   for (int i = 0; i < kMostEntries && found < 0; ++i) {
     const Entry &entry = memory->entries[i];
@@ -177,7 +184,7 @@ void Remote::place(int entry, Stream &stream, uint64_t position) {
   pending.push_back({entry, &stream, position, false});
 }
 
-void Remote::arrive(int number, const Part &part) {
+void Remote::arrive(Lock &lock, int number, const Part &part) {
   pending.remove_if([&](const Pending &one) { return one.entry == number; });
   Entry &entry = memory->entries[number];
   uint64_t cells = part.kind == Kind::ReduceScatter ? part.count * uint64_t(size) : part.count;
@@ -188,7 +195,7 @@ void Remote::arrive(int number, const Part &part) {
       throw CallError{kOutOfMemory, "the emulator has no memory left for a collective"};
     at += uint64_t(wrote);
   }
-  Guard guard(*memory);
+  Guard guard(*memory, lock, aborted);
   entry.sides[me].bytes = bytes;
   entry.sides[me].arrived = true;
 }
@@ -204,17 +211,17 @@ void Remote::attend(Emulation &emulation, Lock &lock, int number, const Part &pa
   Entry &entry = memory->entries[number];
   auto patience = std::chrono::steady_clock::now() + kPatience;
   for (bool ready = false; !ready;) {
+    // As a kernel of NCCL, which ends when it is told to.
+    if (aborted)
+      return;
     {
-      Guard guard(*memory);
+      Guard guard(*memory, lock, aborted);
       ready = isReady(entry);
       if (!ready && memory->broken)
         throw CallError{kLaunchFailed, "members of a communicator do not agree"};
     }
     if (ready)
       break;
-    // As a kernel of NCCL, which ends when it is told to.
-    if (aborted)
-      return;
     if (std::chrono::steady_clock::now() > patience)
       throw CallError{kLaunchFailed, "member " + std::to_string(me) + " of " + std::to_string(size) + " waits in " +
                                          part.text() + " in vain for the others"};
@@ -241,7 +248,7 @@ void Remote::attend(Emulation &emulation, Lock &lock, int number, const Part &pa
     made->out = member == me ? part.out : nullptr;
   }
   perform(meeting);
-  Guard guard(*memory);
+  Guard guard(*memory, lock, aborted);
   if (++entry.finished == (entry.from < 0 ? size : 2)) {
     for (int member = 0; member < size; ++member)
       if (entry.sides[member].bytes > 0)
@@ -251,8 +258,10 @@ void Remote::attend(Emulation &emulation, Lock &lock, int number, const Part &pa
   }
 }
 
-void Remote::serve(Emulation &emulation, Lock &) {
-  Guard guard(*memory);
+void Remote::serve(Emulation &emulation, Lock &lock) {
+  if (aborted)
+    return;
+  Guard guard(*memory, lock, aborted);
   for (Pending &one : pending) {
     bool awaited = false;
     for (int member = 0; member < size; ++member)

@@ -41,11 +41,11 @@ public:
 
   /// Shows a call: number `number` of the collectives, or of the messages from `from` to `to`. Returns its place.
   /// Throws CallError if it does not fit what another member showed.
-  int show(int from, int to, uint64_t number, const Part &part);
+  int show(Lock &lock, int from, int to, uint64_t number, const Part &part);
   /// The call stands on a stream, at this position.
   void place(int entry, Stream &stream, uint64_t position);
   /// The stream has come to it.
-  void arrive(int entry, const Part &part);
+  void arrive(Lock &lock, int entry, const Part &part);
   /// Waits for the others, and makes this member's result.
   void attend(Emulation &emulation, Lock &lock, int entry, const Part &part);
   /// Ends all waits of this member.

@@ -193,4 +193,15 @@ TEST(EmulatedNccl, MembersThatDifferAreAnError) {
   });
   EXPECT_EQ(failed, 1);
 }
+
+// Each sends before it receives, on one stream and in no group: on a GPU both would wait for ever.
+TEST(EmulatedNccl, SendsThatWaitForEachOtherAreAnError) {
+  std::atomic<int> failed = 0;
+  members(2, kFirst + 6, [&](Gpu &gpu, void *group, int me) {
+    CUdeviceptr in = gpu.upload({1, 2}), out = gpu.upload({0, 0});
+    failed += ncclSend(pointer(in), 2, 7, 1 - me, group, gpu.stream) != 0 ||
+              ncclRecv(pointer(out), 2, 7, 1 - me, group, gpu.stream) != 0 || cuStreamSynchronize(gpu.stream) != 0;
+  });
+  EXPECT_EQ(failed, 2);
+}
 } // namespace
