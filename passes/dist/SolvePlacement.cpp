@@ -324,30 +324,35 @@ void PlacementSolver::connect(uint32_t from, uint32_t to, Value value, double ti
                               llvm::function_ref<std::optional<Layout>(int64_t)> wanted) {
   SmallVector<int64_t> shape = localShape(value);
   int64_t bytes = llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8);
-  auto price = [&](int64_t a, int64_t b) {
-    std::optional<Layout> source = produced(a), target = wanted(b);
+  int64_t group = plan.mesh.product(axes);
+  auto price = [&](const std::optional<Layout> &source, const std::optional<Layout> &target) {
     if (!source || !target)
       return plan::kForbidden;
     if (*source == *target)
       return 0.0;
     // Padding costs what the larger shape costs; it is the same on both sides.
-    std::vector<int64_t> padded(shape.begin(), shape.end());
-    int64_t group = plan.mesh.product(axes);
+    SmallVector<int64_t> padded(shape);
     for (size_t dim = 0; dim < padded.size(); ++dim)
       if (!source->dims[dim].empty() || !target->dims[dim].empty())
         padded[dim] = llvm::divideCeil(padded[dim], group) * group;
-    std::optional<double> seconds = reshards.price(*source, *target, padded, bytes);
+    std::optional<double> seconds =
+        reshards.price(*source, *target, std::span<const int64_t>(padded.data(), padded.size()), bytes);
     return seconds ? *seconds * times : plan::kForbidden;
   };
   if (from == to) {
     for (auto [i, candidate] : llvm::enumerate(nodes[from]->candidates))
-      problem.nodes[from][i] += price(candidate, candidate);
+      problem.nodes[from][i] += price(produced(candidate), wanted(candidate));
     return;
   }
   std::vector<double> costs;
-  for (int64_t a : nodes[from]->candidates)
-    for (int64_t b : nodes[to]->candidates)
-      costs.push_back(price(a, b));
+  std::vector<std::optional<Layout>> targets;
+  for (int64_t candidate : nodes[to]->candidates)
+    targets.push_back(wanted(candidate));
+  for (int64_t candidate : nodes[from]->candidates) {
+    std::optional<Layout> source = produced(candidate);
+    for (const std::optional<Layout> &target : targets)
+      costs.push_back(price(source, target));
+  }
   if (llvm::any_of(costs, [](double cost) { return cost > 0; }))
     problem.addEdge(from, to, costs);
 }
@@ -384,11 +389,11 @@ void PlacementSolver::addEdges() {
     auto [producer, result] = ends.first;
     auto [consumer, number] = ends.second;
     auto produced = [&, producer = producer, result = result](int64_t candidate) -> std::optional<Layout> {
-      auto layouts = layoutsOf(producer, candidate);
+      const auto &layouts = layoutsOf(producer, candidate);
       return layouts ? std::optional(layouts->results[result]) : std::nullopt;
     };
     auto wanted = [&, consumer = consumer, number = number](int64_t candidate) -> std::optional<Layout> {
-      auto layouts = layoutsOf(consumer, candidate);
+      const auto &layouts = layoutsOf(consumer, candidate);
       return layouts ? std::optional(layouts->operands[number]) : std::nullopt;
     };
     if (auto read = dyn_cast<graph::ReadOp>(consumer)) {
