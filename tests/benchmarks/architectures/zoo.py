@@ -1,0 +1,174 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small models of many architectures, without dropout: MODELS, name -> (function that makes it, what it takes).
+
+What it takes: "causal" (ids that are their own labels), "seq2seq" (ids and other labels), "tokens" (ids; logits that are
+compared with labels), "image".
+"""
+import torch
+import torch.nn.functional as F
+import torchvision
+import transformers
+from torch import nn
+
+WORDS = 61
+MODELS = {}
+
+
+def add(kind, name, make):
+    MODELS[name] = make, kind
+
+
+# transformers ---------------------------------------------------------------------------------------------------------
+
+SIZES = dict(vocab_size=WORDS, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+             max_position_embeddings=64, use_cache=False, bos_token_id=0, eos_token_id=0, pad_token_id=None)
+DROPOUTS = ("attention_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout", "dropout_rate",
+            "attention_probs_dropout_prob", "hidden_dropout_prob", "classifier_dropout", "activation_dropout",
+            "resid_dropout", "embd_dropout", "classifier_dropout_prob", "layerdrop")
+
+
+def language(family, head="ForCausalLM", config="Config", kind="causal", base=SIZES, **sizes):
+    """A model of transformers; head and config are the ends of its classes' names."""
+    def make():
+        settings = getattr(transformers, family + config)(**{**base, **sizes})
+        for field in DROPOUTS:
+            if isinstance(getattr(settings, field, None), (int, float)):
+                setattr(settings, field, 0.0)
+        return getattr(transformers, family + head)(settings)
+    return kind, make
+
+
+GROUPED = dict(num_key_value_heads=2)
+HEADS = dict(num_key_value_heads=2, head_dim=8)
+WINDOW = dict(sliding_window=8)
+EXPERTS = dict(num_experts=4, num_experts_per_tok=2)
+OWN = dict(vocab_size=WORDS, use_cache=False)
+
+for name, (kind, make) in {
+    "qwen2": language("Qwen2", **GROUPED),
+    "qwen3": language("Qwen3", **HEADS),
+    "mistral": language("Mistral", **GROUPED, **WINDOW),
+    "gemma": language("Gemma", num_key_value_heads=1, head_dim=8),
+    "gemma2": language("Gemma2", **HEADS, **WINDOW),
+    "gemma3": language("Gemma3", config="TextConfig", **HEADS, **WINDOW),
+    "phi": language("Phi"),
+    "phi3": language("Phi3", **GROUPED),
+    "gpt_neox": language("GPTNeoX"),
+    "gptj": language("GPTJ", n_embd=32, n_layer=2, n_head=4, rotary_dim=8, n_positions=64),
+    "gpt_neo": language("GPTNeo", num_layers=2, num_heads=4, attention_types=[[["global", "local"], 1]], window_size=8),
+    "opt": language("OPT", ffn_dim=64, word_embed_proj_dim=32, pad_token_id=1),
+    "bloom": language("Bloom", n_layer=2, n_head=4),
+    "falcon": language("Falcon", alibi=False, multi_query=True, new_decoder_architecture=False),
+    "stablelm": language("StableLm", num_key_value_heads=4),
+    "olmo2": language("Olmo2", **GROUPED),
+    "granite": language("Granite", **GROUPED),
+    "starcoder2": language("Starcoder2", **GROUPED),
+    "cohere": language("Cohere", **GROUPED),
+    "smollm3": language("SmolLM3", **GROUPED),
+    "qwen3_moe": language("Qwen3Moe", **HEADS, **EXPERTS, moe_intermediate_size=32, norm_topk_prob=True),
+    "olmoe": language("Olmoe", **GROUPED, **EXPERTS),
+    "roberta": language("Roberta", "ForMaskedLM", pad_token_id=1, type_vocab_size=1),
+    "distilbert": language("DistilBert", "ForMaskedLM", dim=32, hidden_dim=64, n_layers=2, n_heads=4, pad_token_id=1),
+    "electra": language("Electra", "ForMaskedLM", embedding_size=32, pad_token_id=1),
+    "modernbert": language("ModernBert", "ForMaskedLM", pad_token_id=1, cls_token_id=2, sep_token_id=3,
+                           local_attention=8),
+    "t5": language("T5", "ForConditionalGeneration", kind="seq2seq", base=OWN, d_model=32, d_kv=8, d_ff=64,
+                   num_layers=2, num_heads=4, pad_token_id=0, decoder_start_token_id=0),
+    "bart": language("Bart", "ForConditionalGeneration", kind="seq2seq", base=OWN, d_model=32, encoder_layers=2,
+                     decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
+                     decoder_ffn_dim=64, max_position_embeddings=64, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+                     decoder_start_token_id=2),
+}.items():
+    add(kind, name, make)
+
+# torchvision: ten classes, images of 32 x 32 --------------------------------------------------------------------------
+
+vision = torchvision.models
+add("image", "convnext", lambda: vision.ConvNeXt(
+    [vision.convnext.CNBlockConfig(16, 32, 2), vision.convnext.CNBlockConfig(32, None, 2)], stochastic_depth_prob=0.0,
+    num_classes=10))
+add("image", "mobilenet_v2", lambda: vision.MobileNetV2(
+    num_classes=10, dropout=0.0, inverted_residual_setting=[[1, 8, 1, 1], [6, 16, 2, 2]]))
+add("image", "efficientnet", lambda: vision.EfficientNet(
+    [vision.efficientnet.MBConvConfig(1, 3, 1, 16, 8, 1, 1.0, 1.0),
+     vision.efficientnet.MBConvConfig(4, 3, 2, 8, 16, 2, 1.0, 1.0)], dropout=0.0, stochastic_depth_prob=0.0, num_classes=10))
+add("image", "vgg", lambda: vision.VGG(
+    vision.vgg.make_layers([8, "M", 512, "M"], batch_norm=True), num_classes=10, dropout=0.0))
+add("image", "densenet", lambda: vision.DenseNet(
+    growth_rate=8, block_config=(2, 2), num_init_features=16, num_classes=10))
+add("image", "swin", lambda: vision.SwinTransformer(
+    [2, 2], 24, [2, 2], [2, 4], [4, 4], stochastic_depth_prob=0.0, num_classes=10))
+add("image", "shufflenet", lambda: vision.ShuffleNetV2([1, 1, 1], [24, 16, 32, 64, 64], num_classes=10))
+add("image", "regnet", lambda: vision.RegNet(vision.regnet.BlockParams.from_init_params(
+    depth=4, w_0=8, w_a=8.0, w_m=2.0, group_width=8, se_ratio=0.25), num_classes=10))
+
+
+# By hand --------------------------------------------------------------------------------------------------------------
+
+
+class Unet(nn.Module):
+    """Group norms, and a way down and up again."""
+
+    def __init__(self, up):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(2, 8)
+        self.down, self.up, self.last = nn.Conv2d(8, 16, 3, 2, 1), up, nn.Conv2d(16, 10, 1)
+
+    def forward(self, x):
+        fine = F.silu(self.norm(self.first(x)))
+        return self.last(torch.cat([fine, self.up(F.silu(self.down(fine)))], 1)).mean((2, 3))
+
+
+class Mixer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.patches, self.norm = nn.Conv2d(3, 24, 8, 8), nn.LayerNorm(24)
+        self.places, self.channels, self.head = nn.Linear(16, 16), nn.Linear(24, 24), nn.Linear(24, 10)
+
+    def forward(self, x):
+        y = self.patches(x).flatten(2).transpose(1, 2)
+        y = y + F.gelu(self.places(self.norm(y).transpose(1, 2))).transpose(1, 2)
+        return self.head((y + F.gelu(self.channels(y))).mean(1))
+
+
+class NanoGpt(nn.Module):
+    """Attention written out, with a stored mask."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(WORDS, 32), nn.Embedding(64, 32)
+        self.mix, self.out, self.norm = nn.Linear(32, 96), nn.Linear(32, 32), nn.LayerNorm(32)
+        self.mlp = nn.Sequential(nn.Linear(32, 128), nn.GELU(), nn.Linear(128, 32))
+        self.head = nn.Linear(32, WORDS, bias=False)
+        self.register_buffer("mask", torch.tril(torch.ones(64, 64)).view(1, 1, 64, 64))
+
+    def forward(self, input_ids):
+        batch, length = input_ids.shape
+        x = self.words(input_ids) + self.places(torch.arange(length))
+        q, k, v = (t.view(batch, length, 4, 8).transpose(1, 2) for t in self.mix(self.norm(x)).split(32, 2))
+        scores = (q @ k.transpose(-2, -1)) * 8 ** -0.5
+        shares = scores.masked_fill(self.mask[:, :, :length, :length] == 0, float("-inf")).softmax(-1)
+        x = x + self.out((shares @ v).transpose(1, 2).reshape(batch, length, 32))
+        return self.head(x + self.mlp(x))
+
+
+class Encoder(nn.Module):
+    """torch.nn.TransformerEncoder."""
+
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True, norm_first=True)
+        self.words, self.head = nn.Embedding(WORDS, 32), nn.Linear(32, WORDS)
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+    def forward(self, input_ids):
+        return self.head(self.layers(self.words(input_ids)))
+
+
+add("image", "unet", lambda: Unet(nn.ConvTranspose2d(16, 8, 2, 2)))
+add("image", "unet_overlap", lambda: Unet(nn.ConvTranspose2d(16, 8, 4, 2, 1)))
+add("image", "unet_nearest", lambda: Unet(nn.Sequential(nn.Upsample(scale_factor=2), nn.Conv2d(16, 8, 3, padding=1))))
+add("image", "mixer", Mixer)
+add("tokens", "nanogpt", NanoGpt)
+add("tokens", "torch_encoder", Encoder)
