@@ -97,7 +97,7 @@ double Kernels::seconds(const Attention &attention) const {
   if (attention.kernel == AttentionKernel::FlashFirst)
     rate *= constants.attentionFirst;
   rate *= attention.keys / (attention.keys + constants.attentionRamp);
-  if (attention.headSize <= 64)
+  if (attention.headSize <= 64 && attention.kernel != AttentionKernel::FlashFirst)
     rate *= constants.attentionSmallHead;
   if (attention.causal)
     flops /= 2;

@@ -252,6 +252,7 @@ void Reader::settings(MeasuredRun &run) {
   run.setting.paddedVocabulary = software.paddedVocabulary;
   run.setting.tensorHidden = software.tensorHidden;
   run.setting.dispatchesOnceANode = software.dispatchesOnceANode;
+  run.setting.stopsEarly = software.stopsEarly;
   run.setting.contextHidden = 0.5;
   run.setting.selectiveOps = software.framework == Framework::TorchTitan;
   std::string_view offload = table.cell(row, "offload");

@@ -50,7 +50,7 @@ struct Parallel {
 };
 
 /// Seconds in which a rank waits for others in one step of a pipeline of `stages`, whose
-/// mean stage needs `forward`, `input` and `weight` (gradient) for a micro-batch:
+/// stages but the slowest need `forward`, `input` and `weight` (gradient) for a micro-batch, in the mean:
 /// reference/planners.md, section 4.
 double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
                      double weight);

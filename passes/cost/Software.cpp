@@ -20,7 +20,7 @@ struct Row {
 constexpr Row kRows[] = {
 #define DTCC_SOFTWARE(name, words, host, fused, attention, recompute, zero, sequence, tensorHidden, sendsHidden,       \
                       scattered, window, gradientBytes, accumulateBytes, wholeBytes, sharedBytes, logitMemory,         \
-                      reserve, fragments, padded, pieces, once)                                                        \
+                      reserve, fragments, padded, pieces, once, serial, early)                                         \
   {#name,                                                                                                              \
    words,                                                                                                              \
    {Framework::name,                                                                                                   \
@@ -33,6 +33,7 @@ constexpr Row kRows[] = {
     tensorHidden,                                                                                                      \
     sendsHidden,                                                                                                       \
     scattered,                                                                                                         \
+    serial,                                                                                                            \
     window,                                                                                                            \
     gradientBytes,                                                                                                     \
     accumulateBytes,                                                                                                   \
@@ -43,7 +44,8 @@ constexpr Row kRows[] = {
     fragments,                                                                                                         \
     padded,                                                                                                            \
     pieces,                                                                                                            \
-    once}},
+    once,                                                                                                              \
+    early}},
 #include "passes/cost/Software.def"
 };
 

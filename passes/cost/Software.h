@@ -42,6 +42,8 @@ struct Software {
   double tensorHidden = 0, sendsHidden = 0;
   /// The ranks of tp send a part each to the next stage.
   bool scatteredSends = true;
+  /// A stage sends, then receives, and makes what it got whole over tp.
+  bool serialSends = false;
   /// Of a micro-batch's backward pass, what hides the reduction of gradients.
   double dataWindow = 0;
   double gradientBytes = 2;
@@ -58,6 +60,8 @@ struct Software {
   int gatherPieces = 1;
   /// A token whose experts share a node crosses the network once.
   bool dispatchesOnceANode = false;
+  /// Full recomputation ends with the last value that the backward pass reads.
+  bool stopsEarly = false;
   /// It casts between types by itself (PyTorch's autocast).
   bool autocast = false;
   /// A parameter that is gathered.

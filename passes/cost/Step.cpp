@@ -141,6 +141,9 @@ double Pricer::sendSeconds() const {
   if (plan.pp == 1)
     return 0;
   double one = collectives.secondsToSend(problem.boundaryBytes, plan.stageStride());
+  if (problem.software.serialSends)
+    one = 2 * one +
+          collectives.seconds({CollectiveKind::AllGather, problem.boundaryBytes * double(plan.tp), plan.tensorGroup()});
   return 2 * one * double(std::max<int64_t>(plan.virtualStages, 1)) * (1 - problem.software.sendsHidden);
 }
 
@@ -213,7 +216,7 @@ StepSeconds Pricer::run() {
     }
     if (held.shared + held.experts > parameters.shared + parameters.experts)
       parameters = held;
-    sum.add(seconds, 1 / double(problem.stages.size()));
+    sum.add(seconds, 1);
     if (seconds.total() > slowest.total())
       slowest = seconds;
   }
@@ -227,8 +230,13 @@ StepSeconds Pricer::run() {
   }
   step.recompute = m * slowest.recompute.compute;
   step.stages = m * sendSeconds();
-  step.bubble = bubbleSeconds(plan.schedule, plan.pp, plan.virtualStages, sum.forward.total(),
-                              sum.input.total() + sum.recompute.total(), sum.weight.total());
+  // The slowest stage is counted by its micro-batches: the others' first and last ones are left.
+  LayerParts others;
+  others.add(sum, 1);
+  others.add(slowest, -1);
+  double mean = 1 / double(std::max<int64_t>(plan.pp - 1, 1));
+  step.bubble = bubbleSeconds(plan.schedule, plan.pp, plan.virtualStages, mean * others.forward.total(),
+                              mean * (others.input.total() + others.recompute.total()), mean * others.weight.total());
   double backward = slowest.input.total() + slowest.weight.total() + slowest.recompute.total();
   step.compute += endOfStep(parameters, step, backward);
   step.host += calibration.host * (constants.hostStep + m * constants.hostMicrobatch);

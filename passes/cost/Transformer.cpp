@@ -95,12 +95,25 @@ Work scaled(Work work, double factor) {
 /// Of products and what is between them, what torchtitan's selective recomputation repeats.
 constexpr double kSelectiveOps = 0.45;
 
-void setRecompute(Layer &layer, const Parallel &plan, const RunSetting &run) {
+/// The whole forward pass; or, of a dense layer, all but the product at its end and the sum over tp of that, which
+/// nothing in the backward pass reads. (What experts give is read: by the gradients of the weights of a token.)
+Work repeated(const Layer &layer, const RunSetting &run, bool dense) {
+  Work work = layer.forward;
+  if (!run.stopsEarly || !dense)
+    return work;
+  work.gemms.pop_back();
+  work.transfers.erase(std::find_if(work.transfers.begin(), work.transfers.end(), [](const Transfer &transfer) {
+    return transfer.kind == CollectiveKind::AllReduce;
+  }));
+  return work;
+}
+
+void setRecompute(Layer &layer, const Parallel &plan, const RunSetting &run, bool dense) {
   switch (plan.recompute) {
   case Recomputation::None:
     return;
   case Recomputation::Full:
-    layer.recompute = layer.forward;
+    layer.recompute = repeated(layer, run, dense);
     return;
   case Recomputation::Partial:
     layer.recompute = scaled(layer.forward, run.partial);
@@ -184,7 +197,7 @@ Layer makeBlock(const Transformer &model, const Parallel &plan, const RunSetting
   layer.expertParameters =
       model.experts > 0 ? model.routedParameters() / (plan.splitsExperts() ? tp : 1) / double(plan.ep) : 0;
   layer.parameters = (model.layerParameters() - (model.experts > 0 ? model.routedParameters() : 0)) / tp;
-  setRecompute(layer, plan, run);
+  setRecompute(layer, plan, run, /*dense=*/model.experts <= 0);
   return layer;
 }
 

@@ -78,6 +78,8 @@ struct RunSetting {
   /// Selective recomputation as torchtitan's (0.45 of products and the rest) rather than
   /// Megatron's (the core of attention).
   bool selectiveOps = false;
+  /// Full recomputation ends with the last value that the backward pass reads.
+  bool stopsEarly = false;
 };
 
 /// A layer of the model as one rank of the plan runs it: with experts if the model has them.

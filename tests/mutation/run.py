@@ -36,6 +36,7 @@ OPS = unit("dist-test", "OpTest.*")
 RESHARDS = unit("dist-test", "ReshardTest.*")
 RANDOM = unit("dist-random-plans")
 SCHEDULES = unit("plan-schedule")
+COST = unit("cost-model")
 COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/exec tests/compiler")
 CONTEXT = Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter context-parallel-gpt2")
 KERNELS = unit("codegen-kernel")
@@ -110,6 +111,11 @@ MUTATIONS = [
     Mutation("pipeline: every part of a gradient begins it", "passes/dist/OrderSums.cpp",
              "reduce.setAgain(!begun.insert({reduce.getIntoAttr(), 0}).second)", "reduce.setAgain(false)",
              Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter pipeline-zero")),
+    Mutation("cost: the slowest stage waits for itself", "passes/cost/Step.cpp", "  others.add(slowest, -1);\n", "", COST),
+    Mutation("cost: what nobody reads is computed again", "passes/cost/Transformer.cpp",
+             "!run.stopsEarly || !dense", "!run.stopsEarly || dense", COST),
+    Mutation("cost: a ring passes all of its bytes to all", "passes/cost/Collectives.cpp",
+             "row.algorithm == Algorithm::Tree ? 1 : (n - 1) / n", "row.algorithm == Algorithm::Tree ? 1 : n / n", COST),
     Mutation("gpu: a warp folds half of its lanes", "passes/exec/codegen/GpuKernelGenerator.cpp", "distance = kWarp / 2",
              "distance = kWarp / 4", KERNELS),
     Mutation("gpu: nobody waits for the other warps", "passes/exec/codegen/GpuKernelGenerator.cpp",

@@ -47,6 +47,7 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
   result.run.attention = result.software.attention;
   result.run.tensorHidden = result.software.tensorHidden;
   result.run.dispatchesOnceANode = result.software.dispatchesOnceANode;
+  result.run.stopsEarly = result.software.stopsEarly;
   result.run.contextHidden = 0.5;
   return llvm::Error::success();
 }

@@ -50,6 +50,12 @@ TEST(Kernels, WorkByHand) {
   EXPECT_NEAR(kernels.seconds(attention), forward, 1e-9);
   attention.kernel = AttentionKernel::FlashFirst;
   EXPECT_NEAR(kernels.seconds(attention), forward / constants.attentionFirst, 1e-9);
+  // Narrow heads slow down the second version alone.
+  attention.headSize = 64;
+  EXPECT_NEAR(kernels.seconds(attention), forward / 2 / constants.attentionFirst, 1e-9);
+  attention.kernel = AttentionKernel::Flash;
+  EXPECT_NEAR(kernels.seconds(attention), forward / 2 / constants.attentionSmallHead, 1e-9);
+  attention.headSize = 128;
   attention.kernel = AttentionKernel::Flash;
   attention.backward = true;
   EXPECT_NEAR(kernels.seconds(attention), 2.5 * forward / constants.attentionBackward, 1e-9);

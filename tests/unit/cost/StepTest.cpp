@@ -8,6 +8,7 @@
 #include "passes/cost/Step.h"
 #include "passes/cost/Kernels.h"
 #include "passes/cost/Transformer.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace dtcc::cost;
@@ -73,6 +74,28 @@ TEST(Transformer, WorkIsSharedOut) {
   Parallel full = one;
   full.recompute = Recomputation::Full;
   EXPECT_DOUBLE_EQ(flops(makeBlock(model, full, run).recompute), flops(whole.forward));
+}
+
+/// PyTorch ends a checkpoint's second forward pass with what the backward pass reads.
+TEST(Transformer, RecomputationStopsEarly) {
+  Transformer model{32, 4096, 32, 8, 14336, 128256, 8192, true, false};
+  RunSetting run;
+  run.stopsEarly = true;
+  Parallel plan;
+  plan.tp = 2;
+  plan.recompute = Recomputation::Full;
+  Layer layer = makeBlock(model, plan, run);
+  double last = 2.0 * 8192 * 14336 / 2 * 4096;
+  EXPECT_DOUBLE_EQ(flops(layer.recompute), flops(layer.forward) - last);
+  auto sums = [](const Work &work) {
+    return std::count_if(work.transfers.begin(), work.transfers.end(),
+                         [](const Transfer &transfer) { return transfer.kind == CollectiveKind::AllReduce; });
+  };
+  EXPECT_EQ(sums(layer.forward), 2);
+  EXPECT_EQ(sums(layer.recompute), 1);
+  // Weights of experts need what the experts gave.
+  layer = makeBlock(*findTransformer("mixtral-8x7b"), plan, run);
+  EXPECT_DOUBLE_EQ(flops(layer.recompute), flops(layer.forward));
 }
 
 /// All and active parameters as their reports state them, in billions.
@@ -197,6 +220,46 @@ TEST(Step, PartsAddUp) {
   // Seven of fifteen slots stand empty; fewer, as the stage with the head is longer.
   EXPECT_LT(staged.bubble / staged.total(), 7.0 / 15);
   EXPECT_GT(staged.bubble / staged.total(), 0.3);
+}
+
+/// Sum of all stages and, for every other micro-batch, the slowest again: reference/planners.md, section 4.
+TEST(Step, UnevenStages) {
+  Constants constants;
+  constants.hostStep = constants.hostMicrobatch = 0;
+  Parallel plan;
+  plan.pp = 4;
+  plan.microbatches = 3;
+  for (int64_t chunks : {1, 2}) {
+    plan.virtualStages = chunks;
+    plan.schedule = chunks > 1 ? PipelineKind::Interleaved : PipelineKind::OneForwardOneBackward;
+    StepProblem problem = gpt(plan);
+    std::vector<LayerSeconds> layers = priceLayers(problem, constants);
+    auto all = [](const LayerSeconds &layer) {
+      return layer.forward + layer.inputGradient + layer.weightGradient + layer.recompute;
+    };
+    double others = 3 * 6 * all(layers[0]), slowest = 6 * all(layers[0]) + all(layers[1]);
+    StepSeconds step = priceStep(problem, constants);
+    EXPECT_NEAR(step.bubble, others / double(chunks), 1e-9);
+    HeldParameters held{6 * problem.layers[0].parameters + problem.layers[1].parameters, 0};
+    double end = secondsAtEnd(problem, constants, held, /*backward=*/0);
+    EXPECT_NEAR(step.total(), 3 * slowest + others / double(chunks) + step.stages + end, 1e-9);
+  }
+}
+
+/// DeepSpeed sends and receives in turns, and gathers what came in parts.
+TEST(Step, SerialSends) {
+  Constants constants;
+  Parallel plan;
+  plan.tp = 2;
+  plan.pp = 4;
+  StepProblem problem = gpt(plan);
+  Collectives collectives(problem.fabric, constants);
+  double one = collectives.secondsToSend(problem.boundaryBytes, 2);
+  double gather = collectives.seconds({CollectiveKind::AllGather, 2 * problem.boundaryBytes, {2, 1}});
+  problem.software.sendsHidden = 0;
+  EXPECT_DOUBLE_EQ(secondsToSendOn(problem, constants), 2 * one);
+  problem.software.serialSends = true;
+  EXPECT_DOUBLE_EQ(secondsToSendOn(problem, constants), 2 * (2 * one + gather));
 }
 
 TEST(Step, CalibrationScales) {

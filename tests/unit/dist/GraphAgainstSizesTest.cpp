@@ -140,8 +140,9 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       // What is hidden depends on where blocks begin.
       EXPECT_NEAR(graph.data, sizes.data, 0.1 * sizes.total()) << "gradients and parameters";
       if (given.pp > 1) {
-        // Of stages the longest decides, blocks are not layers, and the graph is simulated too.
-        expectRatio(graph.bubble, sizes.bubble, 0.9, 1.8, "bubble");
+        // Of stages the longest decides, blocks are not layers, and the graph is simulated too. By sizes the stage with
+        // the head is the longest by far, and what waits is the other, shorter one; the graph is cut by time.
+        expectRatio(graph.bubble, sizes.bubble, 0.9, 2, "bubble");
         expectRatio(graph.stages, sizes.stages, 0.9, 1.5, "sends");
       }
       // Positions shared out: the placement found brings some weights together instead of activations, and gradients of
