@@ -127,6 +127,11 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->check(CLI::Range(1, 4096))
       ->group(machine);
   app.add_flag("--overlap", options.overlap, "Exchange on a thread beside those that compute")->group(machine);
+  std::map<std::string, GraphUse> uses{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}};
+  if (image.isForGpus())
+    app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (where it can be), on, off")
+        ->transform(CLI::CheckedTransformer(uses).description(""))
+        ->group(machine);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which a wait counts as a hang")
       ->check(atLeast<int>(1))
       ->capture_default_str()

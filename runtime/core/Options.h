@@ -15,6 +15,7 @@
 #include "runtime/core/Image.h"
 #include "runtime/core/LearningRate.h"
 #include "runtime/data/Batches.h"
+#include "runtime/device/Device.h"
 
 #include <optional>
 #include <string>
@@ -37,6 +38,7 @@ struct Options {
   int threads = 0; /* of each rank; 0: cores / ranks */
   bool overlap = false;
   int hangSeconds = 600;
+  GraphUse graphs = GraphUse::Auto; /* of programs for GPUs */
 };
 
 /// Reads the command line; defaults come from the image. Prints help or one message

@@ -31,8 +31,8 @@ public:
         trace(shared.options.profile.empty() ? nullptr : new Trace()),
         traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace()),
         rank(image, number, team, shared.begin.seed),
-        device(createDevice(
-            {rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(), ordinalOf(shared, number)})),
+        device(createDevice({rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(),
+                             ordinalOf(shared, number), shared.options.graphs})),
         executor(rank, *device) {}
 
   RankResult run() {

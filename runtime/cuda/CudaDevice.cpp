@@ -20,7 +20,7 @@ namespace dtcc::rt::cuda {
 
 CudaDevice::CudaDevice(const DeviceSetup &setup)
     : setup(setup), gpu(setup.rank.abi.rank, setup.ordinal), arenas(setup.rank.image.arenas().size()),
-      states(arenas.size()), bound(setup.rank.stage.commands.count) {
+      states(arenas.size()), bound(setup.rank.stage.commands.count), graphs(gpu, setup.graphs) {
   Rank &rank = setup.rank;
   const Image &image = rank.image;
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
@@ -164,6 +164,21 @@ bool CudaDevice::goesThroughHost(const dtcc_command &command) const {
   return !groups[command.communicator] || !NcclCommunicator::takes(command);
 }
 
+/// Whether a step can be kept: nothing in it needs the host, or a stream that outlives a part.
+void CudaDevice::checkGraphs() {
+  const Image &image = setup.rank.image;
+  if (setup.trace)
+    return graphs.refuse("--profile times each command");
+  for (const dtcc_command &command : Image::rowsOf(setup.rank.stage.commands, image.commands())) {
+    if (command.communicator == DTCC_NONE)
+      continue;
+    if (goesThroughHost(command) || command.predicate != DTCC_NONE)
+      return graphs.refuse(message("'", image.string(command.name), "' goes through the host"));
+    if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE)
+      return graphs.refuse(message("'", image.string(command.name), "' is a message between stages"));
+  }
+}
+
 void CudaDevice::begin() {
   Rank &rank = setup.rank;
   gpu.nowDoing("starting");
@@ -172,6 +187,7 @@ void CudaDevice::begin() {
   for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, rank.image.commands()))
     if (command.communicator != DTCC_NONE && goesThroughHost(command))
       reserveExchange(rank, command);
+  checkGraphs();
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
     Range range = states[number];
@@ -311,6 +327,17 @@ void CudaDevice::communicate(const dtcc_command &command, void *const *buffers) 
   NcclCommunicator &group = *groups[command.communicator];
   group.useStream(stream);
   runCommunication(image, command, group, buffers);
+}
+
+void CudaDevice::runPart(uint32_t number, const std::function<void()> &run) {
+  graphs.run(number, [this, &run] {
+    // What a capture that failed left half done is begun anew.
+    for (Stream &stream : streams)
+      stream.used = false;
+    ++issued;
+    ++action;
+    run();
+  });
 }
 
 void CudaDevice::endAction() {

@@ -9,6 +9,8 @@
 // records an event. The streams of an action meet at its end. The host waits where a
 // message goes through it (Exchange.h), and at the end of a step for the loss.
 //
+// Where no command does, the parts of a step are kept as graphs (StepGraphs.h).
+//
 // What a launch needs is looked up when its command is bound: a step allocates nothing.
 //
 //===----------------------------------------------------------------------===//
@@ -20,6 +22,7 @@
 #include "runtime/cuda/HostMirror.h"
 #include "runtime/cuda/Nccl.h"
 #include "runtime/cuda/NcclMessages.h"
+#include "runtime/cuda/StepGraphs.h"
 #include "runtime/device/Device.h"
 
 namespace dtcc::rt::cuda {
@@ -38,6 +41,7 @@ public:
   void download(std::span<const uint32_t> views, int64_t slot) override;
   void downloadStates() override;
   void beginStep() override;
+  void runPart(uint32_t number, const std::function<void()> &run) override;
   void run(uint32_t command, void *const *buffers, const void *predicate) override;
   void endAction() override;
 
@@ -64,6 +68,7 @@ private:
   void loadProgram();
   void openGroups();
   void openMessages();
+  void checkGraphs();
   /// Whether the host waits. A message between GPUs does not; but it leaves on a stream that nothing joins before the
   /// message is taken, which a capture of a part of a step does not allow: joined there, stages would wait for each
   /// other.
@@ -92,6 +97,7 @@ private:
   std::unique_ptr<Watchdog> dog;                       /* null where nobody is waited for */
   std::vector<std::unique_ptr<NcclMessages>> messages; /* by communicator; null: through the host */
   std::vector<std::unique_ptr<NcclCommunicator>> groups; /* by communicator; null: through the host */
+  StepGraphs graphs;                                     /* name what stands before: the first to go */
 };
 
 } // namespace dtcc::rt::cuda

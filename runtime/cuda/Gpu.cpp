@@ -106,6 +106,9 @@ CUevent Gpu::event() {
 }
 
 void Gpu::record(CUevent event, CUstream stream) { check(cuda.recordEvent(event, stream), "cuEventRecord"); }
+void Gpu::mark(CUevent event, CUstream stream) {
+  check(cuda.recordEventWith(event, stream, capturing ? kRecordExternal : 0), "cuEventRecordWithFlags");
+}
 void Gpu::wait(CUstream stream, CUevent event) { check(cuda.waitForEvent(stream, event, 0), "cuStreamWaitEvent"); }
 bool Gpu::isPending(CUevent event) const { return cuda.queryEvent(event) == kNotReady; }
 
@@ -127,6 +130,40 @@ void Gpu::copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream
   if (bytes > 0)
     // Into memory that is not locked: it waits for what stands before it.
     check(waiting([&] { return cuda.copyToHost(to, from, bytes, stream); }), "cuMemcpyDtoHAsync");
+}
+
+CUgraphExec Gpu::capture(CUstream origin, const std::function<void()> &work) {
+  // Of this thread: other ranks of the process may allocate meanwhile.
+  check(cuda.beginCapture(origin, kCaptureOfThread), "cuStreamBeginCapture");
+  CUgraph graph = nullptr;
+  capturing = true;
+  try {
+    work();
+    capturing = false;
+  } catch (...) {
+    capturing = false;
+    cuda.endCapture(origin, &graph); // fails, or gives what nobody wants
+    if (graph)
+      cuda.destroyGraph(graph);
+    throw;
+  }
+  nowDoing("keeping the step as a graph");
+  check(cuda.endCapture(origin, &graph), "cuStreamEndCapture");
+  CUgraphExec made = nullptr;
+  CUresult error = cuda.instantiate(&made, graph, 0);
+  cuda.destroyGraph(graph);
+  check(error, "cuGraphInstantiate");
+  return made;
+}
+
+void Gpu::launch(CUgraphExec graph, CUstream stream) {
+  nowDoing("a step");
+  check(cuda.launchGraph(graph, stream), "cuGraphLaunch");
+}
+
+void Gpu::destroy(CUgraphExec graph) {
+  if (graph)
+    cuda.destroyExecutable(graph);
 }
 
 CUmodule Gpu::load(const char *code, std::string_view what) {

@@ -18,6 +18,7 @@
 
 #include "runtime/cuda/Driver.h"
 
+#include <functional>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,8 @@ public:
   /// An event without times.
   CUevent event();
   void record(CUevent event, CUstream stream);
+  /// Records an event that somebody asks (isPending), which no stream waits for: each launch of a graph does it anew.
+  void mark(CUevent event, CUstream stream);
   void wait(CUstream stream, CUevent event);
   /// Whether work before the event's last record is not done. From any thread.
   bool isPending(CUevent event) const;
@@ -77,6 +80,12 @@ public:
   void copyToDevice(CUdeviceptr to, const void *from, uint64_t bytes, CUstream stream);
   void copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream);
   void copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream);
+
+  /// What `work` gives to `origin`, and to streams that wait for its events and are waited for, as a graph. Nothing of
+  /// it is run. `work` must not wait or allocate; what it throws ends the capture.
+  CUgraphExec capture(CUstream origin, const std::function<void()> &work);
+  void launch(CUgraphExec graph, CUstream stream);
+  void destroy(CUgraphExec graph);
 
   /// Code for this GPU: PTX that ends with NUL, or an image of the assembler.
   CUmodule load(const char *code, std::string_view what);
@@ -107,6 +116,7 @@ private:
   std::string title;
   std::string_view doing = "starting";
   int generation = 0, processors = 1;
+  bool capturing = false;
   std::vector<CUdeviceptr> blocks;
   std::map<uint32_t, CUstream> streams;
   std::vector<CUevent> events;

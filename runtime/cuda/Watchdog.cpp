@@ -59,7 +59,7 @@ void Watchdog::issued(const char *call, const std::string &group, uint64_t numbe
     place = {place.done, call, group, number};
     done = place.done;
   }
-  gpu.record(done, stream);
+  gpu.mark(done, stream);
 }
 
 void Watchdog::begin(std::string_view what) {

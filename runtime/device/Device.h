@@ -28,6 +28,9 @@ namespace dtcc::rt {
 
 class Transport;
 
+/// Whether a GPU's launches are kept as graphs: where they can be, always (else the program stops), never.
+enum class GraphUse { Auto, On, Off };
+
 /// What a device is made for. All of it outlives the device.
 struct DeviceSetup {
   Rank &rank;
@@ -36,6 +39,7 @@ struct DeviceSetup {
   Trace *trace = nullptr;               /* null: no trace */
   Trace *traceOfStreams = nullptr;      /* of commands that run beside those of the first stream */
   int64_t ordinal = 0;                  /* of the rank among those of its machine: which GPU it gets */
+  GraphUse graphs = GraphUse::Auto;
 };
 
 class Device {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/cuda/Api.h"
+#include "tests/emulator/cuda/Capture.h"
 #include <cstring>
 
 using namespace dtcc::emulator;
@@ -173,7 +174,10 @@ CUresult cuCtxGetDevice(CUdevice *device) {
   return call([&](Emulation &emulation, Lock &) { *device = emulation.current().number; });
 }
 CUresult cuCtxSynchronize() {
-  return waitingCall([](Emulation &emulation, Lock &lock) { emulation.forceAll(lock, emulation.current()); });
+  return waitingCall([](Emulation &emulation, Lock &lock) {
+    forbidInCapture("cuCtxSynchronize");
+    emulation.forceAll(lock, emulation.current());
+  });
 }
 
 CUresult cuGetErrorName(CUresult error, const char **name) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/cuda/Api.h"
+#include "tests/emulator/cuda/Capture.h"
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -113,6 +114,8 @@ void copyIn(CUdeviceptr to, const void *from, size_t bytes, Emulation &emulation
     emulation.enqueue(lock, stream, [=] { std::memcpy(start, from, bytes); });
     return;
   }
+  if (stream.capture)
+    forbidInCapture("a copy from memory of the host that is not pinned");
   auto *source = static_cast<const char *>(from);
   auto staged = std::make_shared<std::vector<char>>(source, source + bytes);
   emulation.enqueue(lock, stream, [=] { std::memcpy(start, staged->data(), bytes); });
@@ -124,6 +127,8 @@ void copyOut(void *to, CUdeviceptr from, size_t bytes, Emulation &emulation, Loc
   if (bytes == 0)
     return;
   char *start = emulation.locate(*stream.device, from, bytes, "cuMemcpyDtoH");
+  if (stream.capture && !isPinned(to, bytes))
+    forbidInCapture("a copy to memory of the host that is not pinned");
   emulation.enqueue(lock, stream, [=] { std::memcpy(to, start, bytes); });
   if (!isPinned(to, bytes))
     emulation.force(lock, stream, stream.issued());
@@ -139,6 +144,7 @@ void copyWithin(CUdeviceptr to, CUdeviceptr from, size_t bytes, Emulation &emula
 }
 
 void finish(Emulation &emulation, Lock &lock) {
+  forbidInCapture("a copy that waits");
   Stream &stream = emulation.current().defaultStream;
   emulation.force(lock, stream, stream.issued());
 }
@@ -174,10 +180,14 @@ CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
   });
 }
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
-  return call([&](Emulation &emulation, Lock &) { allocate(emulation, emulation.current(), address, bytes); });
+  return call([&](Emulation &emulation, Lock &) {
+    forbidInCapture("cuMemAlloc");
+    allocate(emulation, emulation.current(), address, bytes);
+  });
 }
 CUresult cuMemFree_v2(CUdeviceptr address) {
   return waitingCall([&](Emulation &emulation, Lock &lock) {
+    forbidInCapture("cuMemFree");
     Device &device = emulation.current();
     emulation.forceAll(lock, device);
     if (address)
@@ -186,6 +196,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 }
 CUresult cuMemHostAlloc(void **start, size_t bytes, unsigned) {
   return call([&](Emulation &emulation, Lock &) {
+    forbidInCapture("cuMemHostAlloc");
     emulation.current();
     require(bytes > 0, kInvalidValue, "cuMemHostAlloc of no bytes");
     *start = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/cuda/Api.h"
+#include "tests/emulator/cuda/Capture.h"
 #include <chrono>
 
 using namespace dtcc::emulator;
@@ -20,6 +21,23 @@ std::set<Event *> &events() {
 Event &eventOf(Event *event) {
   require(events().count(event), kInvalidHandle, "an event that is not there");
   return *event;
+}
+/// Waits for a stream that only records, or for a point of it, have no end.
+void forbidWait(const std::shared_ptr<Capture> &capture, int code, const char *what) {
+  if (!capture)
+    return;
+  capture->invalid = true;
+  throw CallError{code, what};
+}
+void record(Emulation &emulation, Lock &lock, Stream &stream, Event &event) {
+  // What stands on the stream by itself, so that a later record does not move a wait for this one.
+  event.capture = nullptr;
+  event.stream = &stream;
+  event.recorded = true;
+  event.position = stream.issued() + 1;
+  emulation.enqueue(lock, stream, [&event] {
+    event.time = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  });
 }
 bool isDone(const Event &event) { return !event.recorded || event.stream->done >= event.position; }
 } // namespace
@@ -48,12 +66,14 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
 CUresult cuStreamSynchronize(CUstream handle) {
   return waitingCall([&](Emulation &emulation, Lock &lock) {
     Stream &stream = emulation.streamOf(handle);
+    forbidWait(stream.capture, kCaptureUnsupported, "cuStreamSynchronize of a stream that is being captured");
     emulation.force(lock, stream, stream.issued());
   });
 }
 CUresult cuStreamQuery(CUstream handle) {
   return waitingCall([&](Emulation &emulation, Lock &lock) {
     Stream &stream = emulation.streamOf(handle);
+    forbidWait(stream.capture, kCaptureUnsupported, "cuStreamQuery of a stream that is being captured");
     if (stream.queue.empty())
       return;
     emulation.advance(lock, stream);
@@ -64,6 +84,17 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
   return call([&](Emulation &emulation, Lock &lock) {
     Stream &stream = emulation.streamOf(handle);
     Event point = eventOf(event);
+    if (point.capture) {
+      // Who waits for what is captured is captured with it.
+      require(!point.capture->streams.empty() && point.capture->streams[0]->capture == point.capture, kCapturedEvent,
+              "cuStreamWaitEvent for an event of a capture that has ended");
+      require(!stream.capture || stream.capture == point.capture, kCaptureMerge,
+              "cuStreamWaitEvent for an event of another capture");
+      stream.capture = point.capture;
+      point.capture->wait(stream, point);
+      return;
+    }
+    forbidWait(stream.capture, kCaptureIsolation, "a stream that is being captured waits for work outside of it");
     if (isDone(point) || point.stream == &stream)
       return;
     emulation.enqueueHeld(lock, stream,
@@ -85,23 +116,34 @@ CUresult cuEventDestroy_v2(CUevent event) {
     events().erase(event);
   });
 }
+CUresult cuEventRecordWithFlags(CUevent handle, CUstream streamHandle, unsigned flags) {
+  return call([&](Emulation &emulation, Lock &lock) {
+    Stream &stream = emulation.streamOf(streamHandle);
+    Event &event = eventOf(handle);
+    require(flags <= 1, kInvalidValue, "cuEventRecordWithFlags with flags that are not there");
+    if (flags == 0)
+      return record(emulation, lock, stream, event);
+    // CU_EVENT_RECORD_EXTERNAL: no part of the capture, but work of its graph.
+    require(stream.capture != nullptr, kInvalidValue, "an external record outside of a capture");
+    emulation.issue(lock, stream,
+                    [&emulation, &event](Lock &held, Stream &onto) { record(emulation, held, onto, event); });
+  });
+}
 CUresult cuEventRecord(CUevent handle, CUstream streamHandle) {
   return call([&](Emulation &emulation, Lock &lock) {
     Stream &stream = emulation.streamOf(streamHandle);
     Event &event = eventOf(handle);
     require(event.device == stream.device, kInvalidHandle, "an event of another device than the stream");
-    // What stands on the stream by itself, so that a later record does not move a wait for this one.
-    event.stream = &stream;
-    event.recorded = true;
-    event.position = stream.issued() + 1;
-    emulation.enqueue(lock, stream, [&event] {
-      event.time = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    });
+    if (stream.capture)
+      stream.capture->record(stream, event);
+    else
+      record(emulation, lock, stream, event);
   });
 }
 CUresult cuEventQuery(CUevent handle) {
   return waitingCall([&](Emulation &emulation, Lock &lock) {
     Event &event = eventOf(handle);
+    forbidWait(event.capture, kCapturedEvent, "cuEventQuery of an event that was captured");
     if (isDone(event))
       return;
     emulation.advance(lock, *event.stream);
@@ -111,6 +153,7 @@ CUresult cuEventQuery(CUevent handle) {
 CUresult cuEventSynchronize(CUevent handle) {
   return waitingCall([&](Emulation &emulation, Lock &lock) {
     Event &event = eventOf(handle);
+    forbidWait(event.capture, kCapturedEvent, "cuEventSynchronize of an event that was captured");
     if (event.recorded)
       emulation.force(lock, *event.stream, event.position);
   });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/cuda/Streams.h"
+#include "tests/emulator/cuda/Capture.h"
 #include "tests/emulator/ptx/Error.h"
 #include <algorithm>
 #include <cstdio>
@@ -26,6 +27,7 @@ Emulation::Emulation() {
   kernelThreads = unsigned(variable("DTCC_EMULATED_GPU_THREADS", 1));
   seed = variable("DTCC_EMULATED_GPU_SEED", 0);
   random.seed(seed);
+  mostCaptured = variable("DTCC_EMULATED_GPU_MOST_CAPTURED", 0);
   for (uint64_t i = 0; i < count; ++i) {
     devices.push_back(std::make_unique<Device>());
     devices.back()->number = int(i);
@@ -83,7 +85,24 @@ char *Emulation::locate(Device &device, uint64_t address, uint64_t bytes, const 
 // Order
 //===----------------------------------------------------------------------===//
 
+void Emulation::issue(Lock &lock, Stream &stream, std::function<void(Lock &, Stream &)> work) {
+  Capture *capture = stream.capture.get();
+  if (!capture)
+    return work(lock, stream);
+  if (capture->invalid)
+    throw CallError{kCaptureInvalidated, ""};
+  if (mostCaptured && capture->steps.size() >= mostCaptured) {
+    capture->invalid = true;
+    throw CallError{kCaptureUnsupported, "more work than DTCC_EMULATED_GPU_MOST_CAPTURED lets a graph hold"};
+  }
+  capture->add({Capture::Step::Work, capture->numberOf(stream), std::move(work)});
+}
+
 void Emulation::enqueueHeld(Lock &lock, Stream &stream, Stream::Work work, bool waits) {
+  if (stream.capture)
+    return issue(lock, stream, [this, work = std::move(work), waits](Lock &held, Stream &onto) {
+      enqueueHeld(held, onto, work, waits);
+    });
   // What the default stream does comes between what others that block do before and after.
   Device &device = *stream.device;
   std::vector<std::pair<Stream *, uint64_t>> before;

@@ -19,6 +19,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <set>
@@ -40,6 +41,7 @@ struct CallError {
 
 using Lock = std::unique_lock<std::mutex>;
 struct Device;
+struct Capture;
 
 /// A stream's work: run by the thread that needs its end.
 struct Stream {
@@ -52,9 +54,10 @@ struct Stream {
     bool waits; ///< for other streams: not to be run ahead of time
   };
   std::deque<Item> queue;
-  uint64_t done = 0;     ///< how many have been run
-  std::thread::id owner; ///< who runs the front
-  uint64_t polled = 0;   ///< up to where a thread of its own runs it, for one who polled
+  uint64_t done = 0;                ///< how many have been run
+  std::thread::id owner;            ///< who runs the front
+  uint64_t polled = 0;              ///< up to where a thread of its own runs it, for one who polled
+  std::shared_ptr<Capture> capture; ///< records what the stream is given; or null
   uint64_t issued() const { return done + queue.size(); }
 };
 
@@ -64,6 +67,8 @@ struct Event {
   Stream *stream = nullptr;
   uint64_t position = 0;
   bool recorded = false;
+  std::shared_ptr<Capture> capture; ///< in which it was recorded last; or null
+  size_t captureRecord = 0;
   double time = 0; ///< seconds
 };
 
@@ -98,9 +103,12 @@ public:
   uint64_t memoryBytes = 0;
   unsigned kernelThreads = 1;
   uint64_t seed = 0;
+  uint64_t mostCaptured = 0; ///< work that a graph can hold; 0: any
   std::condition_variable changed;
 
   Stream &streamOf(void *handle);
+  /// What a call gives to a stream: now, or whenever a graph is launched, if the stream is being captured.
+  void issue(Lock &lock, Stream &stream, std::function<void(Lock &, Stream &)> work);
   /// Behind all that is on the stream. `work` runs without the lock.
   void enqueue(Lock &lock, Stream &stream, std::function<void()> work);
   /// As enqueue, for work that waits for other streams.

@@ -19,6 +19,8 @@
 
 using namespace dtcc::emulator;
 
+extern "C" int ncclGroupEnd();
+
 namespace {
 
 constexpr int kDone = 0, kDeviceError = 1, kInvalidArgument = 4, kInvalidUsage = 5;
@@ -50,6 +52,12 @@ struct Called {
 };
 thread_local int depth = 0;
 thread_local std::vector<Called> called;
+/// Between them, on a stream that is being captured: the calls themselves, to be made again by each launch.
+struct CapturedCalls {
+  Stream *stream = nullptr;
+  std::vector<std::function<int(Stream *)>> calls;
+};
+thread_local CapturedCalls capturedCalls;
 thread_local std::string lastProblem;
 
 template <class Body> int ncclCall(const char *name, Body body) {
@@ -143,6 +151,41 @@ void serveOthers(Emulation &emulation) {
   }).detach();
 }
 
+/// A launch of the graph makes these calls, as one group: numbers of collectives and messages are given then.
+void capture(Emulation &emulation, Lock &lock, CapturedCalls all) {
+  emulation.issue(lock, *all.stream, [calls = std::move(all.calls)](Lock &held, Stream &onto) {
+    held.unlock();
+    ++depth;
+    int result = kDone;
+    for (const auto &call : calls)
+      result = std::max(result, call(&onto));
+    result = std::max(result, ncclGroupEnd());
+    held.lock();
+    if (result != kDone)
+      throw CallError{kLaunchFailed, "a captured call of NCCL: " + lastProblem};
+  });
+}
+
+/// Whether the stream is being captured: `call` is then made by launches.
+bool isCaptured(void *streamHandle, std::function<int(Stream *)> call) {
+  Emulation &emulation = Emulation::get();
+  Lock lock = emulation.hold();
+  try {
+    Stream &stream = emulation.streamOf(streamHandle);
+    if (!stream.capture)
+      return false;
+    if (depth == 0) {
+      capture(emulation, lock, {&stream, {std::move(call)}});
+    } else {
+      capturedCalls.stream = &stream;
+      capturedCalls.calls.push_back(std::move(call));
+    }
+    return true;
+  } catch (const CallError &) {
+    return false; // the call meets the same error, and says so
+  }
+}
+
 /// `inCells`, `outCells`: what the member reads and writes, 0 for nothing.
 std::unique_ptr<Part> makePart(Emulation &emulation, Stream &stream, Part like, const void *in, uint64_t inCells,
                                void *out, uint64_t outCells, const char *name) {
@@ -156,6 +199,10 @@ std::unique_ptr<Part> makePart(Emulation &emulation, Stream &stream, Part like, 
 
 int collective(const char *name, Part like, const void *in, uint64_t inTimes, void *out, uint64_t outTimes,
                Member *member, void *streamHandle, int type, int reduction) {
+  if (isCaptured(streamHandle, [=](Stream *onto) {
+        return collective(name, like, in, inTimes, out, outTimes, member, onto, type, reduction);
+      }))
+    return kDone;
   return ncclCall(name, [&](Emulation &emulation, Lock &lock) {
     Stream &stream = emulation.streamOf(streamHandle);
     like.element = elementOf(type);
@@ -185,6 +232,8 @@ int collective(const char *name, Part like, const void *in, uint64_t inTimes, vo
 
 int message(const char *name, const void *in, void *out, uint64_t count, int type, int peer, Member *member,
             void *streamHandle) {
+  if (isCaptured(streamHandle, [=](Stream *onto) { return message(name, in, out, count, type, peer, member, onto); }))
+    return kDone;
   return ncclCall(name, [&](Emulation &emulation, Lock &lock) {
     Stream &stream = emulation.streamOf(streamHandle);
     Group &group = *member->group;
@@ -345,8 +394,11 @@ int ncclGroupEnd() {
   return ncclCall("ncclGroupEnd", [](Emulation &emulation, Lock &lock) {
     if (depth == 0)
       throw CallError{kInvalidUsage, "it ends a group that was not begun"};
-    if (--depth == 0)
-      enqueueAll(emulation, lock, std::exchange(called, {}));
+    if (--depth > 0)
+      return;
+    enqueueAll(emulation, lock, std::exchange(called, {}));
+    if (CapturedCalls all = std::exchange(capturedCalls, {}); all.stream)
+      capture(emulation, lock, std::move(all));
   });
 }
 

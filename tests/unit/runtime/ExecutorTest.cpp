@@ -137,6 +137,9 @@ protected:
   }
   void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank = 1,
               bool overlap = false);
+  /// What the host writes before each step.
+  std::function<void(Rank &, Device &)> beforeStep = [](Rank &, Device &) {};
+  GraphUse graphs = GraphUse::Auto;
 };
 
 /// Runs steps of a program on all its ranks as threads; then `inspect` each rank.
@@ -160,6 +163,7 @@ void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(R
     }
     DeviceSetup setup{rank, kernels};
     setup.ordinal = std::string_view(GetParam()) == "nccl" ? number : 0;
+    setup.graphs = graphs;
     std::unique_ptr<Device> device = createDevice(setup);
     dtcc::rt::Executor executor(rank, *device);
     executor.bind();
@@ -167,6 +171,7 @@ void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(R
       device->overlap();
     for (int64_t step = 1; step <= steps; ++step) {
       rank.abi.step = step;
+      beforeStep(rank, *device);
       executor.runStep([](int64_t) {});
     }
     std::vector<uint32_t> views(image.views().size());
@@ -353,6 +358,45 @@ TEST_P(Executor, StreamsOverlap) {
           EXPECT_EQ(contents<float>(rank, sum), std::vector<float>(50000, 41));
         },
         1, overlap);
+  }
+}
+
+// What the host writes between steps, a predicate too, is seen by steps that are launched as graphs.
+TEST_P(Executor, KeptStepsSeeWhatChanges) {
+  for (GraphUse use : {GraphUse::Off, GraphUse::Auto}) {
+    ImageBuilder b;
+    uint8_t dp = b.axis("dp", 2);
+    b.axis("mb", 3, DTCC_AXIS_TIME);
+    uint32_t group = b.communicator("dp", {dp}), arena = b.arena("work");
+    uint32_t fresh = b.view(arena, DTCC_F32, {4}), sum = b.view(arena, DTCC_F32, {4}),
+             all = b.view(arena, DTCC_F32, {4});
+    uint32_t flag = b.view(arena, DTCC_I32, {}), odd = b.view(arena, DTCC_F32, {4});
+    uint32_t context = b.view(arena, DTCC_I64, {4}, 3);
+    b.kernel(1, {context}, 1);
+    b.copy(fresh, sum);
+    b.collective(DTCC_ALL_REDUCE, group, sum, all).stream = 1;
+    b.kernel(0, {odd}, 4).predicate = flag;
+    b.collective(DTCC_ALL_REDUCE, group, all, sum).stream = 1;
+    dtcc_command &reader = b.kernel(0, {all}, 4);
+    b.waits.push_back({4, 0});
+    reader.wait_count = 1;
+    uint32_t phase = b.phase("all");
+    for (uint32_t slot = 0; slot < 3; ++slot)
+      b.action(phase, slot);
+    graphs = use;
+    beforeStep = [=](Rank &rank, Device &device) {
+      *static_cast<int32_t *>(rank.address(flag, 0)) = static_cast<int32_t>(rank.abi.step % 2);
+      std::fill_n(static_cast<float *>(rank.address(fresh, 0)), 4, static_cast<float>(10 * rank.abi.step));
+      device.upload(flag, 0);
+      device.upload(fresh, 0);
+    };
+    runAll(b, 5, [&](Rank &rank) {
+      EXPECT_EQ(contents<float>(rank, sum), std::vector<float>(4, 200));
+      EXPECT_EQ(contents<float>(rank, all), std::vector<float>(4, 101));
+      EXPECT_EQ(contents<float>(rank, odd), std::vector<float>(4, 9)); // three steps of three slots
+      for (int64_t slot = 0; slot < 3; ++slot)
+        EXPECT_EQ(contents<int64_t>(rank, context, slot)[2], 5);
+    });
   }
 }
 
