@@ -13,15 +13,45 @@ using namespace mlir;
 
 namespace dtcc::dist {
 
+/// Must all operands be partial together?
+static bool mustBeAll(Operation *op, ArrayRef<unsigned> members) {
+  return op->hasTrait<OpTrait::SameOperandsAndResultType>() && members.size() != op->getNumOperands();
+}
+
+static int64_t sizeOf(Value value) { return cast<ShapedType>(value.getType()).getNumElements(); }
+
+static int64_t sizeOfResults(Operation *op) {
+  int64_t size = 0;
+  for (Value result : op->getResults())
+    size += sizeOf(result);
+  return size;
+}
+
+std::optional<int64_t> PartialFlow::setThatMayFlow(Operation *op, const FactorMap &map,
+                                                   llvm::function_ref<bool(Value)> mayBe) {
+  for (auto [set, members] : llvm::enumerate(map.linear)) {
+    if (members.empty() || mustBeAll(op, members))
+      continue;
+    int64_t before = 0;
+    bool flows = llvm::all_of(members, [&](unsigned member) {
+      Value value = op->getOperand(member);
+      before += sizeOf(value);
+      return value.hasOneUse() && mayBe(value);
+    });
+    if (flows && sizeOfResults(op) <= before)
+      return int64_t(set);
+  }
+  return std::nullopt;
+}
+
 void PartialFlow::choose(Operation *op, const FactorMap &map, Placement &placement) const {
   Axes used = placement.used();
-  auto size = [](Value value) { return cast<ShapedType>(value.getType()).getNumElements(); };
   for (auto [set, members] : llvm::enumerate(map.linear)) {
-    if (op->hasTrait<OpTrait::SameOperandsAndResultType>() && members.size() != op->getNumOperands())
+    if (mustBeAll(op, members))
       continue;
     Axes all, common = partialOf(op->getOperand(members.front()));
     bool onlyUses = true;
-    int64_t before = 0, after = 0;
+    int64_t before = 0;
     for (unsigned member : members) {
       Value value = op->getOperand(member);
       Axes partial = partialOf(value);
@@ -30,14 +60,12 @@ void PartialFlow::choose(Operation *op, const FactorMap &map, Placement &placeme
           all.push_back(axis);
       std::erase_if(common, [&](const std::string &axis) { return !contains(partial, axis) || contains(used, axis); });
       onlyUses &= value.hasOneUse();
-      before += size(value);
+      before += sizeOf(value);
     }
-    for (Value result : op->getResults())
-      after += size(result);
     // Sums over examples and positions wait for the end of the step, with all that is partial beside them.
     bool overBatch = llvm::any_of(all, ofStep);
     // Other sums are delayed where this costs nothing and the plan does not say which.
-    if (!overBatch && (isGiven || !(onlyUses && after <= before)))
+    if (!overBatch && (isGiven || !(onlyUses && sizeOfResults(op) <= before)))
       common.clear();
     const Axes &flow = overBatch ? all : common;
     if (flow.empty())

@@ -30,6 +30,11 @@ struct PartialFlow {
   /// Lets partial sums flow through `op` where they may and should: those of the step, and others where each has no
   /// other reader and what is handed on is not larger.
   void choose(mlir::Operation *op, const FactorMap &map, Placement &placement) const;
+
+  /// The first set of operands of a linear op that `choose` lets through as sums over model axes if all of them are, as
+  /// `mayBe` says they may; nothing if there is none.
+  static std::optional<int64_t> setThatMayFlow(mlir::Operation *op, const FactorMap &map,
+                                               llvm::function_ref<bool(mlir::Value)> mayBe);
 };
 
 } // namespace dtcc::dist

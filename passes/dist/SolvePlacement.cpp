@@ -10,10 +10,10 @@
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/FactorClasses.h"
+#include "passes/dist/PartialFlow.h"
 #include "passes/dist/PlaceExperts.h"
-#include "passes/dist/PriceMoves.h"
+#include "passes/dist/PriceDeliveries.h"
 #include "passes/dist/Projection.h"
-#include "passes/dist/ReshardPrices.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include <map>
@@ -22,40 +22,16 @@ using namespace mlir;
 
 namespace dtcc::dist {
 
-/// Of all blocks: a dimension may go through one that is like another into one that is not.
-static llvm::DenseSet<unsigned> findWholeClasses(func::FuncOp step, const FactorClasses &classes) {
-  llvm::DenseSet<unsigned> whole;
-  for (auto op : step.getOps<FactorOpInterface>()) {
-    FactorMap map = op.getFactorMap();
-    for (auto [number, factor] : llvm::enumerate(map.factors))
-      if (factor.padding != PaddingNeed::Skipped &&
-          (factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
-           factor.kind == FactorKind::Decompose))
-        whole.insert(classes.ofFactor(op, number));
-    auto unnamed = [&](Value value, ArrayRef<int64_t> walks) {
-      for (auto [dim, factor] : llvm::enumerate(walks))
-        if (factor == kNoFactor)
-          whole.insert(classes.ofDim(value, dim));
-    };
-    for (auto [operand, walks] : llvm::zip_equal(op->getOperands(), map.operands))
-      unnamed(operand, walks);
-    for (auto [result, walks] : llvm::zip_equal(op->getResults(), map.results))
-      unnamed(result, walks);
-  }
-  return whole;
-}
-
-PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins &pins)
-    : blocks(step, mostBlocks, pins), classes(step), states(step->getParentOfType<ModuleOp>()), pins(pins),
-      whole(findWholeClasses(step, classes)) {}
-
 namespace {
 
 /// How much dearer matrices are where the model is to be shared out: more than the
 /// activations that ranks exchange for them in any model of use. Vectors weigh nothing.
 constexpr double kDearState = 64;
 
-/// A forward op with its backward ops, or a state.
+/// Added to a candidate: sums that are partial over the axes go through the op.
+constexpr int64_t kFlows = 1 << 20;
+
+/// A forward op with its backward ops, or a state; or an op that partial sums may go through.
 struct Node {
   SmallVector<Operation *> ops; // the forward op first; for a state its reads
   /// Candidates: a factor of the forward op (a dimension of the state), or -1 for none.
@@ -70,7 +46,7 @@ public:
   PlacementSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, Axes axes, bool share)
       : input(input), module(input.blocks.step()->getParentOfType<ModuleOp>()), step(input.blocks.step()), plan(plan),
         machine(share ? machine.withoutLatency() : machine), axes(std::move(axes)), share(share),
-        classes(input.classes), reshards(plan.mesh, secondsOfMoves(plan.mesh, this->machine)) {}
+        classes(input.classes), moves(plan.mesh, this->machine) {}
 
   /// `firsts`: of blocks that are alike, the first alone is written.
   LogicalResult run(bool firsts);
@@ -90,6 +66,7 @@ private:
   /// The layouts of an op's operands and results under a candidate; nothing if it is impossible.
   const std::optional<OpLayouts> &layoutsOf(Operation *op, int64_t candidate);
   std::optional<OpLayouts> projectOf(Operation *op, int64_t candidate) const;
+  Placement placementOf(Operation *op, const FactorMap &map, int64_t candidate) const;
   Layout stateLayout(graph::StateOp state, int64_t candidate) const;
   double workOf(Operation *op, int64_t candidate);
   /// Is every value of the node under the candidate as its pin wants it?
@@ -98,11 +75,17 @@ private:
   LogicalResult refuse(const Node &node);
   /// Would ranks repeat what the plan wants them to share out by positions?
   bool repeatsPositions(const Node &node, int64_t candidate) const;
-  void addEdges();
-  /// Adds the price of bringing `value` from the candidates of one node to those of another.
-  void connect(uint32_t from, uint32_t to, Value value, double times,
-               llvm::function_ref<std::optional<Layout>(int64_t)> produced,
-               llvm::function_ref<std::optional<Layout>(int64_t)> wanted);
+  void addFlows();
+  void addDeliveries();
+  void deliver(const StepBlocks::Flow &flow);
+  /// The layout of what an op or a state gives, and of what an op or the update of a state wants.
+  std::optional<Layout> producedAs(OpResult value, int64_t candidate);
+  std::optional<Layout> wantedAs(Operation *op, unsigned operand, int64_t candidate);
+  /// The node whose choice says how the op's values lie.
+  uint32_t endOf(Operation *op) const {
+    auto flow = flowing.find(op);
+    return flow == flowing.end() ? numbers.lookup(op) : flow->second.first;
+  }
 
   /// The ops whose placement is solved: of blocks that are alike, those of the first.
   ArrayRef<Operation *> ops() const { return input.blocks.uniqueOps(); }
@@ -122,13 +105,16 @@ private:
   Axes axes;             // to be given to factors, all together
   bool share;
   const FactorClasses &classes;
-  ReshardPrices reshards;
+  MovePricer moves;
 
   llvm::DenseSet<unsigned> batch, positions, experts, inputs;
   llvm::MapVector<int64_t, Node> origins;
   llvm::MapVector<StringRef, Node> states;
   llvm::DenseMap<Operation *, uint32_t> numbers;
   std::vector<Node *> nodes;
+  /// Ops through which partial sums may go: their nodes, and the set of operands that is partial then.
+  llvm::DenseMap<Operation *, std::pair<uint32_t, int64_t>> flowing;
+  std::vector<std::unique_ptr<Node>> flowNodes;
   std::map<std::pair<Operation *, int64_t>, std::optional<OpLayouts>> layouts; // what layoutsOf found
   plan::ChoiceProblem problem;
 };
@@ -250,8 +236,7 @@ const std::optional<OpLayouts> &PlacementSolver::layoutsOf(Operation *op, int64_
   return known->second;
 }
 
-std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candidate) const {
-  FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+Placement PlacementSolver::placementOf(Operation *op, const FactorMap &map, int64_t candidate) const {
   Placement placement;
   placement.factors.resize(map.factors.size());
   SmallVector<int64_t> origin = graph::getOriginFactors(op);
@@ -262,6 +247,17 @@ std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candi
       placement.factors[factor] = axes;
       break;
     }
+  }
+  return placement;
+}
+
+std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candidate) const {
+  FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+  bool flows = candidate >= kFlows - 1;
+  Placement placement = placementOf(op, map, flows ? candidate - kFlows : candidate);
+  if (flows) {
+    placement.linearSet = flowing.lookup(op).second;
+    placement.partial = axes;
   }
   llvm::Expected<OpLayouts> layouts = project(map, placement);
   if (!layouts) {
@@ -319,105 +315,129 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
   return machine.secondsForWork(work ? work.getFlops(sizes) : 0, bytes, narrow ? cost::Width::B16 : cost::Width::F32);
 }
 
-void PlacementSolver::connect(uint32_t from, uint32_t to, Value value, double times,
-                              llvm::function_ref<std::optional<Layout>(int64_t)> produced,
-                              llvm::function_ref<std::optional<Layout>(int64_t)> wanted) {
-  SmallVector<int64_t> shape = localShape(value);
-  int64_t bytes = llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8);
-  int64_t group = plan.mesh.product(axes);
-  auto price = [&](const std::optional<Layout> &source, const std::optional<Layout> &target) {
-    if (!source || !target)
-      return plan::kForbidden;
-    if (*source == *target)
-      return 0.0;
-    // Padding costs what the larger shape costs; it is the same on both sides.
-    SmallVector<int64_t> padded(shape);
-    for (size_t dim = 0; dim < padded.size(); ++dim)
-      if (!source->dims[dim].empty() || !target->dims[dim].empty())
-        padded[dim] = llvm::divideCeil(padded[dim], group) * group;
-    std::optional<double> seconds =
-        reshards.price(*source, *target, std::span<const int64_t>(padded.data(), padded.size()), bytes);
-    return seconds ? *seconds * times : plan::kForbidden;
+/// Ops through which sums that are still partial may go, as PartialFlow will let them: each is a node of its own
+/// besides that of its forward op, with a choice for each of that node's, and one more where sums go through.
+void PlacementSolver::addFlows() {
+  auto mayBePartial = [&](Value value) {
+    auto result = dyn_cast<OpResult>(value);
+    Operation *op = result ? result.getOwner() : nullptr;
+    if (!op || !numbers.contains(op) || isa<graph::ReadOp>(op))
+      return false;
+    return llvm::any_of(nodes[endOf(op)]->candidates, [&](int64_t candidate) {
+      const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
+      return layouts && !layouts->results[result.getResultNumber()].partial.empty();
+    });
   };
-  if (from == to) {
-    for (auto [i, candidate] : llvm::enumerate(nodes[from]->candidates))
-      problem.nodes[from][i] += price(produced(candidate), wanted(candidate));
-    return;
+  for (Operation *op : ops()) {
+    auto owner = numbers.find(op);
+    // Pins are about what forward ops give.
+    if (owner == numbers.end() || !isa<FactorOpInterface>(op) || graph::getPhase(op) == graph::Phase::Forward)
+      continue;
+    FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+    std::optional<int64_t> set = PartialFlow::setThatMayFlow(op, map, mayBePartial);
+    if (!set)
+      continue;
+    const Node &whole = *nodes[owner->second];
+    auto node = std::make_unique<Node>();
+    node->ops = {op};
+    node->candidates = whole.candidates;
+    for (int64_t candidate : whole.candidates)
+      if (placementOf(op, map, candidate).used().empty())
+        node->candidates.push_back(candidate + kFlows);
+    uint32_t number = uint32_t(nodes.size());
+    problem.addNode(std::vector<double>(node->candidates.size(), 0));
+    std::vector<double> same;
+    for (int64_t a : whole.candidates)
+      for (int64_t b : node->candidates)
+        same.push_back(a == b || a + kFlows == b ? 0 : plan::kForbidden);
+    problem.addEdge(owner->second, number, same);
+    flowing[op] = {number, *set};
+    nodes.push_back(node.get());
+    flowNodes.push_back(std::move(node));
   }
-  std::vector<double> costs;
-  std::vector<std::optional<Layout>> targets;
-  for (int64_t candidate : nodes[to]->candidates)
-    targets.push_back(wanted(candidate));
-  for (int64_t candidate : nodes[from]->candidates) {
-    std::optional<Layout> source = produced(candidate);
-    for (const std::optional<Layout> &target : targets)
-      costs.push_back(price(source, target));
-  }
-  if (llvm::any_of(costs, [](double cost) { return cost > 0; }))
-    problem.addEdge(from, to, costs);
 }
 
-/// Of all blocks, each kind of edge once: by the ops that stand for its ends.
-void PlacementSolver::addEdges() {
-  using End = std::pair<Operation *, unsigned>; // a result; for states the operation that reads them
-  struct Use {
-    OpOperand *first;
-    double times = 0;
-  };
-  llvm::MapVector<std::pair<End, End>, Use> uses;
-  auto add = [&](OpOperand &operand, Operation *consumer) {
-    Operation *producer = operand.get().getDefiningOp();
-    unsigned result = producer ? cast<OpResult>(operand.get()).getResultNumber() : 0;
-    End from{producer ? representative(producer) : nullptr, result}, to{consumer, operand.getOperandNumber()};
-    ++uses.try_emplace({from, to}, Use{&operand}).first->second.times;
-  };
-  llvm::StringMap<Operation *> reads;
-  for (Operation &op : step.getBody().front()) {
-    if (auto read = dyn_cast<graph::ReadOp>(op)) {
-      reads.try_emplace(read.getState(), representative(&op));
-    } else if (auto update = dyn_cast<graph::UpdateOp>(op)) {
-      for (auto [number, name] : llvm::enumerate(update.getStates()))
-        if (Operation *read = reads.lookup(cast<FlatSymbolRefAttr>(name).getValue()))
-          add(op.getOpOperand(update.getGradients().getBeginOperandIndex() + number), read);
-    } else if (numbers.contains(representative(&op))) {
-      for (OpOperand &operand : op.getOpOperands())
-        add(operand, representative(&op));
+std::optional<Layout> PlacementSolver::producedAs(OpResult value, int64_t candidate) {
+  if (auto read = dyn_cast<graph::ReadOp>(value.getOwner()))
+    return stateLayout(stateOf(read.getState()), candidate);
+  const std::optional<OpLayouts> &layouts = layoutsOf(value.getOwner(), candidate);
+  return layouts ? std::optional(layouts->results[value.getResultNumber()]) : std::nullopt;
+}
+
+std::optional<Layout> PlacementSolver::wantedAs(Operation *op, unsigned operand, int64_t candidate) {
+  // A gradient becomes what its state is.
+  if (auto read = dyn_cast<graph::ReadOp>(op))
+    return stateLayout(stateOf(read.getState()), candidate);
+  const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
+  return layouts ? std::optional(layouts->operands[operand]) : std::nullopt;
+}
+
+/// What the readers of a value pay for having it in their layouts: for each layout once, from the nearest of those that
+/// it is in already, in the order of the program.
+void PlacementSolver::deliver(const StepBlocks::Flow &flow) {
+  auto value = cast<OpResult>(flow.value);
+  if (!numbers.contains(value.getOwner()))
+    return;
+  plan::ChoiceProblem::Delivery delivery;
+  delivery.from = endOf(value.getOwner());
+  const Node &from = *nodes[delivery.from];
+  std::vector<DeliveryForm> forms;
+  std::vector<uint32_t> own(from.candidates.size(), 0);
+  for (auto [reader, operand] : flow.readers) {
+    if (!numbers.contains(reader))
+      continue;
+    uint32_t number = endOf(reader);
+    const Node &node = *nodes[number];
+    std::vector<uint32_t> *wants = &own;
+    if (number != delivery.from) {
+      auto known = llvm::find_if(delivery.readers, [&](const auto &other) { return other.node == number; });
+      if (known == delivery.readers.end())
+        known = delivery.readers.insert(known, {number, std::vector<uint32_t>(node.candidates.size(), 0)});
+      wants = &known->wants;
+    }
+    for (auto [i, candidate] : llvm::enumerate(node.candidates)) {
+      std::optional<Layout> layout = wantedAs(reader, operand, candidate);
+      if (!layout) // Its node forbids it.
+        continue;
+      DeliveryForm form{std::move(*layout), isa<graph::ReadOp>(reader)};
+      auto at = llvm::find(forms, form);
+      if (at == forms.end())
+        at = forms.insert(at, form);
+      (*wants)[i] |= 1u << (at - forms.begin());
     }
   }
+  // No value has as many dimensions that can be split.
+  delivery.forms = unsigned(forms.size());
+  if (delivery.forms > plan::ChoiceProblem::Delivery::kMostForms)
+    return;
+  SmallVector<int64_t> shape = localShape(value);
+  int64_t bytes = llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8);
   double slots = plan.mesh.slots();
-  for (auto &[ends, use] : uses) {
-    auto [producer, result] = ends.first;
-    auto [consumer, number] = ends.second;
-    auto produced = [&, producer = producer, result = result](int64_t candidate) -> std::optional<Layout> {
-      const auto &layouts = layoutsOf(producer, candidate);
-      return layouts ? std::optional(layouts->results[result]) : std::nullopt;
-    };
-    auto wanted = [&, consumer = consumer, number = number](int64_t candidate) -> std::optional<Layout> {
-      const auto &layouts = layoutsOf(consumer, candidate);
-      return layouts ? std::optional(layouts->operands[number]) : std::nullopt;
-    };
-    if (auto read = dyn_cast<graph::ReadOp>(consumer)) {
-      // A gradient becomes what its state is.
-      graph::StateOp state = stateOf(read.getState());
-      if (producer && numbers.contains(producer))
-        connect(numbers.lookup(producer), numbers.lookup(consumer), use.first->get(), use.times, produced,
-                [&](int64_t candidate) { return std::optional(stateLayout(state, candidate)); });
-    } else if (auto read = dyn_cast_or_null<graph::ReadOp>(producer)) {
-      graph::StateOp state = stateOf(read.getState());
-      connect(
-          numbers.lookup(producer), numbers.lookup(consumer), use.first->get(), slots * use.times,
-          [&](int64_t candidate) { return std::optional(stateLayout(state, candidate)); }, wanted);
-    } else if (producer && numbers.contains(producer)) {
-      connect(numbers.lookup(producer), numbers.lookup(consumer), use.first->get(), slots * use.times, produced,
-              wanted);
-    } else if (producer == nullptr) {
-      // An input arrives whole in all dimensions but the batch.
-      uint32_t node = numbers.lookup(consumer);
-      for (auto [i, candidate] : llvm::enumerate(nodes[node]->candidates))
-        if (auto layout = wanted(candidate); !layout || !layout->partial.empty())
-          problem.nodes[node][i] = plan::kForbidden;
+  SmallVector<std::optional<Layout>> sources;
+  for (int64_t candidate : from.candidates)
+    sources.push_back(producedAs(value, candidate));
+  double fixedTimes = input.fixed.contains(value) ? 1 : slots;
+  delivery.costs = deliveryCosts(moves, sources, own, forms, shape, bytes, fixedTimes, slots);
+  for (double &cost : delivery.costs)
+    cost *= double(flow.times);
+  if (llvm::any_of(delivery.costs, [](double cost) { return cost > 0; }))
+    problem.deliveries.push_back(std::move(delivery));
+}
+
+/// Of all blocks, each value with its readers once: by the ops that stand for them.
+void PlacementSolver::addDeliveries() {
+  for (const StepBlocks::Flow &flow : input.blocks.flows())
+    deliver(flow);
+  // An input arrives whole in all dimensions but the batch.
+  for (Operation *op : ops())
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto node = numbers.find(op);
+      if (!isa<BlockArgument>(operand.get()) || node == numbers.end())
+        continue;
+      for (auto [i, candidate] : llvm::enumerate(nodes[node->second]->candidates))
+        if (auto layout = wantedAs(op, operand.getOperandNumber(), candidate); !layout || !layout->partial.empty())
+          problem.nodes[node->second][i] = plan::kForbidden;
     }
-  }
 }
 
 bool PlacementSolver::isPinnedSo(const Node &node, int64_t candidate) {
@@ -480,7 +500,8 @@ LogicalResult PlacementSolver::prepare() {
     }
     problem.addNode(costs);
   }
-  addEdges();
+  addFlows();
+  addDeliveries();
   if (!input.pins.empty())
     for (auto [node, costs] : llvm::zip_equal(nodes, problem.nodes))
       if (llvm::all_of(costs, [](double cost) { return cost == plan::kForbidden; }) && failed(refuse(*node)))
@@ -545,37 +566,6 @@ LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, cons
 LogicalResult solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
                                   bool share) {
   return makeSolver(input, plan, machine, share).run(/*firsts=*/true);
-}
-
-void placeAlike(const PlacementInput &input, plan::Plan &plan) {
-  llvm::DenseMap<int64_t, const plan::OpPlan *> ops;
-  llvm::StringMap<const plan::StatePlan *> states;
-  std::vector<plan::OpPlan> firstOps = std::move(plan.ops);
-  std::vector<plan::StatePlan> firstStates = std::move(plan.states);
-  for (const plan::OpPlan &op : firstOps)
-    ops[op.origin] = &op;
-  for (const plan::StatePlan &state : firstStates)
-    states[state.name] = &state;
-  plan.ops.clear();
-  plan.states.clear();
-  llvm::StringSet<> placed;
-  for (Operation &op : func::FuncOp(input.blocks.step()).getBody().front()) {
-    Operation *first = input.blocks.representative(&op);
-    if (auto read = dyn_cast<graph::ReadOp>(op)) {
-      const plan::StatePlan *state = states.lookup(cast<graph::ReadOp>(first).getState());
-      if (state && placed.insert(read.getState()).second) {
-        plan.states.push_back(*state);
-        plan.states.back().name = read.getState().str();
-      }
-    } else if (std::optional<int64_t> origin = graph::getOrigin(&op);
-               origin && graph::getPhase(&op) == graph::Phase::Forward) {
-      if (const plan::OpPlan *entry = ops.lookup(*graph::getOrigin(first))) {
-        plan.ops.push_back(*entry);
-        plan.ops.back().origin = *origin;
-      }
-    }
-  }
-  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
 }
 
 FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::Plan &plan,

@@ -33,6 +33,8 @@ struct PlacementInput {
   Pins pins;
   /// Classes of dimensions that some op wants whole and without padding.
   llvm::DenseSet<unsigned> whole;
+  /// What no input reaches: the same in every micro-batch, and brought to layouts once a step.
+  llvm::DenseSet<mlir::Value> fixed;
   explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {});
 };
 

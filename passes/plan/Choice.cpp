@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A graph of nodes and merged edges is reduced in place; eliminated nodes are kept on a
-// stack and chosen backwards. Branching fixes one node's candidate, which takes the
-// node out of the graph, and reduces again.
+// stack and chosen backwards. Nodes of more neighbours are eliminated by tables over them
+// while these are small. Else branching fixes one node's candidate, which takes the node out
+// of the graph, and reduces again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +29,36 @@ void ChoiceProblem::addEdge(uint32_t from, uint32_t to, std::vector<double> cost
   edges.push_back({from, to, std::move(costs)});
 }
 
+/// What is wrong with a delivery between nodes of `nodes`.
+static std::string checkDelivery(const ChoiceProblem::Delivery &delivery,
+                                 const std::vector<std::vector<double>> &nodes) {
+  if (delivery.from >= nodes.size())
+    return "comes from no node";
+  if (delivery.forms > ChoiceProblem::Delivery::kMostForms)
+    return "has too many forms";
+  size_t sets = size_t(1) << delivery.forms;
+  if (delivery.costs.size() != nodes[delivery.from].size() * sets)
+    return "has costs for other numbers of candidates or forms";
+  for (size_t at = 0; at < delivery.costs.size(); ++at) {
+    if (!(delivery.costs[at] >= 0))
+      return "has a negative or undefined cost";
+    for (size_t form = 1; form < sets; form <<= 1)
+      if ((at & form) && delivery.costs[at] < delivery.costs[at - form])
+        return "costs less for more forms";
+  }
+  std::set<uint32_t> seen{delivery.from};
+  for (const ChoiceProblem::Delivery::Reader &reader : delivery.readers) {
+    if (reader.node >= nodes.size() || !seen.insert(reader.node).second)
+      return "must have readers that are other nodes, each once";
+    if (reader.wants.size() != nodes[reader.node].size())
+      return "has wants for other numbers of candidates";
+    for (uint32_t wants : reader.wants)
+      if (wants >= sets)
+        return "is wanted in a form that it has not";
+  }
+  return "";
+}
+
 std::string ChoiceProblem::check() const {
   auto legal = [](double cost) { return cost >= 0; };
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -45,6 +76,9 @@ std::string ChoiceProblem::check() const {
     if (!std::all_of(edge.costs.begin(), edge.costs.end(), legal))
       return "edge " + std::to_string(i) + " has a negative or undefined cost";
   }
+  for (size_t i = 0; i < deliveries.size(); ++i)
+    if (std::string wrong = checkDelivery(deliveries[i], nodes); !wrong.empty())
+      return "delivery " + std::to_string(i) + " " + wrong;
   return "";
 }
 
@@ -54,6 +88,12 @@ double costOf(const ChoiceProblem &problem, const std::vector<uint32_t> &candida
     cost += problem.nodes[i][candidates[i]];
   for (const ChoiceProblem::Edge &edge : problem.edges)
     cost += edge.costs[candidates[edge.from] * problem.nodes[edge.to].size() + candidates[edge.to]];
+  for (const ChoiceProblem::Delivery &delivery : problem.deliveries) {
+    uint32_t made = 0;
+    for (const ChoiceProblem::Delivery::Reader &reader : delivery.readers)
+      made |= reader.wants[candidates[reader.node]];
+    cost += delivery.costs[(size_t(candidates[delivery.from]) << delivery.forms) + made];
+  }
   return cost;
 }
 
@@ -124,6 +164,7 @@ public:
 private:
   void eliminate(Graph &graph, uint32_t node, std::vector<Elimination> &stack);
   void reduce(Graph &graph, std::vector<Elimination> &stack);
+  bool eliminateAll(const Graph &graph, std::vector<Elimination> &stack) const;
   void search(Graph graph, std::vector<Elimination> stack);
   void finish(const std::vector<Elimination> &stack);
   double bound(const Graph &graph, const std::vector<Elimination> &stack) const;
@@ -186,6 +227,142 @@ void Solver::reduce(Graph &graph, std::vector<Elimination> &stack) {
   }
 }
 
+/// A function of some nodes' candidates: the first is the outermost of its table.
+struct Table {
+  std::vector<uint32_t> nodes;
+  std::vector<double> costs;
+};
+
+/// Costs that a table may hold: what is larger is branched on first.
+constexpr double kLargestTable = 1 << 14;
+
+/// Solves what is left by eliminating one node after the other, however many neighbours it has, as long as no table
+/// becomes too large (Dechter, "Bucket elimination", 1999): exact. False if one would.
+bool Solver::eliminateAll(const Graph &graph, std::vector<Elimination> &stack) const {
+  std::map<uint32_t, std::vector<uint32_t>> allowed; // candidates that are not forbidden
+  std::map<uint32_t, std::set<uint32_t>> neighbours;
+  std::vector<Table> tables;
+  for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
+    if (graph.gone[node])
+      continue;
+    Table own{{node}, {}};
+    for (uint32_t i = 0; i < graph.nodes[node].size(); ++i)
+      if (graph.nodes[node][i] != kForbidden) {
+        allowed[node].push_back(i);
+        own.costs.push_back(graph.nodes[node][i]);
+      }
+    if (own.costs.empty())
+      return false; // nothing is possible: the search finds out
+    tables.push_back(std::move(own));
+    neighbours[node];
+    for (auto &[other, costs] : graph.edges[node])
+      neighbours[node].insert(other);
+  }
+  for (auto &[node, candidates] : allowed)
+    for (auto &[other, costs] : graph.edges[node])
+      if (node < other) {
+        Table pair{{node, other}, {}};
+        for (uint32_t i : candidates)
+          for (uint32_t j : allowed[other])
+            pair.costs.push_back(costs[i * graph.nodes[other].size() + j]);
+        tables.push_back(std::move(pair));
+      }
+  // The order, and whether it is possible: least table first.
+  std::vector<uint32_t> order;
+  for (auto rest = neighbours; !rest.empty();) {
+    double least = kForbidden;
+    uint32_t next = 0;
+    for (auto &[node, others] : rest) {
+      double size = double(allowed[node].size());
+      for (uint32_t other : others)
+        size *= double(allowed[other].size());
+      if (size < least) {
+        least = size;
+        next = node;
+      }
+    }
+    if (least > kLargestTable)
+      return false;
+    order.push_back(next);
+    std::set<uint32_t> others = rest[next];
+    rest.erase(next);
+    for (uint32_t a : others) {
+      rest[a].erase(next);
+      for (uint32_t b : others)
+        if (a != b)
+          rest[a].insert(b);
+    }
+  }
+  struct Answer {
+    uint32_t node;
+    std::vector<uint32_t> of; // the nodes that it depends on
+    std::vector<uint32_t> best;
+  };
+  std::vector<Answer> answers;
+  for (uint32_t node : order) {
+    // Joined: all tables that know the node, over it (innermost) and the others.
+    Answer answer{node, {}, {}};
+    std::vector<Table> mine, rest;
+    for (Table &table : tables)
+      (std::find(table.nodes.begin(), table.nodes.end(), node) != table.nodes.end() ? mine : rest)
+          .push_back(std::move(table));
+    std::set<uint32_t> others;
+    for (const Table &table : mine)
+      others.insert(table.nodes.begin(), table.nodes.end());
+    others.erase(node);
+    answer.of.assign(others.begin(), others.end());
+    std::vector<uint32_t> scope = answer.of;
+    scope.push_back(node);
+    size_t count = 1;
+    for (uint32_t each : scope)
+      count *= allowed[each].size();
+    std::vector<double> joined(count, 0);
+    for (const Table &table : mine) {
+      std::vector<size_t> strides(scope.size(), 0);
+      for (size_t at = table.nodes.size(), stride = 1; at-- > 0; stride *= allowed[table.nodes[at]].size())
+        strides[std::find(scope.begin(), scope.end(), table.nodes[at]) - scope.begin()] = stride;
+      std::vector<uint32_t> digits(scope.size(), 0);
+      size_t index = 0;
+      for (double &cost : joined) {
+        cost += table.costs[index];
+        for (size_t at = scope.size(); at-- > 0;) {
+          index += strides[at];
+          if (++digits[at] < allowed[scope[at]].size())
+            break;
+          index -= strides[at] * digits[at];
+          digits[at] = 0;
+        }
+      }
+    }
+    Table reduced{answer.of, {}};
+    size_t own = allowed[node].size();
+    for (size_t first = 0; first < count; first += own) {
+      auto best = std::min_element(joined.begin() + first, joined.begin() + first + own);
+      reduced.costs.push_back(*best);
+      answer.best.push_back(uint32_t(best - (joined.begin() + first)));
+    }
+    answers.push_back(std::move(answer));
+    tables = std::move(rest);
+    tables.push_back(std::move(reduced));
+  }
+  // Backwards: each knows the answers of those it depends on.
+  std::map<uint32_t, uint32_t> chosen;
+  for (size_t at = answers.size(); at-- > 0;) {
+    const Answer &answer = answers[at];
+    size_t index = 0;
+    for (uint32_t other : answer.of)
+      index = index * allowed[other].size() + chosen[other];
+    chosen[answer.node] = answer.best[index];
+  }
+  for (auto &[node, choice] : chosen) {
+    uint32_t candidate = allowed[node][choice];
+    std::vector<double> only(graph.nodes[node].size(), kForbidden);
+    only[candidate] = graph.nodes[node][candidate];
+    stack.push_back({node, only, {}});
+  }
+  return true;
+}
+
 /// Chooses the eliminated nodes backwards and keeps the choice if it is better.
 void Solver::finish(const std::vector<Elimination> &stack) {
   std::vector<uint32_t> choice(problem.nodes.size(), 0);
@@ -246,6 +423,8 @@ void Solver::search(Graph graph, std::vector<Elimination> stack) {
   double here = bound(graph, stack);
   if (here >= best.cost && !best.candidates.empty())
     return;
+  if (eliminateAll(graph, stack))
+    return finish(stack);
   // Candidates by their local cost: the first dive is the usual greedy heuristic.
   std::vector<std::pair<double, uint32_t>> order;
   for (uint32_t i = 0; i < graph.nodes[widest].size(); ++i) {
@@ -296,6 +475,81 @@ ChoiceSolution Solver::run() {
 }
 } // namespace
 
-ChoiceSolution solve(const ChoiceProblem &problem, uint64_t maxBranches) { return Solver(problem, maxBranches).run(); }
+/// Adds what a delivery costs: to its node, as an edge to its only reader, or as a node of its own. That makes a set of
+/// forms that its readers want together, and may not lack what one of them wants.
+static void lower(const ChoiceProblem::Delivery &delivery, ChoiceProblem &problem) {
+  std::vector<const ChoiceProblem::Delivery::Reader *> readers;
+  std::set<uint32_t> sets{0};
+  auto wantsOf = [&](const ChoiceProblem::Delivery::Reader &reader) {
+    std::set<uint32_t> wants;
+    for (size_t i = 0; i < reader.wants.size(); ++i)
+      if (problem.nodes[reader.node][i] != kForbidden)
+        wants.insert(reader.wants[i]);
+    return wants;
+  };
+  auto join = [&](const std::set<uint32_t> &wants) {
+    std::set<uint32_t> joined;
+    for (uint32_t set : sets)
+      for (uint32_t want : wants)
+        joined.insert(set | want);
+    sets = std::move(joined);
+  };
+  for (const ChoiceProblem::Delivery::Reader &reader : delivery.readers) {
+    std::set<uint32_t> wants = wantsOf(reader);
+    if (wants.size() > 1)
+      readers.push_back(&reader);
+    else
+      join(wants);
+  }
+  // Every choice of such a reader is forbidden, whatever is made for it.
+  if (sets.empty())
+    return;
+  uint32_t always = *sets.begin();
+  size_t rows = problem.nodes[delivery.from].size();
+  auto costAt = [&](size_t i, uint32_t set) { return delivery.costs[(i << delivery.forms) + set]; };
+  std::vector<double> costs;
+  if (readers.empty()) {
+    for (size_t i = 0; i < rows; ++i)
+      problem.nodes[delivery.from][i] += costAt(i, always);
+    return;
+  }
+  if (readers.size() == 1) {
+    for (size_t i = 0; i < rows; ++i)
+      for (uint32_t wants : readers.front()->wants)
+        costs.push_back(costAt(i, always | wants));
+    return problem.addEdge(delivery.from, readers.front()->node, std::move(costs));
+  }
+  for (const ChoiceProblem::Delivery::Reader *reader : readers)
+    join(wantsOf(*reader));
+  uint32_t made = problem.addNode(std::vector<double>(sets.size(), 0));
+  for (size_t i = 0; i < rows; ++i)
+    for (uint32_t set : sets)
+      costs.push_back(costAt(i, set));
+  problem.addEdge(delivery.from, made, std::move(costs));
+  for (const ChoiceProblem::Delivery::Reader *reader : readers) {
+    std::vector<double> lacks;
+    for (uint32_t set : sets)
+      for (uint32_t wants : reader->wants)
+        lacks.push_back((wants & ~set) == 0 ? 0 : kForbidden);
+    problem.addEdge(made, reader->node, std::move(lacks));
+  }
+}
+
+ChoiceSolution solve(const ChoiceProblem &problem, uint64_t maxBranches) {
+  if (problem.deliveries.empty())
+    return Solver(problem, maxBranches).run();
+  ChoiceProblem pairs;
+  pairs.nodes = problem.nodes;
+  pairs.edges = problem.edges;
+  for (const ChoiceProblem::Delivery &delivery : problem.deliveries)
+    lower(delivery, pairs);
+  ChoiceSolution solution = Solver(pairs, maxBranches).run();
+  bool isBest = solution.isOptimal();
+  solution.candidates.resize(problem.nodes.size());
+  // Of the same parts, added up in another order.
+  solution.cost = costOf(problem, solution.candidates);
+  solution.lowerBound = isBest ? solution.cost : std::min(solution.lowerBound, solution.cost);
+  return solution;
+}
 
 } // namespace dtcc::plan

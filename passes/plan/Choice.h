@@ -9,7 +9,9 @@
 // candidates; a candidate costs something by itself, and a pair of candidates of
 // neighbouring nodes costs something together (a reshard). Least total cost wins.
 // Known as the partitioned boolean quadratic problem (Scholz and Eckstein, "Register
-// allocation for irregular architectures", 2002).
+// allocation for irregular architectures", 2002). What several nodes want of one in the
+// same form (a value in a layout) is paid once: a delivery. It becomes a node of its own,
+// whose candidates are the sets of forms that are made, with edges to all that are concerned.
 //
 // Check the problem, solve, verify the solution: each is a function on plain values.
 //
@@ -40,10 +42,27 @@ struct ChoiceProblem {
   /// Parallel edges add up.
   std::vector<Edge> edges;
 
+  /// What a node gives to others in forms that are made once, however many of them want it so.
+  struct Delivery {
+    static constexpr unsigned kMostForms = 12;
+    uint32_t from;
+    /// How many forms there are. A set of forms is a number, form `f` its bit `1 << f`.
+    unsigned forms;
+    /// Row-major: [candidate of from][set of forms that are made]; of more forms no less.
+    std::vector<double> costs;
+    struct Reader {
+      uint32_t node; // not `from`; each once
+      /// Per candidate, the set of forms that it wants.
+      std::vector<uint32_t> wants;
+    };
+    std::vector<Reader> readers;
+  };
+  std::vector<Delivery> deliveries;
+
   uint32_t addNode(std::vector<double> costs);
   void addEdge(uint32_t from, uint32_t to, std::vector<double> costs);
   /// Empty, or what is wrong: an empty node, a matrix of the wrong size, a negative or
-  /// undefined cost.
+  /// undefined cost, a delivery of more forms that costs less.
   std::string check() const;
 };
 
@@ -61,10 +80,11 @@ struct ChoiceSolution {
 /// The cost of a choice; kForbidden if it is forbidden.
 double costOf(const ChoiceProblem &problem, const std::vector<uint32_t> &candidates);
 
-/// Exact reductions of nodes with at most two neighbours (R0, R1, R2), then branch and
-/// bound on the node of most neighbours, at most `maxBranches` of them; past that the
-/// best solution so far is returned with its bound. Deterministic: among equal costs the
-/// lower candidate wins.
+/// Exact reductions of nodes with at most two neighbours (R0, R1, R2), then of nodes with
+/// more, by tables over their neighbours; where these would be too large, branch and bound on
+/// the node of most neighbours, at most `maxBranches` of them; past that the best solution so
+/// far is returned with its bound. A delivery to one node is an edge, to
+/// several a node between them. Deterministic: among equal costs the lower candidate wins.
 ChoiceSolution solve(const ChoiceProblem &problem, uint64_t maxBranches = 100000);
 
 /// All choices, for small problems: the oracle.

@@ -145,11 +145,11 @@ TEST_F(GraphAgainstSizesTest, Agree) {
         expectRatio(graph.bubble, sizes.bubble, 0.9, 2, "bubble");
         expectRatio(graph.stages, sizes.stages, 0.9, 1.5, "sends");
       }
-      // Positions shared out: the placement found brings some weights together instead of activations, and gradients of
-      // norms are summed one by one.
-      if (!given.sequenceParallel)
-        expectRatio(graph.tensor, sizes.tensor, 0.9, 1.1, "tensor communication");
-      expectRatio(graph.total(), sizes.total(), 0.95, given.sequenceParallel ? 1.35 : 1.25, "step");
+      // With positions shared out the placement may bring some weights together instead of activations, where that
+      // saves more of computing; and of a tp that is asked for, starts of collectives are free to it.
+      expectRatio(graph.tensor, sizes.tensor, given.sequenceParallel ? 0.5 : 0.9, given.sequenceParallel ? 1.9 : 1.1,
+                  "tensor communication");
+      expectRatio(graph.total(), sizes.total(), 0.95, 1.25, "step");
 
       const plan::MemoryParts &memory = both.graph.memory;
       if (given.pp == 1 && !given.sequenceParallel) {

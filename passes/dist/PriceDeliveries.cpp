@@ -1,0 +1,66 @@
+//===- PriceDeliveries.cpp - What it costs to have a value in several layouts
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/dist/PriceDeliveries.h"
+#include "passes/plan/Choice.h"
+
+namespace dtcc::dist {
+
+std::vector<double> deliveryCosts(MovePricer &moves, llvm::ArrayRef<std::optional<Layout>> sources,
+                                  llvm::ArrayRef<uint32_t> own, llvm::ArrayRef<DeliveryForm> forms,
+                                  llvm::ArrayRef<int64_t> shape, int64_t elementBytes, double times, double slots) {
+  using Price = std::optional<MovePricer::Price>;
+  auto priceOf = [&](const Layout &source, const Layout &form) -> Price {
+    if (source == form)
+      return MovePricer::Price{};
+    // Nobody makes partial sums of what is whole.
+    return form.partial.empty() ? moves.priceOf(source, form, shape, elementBytes) : std::nullopt;
+  };
+  std::vector<Price> between;
+  for (const DeliveryForm &source : forms)
+    for (const DeliveryForm &form : forms)
+      between.push_back(priceOf(source.layout, form.layout));
+  uint32_t sets = 1u << forms.size();
+  std::vector<double> costs;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    std::vector<Price> direct;
+    std::vector<double> counts;
+    for (const DeliveryForm &form : forms) {
+      direct.push_back(sources[i] ? priceOf(*sources[i], form.layout) : MovePricer::Price{});
+      bool isLeft = form.ofUpdate && sources[i] && isLeftToUpdate(*sources[i], form.layout);
+      counts.push_back(isLeft ? 1 : form.ofUpdate ? slots : times);
+    }
+    auto price = [&](uint32_t set) {
+      double seconds = 0;
+      for (size_t form = 0; form < forms.size(); ++form) {
+        if (!(set & (1u << form)))
+          continue;
+        Price best = direct[form];
+        for (size_t other = 0; other < form; ++other)
+          if (const Price &way = between[other * forms.size() + form];
+              (set & (1u << other)) && way && (!best || way->bytes < best->bytes))
+            best = way;
+        if (!best)
+          return plan::kForbidden;
+        seconds += best->seconds * counts[form];
+      }
+      return seconds;
+    };
+    size_t first = costs.size();
+    for (uint32_t set = 0; set < sets; ++set) {
+      double cost = price(set | own[i]);
+      // More forms cost no less, though the nearest by bytes may not be the nearest by seconds.
+      for (uint32_t form = 1; form < sets; form <<= 1)
+        if (set & form)
+          cost = std::max(cost, costs[first + (set - form)]);
+      costs.push_back(cost);
+    }
+  }
+  return costs;
+}
+
+} // namespace dtcc::dist
