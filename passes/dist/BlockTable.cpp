@@ -97,7 +97,8 @@ void BlockTable::addEvents() {
   }
 }
 
-/// What is computed again together is there together.
+/// What is computed again together is there together: of full recomputation a segment, of selective one what a block
+/// lets go, which comes to be where its own backward pass reads it.
 void BlockTable::addSegments() {
   const StepBlocks &row = input.blocks;
   for (plan::Recompute mode : {plan::Recompute::Selective, plan::Recompute::Full}) {
@@ -105,14 +106,17 @@ void BlockTable::addSegments() {
     llvm::DenseMap<int64_t, uint32_t> names;
     llvm::SetVector<std::pair<uint32_t, uint32_t>> types;
     for (auto &[value, segment] : step.segments(mode)) {
-      uint32_t name = names.try_emplace(segment, names.size()).first->second;
-      if (std::optional<uint32_t> number = row.blockOf(value.getDefiningOp()))
+      std::optional<uint32_t> block = row.blockOf(value.getDefiningOp());
+      int64_t together =
+          mode == plan::Recompute::Full ? segment : int64_t(block.value_or(uint32_t(row.blocks().size())));
+      uint32_t name = names.try_emplace(together, names.size()).first->second;
+      if (std::optional<uint32_t> number = block)
         types.insert({row.blocks()[*number].type, name});
       std::optional<uint32_t> number = numberOf(value);
       if (!number)
         continue;
       Value own = values[*number];
-      if (step.held(plan::Recompute::None).contains(own) && !step.held(mode).contains(own) &&
+      if (step.held(plan::Recompute::None).contains(own) && step.gone(mode).contains(value) &&
           !step.logits().contains(own))
         found.values.push_back({name, *number});
     }

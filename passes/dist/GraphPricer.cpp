@@ -208,6 +208,19 @@ void GraphPricer::addAgain(plan::StageProblem &problem, const std::vector<BlockC
   }
 }
 
+/// What waits of a block for each micro-batch that the first stage has in flight. ZB-H1 makes weight gradients a
+/// stage's number of micro-batches behind the input gradients (Qi et al. 2023): stage s of p has p micro-batches of
+/// what these read, p - s of what only input gradients read, and s + 1 of what input gradients leave for them. Between
+/// the first and the last stage that is a line: counted is the end of it that has more.
+static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Recompute mode) {
+  double held = block.heldBytes[size_t(mode)];
+  if (shape.schedule != PipelineSchedule::ZeroBubble || shape.pp == 1)
+    return held;
+  double most = double(std::min(shape.pp, shape.microbatches)), weights = block.weightBytes[size_t(mode)],
+         left = block.leftBytes[size_t(mode)];
+  return weights + std::max(held - weights + left / most, (held - weights) / most + left);
+}
+
 plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
   const Local &local = localFor(shape);
   const std::vector<BlockCost> &costs = local.costs;
@@ -224,7 +237,7 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
     plan::BlockType each;
     each.modes.resize(1);
     for (auto [i, mode] : llvm::enumerate(allowed))
-      each.modes[0].push_back({seconds[type * allowed.size() + i].total(), block.heldBytes[size_t(mode)]});
+      each.modes[0].push_back({seconds[type * allowed.size() + i].total(), heldBytes(shape, block, mode)});
     each.stateBytes = stateOf(shape, block).total() + (shape.zero < 3 ? block.onceBytes : 0);
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
     double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;

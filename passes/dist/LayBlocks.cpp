@@ -8,7 +8,7 @@
 #include "passes/dist/PartialFlow.h"
 #include "passes/dist/PriceBlocks.h"
 #include "passes/dist/Projection.h"
-#include <functional>
+#include "passes/dist/WaitingValues.h"
 #include <map>
 
 using namespace mlir;
@@ -18,7 +18,10 @@ namespace dtcc::dist {
 class BlockPrices::Builder {
 public:
   Builder(BlockPrices &prices, const plan::Plan &plan)
-      : prices(prices), table(prices.table), row(table.input.blocks), values(table.step), plan(plan) {
+      : prices(prices), table(prices.table), row(table.input.blocks), values(table.step), plan(plan),
+        waiting(
+            row, values, [this](Operation *op) -> const OpLayouts & { return placedOf(op).layouts; },
+            [this](Value value) { return layoutOf(value); }) {
     for (const plan::OpPlan &op : plan.ops)
       entries[op.origin] = &op;
     for (const plan::StatePlan &state : plan.states)
@@ -49,7 +52,13 @@ private:
   void addWork(OpWork &work, const BlockTable::Op &op);
   void addMoves();
   void addState(graph::ReadOp read, uint32_t type);
-  std::vector<Bytes> waitingOf(Value root, plan::Recompute mode);
+  Bytes bytesOf(const WaitingValues::Waiting &waiting, double share) {
+    Bytes bytes = bytesOf(waiting.value, waiting.layout);
+    bytes.each = share * (waiting.normalised ? 4 : bytes.each);
+    return bytes;
+  }
+  void addWaiting(Held &held, Value root, plan::Recompute mode, double share);
+  void addLeft(Held &held, Value value, plan::Recompute mode);
   Logits logitsOf(Value logits);
   void addMemory();
 
@@ -62,6 +71,7 @@ private:
   llvm::StringMap<const plan::StatePlan *> states;
   std::map<Operation *, Placed> known; // references to its elements stay
   llvm::DenseMap<Operation *, uint32_t> numbers;
+  WaitingValues waiting;
 };
 
 /// Those that split neither examples nor positions nor experts.
@@ -254,75 +264,23 @@ void BlockPrices::Builder::addState(graph::ReadOp read, uint32_t type) {
                            double(values.copyBytes(read.getState())), state && state.getTrainable(), ofExperts});
 }
 
-/// Layouts in which a value waits for the backward pass: as its readers want it, if the forward pass has brought it
-/// there already, else as it was made. Of parameters what is brought waits, what is stored does not count.
-std::vector<BlockPrices::Bytes> BlockPrices::Builder::waitingOf(Value root, plan::Recompute mode) {
-  const StepValues::Values &gone = values.gone(mode);
-  auto isLate = [&](Operation *op) {
-    graph::Phase phase = graph::getPhase(op);
-    return phase == graph::Phase::InputGradient || phase == graph::Phase::WeightGradient ||
-           (phase == graph::Phase::Forward &&
-            llvm::any_of(op->getResults(), [&](Value result) { return gone.contains(result); }));
-  };
-  bool isRead = isa_and_present<graph::ReadOp>(root.getDefiningOp());
-  /// A value, in a layout, normalised in f32 or not.
-  struct Kept {
-    Value value;
-    Layout layout;
-    bool normal;
-    bool operator==(const Kept &) const = default;
-  };
-  std::vector<Kept> kept;
-  std::function<void(Value, const Layout &, Value, Layout)> walk = [&](Value value, const Layout &has, Value holder,
-                                                                       Layout held) {
-    auto keep = [&](Value value, const Layout &layout, bool normal) {
-      if (Kept each{value, layout, normal}; !llvm::is_contained(kept, each))
-        kept.push_back(std::move(each));
-    };
-    for (OpOperand &use : value.getUses()) {
-      Operation *user = row.representative(use.getOwner());
-      if (!table.find(user))
-        continue;
-      const Layout &want = placedOf(user).layouts.operands[use.getOperandNumber()];
-      if (isa<graph::ReshapeOp>(user) || (isa<graph::CastOp>(user) && values.isFree(user->getResult(0)))) {
-        const Layout &after = placedOf(user).layouts.results[0];
-        Value view = use.getOwner()->getResult(0);
-        want == has ? walk(view, after, holder, held) : walk(view, after, value, want);
-        continue;
-      }
-      if (!isLate(use.getOwner()))
-        continue;
-      bool isThere = want != has && llvm::any_of(value.getUses(), [&](OpOperand &other) {
-                       Operation *reader = row.representative(other.getOwner());
-                       // Parameters are not read again for what is computed again.
-                       bool isForward = isRead ? graph::getPhase(other.getOwner()) == graph::Phase::Forward
-                                               : !isLate(other.getOwner());
-                       return isForward && table.find(reader) &&
-                              placedOf(reader).layouts.operands[other.getOperandNumber()] == want;
-                     });
-      // Norms keep what they have normalised, in f32 (passes/exec/ExpandComposites.cpp), instead of what they read.
-      auto again = [&](Operation *reader) {
-        return isa<graph::LayerNormOp, graph::RmsNormOp>(reader) && isLate(reader);
-      };
-      bool normal =
-          use.getOperandNumber() == 1 && llvm::none_of(value.getUsers(), again) &&
-          isa<graph::LayerNormGradOp, graph::LayerNormParamGradOp, graph::RmsNormGradOp, graph::RmsNormParamGradOp>(
-              use.getOwner());
-      if (isThere)
-        keep(value, want, normal);
-      else if (holder != root || !isRead)
-        keep(holder, held, normal);
-    }
-  };
-  Layout own = layoutOf(root);
-  walk(root, own, root, own);
-  std::vector<Bytes> waiting;
-  for (const Kept &each : kept) {
-    waiting.push_back(bytesOf(each.value, each.layout));
-    if (each.normal)
-      waiting.back().each = 4;
+/// What the forward pass leaves, `share` of as many as there are blocks alike.
+void BlockPrices::Builder::addWaiting(Held &held, Value root, plan::Recompute mode, double share) {
+  for (const WaitingValues::Waiting &each : waiting.find(root, mode, WaitingValues::Work::Forward)) {
+    held.waiting[size_t(mode)].push_back(bytesOf(each, share));
+    if (each.ofWeights)
+      held.ofWeights[size_t(mode)].push_back(bytesOf(each, share));
   }
-  return waiting;
+}
+
+/// What input gradients leave for those of weights.
+void BlockPrices::Builder::addLeft(Held &held, Value value, plan::Recompute mode) {
+  Operation *op = row.typical(value.getDefiningOp());
+  if (waiting.workOf(op, mode) != WaitingValues::Work::InputGradient)
+    return;
+  Value like = op->getResult(cast<OpResult>(value).getResultNumber());
+  for (const WaitingValues::Waiting &each : waiting.find(like, mode, WaitingValues::Work::InputGradient))
+    held.left[size_t(mode)].push_back(bytesOf(each, 1));
 }
 
 BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
@@ -341,7 +299,7 @@ void BlockPrices::Builder::addMemory() {
     if (std::optional<uint32_t> type = typeOf(op); type && isa<graph::ReadOp>(op)) {
       Held held{*type, {}};
       for (size_t mode = 0; mode < kRecomputeModes; ++mode)
-        held.waiting[mode] = waitingOf(op->getResult(0), plan::Recompute(mode));
+        addWaiting(held, op->getResult(0), plan::Recompute(mode), 1);
       prices.parameters.push_back(std::move(held));
     }
   for (Value value : table.owned()) {
@@ -349,9 +307,13 @@ void BlockPrices::Builder::addMemory() {
     Held held{type.value_or(kNoBlock), bytesOf(value)};
     held.once = values.constants().contains(value);
     bool isLogits = values.logits().contains(value);
-    for (size_t mode = 0; type && mode < kRecomputeModes; ++mode)
-      if (values.held(plan::Recompute(mode)).contains(value) && !isLogits)
-        held.waiting[mode] = waitingOf(value, plan::Recompute(mode));
+    for (size_t mode = 0; type && !isLogits && mode < kRecomputeModes; ++mode) {
+      auto waits = values.held(plan::Recompute(mode)).find(value);
+      if (waits != values.held(plan::Recompute(mode)).end())
+        addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
+      else
+        addLeft(held, value, plan::Recompute(mode));
+    }
     if (isLogits && values.held(plan::Recompute::None).contains(value))
       held.logits = logitsOf(value);
     prices.values.push_back(std::move(held));

@@ -245,8 +245,11 @@ void BlockPrices::Evaluation::addMemory() {
   auto hold = [&](const Held &held) {
     BlockCost &block = blocks[held.type];
     for (size_t mode = 0; mode < kRecomputeModes; ++mode)
-      for (const Bytes &waiting : held.waiting[mode])
-        block.heldBytes[mode] += bytesOf(waiting);
+      for (auto [values, sum] : {std::pair(&held.waiting, &block.heldBytes),
+                                 {&held.ofWeights, &block.weightBytes},
+                                 {&held.left, &block.leftBytes}})
+        for (const Bytes &each : (*values)[mode])
+          (*sum)[mode] += bytesOf(each);
   };
   for (const Held &held : prices.parameters)
     hold(held);
@@ -265,7 +268,8 @@ void BlockPrices::Evaluation::addMemory() {
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
       if (const cost::Work &again = block.again[mode];
           again.streamBytes == 0 && again.gemms.empty() && again.attentions.empty())
-        block.heldBytes[mode] = block.heldBytes[size_t(plan::Recompute::None)];
+        for (auto *bytes : {&block.heldBytes, &block.weightBytes, &block.leftBytes})
+          (*bytes)[mode] = (*bytes)[size_t(plan::Recompute::None)];
   addSegments(bytes);
   double live = 0;
   for (auto [kind, number] : prices.table.events()) {

@@ -31,6 +31,9 @@ struct BlockCost {
   /// By plan::Recompute: work that is done again, and bytes that wait for the backward pass.
   std::array<cost::Work, kRecomputeModes> again;
   std::array<double, kRecomputeModes> heldBytes{};
+  /// By plan::Recompute, where weight gradients are apart: what of the bytes that wait is read for these, and what the
+  /// input gradients leave for them (gradients, what is computed again for both).
+  std::array<double, kRecomputeModes> weightBytes{}, leftBytes{};
   /// By plan::Recompute: what is there again of a segment that the block is in, while that is computed again.
   std::array<double, kRecomputeModes> againBytes{};
   /// A chunk of logits and of their gradient, which exist nowhere whole; part of no other number.
@@ -136,7 +139,8 @@ private:
     Bytes bytes;
     bool once = false;
     std::optional<Logits> logits = std::nullopt;
-    std::array<std::vector<Bytes>, kRecomputeModes> waiting{};
+    /// What waits for the backward pass, what of it for weight gradients, what input gradients leave for these.
+    std::array<std::vector<Bytes>, kRecomputeModes> waiting{}, ofWeights{}, left{};
   };
   class Builder;
   class Evaluation;

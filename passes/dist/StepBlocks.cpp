@@ -83,6 +83,26 @@ Operation *StepBlocks::representative(Operation *op) const {
   return ops[firsts[row[block].type]][place];
 }
 
+llvm::SmallVector<Operation *> StepBlocks::alike(Operation *op) const {
+  auto found = places.find(op);
+  if (found == places.end())
+    return {op};
+  auto [block, place] = found->second;
+  llvm::SmallVector<Operation *> result;
+  for (uint32_t each : members[row[block].type])
+    result.push_back(ops[each][place]);
+  return result;
+}
+
+Operation *StepBlocks::typical(Operation *op) const {
+  auto found = places.find(op);
+  if (found == places.end())
+    return op;
+  auto [block, place] = found->second;
+  llvm::ArrayRef<uint32_t> same = members[row[block].type];
+  return ops[same[same.size() / 2]][place];
+}
+
 void StepBlocks::collect() {
   ops.assign(row.size(), {});
   places.clear();
@@ -136,14 +156,17 @@ void StepBlocks::classify(const Pins &pins) {
   std::map<std::string, uint32_t> known;
   firsts.clear();
   counts.clear();
+  members.clear();
   for (uint32_t block = 0; block < row.size(); ++block) {
     auto [at, isNew] = known.try_emplace(signatureOf(block, pins), uint32_t(firsts.size()));
     if (isNew) {
       firsts.push_back(block);
       counts.push_back(0);
+      members.emplace_back();
     }
     row[block].type = at->second;
     ++counts[at->second];
+    members[at->second].push_back(block);
   }
 }
 

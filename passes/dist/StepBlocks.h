@@ -43,6 +43,10 @@ public:
   std::optional<uint32_t> blockOf(mlir::Operation *op) const;
   /// The op at the same place in the first block of its type; the op itself if it is of no block.
   mlir::Operation *representative(mlir::Operation *op) const;
+  /// The op at the same place in each block of its type, in their order; the op alone if it is of no block.
+  llvm::SmallVector<mlir::Operation *> alike(mlir::Operation *op) const;
+  /// Of these the one in the middle: blocks beside it are of its type too, where there are many.
+  mlir::Operation *typical(mlir::Operation *op) const;
   /// A value with all that reads it, as often as the step has the like: the value, the readers and their operands are
   /// those that represent them. A gradient that is handed to the update is read by the op that reads its state.
   struct Flow {
@@ -65,6 +69,8 @@ private:
   std::vector<Block> row;
   std::vector<uint32_t> firsts;
   std::vector<int64_t> counts;
+  /// By type, its blocks.
+  std::vector<llvm::SmallVector<uint32_t>> members;
   /// Of every block, its ops in program order; of every op, its place among them.
   std::vector<llvm::SmallVector<mlir::Operation *>> ops;
   llvm::DenseMap<mlir::Operation *, std::pair<uint32_t, uint32_t>> places;

@@ -126,16 +126,27 @@ void StepValues::findModes(const StepBlocks &blocks) {
           once.insert(value);
         continue;
       }
+      Value root = rootOf(value);
+      if (free.contains(root) || !ofInput.contains(root))
+        continue;
+      llvm::SmallVector<Operation *> same = blocks.alike(op);
       for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
         const Values &gone = recomputed[mode];
-        bool waits = !gone.contains(value) && llvm::any_of(value.getUsers(), [&](Operation *user) {
-          return isBackward(user) || (isForward(user) && llvm::any_of(user->getResults(), [&](Value result) {
-                                        return gone.contains(result);
-                                      }));
-        });
-        Value root = rootOf(value);
-        if (waits && !free.contains(root) && ofInput.contains(root))
-          waiting[mode].insert(root);
+        Held held;
+        for (Operation *each : same) {
+          Value like = each->getResult(cast<OpResult>(value).getResultNumber());
+          if (gone.contains(like) || llvm::none_of(like.getUsers(), [&](Operation *user) {
+                return isBackward(user) || (isForward(user) && llvm::any_of(user->getResults(), [&](Value result) {
+                                              return gone.contains(result);
+                                            }));
+              }))
+            continue;
+          held.share += 1 / double(same.size());
+          held.value = rootOf(like);
+        }
+        if (held.value)
+          if (Held &known = waiting[mode][root]; held.share > known.share)
+            known = held;
       }
     }
   }

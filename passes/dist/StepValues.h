@@ -37,8 +37,13 @@ public:
   const Values &gone(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
   /// The same with the numbers of their segments: what is computed again together.
   const llvm::MapVector<mlir::Value, int64_t> &segments(plan::Recompute mode) const { return parts[size_t(mode)]; }
-  /// Those that wait for the backward pass.
-  const Values &held(plan::Recompute mode) const { return waiting[size_t(mode)]; }
+  /// Of values of blocks alike that represent the others, which share of them waits for the backward pass (full
+  /// recomputation keeps one of several layers), and one that does.
+  struct Held {
+    mlir::Value value;
+    double share = 0;
+  };
+  const llvm::DenseMap<mlir::Value, Held> &held(plan::Recompute mode) const { return waiting[size_t(mode)]; }
   /// Forward values that no input reaches: made once a step, and kept.
   const Values &constants() const { return once; }
   /// Logits and their gradients: worked on in chunks where forward and backward pass are one phase.
@@ -61,7 +66,8 @@ private:
   static mlir::Value rootOf(mlir::Value value);
 
   llvm::StringMap<int64_t> copies;
-  std::array<Values, kRecomputeModes> worked, recomputed, waiting;
+  std::array<Values, kRecomputeModes> worked, recomputed;
+  std::array<llvm::DenseMap<mlir::Value, Held>, kRecomputeModes> waiting;
   std::array<llvm::MapVector<mlir::Value, int64_t>, kRecomputeModes> parts;
   Values once, classes, free;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> ends;
