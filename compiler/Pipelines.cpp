@@ -66,6 +66,9 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &options) {
   // Norms, softmax and rotary embedding as cells and sums, which kernels compute.
   manager.addPass(exec::createExpandComposites());
   manager.addPass(createCSEPass());
+  // What the library of products does in passing.
+  if (const exec::ProductEpilogues &some = target.epilogues; some.bias || some.gelu || some.biasGradient)
+    manager.addPass(exec::createFoldEpilogues({some.bias, some.gelu, some.biasGradient}));
   // Neighbours that share their loops become one kernel: fewer passes over memory.
   manager.addPass(exec::createFuse());
   // Values become boxes of memory, ops commands.

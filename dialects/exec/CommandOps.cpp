@@ -63,6 +63,9 @@ LogicalResult LibraryOp::verify() {
       return emitOpError("parameter must be an i64, an f64, a symbol or unit, got: ") << attribute;
   }
   if (getPredicated()) {
+    // A library of products asks none: with one, our own kernels would multiply, far slower.
+    if (getOp() == "matmul" || getOp() == "matmul_epilogue")
+      return emitOpError("cannot have a predicate: libraries of products read none, got: \"") << getOp() << '"';
     auto type = getIns().empty() ? MemRefType() : cast<MemRefType>(getIns().back().getType());
     if (!type || type.getNumElements() != 1 || !type.getElementType().isInteger(32))
       return emitOpError("must have one i32 as last input, its predicate");

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/graph/ContractSpec.h"
 
 using namespace mlir;
+using namespace dtcc;
 using namespace dtcc::exec;
 
 LogicalResult FusedOp::verifyRegions() {
@@ -19,6 +21,47 @@ LogicalResult FusedOp::verifyRegions() {
     return emitOpError("body must end in exec.yield");
   if (yield.getValues().getTypes() != getOutputs().getTypes())
     return yield.emitOpError("must yield the result types of exec.fused");
+  return success();
+}
+
+LogicalResult ProductOp::verify() {
+  if (failed(graph::verifyContraction(*this, getSpec(), getLhs(), getRhs(), getY())))
+    return failure();
+  auto spec = graph::ContractSpec::parse(getSpec());
+  auto typeOf = [](Value value) { return cast<ShapedType>(value.getType()); };
+  llvm::SmallDenseMap<char, int64_t> sizes;
+  for (auto [letters, value] : {std::pair(spec.lhs, getLhs()), {spec.rhs, getRhs()}, {spec.result, getY()}})
+    for (auto [letter, size] : llvm::zip_equal(letters, typeOf(value).getShape()))
+      if (sizes.try_emplace(letter, size).first->second != size)
+        return emitOpError("letter '") << letter << "' must have one size, got: " << sizes[letter] << " and " << size;
+  std::string columns;
+  SmallVector<int64_t> columnSizes;
+  for (char letter : spec.rhs) {
+    if (StringRef(spec.result).contains(letter) && StringRef(spec.lhs).contains(letter))
+      return emitOpError("must have no batch, got the letter '") << letter << "' in all of \"" << getSpec() << '"';
+    if (StringRef(spec.result).contains(letter)) {
+      columns += letter;
+      columnSizes.push_back(sizes[letter]);
+    }
+  }
+  if (int(getGelu()) + int(bool(getSlope())) + int(bool(getSums())) > 1 || (getBias() && (getSlope() || getSums())))
+    return emitOpError("must have a bias, gelu or both, or a slope, or sums");
+  if (getKept() && !getGelu())
+    return emitOpError("must take gelu to keep what it was taken of");
+  if (getSums()) {
+    if (getSums().getType() != typeOf(getY()).clone(columnSizes))
+      return emitOpError("sums must be ") << typeOf(getY()).clone(columnSizes) << ", got: " << getSums().getType();
+    return success();
+  }
+  StringRef last = StringRef(spec.result).take_back(columns.size());
+  if (!llvm::all_of(last, [&](char letter) { return StringRef(columns).contains(letter); }))
+    return emitOpError("letters of rhs alone must stand last in the result, got: \"") << getSpec() << '"';
+  auto row = typeOf(getY()).clone(typeOf(getY()).getShape().take_back(columns.size()));
+  if (getBias() && getBias().getType() != row)
+    return emitOpError("bias must be ") << row << ", got: " << getBias().getType();
+  for (Value same : {getSlope(), getKept()})
+    if (same && same.getType() != getY().getType())
+      return emitOpError("must take and keep activations as ") << getY().getType() << ", got: " << same.getType();
   return success();
 }
 

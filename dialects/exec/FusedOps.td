@@ -1,4 +1,4 @@
-//===- FusedOps.td - Ops that one generated kernel computes -*- tablegen -*-===//
+//===- FusedOps.td - Ops that are one kernel -*- tablegen -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -37,6 +37,32 @@ def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<[
   let summary = "the values that leave a fused body";
   let arguments = (ins Variadic<AnyStaticShapeTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def Exec_ProductOp : Exec_Op<"product", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments]> {
+  let summary = "a contraction, and what the library of a target does with it before it is stored";
+  let description = [{
+    `spec` as that of `graph.contract`, without letters of a batch: p = lhs * rhs, summed over the letters that both
+    operands have. Then one of:
+    - `bias`, of the letters of rhs alone, which stand last in the result: p + bias is stored; with `gelu` (its form by
+      tanh, with a bias or without one) gelu of that, and beside it what the activation was taken of, if it `keeps` it;
+    - `slope` at what an activation was taken of: p * gelu' is stored;
+    - `sums`: what rhs is if it is summed over the same letters as the product, which is the gradient of a bias where
+      the product is that of a weight.
+    ```mlir
+    %h, %x = exec.product "btc,cf->btf" %a, %w bias %b : tensor<64xbf16> gelu
+      : tensor<4x8x16xbf16>, tensor<16x64xbf16> -> tensor<4x8x64xbf16> keeps tensor<4x8x64xbf16>
+    ```
+  }];
+  let arguments = (ins StrAttr:$spec, AnyStaticShapeTensor:$lhs, AnyStaticShapeTensor:$rhs,
+                       Optional<AnyStaticShapeTensor>:$bias, Optional<AnyStaticShapeTensor>:$slope, UnitAttr:$gelu);
+  let results = (outs AnyStaticShapeTensor:$y, Optional<AnyStaticShapeTensor>:$kept,
+                      Optional<AnyStaticShapeTensor>:$sums);
+  let assemblyFormat = [{
+    $spec $lhs `,` $rhs (`bias` $bias^ `:` type($bias))? (`slope` $slope^ `:` type($slope))? (`gelu` $gelu^)? attr-dict
+    `:` type($lhs) `,` type($rhs) `->` type($y) (`keeps` type($kept)^)? (`sums` type($sums)^)?
+  }];
+  let hasVerifier = 1;
 }
 
 // Stands here because it is what a fused op becomes: the body is unchanged.

@@ -13,6 +13,7 @@
 #ifndef DTCC_DIALECTS_GRAPH_CONTRACTSPEC_H
 #define DTCC_DIALECTS_GRAPH_CONTRACTSPEC_H
 
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
@@ -27,6 +28,10 @@ struct ContractSpec {
   /// Every letter once, those of the result first: the order of the factor map.
   std::string letters() const;
 };
+
+/// Verifies that `text` is a contraction of two operands of one element type to a result of that or a wider one.
+mlir::LogicalResult verifyContraction(mlir::Operation *op, llvm::StringRef text, mlir::Value lhs, mlir::Value rhs,
+                                      mlir::Value y);
 
 } // namespace dtcc::graph
 

@@ -55,26 +55,27 @@ FactorMap ContractOp::getFactorMap() {
 }
 double ContractOp::getFlops(ArrayRef<int64_t> sizes) { return 2 * product(sizes); }
 
-LogicalResult ContractOp::verify() {
-  StringRef text = getSpec();
+LogicalResult dtcc::graph::verifyContraction(Operation *op, StringRef text, Value lhs, Value rhs, Value y) {
   if (text.count(',') != 1 || text.count("->") != 1)
-    return emitOpError() << "spec must be of the form \"ab,bc->ac\", got: \"" << text << "\"";
-  if (failed(verifySameElement(*this, getLhs(), getRhs())) || failed(verifySumElement(*this, getLhs(), getY())))
+    return op->emitOpError() << "spec must be of the form \"ab,bc->ac\", got: \"" << text << "\"";
+  if (failed(verifySameElement(op, lhs, rhs)) || failed(verifySumElement(op, lhs, y)))
     return failure();
   ContractSpec spec = ContractSpec::parse(text);
-  if (failed(verifyTerm(*this, spec.lhs, "lhs", getLhs())) || failed(verifyTerm(*this, spec.rhs, "rhs", getRhs())) ||
-      failed(verifyTerm(*this, spec.result, "result", getY())))
+  if (failed(verifyTerm(op, spec.lhs, "lhs", lhs)) || failed(verifyTerm(op, spec.rhs, "rhs", rhs)) ||
+      failed(verifyTerm(op, spec.result, "result", y)))
     return failure();
   for (char letter : spec.letters()) {
     int terms = (spec.lhs.find(letter) != std::string::npos) + (spec.rhs.find(letter) != std::string::npos);
     bool inResult = spec.result.find(letter) != std::string::npos;
     if (terms == 0)
-      return emitOpError() << "every letter of the result must stand in an operand, got: '" << letter << "'";
+      return op->emitOpError() << "every letter of the result must stand in an operand, got: '" << letter << "'";
     if (terms == 1 && !inResult)
-      return emitOpError() << "a letter of one operand alone must stand in the result, got: '" << letter << "'";
+      return op->emitOpError() << "a letter of one operand alone must stand in the result, got: '" << letter << "'";
   }
   return success();
 }
+
+LogicalResult ContractOp::verify() { return verifyContraction(*this, getSpec(), getLhs(), getRhs(), getY()); }
 
 //===----------------------------------------------------------------------===//
 // reduce, softmax, cumsum

@@ -47,6 +47,23 @@ def ChunkClassifier : Pass<"exec-chunk-classifier"> {
   let dependentDialects = ["::dtcc::dist::DistDialect"];
 }
 
+def FoldEpilogues : Pass<"exec-fold-epilogues"> {
+  let summary = "let products add biases, take activations and sum gradients of biases";
+  let description = [{
+    What the target's library of matrix products does with a result before it is stored costs no pass over memory and no
+    launch: `graph.contract` becomes `exec.product` where a row is added to its result, where gelu (by tanh) is taken of
+    it or its gradient multiplied by gelu's slope, and where the gradient of a weight is beside that of its bias, a sum
+    of one of its factors. Left alone is what a kernel that stays would do in passing, and what cublasLt (cublasLt.h of
+    CUDA 12 and 13) does not take: a bias or a sum of another type than the result; activations of another type
+    than the factors, or whose rows do not divide by 8. Example (tests/passes/exec/fold-epilogues.mlir): a product, its bias
+    and gelu become one op with two results, one of which the backward pass reads.
+  }];
+  let options = [Option<"bias", "bias", "bool", "false", "products add a row">,
+                 Option<"gelu", "gelu", "bool", "false", "products take gelu and multiply by its slope">,
+                 Option<"biasGradient", "bias-gradient", "bool", "false", "products sum the rows of a factor">];
+  let dependentDialects = ["::dtcc::exec::ExecDialect"];
+}
+
 def Fuse : Pass<"exec-fuse"> {
   let summary = "put ops that are one kernel into exec.fused";
   let description = [{

@@ -40,6 +40,10 @@ static int64_t attentionGradBytes(LibraryOp op) {
 static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
   static const llvm::StringMap<int64_t (*)(LibraryOp)> table = {
       {"matmul", [](LibraryOp) { return gpu_workspace::productBytes; }},
+      {"matmul_epilogue",
+       [](LibraryOp op) {
+         return gpu_workspace::productBytes + gpu_workspace::productSums(shapeOf(op.getIns()[1])[2]);
+       }},
       {"sum_squares", [](LibraryOp) { return gpu_workspace::sumSquaresBytes; }},
       {"attention_grad", attentionGradBytes},
       {"attention_part_grad", attentionGradBytes},

@@ -21,6 +21,16 @@
 
 namespace dtcc::exec {
 
+/// What the library of matrix products does besides, before a result is stored.
+struct ProductEpilogues {
+  /// Adds a row to every row of the result.
+  bool bias = false;
+  /// Takes gelu, by tanh, of the result, and keeps what it was taken of; multiplies the result by the slope of gelu.
+  bool gelu = false;
+  /// Sums the rows of a factor, which is the gradient of a bias beside that of a weight.
+  bool biasGradient = false;
+};
+
 struct Target {
   /// Of --target.
   std::string_view name;
@@ -36,6 +46,8 @@ struct Target {
   int64_t logitsBytes;
   /// Whether library ops need scratch memory that is planned (a processor's take it of their threads).
   bool plansWorkspace;
+  /// Of products: a processor's kernels do the same with rows that are in its caches, in fewer passes over memory.
+  ProductEpilogues epilogues;
   /// A symbol of the runtime that programs are linked with and nothing in them names: their device, so that no program
   /// carries another's. Null: the device that all have.
   const char *device;
@@ -43,8 +55,8 @@ struct Target {
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, nullptr},
-    {"cuda", "bf16", DTCC_MEMORY_DEVICE, 256, int64_t(512) << 20, true, "dtcc_create_cuda_device"},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, {}, nullptr},
+    {"cuda", "bf16", DTCC_MEMORY_DEVICE, 256, int64_t(512) << 20, true, {true, true, true}, "dtcc_create_cuda_device"},
 };
 
 /// Null if there is none of that name.

@@ -23,6 +23,8 @@ inline constexpr const char *arenaName = "operations";
 
 /// A product by cublasLt: its algorithms are chosen among those that need no more.
 inline constexpr int64_t productBytes = int64_t{32} << 20;
+/// Besides, the gradient of a bias of n cells, which the library cannot add to another.
+constexpr int64_t productSums(int64_t n) { return (4 * n + 255) / 256 * 256; }
 /// A sum of squares: a double a block.
 inline constexpr int64_t sumSquaresBytes = 8 * 2048;
 

@@ -14,7 +14,6 @@
 #define DTCC_RUNTIME_CUDA_CUBLASLT_H
 
 #include "runtime/cuda/CudaOp.h"
-#include "runtime/kernels/CheckedOperands.h"
 
 #include <string>
 
@@ -40,10 +39,6 @@ struct CublasLt {
 };
 
 const CublasLt &cublasLt();
-
-/// A product as one of cublasLt, its algorithm chosen by the library's heuristic. Null where the library is not there
-/// or has no algorithm for these types and strides.
-std::unique_ptr<CudaOp> bindLibraryProduct(const CheckedOperands &operands, Rank &rank, Launcher &launcher);
 
 } // namespace dtcc::rt::cuda
 

@@ -31,13 +31,15 @@ public:
   void run(const dtcc_command &command, Rank &rank, std::span<char> memory) override {
     const CUdeviceptr arena = gpu.allocate(memory.size() + 1, "the arena");
     gpu.nowDoing("testing");
-    // A stream of its own: its workspace is as large as all reservations so far.
-    const CUstream stream = gpu.stream(++streams);
-    gpu.synchronize(gpu.firstStream());
-    gpu.copyToDevice(arena, memory.data(), memory.size(), stream);
     dtcc_command bound = command;
     bound.predicate = predicateValue < 0 ? DTCC_NONE : 0;
     std::unique_ptr<cuda::CudaOp> op = cuda::createCudaOp(bound, rank, gpu);
+    // A stream's workspace is as large as all reservations before it was first asked for.
+    if (std::exchange(gpu.grown, false))
+      ++streams;
+    const CUstream stream = gpu.stream(streams);
+    gpu.synchronize(gpu.firstStream());
+    gpu.copyToDevice(arena, memory.data(), memory.size(), stream);
     std::vector<void *> addresses;
     for (uint32_t view : rank.image.operands(command))
       addresses.push_back(reinterpret_cast<void *>(
@@ -57,7 +59,13 @@ private:
   struct TestGpu final : cuda::Gpu {
     using Gpu::Gpu;
     void *products() override { return own ? nullptr : Gpu::products(); }
+    void reserveWorkspace(uint64_t bytes) override {
+      grown |= bytes > std::exchange(most, std::max(most, bytes));
+      Gpu::reserveWorkspace(bytes);
+    }
     bool own = false;
+    bool grown = true; /* a reservation is larger than the last stream's workspace */
+    uint64_t most = 0;
   };
   using CUdeviceptr = cuda::CUdeviceptr;
   const void *predicate(CUdeviceptr, size_t, CUstream stream) {

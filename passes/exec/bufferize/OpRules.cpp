@@ -15,6 +15,7 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
     OpRules table;
     addMovementRules(table);
     addComputeRules(table);
+    addProductRules(table);
     addAttentionRules(table);
     addLibraryRules(table);
     addExpertRules(table);

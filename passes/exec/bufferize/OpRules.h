@@ -16,7 +16,8 @@ using OpRules = llvm::StringMap<OpRule>;
 
 // One function a family adds its rows to the table.
 void addMovementRules(OpRules &rules);   // views, stacks, pads, constants
-void addComputeRules(OpRules &rules);    // fused kernels, contractions
+void addComputeRules(OpRules &rules);    // fused kernels
+void addProductRules(OpRules &rules);    // contractions
 void addAttentionRules(OpRules &rules);  // attention, the order of positions
 void addLibraryRules(OpRules &rules);    // embedding, cross entropy
 void addExpertRules(OpRules &rules);     // picks, grouped products

@@ -29,6 +29,15 @@ DTCC_DEVICE float cellAt(const void *data, int32_t type, int64_t offset) {
   return static_cast<float>(static_cast<const _Float16 *>(data)[offset]);
 }
 
+DTCC_DEVICE void storeCell(void *data, int32_t type, int64_t offset, float value) {
+  if (type == DTCC_F32)
+    static_cast<float *>(data)[offset] = value;
+  else if (type == DTCC_BF16)
+    static_cast<__bf16 *>(data)[offset] = static_cast<__bf16>(value);
+  else
+    static_cast<_Float16 *>(data)[offset] = static_cast<_Float16>(value);
+}
+
 /// Square number `tile` of the product of lhs(i, x) and rhs(x, j), i < m, x < k, j < n: calls store(i, j, sum) for its
 /// cells. `lhsAlongK`, `rhsAlongK`: neighbours in memory are neighbours along k. All productThreads threads call.
 template <typename Lhs, typename Rhs, typename Store>

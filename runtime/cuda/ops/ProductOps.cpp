@@ -4,9 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// By the library with what follows the product; else by the library alone, and what
+// follows by a kernel of ours; else both by ours.
+//
+//===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/kernels/Product.h"
+#include "runtime/cuda/ops/LibraryProduct.h"
 #include "runtime/cuda/ops/Operands.h"
 
 namespace dtcc::rt::cuda {
@@ -17,33 +22,24 @@ void bindStrides(int64_t (&strides)[3], const dtcc_view &view) {
     strides[i] = strideOf(view, i);
 }
 
-class MatmulOp final : public CudaOp {
+/// A product, and a bias of f32 that is added to it.
+class OwnProduct final : public CudaOp {
 public:
-  explicit MatmulOp(const CheckedOperands &operands) {
-    hasBias = operands.attributeCount() == 2 && operands.flag(1);
-    required = hasBias ? 4 : 3;
-    operands.expect(required, 2);
-    const dtcc_view &lhs = operands.floats(0, "lhs", {-1, -1, -1});
-    const dtcc_view &rhs =
-        operands.tensor(1, "rhs", {lhs.sizes[0], lhs.sizes[2], -1}, static_cast<dtcc_dtype>(lhs.dtype));
-    p.g = lhs.sizes[0], p.m = lhs.sizes[1], p.k = lhs.sizes[2], p.n = rhs.sizes[2];
-    const dtcc_view &out = operands.floats(required - 1, "out", {p.g, p.m, p.n});
-    p.type = lhs.dtype, p.outType = out.dtype;
-    if (p.outType != p.type && p.outType != DTCC_F32)
-      operands.reject("out must have the operands' element type or f32, got: ", int{out.dtype});
-    bindStrides(p.lhsStrides, lhs);
-    bindStrides(p.rhsStrides, rhs);
-    bindStrides(p.outStrides, out);
-    if (hasBias)
-      p.biasStride = strideOf(operands.tensor(2, "bias", {p.n}), 0);
-    accumulate = operands.accumulation(0);
+  OwnProduct(const ProductCommand &command, const CheckedOperands &operands, Launcher &launcher)
+      : command(command), kernel(launcher, "Product", "product") {
+    p.g = command.g, p.m = command.m, p.k = command.k, p.n = command.n;
+    p.type = static_cast<int32_t>(command.type), p.outType = static_cast<int32_t>(command.outType);
+    bindStrides(p.lhsStrides, operands.operand(0));
+    bindStrides(p.rhsStrides, operands.operand(1));
+    bindStrides(p.outStrides, operands.operand(command.out));
+    if (command.bias)
+      p.biasStride = strideOf(operands.operand(*command.bias), 0);
   }
-  void loadKernel(Launcher &launcher) { kernel = Kernel(launcher, "Product", "product"); }
   void run(Rank &rank, const Call &call) override {
-    p.lhs = call.buffers[0], p.rhs = call.buffers[1], p.out = call.buffers[required - 1];
-    if (hasBias)
-      p.bias = address<const float>(call, 2);
-    p.accumulate = accumulates(accumulate, rank);
+    p.lhs = call.buffers[0], p.rhs = call.buffers[1], p.out = call.buffers[command.out];
+    if (command.bias)
+      p.bias = address<const float>(call, *command.bias);
+    p.accumulate = accumulates(command.accumulate, rank);
     LaunchShape shape;
     shape.grid[0] = static_cast<unsigned>(productTiles(p.m, p.n));
     shape.grid[2] = static_cast<unsigned>(std::min<int64_t>(p.g, 65535));
@@ -53,23 +49,84 @@ public:
 
 private:
   Product p = {};
-  Accumulation accumulate;
-  size_t required;
-  bool hasBias;
+  const ProductCommand command;
   Kernel kernel;
 };
+
+/// A product alone, then what the library does not do in passing.
+class ProductThenEpilogue final : public CudaOp {
+public:
+  ProductThenEpilogue(const ProductCommand &command, const CheckedOperands &operands, Launcher &launcher,
+                      std::unique_ptr<CudaOp> product)
+      : command(command), product(std::move(product)) {
+    const auto type = static_cast<int32_t>(command.outType);
+    const dtcc_view &out = operands.operand(command.out), &rhs = operands.operand(1);
+    p.m = command.m, p.n = command.n, p.type = type, p.activation = static_cast<int64_t>(command.activation);
+    p.outStrides[0] = strideOf(out, 1), p.outStrides[1] = strideOf(out, 2);
+    if (command.bias)
+      p.biasStride = strideOf(operands.operand(*command.bias), 0);
+    if (command.kept)
+      p.keptStride = strideOf(operands.operand(*command.kept), 1);
+    if (command.at)
+      p.atStride = strideOf(operands.operand(*command.at), 1);
+    if (command.bias || command.activation != ProductActivation::None)
+      epilogue = Kernel(launcher, "Product", "product_epilogue");
+    if (!command.sums)
+      return;
+    sums = Kernel(launcher, "Product", "product_sums");
+    s.k = command.k, s.n = command.n, s.type = static_cast<int32_t>(command.type), s.sumsType = type;
+    s.strides[0] = strideOf(rhs, 1), s.strides[1] = strideOf(rhs, 2);
+    s.sumsStride = strideOf(operands.operand(*command.sums), 0);
+  }
+
+  void run(Rank &rank, const Call &call) override {
+    product->run(rank, call);
+    if (command.sums) {
+      s.rows = call.buffers[1], s.sums = call.buffers[*command.sums];
+      s.accumulate = accumulates(command.sumsAccumulate, rank);
+      return sums(call, partsOf(command.n, sumsColumns), sumsThreads, s);
+    }
+    p.out = call.buffers[command.out];
+    p.bias = command.bias ? call.buffers[*command.bias] : nullptr;
+    p.kept = command.kept ? call.buffers[*command.kept] : nullptr;
+    p.at = command.at ? call.buffers[*command.at] : nullptr;
+    epilogue(call, partsOf(p.m * p.n, epilogueThreads), epilogueThreads, p);
+  }
+
+private:
+  const ProductCommand command;
+  std::unique_ptr<CudaOp> product;
+  ProductEpilogue p = {};
+  ProductSums s = {};
+  Kernel epilogue, sums;
+};
+
+/// A bias of matmul is f32: the library adds one of the type of the result alone. Nor does it ask a predicate.
+std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
+                                    Launcher &launcher) {
+  if (!command.bias && !operands.isPredicated())
+    if (std::unique_ptr<CudaOp> library = bindLibraryProduct(command, operands, rank, launcher))
+      return library;
+  return std::make_unique<OwnProduct>(command, operands, launcher);
+}
 
 } // namespace
 
 template <>
 std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_MATMUL>(const CheckedOperands &operands, Rank &rank, Launcher &launcher) {
-  auto own = std::make_unique<MatmulOp>(operands); // checks the command
-  // The library asks no predicate.
-  if (!operands.isPredicated())
-    if (std::unique_ptr<CudaOp> library = bindLibraryProduct(operands, rank, launcher))
-      return library;
-  own->loadKernel(launcher);
-  return own;
+  return bindProduct(ProductCommand::matmul(operands), operands, rank, launcher);
+}
+
+template <>
+std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_MATMUL_EPILOGUE>(const CheckedOperands &operands, Rank &rank,
+                                                             Launcher &launcher) {
+  const ProductCommand command = ProductCommand::matmulEpilogue(operands);
+  if (!command.hasEpilogue())
+    return bindProduct(command, operands, rank, launcher);
+  if (std::unique_ptr<CudaOp> library = bindLibraryProduct(command, operands, rank, launcher))
+    return library;
+  return std::make_unique<ProductThenEpilogue>(command, operands, launcher,
+                                               bindProduct(command.alone(), operands, rank, launcher));
 }
 
 } // namespace dtcc::rt::cuda

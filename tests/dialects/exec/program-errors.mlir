@@ -76,3 +76,28 @@ exec.program @step mesh @mesh {
     exec.copy ins(%v : memref<4xf32>) outs(%w : memref<2x2xf32>)
   }
 }
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  exec.phase @p {
+    %v = exec.view @x[0] : memref<1x2x2xf32>
+    %finite = exec.view @x[32] : memref<i32>
+    // expected-error@+1 {{cannot have a predicate: libraries of products read none, got: "matmul"}}
+    exec.library "matmul" ins(%v, %v, %finite : memref<1x2x2xf32>, memref<1x2x2xf32>, memref<i32>) outs(%v : memref<1x2x2xf32>) [0, 0] {predicated}
+  }
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
+  exec.phase @p {
+    %v = exec.view @x[0] : memref<16xf32>
+    // expected-error@+1 {{must have one i32 as last input, its predicate}}
+    exec.library "sum_squares" ins(%v : memref<16xf32>) outs(%v : memref<16xf32>) [0] {predicated}
+  }
+}

@@ -12,7 +12,10 @@
 #include "tests/emulator/cublaslt/Product.h"
 #include "tests/emulator/cuda/Streams.h"
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 using namespace dtcc::emulator;
 
@@ -37,6 +40,8 @@ struct Heuristic {
 constexpr uint64_t kAlgorithm = 0x656d756c61746564;
 constexpr size_t kWorkspaceBytes = 1 << 16;
 char handle;
+/// Products that did something with their result besides, for tests to see who did it.
+std::atomic<uint64_t> epilogues = 0;
 
 int wrong(int status, const char *call, const char *what) {
   std::fprintf(stderr, "emulated cublasLt: %s: %s\n", call, what);
@@ -64,6 +69,8 @@ int setAttribute(const Attribute (&rows)[n], int number, const void *value, size
 } // namespace
 
 extern "C" {
+
+uint64_t dtcc_emulated_epilogues() { return epilogues; }
 
 int cublasLtCreate(void **made) {
   *made = &handle;
@@ -136,6 +143,9 @@ int cublasLtMatmulAlgoGetHeuristic(void *, Description *how, Layout *a, Layout *
   Product product{*how, *a, *b, *c, *d};
   if (const char *problem = product.problem())
     return wrong(kUnsupported, "cublasLtMatmulAlgoGetHeuristic", problem);
+  if (how->epilogue != kPlain && std::getenv("DTCC_EMULATED_EPILOGUES") &&
+      std::strcmp(std::getenv("DTCC_EMULATED_EPILOGUES"), "0") == 0)
+    return kUnsupported; // as where a GPU has no kernel for them
   results[0] = {};
   results[0].algorithm[0] = kAlgorithm;
   // Some need memory of their own: who does not hand it over is told.
@@ -171,7 +181,7 @@ int cublasLtMatmul(void *, Description *how, const void *alpha, const void *a, L
     product.dData = locate(d, product.d);
     if (product.beta != 0)
       product.cData = locate(c, product.c);
-    if (how->has(kBias) || how->has(kBiasGradient) || how->has(kBiasGradientA) || how->has(kBiasGradientB))
+    if (how->usesBias())
       product.biasData = emulation.locate(*stream.device, reinterpret_cast<uint64_t>(how->bias),
                                           uint64_t(product.biasCells()) * bytesOf(product.biasElement()),
                                           "the bias of cublasLtMatmul");
@@ -196,6 +206,7 @@ int cublasLtMatmul(void *, Description *how, const void *alpha, const void *a, L
         scratch = emulation.locate(*stream.device, reinterpret_cast<uint64_t>(workspace), algorithm[1],
                                    "the workspace of cublasLtMatmul");
     }
+    epilogues += how->epilogue != kPlain;
     size_t scratchBytes = scratch ? algorithm[1] : 0;
     emulation.enqueue(lock, stream, [product, scratch, scratchBytes] {
       product.run();

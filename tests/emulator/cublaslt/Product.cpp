@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/emulator/cublaslt/Product.h"
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 namespace dtcc::emulator {
@@ -53,14 +55,39 @@ const char *Product::problem() const {
     return "a compute type that cublasLt has no product for";
   if (how.scaleType != (doubles ? kF64 : kF32) || how.pointerMode != 0)
     return "alpha and beta must be f32 on the host";
-  uint32_t known = kRelu | kBias | kReluGradient | kBiasGradient | kGelu | kGeluGradient | kAux | kBiasGradientA |
-                   kBiasGradientB | 1;
-  if (how.epilogue & ~known)
-    return "an epilogue that the emulator does not know";
-  if (how.has(kAux) && how.auxLeading < rows())
+  return epilogueProblem();
+}
+
+const char *Product::epilogueProblem() const {
+  // cublasLtEpilogue_t but for those with relu's bit mask.
+  static constexpr uint32_t known[] = {kPlain,
+                                       kRelu,
+                                       kBias,
+                                       kRelu | kBias,
+                                       kGelu,
+                                       kGelu | kAux,
+                                       kGelu | kBias,
+                                       kGelu | kAux | kBias,
+                                       kGeluGradient | kAux,
+                                       kGeluGradient | kAux | kBiasGradient,
+                                       kBiasGradientA,
+                                       kBiasGradientB};
+  if (std::find(std::begin(known), std::end(known), how.epilogue) == std::end(known))
+    return "an epilogue that cublasLt has not or the emulator does not know";
+  // CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: elements as those of the output, but for int8 and fp8.
+  if (how.usesBias() && biasElement() != d.element())
+    return "a bias or its gradient of another type than the output";
+  if (!how.has(kAux))
+    return nullptr;
+  // CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, _BATCH_STRIDE, _DATA_TYPE.
+  if (how.auxLeading < rows())
     return "an auxiliary matrix with a leading dimension less than a column";
-  if ((how.has(kRelu) || how.has(kReluGradient)) && how.has(kAux))
-    return "relu with a bit mask, which the emulator does not know";
+  if (how.auxLeading % 8 != 0 || (d.batches > 1 && how.auxStride % 8 != 0))
+    return "an auxiliary matrix whose leading dimension or batch stride does not divide by 8";
+  if (auxElement() != d.element())
+    return "an auxiliary matrix of another type than the output";
+  if (reinterpret_cast<uint64_t>(how.aux) % 16 != 0)
+    return "an auxiliary matrix that is not aligned to 16 bytes";
   return nullptr;
 }
 

@@ -29,6 +29,10 @@ struct Layout {
   int64_t span() const;
 };
 
+// cublasLtEpilogue_t, by its parts.
+constexpr uint32_t kPlain = 1, kRelu = 2, kBias = 4, kReluGradient = 8, kBiasGradient = 16, kGelu = 32,
+                   kGeluGradient = 64, kAux = 128, kBiasGradientA = 256, kBiasGradientB = 512;
+
 /// cublasLtMatmulDesc
 struct Description {
   int computeType = 0, scaleType = 0;
@@ -42,11 +46,9 @@ struct Description {
   int biasType = -1, auxType = -1;
 
   bool has(uint32_t part) const { return (epilogue & part) == part; }
+  /// A vector of biases, or of their gradients.
+  bool usesBias() const { return epilogue & (kBias | kBiasGradient | kBiasGradientA | kBiasGradientB); }
 };
-// cublasLtEpilogue_t, by its parts.
-constexpr uint32_t kRelu = 2, kBias = 4, kReluGradient = 8, kBiasGradient = 16, kGelu = 32, kGeluGradient = 64,
-                   kAux = 128, kBiasGradientA = 256, kBiasGradientB = 512;
-
 /// D = epilogue(alpha op(A) op(B) + beta C). Addresses are those of this process.
 struct Product {
   Description how;
@@ -62,9 +64,12 @@ struct Product {
   Element auxElement() const;
   /// Cells of the bias or of its gradient.
   int64_t biasCells() const { return how.has(kBiasGradientB) ? columns() : rows(); }
-  /// What does not fit together; empty if all does.
+  /// What does not fit together; null if all does.
   const char *problem() const;
   void run() const;
+
+private:
+  const char *epilogueProblem() const;
 };
 
 } // namespace dtcc::emulator

@@ -52,6 +52,23 @@ template <class N> void setPredicate(Warp &warp, const Code &code, uint32_t lane
     write(*warp.at<uint32_t>(code.list), lanes, negation);
 }
 
+/// Two halves in a register: d is told of the lower, list of the upper.
+template <class N> void setPackedPredicates(Warp &warp, const Code &code, uint32_t lanes) {
+  const auto *a = warp.at<uint32_t>(code.a), *b = warp.at<uint32_t>(code.b);
+  uint32_t holds[2] = {0, 0};
+  forLanes(lanes, [&](int lane) {
+    for (int half = 0; half < 2; ++half) {
+      auto x = N::load(uint16_t(a[lane] >> 16 * half)), y = N::load(uint16_t(b[lane] >> 16 * half));
+      int outcome = x < y ? kLess : x > y ? kGreater : x == y ? kEqual : kUnordered;
+      holds[half] |= uint32_t((outcome & code.count) != 0) << lane;
+    }
+  });
+  uint32_t upper = joined(warp, code, holds[1]);
+  write(*warp.at<uint32_t>(code.d), lanes, joined(warp, code, holds[0]));
+  if (code.list != kNowhere)
+    write(*warp.at<uint32_t>(code.list), lanes, upper);
+}
+
 /// list: the bits that stand for true.
 template <class N> void setNumber(Warp &warp, const Code &code, uint32_t lanes) {
   uint32_t holds = joined(warp, code, compare<N>(warp, code, lanes));
@@ -138,7 +155,9 @@ void buildSetp(Decoder &decoder, const Instruction &instruction, Code &code) {
   std::vector<Type> types = instruction.types();
   if (types.size() != 1)
     decoder.unknown(instruction);
-  code.handler = ofType<Predicate>(types[0], instruction.has("ftz"));
+  code.handler = types[0] == Type::F16x2    ? setPackedPredicates<F16>
+                 : types[0] == Type::BF16x2 ? setPackedPredicates<BF16>
+                                            : ofType<Predicate>(types[0], instruction.has("ftz"));
   if (!code.handler)
     decoder.unknown(instruction);
   fillComparison(decoder, instruction, code, types[0]);

@@ -32,3 +32,21 @@ exec.program @merge mesh @mesh {
     exec.copy ins(%a : memref<16xf32>) outs(%b : memref<16xf32>)
   }
 }
+
+// A product that sums gradients of a bias besides has room for them.
+// CHECK-LABEL: exec.program @sums
+// CHECK: exec.arena @operations : 33554688
+exec.program @sums mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @a : 64 in @activations persistent
+  exec.buffer @b : 64 in @activations persistent
+  exec.buffer @c : 64 in @activations
+  exec.buffer @d : 16 in @activations
+  exec.phase @microbatch {
+    %a = exec.view @a[0] : memref<1x4x4xf32>
+    %b = exec.view @b[0] : memref<1x4x4xf32>
+    %c = exec.view @c[0] : memref<1x4x4xf32>
+    %d = exec.view @d[0] : memref<4xf32>
+    exec.library "matmul_epilogue" ins(%a, %b : memref<1x4x4xf32>, memref<1x4x4xf32>) outs(%c, %d : memref<1x4x4xf32>, memref<4xf32>) [0, 0, 0, 0]
+  }
+}

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/HalfFloat.h"
 #include "tests/emulator/ptx/Error.h"
 #include "tests/unit/emulator/PtxRun.h"
 #include "gtest/gtest.h"
@@ -202,6 +203,13 @@ TEST(Instruction, HalvesRoundOnce) {
 
 TEST(Instruction, Comparisons) {
   auto with = [](const char *setp) { return std::string(setp) + ";\nselp.b32 D, 1, 0, %p"; };
+  // Of two halves in a register the lower tells %p, the upper %q.
+  check<U32, U32, U32>(
+      "setp.gt.f16x2 %p|%q, %ra, %rb;\nselp.b32 %ra, 1, 0, %p;\nselp.b32 %rb, 2, 0, %q;\nadd.u32 D, %ra, %rb",
+      [](U32 a, U32 b) {
+        auto half = [](U32 pair, int shift) { return rt::fromF16(uint16_t(pair >> shift)); };
+        return U32(half(a, 0) > half(b, 0)) + 2 * U32(half(a, 16) > half(b, 16));
+      });
   check<U32, S32, S32>(with("setp.lt.s32 %p, %ra, %rb"), [](S32 a, S32 b) { return a < b; });
   check<U32, U32, U32>(with("setp.hs.u32 %p, %ra, %rb"), [](U32 a, U32 b) { return a >= b; });
   check<U32, U64, U64>(with("setp.ne.b64 %p, %da, %db"), [](U64 a, U64 b) { return a != b; });

@@ -53,7 +53,8 @@ struct Case {
   int epilogue;
 };
 
-/// D = epilogue(2 op(A) op(B) + 3 C) of 3 x 4 matrices in two batches, columns adjacent.
+/// D = epilogue(2 op(A) op(B) + 3 C) of 3 x 4 matrices in two batches, columns adjacent; columns of the auxiliary
+/// matrix start at multiples of 8.
 void checkProduct(const Case &test) {
   constexpr int m = 3, n = 4, k = 5, batches = 2;
   Gpu gpu(kFirst);
@@ -64,14 +65,14 @@ void checkProduct(const Case &test) {
     return values;
   };
   std::vector<float> a = fill(m * k * batches, 1), b = fill(k * n * batches, 2), c = fill(m * n * batches, 3),
-                     bias = fill(m, 4), aux = fill(m * n * batches, 5);
+                     bias = fill(m, 4), aux = fill(8 * n * batches, 5);
   CUdeviceptr aAt = gpu.upload(a), bAt = gpu.upload(b), cAt = gpu.upload(c), dAt = gpu.upload(c),
               biasAt = gpu.upload(bias), auxAt = gpu.upload(aux);
   void *handle, *product, *layouts[3], *preference;
   ASSERT_EQ(cublasLtCreate(&handle), 0);
   ASSERT_EQ(cublasLtMatmulDescCreate(&product, 68, 0), 0);
   int transposeA = test.transposeA, transposeB = test.transposeB;
-  int64_t auxLeading = m, auxStride = m * n;
+  int64_t auxLeading = 8, auxStride = 8 * n;
   ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 3, &transposeA, 4), 0);
   ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 4, &transposeB, 4), 0);
   ASSERT_EQ(cublasLtMatmulDescSetAttribute(product, 7, &test.epilogue, 4), 0);
@@ -111,15 +112,15 @@ void checkProduct(const Case &test) {
         for (int l = 0; l < k; ++l)
           sum += double(a[size_t(batch * m * k + (transposeA ? l + i * k : i + l * m))]) *
                  b[size_t(batch * k * n + (transposeB ? j + l * n : l + j * k))];
-        auto at = size_t(batch * m * n + i + j * m);
+        auto at = size_t(batch * m * n + i + j * m), auxIndex = size_t(batch * auxStride + i + j * auxLeading);
         double want = 2 * sum + 3 * c[at];
         if (test.epilogue & 4)
           want += bias[size_t(i)];
         if (test.epilogue & 32) {
-          EXPECT_NEAR(auxNow[at], want, 1e-5);
+          EXPECT_NEAR(auxNow[auxIndex], want, 1e-5);
           want = gelu(want);
         } else if (test.epilogue & 64) {
-          want *= (gelu(aux[at] + 1e-5) - gelu(aux[at] - 1e-5)) / 2e-5;
+          want *= (gelu(aux[auxIndex] + 1e-5) - gelu(aux[auxIndex] - 1e-5)) / 2e-5;
         }
         gradient[size_t(i)] += want;
         EXPECT_NEAR(d[at], want, 1e-4 * (1 + std::fabs(want)));
@@ -136,6 +137,39 @@ TEST(EmulatedCublasLt, Products) {
   for (int epilogue :
        {4 /*bias*/, 32 | 4 | 128 /*gelu, kept*/, 64 | 128 /*its gradient*/, 64 | 128 | 16 /*and the bias's*/})
     checkProduct({false, false, epilogue});
+}
+
+/// What the heuristic says of a product of 8 x 8 matrices with an epilogue, a type of the bias, a leading dimension of
+/// the auxiliary matrix and its address.
+int heuristicOf(int epilogue, int biasType, int64_t auxLeading, uint64_t aux) {
+  void *product, *layout, *preference;
+  EXPECT_EQ(cublasLtMatmulDescCreate(&product, 68, 0), 0);
+  EXPECT_EQ(cublasLtMatmulDescSetAttribute(product, 7, &epilogue, 4), 0);
+  EXPECT_EQ(cublasLtMatmulDescSetAttribute(product, 11, &aux, 8), 0);
+  EXPECT_EQ(cublasLtMatmulDescSetAttribute(product, 12, &auxLeading, 8), 0);
+  EXPECT_EQ(cublasLtMatmulDescSetAttribute(product, 26, &biasType, 4), 0);
+  EXPECT_EQ(cublasLtMatrixLayoutCreate(&layout, 14, 8, 8, 8), 0);
+  EXPECT_EQ(cublasLtMatmulPreferenceCreate(&preference), 0);
+  Algorithm algorithm;
+  int found = 0;
+  int status = cublasLtMatmulAlgoGetHeuristic(nullptr, product, layout, layout, layout, layout, preference, 1,
+                                              &algorithm, &found);
+  cublasLtMatmulPreferenceDestroy(preference);
+  cublasLtMatrixLayoutDestroy(layout);
+  cublasLtMatmulDescDestroy(product);
+  return status;
+}
+
+TEST(EmulatedCublasLt, RefusesEpiloguesAsTheLibraryDoes) {
+  constexpr int unsupported = 15, bf16 = 14, f32 = 0, geluAuxBias = 32 | 4 | 128;
+  EXPECT_EQ(heuristicOf(geluAuxBias, bf16, 16, 256), 0);
+  EXPECT_EQ(heuristicOf(geluAuxBias, f32, 16, 256), unsupported);
+  EXPECT_EQ(heuristicOf(geluAuxBias, bf16, 12, 256), unsupported);
+  EXPECT_EQ(heuristicOf(geluAuxBias, bf16, 0, 256), unsupported);
+  EXPECT_EQ(heuristicOf(geluAuxBias, bf16, 16, 8), unsupported);
+  EXPECT_EQ(heuristicOf(256 /*sums of A*/, bf16, 0, 0), 0);
+  EXPECT_EQ(heuristicOf(256 | 4, bf16, 0, 0), unsupported);
+  EXPECT_EQ(heuristicOf(64 /*gelu's gradient of nothing*/, bf16, 0, 0), unsupported);
 }
 
 //===----------------------------------------------------------------------===//

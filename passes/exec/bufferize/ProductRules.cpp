@@ -1,0 +1,261 @@
+//===- ProductRules.cpp - Contractions as matrix products -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/ContractSpec.h"
+#include "dialects/graph/Graph.h"
+#include "passes/exec/bufferize/OpRules.h"
+#include "runtime/abi/ProductEpilogue.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+namespace {
+/// One side of a product: its letters and where it lies.
+struct Term {
+  std::string letters;
+  Place place;
+  int64_t stride(char letter) const { return place.strides[letters.find(letter)]; }
+  int64_t size(char letter) const { return place.sizes[letters.find(letter)]; }
+  bool has(char letter) const { return letters.find(letter) != std::string::npos; }
+};
+
+/// The letters of a product in the order in which the library walks them.
+struct Walk {
+  std::string batch, rows, columns, sums;
+};
+} // namespace
+
+/// The letters of `group` as dimensions of `term`.
+static SmallVector<int64_t> dimsOf(const Term &term, StringRef group) {
+  SmallVector<int64_t> dims;
+  for (char letter : group)
+    dims.push_back(term.letters.find(letter));
+  return dims;
+}
+
+/// The letters for which `keep` holds, outermost first as they lie in `term`.
+static std::string ordered(const Term &term, llvm::function_ref<bool(char)> keep) {
+  std::string letters;
+  llvm::copy_if(term.letters, std::back_inserter(letters), keep);
+  auto key = [&](char c) { return std::pair(-term.stride(c), term.letters.find(c)); };
+  llvm::sort(letters, [&](char a, char c) { return key(a) < key(c); });
+  return letters;
+}
+
+/// `term` as [batch, rows, columns], if each group lies as one dimension and the
+/// library can walk it: along rows or columns without gaps.
+static std::optional<Place> asMatrix(const Term &term, StringRef batch, StringRef rows, StringRef columns) {
+  auto matrix = term.place.merged({dimsOf(term, batch), dimsOf(term, rows), dimsOf(term, columns)});
+  if (!matrix)
+    return std::nullopt;
+  auto unit = [&](int64_t dim) { return matrix->sizes[dim] == 1 || matrix->strides[dim] == 1; };
+  // Repeated cells (stride 0) are no matrix of the library's.
+  for (int64_t dim : {1, 2})
+    if (matrix->sizes[dim] > 1 && matrix->strides[dim] == 0)
+      return std::nullopt;
+  if (!unit(1) && !unit(2))
+    return std::nullopt;
+  return matrix;
+}
+
+/// The same with rows whose cells are adjacent, which is how a bias and what an activation was taken of lie.
+static std::optional<Place> asRows(const Term &term, const Walk &walk) {
+  auto matrix = asMatrix(term, walk.batch, walk.rows, walk.columns);
+  return matrix && (matrix->sizes[2] == 1 || matrix->strides[2] == 1) ? matrix : std::nullopt;
+}
+
+/// Memory for a value with `letters` in the order `order`.
+static Term packed(const Term &term, StringRef order, StringRef name, Bufferizer &b) {
+  Place like = term.place.transposed(dimsOf(term, order));
+  return {order.str(), b.allocate(RankedTensorType::get(like.sizes, like.element), name)};
+}
+
+/// `term` copied to the order batch, rows, columns where it cannot be read as it lies.
+static Place readMatrix(const Term &term, StringRef batch, StringRef rows, StringRef columns, Bufferizer &b) {
+  if (auto matrix = asMatrix(term, batch, rows, columns))
+    return *matrix;
+  Term copy = packed(term, (batch + rows + columns).str(), "packed", b);
+  b.copy(term.place.transposed(dimsOf(term, copy.letters)), copy.place, "pack");
+  return *asMatrix(copy, batch, rows, columns);
+}
+
+static LogicalResult checkTypes(Operation *op, ArrayRef<Value> values) {
+  for (Value value : values)
+    if (auto element = dyn_cast<FloatType>(cast<ShapedType>(value.getType()).getElementType());
+        !element || element.isF64())
+      return op->emitOpError("has no library op for ") << value.getType() << ": products are of f32, bf16 and f16";
+  return success();
+}
+
+/// Rows and columns follow the result, so that it need not be copied; sums follow the larger operand.
+static Walk walkOf(const Term &lhs, const Term &rhs, const Term &out) {
+  const Term &larger = lhs.place.elements() >= rhs.place.elements() ? lhs : rhs;
+  return {ordered(out, [&](char c) { return lhs.has(c) && rhs.has(c); }),
+          ordered(out, [&](char c) { return lhs.has(c) && !rhs.has(c); }),
+          ordered(out, [&](char c) { return !lhs.has(c) && rhs.has(c); }),
+          ordered(larger, [&](char c) { return lhs.has(c) && rhs.has(c) && !out.has(c); })};
+}
+
+/// What a product writes: a matrix or a vector of the library's, and where that has to go if it is not there yet.
+struct Written {
+  Place target;
+  Term temporary; /* without letters: none */
+  Bufferizer::Destination goal;
+
+  int64_t accumulate() const { return temporary.letters.empty() ? goal.accumulate : int64_t(Overwrite); }
+  LogicalResult finish(const Term &value, Location loc, Bufferizer &b) const {
+    if (temporary.letters.empty())
+      return success();
+    return b.store(temporary.place, {value.place.transposed(dimsOf(value, temporary.letters)), goal.accumulate}, loc);
+  }
+};
+
+static int64_t accumulateOf(Value value, Bufferizer &b) {
+  auto destination = b.destinationOf(value);
+  return destination ? destination->accumulate : int64_t(Overwrite);
+}
+
+static LogicalResult lowerContract(graph::ContractOp op, Bufferizer &b) {
+  if (failed(checkTypes(op, {op.getLhs(), op.getRhs(), op.getY()})))
+    return failure();
+  auto spec = graph::ContractSpec::parse(op.getSpec());
+  Term lhs{spec.lhs, b.placeOf(op.getLhs())}, rhs{spec.rhs, b.placeOf(op.getRhs())};
+  Bufferizer::Destination goal{{}, accumulateOf(op.getY(), b)};
+  goal.place = b.place(op.getY());
+  Term out{spec.result, goal.place};
+  Walk walk = walkOf(lhs, rhs, out);
+  Place left = readMatrix(lhs, walk.batch, walk.rows, walk.sums, b),
+        right = readMatrix(rhs, walk.batch, walk.sums, walk.columns, b);
+  Written written{{}, {}, goal};
+  if (auto matrix = asMatrix(out, walk.batch, walk.rows, walk.columns)) {
+    written.target = *matrix;
+  } else {
+    written.temporary = packed(out, walk.batch + walk.rows + walk.columns, "product", b);
+    written.target = *asMatrix(written.temporary, walk.batch, walk.rows, walk.columns);
+  }
+  OpBuilder &builder = b.builder();
+  b.library(op, "matmul", {b.view(left), b.view(right)}, b.view(written.target),
+            {builder.getI64IntegerAttr(written.accumulate()), builder.getI64IntegerAttr(0)}, written.accumulate() != 0);
+  return written.finish(out, op.getLoc(), b);
+}
+
+//===----------------------------------------------------------------------===//
+// Products with epilogues
+//===----------------------------------------------------------------------===//
+
+/// `term` as one dimension without gaps, in the order of `letters`.
+static std::optional<Place> asVector(const Term &term, StringRef letters) {
+  auto vector = term.place.merged({dimsOf(term, letters)});
+  return vector && (vector->sizes[0] == 1 || vector->strides[0] == 1) ? vector : std::nullopt;
+}
+
+/// Rows of what activations are taken of start at multiples of 8 elements (cublasLt.h,
+/// CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD).
+static std::optional<Place> asKeptRows(const Term &term, const Walk &walk) {
+  auto matrix = asRows(term, walk);
+  return matrix && (matrix->sizes[1] == 1 || matrix->strides[1] % 8 == 0) ? matrix : std::nullopt;
+}
+
+static Place readVector(const Term &term, StringRef letters, Bufferizer &b) {
+  if (auto vector = asVector(term, letters))
+    return *vector;
+  Term copy = packed(term, letters, "packed", b);
+  b.copy(term.place.transposed(dimsOf(term, letters)), copy.place, "pack");
+  return *asVector(copy, letters);
+}
+
+static Place readKept(const Term &term, const Walk &walk, Bufferizer &b) {
+  if (auto matrix = asKeptRows(term, walk))
+    return *matrix;
+  Term copy = packed(term, walk.rows + walk.columns, "packed", b);
+  b.copy(term.place.transposed(dimsOf(term, copy.letters)), copy.place, "pack");
+  return *asKeptRows(copy, walk);
+}
+
+static LogicalResult lowerProduct(ProductOp op, Bufferizer &b) {
+  if (failed(checkTypes(op, {op.getLhs(), op.getRhs(), op.getY()})))
+    return failure();
+  auto spec = graph::ContractSpec::parse(op.getSpec());
+  Term lhs{spec.lhs, b.placeOf(op.getLhs())}, rhs{spec.rhs, b.placeOf(op.getRhs())};
+  int64_t accumulate = accumulateOf(op.getY(), b);
+  Term out{spec.result, b.place(op.getY())};
+  Walk walk = walkOf(lhs, rhs, out);
+  Place left = readMatrix(lhs, walk.batch, walk.rows, walk.sums, b),
+        right = readMatrix(rhs, walk.batch, walk.sums, walk.columns, b);
+  SmallVector<Value> ins{b.view(left), b.view(right)};
+  std::string columns; // in the order of the tensors that have no other letters
+  llvm::copy_if(op.getSums() ? rhs.letters : out.letters, std::back_inserter(columns),
+                [&](char letter) { return walk.columns.find(letter) != std::string::npos; });
+  if (op.getBias())
+    ins.push_back(b.view(readVector({columns, b.placeOf(op.getBias())}, walk.columns, b)));
+  if (op.getSlope())
+    ins.push_back(b.view(readKept({spec.result, b.placeOf(op.getSlope())}, walk, b)));
+
+  // An activation is taken of the sum with what is there: it cannot be what is added to that.
+  bool activates = op.getGelu() || op.getSlope(), byRows = activates || op.getBias();
+  auto matrix = byRows ? asRows(out, walk) : asMatrix(out, walk.batch, walk.rows, walk.columns);
+  Term sums, kept;
+  std::optional<Place> vector;
+  int64_t sumsAccumulate = Overwrite;
+  if (op.getSums()) {
+    sumsAccumulate = accumulateOf(op.getSums(), b);
+    sums = {columns, b.place(op.getSums())};
+    vector = asVector(sums, walk.columns);
+  }
+  // The command reads what it writes, all of it or nothing.
+  bool direct = matrix && !(activates && accumulate) &&
+                (!op.getSums() || (vector && (accumulate == Overwrite) == (sumsAccumulate == Overwrite)));
+  Written written{{}, {}, {out.place, accumulate}};
+  if (!direct) {
+    written.temporary = packed(out, walk.rows + walk.columns, "product", b);
+    matrix = asMatrix(written.temporary, "", walk.rows, walk.columns);
+  }
+  written.target = *matrix;
+  SmallVector<Value> outs{b.view(written.target)};
+  Written keeps, summed;
+  if (op.getKept()) {
+    keeps.goal.accumulate = accumulateOf(op.getKept(), b);
+    kept = {spec.result, keeps.goal.place = b.place(op.getKept())};
+    auto place = asKeptRows(kept, walk);
+    if (!place || keeps.goal.accumulate) {
+      keeps.temporary = packed(kept, walk.rows + walk.columns, "kept", b);
+      place = asKeptRows(keeps.temporary, walk);
+    }
+    outs.push_back(b.view(*place));
+  }
+  if (op.getSums()) {
+    summed.goal = {sums.place, sumsAccumulate};
+    if (!direct) {
+      summed.temporary = packed(sums, walk.columns, "sums", b);
+      vector = asVector(summed.temporary, walk.columns);
+    }
+    outs.push_back(b.view(*vector));
+  }
+  auto number = [&](int64_t value) { return b.builder().getI64IntegerAttr(value); };
+  ProductActivation activation = op.getSlope()  ? ProductActivation::Slope
+                                 : op.getKept() ? ProductActivation::GeluKept
+                                 : op.getGelu() ? ProductActivation::Gelu
+                                                : ProductActivation::None;
+  LibraryOp command = b.library(op, "matmul_epilogue", ins, outs,
+                                {number(written.accumulate()), number(bool(op.getBias())), number(int64_t(activation)),
+                                 number(op.getSums() ? summed.accumulate() : -1)},
+                                written.accumulate() != 0);
+  command.setFlops(llvm::APFloat(2.0 * double(left.elements()) * double(right.sizes[2])));
+  if (failed(written.finish(out, op.getLoc(), b)))
+    return failure();
+  if (op.getKept() && failed(keeps.finish(kept, op.getLoc(), b)))
+    return failure();
+  return op.getSums() ? summed.finish(sums, op.getLoc(), b) : success();
+}
+
+void dtcc::exec::addProductRules(OpRules &rules) {
+  OpRule &contract = rules[graph::ContractOp::getOperationName()] = ruleOf<graph::ContractOp, lowerContract>();
+  OpRule &product = rules[ProductOp::getOperationName()] = ruleOf<ProductOp, lowerProduct>();
+  for (OpRule *rule : {&contract, &product})
+    rule->writesStrided = rule->accumulates = true;
+}

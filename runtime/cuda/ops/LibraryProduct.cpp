@@ -1,0 +1,212 @@
+//===- LibraryProduct.cpp - A product by cublasLt
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/ops/LibraryProduct.h"
+
+#include "runtime/abi/GpuWorkspace.h"
+#include "runtime/core/Error.h"
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/kernels/Product.h"
+#include "runtime/cuda/ops/Operands.h"
+
+#include <algorithm>
+
+namespace dtcc::rt::cuda {
+namespace {
+
+/// What NVIDIA recommends on Hopper; older ones want less.
+constexpr uint64_t kWorkspaceBytes = gpu_workspace::productBytes;
+/// Of what the driver allocates: enough for every algorithm.
+constexpr uint64_t kBestAlignment = 256;
+/// The leading dimension of an auxiliary matrix must divide by 8 (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD), and its
+/// vectors are of 16 bytes.
+constexpr int64_t kAuxMultiple = 8;
+constexpr uint64_t kAuxAlignment = 16;
+
+int typeOf(uint32_t dtype) { return dtype == DTCC_BF16 ? kTypeBf16 : dtype == DTCC_F16 ? kTypeF16 : kTypeF32; }
+
+/// A matrix as the library sees it: columns, the neighbours of a column adjacent.
+struct Columns {
+  uint64_t rows = 0, columns = 0;
+  int64_t leading = 0, batchStride = 0;
+  bool transposed = false; /* it is stored transposed */
+  uint32_t type = DTCC_F32;
+};
+
+/// Dimensions `r` and `c` of a view of rank 3 as rows and columns. None where both have strides.
+std::optional<Columns> columnsOf(const dtcc_view &view, int r, int c) {
+  auto rows = view.sizes[r], columns = view.sizes[c];
+  int64_t batchStride = strideOf(view, 0);
+  auto make = [&](int64_t inner, int64_t outer, int64_t stride, bool transposed) {
+    // One column has no neighbour.
+    int64_t leading = outer == 1 ? inner : stride;
+    return Columns{uint64_t(inner), uint64_t(outer), leading, batchStride, transposed, view.dtype};
+  };
+  auto adjacent = [&](int d) { return view.sizes[d] == 1 || view.strides[d] == 1; };
+  if (adjacent(r) && (columns == 1 || view.strides[c] >= rows))
+    return make(rows, columns, view.strides[c], false);
+  if (adjacent(c) && (rows == 1 || view.strides[r] >= columns))
+    return make(columns, rows, view.strides[r], true);
+  return std::nullopt;
+}
+
+/// The greatest power of two, at most kBestAlignment, that divides the address of the view in every slot and batch.
+uint64_t alignmentOf(const Rank &rank, const CheckedOperands &operands, size_t i) {
+  const dtcc_view &view = operands.operand(i);
+  int64_t batchStride = view.rank == 3 ? strideOf(view, 0) : 0;
+  auto bits = static_cast<uint64_t>(rank.offset(operands.viewIndex(i)) | view.slot_stride |
+                                    batchStride * static_cast<int64_t>(dtcc_dtype_size(view.dtype))) |
+              kBestAlignment;
+  return bits & -bits;
+}
+
+class LibraryProduct final : public CudaOp {
+public:
+  LibraryProduct(const ProductCommand &command, void *handle) : command(command), handle(handle) {}
+  ~LibraryProduct() override {
+    for (void *each : layouts)
+      if (each)
+        lt.destroyLayout(each);
+    if (product)
+      lt.destroyProduct(product);
+  }
+
+  /// False if the library cannot.
+  bool prepare(const CheckedOperands &operands, Rank &rank, Launcher &launcher) {
+    const dtcc_view &lhs = operands.operand(0), &rhs = operands.operand(1), &out = operands.operand(command.out);
+    // out = lhs rhs, or, where rows of out are adjacent, its transpose: rhs' lhs'.
+    bool byRows = out.sizes[2] == 1 || out.strides[2] == 1;
+    first = byRows ? 1 : 0;
+    std::optional<Columns> sides[] = {byRows ? columnsOf(rhs, 2, 1) : columnsOf(lhs, 1, 2),
+                                      byRows ? columnsOf(lhs, 2, 1) : columnsOf(rhs, 1, 2),
+                                      byRows ? columnsOf(out, 2, 1) : columnsOf(out, 1, 2)};
+    if (!sides[0] || !sides[1] || !sides[2] || sides[2]->transposed)
+      return false;
+    bool tf32 = rank.image.header().tf32 != 0 && lhs.dtype == DTCC_F32;
+    bool made = lt.createProduct(&product, tf32 ? kComputeTf32 : kComputeF32, kTypeF32) == 0;
+    int transposes[] = {sides[0]->transposed, sides[1]->transposed};
+    made = made && lt.setProduct(product, kTransposeA, &transposes[0], sizeof(int)) == 0 &&
+           lt.setProduct(product, kTransposeB, &transposes[1], sizeof(int)) == 0;
+    int32_t batches = static_cast<int32_t>(out.sizes[0]);
+    for (int i = 0; i < 3; ++i)
+      made = made &&
+             lt.createLayout(&layouts[i], typeOf(sides[i]->type), sides[i]->rows, sides[i]->columns,
+                             sides[i]->leading) == 0 &&
+             lt.setLayout(layouts[i], kBatchCount, &batches, sizeof batches) == 0 &&
+             lt.setLayout(layouts[i], kBatchStride, &sides[i]->batchStride, sizeof(int64_t)) == 0;
+    return made && describeEpilogue(operands, rank, byRows) && choose(operands, rank, launcher);
+  }
+
+  void run(Rank &rank, const Call &call) override {
+    float alpha = 1, beta = accumulates(command.accumulate, rank) ? 1 : 0;
+    void *out = call.buffers[command.out];
+    // The library overwrites sums: those that are added to others stand in the workspace first.
+    bool addsSums = command.sums && accumulates(command.sumsAccumulate, rank);
+    void *scratch = static_cast<std::byte *>(call.workspace) + sumsAt;
+    if (auto bias = command.bias ? command.bias : command.sums)
+      point(rank, kBias, addsSums ? scratch : call.buffers[*bias]);
+    if (auto aux = command.kept ? command.kept : command.at)
+      point(rank, kAux, call.buffers[*aux]);
+    int status = lt.multiply(handle, product, &alpha, call.buffers[first], layouts[0], call.buffers[1 - first],
+                             layouts[1], &beta, out, layouts[2], out, layouts[2], algorithm.data, call.workspace,
+                             algorithm.workspaceBytes, call.stream);
+    if (status != 0)
+      failWith(Status::Device, "rank ", rank.abi.rank, ": cublasLtMatmul: status ", status);
+    if (addsSums) {
+      const auto type = static_cast<int32_t>(command.outType);
+      addSums(call, partsOf(command.n, sumsColumns), sumsThreads,
+              ProductSums{1, command.n, scratch, {0, 1}, 1, call.buffers[*command.sums], type, type, 1});
+    }
+  }
+
+private:
+  void point(Rank &rank, int attribute, const void *to) {
+    if (int status = lt.setProduct(product, attribute, &to, sizeof to))
+      failWith(Status::Device, "rank ", rank.abi.rank, ": cublasLtMatmulDescSetAttribute: status ", status);
+  }
+
+  /// Addresses are those of a run; what the heuristic asks of them is how they are aligned.
+  bool describeEpilogue(const CheckedOperands &operands, const Rank &rank, bool byRows) {
+    bool activates = command.activation != ProductActivation::None;
+    if ((command.bias || activates) && !byRows)
+      return false;
+    int epilogue = 0;
+    auto describe = [&](int parts, int attribute, size_t operand) {
+      epilogue |= parts;
+      const auto address = reinterpret_cast<void *>(alignmentOf(rank, operands, operand));
+      return lt.setProduct(product, attribute, &address, sizeof address) == 0;
+    };
+    for (auto vector : {command.bias, command.sums})
+      if (vector && strideOf(operands.operand(*vector), 0) > 1)
+        return false; // it must be packed
+    if (command.bias && !describe(kEpilogueBias, kBias, *command.bias))
+      return false;
+    if (command.sums && !describe(first == 1 ? kEpilogueSumA : kEpilogueSumB, kBias, *command.sums))
+      return false;
+    if (activates)
+      epilogue |= command.activation == ProductActivation::Slope ? kEpilogueGeluSlope : kEpilogueGelu;
+    if (auto aux = command.kept ? command.kept : command.at) {
+      const dtcc_view &view = operands.operand(*aux);
+      const int64_t leading = command.m == 1 ? command.n : view.strides[1];
+      if (leading % kAuxMultiple != 0 || leading < command.n || alignmentOf(rank, operands, *aux) < kAuxAlignment ||
+          !describe(kEpilogueAux, kAux, *aux) || lt.setProduct(product, kAuxLeading, &leading, sizeof leading) != 0)
+        return false;
+    }
+    return epilogue == 0 || lt.setProduct(product, kEpilogue, &epilogue, sizeof epilogue) == 0;
+  }
+
+  bool choose(const CheckedOperands &operands, Rank &rank, Launcher &launcher) {
+    void *preference = nullptr;
+    if (lt.createPreference(&preference) != 0)
+      return false;
+    bool made = lt.setPreference(preference, kMostWorkspace, &kWorkspaceBytes, sizeof kWorkspaceBytes) == 0;
+    const size_t order[] = {size_t(first), size_t(1 - first), command.out, command.out};
+    for (int i = 0; i < 4; ++i) {
+      auto bytes = static_cast<uint32_t>(alignmentOf(rank, operands, order[i]));
+      made = made && lt.setPreference(preference, kAlignmentA + i, &bytes, sizeof bytes) == 0;
+    }
+    int found = 0;
+    made = made &&
+           lt.heuristic(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], preference, 1, &algorithm,
+                        &found) == 0 &&
+           found > 0 && algorithm.status == 0;
+    lt.destroyPreference(preference);
+    if (!made)
+      return false;
+    WorkspaceLayout layout;
+    layout.take(static_cast<int64_t>(algorithm.workspaceBytes));
+    if (command.sums && command.sumsAccumulate != Accumulation::Never) {
+      sumsAt = layout.take(gpu_workspace::productSums(command.n));
+      addSums = Kernel(launcher, "Product", "product_sums");
+    }
+    launcher.reserveWorkspace(layout.bytes());
+    return true;
+  }
+
+  const CublasLt &lt = cublasLt();
+  const ProductCommand command;
+  void *handle, *product = nullptr, *layouts[3] = {};
+  CublasLt::Algorithm algorithm = {};
+  int first = 0; /* which operand is the library's A */
+  uint64_t sumsAt = 0;
+  Kernel addSums;
+};
+
+} // namespace
+
+std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
+                                           Launcher &launcher) {
+  void *handle = launcher.products();
+  if (!handle)
+    return nullptr;
+  auto product = std::make_unique<LibraryProduct>(command, handle);
+  if (!product->prepare(operands, rank, launcher))
+    return nullptr;
+  return product;
+}
+
+} // namespace dtcc::rt::cuda

@@ -1,0 +1,29 @@
+//===- LibraryProduct.h - A product by cublasLt
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The library's matrices lie by columns. Where rows of a result are adjacent it is the
+// transpose that is computed, out' = rhs' lhs': a bias then is along the library's rows, which
+// is where cublasLt adds one (CUBLASLT_EPILOGUE_BIAS), and nowhere else.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_OPS_LIBRARYPRODUCT_H
+#define DTCC_RUNTIME_CUDA_OPS_LIBRARYPRODUCT_H
+
+#include "runtime/cuda/CudaOp.h"
+#include "runtime/cuda/ops/ProductCommand.h"
+
+namespace dtcc::rt::cuda {
+
+/// The command as one call of cublasLt, its algorithm chosen by the library's heuristic. Null where the library is not
+/// there or has no algorithm for these types, strides and epilogue.
+std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
+                                           Launcher &launcher);
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_OPS_LIBRARYPRODUCT_H
