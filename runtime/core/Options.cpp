@@ -132,6 +132,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (where it can be), on, off")
         ->transform(CLI::CheckedTransformer(uses).description(""))
         ->group(machine);
+  app.add_option("--tune", options.tune, "Measure GPUs' matrix products at start, and keep the choices in this file")
+      ->group(machine);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which a wait counts as a hang")
       ->check(atLeast<int>(1))
       ->capture_default_str()
@@ -140,6 +142,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     app.parse(argc, argv);
     if ((options.resume || options.checkpointEvery > 0) && options.checkpoint.empty())
       failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
+    if (!options.tune.empty() && image.gpuModules().empty())
+      failWith(Status::Usage, "--tune is for programs that compute on GPUs, and this one computes on processors");
     return options;
   } catch (const CLI::CallForHelp &) {
     std::cout << app.help();

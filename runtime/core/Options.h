@@ -37,6 +37,7 @@ struct Options {
   bool info = false;
   int threads = 0; /* of each rank; 0: cores / ranks */
   bool overlap = false;
+  std::string tune; /* empty: no product is measured */
   int hangSeconds = 600;
   GraphUse graphs = GraphUse::Auto; /* of programs for GPUs */
 };

@@ -32,7 +32,7 @@ public:
         traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace()),
         rank(image, number, team, shared.begin.seed),
         device(createDevice({rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(),
-                             ordinalOf(shared, number), shared.options.graphs})),
+                             ordinalOf(shared, number), shared.options.graphs, shared.options.tune})),
         executor(rank, *device) {}
 
   RankResult run() {

@@ -23,4 +23,14 @@ const CublasLt &cublasLt() {
   return opened;
 }
 
+std::string CublasLt::version() const {
+  std::string text;
+  for (int part = kMajorVersion; part < kMajorVersion + 3; ++part) {
+    int value = 0;
+    property(part, &value);
+    text += (text.empty() ? "" : ".") + std::to_string(value);
+  }
+  return text;
+}
+
 } // namespace dtcc::rt::cuda

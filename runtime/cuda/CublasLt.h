@@ -34,6 +34,8 @@ struct CublasLt {
 #define DTCC_BLAS_FUNCTION(FIELD, SYMBOL, PARAMETERS) int(*FIELD) PARAMETERS = nullptr;
 #include "runtime/cuda/CublasLt.def"
 
+  /// "13.1.0"
+  std::string version() const;
   /// What is missing; empty if the library is there.
   std::string problem;
 };

@@ -11,9 +11,11 @@
 #include "runtime/collective/CommandCollective.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/Exchange.h"
+#include "runtime/cuda/ProductTuning.h"
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace dtcc::rt::cuda {
@@ -179,6 +181,25 @@ void CudaDevice::checkGraphs() {
   }
 }
 
+/// Before there are states: products of zeros leave zeros.
+void CudaDevice::tune() {
+  Rank &rank = setup.rank;
+  std::vector<TuningSite> sites;
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (auto *product = dynamic_cast<TunableProduct *>(bound[i].op.get())) {
+      TuningSite &site = sites.emplace_back(TuningSite{product, bound[i].op.get(), {}});
+      for (uint32_t view : rank.image.operands(rank.image.commands()[rank.stage.commands.first + i]))
+        site.buffers.push_back(reinterpret_cast<void *>(address(view, 0)));
+    }
+  std::unique_ptr<Communicator> all;
+  if (setup.transport) {
+    std::vector<int64_t> members(static_cast<size_t>(rank.image.ranks()));
+    std::iota(members.begin(), members.end(), int64_t{0});
+    all = setup.transport->group("products", members, rank.abi.rank);
+  }
+  tuneProducts(sites, setup.tune, gpu, rank, gpu.workspace(0), all.get());
+}
+
 void CudaDevice::begin() {
   Rank &rank = setup.rank;
   gpu.nowDoing("starting");
@@ -188,6 +209,11 @@ void CudaDevice::begin() {
     if (command.communicator != DTCC_NONE && goesThroughHost(command))
       reserveExchange(rank, command);
   checkGraphs();
+  for (size_t i = 0; i < bound.size(); ++i)
+    if (uint32_t stream = rank.image.commands()[rank.stage.commands.first + i].stream; bound[i].op)
+      streams[stream].workspace = gpu.workspace(stream);
+  if (!setup.tune.empty())
+    tune();
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
     Range range = states[number];
@@ -196,9 +222,6 @@ void CudaDevice::begin() {
     gpu.synchronize(gpu.firstStream());
     mirrors[i].discard(range.begin, range.end);
   }
-  for (size_t i = 0; i < bound.size(); ++i)
-    if (uint32_t stream = rank.image.commands()[rank.stage.commands.first + i].stream; bound[i].op)
-      streams[stream].workspace = gpu.workspace(stream);
   std::vector<uint32_t> scalars;
   std::copy_if(std::begin(rank.stage.scalars), std::end(rank.stage.scalars), std::back_inserter(scalars),
                [](uint32_t view) { return view != DTCC_NONE; });

@@ -73,6 +73,7 @@ private:
   /// message is taken, which a capture of a part of a step does not allow: joined there, stages would wait for each
   /// other.
   bool goesThroughHost(const dtcc_command &command) const;
+  void tune();
   void launchKernel(uint32_t number, void *const *buffers, const void *predicate);
   void communicate(const dtcc_command &command, void *const *buffers);
   void fork(Stream &stream);

@@ -33,7 +33,8 @@ Gpu::Gpu(int64_t rank, int64_t ordinal) : cuda(driver()), rank(rank) {
   check(cuda.deviceAt(&device, number), "cuDeviceGet");
   char name[128] = "";
   check(cuda.deviceName(name, sizeof name, device), "cuDeviceGetName");
-  title += std::string(" (") + name + ")";
+  modelName = name;
+  title += " (" + modelName + ")";
   generation = 10 * attribute(kMajor) + attribute(kMinor);
   processors = attribute(kMultiprocessorCount);
   check(cuda.retainContext(&context, device), "cuDevicePrimaryCtxRetain");
@@ -103,6 +104,19 @@ CUevent Gpu::event() {
   check(cuda.createEvent(&event, kNoTiming), "cuEventCreate");
   events.push_back(event);
   return event;
+}
+
+CUevent Gpu::timedEvent() {
+  CUevent event = nullptr;
+  check(cuda.createEvent(&event, 0), "cuEventCreate");
+  events.push_back(event);
+  return event;
+}
+
+float Gpu::milliseconds(CUevent begin, CUevent end) {
+  float result = 0;
+  check(cuda.elapsedTime(&result, begin, end), "cuEventElapsedTime");
+  return result;
 }
 
 void Gpu::record(CUevent event, CUstream stream) { check(cuda.recordEvent(event, stream), "cuEventRecord"); }

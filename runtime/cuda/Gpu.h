@@ -57,8 +57,9 @@ public:
   void nowDoing(std::string_view what) { doing = what; }
   /// "rank 1, layer3.all_reduce, GPU 1 (NVIDIA ..)", for messages.
   std::string where() const;
-  const std::string &name() const { return title; } /* "GPU 0 (NVIDIA H100 80GB HBM3)" */
-  int architecture() const { return generation; }   /* 90: sm_90 */
+  const std::string &name() const { return title; }      /* "GPU 0 (NVIDIA H100 80GB HBM3)" */
+  const std::string &model() const { return modelName; } /* "NVIDIA H100 80GB HBM3" */
+  int architecture() const { return generation; }        /* 90: sm_90 */
   /// Which GPU of the world this is.
   void uuid(unsigned char bytes[16]) const;
 
@@ -70,6 +71,9 @@ public:
   CUstream newStream() { return stream(static_cast<uint32_t>(streams.size()) + (1 << 16)); }
   /// An event without times.
   CUevent event();
+  /// One with a time, and what is between two that have been.
+  CUevent timedEvent();
+  float milliseconds(CUevent begin, CUevent end);
   void record(CUevent event, CUstream stream);
   /// Records an event that somebody asks (isPending), which no stream waits for: each launch of a graph does it anew.
   void mark(CUevent event, CUstream stream);
@@ -113,7 +117,7 @@ private:
   CUdevice device = 0;
   CUcontext context = nullptr;
   GpuWaits *waits = nullptr;
-  std::string title;
+  std::string title, modelName;
   std::string_view doing = "starting";
   int generation = 0, processors = 1;
   bool capturing = false;

@@ -23,6 +23,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace dtcc::rt {
 
@@ -40,6 +41,7 @@ struct DeviceSetup {
   Trace *traceOfStreams = nullptr;      /* of commands that run beside those of the first stream */
   int64_t ordinal = 0;                  /* of the rank among those of its machine: which GPU it gets */
   GraphUse graphs = GraphUse::Auto;
+  std::string tune = {}; /* file of measured choices (--tune); empty: none is measured */
 };
 
 class Device {

@@ -10,10 +10,12 @@
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/ProductTuning.h"
 #include "runtime/cuda/kernels/Product.h"
 #include "runtime/cuda/ops/Operands.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace dtcc::rt::cuda {
 namespace {
@@ -64,7 +66,7 @@ uint64_t alignmentOf(const Rank &rank, const CheckedOperands &operands, size_t i
   return bits & -bits;
 }
 
-class LibraryProduct final : public CudaOp {
+class LibraryProduct final : public CudaOp, public TunableProduct {
 public:
   LibraryProduct(const ProductCommand &command, void *handle) : command(command), handle(handle) {}
   ~LibraryProduct() override {
@@ -98,7 +100,49 @@ public:
                              sides[i]->leading) == 0 &&
              lt.setLayout(layouts[i], kBatchCount, &batches, sizeof batches) == 0 &&
              lt.setLayout(layouts[i], kBatchStride, &sides[i]->batchStride, sizeof(int64_t)) == 0;
-    return made && describeEpilogue(operands, rank, byRows) && choose(operands, rank, launcher);
+    if (!made || !describeEpilogue(operands, rank, byRows))
+      return false;
+    describe(operands, rank, sides, tf32);
+    if (std::vector<ProductAlgorithm> best = algorithms(1); best.empty() || !choose(best.front()))
+      return false;
+    WorkspaceLayout layout;
+    if (command.sums && command.sumsAccumulate != Accumulation::Never) {
+      layout.take(gpu_workspace::productSums(command.n));
+      addSums = Kernel(launcher, "Product", "product_sums");
+    }
+    workspaceAt = layout.take(static_cast<int64_t>(kWorkspaceBytes));
+    launcher.reserveWorkspace(layout.bytes());
+    return true;
+  }
+
+  const std::string &problem() const override { return text; }
+
+  std::vector<ProductAlgorithm> algorithms(int most) override {
+    std::vector<CublasLt::Algorithm> found(static_cast<size_t>(most));
+    void *preference = nullptr;
+    if (lt.createPreference(&preference) != 0)
+      return {};
+    bool made = lt.setPreference(preference, kMostWorkspace, &kWorkspaceBytes, sizeof kWorkspaceBytes) == 0;
+    for (int i = 0; i < 4; ++i)
+      made = made && lt.setPreference(preference, kAlignmentA + i, &alignments[i], sizeof alignments[i]) == 0;
+    int count = 0;
+    made = made && lt.heuristic(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], preference, most,
+                                found.data(), &count) == 0;
+    lt.destroyPreference(preference);
+    std::vector<ProductAlgorithm> result;
+    for (int i = 0; made && i < count; ++i)
+      if (const CublasLt::Algorithm &each = found[static_cast<size_t>(i)]; each.status == 0)
+        std::copy(std::begin(each.data), std::end(each.data), result.emplace_back().begin());
+    return result;
+  }
+
+  bool choose(const ProductAlgorithm &data) override {
+    CublasLt::Algorithm checked = {};
+    if (lt.check(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], data.data(), &checked) != 0 ||
+        checked.workspaceBytes > kWorkspaceBytes)
+      return false;
+    algorithm = data, algorithmBytes = checked.workspaceBytes;
+    return true;
   }
 
   void run(Rank &rank, const Call &call) override {
@@ -106,14 +150,14 @@ public:
     void *out = call.buffers[command.out];
     // The library overwrites sums: those that are added to others stand in the workspace first.
     bool addsSums = command.sums && accumulates(command.sumsAccumulate, rank);
-    void *scratch = static_cast<std::byte *>(call.workspace) + sumsAt;
+    void *scratch = call.workspace;
     if (auto bias = command.bias ? command.bias : command.sums)
       point(rank, kBias, addsSums ? scratch : call.buffers[*bias]);
     if (auto aux = command.kept ? command.kept : command.at)
       point(rank, kAux, call.buffers[*aux]);
     int status = lt.multiply(handle, product, &alpha, call.buffers[first], layouts[0], call.buffers[1 - first],
-                             layouts[1], &beta, out, layouts[2], out, layouts[2], algorithm.data, call.workspace,
-                             algorithm.workspaceBytes, call.stream);
+                             layouts[1], &beta, out, layouts[2], out, layouts[2], algorithm.data(),
+                             static_cast<std::byte *>(call.workspace) + workspaceAt, algorithmBytes, call.stream);
     if (status != 0)
       failWith(Status::Device, "rank ", rank.abi.rank, ": cublasLtMatmul: status ", status);
     if (addsSums) {
@@ -135,8 +179,10 @@ private:
     if ((command.bias || activates) && !byRows)
       return false;
     int epilogue = 0;
+    epilogueText.clear();
     auto describe = [&](int parts, int attribute, size_t operand) {
       epilogue |= parts;
+      epilogueText += std::to_string(alignmentOf(rank, operands, operand)) + ' ';
       const auto address = reinterpret_cast<void *>(alignmentOf(rank, operands, operand));
       return lt.setProduct(product, attribute, &address, sizeof address) == 0;
     };
@@ -149,50 +195,42 @@ private:
       return false;
     if (activates)
       epilogue |= command.activation == ProductActivation::Slope ? kEpilogueGeluSlope : kEpilogueGelu;
+    int64_t auxLeading = 0;
     if (auto aux = command.kept ? command.kept : command.at) {
       const dtcc_view &view = operands.operand(*aux);
-      const int64_t leading = command.m == 1 ? command.n : view.strides[1];
+      const int64_t leading = auxLeading = command.m == 1 ? command.n : view.strides[1];
       if (leading % kAuxMultiple != 0 || leading < command.n || alignmentOf(rank, operands, *aux) < kAuxAlignment ||
           !describe(kEpilogueAux, kAux, *aux) || lt.setProduct(product, kAuxLeading, &leading, sizeof leading) != 0)
         return false;
     }
+    epilogueText = "epilogue " + std::to_string(epilogue) + ' ' + epilogueText + std::to_string(auxLeading);
     return epilogue == 0 || lt.setProduct(product, kEpilogue, &epilogue, sizeof epilogue) == 0;
   }
 
-  bool choose(const CheckedOperands &operands, Rank &rank, Launcher &launcher) {
-    void *preference = nullptr;
-    if (lt.createPreference(&preference) != 0)
-      return false;
-    bool made = lt.setPreference(preference, kMostWorkspace, &kWorkspaceBytes, sizeof kWorkspaceBytes) == 0;
+  /// Says in `text` all that the library is told of the product, and how its matrices are aligned.
+  void describe(const CheckedOperands &operands, const Rank &rank, const std::optional<Columns> (&sides)[3],
+                bool tf32) {
     const size_t order[] = {size_t(first), size_t(1 - first), command.out, command.out};
-    for (int i = 0; i < 4; ++i) {
-      auto bytes = static_cast<uint32_t>(alignmentOf(rank, operands, order[i]));
-      made = made && lt.setPreference(preference, kAlignmentA + i, &bytes, sizeof bytes) == 0;
-    }
-    int found = 0;
-    made = made &&
-           lt.heuristic(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], preference, 1, &algorithm,
-                        &found) == 0 &&
-           found > 0 && algorithm.status == 0;
-    lt.destroyPreference(preference);
-    if (!made)
-      return false;
-    WorkspaceLayout layout;
-    layout.take(static_cast<int64_t>(algorithm.workspaceBytes));
-    if (command.sums && command.sumsAccumulate != Accumulation::Never) {
-      sumsAt = layout.take(gpu_workspace::productSums(command.n));
-      addSums = Kernel(launcher, "Product", "product_sums");
-    }
-    launcher.reserveWorkspace(layout.bytes());
-    return true;
+    for (int i = 0; i < 4; ++i)
+      alignments[i] = static_cast<uint32_t>(alignmentOf(rank, operands, order[i]));
+    std::ostringstream out;
+    out << command.g << " x " << sides[2]->rows << " x " << sides[2]->columns << " x " << command.k
+        << (tf32 ? " tf32" : "") << ", " << epilogueText;
+    const char *names[] = {"; A ", "; B ", "; D "};
+    for (int i = 0; i < 3; ++i)
+      out << names[i] << typeName(sides[i]->type) << (sides[i]->transposed ? " T " : " N ") << sides[i]->leading << ' '
+          << sides[i]->batchStride << ' ' << alignments[i];
+    text = out.str();
   }
 
   const CublasLt &lt = cublasLt();
   const ProductCommand command;
   void *handle, *product = nullptr, *layouts[3] = {};
-  CublasLt::Algorithm algorithm = {};
+  ProductAlgorithm algorithm = {};
+  uint64_t algorithmBytes = 0, workspaceAt = 0;
+  uint32_t alignments[4] = {}; /* of A, B, C, D */
+  std::string text, epilogueText;
   int first = 0; /* which operand is the library's A */
-  uint64_t sumsAt = 0;
   Kernel addSums;
 };
 

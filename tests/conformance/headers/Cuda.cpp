@@ -13,7 +13,10 @@
 #include "runtime/cuda/Driver.h"
 
 namespace dtcc::rt::cuda {
+using headers::MatchesCall;
 #define DTCC_CUDA_FUNCTION(FIELD, SYMBOL, PARAMETERS) DTCC_HEADER_FUNCTION(#SYMBOL, SYMBOL, CUresult PARAMETERS)
+#define DTCC_CUDA_OLD_FUNCTION(FIELD, SYMBOL, PARAMETERS)                                                              \
+  static_assert(MatchesCall<CUresult PARAMETERS, decltype(::SYMBOL)>::value, #SYMBOL ": the header declares another");
 #define DTCC_CUDA_NUMBER(NAME, THEIRS, VALUE) DTCC_HEADER_NUMBER(THEIRS, NAME)
 #include "runtime/cuda/Driver.def"
 

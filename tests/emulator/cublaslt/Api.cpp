@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 using namespace dtcc::emulator;
 
@@ -38,7 +39,14 @@ struct Heuristic {
 };
 /// What an algorithm of this library looks like, with the workspace that it uses.
 constexpr uint64_t kAlgorithm = 0x656d756c61746564;
-constexpr size_t kWorkspaceBytes = 1 << 16;
+/// The heuristic's order, which is not that of what a product takes in emulated seconds.
+struct Kind {
+  size_t workspaceBytes;
+  double seconds;
+};
+constexpr Kind kKinds[] = {{1 << 16, 3}, {1 << 20, 1}, {0, 2}, {uint64_t{1} << 40, 0}};
+/// Words of an algorithm: what it is, its kind, its workspace, how A, B, C and D are aligned.
+constexpr int kKindWord = 1, kWorkspaceWord = 2, kAlignmentWord = 3;
 char handle;
 /// Products that did something with their result besides, for tests to see who did it.
 std::atomic<uint64_t> epilogues = 0;
@@ -146,14 +154,35 @@ int cublasLtMatmulAlgoGetHeuristic(void *, Description *how, Layout *a, Layout *
   if (how->epilogue != kPlain && std::getenv("DTCC_EMULATED_EPILOGUES") &&
       std::strcmp(std::getenv("DTCC_EMULATED_EPILOGUES"), "0") == 0)
     return kUnsupported; // as where a GPU has no kernel for them
-  results[0] = {};
-  results[0].algorithm[0] = kAlgorithm;
-  // Some need memory of their own: who does not hand it over is told.
-  results[0].workspaceBytes = std::min<uint64_t>(kWorkspaceBytes, preference->workspace);
-  results[0].algorithm[1] = results[0].workspaceBytes;
-  for (int i = 0; i < 4; ++i) // what was promised of addresses, for the product to hold it to
-    results[0].algorithm[2 + i] = std::min<uint64_t>(preference->alignment[i], 16);
-  *found = 1;
+  for (uint64_t kind = 0; kind < std::size(kKinds) && *found < wanted; ++kind) {
+    const size_t bytes = kKinds[kind].workspaceBytes;
+    if (bytes > preference->workspace && kind != 0)
+      continue;
+    Heuristic &result = results[(*found)++];
+    result = {};
+    result.algorithm[0] = kAlgorithm;
+    result.algorithm[kKindWord] = kind;
+    // Some need memory of their own: who does not hand it over is told.
+    result.workspaceBytes = result.algorithm[kWorkspaceWord] = std::min<uint64_t>(bytes, preference->workspace);
+    for (int i = 0; i < 4; ++i) // what was promised of addresses, for the product to hold it to
+      result.algorithm[kAlignmentWord + i] = std::min<uint64_t>(preference->alignment[i], 16);
+  }
+  return kDone;
+}
+
+int cublasLtMatmulAlgoCheck(void *, Description *how, Layout *a, Layout *b, Layout *c, Layout *d,
+                            const uint64_t *algorithm, Heuristic *result) {
+  if (const char *problem = Product{*how, *a, *b, *c, *d}.problem())
+    return wrong(kWrongValue, "cublasLtMatmulAlgoCheck", problem);
+  if (algorithm[0] != kAlgorithm || algorithm[kKindWord] >= std::size(kKinds))
+    return kUnsupported;
+  result->workspaceBytes = algorithm[kWorkspaceWord];
+  result->status = kDone;
+  return kDone;
+}
+
+int cublasLtGetProperty(int part, int *value) {
+  *value = part == 0 ? 13 : 0;
   return kDone;
 }
 
@@ -196,20 +225,23 @@ int cublasLtMatmul(void *, Description *how, const void *alpha, const void *a, L
     if (algorithm) {
       if (algorithm[0] != kAlgorithm)
         return wrong(kWrongValue, "cublasLtMatmul", "an algorithm that no heuristic gave");
-      if (algorithm[1] > workspaceBytes)
+      if (algorithm[kWorkspaceWord] > workspaceBytes)
         return wrong(kWrongValue, "cublasLtMatmul", "less workspace than the algorithm needs");
       const void *addresses[] = {a, b, c, d};
       for (int i = 0; i < 4; ++i)
-        if (algorithm[2 + i] && reinterpret_cast<uint64_t>(addresses[i]) % algorithm[2 + i])
+        if (uint64_t promised = algorithm[kAlignmentWord + i];
+            promised && reinterpret_cast<uint64_t>(addresses[i]) % promised)
           return wrong(kWrongValue, "cublasLtMatmul", "an address that is less aligned than the heuristic was told");
-      if (algorithm[1])
-        scratch = emulation.locate(*stream.device, reinterpret_cast<uint64_t>(workspace), algorithm[1],
+      if (algorithm[kWorkspaceWord])
+        scratch = emulation.locate(*stream.device, reinterpret_cast<uint64_t>(workspace), algorithm[kWorkspaceWord],
                                    "the workspace of cublasLtMatmul");
     }
     epilogues += how->epilogue != kPlain;
-    size_t scratchBytes = scratch ? algorithm[1] : 0;
-    emulation.enqueue(lock, stream, [product, scratch, scratchBytes] {
+    size_t scratchBytes = scratch ? algorithm[kWorkspaceWord] : 0;
+    double seconds = algorithm ? kKinds[algorithm[kKindWord]].seconds : 0;
+    emulation.enqueue(lock, stream, [product, scratch, scratchBytes, seconds, device = stream.device] {
       product.run();
+      device->emulatedSeconds += seconds;
       // Nobody else may count on it.
       if (scratch)
         std::memset(scratch, 0xff, scratchBytes);

@@ -36,7 +36,8 @@ void record(Emulation &emulation, Lock &lock, Stream &stream, Event &event) {
   event.recorded = true;
   event.position = stream.issued() + 1;
   emulation.enqueue(lock, stream, [&event] {
-    event.time = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    event.time = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count() +
+                 event.device->emulatedSeconds;
   });
 }
 bool isDone(const Event &event) { return !event.recorded || event.stream->done >= event.position; }

@@ -16,6 +16,7 @@
 #define DTCC_TESTS_EMULATOR_CUDA_STREAMS_H
 
 #include "tests/emulator/ptx/Machine.h"
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -84,6 +85,8 @@ struct Device {
   uint64_t used = 0;
   int retained = 0;
   Stream defaultStream;
+  /// What libraries say that their work takes besides what it took: the time of events.
+  std::atomic<double> emulatedSeconds = 0;
   std::set<Stream *> streams;
   /// What stopped it; every call from then on gives this.
   int error = kSuccess;

@@ -1,0 +1,208 @@
+//===- ProductTuning.cpp - Algorithms of products by measurement -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/ProductTuning.h"
+
+#include "runtime/checkpoint/WholeFile.h"
+#include "runtime/core/Error.h"
+#include "runtime/cuda/CublasLt.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+namespace dtcc::rt::cuda {
+namespace {
+
+/// The first line of a file of choices.
+constexpr const char *kTitle = "dtcc products 1";
+constexpr int kAlgorithms = 8, kRuns = 5, kRounds = 3;
+
+using Choices = std::map<std::string, ProductAlgorithm>;
+
+/// One line a choice: the problem, a tab, the words of the algorithm.
+std::string textOf(const Choices &choices) {
+  std::ostringstream text;
+  text << std::hex;
+  for (const auto &[problem, algorithm] : choices) {
+    text << problem << '\t';
+    for (size_t i = 0; i < algorithm.size(); ++i)
+      text << (i ? " " : "") << algorithm[i];
+    text << '\n';
+  }
+  return text.str();
+}
+
+/// The number of the line that is no choice, counted from 1; 0 if all are.
+size_t readChoices(std::istream &text, Choices &choices) {
+  std::string line;
+  for (size_t number = 1; std::getline(text, line); ++number) {
+    const size_t tab = line.rfind('\t');
+    std::istringstream words(tab == std::string::npos ? "" : line.substr(tab + 1));
+    words >> std::hex;
+    ProductAlgorithm algorithm;
+    for (uint64_t &word : algorithm)
+      words >> word;
+    std::string rest;
+    if (tab == 0 || words.fail() || words >> rest)
+      return number;
+    choices[line.substr(0, tab)] = algorithm;
+  }
+  return 0;
+}
+
+/// What a file holds; nothing if it is not there, or not whole, which a line says. Throws if it is something else: it
+/// would be written over.
+Choices readFile(const std::string &file) {
+  Choices choices;
+  std::ifstream stream(file);
+  std::string title;
+  if (!stream || (std::getline(stream, title).eof() && title.empty()))
+    return choices;
+  if (title != kTitle)
+    failWith(Status::Usage, "--tune=", file, " must be a file that --tune wrote, or none");
+  if (size_t line = readChoices(stream, choices)) {
+    std::cerr << "note: line " << line + 1 << " of --tune=" << file << " is no choice: all are measured again"
+              << std::endl;
+    choices.clear();
+  }
+  return choices;
+}
+
+/// The texts of all ranks, in their order.
+std::vector<std::string> gather(const std::string &mine, Communicator *all) {
+  if (!all)
+    return {mine};
+  auto size = static_cast<int64_t>(mine.size());
+  std::vector<int64_t> sizes(static_cast<size_t>(all->size()));
+  all->allGather(&size, sizes.data(), 1, DTCC_I64);
+  const auto longest = static_cast<size_t>(std::max<int64_t>(*std::max_element(sizes.begin(), sizes.end()), 1));
+  std::string room = mine, texts(longest * sizes.size(), 0);
+  room.resize(longest);
+  all->allGather(room.data(), texts.data(), static_cast<int64_t>(longest), DTCC_I8);
+  std::vector<std::string> result;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    result.push_back(texts.substr(i * longest, static_cast<size_t>(sizes[i])));
+  return result;
+}
+
+class Tuner {
+public:
+  Tuner(std::span<const TuningSite> sites, Gpu &gpu, Rank &rank, void *workspace)
+      : sites(sites), gpu(gpu), rank(rank), workspace(workspace), begin(gpu.timedEvent()), end(gpu.timedEvent()) {}
+
+  /// The line of a site's problem: with the GPU and the library, since choices are theirs.
+  std::string keyOf(const TuningSite &site) const {
+    return gpu.model() + "; cublasLt " + cublasLt().version() + "; " + site.product->problem();
+  }
+  /// Of the sites whose choice is not there, or no longer one that the library takes.
+  std::set<std::string> missing(const Choices &choices) const {
+    std::set<std::string> keys;
+    for (const TuningSite &site : sites)
+      if (auto known = choices.find(keyOf(site)); known == choices.end() || !site.product->choose(known->second))
+        keys.insert(keyOf(site));
+    return keys;
+  }
+  Choices measure(const std::set<std::string> &keys) {
+    Choices choices;
+    for (const TuningSite &site : sites)
+      if (std::string key = keyOf(site); keys.count(key) && !choices.count(key))
+        if (std::optional<ProductAlgorithm> best = fastest(site))
+          choices[key] = *best;
+    return choices;
+  }
+
+private:
+  std::optional<ProductAlgorithm> fastest(const TuningSite &site) {
+    std::optional<ProductAlgorithm> best;
+    float least = 0;
+    for (const ProductAlgorithm &algorithm : site.product->algorithms(kAlgorithms)) {
+      if (!site.product->choose(algorithm))
+        continue;
+      float took = milliseconds(site);
+      if (!best || took < least)
+        best = algorithm, least = took;
+    }
+    return best;
+  }
+  /// Of the fastest of some rounds, behind a run that loads the code.
+  float milliseconds(const TuningSite &site) {
+    const Call call{gpu.firstStream(), site.buffers.data(), nullptr, workspace};
+    site.op->run(rank, call);
+    float least = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      gpu.record(begin, gpu.firstStream());
+      for (int i = 0; i < kRuns; ++i)
+        site.op->run(rank, call);
+      gpu.record(end, gpu.firstStream());
+      gpu.synchronize(gpu.firstStream());
+      float took = gpu.milliseconds(begin, end);
+      least = round == 0 ? took : std::min(least, took);
+    }
+    return least;
+  }
+
+  std::span<const TuningSite> sites;
+  Gpu &gpu;
+  Rank &rank;
+  void *workspace;
+  CUevent begin, end;
+};
+
+std::string joined(const std::set<std::string> &keys) {
+  std::string text;
+  for (const std::string &key : keys)
+    text += key + '\n';
+  return text;
+}
+
+} // namespace
+
+void tuneProducts(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, Rank &rank, void *workspace,
+                  Communicator *all) {
+  Tuner tuner(sites, gpu, rank, workspace);
+  const size_t me = all ? static_cast<size_t>(all->index()) : 0;
+  Choices choices;
+  std::istringstream first(gather(me == 0 ? textOf(readFile(file)) : "", all).front());
+  readChoices(first, choices);
+  // What any rank misses is measured by the first that has it, one rank after the other: two may share a GPU.
+  std::vector<std::string> wanted = gather(joined(tuner.missing(choices)), all);
+  std::set<std::string> taken, mine;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    std::istringstream lines(wanted[i]);
+    for (std::string key; std::getline(lines, key);)
+      if (taken.insert(key).second && i == me)
+        mine.insert(key);
+  }
+  Choices measured;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (i == me)
+      measured = tuner.measure(mine);
+    if (all)
+      all->barrier();
+  }
+  for (const std::string &text : gather(textOf(measured), all)) {
+    std::istringstream lines(text);
+    readChoices(lines, choices);
+  }
+  // No rank keeps what the others do not.
+  for (const TuningSite &site : sites)
+    if (auto known = choices.find(tuner.keyOf(site)); known != choices.end() && !site.product->choose(known->second))
+      failWith(Status::Device, "rank ", rank.abi.rank,
+               ": cublasLt refuses an algorithm that it took on another rank: ", tuner.keyOf(site));
+  if (me == 0 && !taken.empty()) {
+    writeWhole(file, std::string(kTitle) + '\n' + textOf(choices));
+    std::cerr << "note: measured " << taken.size() << (taken.size() == 1 ? " product" : " products") << " into " << file
+              << std::endl;
+  }
+}
+
+} // namespace dtcc::rt::cuda
