@@ -18,6 +18,8 @@ using namespace dtcc;
 /// Plans that are lowered at most; those that are refused at once cost little. How often one of them is solved again
 /// for less memory.
 static constexpr size_t kTries = 12, kRefusals = 48;
+/// Where all of these are too large: plans that are lowered after them, smallest first.
+static constexpr size_t kSmallest = 6;
 static constexpr int kSolves = 2;
 /// Left free when a plan is solved again: its error changes with it.
 static constexpr double kMargin = 0.995;
@@ -48,6 +50,8 @@ private:
     plan::PlanReport report;
     LoweredPlan lowered;
   };
+  /// Lowers the first of the row: what becomes of it, if it is to be taken.
+  std::optional<Tried> next();
   Tried lower(Candidate candidate);
   void solveAgain(const Tried &tried);
   void passOver(const Tried &tried);
@@ -63,7 +67,7 @@ private:
   std::optional<Tried> least;
   /// Of those that are refused, what was said first.
   std::optional<Diagnostic> refusal;
-  size_t refusals = 0;
+  size_t refusals = 0, tooLarge = 0;
 };
 
 } // namespace
@@ -155,25 +159,40 @@ LogicalResult Confirmation::refuse() {
   return failure();
 }
 
-LogicalResult Confirmation::run() {
-  for (size_t tries = 0; tries < kTries && refusals < kRefusals && !row.empty();) {
-    Candidate next = std::move(row.front());
-    row.pop_front();
-    Tried tried = lower(std::move(next));
-    if (tried.lowered.module && (tried.report.fits || result.anyMemory))
-      return accept(std::move(tried));
-    passOver(tried);
-    if (!tried.lowered.module) {
-      if (refusals++ == 0)
-        refusal = std::move(tried.lowered.refusal);
-      continue;
-    }
-    ++tries;
-    solveAgain(tried);
-    if (!least || tried.lowered.most().total() < least->lowered.most().total())
-      least = std::move(tried);
+std::optional<Confirmation::Tried> Confirmation::next() {
+  Candidate candidate = std::move(row.front());
+  row.pop_front();
+  Tried tried = lower(std::move(candidate));
+  if (tried.lowered.module && (tried.report.fits || result.anyMemory))
+    return tried;
+  passOver(tried);
+  if (!tried.lowered.module) {
+    if (refusals++ == 0)
+      refusal = std::move(tried.lowered.refusal);
+    return std::nullopt;
   }
-  return least && result.meshGiven ? accept(std::move(*least)) : refuse();
+  ++tooLarge;
+  solveAgain(tried);
+  if (!least || tried.lowered.most().total() < least->lowered.most().total())
+    least = std::move(tried);
+  return std::nullopt;
+}
+
+LogicalResult Confirmation::run() {
+  while (tooLarge < kTries && refusals < kRefusals && !row.empty())
+    if (std::optional<Tried> tried = next())
+      return accept(std::move(*tried));
+  if (least && result.meshGiven)
+    return accept(std::move(*least));
+  // The fastest are all too large, if by little: a slower one that is told to hold much less is better than none.
+  auto bytes = [](const Candidate &candidate) { return candidate.report.memory.total(); };
+  while (tooLarge < kTries + kSmallest && refusals < kRefusals && !row.empty()) {
+    auto smallest = llvm::min_element(row, [&](const auto &a, const auto &b) { return bytes(a) < bytes(b); });
+    std::rotate(row.begin(), smallest, smallest + 1);
+    if (std::optional<Tried> tried = next())
+      return accept(std::move(*tried));
+  }
+  return refuse();
 }
 
 LogicalResult dtcc::confirmPlans(ModuleOp module, const Options &options, SearchResult &result, bool silent) {
