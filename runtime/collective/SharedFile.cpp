@@ -176,22 +176,24 @@ void *SharedFile::map(uint64_t offset, size_t bytes, size_t alignment) const {
   failWith(Status::Memory, "cannot map ", bytes, " bytes of shared memory: ", std::strerror(errno));
 }
 
+/// A write lock of one byte, behind all that is mapped.
+static struct flock lockAt(off_t place) {
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = place;
+  lock.l_len = 1;
+  return lock;
+}
+
 void SharedFile::lock(uint64_t place) const {
-  struct flock wanted{};
-  wanted.l_type = F_WRLCK;
-  wanted.l_whence = SEEK_SET;
-  wanted.l_start = locksBegin + static_cast<off_t>(place);
-  wanted.l_len = 1;
+  struct flock wanted = lockAt(locksBegin + static_cast<off_t>(place));
   if (fcntl(file, F_SETLK, &wanted) != 0)
     fail("cannot lock a byte of the job's memory: ", std::strerror(errno));
 }
 
 bool SharedFile::isLocked(uint64_t place) const {
-  struct flock found{};
-  found.l_type = F_WRLCK;
-  found.l_whence = SEEK_SET;
-  found.l_start = locksBegin + static_cast<off_t>(place);
-  found.l_len = 1;
+  struct flock found = lockAt(locksBegin + static_cast<off_t>(place));
   return fcntl(file, F_GETLK, &found) != 0 || found.l_type != F_UNLCK;
 }
 
