@@ -105,6 +105,8 @@ public:
   Tensor reduce(graph::ReduceKind kind, const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);
   Tensor mean(const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);
   Tensor softmax(const Tensor &x, llvm::ArrayRef<int64_t> dims, bool log);
+  /// x [n, c, ..] times scale [c], plus bias [c]. Null, ones and zeros, which exporters write for none, make no op.
+  Tensor affineChannels(const Tensor &x, const Tensor &scale, const Tensor &bias);
 
   /// Wraps result 0 of a new op, or folds it when all operands are known and the result is small.
   Tensor finish(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);

@@ -316,3 +316,16 @@ Tensor Emitter::softmax(const Tensor &x, ArrayRef<int64_t> dims, bool log) {
     return nullptr;
   return finish(graph::SoftmaxOp::create(builder, loc, value(x), dims, log), {x});
 }
+
+Tensor Emitter::affineChannels(const Tensor &x, const Tensor &scale, const Tensor &bias) {
+  if (!x)
+    return nullptr;
+  SmallVector<int64_t> channels(rankOf(x) - 1, 1);
+  channels[0] = shapeOf(x)[1];
+  Tensor y = x;
+  if (scale && knownSplat(scale) != 1.0)
+    y = mul(y, reshape(scale, channels));
+  if (bias && knownSplat(bias) != 0.0)
+    y = add(y, reshape(bias, channels));
+  return y;
+}

@@ -79,7 +79,7 @@ static LogicalResult groupNorm(OpBinder &node, int64_t groups) {
   if (groups < 1 || channels % groups || shapeOf(scale) != ArrayRef(channels) || shapeOf(bias) != ArrayRef(channels))
     return node.error("groups must divide the channels, and scale and bias have one cell a channel, got: " +
                       Twine(groups) + " groups of " + Twine(channels) + " channels");
-  SmallVector<int64_t> split{shapeOf(x)[0], groups, channels / groups}, each(rankOf(x) - 1, 1);
+  SmallVector<int64_t> split{shapeOf(x)[0], groups, channels / groups};
   llvm::append_range(split, shapeOf(x).drop_front(2));
   Tensor cells = emit.reshape(x, split);
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(cells)));
@@ -89,13 +89,7 @@ static LogicalResult groupNorm(OpBinder &node, int64_t groups) {
                                        emit.value(emit.splat(table, 0)), builder.getDenseI64ArrayAttr(dims),
                                        builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
   Tensor y = emit.reshape(emit.fromValue(op.getY()), shapeOf(x));
-  each[0] = channels;
-  // PyTorch's group norm is exported as a norm with ones and zeros, and its own scale and bias behind it.
-  if (emit.knownSplat(scale) != 1.0)
-    y = emit.mul(y, emit.reshape(scale, each));
-  if (emit.knownSplat(bias) != 0.0)
-    y = emit.add(y, emit.reshape(bias, each));
-  return node.result(0, y);
+  return node.result(0, emit.affineChannels(y, scale, bias));
 }
 
 static LogicalResult instanceNormRule(OpBinder &node) {

@@ -138,13 +138,7 @@ static LogicalResult convTransposeRule(OpBinder &node) {
                                            emit.value(filter), steps, s->dilations, low);
     y = emit.reshape(emit.fromValue(op), result);
   }
-  Tensor bias = node.input(2);
-  if (bias && emit.knownSplat(bias) != 0.0) {
-    SmallVector<int64_t> channels(spatial + 1, 1);
-    channels[0] = outputs;
-    y = emit.add(y, emit.reshape(bias, channels));
-  }
-  return node.result(0, y);
+  return node.result(0, emit.affineChannels(y, nullptr, node.input(2)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -160,14 +160,7 @@ static LogicalResult convRule(OpBinder &node) {
   } else {
     product = convolution(emit, x, kernel, groups, *w);
   }
-  // PyTorch's exporter writes convolutions without a bias with zeros for it.
-  Tensor bias = node.input(2);
-  if (bias && emit.knownSplat(bias) != 0.0) {
-    SmallVector<int64_t> channels(w->spatial() + 1, 1);
-    channels[0] = outputs;
-    product = emit.add(product, emit.reshape(bias, channels));
-  }
-  return node.result(0, product);
+  return node.result(0, emit.affineChannels(product, nullptr, node.input(2)));
 }
 
 static LogicalResult maxPoolRule(OpBinder &node) {
