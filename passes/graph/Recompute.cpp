@@ -42,6 +42,8 @@ private:
   llvm::DenseSet<Value> ofInput;
   llvm::DenseMap<Value, Value> clones;
   llvm::DenseMap<std::pair<Value, int64_t>, Value> barriers;
+  /// Of a kept value the barrier that was made last.
+  llvm::DenseMap<Value, Value> behind;
 };
 
 } // namespace
@@ -62,6 +64,7 @@ Value Rewriter::barrier(OpOperand &use, int64_t segment) {
   auto op = BarrierOp::create(builder, use.get().getLoc(), use.get().getType(), use.get(), segment);
   setOrigin(op, *getOrigin(owner), Phase::Recompute);
   setOriginFactors(op, factors);
+  behind[use.get()] = op;
   return made = op;
 }
 
@@ -98,6 +101,11 @@ void Rewriter::run() {
     builder.setInsertionPoint(op);
     for (OpOperand &use : op->getOpOperands())
       use.set(again(use.get()));
+    // What is computed again from a kept value and what reads that itself have parts in common, as the x - mean of a
+    // norm and of its gradient: read from where it was made, these would be kept from the forward pass on.
+    for (OpOperand &use : op->getOpOperands())
+      if (Value barrier = behind.lookup(use.get()))
+        use.set(barrier);
   }
 }
 
