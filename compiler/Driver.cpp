@@ -138,6 +138,7 @@ LogicalResult Driver::emitCode() {
   imageOptions.cpu = isForGpus() ? "" : processor->getTargetCPU().str();
   imageOptions.memory = targetOf(options).memory;
   imageOptions.tf32 = options.tf32;
+  imageOptions.devicePeak = options.devicePeak;
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
   progress("lower kernels");
   llvm::LLVMContext context;

@@ -72,16 +72,12 @@ LogicalResult ImageBuilder::addMemory() {
   for (auto op : program.getOps<exec::CommunicatorOp>())
     if (failed(addCommunicator(op)))
       return failure();
-  double activations = 0;
   for (auto op : program.getOps<exec::ArenaOp>()) {
     if (op.getBytes() > int64_t(1) << 46)
       return op.emitOpError("must have at most 2^46 bytes, got: ") << op.getBytes();
     arenas[op.getSymName()] = tables.arenas.size();
     tables.arenas.push_back({tables.string(op.getSymName()), uint32_t(options.memory), op.getBytes()});
-    if (op.getSymName() == "activations")
-      activations = op.getBytes();
   }
-  header.peak_activation_bytes = std::max(header.peak_activation_bytes, activations);
   for (auto op : program.getOps<exec::BufferOp>()) {
     if (!op.getOffset())
       return op.emitOpError("must have an offset: run exec-plan-arena");
@@ -383,6 +379,7 @@ FailureOr<Image> ImageBuilder::run(ArrayRef<exec::ProgramOp> programs) {
     tables.gpuCode += code.code;
   }
   header.tf32 = options.tf32;
+  header.peak_flops = options.devicePeak * double(tables.mesh.ranks());
   header.training.label_shift = options.labelShift;
   header.training.seed = options.seed;
   image.bytes = tables.serialize(header);

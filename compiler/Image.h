@@ -38,6 +38,7 @@ struct ImageOptions {
   int64_t labelShift = 0;
   uint64_t seed = 0;
   bool tf32 = false;
+  double devicePeak = 0; /* FLOP/s of the device of a rank; 0: not known */
   /// The kernels for GPUs: then the module's are marked `nvvm.kernel`, and the image has no table of pointers.
   std::vector<GpuModule> gpuModules;
 };

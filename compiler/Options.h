@@ -55,6 +55,8 @@ struct Options {
   bool tf32 = false;
   /// Of a GPU of the cluster, in bytes.
   double deviceMemory = 0;
+  /// Of one that is compiled for, in products of --precision, FLOP/s.
+  double devicePeak = 0;
 
   // What to say and check.
   bool verify = false, progress = false, verbose = false, timePasses = false, help = false;

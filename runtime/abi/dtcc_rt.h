@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 6u
+#define DTCC_ABI_VERSION 7u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -387,11 +387,11 @@ typedef struct dtcc_image_header {
   uint32_t cpu;   /* string: the processor the kernels were generated for, e.g. "znver4"; of a program for GPUs empty */
   uint32_t weights; /* string: file name of the weights beside the program, or empty */
   dtcc_training training;
-  uint32_t stage_axis;          /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
-  uint32_t tf32;                /* GPUs: products of f32 may round their factors to 10 bits of mantissa */
-  double peak_activation_bytes; /* for --info */
-  dtcc_section strings;         /* char, each NUL-terminated; a string is its byte offset here */
-  dtcc_section axes;            /* dtcc_axis */
+  uint32_t stage_axis;  /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
+  uint32_t tf32;        /* GPUs: products of f32 may round their factors to 10 bits of mantissa */
+  double peak_flops;    /* a second, of all ranks' devices by their data sheets; 0: not known */
+  dtcc_section strings; /* char, each NUL-terminated; a string is its byte offset here */
+  dtcc_section axes;    /* dtcc_axis */
   dtcc_section communicators;
   dtcc_section arenas;
   dtcc_section views;

@@ -74,6 +74,7 @@ void Metrics::write(const std::string &line) {
 void Metrics::start(const RunFacts &facts) {
   run = facts;
   flops = stepFlops(image) * static_cast<double>(image.ranks());
+  double peak = image.header().peak_flops;
   Json mesh = Json::object(), bytes = Json::object();
   for (const dtcc_axis &axis : image.axes())
     mesh[std::string(image.string(axis.name))] = axis.size;
@@ -97,6 +98,7 @@ void Metrics::start(const RunFacts &facts) {
              {"first_step", facts.firstStep},
              {"seed", facts.seed},
              {"flops_per_step", flops},
+             {"peak_flops_per_second", peak > 0 ? Json(peak) : Json()},
              {"bytes", bytes}}
             .dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -115,6 +117,9 @@ void Metrics::step(const StepFacts &facts) {
   row["lr"] = facts.lr;
   row["step_seconds"] = facts.seconds;
   row[tokens ? "tokens_per_second" : "samples_per_second"] = rate;
+  double share = image.header().peak_flops > 0 ? flops / facts.seconds / image.header().peak_flops : 0;
+  if (share > 0)
+    row["peak_share"] = share;
   write(row.dump());
 
   if (facts.step > run.firstStep)
@@ -125,6 +130,8 @@ void Metrics::step(const StepFacts &facts) {
                             static_cast<long long>(run.steps), facts.loss, rate, tokens ? "tokens" : "samples");
   if (flops > 0)
     line += format("  %.1f GFLOP/s", flops / facts.seconds * 1e-9);
+  if (share > 0)
+    line += format(" (%.1f %% of peak)", share * 100);
   std::cout << line << "  left " << timeText(left) << std::endl;
   if (!std::isfinite(facts.loss) && !warned) {
     warned = true;
@@ -186,6 +193,9 @@ std::string infoText(const Image &image) {
   out << "params   " << parameters << "\n";
   out << "work     " << stepFlops(image) * static_cast<double>(image.ranks()) * 1e-9 << " GFLOP a step, "
       << image.commands().size() << " commands\n";
+  if (image.header().peak_flops > 0)
+    out << "peak     " << format("%.0f GFLOP/s", image.header().peak_flops * 1e-9) << " of " << image.ranks()
+        << (image.ranks() == 1 ? " device" : " devices") << "\n";
   const char *schedules[] = {"constant", "linear", "cosine"};
   out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
       << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
