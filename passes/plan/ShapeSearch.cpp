@@ -22,10 +22,10 @@ std::string PlanShape::str() const {
     if (size > 1)
       text += std::string(text.empty() ? "" : ",") + name + "=" + std::to_string(size);
   };
-  axis("dp", dp);
+  axis("dp", meshDp());
   axis("tp", tp);
   axis("cp", cp);
-  axis("ep", ep);
+  axis(foldsExperts() ? "folded-ep" : "ep", ep);
   axis("pp", pp);
   if (text.empty())
     text = "dp=1";
@@ -92,7 +92,7 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
     for (int64_t cp : space.cp)
       for (int64_t pp : space.pp) {
         int64_t rest = tp * cp * pp;
-        if (space.devices % rest || (space.dp && *space.dp != space.devices / rest))
+        if (space.devices % rest)
           continue;
         shape.tp = tp;
         shape.cp = cp;
@@ -104,6 +104,8 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
           if ((shape.dp * cp * (space.expertsOverTensor ? tp : 1)) % ep)
             continue;
           shape.ep = ep;
+          if (space.dp && *space.dp != shape.meshDp())
+            continue;
           for (int64_t microbatches : divisorsOf(space.batch / shape.dp)) {
             if (space.microbatches && *space.microbatches != microbatches)
               continue;

@@ -41,7 +41,12 @@ struct PlanShape {
   bool sequenceParallel = false;
 
   int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
-  /// "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2": as options are written.
+  /// Whether experts are shared out over ranks of dp, cp and tp together, as Megatron can fold them.
+  bool foldsExperts() const { return dp % ep != 0; }
+  /// As a mesh has it, whose axes multiply to its ranks: of the ranks of dp those that ep has not.
+  int64_t meshDp() const { return foldsExperts() ? dp : dp / ep; }
+  /// "dp=2,tp=4,ep=2,pp=8 zero=1 microbatches=16 interleaved:2": as options are written. Folded experts are
+  /// "folded-ep=8", which is no axis of its own.
   std::string str() const;
   /// "1f1b", "interleaved:2", "zero-bubble"; empty without stages.
   std::string scheduleName() const;
@@ -56,6 +61,7 @@ struct ShapeSpace {
   /// Sizes that the model allows, without regard to the number of devices: divisors of heads, of positions,
   /// of experts, at most as many stages as layers.
   std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
+  /// PlanShape::meshDp.
   std::optional<int64_t> dp, microbatches;
   /// Where dp and cp have too few ranks for ep, experts may be spread over those of tp as well.
   bool expertsOverTensor = false;

@@ -20,9 +20,13 @@ static bool readWord(std::string_view word, PlanShape &shape) {
     std::string_view name;
     int64_t PlanShape::*size;
   };
-  static constexpr Row rows[] = {{"dp", &PlanShape::dp}, {"tp", &PlanShape::tp},
-                                 {"cp", &PlanShape::cp}, {"ep", &PlanShape::ep},
-                                 {"pp", &PlanShape::pp}, {"microbatches", &PlanShape::microbatches}};
+  static constexpr Row rows[] = {{"dp", &PlanShape::dp},
+                                 {"tp", &PlanShape::tp},
+                                 {"cp", &PlanShape::cp},
+                                 {"ep", &PlanShape::ep},
+                                 {"pp", &PlanShape::pp},
+                                 {"folded-ep", &PlanShape::ep},
+                                 {"microbatches", &PlanShape::microbatches}};
   constexpr int64_t most = int64_t(1) << 20;
   size_t at = word.find('=');
   if (word == "sequence-parallel")
@@ -57,14 +61,18 @@ static bool readWord(std::string_view word, PlanShape &shape) {
 
 std::optional<PlanShape> parseShape(std::string_view text, std::string &error) {
   PlanShape shape;
+  bool folded = false;
   for (std::string_view rest = text; !rest.empty();) {
     size_t end = std::min(rest.find_first_of(", "), rest.size());
     if (std::string_view word = rest.substr(0, end); !word.empty() && !readWord(word, shape)) {
       error = "a shape must be like dp=2,tp=4,pp=2 zero=1 microbatches=8 1f1b, got: " + std::string(word);
       return std::nullopt;
     }
+    folded |= rest.starts_with("folded-ep=");
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  if (!folded)
+    shape.dp *= shape.ep;
   if (shape.pp > 1 && shape.schedule == PipelineSchedule::None)
     shape.schedule = PipelineSchedule::OneForwardOneBackward;
   if (shape.tp == 1 && shape.sequenceParallel) {

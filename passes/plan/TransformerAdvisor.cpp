@@ -57,7 +57,7 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
     within.ep = {mesh.ep};
     within.pp = {mesh.pp};
     within.hostOptimizer = {mesh.hostOptimizer};
-    within.dp = mesh.dp;
+    within.dp = mesh.meshDp();
     within.zero = {mesh.zero};
     within.microbatches = mesh.microbatches;
     if (mesh.schedule != PipelineSchedule::None && !restriction.microbatches)

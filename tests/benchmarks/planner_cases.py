@@ -73,7 +73,7 @@ CASES = [
     ("18", "Qwen3 235B, fp8", "qwen3-235b-a22b", "32x8xh100", 8192, ["--mesh=tp=2,pp=8,ep=32", "--schedule=interleaved:4"],
      rate_seconds(8192, 4096, 1712, 256), True, ["--precision=fp8", *BRIDGE]),
     ("19", "GPT-OSS 120B", "gpt-oss-120b", "8x8xh100", 1280, ["--mesh=pp=4,ep=8"], rate_seconds(1280, 4096, 5824, 64), True, BRIDGE),
-    ("19", "GPT-OSS 120B", "gpt-oss-120b", "64xgb200", 1280, ["--mesh=dp=64,ep=64", "--micro-batch=4"],
+    ("19", "GPT-OSS 120B", "gpt-oss-120b", "64xgb200", 1280, ["--mesh=ep=64", "--micro-batch=4"],
      rate_seconds(1280, 4096, 16640, 64), True, BRIDGE),
 ]
 

@@ -36,9 +36,10 @@ int64_t *degree(cost::Parallel &plan, StringRef axis) {
     StringRef name;
     int64_t cost::Parallel::*degree;
   };
-  static constexpr Row rows[] = {{"tp", &cost::Parallel::tp}, {"cp", &cost::Parallel::cp},
-                                 {"dp", &cost::Parallel::dp}, {"ep", &cost::Parallel::ep},
-                                 {"pp", &cost::Parallel::pp}, {"mb", &cost::Parallel::microbatches}};
+  static constexpr Row rows[] = {{"tp", &cost::Parallel::tp},          {"cp", &cost::Parallel::cp},
+                                 {"dp", &cost::Parallel::dp},          {"ep", &cost::Parallel::ep},
+                                 {"pp", &cost::Parallel::pp},          {"folded-ep", &cost::Parallel::ep},
+                                 {"mb", &cost::Parallel::microbatches}};
   for (const Row &row : rows)
     if (axis.split('.').first == row.name)
       return &(plan.*row.degree);
@@ -84,15 +85,22 @@ llvm::Error readDegrees(const plan::Plan &plan, StringRef path, Forecast &foreca
   return llvm::Error::success();
 }
 
+/// Axes that multiply to the ranks; experts that are folded into others are no axis.
 llvm::Error readMesh(StringRef text, cost::Parallel &plan) {
   llvm::SmallVector<StringRef> parts;
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  bool givesDp = false, folded = false;
   for (StringRef part : parts) {
     auto [name, size] = part.split('=');
     int64_t *place = name == "mb" ? nullptr : degree(plan, name);
     if (!place || size.getAsInteger(10, *place) || *place < 1)
-      return llvm::createStringError("--mesh must be tp=N,cp=N,dp=N,pp=N with numbers of at least 1, got: " + text);
+      return llvm::createStringError("--mesh must be tp=N,cp=N,dp=N,ep=N,pp=N with numbers of at least 1, got: " +
+                                     text);
+    givesDp |= name == "dp";
+    folded |= name == "folded-ep";
   }
+  if (givesDp && !folded)
+    plan.dp *= plan.ep;
   return llvm::Error::success();
 }
 } // namespace

@@ -46,7 +46,8 @@ static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) 
   shape.pp = given(search.space.pp);
   shape.ep = given(search.space.ep);
   shape.dp = search.problem.devices / (shape.tp * shape.cp * shape.pp);
-  if (search.problem.devices % (shape.tp * shape.cp * shape.pp) || search.space.dp.value_or(shape.dp) != shape.dp)
+  if (search.problem.devices % (shape.tp * shape.cp * shape.pp) ||
+      search.space.dp.value_or(shape.meshDp()) != shape.meshDp())
     return llvm::createStringError("--mesh must take all " + llvm::Twine(search.problem.devices) + " devices");
   if (search.problem.batch % shape.dp)
     return llvm::createStringError("--batch must divide by the " + llvm::Twine(shape.dp) +

@@ -128,10 +128,10 @@ void dtcc::writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out
 
 void dtcc::writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out) {
   out.attributeObject("mesh", [&] {
-    out.attribute("dp", shape.dp);
+    out.attribute("dp", shape.meshDp());
     out.attribute("tp", shape.tp);
     out.attribute("cp", shape.cp);
-    out.attribute("ep", shape.ep);
+    out.attribute(shape.foldsExperts() ? "folded-ep" : "ep", shape.ep);
     out.attribute("pp", shape.pp);
   });
 }

@@ -36,7 +36,7 @@ static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
     std::vector<int64_t> *axis = llvm::StringSwitch<std::vector<int64_t> *>(name)
                                      .Case("tp", &space.tp)
                                      .Case("cp", &space.cp)
-                                     .Case("ep", &space.ep)
+                                     .Cases({"ep", "folded-ep"}, &space.ep)
                                      .Case("pp", &space.pp)
                                      .Default(nullptr);
     if ((!axis && name != "dp") || number.getAsInteger(10, size) || size < 1)

@@ -130,7 +130,7 @@ TEST(ShapeSearch, EnumeratesExpertsAndHosts) {
   ASSERT_EQ(shapes.size(), 6u);
   for (const PlanShape &shape : shapes)
     EXPECT_EQ(shape.ranks(), 8);
-  EXPECT_EQ(shapes.back().str(), "dp=8,ep=8 zero=1 microbatches=1 offload=optimizer");
+  EXPECT_EQ(shapes.back().str(), "ep=8 zero=1 microbatches=1 offload=optimizer");
 }
 
 TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
@@ -144,7 +144,7 @@ TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
   EXPECT_TRUE(enumerateShapes(space).empty());
   space.expertsOverTensor = true;
   ASSERT_EQ(enumerateShapes(space).size(), 1u);
-  EXPECT_EQ(enumerateShapes(space)[0].str(), "dp=2,tp=4,ep=8 zero=0 microbatches=1");
+  EXPECT_EQ(enumerateShapes(space)[0].str(), "dp=2,tp=4,folded-ep=8 zero=0 microbatches=1");
 }
 
 TEST(ShapeSearch, WritesShapesAsOptions) {
@@ -163,7 +163,7 @@ TEST(ShapeText, RoundTrip) {
   space.cp = {1, 2};
   space.pp = {1, 2, 4};
   space.layers = 8;
-  space.ep = {1, 2};
+  space.ep = {1, 2, 8};
   space.hostOptimizer = {false, true};
   space.sequenceParallel = {false, true};
   space.schedules.push_back(PipelineSchedule::GPipe);
