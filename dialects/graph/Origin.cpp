@@ -19,26 +19,28 @@ std::optional<int64_t> getOrigin(Operation *op) {
   return attr ? std::optional(attr.getInt()) : std::nullopt;
 }
 
-Phase getPhase(Operation *op) {
+static constexpr const char *kPhases[] = {"F", "I", "W", "U", "R"};
+
+std::optional<Phase> findPhase(Operation *op) {
   auto attr = op->getAttrOfType<StringAttr>(kPhase);
-  return llvm::StringSwitch<Phase>(attr ? attr.getValue() : "F")
-      .Case("I", Phase::InputGradient)
-      .Case("W", Phase::WeightGradient)
-      .Case("U", Phase::Update)
-      .Case("R", Phase::Recompute)
-      .Default(Phase::Forward);
+  const auto *name = attr ? llvm::find(kPhases, attr.getValue()) : std::end(kPhases);
+  return name == std::end(kPhases) ? std::nullopt : std::optional(Phase(name - kPhases));
 }
+
+Phase getPhase(Operation *op) { return findPhase(op).value_or(Phase::Forward); }
 
 SmallVector<int64_t> getOriginFactors(Operation *op) {
   auto attr = op->getAttrOfType<DenseI64ArrayAttr>(kFactors);
   return attr ? SmallVector<int64_t>(attr.asArrayRef()) : SmallVector<int64_t>();
 }
 
+void setPhase(Operation *op, Phase phase) {
+  op->setAttr(kPhase, StringAttr::get(op->getContext(), kPhases[static_cast<int>(phase)]));
+}
+
 void setOrigin(Operation *op, int64_t origin, Phase phase) {
-  static constexpr const char *names[] = {"F", "I", "W", "U", "R"};
-  Builder builder(op->getContext());
-  op->setAttr(kOrigin, builder.getI64IntegerAttr(origin));
-  op->setAttr(kPhase, builder.getStringAttr(names[static_cast<int>(phase)]));
+  op->setAttr(kOrigin, Builder(op->getContext()).getI64IntegerAttr(origin));
+  setPhase(op, phase);
 }
 
 void setOriginFactors(Operation *op, ArrayRef<int64_t> factors) {

@@ -28,11 +28,15 @@ enum class Phase { Forward, InputGradient, WeightGradient, Update, Recompute };
 
 /// The number of the forward op that `op` belongs to, if tagged.
 std::optional<int64_t> getOrigin(mlir::Operation *op);
+/// Forward where it is not tagged.
 Phase getPhase(mlir::Operation *op);
+std::optional<Phase> findPhase(mlir::Operation *op);
 /// Per factor of `op`, the forward op's factor or -1; empty if not tagged.
 llvm::SmallVector<int64_t> getOriginFactors(mlir::Operation *op);
 
 void setOrigin(mlir::Operation *op, int64_t origin, Phase phase);
+/// Says when `op` runs, but not for which forward op.
+void setPhase(mlir::Operation *op, Phase phase);
 void setOriginFactors(mlir::Operation *op, llvm::ArrayRef<int64_t> factors);
 
 } // namespace dtcc::graph

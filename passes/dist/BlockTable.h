@@ -22,8 +22,10 @@
 
 namespace dtcc::dist {
 
-/// By what a dimension is shared out, besides axes of the model.
-enum class SharedBy : uint8_t { Nothing, Batch, Experts, Positions };
+/// By what a dimension is shared out, besides axes of the model. Group: examples of all ranks that hold the experts
+/// together, any of which may be picked by all of these.
+enum class SharedBy : uint8_t { Nothing, Batch, Experts, Positions, Group };
+inline constexpr size_t kSharedBy = 5;
 
 class BlockTable {
 public:

@@ -7,6 +7,7 @@
 
 #include "passes/dist/PartialFlow.h"
 #include "passes/dist/PriceBlocks.h"
+#include "passes/dist/ProductWidth.h"
 #include "passes/dist/Projection.h"
 #include "passes/dist/WaitingValues.h"
 #include <map>
@@ -41,6 +42,7 @@ private:
   Layout layoutOf(Value value);
   Extents extentsOf(Value value, const Layout &layout);
   Bytes bytesOf(Value value, const Layout &layout);
+  Bytes ofGroup(Bytes bytes);
   Bytes bytesOf(Value value) { return bytesOf(value, layoutOf(value)); }
   Read readOf(const BlockTable::Op &op, unsigned operand);
   std::optional<uint32_t> typeOf(Operation *op) const {
@@ -54,12 +56,14 @@ private:
   void addState(graph::ReadOp read, uint32_t type);
   Bytes bytesOf(const WaitingValues::Waiting &waiting, double share) {
     Bytes bytes = bytesOf(waiting.value, waiting.layout);
-    bytes.each = share * (waiting.normalised ? 4 : bytes.each);
+    bytes.each = share * bytes.each;
     return bytes;
   }
   void addWaiting(Held &held, Value root, plan::Recompute mode, double share);
   void addLeft(Held &held, Value value, plan::Recompute mode);
   Logits logitsOf(Value logits);
+  void addExperts(Operation *op, uint32_t type);
+  void addRowsOf(Held &held, Value value, plan::Recompute mode);
   void addMemory();
 
   BlockPrices &prices;
@@ -163,6 +167,19 @@ BlockPrices::Bytes BlockPrices::Builder::bytesOf(Value value, const Layout &layo
   return {extentsOf(value, layout), elementBytes(value)};
 }
 
+/// The same with the examples of all ranks of a group that shares out experts: there is room for all of them to pick
+/// one rank's.
+BlockPrices::Bytes BlockPrices::Builder::ofGroup(Bytes bytes) {
+  Extents extents{uint32_t(prices.extents.size()), 0};
+  for (uint32_t i = bytes.extents.begin; i < bytes.extents.end; ++i) {
+    Extent extent = prices.extents[i];
+    extent.shared = extent.shared == SharedBy::Batch ? SharedBy::Group : extent.shared;
+    prices.extents.push_back(extent);
+  }
+  extents.end = prices.extents.size();
+  return {extents, bytes.each};
+}
+
 BlockPrices::Read BlockPrices::Builder::readOf(const BlockTable::Op &op, unsigned operand) {
   Read read{bytesOf(op.op->getOperand(operand), placedOf(op.op).layouts.operands[operand]), {}};
   for (int64_t factor : op.map.operands[operand]) {
@@ -184,15 +201,11 @@ void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
   for (auto [number, factor] : llvm::enumerate(op.map.factors))
     prices.extents.push_back({factor.size, op.shared[number], placed.axes[number]});
   work.sizes.end = prices.extents.size();
-  bool narrow = true;
   for (OpResult result : op.op->getResults())
     work.results.push_back(bytesOf(result, placed.layouts.results[result.getResultNumber()]));
-  for (unsigned operand = 0; operand < op.op->getNumOperands(); ++operand) {
-    Type element = cast<ShapedType>(op.op->getOperand(operand).getType()).getElementType();
-    narrow &= !isa<FloatType>(element) || element.getIntOrFloatBitWidth() <= 16;
+  for (unsigned operand = 0; operand < op.op->getNumOperands(); ++operand)
     work.reads.push_back(readOf(op, operand));
-  }
-  work.width = narrow ? cost::Width::B16 : cost::Width::F32;
+  work.width = productWidth(op.op);
   bool linear = llvm::all_of(ArrayRef<unsigned>{0, 1}, [&](unsigned operand) {
     return llvm::any_of(op.map.linear, [&](ArrayRef<unsigned> set) { return set.size() == 1 && set[0] == operand; });
   });
@@ -294,6 +307,29 @@ BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
   return {extentsOf(logits, layoutOf(logits)), elementBytes(logits), narrow};
 }
 
+/// Besides results of the op: rows on both sides of a product, sorted by expert
+/// (passes/exec/bufferize/ExpertRules.cpp), and what the activation gives, or its gradient, half as wide as gate and up
+/// (passes/exec/ExpandExperts.cpp).
+void BlockPrices::Builder::addExperts(Operation *op, uint32_t type) {
+  auto add = [&](Value ids, Value x, Value hidden) {
+    Bytes narrow = ofGroup(bytesOf(ids)), wide = ofGroup(bytesOf(hidden));
+    narrow.each = elementBytes(x) * double(cast<ShapedType>(x.getType()).getShape().back());
+    wide.each *= 1.5;
+    prices.rows.push_back({type, {narrow, wide}});
+  };
+  if (auto layer = dyn_cast<graph::ExpertsOp>(op))
+    add(layer.getIds(), layer.getX(), layer.getHidden());
+  if (auto grad = dyn_cast<graph::ExpertsGradOp>(op))
+    add(grad.getIds(), grad.getDx(), grad.getDhidden());
+}
+
+/// What experts were sent of a value waits beside it, for the gradients of their weights.
+void BlockPrices::Builder::addRowsOf(Held &held, Value value, plan::Recompute mode) {
+  for (Operation *user : value.getUsers())
+    if (auto layer = dyn_cast<graph::ExpertsOp>(user); layer && layer.getX() == value)
+      held.waiting[size_t(mode)].push_back(ofGroup(bytesOf(value)));
+}
+
 void BlockPrices::Builder::addMemory() {
   for (Operation *op : row.uniqueOps())
     if (std::optional<uint32_t> type = typeOf(op); type && isa<graph::ReadOp>(op)) {
@@ -304,16 +340,23 @@ void BlockPrices::Builder::addMemory() {
     }
   for (Value value : table.owned()) {
     std::optional<uint32_t> type = typeOf(value.getDefiningOp());
-    Held held{type.value_or(kNoBlock), bytesOf(value)};
+    bool ofExperts = isa<graph::ExpertsOp, graph::ExpertsGradOp>(value.getDefiningOp());
+    Held held{type.value_or(kNoBlock), ofExperts ? ofGroup(bytesOf(value)) : bytesOf(value)};
     held.once = values.constants().contains(value);
     bool isLogits = values.logits().contains(value);
     for (size_t mode = 0; type && !isLogits && mode < kRecomputeModes; ++mode) {
       auto waits = values.held(plan::Recompute(mode)).find(value);
-      if (waits != values.held(plan::Recompute(mode)).end())
+      if (waits != values.held(plan::Recompute(mode)).end()) {
         addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
-      else
+        addRowsOf(held, value, plan::Recompute(mode));
+      } else {
         addLeft(held, value, plan::Recompute(mode));
+      }
     }
+    if (ofExperts)
+      for (auto *waiting : {&held.waiting, &held.ofWeights, &held.left})
+        for (std::vector<Bytes> &bytes : *waiting)
+          llvm::for_each(bytes, [&](Bytes &each) { each = ofGroup(each); });
     if (isLogits && values.held(plan::Recompute::None).contains(value))
       held.logits = logitsOf(value);
     prices.values.push_back(std::move(held));
@@ -325,10 +368,12 @@ void BlockPrices::Builder::run() {
     std::optional<uint32_t> type = typeOf(op);
     if (!type)
       continue;
-    if (auto read = dyn_cast<graph::ReadOp>(op))
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
       addState(read, *type);
-    else if (const BlockTable::Op *each = table.find(op))
+    } else if (const BlockTable::Op *each = table.find(op)) {
       addOp(*each, *type);
+      addExperts(op, *type);
+    }
   }
   addMoves();
   for (const BlockTable::Tied &tied : table.tied())

@@ -27,6 +27,7 @@ public:
         hasExperts(plan.mesh.find(kExpertAxis)) {
     shares[size_t(SharedBy::Batch)] = plan.mesh.product(plan.batchAxes);
     shares[size_t(SharedBy::Experts)] = hasExperts ? plan.mesh.product({kExpertAxis}) : 1;
+    shares[size_t(SharedBy::Group)] = shares[size_t(SharedBy::Batch)] / shares[size_t(SharedBy::Experts)];
     shares[size_t(SharedBy::Positions)] = plan.mesh.product(plan.sequenceAxes);
     for (const Axes &axes : prices.axes)
       products.push_back(plan.mesh.product(axes));
@@ -39,7 +40,8 @@ private:
     case SharedBy::Nothing:
       return extent.size;
     case SharedBy::Batch:
-      return std::max<int64_t>(1, extent.size / shares[size_t(SharedBy::Batch)]);
+    case SharedBy::Group:
+      return std::max<int64_t>(1, extent.size / shares[size_t(extent.shared)]);
     default:
       return llvm::divideCeil(extent.size, shares[size_t(extent.shared)]);
     }
@@ -83,7 +85,7 @@ private:
   ReshardPrices &reshards;
   std::vector<BlockCost> blocks;
   bool hasExperts;
-  std::array<int64_t, 4> shares{1, 1, 1, 1};
+  std::array<int64_t, kSharedBy> shares{1, 1, 1, 1, 1};
   std::vector<int64_t> products;
   /// Per op, seconds of bringing its operands to it in a micro-batch, and its results to their states in a step.
   std::vector<double> moved, summed;
@@ -278,6 +280,11 @@ void BlockPrices::Evaluation::addMemory() {
     else
       live += kind == BlockTable::Event::Begins ? bytes[number] : -bytes[number];
   }
+  std::vector<double> rows(blocks.size());
+  for (const ExpertRows &each : prices.rows)
+    rows[each.type] = std::max(rows[each.type], bytesOf(each.bytes[0]) + bytesOf(each.bytes[1]));
+  for (auto [block, bytes] : llvm::zip_equal(blocks, rows))
+    block.workingBytes += bytes;
 }
 
 std::vector<BlockCost> BlockPrices::Evaluation::run() {

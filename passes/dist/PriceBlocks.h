@@ -131,6 +131,11 @@ private:
     Extents extents;
     double each, narrow;
   };
+  /// What an expert layer of a type of blocks needs besides the values of the step.
+  struct ExpertRows {
+    uint32_t type;
+    std::array<Bytes, 2> bytes;
+  };
   static constexpr uint32_t kNoBlock = ~0u;
   /// Of a value that has memory.
   struct Held {
@@ -153,6 +158,7 @@ private:
   std::vector<Moves> moves;
   std::vector<State> states;
   std::vector<Copies> copies;
+  std::vector<ExpertRows> rows;
   /// Parameters that wait as they were brought; values in the order of the table's, those of no block too.
   std::vector<Held> parameters, values;
   /// Per block: what a stage that begins with it receives.

@@ -13,6 +13,7 @@
 #include "passes/dist/PartialFlow.h"
 #include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceDeliveries.h"
+#include "passes/dist/ProductWidth.h"
 #include "passes/dist/Projection.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -293,7 +294,6 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
   for (auto [number, factor] : llvm::enumerate(map.factors))
     sizes.push_back(localSize(classes.ofFactor(op, number), factor.size));
   double bytes = 0;
-  bool narrow = true;
   auto count = [&](Value value, const Layout &layout, ArrayRef<int64_t> walks) {
     double cells = 1;
     for (auto [dim, size] : llvm::enumerate(localShape(value))) {
@@ -304,7 +304,6 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
       cells *= local;
     }
     Type element = cast<ShapedType>(value.getType()).getElementType();
-    narrow &= !isa<FloatType>(element) || element.getIntOrFloatBitWidth() <= 16;
     bytes += cells * double(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
   };
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
@@ -312,7 +311,7 @@ double PlacementSolver::workOf(Operation *op, int64_t candidate) {
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     count(result, layouts->results[i], map.results[i]);
   auto work = dyn_cast<WorkOpInterface>(op);
-  return machine.secondsForWork(work ? work.getFlops(sizes) : 0, bytes, narrow ? cost::Width::B16 : cost::Width::F32);
+  return machine.secondsForWork(work ? work.getFlops(sizes) : 0, bytes, productWidth(op));
 }
 
 /// Ops through which sums that are still partial may go, as PartialFlow will let them: each is a node of its own

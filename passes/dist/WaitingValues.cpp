@@ -31,7 +31,7 @@ WaitingValues::Work WaitingValues::workOf(Operation *op, plan::Recompute mode) {
 
 /// A rank's part of what was gathered lies in that.
 static bool liesIn(const WaitingValues::Waiting &part, const WaitingValues::Waiting &whole) {
-  return part.value == whole.value && !part.normalised && !whole.normalised && part.layout != whole.layout &&
+  return part.value == whole.value && part.layout != whole.layout &&
          llvm::all_of(llvm::zip_equal(whole.layout.dims, part.layout.dims), [](auto dims) {
            return llvm::all_of(std::get<0>(dims),
                                [&](const std::string &axis) { return contains(std::get<1>(dims), axis); });
@@ -44,7 +44,7 @@ llvm::SmallVector<WaitingValues::Waiting> WaitingValues::find(Value root, plan::
   llvm::SmallVector<Waiting> kept;
   auto keep = [&](Waiting waiting) {
     for (Waiting &each : kept)
-      if (each.value == waiting.value && each.layout == waiting.layout && each.normalised == waiting.normalised) {
+      if (each.value == waiting.value && each.layout == waiting.layout) {
         each.ofWeights |= waiting.ofWeights;
         return;
       }
@@ -73,18 +73,11 @@ llvm::SmallVector<WaitingValues::Waiting> WaitingValues::find(Value root, plan::
                        return isa<FactorOpInterface>(reader) && isEarly &&
                               layoutsOf(reader).operands[other.getOperandNumber()] == want;
                      });
-      auto again = [&](Operation *reader) {
-        return isa<graph::LayerNormOp, graph::RmsNormOp>(reader) && isLate(reader);
-      };
-      bool normalised =
-          use.getOperandNumber() == 1 && llvm::none_of(value.getUsers(), again) &&
-          isa<graph::LayerNormGradOp, graph::LayerNormParamGradOp, graph::RmsNormGradOp, graph::RmsNormParamGradOp>(
-              use.getOwner());
       bool ofWeights = workOf(use.getOwner(), mode) == Work::WeightGradient;
       if (isThere)
-        keep({value, want, normalised, ofWeights});
+        keep({value, want, ofWeights});
       else if (holder != root || !isRead)
-        keep({holder, held, normalised, ofWeights});
+        keep({holder, held, ofWeights});
     }
   };
   Operation *like = blocks.representative(root.getDefiningOp());

@@ -36,8 +36,6 @@ public:
   struct Waiting {
     mlir::Value value;
     Layout layout;
-    /// Norms keep what they have normalised, in f32, instead of what they read (passes/exec/ExpandComposites.cpp).
-    bool normalised = false;
     /// Weight gradients read it.
     bool ofWeights = false;
   };

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Build.h"
+#include "dialects/graph/Origin.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/exec/ExpandExperts.h"
@@ -219,6 +220,20 @@ struct ExpandRotary : OpRewritePattern<graph::RotaryOp> {
   }
 };
 
+/// Says of what an op becomes in which pass it runs. What the backward pass computes from operands of the forward pass
+/// is then another op to CSE: it is computed again there, in a kernel that reads these operands anyway, instead of
+/// being kept between the passes. So for gradients of inputs and of weights, which walk rows and columns and are two
+/// kernels.
+struct KeepPhases : RewriterBase::Listener {
+  std::optional<graph::Phase> phase;
+  void notifyPatternBegin(const Pattern &, Operation *op) override { phase = graph::findPhase(op); }
+  void notifyPatternEnd(const Pattern &, LogicalResult) override { phase = std::nullopt; }
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (phase)
+      graph::setPhase(op, *phase);
+  }
+};
+
 struct ExpandComposites : impl::ExpandCompositesBase<ExpandComposites> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
@@ -226,7 +241,8 @@ struct ExpandComposites : impl::ExpandCompositesBase<ExpandComposites> {
                  ExpandRmsNormParamGrad, ExpandSoftmax, ExpandRotary>(&getContext());
     addExpertPatterns(patterns);
     addGatherPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    KeepPhases phases;
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), GreedyRewriteConfig().setListener(&phases))))
       signalPassFailure();
   }
 };

@@ -7,13 +7,16 @@
 //
 // Greedy, in program order: an op joins the kernel of one of its producers, or of a
 // sibling that reads the same values, if the domain analysis says that the result is
-// still one kernel and no path leaves the kernel and comes back.
+// still one kernel and no path leaves the kernel and comes back. Then a kernel whose values
+// one other kernel alone reads joins that. What the backward pass computes from values of
+// the forward pass stays in the backward pass, unless it is smaller than what it reads.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/exec/BlockOrder.h"
@@ -45,7 +48,9 @@ public:
 
 private:
   void place(Operation *op);
-  bool join(Group &group, Operation *op);
+  bool join(Group &group, ArrayRef<Operation *> more);
+  Group *onlyReader(const Group &group) const;
+  void mergeIntoReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
   SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
   bool leavesAndReturns(const Group &group, Operation *op) const;
@@ -147,25 +152,48 @@ static bool isReadOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> 
   });
 }
 
-bool BlockFusion::join(Group &group, Operation *op) {
-  // Recomputation stays with the backward pass that wants it: in one kernel with the forward
-  // ops that it repeats it would have nothing to gain.
-  if (numbers.lookup(group.ops.front()) < fences.lookup(op))
-    return false;
-  // Nor has a message to wait for what is behind it.
-  if (llvm::any_of(group.ops, [&](Operation *member) {
-        auto send = sends.find(member);
-        return send != sends.end() && send->second < numbers.lookup(op);
-      }))
-    return false;
+static double bytesOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? double(type.getNumElements()) * llvm::divideCeil(type.getElementTypeBitWidth(), 8) : 0;
+}
+
+/// Whether `op` belongs to the backward pass and `other` to the forward pass.
+static bool isAfter(Operation *op, Operation *other) {
+  std::optional<graph::Phase> phase = graph::findPhase(op);
+  return phase && *phase != graph::Phase::Forward && graph::findPhase(other) == graph::Phase::Forward;
+}
+
+/// Whether what `op` makes is no smaller than what it reads: made in the forward pass already, it would wait for the
+/// backward pass instead of that.
+static bool makesMore(Operation *op) {
+  double makes = 0, reads = 0;
+  for (Value result : op->getResults())
+    makes += bytesOf(result);
+  for (Value operand : op->getOperands())
+    reads = std::max(reads, bytesOf(operand));
+  return makes >= reads;
+}
+
+bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   SmallVector<Operation *> ops(group.ops);
-  ops.push_back(op);
+  llvm::append_range(ops, more);
+  llvm::sort(ops, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });
+  unsigned first = numbers.lookup(ops.front()), last = numbers.lookup(ops.back());
+  for (Operation *op : ops) {
+    // Recomputation stays with the backward pass that wants it: in one kernel with the forward
+    // ops that it repeats it would have nothing to gain.
+    if (first < fences.lookup(op))
+      return false;
+    // Nor has a message to wait for what is behind it.
+    if (auto send = sends.find(op); send != sends.end() && send->second < last)
+      return false;
+  }
   SmallVector<Operation *> kernel = withDuplicates(ops);
   llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
   auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
   FailureOr<KernelDomain> domain = KernelDomain::analyze(kernel, isOutput);
-  if (failed(domain) || leavesAndReturns(group, op))
+  if (failed(domain) || llvm::any_of(more, [&](Operation *op) { return leavesAndReturns(group, op); }))
     return false;
   llvm::SmallPtrSet<Value, 16> buffers;
   for (Operation *member : kernel) {
@@ -178,9 +206,43 @@ bool BlockFusion::join(Group &group, Operation *op) {
   }
   if (buffers.size() + domain->apart.size() > kMostBuffers)
     return false;
-  group.ops.push_back(op);
-  groupOf[op] = &group;
+  group.ops = std::move(ops);
+  for (Operation *op : more)
+    groupOf[op] = &group;
   return true;
+}
+
+/// The one kernel that reads what `group` makes, if nothing else does.
+Group *BlockFusion::onlyReader(const Group &group) const {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Operation *> work(group.ops);
+  Group *reader = nullptr;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val()->getUsers()) {
+      if (!seen.insert(user).second)
+        continue;
+      Group *other = groupOf.lookup(user);
+      if (!other && user->getBlock() == &block && isFusible(user) && isDuplicable(user))
+        work.push_back(user); // repeated in each kernel that reads it
+      else if (!other || (other != &group && reader && other != reader))
+        return nullptr;
+      else if (other != &group)
+        reader = other;
+    }
+  return reader;
+}
+
+/// Where an op had the choice between kernels, the others may be for that kernel alone.
+void BlockFusion::mergeIntoReaders() {
+  for (std::unique_ptr<Group> &group : llvm::reverse(groups)) {
+    Group *reader = onlyReader(*group);
+    bool crosses = reader && llvm::any_of(reader->ops, [&](Operation *op) {
+                     return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
+                   });
+    if (reader && !crosses && join(*reader, group->ops))
+      group->ops.clear();
+  }
+  llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
 }
 
 void BlockFusion::place(Operation *op) {
@@ -201,7 +263,8 @@ void BlockFusion::place(Operation *op) {
   SmallVector<Group *> others = siblings.takeVector();
   llvm::sort(others, latestFirst);
   for (Group *group : llvm::concat<Group *>(producers, others))
-    if (join(*group, op))
+    if (!(makesMore(op) && llvm::any_of(group->ops, [&](Operation *member) { return isAfter(op, member); })) &&
+        join(*group, op))
       return;
   auto group = std::make_unique<Group>();
   group->ops.push_back(op);
@@ -301,6 +364,7 @@ void BlockFusion::run() {
       continue;
     place(&op);
   }
+  mergeIntoReaders();
   for (std::unique_ptr<Group> &group : groups)
     outline(*group);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

@@ -15,7 +15,9 @@ def ExpandComposites : Pass<"exec-expand-composites"> {
   let description = [{
     What the kernel generator computes is cells and reductions: composites without a
     library op are rewritten to these, on local shapes. Attention, embedding, cross
-    entropy and contractions stay; `graph.experts` becomes grouped products. Example (tests/passes/exec/expand-composites.mlir):
+    entropy and contractions stay; `graph.experts` becomes grouped products. The new ops
+    keep the phase of the old: CSE then leaves what the backward pass computes again of a
+    norm or an expert there. Example (tests/passes/exec/expand-composites.mlir):
     `graph.rms_norm` becomes a mean of squares, `graph.rsqrt` and two products.
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
@@ -70,9 +72,10 @@ def Fuse : Pass<"exec-fuse"> {
     Every elementwise op, broadcast and reduction of f32 ends in an `exec.fused` with
     the neighbours that share its loops: see codegen/KernelDomain.h for what one kernel
     can be. Splat constants, broadcasts and iotas are repeated in each kernel that reads
-    them. The order of ops with effects does not change. Example
-    (tests/passes/exec/fuse.mlir): a residual sum and the layer norm after it become one
-    kernel with two results.
+    them. The order of ops with effects does not change. What the backward pass makes of
+    values of the forward pass stays there, unless it is smaller than what it reads: in
+    a forward kernel it would be kept instead. Example (tests/passes/exec/fuse.mlir): a
+    residual sum and the layer norm after it become one kernel with two results.
   }];
   let dependentDialects = ["::dtcc::exec::ExecDialect"];
 }

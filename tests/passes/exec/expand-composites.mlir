@@ -1,14 +1,14 @@
 // RUN: dtcc-opt --exec-expand-composites %s | FileCheck %s
 
 // CHECK-LABEL: func.func @rms_norm
-// CHECK: %[[SQUARE:.*]] = graph.mul %arg0, %arg0
+// CHECK: %[[SQUARE:.*]] = graph.mul %arg0, %arg0 {phase = "F"}
 // CHECK: %[[SUM:.*]] = graph.reduce sum %[[SQUARE]] [2]
 // CHECK: %[[RSTD:.*]] = graph.rsqrt
 // CHECK: graph.broadcast %[[RSTD]] [0, 1]
 // CHECK: graph.broadcast %arg1 [2]
 // CHECK-NOT: graph.rms_norm
 func.func @rms_norm(%x: tensor<2x3x8xf32>, %s: tensor<8xf32>) -> tensor<2x3x8xf32> {
-  %y, %rstd = graph.rms_norm %x, %s [2] {eps = 1.0e-5 : f64}
+  %y, %rstd = graph.rms_norm %x, %s [2] {eps = 1.0e-5 : f64, origin = 3 : i64, phase = "F"}
       : (tensor<2x3x8xf32>, tensor<8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3xf32>)
   return %y : tensor<2x3x8xf32>
 }

@@ -48,6 +48,32 @@
 // CHECK-COUNT-3: exec.fused
 // CHECK: dist.accumulate
 
+// Of the gradient of a norm, what is as large as the norm's input is computed in the backward pass, where that input is
+// read anyway; in the forward kernel, which has it, it would be kept between the two.
+// CHECK-LABEL: dist.phase @normOfBothPasses
+// CHECK: exec.fused(%[[X:.*]], %{{.*}}) : {{.*}} -> (tensor<2xf32>, tensor<2x8xf32>) {
+// CHECK: graph.rsqrt
+// CHECK: graph.contract
+// CHECK: exec.fused({{.*}}, %[[X]], {{.*}})
+// CHECK-NOT: exec.fused
+// CHECK: dist.accumulate
+
+// Where the sign of a value alone is read, it is found in the forward pass: a byte a cell is kept, not four.
+// CHECK-LABEL: dist.phase @signOfBothPasses
+// CHECK: exec.fused
+// CHECK: graph.tanh
+// CHECK: graph.compare
+// CHECK: graph.contract
+// CHECK: exec.fused
+// CHECK-NOT: graph.compare
+// CHECK: dist.accumulate
+
+// %c could be in the kernel of %a or of %b, and %b is there for it alone: one kernel.
+// CHECK-LABEL: dist.phase @forOneReader
+// CHECK-COUNT-1: exec.fused
+// CHECK-NOT: exec.fused
+// CHECK: dist.accumulate
+
 // What a message waits for is not in one kernel with what stands behind it.
 // CHECK-LABEL: dist.phase @sent
 // CHECK: exec.fused
@@ -112,6 +138,34 @@ dist.program @step mesh @mesh {
     %e = graph.mul %b, %p : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     dist.accumulate %d into @grads.0[0] : tensor<8x8xf32>
     dist.accumulate %e into @grads.0[64] : tensor<8x8xf32>
+  }
+  dist.phase @normOfBothPasses {
+    %x = dist.view @params.0[0] : tensor<2x8xf32>
+    %s = dist.view @params.0[32] : tensor<8xf32>
+    %w = dist.view @params.0[64] : tensor<8x8xf32>
+    %y, %rstd = graph.rms_norm %x, %s [1] {eps = 1.0e-5 : f64, origin = 1, phase = "F"}
+        : (tensor<2x8xf32>, tensor<8xf32>) -> (tensor<2x8xf32>, tensor<2xf32>)
+    %dy = graph.contract "ab,bc->ac" %y, %w : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+    %dx = graph.rms_norm_grad %dy, %x, %s, %rstd [1] {origin = 1, phase = "I"}
+        : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<8xf32>, tensor<2xf32>) -> tensor<2x8xf32>
+    dist.accumulate %dx into @grads.0[0] : tensor<2x8xf32>
+  }
+  dist.phase @signOfBothPasses {
+    %x = dist.view @params.0[0] : tensor<8x8xf32>
+    %zero = graph.constant {phase = "I"} dense<0.0> : tensor<8x8xf32> : tensor<8x8xf32>
+    %a = graph.tanh %x {phase = "F"} : tensor<8x8xf32>
+    %above = graph.compare gt %x, %zero {phase = "I"} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi1>
+    %p = graph.contract "ab,bc->ac" %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %d = graph.select %above, %p, %zero {phase = "I"} : (tensor<8x8xi1>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.accumulate %d into @grads.0[0] : tensor<8x8xf32>
+  }
+  dist.phase @forOneReader {
+    %x = dist.view @params.0[0] : tensor<8x8xf32>
+    %y = dist.view @params.0[64] : tensor<8x8xf32>
+    %b = graph.exp %x : tensor<8x8xf32>
+    %a = graph.tanh %y : tensor<8x8xf32>
+    %c = graph.mul %a, %b : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    dist.accumulate %c into @grads.0[0] : tensor<8x8xf32>
   }
 }
 dist.program @stage mesh @mesh stage 0 over "pp" actions ["sent 0"] {
