@@ -43,7 +43,7 @@ Prices plans and prints the best first, with the parts of their times, what a de
 holds, the bound below which no plan is, and why the runners-up lost.
 
   --mesh=dp=2,tp=2  --zero=1  --microbatches=8  a part of the plan; the rest is searched
-  --top=10                                      how many plans (with --transformer)
+  --top=10                                      how many plans
   --precision=bf16  --software=NeMo             what layers compute in; whose defaults
   -o plan.json                                  writes the best plan, for dtcc --plan=plan.json
   --html=report.html                            one page with pictures; nothing is fetched

@@ -16,9 +16,6 @@
 using namespace mlir;
 using namespace dtcc;
 
-/// Plans that are shown.
-static constexpr size_t kShown = 10;
-
 LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &output, raw_ostream &stream) {
   Options options = given;
   OutputFiles files(options.output, "dtcc-plan");
@@ -35,8 +32,8 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     return failure();
   if (options.output != "-" && failed(files.writeText([&](raw_ostream &out) { out << result->plan(0).toJson(); })))
     return failure();
-  if (result->report.plans.size() > kShown)
-    result->report.plans.resize(kShown);
+  if (result->report.plans.size() > output.top)
+    result->report.plans.resize(output.top);
   if (reports.any())
     recordBest(*result);
   if (!tell(reports.write(result->report)))

@@ -15,11 +15,12 @@ namespace dtcc {
 
 /// How to print what was found, and the files of --html and --trace (empty: none).
 struct SearchOutput {
+  size_t top = 10; /* plans that are shown */
   bool json = false;
   std::string html, trace;
 };
 
-/// Loads `options.input`, searches plans for it as dtcc would, and prints all of them, best
+/// Loads `options.input`, searches plans for it as dtcc would, and prints the first of them, best
 /// first: a table, or JSON. With an output other than "-" the best is written there.
 /// Failure after one message; then nothing has been written.
 mlir::LogicalResult searchAndPrint(const Options &options, const SearchOutput &output, llvm::raw_ostream &stream);

@@ -56,20 +56,22 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   // As if the plan alone was asked for: then no output is named unless the user names one.
   std::vector<const char *> rest = {"dtcc", "--emit=plan"};
   SearchOutput output;
+  std::string top = "10";
   for (size_t i = 0; i < arguments.size(); ++i) {
     StringRef argument = arguments[i], value = argument;
     if (argument == "--json") {
       output.json = true;
       continue;
     }
-    // --html=FILE or --html FILE, and --trace: options that dtcc does not have.
-    std::string *file = value.consume_front("--html")    ? &output.html
-                        : value.consume_front("--trace") ? &output.trace
-                                                         : nullptr;
-    if (file && (value.empty() || value.consume_front("="))) {
+    // --html=FILE or --html FILE, ..: options that dtcc does not have.
+    std::string *given = value.consume_front("--html")    ? &output.html
+                         : value.consume_front("--trace") ? &output.trace
+                         : value.consume_front("--top")   ? &top
+                                                          : nullptr;
+    if (given && (value.empty() || value.consume_front("="))) {
       if (value.empty() && ++i == arguments.size())
         return usage(argument + " must have a value");
-      *file = value.empty() ? arguments[i] : value.str();
+      *given = value.empty() ? arguments[i] : value.str();
       continue;
     }
     StringRef before = StringRef(rest.back()).ltrim('-'), now = argument.ltrim('-');
@@ -77,6 +79,8 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
       return usage("search prints all plans, -o must name a file; dtcc --emit=plan prints the best");
     rest.push_back(argument.data());
   }
+  if (StringRef(top).getAsInteger(10, output.top) || output.top < 1)
+    return usage("--top must be a whole number of at least 1, got: " + top);
   Options options;
   if (failed(parseOptions(int(rest.size()), rest.data(), options)))
     return kWrongUsage;
