@@ -78,6 +78,7 @@ static double convolutionFlops(const FactorMap &map, ArrayRef<int64_t> image, in
   return flops;
 }
 
+/// A kernel's gradient may be f32 where its operands are halves.
 template <typename OpTy> static LogicalResult verifyConvolution(OpTy op, Value x, Value kernel, Value y) {
   if (failed(verifyWindows(op)))
     return failure();
@@ -85,7 +86,8 @@ template <typename OpTy> static LogicalResult verifyConvolution(OpTy op, Value x
   if (rank != spatial + 2 && rank != spatial + 3)
     return op.emitOpError() << "image must have rank " << spatial + 2 << ", or one more with groups, got: " << rank;
   if (failed(verifyRank(op, "kernel", kernel, rank)) || failed(verifyRank(op, "result", y, rank)) ||
-      failed(verifySameElement(op, x, kernel)) || failed(verifySameElement(op, x, y)))
+      failed(verifySameElement(op, x, y)) ||
+      failed(isa<ConvolutionKernelGradOp>(op) ? verifySumElement(op, x, kernel) : verifySameElement(op, x, kernel)))
     return failure();
   return success();
 }

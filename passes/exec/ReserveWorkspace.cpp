@@ -36,6 +36,17 @@ static int64_t attentionGradBytes(LibraryOp op) {
   return gpu_workspace::attentionGrad(llvm::product_of(shapeOf(op.getIns()[0]).drop_back()));
 }
 
+/// Windows of one cell may be products of the library. Kernels and images: [.., .., channels, d, h, w].
+static int64_t convolutionBytes(Value kernel) {
+  return llvm::product_of(shapeOf(kernel).drop_front(3)) == 1 ? gpu_workspace::productBytes : 0;
+}
+static int64_t kernelGradBytes(LibraryOp op) {
+  ArrayRef<int64_t> y = shapeOf(op.getIns()[0]), kernel = shapeOf(op.getOuts()[0]);
+  return std::max(convolutionBytes(op.getOuts()[0]),
+                  gpu_workspace::convolutionKernelGrad(kernel[0], kernel[1], llvm::product_of(kernel.drop_front(2)),
+                                                       y[0] * llvm::product_of(y.drop_front(3))));
+}
+
 /// Ops that are not named need none.
 static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
   static const llvm::StringMap<int64_t (*)(LibraryOp)> table = {
@@ -44,6 +55,9 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
        [](LibraryOp op) {
          return gpu_workspace::productBytes + gpu_workspace::productSums(shapeOf(op.getIns()[1])[2]);
        }},
+      {"convolution", [](LibraryOp op) { return convolutionBytes(op.getIns()[1]); }},
+      {"convolution_input_grad", [](LibraryOp op) { return convolutionBytes(op.getIns()[1]); }},
+      {"convolution_kernel_grad", kernelGradBytes},
       {"sum_squares", [](LibraryOp) { return gpu_workspace::sumSquaresBytes; }},
       {"attention_grad", attentionGradBytes},
       {"attention_part_grad", attentionGradBytes},

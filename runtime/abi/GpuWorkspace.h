@@ -41,6 +41,24 @@ constexpr int64_t attentionGrad(int64_t queries) { return 4 * queries; }
 /// Four floats for each range of parameters with one decay and rate: at most two a state, and what is between.
 constexpr int64_t update(int64_t states) { return 16 * (2 * states + 2); }
 
+/// The gradient of a convolution's kernel is a small matrix over a great depth: it is cut into so many parts that tiles
+/// of 128 x 128 times parts fill a GPU, of depths that are worth it, and these are added up in their order. The same
+/// on every GPU.
+constexpr int64_t convolutionParts(int64_t groups, int64_t outputs, int64_t columns, int64_t depth) {
+  constexpr int64_t enoughBlocks = 512, leastDepth = 512, mostBytes = int64_t{32} << 20;
+  const int64_t tiles = groups * ((outputs + 127) / 128) * ((columns + 127) / 128);
+  int64_t parts = tiles > 0 ? enoughBlocks / tiles : 1;
+  if (parts > depth / leastDepth)
+    parts = depth / leastDepth;
+  if (const int64_t bytes = 4 * groups * outputs * columns; bytes > 0 && parts > mostBytes / bytes)
+    parts = mostBytes / bytes;
+  return parts < 1 ? 1 : parts;
+}
+constexpr int64_t convolutionKernelGrad(int64_t groups, int64_t outputs, int64_t columns, int64_t depth) {
+  const int64_t parts = convolutionParts(groups, outputs, columns, depth);
+  return parts > 1 ? 4 * parts * groups * outputs * columns : 0;
+}
+
 } // namespace dtcc::gpu_workspace
 
 #endif // DTCC_RUNTIME_ABI_GPUWORKSPACE_H

@@ -8,7 +8,7 @@
 // Blocks of the image's windows are laid out as columns (im2col) in a thread's scratch
 // memory and multiplied by our own matrix product; the whole matrix of columns never
 // exists. All tensors are dense. Sums run in an order that does not depend on the number
-// of threads.
+// of threads; those of halves stand in f32 until they are complete.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,23 +27,23 @@ namespace dtcc::rt {
 struct ConvolutionProblem {
   int64_t examples = 1, groups = 1, inputs = 1, outputs = 1;
   Window window;
+  dtcc_dtype type = DTCC_F32, outType = DTCC_F32; // of operands: f32, bf16 or f16; of the result: that, or f32
 };
 
 /// Floats of scratch memory that a thread needs for any of the three.
 int64_t convolutionScratch(const ConvolutionProblem &problem);
 
-void convolution(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem, const float *x,
-                 const float *kernel, float *y, const TeamScratch &scratch);
+void convolution(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem, const void *x,
+                 const void *kernel, void *y, const TeamScratch &scratch);
 
 /// dx: every dy times the kernel, at the cells that were read.
 void convolutionInputGrad(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem,
-                          const float *dy, const float *kernel, float *dx, const TeamScratch &scratch);
+                          const void *dy, const void *kernel, void *dx, const TeamScratch &scratch);
 
 /// dkernel: the sum over examples and cells of dy times the cells that were read, added
 /// to what is there if `accumulate`.
 void convolutionKernelGrad(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem,
-                           const float *dy, const float *x, bool accumulate, float *dkernel,
-                           const TeamScratch &scratch);
+                           const void *dy, const void *x, bool accumulate, void *dkernel, const TeamScratch &scratch);
 
 } // namespace dtcc::rt
 

@@ -43,8 +43,13 @@ ConvolutionCommand::ConvolutionCommand(const CheckedOperands &operands, Convolut
   operands.expect(3, direction == ConvolutionDirection::KernelGrad ? 10 : 9);
   const dtcc_view *views[3];
   static const char *const names[] = {"image", "kernel", "result"};
+  problem.type = problem.outType =
+      static_cast<dtcc_dtype>(operands.floats(0, names[roles[0]], {-1, -1, -1, -1, -1, -1}).dtype);
   for (size_t i = 0; i < 3; ++i) {
-    views[roles[i]] = &operands.tensor(i, names[roles[i]], {-1, -1, -1, -1, -1, -1});
+    if (i == 2 && direction == ConvolutionDirection::KernelGrad && operands.operand(2).dtype == DTCC_F32)
+      problem.outType = DTCC_F32;
+    views[roles[i]] =
+        &operands.tensor(i, names[roles[i]], {-1, -1, -1, -1, -1, -1}, i == 2 ? problem.outType : problem.type);
     expectDense(operands, *views[roles[i]], names[roles[i]]);
   }
   const int64_t *x = views[OfImage]->sizes, *kernel = views[OfKernel]->sizes, *y = views[OfResult]->sizes;

@@ -21,8 +21,8 @@ public:
   void run(Rank &rank, void *const *buffers) override {
     const ConvolutionProblem &p = command.problem;
     const VectorKernels &kernels = vectorKernels();
-    auto *first = static_cast<const float *>(buffers[0]), *second = static_cast<const float *>(buffers[1]);
-    auto *result = static_cast<float *>(buffers[2]);
+    const void *first = buffers[0], *second = buffers[1];
+    void *result = buffers[2];
     switch (direction) {
     case ConvolutionDirection::Forward:
       return convolution(rank.team, kernels, p, first, second, result, rank.scratch);

@@ -144,6 +144,12 @@ void expectAlike(KernelCase &on, OneCommand &want, const std::vector<char> &befo
       FAIL() << "byte " << i << " beside the results was written";
 }
 
+/// Whether cublasLt may compute the op, or a form of it.
+bool isProduct(uint32_t op) {
+  return op == DTCC_LIB_MATMUL || op == DTCC_LIB_MATMUL_EPILOGUE || op == DTCC_LIB_CONVOLUTION ||
+         op == DTCC_LIB_CONVOLUTION_INPUT_GRAD || op == DTCC_LIB_CONVOLUTION_KERNEL_GRAD;
+}
+
 TEST(CudaKernels, ComputeWhatProcessorsCompute) {
   OneCommand::runner = nullptr;
   std::vector<KernelCase> cases = kernelCases();
@@ -155,7 +161,7 @@ TEST(CudaKernels, ComputeWhatProcessorsCompute) {
     want.run(each.rank, each.slot);
     OneCommand::runner = &gpuRunner();
     for (bool own : {true, false}) {
-      if (!own && each.command.op() != DTCC_LIB_MATMUL)
+      if (!own && !isProduct(each.command.op()))
         continue;
       SCOPED_TRACE(own ? "dtcc's kernels" : "the library's products");
       gpuRunner().useOwnProducts(own);

@@ -10,6 +10,7 @@
 #include "runtime/core/HalfFloat.h"
 #include "runtime/kernels/GroupedMatmul.h"
 
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <random>
@@ -377,6 +378,17 @@ void addWindows(Cases &cases) {
       {1, 2, 2, 3, {4, 5, 6}, {2, 3, 1}, {1, 1, 2}, {1, 2, 1}, {0, 2, 0}, {1, 1, 0}},
       {2, 3, 1, 1, {1, 1, 20}, {1, 1, 5}, {1, 1, 3}, {1, 1, 2}, {0, 0, 4}, {0, 0, 2}},
       {1, 1, 70, 66, {1, 6, 6}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+      // Rows and left matrices by 16 bytes, tiles of 64 and 128 rows, more columns than a tile has.
+      {3, 1, 8, 24, {1, 12, 12}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}},
+      {1, 1, 72, 136, {1, 8, 8}, {1, 2, 3}, {1, 2, 1}, {1, 1, 2}, {0, 1, 0}, {0, 0, 1}},
+      // A depth in parts; strides with and without common factors with dilations; phases without a window cell.
+      {2, 1, 3, 8, {1, 30, 30}, {1, 5, 5}, {1, 1, 1}, {1, 1, 1}, {0, 2, 2}, {0, 2, 2}},
+      {1, 1, 5, 6, {1, 13, 17}, {1, 4, 3}, {1, 2, 3}, {1, 2, 2}, {0, 1, 2}, {0, 3, 2}},
+      {2, 1, 3, 5, {1, 8, 9}, {1, 1, 1}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+      // Products of the library: by examples, by groups; depthwise, two results a channel.
+      {2, 1, 16, 8, {1, 4, 4}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+      {1, 3, 8, 16, {1, 4, 4}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+      {2, 6, 1, 2, {1, 9, 7}, {1, 3, 3}, {1, 2, 1}, {1, 1, 2}, {0, 1, 2}, {0, 1, 1}},
   };
   int number = 0;
   for (const Shape &s : shapes) {
@@ -391,20 +403,28 @@ void addWindows(Cases &cases) {
         m.attributes({three[0], three[1], three[2]});
     };
     ++number;
-    for (int64_t kind : {0, 1, 2, 3}) {
-      const dtcc_library_op ops[] = {DTCC_LIB_CONVOLUTION, DTCC_LIB_CONVOLUTION_INPUT_GRAD,
-                                     DTCC_LIB_CONVOLUTION_KERNEL_GRAD, DTCC_LIB_CONVOLUTION_KERNEL_GRAD};
-      Maker m("convolution " + text({number, kind}), ops[kind], 1, 2);
-      m.floats(DTCC_F32, kind == 0 ? image : result);
-      m.floats(DTCC_F32, kind < 2 ? kernel : image);
-      m.output(DTCC_F32, kind == 0 ? result : kind == 1 ? image : kernel);
-      steps(m);
-      if (kind >= 2)
-        m.attributes({2});
-      m.made.slot = kind == 3;
-      m.made.tolerance = 2e-5f;
-      cases.push_back(m.made);
-    }
+    for (dtcc_dtype type : {DTCC_F32, DTCC_BF16, DTCC_F16})
+      for (int64_t kind : {0, 1, 2, 3, 4}) {
+        // The kernel's gradient: of a first slot, added up, of the operands' type.
+        const dtcc_library_op ops[] = {DTCC_LIB_CONVOLUTION, DTCC_LIB_CONVOLUTION_INPUT_GRAD,
+                                       DTCC_LIB_CONVOLUTION_KERNEL_GRAD, DTCC_LIB_CONVOLUTION_KERNEL_GRAD,
+                                       DTCC_LIB_CONVOLUTION_KERNEL_GRAD};
+        if (kind == 4 && type == DTCC_F32)
+          continue;
+        Maker m("convolution " + text({number, type, kind}), ops[kind], 1, 2);
+        m.floats(type, kind == 0 ? image : result);
+        m.floats(type, kind < 2 ? kernel : image);
+        m.output(kind == 2 || kind == 3 ? DTCC_F32 : type, kind == 0 ? result : kind == 1 ? image : kernel);
+        steps(m);
+        if (kind >= 2)
+          m.attributes({2});
+        m.made.slot = kind >= 3;
+        // Sums differ by their order, which halves may round apart.
+        const int64_t terms = kind == 0 ? s.c : kind == 1 ? s.o : s.n * y[0] * y[1] * y[2];
+        const float order = std::max(2e-5f, 2e-6f * std::sqrt(static_cast<float>(terms)));
+        m.made.tolerance = kind == 2 || kind == 3 || type == DTCC_F32 ? order : type == DTCC_BF16 ? 8e-3f : 1e-3f;
+        cases.push_back(m.made);
+      }
     for (int64_t gradient : {0, 1}) {
       const std::vector<int64_t> planes = {s.n * s.c, s.image[0], s.image[1], s.image[2]},
                                  pooled = {s.n * s.c, y[0], y[1], y[2]};

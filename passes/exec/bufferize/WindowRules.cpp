@@ -37,15 +37,17 @@ template <typename OpTy> static SmallVector<Attribute> stepsOf(OpTy op, Bufferiz
   append(parameters, op.getLow(), 0, b);
   return parameters;
 }
-template <typename OpTy> static LogicalResult verifyF32(OpTy op) {
+static bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
+static LogicalResult verifyTypes(Operation *op, bool halves) {
   for (Type type : op->getOperandTypes())
-    if (!cast<ShapedType>(type).getElementType().isF32())
-      return op->emitOpError("has no library op for ") << type << ": windows slide over f32";
+    if (Type element = cast<ShapedType>(type).getElementType(); !element.isF32() && !(halves && isHalf(element)))
+      return op->emitOpError("has no library op for ")
+             << type << ": windows slide over f32" << (halves ? ", bf16 and f16" : "");
   return success();
 }
 
 template <typename OpTy> static LogicalResult lowerConvolution(OpTy op, Bufferizer &b) {
-  if (failed(verifyF32(op)))
+  if (failed(verifyTypes(op, /*halves=*/true)))
     return failure();
   int64_t spatial = op.getStrides().size();
   SmallVector<Attribute> parameters = stepsOf(op, b);
@@ -75,7 +77,7 @@ static Place planesOf(const Place &place, int64_t spatial, Bufferizer &b) {
 }
 
 template <typename OpTy> static LogicalResult lowerPool(OpTy op, Bufferizer &b) {
-  if (failed(verifyF32(op)))
+  if (failed(verifyTypes(op, /*halves=*/false)))
     return failure();
   int64_t spatial = op.getStrides().size();
   SmallVector<Attribute> parameters;

@@ -136,5 +136,5 @@ template <int size> DTCC_DEVICE void keyGradients(const Attention &p) {
 
 using namespace dtcc::rt::cuda;
 
-DTCC_KERNEL(attention_queries, Attention, attentionThreads(DTCC_HEAD_SIZE)) { queryGradients<DTCC_HEAD_SIZE>(p); }
-DTCC_KERNEL(attention_keys, Attention, attentionThreads(DTCC_HEAD_SIZE)) { keyGradients<DTCC_HEAD_SIZE>(p); }
+DTCC_KERNEL(attention_queries, Attention, attentionThreads(DTCC_SIZE)) { queryGradients<DTCC_SIZE>(p); }
+DTCC_KERNEL(attention_keys, Attention, attentionThreads(DTCC_SIZE)) { keyGradients<DTCC_SIZE>(p); }

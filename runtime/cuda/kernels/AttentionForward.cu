@@ -103,4 +103,4 @@ template <int size> DTCC_DEVICE void forward(const Attention &p) {
 
 using namespace dtcc::rt::cuda;
 
-DTCC_KERNEL(attention_forward, Attention, attentionThreads(DTCC_HEAD_SIZE)) { forward<DTCC_HEAD_SIZE>(p); }
+DTCC_KERNEL(attention_forward, Attention, attentionThreads(DTCC_SIZE)) { forward<DTCC_SIZE>(p); }

@@ -18,7 +18,7 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-constexpr int size = DTCC_HEAD_SIZE, stride = mmaStride(size), forwardKeys = 64, others = mmaOthers(size);
+constexpr int size = DTCC_SIZE, stride = mmaStride(size), forwardKeys = 64, others = mmaOthers(size);
 constexpr float log2e = 1.44269504f;
 
 struct alignas(16) Unit16 {
@@ -328,6 +328,6 @@ using namespace dtcc::rt::cuda;
 using bf16 = __bf16;
 using f16 = _Float16;
 
-DTCC_KERNEL(attention_forward, Attention, mmaThreads) { forward<DTCC_HALF>(p); }
-DTCC_KERNEL(attention_queries, Attention, mmaThreads) { queryGradients<DTCC_HALF>(p); }
-DTCC_KERNEL(attention_keys, Attention, mmaThreads) { keyGradients<DTCC_HALF>(p); }
+DTCC_KERNEL(attention_forward, Attention, mmaThreads) { forward<DTCC_TYPE>(p); }
+DTCC_KERNEL(attention_queries, Attention, mmaThreads) { queryGradients<DTCC_TYPE>(p); }
+DTCC_KERNEL(attention_keys, Attention, mmaThreads) { keyGradients<DTCC_TYPE>(p); }

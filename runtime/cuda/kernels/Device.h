@@ -22,6 +22,8 @@
 #include <cstdint>
 
 #define DTCC_DEVICE __attribute__((device)) inline __attribute__((always_inline))
+/// Behind the parameters of a lambda: what it captures stays in registers.
+#define DTCC_INLINE __attribute__((always_inline))
 #define DTCC_SHARED __attribute__((shared)) static
 
 #define DTCC_KERNEL(NAME, PARAMETERS, THREADS)                                                                         \

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/Math.h"
-#include "runtime/cuda/kernels/Windows.h"
+#include "runtime/cuda/kernels/Pooling.h"
 
 using namespace dtcc::rt::cuda;
 using dtcc::rt::Window;

@@ -57,18 +57,18 @@ std::optional<Columns> columnsOf(const dtcc_view &view, int r, int c) {
 }
 
 /// The greatest power of two, at most kBestAlignment, that divides the address of the view in every slot and batch.
-uint64_t alignmentOf(const Rank &rank, const CheckedOperands &operands, size_t i) {
-  const dtcc_view &view = operands.operand(i);
-  int64_t batchStride = view.rank == 3 ? strideOf(view, 0) : 0;
-  auto bits = static_cast<uint64_t>(rank.offset(operands.viewIndex(i)) | view.slot_stride |
-                                    batchStride * static_cast<int64_t>(dtcc_dtype_size(view.dtype))) |
+uint64_t alignmentOf(const ProductView &of) {
+  int64_t batchStride = of.view.rank == 3 ? strideOf(of.view, 0) : 0;
+  auto bits = static_cast<uint64_t>(of.offset | of.view.slot_stride |
+                                    batchStride * static_cast<int64_t>(dtcc_dtype_size(of.view.dtype))) |
               kBestAlignment;
   return bits & -bits;
 }
 
 class LibraryProduct final : public CudaOp, public TunableProduct {
 public:
-  LibraryProduct(const ProductCommand &command, void *handle) : command(command), handle(handle) {}
+  LibraryProduct(const ProductCommand &command, std::vector<ProductView> views, void *handle)
+      : command(command), views(std::move(views)), handle(handle) {}
   ~LibraryProduct() override {
     for (void *each : layouts)
       if (each)
@@ -78,8 +78,8 @@ public:
   }
 
   /// False if the library cannot.
-  bool prepare(const CheckedOperands &operands, Rank &rank, Launcher &launcher) {
-    const dtcc_view &lhs = operands.operand(0), &rhs = operands.operand(1), &out = operands.operand(command.out);
+  bool prepare(Rank &rank, Launcher &launcher) {
+    const dtcc_view &lhs = views[0].view, &rhs = views[1].view, &out = views[command.out].view;
     // out = lhs rhs, or, where rows of out are adjacent, its transpose: rhs' lhs'.
     bool byRows = out.sizes[2] == 1 || out.strides[2] == 1;
     first = byRows ? 1 : 0;
@@ -100,9 +100,9 @@ public:
                              sides[i]->leading) == 0 &&
              lt.setLayout(layouts[i], kBatchCount, &batches, sizeof batches) == 0 &&
              lt.setLayout(layouts[i], kBatchStride, &sides[i]->batchStride, sizeof(int64_t)) == 0;
-    if (!made || !describeEpilogue(operands, rank, byRows))
+    if (!made || !describeEpilogue(byRows))
       return false;
-    describe(operands, rank, sides, tf32);
+    describe(sides, tf32);
     if (std::vector<ProductAlgorithm> best = algorithms(1); best.empty() || !choose(best.front()))
       return false;
     WorkspaceLayout layout;
@@ -174,7 +174,7 @@ private:
   }
 
   /// Addresses are those of a run; what the heuristic asks of them is how they are aligned.
-  bool describeEpilogue(const CheckedOperands &operands, const Rank &rank, bool byRows) {
+  bool describeEpilogue(bool byRows) {
     bool activates = command.activation != ProductActivation::None;
     if ((command.bias || activates) && !byRows)
       return false;
@@ -182,12 +182,12 @@ private:
     epilogueText.clear();
     auto describe = [&](int parts, int attribute, size_t operand) {
       epilogue |= parts;
-      epilogueText += std::to_string(alignmentOf(rank, operands, operand)) + ' ';
-      const auto address = reinterpret_cast<void *>(alignmentOf(rank, operands, operand));
+      epilogueText += std::to_string(alignmentOf(views[operand])) + ' ';
+      const auto address = reinterpret_cast<void *>(alignmentOf(views[operand]));
       return lt.setProduct(product, attribute, &address, sizeof address) == 0;
     };
     for (auto vector : {command.bias, command.sums})
-      if (vector && strideOf(operands.operand(*vector), 0) > 1)
+      if (vector && strideOf(views[*vector].view, 0) > 1)
         return false; // it must be packed
     if (command.bias && !describe(kEpilogueBias, kBias, *command.bias))
       return false;
@@ -197,9 +197,9 @@ private:
       epilogue |= command.activation == ProductActivation::Slope ? kEpilogueGeluSlope : kEpilogueGelu;
     int64_t auxLeading = 0;
     if (auto aux = command.kept ? command.kept : command.at) {
-      const dtcc_view &view = operands.operand(*aux);
+      const dtcc_view &view = views[*aux].view;
       const int64_t leading = auxLeading = command.m == 1 ? command.n : view.strides[1];
-      if (leading % kAuxMultiple != 0 || leading < command.n || alignmentOf(rank, operands, *aux) < kAuxAlignment ||
+      if (leading % kAuxMultiple != 0 || leading < command.n || alignmentOf(views[*aux]) < kAuxAlignment ||
           !describe(kEpilogueAux, kAux, *aux) || lt.setProduct(product, kAuxLeading, &leading, sizeof leading) != 0)
         return false;
     }
@@ -208,11 +208,10 @@ private:
   }
 
   /// Says in `text` all that the library is told of the product, and how its matrices are aligned.
-  void describe(const CheckedOperands &operands, const Rank &rank, const std::optional<Columns> (&sides)[3],
-                bool tf32) {
+  void describe(const std::optional<Columns> (&sides)[3], bool tf32) {
     const size_t order[] = {size_t(first), size_t(1 - first), command.out, command.out};
     for (int i = 0; i < 4; ++i)
-      alignments[i] = static_cast<uint32_t>(alignmentOf(rank, operands, order[i]));
+      alignments[i] = static_cast<uint32_t>(alignmentOf(views[order[i]]));
     std::ostringstream out;
     out << command.g << " x " << sides[2]->rows << " x " << sides[2]->columns << " x " << command.k
         << (tf32 ? " tf32" : "") << ", " << epilogueText;
@@ -225,6 +224,7 @@ private:
 
   const CublasLt &lt = cublasLt();
   const ProductCommand command;
+  const std::vector<ProductView> views; // as the command numbers its operands
   void *handle, *product = nullptr, *layouts[3] = {};
   ProductAlgorithm algorithm = {};
   uint64_t algorithmBytes = 0, workspaceAt = 0;
@@ -236,15 +236,23 @@ private:
 
 } // namespace
 
-std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
+std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, std::vector<ProductView> views, Rank &rank,
                                            Launcher &launcher) {
   void *handle = launcher.products();
   if (!handle)
     return nullptr;
-  auto product = std::make_unique<LibraryProduct>(command, handle);
-  if (!product->prepare(operands, rank, launcher))
+  auto product = std::make_unique<LibraryProduct>(command, std::move(views), handle);
+  if (!product->prepare(rank, launcher))
     return nullptr;
   return product;
+}
+
+std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
+                                           Launcher &launcher) {
+  std::vector<ProductView> views;
+  for (size_t i = 0; i < operands.operandCount(); ++i)
+    views.push_back({operands.operand(i), static_cast<uint64_t>(rank.offset(operands.viewIndex(i)))});
+  return bindLibraryProduct(command, std::move(views), rank, launcher);
 }
 
 } // namespace dtcc::rt::cuda

@@ -17,11 +17,22 @@
 #include "runtime/cuda/CudaOp.h"
 #include "runtime/cuda/ops/ProductCommand.h"
 
+#include <vector>
+
 namespace dtcc::rt::cuda {
+
+/// An operand of a product, rank 3 or a vector, and where it lies.
+struct ProductView {
+  dtcc_view view;
+  uint64_t offset; // from an address that is aligned to 256 bytes
+};
 
 /// The command as one call of cublasLt, its algorithm chosen by the library's heuristic. Null where the library is not
 /// there or has no algorithm for these types, strides and epilogue.
 std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
+                                           Launcher &launcher);
+/// The same of views that no command has.
+std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, std::vector<ProductView> views, Rank &rank,
                                            Launcher &launcher);
 
 } // namespace dtcc::rt::cuda

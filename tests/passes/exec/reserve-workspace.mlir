@@ -50,3 +50,49 @@ exec.program @sums mesh @mesh {
     exec.library "matmul_epilogue" ins(%a, %b : memref<1x4x4xf32>, memref<1x4x4xf32>) outs(%c, %d : memref<1x4x4xf32>, memref<4xf32>) [0, 0, 0, 0]
   }
 }
+
+// The gradient of a convolution's kernel in parts of its depth: 7 of 3600 cells, each [1, 8, 3, 1, 3, 3].
+// CHECK-LABEL: exec.program @kernel
+// CHECK: exec.arena @operations : 6144
+exec.program @kernel mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @x : 43200 in @activations persistent
+  exec.buffer @y : 115200 in @activations persistent
+  exec.buffer @k : 864 in @activations
+  exec.phase @microbatch {
+    %x = exec.view @x[0] : memref<4x1x3x1x30x30xf32>
+    %y = exec.view @y[0] : memref<4x1x8x1x30x30xf32>
+    %k = exec.view @k[0] : memref<1x8x3x1x3x3xf32>
+    exec.library "convolution_kernel_grad" ins(%y, %x : memref<4x1x8x1x30x30xf32>, memref<4x1x3x1x30x30xf32>) outs(%k : memref<1x8x3x1x3x3xf32>) [1, 1, 1, 1, 1, 1, 0, 1, 1, 0]
+  }
+}
+
+// Windows of one cell may be products of the library; others gather their columns and need none.
+// CHECK-LABEL: exec.program @pointwise
+// CHECK: exec.arena @operations : 33554432
+exec.program @pointwise mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @x : 256 in @activations persistent
+  exec.buffer @k : 256 in @activations persistent
+  exec.buffer @y : 256 in @activations
+  exec.phase @microbatch {
+    %x = exec.view @x[0] : memref<1x1x8x1x2x4xf32>
+    %k = exec.view @k[0] : memref<1x8x8x1x1x1xf32>
+    %y = exec.view @y[0] : memref<1x1x8x1x2x4xf32>
+    exec.library "convolution" ins(%x, %k : memref<1x1x8x1x2x4xf32>, memref<1x8x8x1x1x1xf32>) outs(%y : memref<1x1x8x1x2x4xf32>) [1, 1, 1, 1, 1, 1, 0, 0, 0]
+  }
+}
+// CHECK-LABEL: exec.program @window
+// CHECK-NOT: @operations
+exec.program @window mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @x : 256 in @activations persistent
+  exec.buffer @k : 768 in @activations persistent
+  exec.buffer @y : 256 in @activations
+  exec.phase @microbatch {
+    %x = exec.view @x[0] : memref<1x1x8x1x2x4xf32>
+    %k = exec.view @k[0] : memref<1x8x8x1x1x3xf32>
+    %y = exec.view @y[0] : memref<1x1x8x1x2x4xf32>
+    exec.library "convolution" ins(%x, %k : memref<1x1x8x1x2x4xf32>, memref<1x8x8x1x1x3xf32>) outs(%y : memref<1x1x8x1x2x4xf32>) [1, 1, 1, 1, 1, 1, 0, 0, 1]
+  }
+}

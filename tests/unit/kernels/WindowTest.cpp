@@ -129,6 +129,55 @@ TEST(Convolution, AndItsGradientsAreTheirDefinitions) {
   }
 }
 
+TEST(Convolution, OfHalvesIsThatOfTheirValuesRoundedOnce) {
+  const VectorKernels &kernels = vectorKernels();
+  for (ConvolutionProblem p : problems)
+    for (dtcc_dtype type : {DTCC_BF16, DTCC_F16}) {
+      const Window &w = p.window;
+      std::mt19937 random(7);
+      const auto cells = [&](int64_t count) {
+        auto values = randomCells(count, random);
+        std::vector<uint16_t> bits(values.size());
+        kernels.narrow(type, values.data(), count, bits.data());
+        kernels.widen(type, bits.data(), count, values.data());
+        return std::pair(values, bits);
+      };
+      const auto [x, halfX] = cells(p.examples * p.groups * p.inputs * w.imageCells());
+      const auto [kernel, halfKernel] = cells(p.groups * p.outputs * p.inputs * w.windowCells());
+      const auto [dy, halfDy] = cells(p.examples * p.groups * p.outputs * w.resultCells());
+      ThreadTeam team(2);
+      TeamScratch scratch(2);
+      // result(convolve, start, start's bits): of f32, and of halves as f32.
+      const auto compare = [&](const auto &convolve, const std::vector<float> &start, const auto &startBits,
+                               bool narrow) {
+        std::vector<float> want(start), got(start);
+        std::vector<uint16_t> bits(startBits);
+        p.type = p.outType = DTCC_F32;
+        scratch.reserve(static_cast<size_t>(convolutionScratch(p)) * sizeof(float));
+        convolve(dy.data(), x.data(), kernel.data(), want.data());
+        p.type = type, p.outType = narrow ? type : DTCC_F32;
+        scratch.reserve(static_cast<size_t>(convolutionScratch(p)) * sizeof(float));
+        convolve(halfDy.data(), halfX.data(), halfKernel.data(),
+                 narrow ? static_cast<void *>(bits.data()) : got.data());
+        if (narrow)
+          kernels.widen(type, bits.data(), static_cast<int64_t>(bits.size()), got.data());
+        const float unit = !narrow ? 1e-5f : type == DTCC_BF16 ? 0x1p-8f : 0x1p-11f;
+        for (size_t i = 0; i < want.size(); ++i)
+          ASSERT_NEAR(got[i], want[i], unit * std::max(std::abs(want[i]), 1.0f)) << i;
+      };
+      compare([&](auto *, auto *x, auto *kernel, void *y) { convolution(team, kernels, p, x, kernel, y, scratch); }, dy,
+              halfDy, true);
+      compare([&](auto *dy, auto *, auto *kernel,
+                  void *dx) { convolutionInputGrad(team, kernels, p, dy, kernel, dx, scratch); },
+              x, halfX, true);
+      for (bool narrow : {false, true})
+        for (bool add : {false, true})
+          compare([&](auto *dy, auto *x, auto *,
+                      void *to) { convolutionKernelGrad(team, kernels, p, dy, x, add, to, scratch); },
+                  kernel, halfKernel, narrow);
+    }
+}
+
 TEST(MaxPool, TakesTheFirstOfEqualCells) {
   for (const ConvolutionProblem &p : problems) {
     if (p.window.low[2] >= p.window.window[2])

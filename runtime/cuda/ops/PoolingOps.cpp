@@ -1,0 +1,42 @@
+//===- PoolingOps.cpp - Pooling as launches
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/Pooling.h"
+#include "runtime/cuda/ops/Operands.h"
+#include "runtime/kernels/WindowCommands.h"
+
+namespace dtcc::rt::cuda {
+namespace {
+
+class PoolOp final : public CudaOp {
+public:
+  PoolOp(const CheckedOperands &operands, Rank &, Launcher &launcher, bool gradient)
+      : gradient(gradient), kernel(launcher, "Pooling", gradient ? "max_pool_grad" : "max_pool") {
+    PoolCommand command(operands, gradient);
+    p.window = command.window, p.planes = command.planes;
+  }
+  void run(Rank &, const Call &call) override {
+    p.x = address<const float>(call, gradient);
+    if (gradient)
+      p.dy = address<const float>(call, 0);
+    p.y = address<float>(call, gradient ? 2 : 1);
+    const int64_t cells = p.planes * (gradient ? p.window.imageCells() : p.window.resultCells());
+    kernel(call, partsOf(cells, poolThreads), poolThreads, p);
+  }
+
+private:
+  Pool p = {};
+  bool gradient;
+  Kernel kernel;
+};
+
+} // namespace
+
+DTCC_CUDA_OP(MAX_POOL, PoolOp, /*gradient=*/false)
+DTCC_CUDA_OP(MAX_POOL_GRAD, PoolOp, /*gradient=*/true)
+
+} // namespace dtcc::rt::cuda
