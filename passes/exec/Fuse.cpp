@@ -50,6 +50,7 @@ private:
   void place(Operation *op);
   bool join(Group &group, ArrayRef<Operation *> more);
   Group *onlyReader(const Group &group) const;
+  bool frees(const Group &group, const Group &reader) const;
   void mergeIntoReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
   SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
@@ -157,20 +158,31 @@ static double bytesOf(Value value) {
   return type ? double(type.getNumElements()) * llvm::divideCeil(type.getElementTypeBitWidth(), 8) : 0;
 }
 
-/// Whether `op` belongs to the backward pass and `other` to the forward pass.
-static bool isAfter(Operation *op, Operation *other) {
-  std::optional<graph::Phase> phase = graph::findPhase(op);
-  return phase && *phase != graph::Phase::Forward && graph::findPhase(other) == graph::Phase::Forward;
+/// 0: the forward pass, 1: what is computed of it once more, 2: gradients. Nothing for other ops.
+static std::optional<int> passOf(Operation *op) {
+  std::optional<graph::Phase> phase = op ? graph::findPhase(op) : std::nullopt;
+  if (!phase || *phase == graph::Phase::Update)
+    return std::nullopt;
+  return *phase == graph::Phase::Forward ? 0 : *phase == graph::Phase::Recompute ? 1 : 2;
 }
 
-/// Whether what `op` makes is no smaller than what it reads: made in the forward pass already, it would wait for the
-/// backward pass instead of that.
-static bool makesMore(Operation *op) {
+static bool isAfter(Operation *op, Operation *other) {
+  std::optional<int> mine = passOf(op), its = passOf(other);
+  return mine && its && *mine > *its;
+}
+
+/// Whether `op` reads values of passes before its own alone and makes no less than it reads: in a kernel of such a pass
+/// its result would be made early, and wait instead of what it reads.
+static bool waitsInVain(Operation *op) {
   double makes = 0, reads = 0;
   for (Value result : op->getResults())
     makes += bytesOf(result);
-  for (Value operand : op->getOperands())
+  for (Value operand : op->getOperands()) {
+    if (Operation *producer = operand.getDefiningOp();
+        passOf(producer) && !isAfter(op, producer) && !isDuplicable(producer))
+      return false;
     reads = std::max(reads, bytesOf(operand));
+  }
   return makes >= reads;
 }
 
@@ -232,6 +244,30 @@ Group *BlockFusion::onlyReader(const Group &group) const {
   return reader;
 }
 
+/// Whether clearly less would lie in memory with `group` as a kernel of its own before `reader`: what nobody reads
+/// after it is half as much again as what it makes, or more.
+bool BlockFusion::frees(const Group &group, const Group &reader) const {
+  unsigned last = numbers.lookup(reader.ops.back());
+  llvm::SmallPtrSet<Value, 16> seen;
+  double freed = 0, made = 0;
+  for (Operation *op : group.ops) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      bool isOwn = producer && (groupOf.lookup(producer) == &group || (isFusible(producer) && isDuplicable(producer)));
+      bool isLast = llvm::all_of(operand.getUsers(), [&](Operation *user) {
+        Group *other = groupOf.lookup(user);
+        return other == &group || (other != &reader && numbers.lookup(user) < last);
+      });
+      if (!isOwn && isLast && seen.insert(operand).second)
+        freed += bytesOf(operand);
+    }
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return groupOf.lookup(user) != &group; }))
+        made += bytesOf(result);
+  }
+  return freed > 1.5 * made;
+}
+
 /// Where an op had the choice between kernels, the others may be for that kernel alone.
 void BlockFusion::mergeIntoReaders() {
   for (std::unique_ptr<Group> &group : llvm::reverse(groups)) {
@@ -239,7 +275,7 @@ void BlockFusion::mergeIntoReaders() {
     bool crosses = reader && llvm::any_of(reader->ops, [&](Operation *op) {
                      return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
                    });
-    if (reader && !crosses && join(*reader, group->ops))
+    if (reader && !crosses && !frees(*group, *reader) && join(*reader, group->ops))
       group->ops.clear();
   }
   llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
@@ -263,7 +299,7 @@ void BlockFusion::place(Operation *op) {
   SmallVector<Group *> others = siblings.takeVector();
   llvm::sort(others, latestFirst);
   for (Group *group : llvm::concat<Group *>(producers, others))
-    if (!(makesMore(op) && llvm::any_of(group->ops, [&](Operation *member) { return isAfter(op, member); })) &&
+    if (!(waitsInVain(op) && llvm::any_of(group->ops, [&](Operation *member) { return isAfter(op, member); })) &&
         join(*group, op))
       return;
   auto group = std::make_unique<Group>();

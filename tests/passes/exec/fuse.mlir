@@ -68,6 +68,14 @@
 // CHECK-NOT: graph.compare
 // CHECK: dist.accumulate
 
+// What is computed again is in one kernel with the gradient that reads it and waits for gradients anyway.
+// CHECK-LABEL: dist.phase @again
+// CHECK: exec.fused
+// CHECK: graph.silu
+// CHECK: graph.silu_grad
+// CHECK-NOT: exec.fused
+// CHECK: dist.accumulate
+
 // %c could be in the kernel of %a or of %b, and %b is there for it alone: one kernel.
 // CHECK-LABEL: dist.phase @forOneReader
 // CHECK-COUNT-1: exec.fused
@@ -158,6 +166,14 @@ dist.program @step mesh @mesh {
     %p = graph.contract "ab,bc->ac" %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     %d = graph.select %above, %p, %zero {phase = "I"} : (tensor<8x8xi1>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     dist.accumulate %d into @grads.0[0] : tensor<8x8xf32>
+  }
+  dist.phase @again {
+    %x = dist.view @params.0[0] : tensor<8x8xf32>
+    %dy = graph.contract "ab,bc->ac" %x, %x {origin = 2, phase = "I"} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %y = graph.silu %x {origin = 1, phase = "R"} : tensor<8x8xf32>
+    %dx = graph.silu_grad %x, %dy {origin = 1, phase = "I"} : tensor<8x8xf32>
+    dist.accumulate %y into @grads.0[0] : tensor<8x8xf32>
+    dist.accumulate %dx into @grads.0[64] : tensor<8x8xf32>
   }
   dist.phase @forOneReader {
     %x = dist.view @params.0[0] : tensor<8x8xf32>
