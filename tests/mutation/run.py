@@ -39,6 +39,7 @@ SCHEDULES = unit("plan-schedule")
 COST = unit("cost-model")
 COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/exec tests/compiler")
 CONTEXT = Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter context-parallel-gpt2")
+FUSION = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter fuse")
 KERNELS = unit("codegen-kernel")
 DEVICES = Test(("runtime-core", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
                "LD_LIBRARY_PATH=tests/emulator DTCC_EMULATED_GPUS=4 tests/unit/runtime-core --gtest_filter='*Executor*'")
@@ -108,6 +109,13 @@ MUTATIONS = [
              "(layout.padded.empty() ? type.getShape()[0] : layout.padded[0]) / mesh.product(axes)",
              "mesh.product(Axes()) * (layout.padded.empty() ? type.getShape()[0] : layout.padded[0])",
              Test(("dtcc-opt",), "lit-22 -q tests/passes/dist --filter dispatch")),
+    Mutation("experts: room for the rows of a rank alone", "passes/dist/LayBlocks.cpp",
+             "SharedBy::Batch ? SharedBy::Group : extent.shared", "SharedBy::Batch ? SharedBy::Batch : extent.shared",
+             Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/compiler --filter expert-rows")),
+    Mutation("fusion: gradients of norms in the forward pass", "passes/exec/Fuse.cpp", "if (!(waitsInVain(op) &&",
+             "if (!(false && waitsInVain(op) &&", FUSION),
+    Mutation("fusion: a kernel beside its only reader", "passes/exec/Fuse.cpp", "if (reader && !crosses",
+             "if (false && reader && !crosses", FUSION),
     Mutation("pipeline: every part of a gradient begins it", "passes/dist/OrderSums.cpp",
              "reduce.setAgain(!begun.insert({reduce.getIntoAttr(), 0}).second)", "reduce.setAgain(false)",
              Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter pipeline-zero")),
