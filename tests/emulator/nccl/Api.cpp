@@ -41,9 +41,14 @@ std::set<std::shared_ptr<Remote>> &remotes() {
   return *all;
 }
 
-/// What a thread has called between ncclGroupStart and ncclGroupEnd.
+/// What a thread has called between ncclGroupStart and ncclGroupEnd. It outlives its communicator where that is ended
+/// while work of a stopped GPU still stands in queues.
 struct Called {
-  Member *member;
+  Called(const Member &member, Stream &stream)
+      : device(member.device), me(member.me), group(member.group), stream(&stream) {}
+  Device *device;
+  int me;
+  std::shared_ptr<Group> group;
   Stream *stream;
   std::shared_ptr<Meeting> meeting; ///< of one process
   std::shared_ptr<Remote> remote;   ///< of several, and the call's place there
@@ -95,26 +100,35 @@ void enqueueAll(Emulation &emulation, Lock &lock, std::vector<Called> all) {
   for (auto &[stream, calls] : byStream)
     for (const Called &one : calls) {
       if (!one.meeting) {
-        one.member->remote->place(one.entry, *stream, stream->issued() + 1);
+        one.remote->place(one.entry, *stream, stream->issued() + 1);
         continue;
       }
-      one.meeting->streams[size_t(one.member->me)] = stream;
-      one.meeting->positions[size_t(one.member->me)] = stream->issued() + 1;
+      one.meeting->streams[size_t(one.me)] = stream;
+      one.meeting->positions[size_t(one.me)] = stream->issued() + 1;
     }
   for (auto &[stream, calls] : byStream)
     emulation.enqueueHeld(lock, *stream, [&emulation, calls](Lock &held) {
       // What a GPU was stopped with stops what stands behind it, too.
-      if (int error = calls[0].member->device->error)
+      if (int error = calls[0].device->error)
         throw CallError{error, ""};
+      // Who leaves without a result takes its part with it: its memory may be gone when others come.
+      struct Leave {
+        ~Leave() {
+          for (const Called &one : calls)
+            if (one.meeting && !one.meeting->done)
+              one.meeting->arrived[size_t(one.me)] = false;
+        }
+        const std::vector<Called> &calls;
+      } leave{calls};
       for (const Called &one : calls)
         if (one.meeting)
-          one.meeting->arrived[size_t(one.member->me)] = true;
+          one.meeting->arrived[size_t(one.me)] = true;
         else
           one.remote->arrive(held, one.entry, *one.part);
       emulation.changed.notify_all();
       for (const Called &one : calls)
         if (one.meeting)
-          attend(emulation, held, *one.member->group, *one.meeting, one.member->me);
+          attend(emulation, held, *one.group, *one.meeting, one.me);
         else
           one.remote->attend(emulation, held, one.entry, *one.part);
     });
@@ -129,7 +143,9 @@ void issue(Emulation &emulation, Lock &lock, Called one) {
 
 void issueRemote(Emulation &emulation, Lock &lock, Member *member, Stream &stream, int entry,
                  std::shared_ptr<Part> part) {
-  issue(emulation, lock, {member, &stream, nullptr, member->remote, entry, std::move(part)});
+  Called one(*member, stream);
+  one.remote = member->remote, one.entry = entry, one.part = std::move(part);
+  issue(emulation, lock, std::move(one));
 }
 
 /// Runs what members in other processes wait for, as long as this process lives.
@@ -226,7 +242,9 @@ int collective(const char *name, Part like, const void *in, uint64_t inTimes, vo
               makePart(emulation, stream, like, in, inTimes * like.count, out, outTimes * like.count, name));
     if (std::count(meeting->parts.begin(), meeting->parts.end(), nullptr) == 0)
       group.collectives.erase(number);
-    issue(emulation, lock, {member, &stream, meeting, nullptr, -1, nullptr});
+    Called one(*member, stream);
+    one.meeting = meeting;
+    issue(emulation, lock, std::move(one));
   });
 }
 
@@ -276,7 +294,9 @@ int message(const char *name, const void *in, void *out, uint64_t count, int typ
     group.add(*meeting, member->me, std::move(part));
     if (last)
       group.messages.erase(key);
-    issue(emulation, lock, {member, &stream, meeting, nullptr, -1, nullptr});
+    Called one(*member, stream);
+    one.meeting = meeting;
+    issue(emulation, lock, std::move(one));
   });
 }
 } // namespace

@@ -22,7 +22,7 @@ constexpr int kFirst = 16;
 /// A thread's device and stream.
 struct Gpu {
   explicit Gpu(int number) {
-    setenv("DTCC_EMULATED_GPUS", "24", 0);
+    setenv("DTCC_EMULATED_GPUS", "28", 0);
     EXPECT_EQ(cuInit(0), 0);
     CUcontext context = nullptr;
     EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, number), 0);
@@ -237,5 +237,44 @@ TEST(EmulatedNccl, SendsThatWaitForEachOtherAreAnError) {
               ncclRecv(pointer(out), 2, 7, 1 - me, group, gpu.stream) != 0 || cuStreamSynchronize(gpu.stream) != 0;
   });
   EXPECT_EQ(failed, 2);
+}
+
+// Both GPUs are stopped while work of the communicator stands in another stream, which is run when that goes.
+TEST(EmulatedNccl, WorkOfStoppedGpusOutlivesItsCommunicator) {
+  CUstream streams[2] = {};
+  members(2, kFirst + 8, [&](Gpu &gpu, void *group, int me) {
+    CUdeviceptr in = gpu.upload({1, 2}), out = gpu.upload({0, 0});
+    ASSERT_EQ(cuStreamCreate(&streams[me], 1), 0);
+    ASSERT_EQ(ncclAllReduce(pointer(in), pointer(in), 2, 7, 0, group, streams[me]), 0);
+    ncclSend(pointer(in), 2, 7, 1 - me, group, gpu.stream);
+    ncclRecv(pointer(out), 2, 7, 1 - me, group, gpu.stream);
+    EXPECT_NE(cuStreamSynchronize(gpu.stream), 0);
+  });
+  for (CUstream stream : streams)
+    cuStreamDestroy_v2(stream);
+}
+
+// A member whose communicator is aborted takes its part of a sum with it.
+TEST(EmulatedNccl, WhoIsAbortedIsNotSummed) {
+  std::atomic<void *> first = nullptr;
+  std::atomic<bool> left = false;
+  members(2, kFirst + 10, [&](Gpu &gpu, void *group, int me) {
+    CUdeviceptr in = gpu.upload({1, 2}), out = gpu.upload({5, 7});
+    if (me == 0) {
+      ASSERT_EQ(ncclAllReduce(pointer(in), pointer(out), 2, 7, 0, group, gpu.stream), 0);
+      first = group;
+      cuStreamSynchronize(gpu.stream);
+      left = true;
+      return;
+    }
+    while (!first)
+      std::this_thread::yield();
+    EXPECT_EQ(ncclCommAbort(first), 0);
+    while (!left)
+      std::this_thread::yield();
+    ASSERT_EQ(ncclAllReduce(pointer(in), pointer(out), 2, 7, 0, group, gpu.stream), 0);
+    cuStreamSynchronize(gpu.stream);
+    EXPECT_EQ(gpu.download(out, 2), (std::vector<float>{5, 7}));
+  });
 }
 } // namespace
