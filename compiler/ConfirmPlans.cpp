@@ -24,6 +24,8 @@ static constexpr int kSolves = 2;
 /// Left free when a plan is solved again: its error changes with it.
 static constexpr double kMargin = 0.995;
 
+static double withoutCommunicators(const plan::MemoryParts &memory) { return memory.total() - memory.communicators; }
+
 namespace {
 
 struct Candidate {
@@ -50,10 +52,12 @@ private:
     plan::PlanReport report;
     LoweredPlan lowered;
   };
+  static Tried unlowered(Candidate candidate);
   /// Lowers the first of the row: what becomes of it, if it is to be taken.
   std::optional<Tried> next();
-  Tried lower(Candidate candidate);
-  void solveAgain(const Tried &tried);
+  Tried lower(Candidate candidate, const plan::Plan &plan);
+  /// With what its program needs `times` the estimate of.
+  void solveAgain(const Candidate &before, double times);
   void passOver(const Tried &tried);
   LogicalResult accept(Tried tried);
   LogicalResult refuse();
@@ -68,15 +72,17 @@ private:
   /// Of those that are refused, what was said first.
   std::optional<Diagnostic> refusal;
   size_t refusals = 0, tooLarge = 0;
+  /// What programs needed more than their estimates, at most.
+  double low = 1;
 };
 
 } // namespace
 
-Confirmation::Tried Confirmation::lower(Candidate candidate) {
+Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &written) {
   plan::PlanReport estimate = candidate.report;
   Tried tried{std::move(candidate), std::move(estimate), {}};
   const plan::ShapePlan &plan = tried.candidate.plan;
-  tried.lowered = lowerPlan(module, options, result.pricer->write(plan.shape, plan.stages));
+  tried.lowered = lowerPlan(module, options, written);
   if (!tried.lowered.module)
     return tried;
   plan::PlanReport &report = tried.report;
@@ -92,16 +98,12 @@ Confirmation::Tried Confirmation::lower(Candidate candidate) {
   return tried;
 }
 
-/// With less memory by as much as the estimate was wrong.
-void Confirmation::solveAgain(const Tried &tried) {
-  const Candidate &before = tried.candidate;
+void Confirmation::solveAgain(const Candidate &before, double times) {
   if (before.solves == kSolves)
     return;
   plan::StageProblem problem = result.pricer->problem(before.plan.shape);
-  double used = tried.lowered.most().total();
-  double estimated = tried.report.estimated->total() - tried.report.estimated->communicators;
   double usable = result.pricer->usableBytes(before.plan.shape);
-  Candidate again{{before.plan.shape, {}, 0}, {}, kMargin * usable * estimated / used, before.solves + 1};
+  Candidate again{{before.plan.shape, {}, 0}, {}, kMargin * usable / times, before.solves + 1};
   if (before.limit > 0)
     again.limit = std::min(again.limit, kMargin * before.limit);
   for (plan::DeviceClass &each : problem.classes)
@@ -123,7 +125,7 @@ void Confirmation::passOver(const Tried &tried) {
         "its program needs {0}, {1} more than there is; the estimate was {2}",
         cost::formatBytes(tried.lowered.most().total()),
         cost::formatBytes(tried.lowered.most().total() - result.pricer->usableBytes(tried.candidate.plan.shape)),
-        cost::formatBytes(tried.report.estimated->total() - tried.report.estimated->communicators));
+        cost::formatBytes(withoutCommunicators(*tried.report.estimated)));
   result.report.passed.push_back(std::move(passed));
 }
 
@@ -159,10 +161,27 @@ LogicalResult Confirmation::refuse() {
   return failure();
 }
 
+Confirmation::Tried Confirmation::unlowered(Candidate candidate) {
+  plan::PlanReport estimate = candidate.report;
+  return Tried{std::move(candidate), std::move(estimate), {}};
+}
+
 std::optional<Confirmation::Tried> Confirmation::next() {
   Candidate candidate = std::move(row.front());
   row.pop_front();
-  Tried tried = lower(std::move(candidate));
+  plan::Plan plan = result.pricer->write(candidate.plan.shape, candidate.plan.stages);
+  // What no program does cannot be confirmed, and is taken at the estimate of its memory.
+  if (result.pricer->isMixed())
+    return unlowered(std::move(candidate));
+  if (!plan.whyNoProgram().empty()) {
+    // It is as low as those of others were.
+    double usable = result.pricer->usableBytes(candidate.plan.shape);
+    if (usable <= 0 || result.anyMemory || low * withoutCommunicators(candidate.report.memory) <= usable)
+      return unlowered(std::move(candidate));
+    solveAgain(candidate, low);
+    return std::nullopt;
+  }
+  Tried tried = lower(std::move(candidate), plan);
   if (tried.lowered.module && (tried.report.fits || result.anyMemory))
     return tried;
   passOver(tried);
@@ -172,7 +191,9 @@ std::optional<Confirmation::Tried> Confirmation::next() {
     return std::nullopt;
   }
   ++tooLarge;
-  solveAgain(tried);
+  double times = tried.lowered.most().total() / withoutCommunicators(*tried.report.estimated);
+  low = std::max(low, times);
+  solveAgain(tried.candidate, times);
   if (!least || tried.lowered.most().total() < least->lowered.most().total())
     least = std::move(tried);
   return std::nullopt;

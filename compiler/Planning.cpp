@@ -91,9 +91,14 @@ private:
   const Options options;
   MeshOption mesh;
   PipelineRequest pipeline;
+  /// Absent: searched.
+  std::optional<plan::Offload> offload;
   dist::GraphRequest request;
   const SearchLimits &limits;
   cost::Machine machine;
+  /// Of a cluster of several kinds of devices.
+  std::vector<cost::Machine> kinds;
+  std::string kindsText;
   func::FuncOp step;
   std::shared_ptr<dist::GraphPricer> pricer;
 };
@@ -131,7 +136,7 @@ static std::optional<int64_t> ranksOf(const Options &options) {
 
 bool dtcc::isThisMachine(const Options &options) { return ranksOfThisMachine(options.cluster).has_value(); }
 
-FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options) {
+FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bool mayMix) {
   auto decide = [&](StringRef target) {
     if (options.target.empty())
       options.target = target.str();
@@ -144,12 +149,10 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options) {
   FailureOr<cost::Cluster> cluster = clusterOf(options);
   if (failed(cluster))
     return failure();
-  if (!cluster->isUniform())
-    return wrong(
-        "--cluster must be of one kind of device: graphs are placed for one kind, and a stage of other devices "
-        "has no program yet; name one of the kinds, or plan the model by its sizes (dtcc-plan search "
-        "--transformer=..), got: " +
-        options.cluster);
+  if (!cluster->isUniform() && !mayMix)
+    return wrong("--cluster must be of one kind of device: stages of several kinds can be planned (dtcc-plan search), "
+                 "but have no program yet; name one of the kinds, got: " +
+                 options.cluster);
   const cost::Device &device = cluster->nodes[0].devices[0].device;
   if (device.architecture == cost::Architecture::Cpu)
     return decide("cpu"), none;
@@ -173,6 +176,9 @@ LogicalResult Search::readCluster() {
     if (failed(cluster))
       return failure();
     machine = cost::Machine::of(*cluster);
+    kinds = cost::Machine::eachOf(*cluster);
+    if (kinds.size() > 1)
+      kindsText = cost::kindsText(cost::kindsOf(*cluster));
     if (limits.devices)
       machine.ranks = limits.devices;
   }
@@ -191,6 +197,15 @@ LogicalResult Search::readRequest() {
     return failure();
   pipeline = std::move(*given);
   request.recompute = plan::parseRecompute(options.recompute);
+  // What has no program is searched where it is asked for, or plans are made to look at.
+  offload = plan::parseOffload(options.offload);
+  if (!offload && !options.planAlone)
+    offload.emplace();
+  if (offload && offload->any() && machine.host.memoryBytes <= 0)
+    return wrong("--offload=" + options.offload +
+                 " needs the memory of the hosts: host-memory of the nodes in a cluster file, got: --cluster=" +
+                 options.cluster);
+  request.mayOffloadActivations = !offload || offload->activations;
   request.exchange = *dist::parseSequenceExchange(options.cpAttention);
   request.experts = *dist::parseExpertExchange(options.moeDispatch);
   if (options.cpOrder != "auto")
@@ -239,6 +254,8 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
        whole);
   if (!options.schedule.empty() && space.pp.size() > 1)
     llvm::erase(space.pp, 1);
+  if (offload)
+    space.hostOptimizer = {offload->optimizer};
   if (options.zero >= 0)
     space.zero = {int(options.zero)};
   if (options.microbatches > 0)
@@ -328,7 +345,9 @@ LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
   const std::vector<plan::PlanReport> &plans = found->report.plans;
   const plan::PlanReport &nearest = *std::min_element(plans.begin(), plans.end(), smaller);
   std::string more = "ranks share the memory of one machine";
-  if (!isThisMachine(options)) {
+  if (!kindsText.empty()) {
+    more = "more devices of either kind may hold it";
+  } else if (!isThisMachine(options)) {
     std::optional<FewestDevices> fewest = fewestDevices(module, options, machine.ranks + 1);
     more = fewest ? llvm::formatv("{0} x {1} would hold it, as {2}", fewest->devices, found->report.device,
                                   fewest->plan.shape.str())
@@ -360,7 +379,9 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
     if (state.getRole() == graph::StateRole::parameter)
       report.parameters += double(llvm::product_of(state.getSavedShape()));
   report.cluster = options.cluster;
-  report.device = ranksOfThisMachine(options.cluster) ? "rank of this machine" : machine.device.name;
+  report.device = ranksOfThisMachine(options.cluster) ? "rank of this machine"
+                  : kindsText.empty()                 ? machine.device.name
+                                                      : kindsText;
   report.devices = machine.ranks;
   report.domain = std::min(machine.ranks, machine.fabric.domain);
   // Plans count their communicators.
@@ -375,6 +396,7 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
   give("schedule", options.schedule);
   give("recompute", options.recompute);
+  give("offload", options.offload);
   if (options.annotated)
     report.given.push_back("annotations of the model");
   else
@@ -382,6 +404,8 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
       give("pin", pin);
   for (const plan::ShapePlan &each : found.plans)
     report.plans.push_back(result.pricer->describe(each));
+  if (result.pricer->isMixed() && !found.plans.empty())
+    report.note = plan::noteOfMixedDevices(result.pricer->stagesText(found.plans.front().stages));
   report.lowerBound = found.lowerBound;
   report.modelled = found.modelled;
   report.shapes = found.shapes;
@@ -392,13 +416,14 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
 
 /// A new one, or that of a search before for as many ranks with as much given.
 std::shared_ptr<dist::GraphPricer> Search::makePricer() {
-  std::string key = llvm::formatv("{0} {1} {2} {3} {4}", machine.ranks, request.anyMemory, options.mesh,
-                                  options.schedule, options.recompute);
+  std::string key = llvm::formatv("{0} {1} {2} {3} {4} {5}", machine.ranks, request.anyMemory, options.mesh,
+                                  options.schedule, options.recompute, options.offload);
   std::shared_ptr<dist::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
   // As many places to cut as the stages that are asked for need.
   size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);
   if (!made)
-    made = std::make_shared<dist::GraphPricer>(step, machine, request, blocks);
+    made = kinds.size() > 1 ? std::make_shared<dist::GraphPricer>(step, kinds, request, blocks)
+                            : std::make_shared<dist::GraphPricer>(step, machine, request, blocks);
   return made;
 }
 

@@ -39,9 +39,10 @@ double machineMemory();
 /// "1.25 GiB"
 std::string bytesText(double bytes);
 
+/// Devices of several kinds are for commands that plan alone and say so by `mayMix`; the first kind is returned then.
 /// The GPU that --cluster has, a preset or of a file; nothing where it is of cores. Target and precision that are not
 /// given become those of the devices. Failure after one message.
-mlir::FailureOr<std::optional<cost::Device>> resolveCluster(Options &options);
+mlir::FailureOr<std::optional<cost::Device>> resolveCluster(Options &options, bool mayMix = false);
 
 /// Is --cluster a number of ranks of this machine, which share its memory?
 bool isThisMachine(const Options &options);

@@ -73,6 +73,24 @@ HostSide Cluster::host(size_t group) const {
           node.devicesPerNode()};
 }
 
+std::vector<DeviceKind> kindsOf(const Cluster &cluster) {
+  std::vector<DeviceKind> kinds;
+  for (size_t group = 0; group < cluster.nodes.size(); ++group)
+    for (size_t i = 0; i < cluster.nodes[group].devices.size(); ++i) {
+      const DeviceGroup &devices = cluster.nodes[group].devices[i];
+      kinds.push_back(
+          {devices.device, cluster.fabric(group, i), cluster.host(group), cluster.nodes[group].count * devices.count});
+    }
+  return kinds;
+}
+
+std::string kindsText(const std::vector<DeviceKind> &kinds) {
+  std::string text;
+  for (const DeviceKind &kind : kinds)
+    text += (text.empty() ? "" : " and ") + std::to_string(kind.devices) + " " + kind.device.name;
+  return text;
+}
+
 static std::optional<int64_t> number(std::string_view text) {
   int64_t value = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);

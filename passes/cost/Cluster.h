@@ -67,6 +67,18 @@ struct Cluster {
   HostSide host(size_t group = 0) const;
 };
 
+/// Devices of one kind, as they stand in one group of nodes.
+struct DeviceKind {
+  Device device;
+  Fabric fabric;
+  HostSide host;
+  int64_t devices = 0;
+};
+/// All kinds of a cluster, those of each group of nodes apart; one of a uniform one.
+std::vector<DeviceKind> kindsOf(const Cluster &cluster);
+/// "8 h100-sxm and 8 a100-80".
+std::string kindsText(const std::vector<DeviceKind> &kinds);
+
 /// "h100", "8xh100", "2x8xh100" or "cpu:4", the presets of Devices.def in the nodes that their
 /// makers sell. Empty, and `error` says why, otherwise.
 std::optional<Cluster> parseCluster(std::string_view text, std::string &error);

@@ -15,9 +15,25 @@ Machine Machine::of(const Cluster &cluster, const Constants &constants) {
   Machine machine;
   machine.device = cluster.nodes[0].devices[0].device;
   machine.fabric = cluster.fabric();
+  // A processor's memory is its host's.
+  if (!machine.isCpu())
+    machine.host = cluster.host();
   machine.ranks = cluster.devices();
   machine.constants = constants;
   return machine;
+}
+
+std::vector<Machine> Machine::eachOf(const Cluster &cluster, const Constants &constants) {
+  if (cluster.isUniform())
+    return {of(cluster, constants)};
+  std::vector<Machine> machines;
+  for (const DeviceKind &kind : kindsOf(cluster)) {
+    Machine machine{kind.device, kind.fabric, {}, kind.devices, constants};
+    if (!machine.isCpu())
+      machine.host = kind.host;
+    machines.push_back(std::move(machine));
+  }
+  return machines;
 }
 
 Machine Machine::cpu(int64_t ranks, int64_t cores, double memory) { return of(thisMachine(ranks, cores, memory)); }

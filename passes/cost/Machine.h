@@ -21,11 +21,15 @@ struct Machine {
   /// Of each of `ranks` ranks, while all work.
   Device device;
   Fabric fabric;
+  /// What it has of its host, where that is apart from the device.
+  HostSide host;
   int64_t ranks = 1;
   Constants constants;
 
-  /// The devices of the first kind of a cluster.
+  /// The devices of the first kind of a cluster, as many as the cluster has of all kinds.
   static Machine of(const Cluster &cluster, const Constants &constants = {});
+  /// One for each kind of devices of a cluster, with as many ranks as there are of it.
+  static std::vector<Machine> eachOf(const Cluster &cluster, const Constants &constants = {});
   /// thisMachine(ranks, cores, memory).
   static Machine cpu(int64_t ranks, int64_t cores, double memory);
 

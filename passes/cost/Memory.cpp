@@ -35,6 +35,18 @@ double stateBytes(const Layer &layer, const Parallel &plan, const Software &soft
          (layer.expertParameters > 0 ? stateBytesPerParameter(plan.ofExperts(), software) * layer.expertParameters : 0);
 }
 
+double hostBytes(const HeldParameters &held, const Parallel &plan, const Software &software) {
+  if (!plan.hostOptimizer)
+    return 0;
+  auto shares = [](const Parallel &of) { return of.zero >= 1 ? double(of.shareGroupOf().ranks) : 1; };
+  return software.sharedBytes * (held.shared / shares(plan) + held.experts / shares(plan.ofExperts()));
+}
+
+bool hasRoom(const HostSide &host, double optimizer, double kept) {
+  double disk = host.nvmeBytesPerSecond > 0 ? host.nvmeBytes : 0;
+  return optimizer <= host.memoryBytes + disk && std::min(optimizer, host.memoryBytes) + kept <= host.memoryBytes;
+}
+
 /// 34 bytes a value of the residual stream and 5 a score, of which 24 and the scores are
 /// split by heads; sequence parallelism splits the other 10 too. The 34 hold for a feed-forward
 /// part four times as wide: 19 of them are of it, 8 of 4 h values before and 8 after the

@@ -15,6 +15,7 @@
 #ifndef DTCC_PASSES_COST_MEMORY_H
 #define DTCC_PASSES_COST_MEMORY_H
 
+#include "passes/cost/Step.h"
 #include "passes/cost/Transformer.h"
 
 namespace dtcc::cost {
@@ -42,6 +43,12 @@ double stateBytesPerParameter(const Parallel &plan, const Software &software);
 
 /// State of a layer on a rank: its experts are shared out over fewer ranks.
 double stateBytes(const Layer &layer, const Parallel &plan, const Software &software);
+
+/// Bytes of the optimizer's state that the host of a device holds for `held` parameters; 0 where it lies on the device.
+double hostBytes(const HeldParameters &held, const Parallel &plan, const Software &software);
+/// Whether a host, with NVMe, has room for `optimizer` bytes; then, in what is left of its memory, for `kept` bytes of
+/// activations, which do not go to NVMe.
+bool hasRoom(const HostSide &host, double optimizer, double kept = 0);
 
 /// Bytes that a layer keeps for its backward pass, of a micro-batch and rank.
 double keptBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, const Software &software);

@@ -151,7 +151,7 @@ double Pricer::sendSeconds() const {
 /// come back; what its memory does not hold is read from and written to NVMe.
 double Pricer::hostUpdate(double parameters) const {
   double link = problem.device.hostLink.bytesPerSecond * constants.hostLink;
-  double seconds = (problem.software.gradientBytes + 2) * parameters / link +
+  double seconds = (problem.software.gradientBytes + problem.software.gatherBytes) * parameters / link +
                    parameters * double(problem.host.devices) / constants.hostUpdates;
   double beyond = std::max(0.0, problem.software.sharedBytes * parameters - problem.host.memoryBytes);
   // Without NVMe it fits nowhere, which is not a matter of time.

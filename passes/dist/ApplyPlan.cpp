@@ -555,6 +555,8 @@ LogicalResult applyPlan(ModuleOp module, const plan::Plan &plan) {
     return module.emitError("is distributed already: it has a dist.mesh");
   if (llvm::Error error = plan.check())
     return module.emitError(llvm::toString(std::move(error)));
+  if (std::string why = plan.whyNoProgram(); !why.empty())
+    return module.emitError("the plan cannot be compiled: ") << why;
   if (plan.pipeline && failed(assignStages(step, *plan.pipeline)))
     return failure();
   if (failed(markRings(step, plan)) || failed(orderPositions(step, plan)))

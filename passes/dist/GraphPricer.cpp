@@ -58,10 +58,11 @@ static bool isNarrow(func::FuncOp step) {
   return narrow;
 }
 
-GraphPricer::GraphPricer(func::FuncOp step, const cost::Machine &machine, const GraphRequest &request,
+GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds, const GraphRequest &request,
                          size_t mostBlocks)
-    : step(step), input(step, mostBlocks, request.pins), values(input.blocks), machine(withHost(machine)),
-      software(softwareFor(machine, isNarrow(step))), request(request), known(std::make_unique<Known>(input, values)) {
+    : step(step), input(step, mostBlocks, request.pins), values(input.blocks), machine(withHost(kinds.front())),
+      own(machine.ranks), software(softwareFor(machine, isNarrow(step))), request(request),
+      known(std::make_unique<Known>(input, values)) {
   for (Type type : step.getArgumentTypes())
     if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {
       examples = shaped.getDimSize(0);
@@ -70,6 +71,15 @@ GraphPricer::GraphPricer(func::FuncOp step, const cost::Machine &machine, const 
   step.walk([&](graph::UpdateOp update) {
     slots = cast<graph::OptimizerAttrInterface>(update.getOptimizer()).getSlotNames().size();
   });
+  // What a host is given: masters and slots, in f32.
+  software.sharedBytes = 4 * double(1 + slots);
+  for (const cost::Machine &other : kinds.drop_front()) {
+    others.push_back(std::make_unique<GraphPricer>(step, other, request, mostBlocks));
+    others.back()->first = this;
+    machine.ranks += other.ranks;
+  }
+  for (const std::unique_ptr<GraphPricer> &other : others)
+    other->machine.ranks = machine.ranks;
 }
 
 GraphPricer::~GraphPricer() = default;
@@ -88,12 +98,15 @@ std::vector<plan::Recompute> GraphPricer::modes() const {
   return {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
 }
 
+bool GraphPricer::offloads() const { return request.mayOffloadActivations && machine.host.memoryBytes > 0; }
+
 cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const Local &local) const {
   cost::StepProblem step = local.step;
   cost::Parallel &plan = step.parallel = plan::parallelOf(shape);
   // Local sizes know the experts of a rank already.
   plan.ep = 1;
   plan.shareGroup = shape.dp * shape.cp / request.groups;
+  step.host = machine.host;
   return step;
 }
 
@@ -118,9 +131,17 @@ plan::MemoryParts GraphPricer::stateOf(const PlanShape &shape, const BlockCost &
     for (auto [count, narrow] : {std::pair(elements - copy / 2, 0.0), {copy / 2, copy}}) {
       if (count <= 0)
         continue;
-      StateBytes bytes = stateBytes(shape.zero, 4 * count, slots, std::max<int64_t>(1, sharing), narrow);
-      parts.parameters += bytes.parameters;
+      int64_t shared = std::max<int64_t>(1, sharing);
+      StateBytes bytes = stateBytes(shape.zero, 4 * count, slots, shared, narrow);
       parts.gradients += bytes.gradients;
+      if (shape.hostOptimizer) {
+        // Masters and slots are the host's; what readers see stays, in shares where it is gathered.
+        double seen = narrow > 0 ? narrow : 4 * count;
+        parts.parameters += stateRow(shape.zero).compute ? seen / double(shared) : seen;
+        parts.host += software.sharedBytes * count / double(stateRow(shape.zero).slots ? shared : 1);
+        continue;
+      }
+      parts.parameters += bytes.parameters;
       parts.optimizer += bytes.slots;
     }
   };
@@ -185,11 +206,12 @@ double GraphPricer::unitBytes(const PlanShape &shape, const std::vector<BlockCos
   return (layer ? 2 : 1) * own.first + (shape.zero == 3 ? own.second + next : 0);
 }
 
-/// What is computed again is there again while its block runs; it is counted unless all may be kept.
+/// Stages are cut by time, and one of them has more of the memory than the mean.
+static constexpr double kUneven = 1.25;
+
+/// What is computed again is there again while its block runs, and so is what comes back from the host; it is counted
+/// unless all may be kept.
 void GraphPricer::addAgain(plan::StageProblem &problem, const std::vector<BlockCost> &costs) const {
-  /// Stages are cut by time, and one of them has more of the memory than the mean.
-  constexpr double uneven = 1.25;
-  std::vector<plan::Recompute> allowed = modes();
   double all = 0, working = 0;
   for (uint32_t type : problem.blocks) {
     const plan::BlockType &block = problem.types[type];
@@ -197,12 +219,12 @@ void GraphPricer::addAgain(plan::StageProblem &problem, const std::vector<BlockC
     working = std::max(working, block.workingBytes);
   }
   double stages = double(problem.stages());
-  if (allowed.front() == plan::Recompute::None &&
-      (stages > 1 ? uneven : 1) * all / stages + working <= problem.classes[0].memoryBytes)
+  if (modes().front() == plan::Recompute::None &&
+      (stages > 1 ? kUneven : 1) * all / stages + working <= problem.classes[0].memoryBytes)
     return;
   for (size_t type = 0; type < costs.size(); ++type) {
     double most = 0;
-    for (plan::Recompute mode : allowed)
+    for (plan::Recompute mode : modes())
       most = std::max(most, costs[type].againBytes[size_t(mode)]);
     problem.types[type].workingBytes += most;
   }
@@ -221,40 +243,79 @@ static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Re
   return weights + std::max(held - weights + left / most, (held - weights) / most + left);
 }
 
+/// Of the optimizer's state, with the host of a device of a stage of mean size.
+double GraphPricer::hostOptimizerBytes(const PlanShape &shape, const cost::StepProblem &step,
+                                       const std::vector<BlockCost> &costs) const {
+  double bytes = 0;
+  if (shape.hostOptimizer)
+    for (size_t type = 0; type < costs.size(); ++type)
+      bytes += stateOf(shape, costs[type]).host * double(input.blocks.countOf(type)) / double(shape.pp);
+  return bytes;
+}
+
+/// Has the host room for what the blocks of a stage keep?
+bool GraphPricer::mayOffload(const PlanShape &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,
+                             double inFlight) const {
+  if (!offloads())
+    return false;
+  double kept = 0;
+  for (size_t type = 0; type < costs.size(); ++type)
+    kept += inFlight * heldBytes(shape, costs[type], modes().front()) * double(input.blocks.countOf(type));
+  return cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs),
+                       (shape.pp > 1 ? kUneven : 1) * kept / double(shape.pp));
+}
+
 plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
+  plan::StageProblem problem = problemOn(shape);
+  for (const std::unique_ptr<GraphPricer> &other : others)
+    problem.addClasses(other->problemOn(shape));
+  return problem;
+}
+
+plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
   const Local &local = localFor(shape);
   const std::vector<BlockCost> &costs = local.costs;
   cost::StepProblem step = stepOf(shape, local);
   std::vector<cost::LayerSeconds> seconds = local.passes[shape.zero == 3].price(step, machine.constants);
   std::vector<plan::Recompute> allowed = modes();
+  size_t each = modeCount();
   const StepBlocks &row = input.blocks;
+  double inFlight = request.stages > 0 ? double(shape.microbatches)
+                                       : cost::microbatchesInFlight(plan::kindOf(shape.schedule), shape.pp,
+                                                                    shape.virtualStages, shape.microbatches);
+  bool onHost = mayOffload(shape, step, costs, inFlight);
 
   plan::StageProblem problem;
   double parameters = 0, backward = 0;
   cost::LayerSeconds sum;
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
-    plan::BlockType each;
-    each.modes.resize(1);
+    plan::BlockType blocks;
+    blocks.modes.resize(1);
+    std::vector<plan::BlockMode> &modes = blocks.modes[0];
     for (auto [i, mode] : llvm::enumerate(allowed))
-      each.modes[0].push_back({seconds[type * allowed.size() + i].total(), heldBytes(shape, block, mode)});
-    each.stateBytes = stateOf(shape, block).total() + (shape.zero < 3 ? block.onceBytes : 0);
+      modes.push_back({seconds[type * each + i].total(), heldBytes(shape, block, mode), 0});
+    if (onHost)
+      modes.push_back(plan::keptByHost(seconds[type * each + allowed.size()].total(), modes.front().heldBytes));
+    else if (offloads())
+      modes.push_back(modes.front());
+    blocks.stateBytes = stateOf(shape, block).total() + (shape.zero < 3 ? block.onceBytes : 0);
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
     double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;
     double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
-    each.workingBytes = block.workingBytes + logits + unitBytes(shape, costs, type);
+    blocks.workingBytes = block.workingBytes + logits + unitBytes(shape, costs, type);
     // Whole gradients of a parameter that the first and the last block read are there all the while between.
     if (shape.zero >= 2 && shape.pp == 1)
-      for (plan::BlockMode &mode : each.modes[0])
+      for (plan::BlockMode &mode : modes)
         mode.heldBytes += 4 * block.sharedParameters;
     double count = double(row.countOf(type));
     parameters += block.parameters * count;
-    const cost::LayerSeconds &kept = seconds[type * allowed.size()];
+    const cost::LayerSeconds &kept = seconds[type * each];
     sum.forward += kept.forward * count;
     sum.inputGradient += kept.inputGradient * count;
     sum.weightGradient += kept.weightGradient * count;
     backward += (kept.total() - kept.forward) * count;
-    problem.types.push_back(std::move(each));
+    problem.types.push_back(std::move(blocks));
   }
   double tail =
       cost::secondsAtEnd(step, machine.constants, {parameters / double(shape.pp), 0}, backward / double(shape.pp));
@@ -268,18 +329,17 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
   for (const StepBlocks::Block &block : row.blocks())
     problem.blocks.push_back(block.type);
   double usable = request.anyMemory ? 0 : usableBytes(shape);
-  problem.classes = {{shape.pp, usable > 0 || (!request.anyMemory && machine.memoryBytes() > 0)
-                                    ? usable
-                                    : std::numeric_limits<double>::max()}};
-  double first =
-      cost::microbatchesInFlight(plan::kindOf(shape.schedule), shape.pp, shape.virtualStages, shape.microbatches);
-  bool falls = shape.schedule != PipelineSchedule::ZeroBubble && shape.schedule != PipelineSchedule::GPipe;
-  if (request.stages > 0) {
-    first = double(shape.microbatches);
-    falls = false;
-  }
+  int64_t stages = isMixed() || first ? own / (shape.tp * shape.cp * shape.dp) : shape.pp;
+  problem.classes = {{stages, usable > 0 || (!request.anyMemory && machine.memoryBytes() > 0)
+                                  ? usable
+                                  : std::numeric_limits<double>::max()}};
+  // The host must hold what it is given.
+  if (!cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)))
+    problem.classes[0].memoryBytes = 0;
+  bool falls = request.stages == 0 && shape.schedule != PipelineSchedule::ZeroBubble &&
+               shape.schedule != PipelineSchedule::GPipe;
   for (int64_t stage = 0; stage < shape.pp; ++stage)
-    problem.inFlight.push_back(std::max(1.0, falls ? std::min(first, first - double(stage)) : first));
+    problem.inFlight.push_back(std::max(1.0, falls ? std::min(inFlight, inFlight - double(stage)) : inFlight));
   double bubble = bubbleOf(shape, sum, 2);
   problem.ramp = shape.pp > 1 && sum.total() > 0 ? bubble / sum.total() : 1;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
@@ -311,22 +371,10 @@ double GraphPricer::bound(const PlanShape &shape) {
   if (!canBeCut(shape) || !placedFor(shape).possible)
     return never;
   plan::StageProblem each = problem(shape);
-  double sum = 0, state = 0, tail = 0;
-  for (uint32_t block : each.blocks) {
-    const plan::BlockType &type = each.types[block];
-    double least = never;
-    for (const plan::BlockMode &mode : type.modes[0])
-      least = std::min(least, mode.seconds);
-    sum += least;
-    state += type.stateBytes;
-    tail += type.tailSeconds;
-  }
-  double stages = double(shape.pp);
-  if (state > stages * each.classes[0].memoryBytes)
-    return never;
-  // The greatest load is at least the mean.
-  sum += (stages - 1) * each.types[0].sendSeconds;
-  return (each.rounds * sum + tail) / stages + each.ramp * sum;
+  int64_t stages = 0;
+  for (const plan::DeviceClass &kind : each.classes)
+    stages += kind.stages;
+  return stages < shape.pp ? never : plan::quickBound(each);
 }
 
 plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
@@ -340,14 +388,33 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
     state.parameters += each.parameters + (found.shape.zero < 3 ? block.onceBytes : 0);
     state.gradients += each.gradients;
     state.optimizer += each.optimizer;
+    state.host += each.host;
   }
   std::vector<plan::Recompute> allowed = modes();
-  plan::describeStages(problem(found.shape), found.stages, state, report, uint32_t(allowed.size() - 1));
+  plan::StageProblem solved = problem(found.shape);
+  plan::describeStages(solved, found.stages, state, report, uint32_t(allowed.size() - 1));
   double limit = usableBytes(found.shape);
   if (!machine.isCpu())
     report.memory.communicators = cost::usableBytes(machine.memoryBytes()) - limit;
   report.fits = machine.memoryBytes() <= 0 || report.memory.total() - report.memory.communicators <= limit;
+  if (isMixed()) {
+    report.fits = true;
+    for (auto [stage, memory] : llvm::zip_equal(found.stages.stages, report.stages)) {
+      double usable = kind(stage.deviceClass).usableBytes(found.shape);
+      report.fits &= memory.memory.total() <= usable;
+    }
+  }
+  const cost::HostSide &host = machine.host;
+  report.fits &= report.memory.host <= host.memoryBytes + (host.nvmeBytesPerSecond > 0 ? host.nvmeBytes : 0);
   return report;
+}
+
+std::string GraphPricer::stagesText(const plan::StageSolution &solution) const {
+  std::string text;
+  for (const plan::StageSolution::Stage &stage : solution.stages)
+    text +=
+        (text.empty() ? "" : ", ") + (stage.deviceClass ? *others[stage.deviceClass - 1] : *this).machine.device.name;
+  return text;
 }
 
 } // namespace dtcc::dist

@@ -20,6 +20,7 @@
 #include "passes/dist/SequencePlacement.h"
 #include "passes/dist/StepValues.h"
 #include "passes/plan/SearchReport.h"
+#include "passes/plan/StepSimulation.h"
 #include <map>
 
 namespace dtcc::dist {
@@ -44,14 +45,17 @@ struct GraphRequest {
   int64_t stages = 0;
   /// Bytes of a rank are no limit.
   bool anyMemory = false;
+  /// Activations of a block may wait with the host, where that has memory of its own (passes/plan/Offload.h).
+  bool mayOffloadActivations = false;
 };
 
 struct BlockCost;
 
 class GraphPricer : public plan::ShapePricer {
 public:
-  /// `machine`: a rank among all ranks of the cluster. The step must not change while it is priced.
-  GraphPricer(mlir::func::FuncOp step, const cost::Machine &machine, const GraphRequest &request,
+  /// `kinds`: a rank among all ranks of the cluster, or one of each kind of devices among those of its kind: then a
+  /// stage lies on one kind. The step must not change while it is priced.
+  GraphPricer(mlir::func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds, const GraphRequest &request,
               size_t mostBlocks = 48);
   ~GraphPricer() override;
 
@@ -73,6 +77,10 @@ public:
   /// The plan, as docs/plan-format.md has it.
   plan::Plan write(const plan::PlanShape &shape, const plan::StageSolution &solution);
 
+  /// Devices of several kinds?
+  bool isMixed() const { return !others.empty(); }
+  /// "h100-sxm, a100-80": where the stages of a solved shape lie.
+  std::string stagesText(const plan::StageSolution &solution) const;
   /// The first dimension of the inputs.
   int64_t batch() const { return examples; }
   const StepBlocks &blocks() const { return input.blocks; }
@@ -102,6 +110,19 @@ private:
   /// What the cost model is asked about a shape; without its layers, which Local has.
   cost::StepProblem stepOf(const plan::PlanShape &shape, const Local &local) const;
   std::vector<plan::Recompute> modes() const;
+  /// Ways to keep the values of a block: modes(), and where there is a host to take them its memory.
+  size_t modeCount() const { return modes().size() + (offloads() ? 1 : 0); }
+  bool offloads() const;
+  bool isOnHost(uint32_t mode) const { return mode >= modes().size(); }
+  plan::Recompute recomputeOf(uint32_t mode) const { return modes()[isOnHost(mode) ? 0 : mode]; }
+  /// On devices of this kind.
+  plan::StageProblem problemOn(const plan::PlanShape &shape);
+  bool mayOffload(const plan::PlanShape &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,
+                  double inFlight) const;
+  double hostOptimizerBytes(const plan::PlanShape &shape, const cost::StepProblem &step,
+                            const std::vector<BlockCost> &costs) const;
+  GraphPricer &kind(size_t number) { return number ? *others[number - 1] : *this; }
+  size_t kindOf(const plan::StageSolution &solution, size_t rank) const;
   double onceSeconds(const plan::PlanShape &shape, const cost::StepProblem &step, const Local &local,
                      size_t type) const;
   double unitBytes(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const;
@@ -114,6 +135,7 @@ private:
     return isAllowed(shape) && stagesOf(shape) <= int64_t(input.blocks.blocks().size());
   }
   void holdSums(plan::Plan &plan) const;
+  void addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
   void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
   /// The first blocks of all stages but the first.
   std::vector<size_t> cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution);
@@ -124,15 +146,22 @@ private:
     std::vector<double> once, exchanged;
   };
   SolvedStep solvedStep(const plan::PlanShape &shape, const plan::StageSolution &solution);
-  llvm::Expected<cost::StepTimeline> simulate(const SolvedStep &solved, bool record) const;
+  plan::SimulatedStep simulatedStep(const SolvedStep &solved) const;
+  llvm::Expected<cost::StepTimeline> simulate(const plan::PlanShape &shape, const plan::StageSolution &solution,
+                                              bool record);
   void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
 
   mlir::func::FuncOp step;
   PlacementInput input;
   StepValues values;
   cost::Machine machine;
+  /// Devices of this kind.
+  int64_t own = 0;
   cost::Software software;
   GraphRequest request;
+  /// Of the other kinds of devices, which take the placements of the first.
+  std::vector<std::unique_ptr<GraphPricer>> others;
+  GraphPricer *first = nullptr;
   int64_t examples = 1, slots = 0;
   std::unique_ptr<Known> known;
   std::unique_ptr<mlir::Diagnostic> refusal;

@@ -44,8 +44,17 @@ plan::ShapeSpace GraphPricer::space() {
   space.ep.clear();
   space.pp.clear();
   int64_t fewest = machine.isCpu() ? kPositionsOfCpu : kPositions;
+  if (isMixed())
+    space.kinds.push_back(own);
+  for (const std::unique_ptr<GraphPricer> &other : others)
+    space.kinds.push_back(other->own);
+  bool hasHosts = machine.host.memoryBytes > 0;
+  for (const std::unique_ptr<GraphPricer> &other : others)
+    hasHosts &= other->machine.host.memoryBytes > 0;
+  if (hasHosts)
+    space.hostOptimizer = {false, true};
   for (int64_t size = 1; size <= space.devices; ++size) {
-    if (space.devices % size)
+    if (space.devices % size && llvm::none_of(space.kinds, [&](int64_t devices) { return devices % size == 0; }))
       continue;
     if (size <= kMostTensorParallel)
       space.tp.push_back(size);

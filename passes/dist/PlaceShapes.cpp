@@ -7,6 +7,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "passes/cost/Kernels.h"
+#include "passes/cost/Transformer.h"
 #include "passes/dist/KnownPrices.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/plan/InParallel.h"
@@ -64,6 +65,12 @@ LogicalResult GraphPricer::tryToPlace(const PlanShape &shape, plan::Plan &plan) 
 }
 
 void GraphPricer::place(const PlanShape &shape, Placed &placed) const {
+  if (first) {
+    const Placed &there = first->placedFor(shape);
+    placed.possible = there.possible;
+    placed.plan = there.plan;
+    return;
+  }
   placed.possible = succeeded(tryToPlace(shape, placed.plan));
 }
 
@@ -139,14 +146,16 @@ void GraphPricer::priceLocal(const PlanShape &shape, Placed &placed, Local &loca
       block.again[size_t(plan::Recompute::Full)].exchangeSeconds += seconds / 2;
     local.once.push_back(kernels.seconds(block.once) + block.once.exchangeSeconds);
     local.step.boundaryBytes = std::max(local.step.boundaryBytes, block.enteringBytes);
-    for (plan::Recompute mode : modes()) {
+    for (uint32_t mode = 0; mode < modeCount(); ++mode) {
       cost::Layer layer;
       layer.forward = block.forward;
       layer.inputGradient = block.inputGradient;
       layer.weightGradient = block.weightGradient;
-      layer.recompute = block.again[size_t(mode)];
+      layer.recompute = block.again[size_t(recomputeOf(mode))];
       layer.parameters = block.parameters; // experts apart: other ranks share them
       layer.passes = input.blocks.countOf(type) > 1 ? passes : 0;
+      if (isOnHost(mode))
+        cost::moveToHost(layer, block.heldBytes[size_t(recomputeOf(mode))]);
       local.layers.push_back(std::move(layer));
     }
   }
@@ -211,6 +220,8 @@ bool GraphPricer::prepare(const std::vector<PlanShape> &shapes) {
         known->locals.erase({split, localExamples(*shape)});
   if (!refusal && !said.empty())
     refusal = std::make_unique<Diagnostic>(std::move(said.begin()->second));
+  for (const std::unique_ptr<GraphPricer> &other : others)
+    other->prepare(shapes);
   return true;
 }
 

@@ -17,11 +17,6 @@ namespace dtcc::dist {
 /// Which blocks are computed again: as the mode of the whole plan where all are alike, else op by op.
 void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &solution) {
   llvm::ArrayRef<StepBlocks::Block> row = input.blocks.blocks();
-  std::vector<plan::Recompute> allowed;
-  if (request.recompute)
-    allowed = {*request.recompute};
-  else
-    allowed = {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
   // Where nothing would be computed again, any mode is as good.
   std::vector<bool> differs(row.size());
   for (Operation &op : step.front())
@@ -33,7 +28,7 @@ void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &
   std::optional<plan::Recompute> common;
   bool alike = true;
   for (size_t block = 0; block < row.size(); ++block) {
-    plan::Recompute mode = allowed[solution.modes[block]];
+    plan::Recompute mode = recomputeOf(solution.modes[block]);
     alike &= !differs[block] || !common || *common == mode;
     if (differs[block] && !common)
       common = mode;
@@ -47,7 +42,7 @@ void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &
     std::optional<uint32_t> block = input.blocks.blockOf(&op);
     if (!block || graph::getPhase(&op) != graph::Phase::Forward)
       continue;
-    const StepValues::Values &gone = values.gone(allowed[solution.modes[*block]]);
+    const StepValues::Values &gone = values.gone(recomputeOf(solution.modes[*block]));
     if (op.getNumResults() > 0 && llvm::all_of(op.getResults(), [&](Value result) { return gone.contains(result); }))
       again[*graph::getOrigin(&op)] = &op;
   }
@@ -59,6 +54,27 @@ void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &
     entry.origin = origin;
     entry.op = op->getName().getStringRef().str();
     entry.recompute = true;
+    plan.ops.push_back(std::move(entry));
+  }
+  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+}
+
+/// What lies with the hosts: of blocks whose values do, op by op.
+void GraphPricer::addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution) {
+  plan.offload.optimizer = shape.hostOptimizer;
+  llvm::MapVector<int64_t, Operation *> moved;
+  for (Operation &op : step.front())
+    if (std::optional<uint32_t> block = input.blocks.blockOf(&op); block && isOnHost(solution.modes[*block]))
+      if (graph::getPhase(&op) == graph::Phase::Forward && op.getNumResults() > 0)
+        moved[*graph::getOrigin(&op)] = &op;
+  plan.offload.activations = !moved.empty();
+  for (plan::OpPlan &op : plan.ops)
+    op.onHost = moved.erase(op.origin);
+  for (auto &[origin, op] : moved) {
+    plan::OpPlan entry;
+    entry.origin = origin;
+    entry.op = op->getName().getStringRef().str();
+    entry.onHost = true;
     plan.ops.push_back(std::move(entry));
   }
   llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
@@ -111,6 +127,9 @@ void GraphPricer::addPipeline(plan::Plan &plan, const plan::PlanShape &shape, co
     pipeline.schedule.clear();
   for (size_t block : cutsOf(shape, solution))
     pipeline.cuts.push_back(row[block].origin);
+  if (isMixed())
+    for (const plan::StageSolution::Stage &stage : solution.stages)
+      pipeline.devices.push_back(kind(stage.deviceClass).machine.device.name);
   plan.pipeline = std::move(pipeline);
 }
 
@@ -150,6 +169,7 @@ plan::Plan GraphPricer::write(const plan::PlanShape &shape, const plan::StageSol
                                                                                      : plan::SequenceOrder::Contiguous);
   }
   addRecomputation(plan, solution);
+  addOffload(plan, shape, solution);
   if (shape.pp > 1)
     addPipeline(plan, shape, solution);
   return plan;

@@ -24,8 +24,6 @@ static MemoryParts partsOf(const cost::MemoryBytes &bytes, const cost::StateByte
 
 std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape) {
   cost::Parallel plan = parallelOf(shape);
-  // The table is of devices alone.
-  plan.hostOptimizer = false;
   // Of stages, as many micro-batches in flight as 1F1B has.
   plan.schedule = shape.pp > 1 ? cost::PipelineKind::OneForwardOneBackward : cost::PipelineKind::None;
   plan.sequenceParallel = shape.tp > 1;
@@ -38,6 +36,11 @@ std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const P
       plan.recompute = recompute;
       cost::MemoryBytes bytes = cost::forecastMemory(problem.model, plan, run, problem.software);
       MemoryRow row{zero, recompute, partsOf(bytes, cost::stateBytesOf(plan, problem.software)), false};
+      // As much state as the devices have, in elements.
+      cost::StateBytes each = cost::stateBytesOf(plan, problem.software);
+      row.memory.host = each.gradients > 0
+                            ? row.memory.gradients / each.gradients * cost::hostBytes({1, 0}, plan, problem.software)
+                            : 0;
       row.fits = cost::fitsIn(row.memory.total(), problem.device.memoryBytes);
       // The core of attention is all that is selected: nothing, where its kernel keeps no scores.
       if (recompute != Recomputation::Selective || row.memory.activations < rows.back().memory.activations)

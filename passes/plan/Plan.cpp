@@ -48,6 +48,19 @@ int64_t PipelinePlan::stageOf(int64_t origin) const {
   return std::upper_bound(cuts.begin(), cuts.end(), origin) - cuts.begin();
 }
 
+std::string Plan::whyNoProgram() const {
+  bool mixed = pipeline && std::any_of(pipeline->devices.begin(), pipeline->devices.end(),
+                                       [&](const std::string &kind) { return kind != pipeline->devices.front(); });
+  if (mixed)
+    return "its stages lie on devices of several kinds, which no program does yet";
+  if (!offload.any())
+    return "";
+  std::string what = !offload.optimizer     ? "activations"
+                     : !offload.activations ? "the optimizer's state"
+                                            : "the optimizer's state and activations";
+  return "it moves " + what + " to the hosts, which no program does yet";
+}
+
 template <typename... Args> static llvm::Error fail(const char *format, Args... args) {
   return llvm::createStringError(std::errc::invalid_argument, format, args...);
 }
@@ -95,6 +108,9 @@ llvm::Error Plan::check() const {
       all.insert(all.end(), axes.begin(), axes.end());
     if (llvm::Error error = known(all, where, true))
       return error;
+    if (ops[i].onHost && !offload.activations)
+      return fail("%s waits with the host, which a plan must say by offload, got: %s", where.c_str(),
+                  offload.str().c_str());
   }
   for (size_t i = 0; i < states.size(); ++i) {
     std::string where = "states[" + std::to_string(i) + "]";
@@ -150,6 +166,9 @@ llvm::Error Plan::checkPipeline() const {
   for (size_t i = 0; i < pipeline->cuts.size(); ++i)
     if (pipeline->cuts[i] < (i ? pipeline->cuts[i - 1] + 1 : 1))
       return fail("pipeline cuts must ascend from 1, got: %lld", static_cast<long long>(pipeline->cuts[i]));
+  if (!pipeline->devices.empty() && int64_t(pipeline->devices.size()) != mesh.product({axis}))
+    return fail("pipeline devices must be as many as the %lld ranks of axis \"%s\", got: %zu",
+                static_cast<long long>(mesh.product({axis})), axis.c_str(), pipeline->devices.size());
   llvm::Expected<Schedule> actions = schedule();
   return actions ? llvm::Error::success() : actions.takeError();
 }

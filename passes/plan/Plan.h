@@ -15,6 +15,7 @@
 #define DTCC_PASSES_PLAN_PLAN_H
 
 #include "dialects/dist/Layout.h"
+#include "passes/plan/Offload.h"
 #include "passes/plan/Schedule.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -49,6 +50,8 @@ struct OpPlan {
   bool ring = false;
   /// An expert layer: tokens go to the ranks that hold what they picked (true), or to all of the group.
   std::optional<bool> dispatch = std::nullopt;
+  /// Its results wait with the host for the backward pass.
+  bool onHost = false;
   bool operator==(const OpPlan &) const = default;
 };
 
@@ -79,6 +82,8 @@ struct PipelinePlan {
   /// The origins at which stages 1, 2, .. begin, ascending: a stage is a run of forward
   /// ops in the order of the step. Backward ops go with their forward op.
   std::vector<int64_t> cuts;
+  /// By rank of the axis, the kind of devices of its stages, where there are several: {"h100-sxm", "a100-80"}.
+  std::vector<std::string> devices = {};
 
   int64_t stages() const { return static_cast<int64_t>(cuts.size()) + 1; }
   /// The stage of the ops of `origin`.
@@ -104,6 +109,8 @@ struct Plan {
   int64_t zero = 0;
   Axes flatAxes;
   Recompute recompute = Recompute::None;
+  /// What lies with the hosts of the devices; of activations those of ops that say so.
+  Offload offload;
   std::vector<OpPlan> ops;
   std::vector<StatePlan> states;
   std::optional<PipelinePlan> pipeline;
@@ -119,6 +126,8 @@ struct Plan {
   llvm::Error check() const;
   /// As docs/plan-format.md says; `indent` 0 gives one line.
   std::string toJson(unsigned indent = 2) const;
+  /// What of the plan no program does: empty, or "it moves .. to the hosts, which no program does yet".
+  std::string whyNoProgram() const;
   bool operator==(const Plan &) const = default;
 
 private:

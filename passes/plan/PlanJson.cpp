@@ -30,6 +30,11 @@ static void writePipeline(json::OStream &out, const PipelinePlan &pipeline) {
     for (int64_t cut : pipeline.cuts)
       out.value(cut);
   });
+  if (!pipeline.devices.empty())
+    out.attributeArray("devices", [&] {
+      for (const std::string &kind : pipeline.devices)
+        out.value(kind);
+    });
 }
 
 std::string Plan::toJson(unsigned indent) const {
@@ -60,6 +65,8 @@ std::string Plan::toJson(unsigned indent) const {
     out.attribute("zero", zero);
     out.attributeArray("flat_axes", [&] { axes(flatAxes); });
     out.attribute("recompute", toString(recompute));
+    if (offload.any())
+      out.attribute("offload", offload.str());
     if (pipeline)
       out.attributeObject("pipeline", [&] { writePipeline(out, *pipeline); });
     out.attributeArray("ops", [&] {
@@ -79,6 +86,8 @@ std::string Plan::toJson(unsigned indent) const {
             out.attribute("ring", true);
           if (op.dispatch)
             out.attribute("dispatch", *op.dispatch);
+          if (op.onHost)
+            out.attribute("on_host", true);
         });
     });
     out.attributeArray("states", [&] {
@@ -105,7 +114,8 @@ bool fromJSON(const json::Value &value, OpPlan &op, json::Path path) {
   std::map<std::string, Axes> factors;
   if (!map || !map.map("origin", op.origin) || !map.map("op", op.op) || !map.mapOptional("factors", factors) ||
       !map.mapOptional("partial", op.partial) || !map.mapOptional("recompute", op.recompute) ||
-      !map.mapOptional("ring", op.ring) || !map.mapOptional("dispatch", op.dispatch))
+      !map.mapOptional("ring", op.ring) || !map.mapOptional("dispatch", op.dispatch) ||
+      !map.mapOptional("on_host", op.onHost))
     return false;
   for (const auto &[key, axes] : factors) {
     int64_t factor;
@@ -130,6 +140,14 @@ bool fromJSON(const json::Value &value, Recompute &recompute, json::Path path) {
     path.report("expected \"none\", \"selective\" or \"full\"");
   recompute = mode.value_or(Recompute::None);
   return mode.has_value();
+}
+
+bool fromJSON(const json::Value &value, Offload &offload, json::Path path) {
+  std::optional<Offload> read = parseOffload(value.getAsString().value_or(""));
+  if (!read || !read->any())
+    path.report("expected \"optimizer\", \"activations\" or \"all\"");
+  offload = read.value_or(Offload());
+  return read && read->any();
 }
 
 bool fromJSON(const json::Value &value, SequenceOrder &order, json::Path path) {
@@ -157,7 +175,8 @@ static bool readAxis(const json::Value &value, dist::MeshAxis &axis, json::Path 
 
 bool fromJSON(const json::Value &value, PipelinePlan &pipeline, json::Path path) {
   json::ObjectMapper map(value, path);
-  if (!map || !map.map("axis", pipeline.axis) || !map.map("cuts", pipeline.cuts))
+  if (!map || !map.map("axis", pipeline.axis) || !map.map("cuts", pipeline.cuts) ||
+      !map.mapOptional("devices", pipeline.devices))
     return false;
   const json::Value *schedule = value.getAsObject()->get("schedule");
   if (schedule && schedule->kind() == json::Value::String) {
@@ -209,8 +228,8 @@ static bool readPlanValue(const json::Value &value, Plan &plan, json::Path path)
          map.mapOptional("sequence_order", plan.sequenceOrder) &&
          map.mapOptional("sequence_parallel", plan.sequenceParallel) && map.mapOptional("zero", plan.zero) &&
          map.mapOptional("flat_axes", plan.flatAxes) && map.mapOptional("recompute", plan.recompute) &&
-         map.mapOptional("ops", plan.ops) && map.mapOptional("states", plan.states) &&
-         map.mapOptional("pipeline", plan.pipeline);
+         map.mapOptional("offload", plan.offload) && map.mapOptional("ops", plan.ops) &&
+         map.mapOptional("states", plan.states) && map.mapOptional("pipeline", plan.pipeline);
 }
 
 llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file) {

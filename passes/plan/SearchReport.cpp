@@ -42,7 +42,9 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
       const BlockType &type = problem.types[problem.blocks[block]];
       uint32_t mode = solution.modes[block];
       bytes += type.stateBytes;
-      stage.memory.activations += type.modes[solved.deviceClass][mode].heldBytes * problem.inFlight[s];
+      const BlockMode &chosen = type.modes[solved.deviceClass][mode];
+      stage.memory.activations += chosen.heldBytes * problem.inFlight[s];
+      stage.memory.host += chosen.hostBytes * problem.inFlight[s];
       stage.memory.working = std::max(stage.memory.working, type.workingBytes);
       stage.recomputed += mode == recomputes;
     }
@@ -50,6 +52,7 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
     stage.memory.parameters = scale * state.parameters;
     stage.memory.gradients = scale * state.gradients;
     stage.memory.optimizer = scale * state.optimizer;
+    stage.memory.host += scale * state.host;
     if (report.stages.empty() || stage.memory.total() > report.memory.total())
       report.memory = stage.memory;
     report.stages.push_back(stage);
@@ -244,6 +247,16 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
   if (const Change &less = changes.back(); less.seconds < -0.2 * most)
     text += "; saves " + formatSeconds(-less.seconds) + " of " + less.part->name;
   return text;
+}
+
+void noteOffload(SearchReport &report) {
+  size_t plans = 0;
+  for (const PlanReport &plan : report.plans)
+    plans += plan.memory.host > 0;
+  if (plans)
+    report.note = std::to_string(plans) +
+                  " of these plans move state or activations to the host: they can be planned, programs do not do it "
+                  "yet, and their memory is an estimate; --offload=none leaves them out";
 }
 
 void explainPlans(SearchReport &report) {

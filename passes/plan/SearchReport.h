@@ -30,6 +30,8 @@ struct MemoryParts {
   double working = 0;
   /// Communicators, contexts, and what allocators lose.
   double communicators = 0;
+  /// With the host of the device, or its NVMe: no part of the sum.
+  double host = 0;
   double total() const { return parameters + gradients + optimizer + activations + working + communicators; }
 };
 
@@ -115,6 +117,9 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
 /// What the plan that needs least lacks of the `usable` bytes of a device: "the nearest, dp=8 zero=3 microbatches=1,
 /// lacks 14.7 GiB: a device holds 92.3 GiB (optimizer 52.0 GiB, activations 20.1 GiB) and may use 77.6 GiB".
 std::string whatIsLacking(const PlanReport &nearest, double usable);
+
+/// Says under the report what no program does: that some of its plans move something to hosts.
+void noteOffload(SearchReport &report);
 
 /// Fills in the reasons of all plans but the first.
 void explainPlans(SearchReport &report);

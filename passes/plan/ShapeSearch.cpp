@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 namespace dtcc::plan {
@@ -85,8 +86,8 @@ static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<P
   }
 }
 
-std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
-  std::vector<PlanShape> shapes;
+/// Of all devices, whatever their kinds.
+static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
   PlanShape shape;
   for (int64_t tp : space.tp)
     for (int64_t cp : space.cp)
@@ -127,6 +128,32 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
           }
         }
       }
+}
+
+std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const PlanShape &shape) {
+  std::vector<int64_t> stages;
+  for (int64_t devices : kinds)
+    stages.push_back(devices / (shape.tp * shape.cp * shape.dp));
+  return stages;
+}
+
+std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
+  std::vector<PlanShape> shapes;
+  addShapes(space, shapes);
+  if (space.kinds.empty())
+    return shapes;
+  std::erase_if(shapes, [&](const PlanShape &shape) {
+    std::vector<int64_t> stages = stagesOfKinds(space.kinds, shape);
+    return std::accumulate(stages.begin(), stages.end(), int64_t(0)) < shape.pp;
+  });
+  std::vector<int64_t> counts = {space.devices};
+  for (int64_t devices : space.kinds)
+    if (std::find(counts.begin(), counts.end(), devices) == counts.end()) {
+      counts.push_back(devices);
+      ShapeSpace alone = space;
+      alone.devices = devices;
+      addShapes(alone, shapes);
+    }
   return shapes;
 }
 

@@ -74,6 +74,9 @@ struct ShapeSpace {
   std::vector<bool> hostOptimizer{false};
   /// Layers that virtual stages may share out.
   int64_t layers = 1;
+  /// Devices of each kind, where there are several: a stage lies on one kind, and shapes of one kind alone are shapes
+  /// too. Empty: all are of one kind.
+  std::vector<int64_t> kinds;
   /// Virtual stages need not have as many layers each; then there are at most 8 a rank.
   bool unevenStages = false;
 };
@@ -82,6 +85,9 @@ struct ShapeSpace {
 /// interleaved schedules have as many micro-batches as a multiple of the ranks and divide
 /// the layers. Stages of ZeRO above 0 need more than one rank to share.
 std::vector<PlanShape> enumerateShapes(const ShapeSpace &space);
+
+/// Stages of `shape` that whole groups of devices of each kind can run.
+std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const PlanShape &shape);
 
 /// Forecasts; an implementation keeps what shapes have in common.
 class ShapePricer {

@@ -135,11 +135,7 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vecto
   return step;
 }
 
-SimulatedStep simulatedStepOf(const std::vector<cost::StepProblem> &kinds, const std::vector<size_t> &kindOfRank,
-                              const cost::Constants &constants) {
-  std::vector<SimulatedStep> steps;
-  for (const cost::StepProblem &kind : kinds)
-    steps.push_back(simulatedStepOf(kind, constants));
+SimulatedStep onKinds(const std::vector<SimulatedStep> &steps, const std::vector<size_t> &kindOfRank) {
   SimulatedStep step = steps[kindOfRank[0]];
   for (size_t stage = 0; stage < step.stages.size(); ++stage)
     step.stages[stage] = steps[kindOfRank[stage % kindOfRank.size()]].stages[stage];

@@ -22,13 +22,49 @@ static std::string checkType(const BlockType &type, size_t classes) {
     if (modes.empty() || modes.size() != type.modes.front().size())
       return "a block must have the same modes, at least one, on every class of devices";
     for (const BlockMode &mode : modes)
-      if (!isAmount(mode.seconds) || !isAmount(mode.heldBytes))
+      if (!isAmount(mode.seconds) || !isAmount(mode.heldBytes) || !isAmount(mode.hostBytes))
         return "times and bytes of a mode must be finite and not negative";
   }
   for (double value : {type.stateBytes, type.workingBytes, type.sendSeconds, type.tailSeconds})
     if (!isAmount(value))
       return "times and bytes of a block must be finite and not negative";
   return "";
+}
+
+BlockMode keptByHost(double seconds, double bytes) { return {seconds * (1 + 1e-6), 0, bytes}; }
+
+void StageProblem::addClasses(const StageProblem &others) {
+  classes.insert(classes.end(), others.classes.begin(), others.classes.end());
+  for (size_t i = 0; i < types.size(); ++i) {
+    const BlockType &other = others.types[i];
+    types[i].modes.insert(types[i].modes.end(), other.modes.begin(), other.modes.end());
+    for (double BlockType::*most :
+         {&BlockType::stateBytes, &BlockType::workingBytes, &BlockType::sendSeconds, &BlockType::tailSeconds})
+      types[i].*most = std::max(types[i].*most, other.*most);
+  }
+}
+
+double quickBound(const StageProblem &problem) {
+  double sum = 0, state = 0, tail = 0, memory = 0, send = kNever;
+  for (const DeviceClass &each : problem.classes)
+    memory = std::max(memory, each.memoryBytes);
+  for (uint32_t block : problem.blocks) {
+    const BlockType &type = problem.types[block];
+    double least = kNever;
+    for (const std::vector<BlockMode> &modes : type.modes)
+      for (const BlockMode &mode : modes)
+        least = std::min(least, mode.seconds);
+    sum += least;
+    state += type.stateBytes;
+    tail += type.tailSeconds;
+    send = std::min(send, type.sendSeconds);
+  }
+  double stages = double(problem.stages());
+  if (state > stages * memory)
+    return kNever;
+  // The greatest load is at least the mean.
+  sum += (stages - 1) * send;
+  return (problem.rounds * sum + tail) / stages + problem.ramp * sum;
 }
 
 std::string StageProblem::check() const {

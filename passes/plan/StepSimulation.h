@@ -81,10 +81,9 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Cons
 SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vector<std::vector<size_t>> &stages,
                               const cost::Constants &constants);
 
-/// The same step priced on several kinds of devices, and per rank of the pipeline the kind that it lies on.
+/// The same step as several kinds of devices take it, and per rank of the pipeline the kind that it lies on.
 /// Messages between stages take as long as the slowest kind's.
-SimulatedStep simulatedStepOf(const std::vector<cost::StepProblem> &kinds, const std::vector<size_t> &kindOfRank,
-                              const cost::Constants &constants);
+SimulatedStep onKinds(const std::vector<SimulatedStep> &kinds, const std::vector<size_t> &kindOfRank);
 
 /// The schedule by which cost::Parallel runs; that of one stage is 1F1B.
 llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan);

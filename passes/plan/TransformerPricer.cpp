@@ -63,6 +63,8 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
       space.ep.push_back(size);
   }
   space.expertsOverTensor = problem.model.experts > 0;
+  for (const DeviceKind &kind : problem.kinds)
+    space.kinds.push_back(kind.devices);
   if (problem.host.memoryBytes > 0)
     space.hostOptimizer = {false, true};
   return space;
@@ -76,31 +78,6 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem, const ShapeSpace &giv
   space.zero = given.zero;
   space.hostOptimizer = given.hostOptimizer;
   return space;
-}
-
-std::vector<int64_t> stagesOfKinds(const TransformerProblem &problem, const PlanShape &shape) {
-  std::vector<int64_t> stages;
-  for (const DeviceKind &kind : problem.kinds)
-    stages.push_back(kind.devices / (shape.tp * shape.cp * shape.dp));
-  return stages;
-}
-
-std::vector<PlanShape> enumerateShapes(const TransformerProblem &problem, const ShapeSpace &space) {
-  std::vector<PlanShape> shapes = enumerateShapes(space);
-  std::erase_if(shapes, [&](const PlanShape &shape) {
-    std::vector<int64_t> stages = stagesOfKinds(problem, shape);
-    return !stages.empty() && std::accumulate(stages.begin(), stages.end(), int64_t(0)) < shape.pp;
-  });
-  std::vector<int64_t> counts = {space.devices};
-  for (const DeviceKind &kind : problem.kinds)
-    if (std::find(counts.begin(), counts.end(), kind.devices) == counts.end()) {
-      counts.push_back(kind.devices);
-      ShapeSpace alone = space;
-      alone.devices = kind.devices;
-      for (const PlanShape &shape : enumerateShapes(alone))
-        shapes.push_back(shape);
-    }
-  return shapes;
 }
 
 /// Layers: one per mode, the embedding, the head; stages are not set.
@@ -159,19 +136,17 @@ double TransformerPricer::hostBytesOf(const cost::StepProblem &step) const {
   cost::HeldParameters held;
   for (uint32_t block : blocksOf(given.model))
     held.add(step.layers[kFirstLayer[block]], 1 / double(plan.pp));
-  auto shares = [](const cost::Parallel &of) { return of.zero >= 1 ? double(of.shareGroupOf().ranks) : 1; };
-  return given.software.sharedBytes * (held.shared / shares(plan) + held.experts / shares(plan.ofExperts()));
+  return cost::hostBytes(held, plan, given.software);
 }
 
 /// Whether the host has room for what all layers of a device keep.
 bool TransformerPricer::mayOffload(const cost::StepProblem &step, double inFlight, double kept) const {
   double most = std::ceil(given.model.layers / double(step.parallel.pp)) * inFlight * kept;
-  return given.mayOffloadActivations &&
-         std::min(hostBytesOf(step), step.host.memoryBytes) + most <= step.host.memoryBytes;
+  return given.mayOffloadActivations && step.host.memoryBytes > 0 && cost::hasRoom(step.host, hostBytesOf(step), most);
 }
 
 /// The modes of the blocks on devices of one kind, and what a stage of mean size needs at the end.
-void TransformerPricer::addKind(const PlanShape &shape, size_t kind, StageProblem &problem) const {
+void TransformerPricer::addModes(const PlanShape &shape, size_t kind, StageProblem &problem) const {
   cost::StepProblem step = stepOf(shape, kind);
   std::vector<cost::LayerSeconds> seconds = cost::priceLayers(step, constants);
   const cost::Parallel &plan = step.parallel;
@@ -187,16 +162,16 @@ void TransformerPricer::addKind(const PlanShape &shape, size_t kind, StageProble
       bool onHost = kModes[mode].onHost && mayOffload(step, first, kept);
       // What is not allowed is as keeping everything.
       size_t priced = kFirstLayer[type] + (kModes[mode].onHost && !onHost ? 0 : mode);
-      modes.push_back({seconds[priced].total(), onHost ? 0 : kept});
+      modes.push_back(onHost ? keptByHost(seconds[priced].total(), kept) : BlockMode{seconds[priced].total(), kept, 0});
     }
   };
   addModes(kLayer, given.model);
   if (problem.types.size() > kDense)
     addModes(kDense, given.model.dense());
-  problem.types[kEmbedding].modes.push_back({{seconds[kEmbeddingLayer].total(), 0}});
-  problem.types[kHead].modes.push_back({{seconds[kHeadLayer].total(), 0}});
+  problem.types[kEmbedding].modes.push_back({{seconds[kEmbeddingLayer].total()}});
+  problem.types[kHead].modes.push_back({{seconds[kHeadLayer].total()}});
 
-  // The end of a step, of a stage of mean size, shared out by state; that of the slowest kind.
+  // The end of a step, of a stage of mean size, shared out by state.
   cost::HeldParameters mean;
   double state = 0, backward = 0;
   for (uint32_t block : problem.blocks) {
@@ -209,23 +184,29 @@ void TransformerPricer::addKind(const PlanShape &shape, size_t kind, StageProble
   double tail = cost::secondsAtEnd(step, constants, mean, backward);
   double send = cost::secondsToSendOn(step, constants);
   for (BlockType &type : problem.types) {
-    type.sendSeconds = std::max(type.sendSeconds, send);
-    type.tailSeconds = std::max(type.tailSeconds, state > 0 ? tail * type.stateBytes / state : 0);
+    type.sendSeconds = send;
+    type.tailSeconds = state > 0 ? tail * type.stateBytes / state : 0;
   }
 
   double reserve = cost::reserveBytes(plan, given.software);
   double memory = (cost::usableBytes(step.device.memoryBytes) - reserve) / (1 + given.software.fragments);
   // The host must hold what it is given.
-  if (hostBytesOf(step) > step.host.memoryBytes + (step.host.nvmeBytesPerSecond > 0 ? step.host.nvmeBytes : 0))
+  if (!cost::hasRoom(step.host, hostBytesOf(step)))
     memory = 0;
-  int64_t stages = given.kinds.empty() ? shape.pp : stagesOfKinds(given, shape)[kind];
+  int64_t stages = given.kinds.empty() ? shape.pp : given.kinds[kind].devices / (shape.tp * shape.cp * shape.dp);
   problem.classes.push_back({stages, std::max(memory, 0.0)});
-  if (kind == 0)
-    problem.ramp = rampOf(shape, seconds[0]);
+  problem.ramp = rampOf(shape, seconds[0]);
 }
 
 StageProblem TransformerPricer::problem(const PlanShape &shape) {
-  cost::StepProblem step = stepOf(shape);
+  StageProblem problem = problemOn(shape, 0);
+  for (size_t kind = 1; kind < kinds(); ++kind)
+    problem.addClasses(problemOn(shape, kind));
+  return problem;
+}
+
+StageProblem TransformerPricer::problemOn(const PlanShape &shape, size_t kind) const {
+  cost::StepProblem step = stepOf(shape, kind);
   const cost::Parallel &plan = step.parallel;
   cost::RunSetting run = given.run;
   run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
@@ -235,8 +216,7 @@ StageProblem TransformerPricer::problem(const PlanShape &shape) {
   problem.types.resize(hasDense ? 4 : 3);
   for (size_t type = 0; type < problem.types.size(); ++type)
     problem.types[type].stateBytes = stateBytes(step.layers[kFirstLayer[type]], plan, given.software);
-  for (size_t kind = 0; kind < kinds(); ++kind)
-    addKind(shape, kind, problem);
+  addModes(shape, kind, problem);
   // A layer that computes its values again, or has them come back, has all of them while it runs; ZeRO 3 has
   // two gathered.
   auto addWorking = [&](uint32_t type, const cost::Transformer &model) {
@@ -258,29 +238,11 @@ StageProblem TransformerPricer::problem(const PlanShape &shape) {
 }
 
 double TransformerPricer::bound(const PlanShape &shape) {
-  if (std::vector<int64_t> stages = stagesOfKinds(given, shape);
-      !stages.empty() && std::accumulate(stages.begin(), stages.end(), int64_t(0)) < shape.pp)
-    return std::numeric_limits<double>::infinity();
   StageProblem each = problem(shape);
-  double sum = 0, state = 0, tail = 0, memory = 0;
+  int64_t stages = 0;
   for (const DeviceClass &kind : each.classes)
-    memory = std::max(memory, kind.memoryBytes);
-  for (uint32_t block : each.blocks) {
-    const BlockType &type = each.types[block];
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::vector<BlockMode> &modes : type.modes)
-      for (const BlockMode &mode : modes)
-        least = std::min(least, mode.seconds);
-    sum += least;
-    state += type.stateBytes;
-    tail += type.tailSeconds;
-  }
-  double stages = double(shape.pp);
-  if (state > stages * memory)
-    return std::numeric_limits<double>::infinity();
-  // The greatest load is at least the mean.
-  sum += (stages - 1) * each.types[kLayer].sendSeconds;
-  return (each.rounds * sum + tail) / stages + each.ramp * sum;
+    stages += kind.stages;
+  return stages < shape.pp ? std::numeric_limits<double>::infinity() : quickBound(each);
 }
 
 cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, const StageSolution &solution) const {
@@ -311,16 +273,17 @@ llvm::Expected<cost::StepTimeline> TransformerPricer::simulateOn(const PlanShape
                                                                  bool record) const {
   if (given.kinds.empty())
     return simulate(stepOf(shape, solution), constants, {}, record);
-  std::vector<cost::StepProblem> steps;
+  std::vector<SimulatedStep> steps;
+  cost::StepProblem first = stepOn(shape, solution, 0);
   for (size_t kind = 0; kind < kinds(); ++kind)
-    steps.push_back(stepOn(shape, solution, kind));
+    steps.push_back(simulatedStepOf(stepOn(shape, solution, kind), constants));
   std::vector<size_t> kindOfRank;
   for (const StageSolution::Stage &stage : solution.stages)
     kindOfRank.push_back(stage.deviceClass);
-  llvm::Expected<Schedule> schedule = scheduleOf(steps[0].parallel);
+  llvm::Expected<Schedule> schedule = scheduleOf(first.parallel);
   if (!schedule)
     return schedule.takeError();
-  return simulate(simulatedStepOf(steps, kindOfRank, constants), *schedule, record);
+  return simulate(onKinds(steps, kindOfRank), *schedule, record);
 }
 
 /// The formulas know one kind: their parts are those of the stage that needs most, and what the simulation says

@@ -16,19 +16,14 @@
 #ifndef DTCC_PASSES_PLAN_TRANSFORMERPRICER_H
 #define DTCC_PASSES_PLAN_TRANSFORMERPRICER_H
 
+#include "passes/cost/Cluster.h"
 #include "passes/cost/Transformer.h"
 #include "passes/plan/ShapeSearch.h"
 #include "llvm/Support/Error.h"
 
 namespace dtcc::plan {
 
-/// Devices of one kind, among others.
-struct DeviceKind {
-  cost::Device device;
-  cost::Fabric fabric;
-  cost::HostSide host;
-  int64_t devices = 0;
-};
+using cost::DeviceKind;
 
 struct TransformerProblem {
   cost::Transformer model;
@@ -46,11 +41,6 @@ struct TransformerProblem {
   /// Where there are several kinds of devices, all of them, the first that of `device`: a stage lies on one kind.
   std::vector<DeviceKind> kinds = {};
 };
-
-/// Stages of `shape` that whole groups of devices of each kind can run; empty if there is one kind.
-std::vector<int64_t> stagesOfKinds(const TransformerProblem &problem, const PlanShape &shape);
-/// Shapes of all devices, and of those of one kind alone, whose stages each lie on one kind.
-std::vector<PlanShape> enumerateShapes(const TransformerProblem &problem, const ShapeSpace &space);
 
 /// Sizes of the axes that the model allows: parts of heads (not more than twice the key and
 /// value heads' whole), of positions, stages of at least one layer.
@@ -88,9 +78,11 @@ private:
   llvm::Expected<cost::StepTimeline> simulateOn(const PlanShape &shape, const StageSolution &solution,
                                                 bool record) const;
   cost::StepSeconds priceMixed(const PlanShape &shape, const StageSolution &solution) const;
-  void addKind(const PlanShape &shape, size_t kind, StageProblem &problem) const;
+  /// On devices of one kind.
+  StageProblem problemOn(const PlanShape &shape, size_t kind) const;
+  void addModes(const PlanShape &shape, size_t kind, StageProblem &problem) const;
   size_t kinds() const { return given.kinds.empty() ? 1 : given.kinds.size(); }
-  /// Bytes that the host of a device must hold for its share of the optimizer.
+  /// Bytes of the optimizer that the host of a device of a stage of mean size holds.
   double hostBytesOf(const cost::StepProblem &step) const;
   bool mayOffload(const cost::StepProblem &step, double inFlight, double kept) const;
 

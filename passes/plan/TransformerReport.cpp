@@ -25,7 +25,9 @@ PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer
   degrees.tp = plan.shape.tp;
   degrees.zero = plan.shape.zero;
   cost::StateBytes state = cost::stateBytesOf(degrees, problem.software);
-  describeStages(pricer.problem(plan.shape), plan.stages, {state.parameters, state.gradients, state.optimizer}, report);
+  MemoryParts parts{state.parameters, state.gradients, state.optimizer};
+  parts.host = cost::hostBytes({1, 0}, degrees, problem.software);
+  describeStages(pricer.problem(plan.shape), plan.stages, parts, report);
   auto reserve = [&](MemoryParts &memory) {
     memory.communicators = problem.software.fragments * memory.total() + cost::reserveBytes(degrees, problem.software);
   };

@@ -211,6 +211,7 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, const st
   forecast.itemsPerStep = double(report->batch) * std::max(report->sequence, 1.0);
   forecast.items = report->sequence > 0 ? "tokens" : "examples";
   forecast.memoryBytes = priced.memory.total();
+  forecast.hostBytes = priced.memory.host;
   forecast.capacity = report->memoryBytes;
   forecast.device = report->device;
   forecast.fits = priced.fits;

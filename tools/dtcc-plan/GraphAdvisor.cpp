@@ -143,6 +143,8 @@ static Options holding(const Options &given, const plan::PlanShape &shape) {
   options.zero = shape.zero;
   options.microbatches = shape.microbatches;
   options.schedule = shape.scheduleName();
+  if (shape.hostOptimizer && options.offload.empty())
+    options.offload = "all";
   options.sequenceParallel = shape.tp == 1 ? "" : shape.sequenceParallel ? "on" : "off";
   return options;
 }

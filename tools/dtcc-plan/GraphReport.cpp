@@ -29,6 +29,7 @@ plan::PlanShape dtcc::shapeOf(const plan::Plan &plan) {
   shape.microbatches = plan.mesh.slots();
   shape.zero = int(plan.zero);
   shape.sequenceParallel = plan.sequenceParallel;
+  shape.hostOptimizer = plan.offload.optimizer;
   if (plan.pipeline) {
     StringRef schedule = plan.pipeline->schedule;
     shape.virtualStages = plan::stagesPerRank(schedule).value_or(1);

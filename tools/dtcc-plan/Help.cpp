@@ -43,6 +43,7 @@ Prices plans and prints the best first, with the parts of their times, what a de
 holds, the bound below which no plan is, and why the runners-up lost.
 
   --mesh=dp=2,tp=2  --zero=1  --microbatches=8  a part of the plan; the rest is searched
+  --offload=none|optimizer|activations|all      to hosts whose memory a cluster file gives
   --top=10                                      how many plans
   --precision=bf16  --software=NeMo             what layers compute in; whose defaults
   -o plan.json                                  writes the best plan, for dtcc --plan=plan.json
@@ -89,6 +90,7 @@ of ZeRO and each kind of recomputation, what fits, and the fewest devices that h
   --zero=1           this stage alone
   --microbatches=N   of a step; else an example a device at a time
   --recompute=full   this kind alone (of a model file)
+  --offload=all      with the optimizer's state (optimizer), activations or both with the host
   --json             for scripts
 )"},
     {"cost", R"(dtcc-plan cost [PLAN.json|PROGRAM] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12

@@ -8,6 +8,7 @@
 #include "tools/dtcc-plan/Memory.h"
 #include "compiler/MeshOption.h"
 #include "compiler/Planning.h"
+#include "passes/cost/Memory.h"
 #include "passes/plan/MemoryTable.h"
 #include "tools/dtcc-plan/PrintReport.h"
 #include "tools/dtcc-plan/Question.h"
@@ -37,6 +38,13 @@ struct Table {
 constexpr StringRef kRecomputations[] = {"none", "selective", "full"};
 } // namespace
 
+/// What a stage of `blocks` blocks keeps goes to the host; what one of them keeps is back while it runs.
+static void moveToHost(Row &row, double blocks) {
+  row.memory.host += row.memory.activations;
+  row.memory.working += row.memory.activations / std::max(1.0, blocks);
+  row.memory.activations = 0;
+}
+
 /// All devices as data parallelism but for what is given; an example a device at a time.
 static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) {
   plan::PlanShape shape;
@@ -45,6 +53,8 @@ static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) 
   shape.cp = given(search.space.cp);
   shape.pp = given(search.space.pp);
   shape.ep = given(search.space.ep);
+  // Unless it is asked for, the table is of devices alone.
+  shape.hostOptimizer = search.space.hostOptimizer == std::vector<bool>{true};
   shape.dp = search.problem.devices / (shape.tp * shape.cp * shape.pp);
   if (search.problem.devices % (shape.tp * shape.cp * shape.pp) ||
       search.space.dp.value_or(shape.meshDp()) != shape.meshDp())
@@ -75,8 +85,12 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
     StringRef recompute = kRecomputations[row.recompute == cost::Recomputation::Full        ? 2
                                           : row.recompute == cost::Recomputation::Selective ? 1
                                                                                             : 0];
-    if (llvm::is_contained(search.space.zero, row.zero))
-      table.rows.push_back({row.zero, recompute, row.memory, row.fits});
+    if (!llvm::is_contained(search.space.zero, row.zero))
+      continue;
+    table.rows.push_back({row.zero, recompute, row.memory, row.fits});
+    if (search.offload && search.offload->activations && recompute == "none")
+      moveToHost(table.rows.back(), search.problem.model.layers / double(table.shape.pp));
+    table.rows.back().fits = cost::fitsIn(table.rows.back().memory.total(), search.problem.device.memoryBytes);
   }
   table.fewest = plan::fewestDevices(search.problem, search.space);
   return table;
@@ -86,7 +100,8 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
 /// another number, or the statistics of the model are of all of them.
 static bool isAsked(const plan::PlanShape &shape, const MeshOption &mesh, const Options &options, int64_t most) {
   bool asks = shape.tp == mesh.tp.value_or(1) && shape.cp == mesh.cp.value_or(1) && shape.ep == mesh.ep.value_or(1) &&
-              shape.pp == mesh.pp.value_or(1) && shape.microbatches == most;
+              shape.pp == mesh.pp.value_or(1) && shape.microbatches == most &&
+              shape.hostOptimizer == plan::parseOffload(options.offload).value_or(plan::Offload()).optimizer;
   // One schedule for all rows.
   return asks && (!options.schedule.empty() || shape.schedule == plan::PipelineSchedule::None ||
                   shape.schedule == plan::PipelineSchedule::OneForwardOneBackward);
@@ -106,6 +121,7 @@ static llvm::Expected<Table> tabulate(const Question &question) {
   limits.anyMemory = true;
   limits.silent = true;
   limits.pricers = &question.pricers;
+  plan::Offload offload = plan::parseOffload(question.options.offload).value_or(plan::Offload());
   int64_t most = 0;
   limits.allows = [&](const plan::PlanShape &shape) {
     if (isAsked(shape, mesh, question.options, shape.microbatches))
@@ -119,6 +135,8 @@ static llvm::Expected<Table> tabulate(const Question &question) {
       if (!options.recompute.empty() && options.recompute != recompute)
         continue;
       options.recompute = recompute.str();
+      // All is kept on the device, and moved from there.
+      options.offload = offload.optimizer ? "optimizer" : "none";
       limits.allows = [&](const plan::PlanShape &shape) {
         return shape.zero == zero && isAsked(shape, mesh, question.options, most);
       };
@@ -133,6 +151,11 @@ static llvm::Expected<Table> tabulate(const Question &question) {
       if (table.rows.empty())
         table.shape = plan.shape;
       table.rows.push_back({zero, recompute, plan.memory, plan.fits});
+      if (offload.activations && recompute == "none") {
+        moveToHost(table.rows.back(), double(plan.stages.front().blocks));
+        table.rows.back().fits =
+            table.asked.memoryBytes <= 0 || table.rows.back().memory.total() <= table.asked.memoryBytes;
+      }
     }
   if (table.rows.empty())
     return llvm::createStringError("no plan of this mesh can be placed on the model: --mesh=" + question.options.mesh);
@@ -155,13 +178,19 @@ static void printText(const Table &table, llvm::raw_ostream &stream) {
   std::vector<std::string> titles = {">ZeRO", "recompute"};
   for (const MemoryPart &part : memoryParts())
     titles.push_back((">" + part.name).str());
-  titles.insert(titles.end(), {">all", ""});
+  titles.push_back(">all");
+  bool hosts = llvm::any_of(table.rows, [](const Row &row) { return row.memory.host > 0; });
+  if (hosts)
+    titles.push_back(">with the host");
+  titles.push_back("");
   TextTable text(std::move(titles));
   for (const Row &row : table.rows) {
     std::vector<std::string> cells = {std::to_string(row.zero), row.recompute.str()};
     for (const MemoryPart &part : memoryParts())
       cells.push_back(formatBytes(row.memory.*part.bytes));
     cells.push_back(formatBytes(row.memory.total()));
+    if (hosts)
+      cells.push_back(formatBytes(row.memory.host));
     cells.push_back(row.fits ? "fits" : formatBytes(row.memory.total() - table.asked.memoryBytes) + " too much");
     text.add(std::move(cells));
   }
@@ -191,6 +220,7 @@ static void printJson(const Table &table, llvm::raw_ostream &stream) {
           out.attribute("zero", row.zero);
           out.attribute("recompute", row.recompute);
           writeMemory(row.memory, out);
+          out.attribute("host_bytes", row.memory.host);
           out.attribute("fits", row.fits);
         });
     });

@@ -89,6 +89,8 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
       stream << (&part == kMemoryParts ? ": " : ", ") << part.name << ' ' << formatBytes(bytes);
   if (report.memoryBytes > 0)
     stream << "; may use " << formatBytes(report.memoryBytes);
+  if (best.memory.host > 0)
+    stream << "; its host holds " << formatBytes(best.memory.host);
   stream << '\n';
   if (best.estimated) {
     double program = best.memory.total() - best.memory.communicators;
@@ -152,6 +154,7 @@ void dtcc::writePlan(const plan::PlanReport &plan, const plan::SearchReport &rep
   out.attribute("recompute_seconds", plan.parts.recompute);
   out.attribute("recomputed_blocks", int64_t(plan.recomputed()));
   writeMemory(plan.memory, out);
+  out.attribute("host_bytes", plan.memory.host);
   out.attribute("confirmed", plan.estimated.has_value());
   if (plan.estimated)
     writeMemory(*plan.estimated, out, "estimated_bytes");

@@ -32,13 +32,12 @@ static constexpr StringRef kFileValues[] = {"bind",         "loss",          "lo
                                             "moe-dispatch", "cp-order",      "schedule",          "recompute",
                                             "pin"};
 /// And those of the plan that both searches know.
-static constexpr StringRef kPlanValues[] = {"cluster", "mesh", "zero", "microbatches", "precision"};
+static constexpr StringRef kPlanValues[] = {"cluster", "mesh", "zero", "microbatches", "precision", "offload"};
 /// Options of sizes that a file has otherwise, and what to do instead.
 static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
     {"batch", "bind the batch of a model file: --bind=batch=N"},
     {"micro-batch", "--microbatches=N says how many a model file's batch is cut into"},
-    {"software", "a model file is priced as the programs of dtcc run it"},
-    {"offload", "the graph of a model file is planned without; --transformer=NAME offloads"}};
+    {"software", "a model file is priced as the programs of dtcc run it"}};
 
 std::vector<StringRef> dtcc::questionValues(llvm::ArrayRef<StringRef> more) {
   std::vector<StringRef> values = searchTransformerValues();
@@ -59,7 +58,7 @@ llvm::Error dtcc::refuseFileValues(const Arguments &arguments, llvm::ArrayRef<St
 /// The options of dtcc for the model file, and its training step.
 static llvm::Error readGraph(StringRef model, const Arguments &arguments, Question &question) {
   for (auto [name, instead] : kSizeValues)
-    if (arguments.has(name) && !(name == "offload" && arguments.value(name) == "none"))
+    if (arguments.has(name))
       return llvm::createStringError("--" + name + " goes with --transformer: " + instead);
   std::vector<std::string> words = {"--emit=plan", model.str()};
   for (llvm::ArrayRef<StringRef> names : {llvm::ArrayRef(kFileValues), llvm::ArrayRef(kPlanValues)})
@@ -69,6 +68,7 @@ static llvm::Error readGraph(StringRef model, const Arguments &arguments, Questi
   std::vector<const char *> line = {"dtcc"};
   for (const std::string &word : words)
     line.push_back(word.c_str());
+  question.options.planAlone = true;
   if (failed(parseOptions(int(line.size()), line.data(), question.options)) || failed(resolveCluster(question.options)))
     return llvm::make_error<ToldError>();
   if (!isThisMachine(question.options)) {
@@ -118,5 +118,6 @@ llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, boo
     recordBest(*result);
   plan::SearchReport report = std::move(result->report);
   report.plans.resize(std::min(top, report.plans.size()));
+  plan::noteOffload(report);
   return report;
 }

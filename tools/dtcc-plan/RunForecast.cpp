@@ -50,6 +50,9 @@ void dtcc::printText(const RunForecast &forecast, llvm::raw_ostream &stream) {
     stream << formatv("   {0} {1} of a {2}", forecast.fits ? "fits in the" : "does not fit in the",
                       formatBytes(forecast.capacity), forecast.device);
   stream << '\n';
+  if (forecast.hostBytes > 0)
+    stream << formatv("  {0,-36} {1,10}     no program does it yet\n", "with its host",
+                      formatBytes(forecast.hostBytes));
   if (forecast.run <= 0)
     return;
   stream << formatv("  {0:e1} {1}: {2}, {3} device-hours", forecast.run, forecast.items, durationOf(forecast.seconds()),
@@ -78,6 +81,8 @@ void dtcc::printJson(const RunForecast &forecast, llvm::raw_ostream &stream) {
     if (forecast.utilisation)
       out.attribute("utilisation", *forecast.utilisation);
     out.attribute("memory_bytes", forecast.memoryBytes);
+    if (forecast.hostBytes > 0)
+      out.attribute("host_bytes", forecast.hostBytes);
     if (forecast.capacity > 0)
       out.attribute("fits", forecast.fits);
     if (forecast.run > 0) {

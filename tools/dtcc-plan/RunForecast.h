@@ -28,7 +28,7 @@ struct RunForecast {
   std::string items = "tokens";
   /// Share of the 16-bit peak in the model's products.
   std::optional<double> utilisation;
-  double memoryBytes = 0;
+  double memoryBytes = 0, hostBytes = 0;
   /// Bytes of a device, of what kind, and whether it fits them; 0: not known.
   double capacity = 0;
   std::string device;

@@ -19,7 +19,7 @@ using namespace dtcc;
 LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &output, raw_ostream &stream) {
   Options options = given;
   OutputFiles files(options.output, "dtcc-plan");
-  if (failed(files.open({options.input})) || failed(resolveCluster(options)))
+  if (failed(files.open({options.input})) || failed(resolveCluster(options, /*mayMix=*/true)))
     return failure();
   ReportFiles reports(output.html, output.trace);
   if (!tell(reports.open({options.input})))
@@ -34,6 +34,7 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     return failure();
   if (result->report.plans.size() > output.top)
     result->report.plans.resize(output.top);
+  plan::noteOffload(result->report);
   if (reports.any())
     recordBest(*result);
   if (!tell(reports.write(result->report)))

@@ -56,45 +56,27 @@ static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
   return llvm::Error::success();
 }
 
-/// The kinds of devices of a mixed cluster, those of each group of nodes apart.
-static std::vector<plan::DeviceKind> kindsOf(const cost::Cluster &cluster) {
-  std::vector<plan::DeviceKind> kinds;
-  for (size_t group = 0; group < cluster.nodes.size(); ++group)
-    for (size_t i = 0; i < cluster.nodes[group].devices.size(); ++i) {
-      const cost::DeviceGroup &devices = cluster.nodes[group].devices[i];
-      kinds.push_back(
-          {devices.device, cluster.fabric(group, i), cluster.host(group), cluster.nodes[group].count * devices.count});
-    }
-  return kinds;
-}
-
-/// "8 h100-sxm and 8 a100-80".
-static std::string kindsText(const plan::TransformerProblem &problem) {
-  std::string text;
-  for (const plan::DeviceKind &kind : problem.kinds)
-    text += (text.empty() ? "" : " and ") + std::to_string(kind.devices) + " " + kind.device.name;
-  return text;
-}
-
 /// What --offload gives: what may be moved to the host. A host of unknown memory takes nothing.
-static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space) {
+static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space,
+                               std::optional<plan::Offload> &offload) {
   StringRef text = arguments.value("offload");
   if (text.empty())
     return llvm::Error::success();
-  bool optimizer = text == "optimizer" || text == "all", activations = text == "activations" || text == "all";
-  if (!optimizer && !activations && text != "none")
+  offload = plan::parseOffload(text);
+  if (!offload)
     return llvm::createStringError("--offload must be none, optimizer, activations or all, got: " + text);
-  if (text != "none" && problem.host.memoryBytes <= 0)
+  if (offload->any() && problem.host.memoryBytes <= 0)
     return llvm::createStringError(
         "--offload needs the memory of the hosts: host-memory of the nodes in a cluster file");
-  problem.mayOffloadActivations = activations;
-  space.hostOptimizer = {optimizer};
+  problem.mayOffloadActivations = offload->activations;
+  space.hostOptimizer = {offload->optimizer};
   return llvm::Error::success();
 }
 
-static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space) {
+static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space,
+                             std::optional<plan::Offload> &offload) {
   space = plan::shapeSpaceOf(problem);
-  if (llvm::Error error = readOffload(arguments, problem, space))
+  if (llvm::Error error = readOffload(arguments, problem, space, offload))
     return error;
   if (llvm::Error error = readMesh(arguments.value("mesh"), space))
     return error;
@@ -137,7 +119,7 @@ static llvm::Error noneFits(const TransformerSearch &search, size_t tried) {
         alone += "; " + *text;
     }
     return llvm::createStringError("no plan fits: " + llvm::Twine(tried) + " shapes were tried on " +
-                                   kindsText(problem) +
+                                   cost::kindsText(problem.kinds) +
                                    (alone.empty() ? "; nor would tens of thousands of either kind" : alone));
   }
   std::string message =
@@ -157,12 +139,12 @@ llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &argum
       given.model, given.device(),      given.cluster.fabric(), given.software, given.run, given.cluster.devices(),
       1,           given.cluster.host()};
   if (!given.cluster.isUniform())
-    search.problem.kinds = kindsOf(given.cluster);
+    search.problem.kinds = cost::kindsOf(given.cluster);
   llvm::Expected<int64_t> batch = arguments.count("batch", search.problem.devices);
   if (!batch)
     return batch.takeError();
   search.problem.batch = *batch;
-  if (llvm::Error error = readSpace(arguments, search.problem, search.space))
+  if (llvm::Error error = readSpace(arguments, search.problem, search.space, search.offload))
     return std::move(error);
   StringRef name = arguments.value("transformer");
   search.model = name.contains('=') ? "" : name.str();
@@ -179,11 +161,11 @@ void TransformerSearch::describe(plan::SearchReport &report) const {
 }
 
 llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool record) const {
-  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(problem, space);
+  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
   if (shapes.empty() && !problem.kinds.empty())
     return llvm::createStringError(
-        "no sizes of axes put every stage on devices of one kind: dp x tp x cp must fit into " + kindsText(problem) +
-        ", as given");
+        "no sizes of axes put every stage on devices of one kind: dp x tp x cp must fit into " +
+        cost::kindsText(problem.kinds) + ", as given");
   if (shapes.empty())
     return llvm::createStringError("no sizes of axes take all " + llvm::Twine(problem.devices) +
                                    " devices and divide the batch of " + llvm::Twine(problem.batch) + " as given");
@@ -194,21 +176,14 @@ llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool recor
   plan::SearchReport report = plan::reportOf(problem, pricer, result, top, record);
   describe(report);
   if (!problem.kinds.empty()) {
-    report.device = kindsText(problem);
+    report.device = cost::kindsText(problem.kinds);
     std::string stages;
     for (const plan::StageSolution::Stage &stage : result.plans[0].stages.stages)
       stages += (stages.empty() ? "" : ", ") + problem.kinds[stage.deviceClass].device.name;
-    report.note = "stages of plan 1 lie on " + stages + "; programs do not run on mixed devices yet";
+    report.note = plan::noteOfMixedDevices(stages);
     return report;
   }
-  size_t offloading = 0;
-  for (size_t i = 0; i < report.plans.size(); ++i)
-    offloading += result.plans[i].shape.hostOptimizer || pricer.offloaded(result.plans[i].stages) > 0;
-  if (offloading)
-    report.note =
-        llvm::formatv("{0} of these plans move state or activations to the host: they can be planned, programs "
-                      "do not do it yet; --offload=none leaves them out",
-                      offloading);
+  plan::noteOffload(report);
   return report;
 }
 

@@ -8,6 +8,7 @@
 #ifndef DTCC_TOOLS_DTCCPLAN_SEARCHTRANSFORMER_H
 #define DTCC_TOOLS_DTCCPLAN_SEARCHTRANSFORMER_H
 
+#include "passes/plan/Offload.h"
 #include "passes/plan/TransformerReport.h"
 #include "tools/dtcc-plan/TransformerOptions.h"
 #include "llvm/Support/raw_ostream.h"
@@ -22,6 +23,8 @@ struct TransformerSearch {
   /// Names of the model and the options that hold a part of the plan, for reports.
   std::string model;
   std::vector<std::string> options;
+  /// As --offload gives it; absent: searched.
+  std::optional<plan::Offload> offload;
 
   /// From --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision, --software.
   static llvm::Expected<TransformerSearch> read(const Arguments &arguments, bool mayMix = false);

@@ -27,6 +27,8 @@ static void printPipeline(const plan::Plan &plan, llvm::raw_ostream &stream) {
     cuts += (cuts.empty() ? "" : ", ") + std::to_string(cut);
   printLine(stream, "stages",
             llvm::Twine(pipeline.stages()) + " over " + pipeline.axis + ", begun before origins " + cuts);
+  if (!pipeline.devices.empty())
+    printLine(stream, "devices", llvm::join(pipeline.devices, ", "));
   double bubble = plan::timelineOf(*schedule).bubble(*schedule);
   std::string held;
   for (size_t rank = 0; rank < schedule->ranks.size(); ++rank)
@@ -64,6 +66,14 @@ void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
     printLine(stream, "ZeRO",
               llvm::Twine(plan.zero) + ": " +
                   (flat.empty() ? "shared over nothing" : shared[plan.zero] + (" shared over " + join(flat))));
+  size_t moved = llvm::count_if(plan.ops, [](const plan::OpPlan &op) { return op.onHost; });
+  if (plan.offload.any())
+    printLine(
+        stream, "with the hosts",
+        llvm::Twine(plan.offload.optimizer ? "the optimizer's state" : "") +
+            (plan.offload.optimizer && moved ? " and " : "") +
+            (moved ? "what " + std::to_string(moved) + " forward ops keep for the backward pass" : std::string()) +
+            "; no program does it yet");
 }
 
 /// "factor 1 over tp, partial over cp".

@@ -279,14 +279,33 @@ TEST_F(GraphSearchTest, ReshardsCostWhatTheirPlansCost) {
   });
 }
 
+/// Does the plan leave anything to hosts?
+bool isOffloaded(const plan::ShapePlan &plan, const plan::StageProblem &problem) {
+  bool moved = plan.shape.hostOptimizer;
+  for (const plan::StageSolution::Stage &stage : plan.stages.stages)
+    for (auto [block, mode] : llvm::zip_equal(problem.blocks, plan.stages.modes))
+      moved |= problem.types[block].modes[stage.deviceClass][mode].hostBytes > 0;
+  return moved;
+}
+
 TEST_F(GraphSearchTest, BestOfAllShapes) {
-  size_t searches = 0, shapes = 0, solved = 0, infeasible = 0;
-  forSeeds(60, [&](uint64_t) {
+  size_t searches = 0, shapes = 0, solved = 0, infeasible = 0, offloaded = 0, mixed = 0;
+  forSeeds(90, [&](uint64_t) {
     makeModel(1 + size_t(pick(3)));
-    cost::Machine machine = makeMachine(oneOf<int64_t>({1, 2, 4, 8}));
+    std::vector<cost::Machine> kinds = {makeMachine(oneOf<int64_t>({1, 2, 4, 8}))};
+    kinds.reserve(2);
+    cost::Machine &machine = kinds[0];
     GraphRequest request;
-    // Ways to keep values multiply: of many blocks one is given.
-    if (chance(30) || StepBlocks(step).blocks().size() > 6)
+    bool isLarge = StepBlocks(step).blocks().size() > 6, hasHost = !machine.isCpu() && chance(85);
+    // Ways to keep values multiply, and so do kinds of devices: of many blocks one is given.
+    if (!isLarge && !machine.isCpu() && chance(30))
+      kinds.push_back(makeMachine(oneOf<int64_t>({1, 2})));
+    if (hasHost) {
+      for (cost::Machine &kind : kinds)
+        kind.host = {oneOf({1e4, 1e6, 1e9}), chance(30) ? 1e6 : 0, 1e9, 4};
+      request.mayOffloadActivations = !isLarge && kinds.size() == 1 && chance(85);
+    }
+    if (chance(30) || isLarge || (kinds.size() > 1 && chance(50)))
       request.recompute = oneOf({plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full});
     request.share = chance(30);
     if (chance(20)) {
@@ -298,24 +317,31 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
     // Memory: from so little that nothing fits to no limit.
     GraphRequest anyMemory = request;
     anyMemory.anyMemory = true;
-    GraphPricer free(step, machine, anyMemory);
+    GraphPricer free(step, kinds, anyMemory);
     plan::ShapeSpace space = narrowed(free.space(), [&](int64_t percent) { return chance(percent); });
     std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
     std::shuffle(all.begin(), all.end(), random);
     if (all.size() > 60)
       all.resize(60);
-    double most = 0;
+    double most = 0, communicators = 0;
     for (const plan::PlanShape &shape : all)
       if (std::isfinite(free.bound(shape))) {
+        // A host may have no room.
         plan::StageSolution one = plan::solve(free.problem(shape));
-        most = std::max(most, free.describe({shape, one, 0}).memory.total());
+        if (one.isInfeasible())
+          continue;
+        plan::MemoryParts memory = free.describe({shape, one, 0}).memory;
+        communicators = std::max(communicators, memory.communicators);
+        most = std::max(most, memory.total() - memory.communicators);
       }
-    if (!machine.isCpu())
-      most += 2.0 * (1 << 30);
-    machine.device.memoryBytes = most * oneOf({0.2, 0.5, 0.8, 0.95, 2.0});
-    GraphPricer pricer(step, machine, request), oracle(step, machine, request);
+    for (cost::Machine &kind : kinds)
+      kind.device.memoryBytes = (communicators + most * oneOf({0.2, 0.5, 0.8, 0.95, 2.0})) / (kind.isCpu() ? 1 : 0.97);
+    GraphPricer pricer(step, kinds, request), oracle(step, kinds, request);
+    GraphRequest keeping = request;
+    keeping.mayOffloadActivations = false;
+    GraphPricer keeper(step, kinds, keeping);
 
-    double best = plan::kForbidden;
+    double best = plan::kForbidden, kept = plan::kForbidden;
     for (const plan::PlanShape &shape : all) {
       SCOPED_TRACE(shape.str());
       double bound = oracle.bound(shape);
@@ -330,6 +356,9 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
       double seconds = exact.isInfeasible() ? plan::kForbidden : exact.seconds;
       EXPECT_LE(bound, seconds * (1 + 1e-9));
       best = std::min(best, seconds);
+      if (plan::StageSolution device = plan::solve(keeper.problem(shape));
+          !shape.hostOptimizer && !device.isInfeasible())
+        kept = std::min(kept, device.seconds);
     }
     plan::ShapeResult found = plan::searchShapes(all, pricer, size_t(oneOf({1, 5})));
     ++searches;
@@ -341,10 +370,22 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
       return;
     expectSame(found.modelled, best, "best of all shapes");
     EXPECT_LE(found.lowerBound, best * (1 + 1e-9));
+    // What fits on the devices and is as fast stays there.
+    EXPECT_LE(best, kept * (1 + 1e-9));
+    for (const plan::ShapePlan &each : found.plans)
+      if (each.stages.seconds < best * (1 + 1e-12) && isOffloaded(each, pricer.problem(each.shape)))
+        EXPECT_GT(kept, best) << each.shape.str();
     // What is proposed can be carried out.
     const plan::ShapePlan &first = found.plans.front();
     plan::Plan plan = pricer.write(first.shape, first.stages);
-    EXPECT_TRUE(distribute(plan)) << first.shape.str() << plan.toJson();
+    llvm::Expected<plan::Plan> read = plan::parsePlan(plan.toJson(), "plan");
+    ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+    EXPECT_EQ(plan, *read);
+    offloaded += plan.offload.any();
+    mixed += kinds.size() > 1;
+    EXPECT_EQ(plan.offload.any(), isOffloaded(first, pricer.problem(first.shape)));
+    // What no program does is refused.
+    EXPECT_EQ(bool(distribute(plan)), plan.whyNoProgram().empty()) << first.shape.str() << plan.toJson();
     // And keeps to the pins.
     for (const plan::StatePlan &state : plan.states)
       for (auto read : step.getOps<graph::ReadOp>())
@@ -354,8 +395,9 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
           EXPECT_TRUE(request.pins.allows(read.getY(), layout, {"tp"})) << state.name;
         }
   });
-  std::printf("%zu searches of %zu shapes, %zu solved, %zu too large or not possible\n", searches, shapes, solved,
-              infeasible);
+  EXPECT_TRUE(searches < 60 || (offloaded > 2 && mixed > 2));
+  std::printf("%zu searches of %zu shapes, %zu solved, %zu too large or not possible; %zu offload, %zu on two kinds\n",
+              searches, shapes, solved, infeasible, offloaded, mixed);
 }
 
 } // namespace

@@ -154,7 +154,7 @@ TEST(TransformerPricer, MixedDevices) {
   given.kinds = {{fast, cost::fabricOf(fast), {}, 8}, {slow, cost::fabricOf(slow), {}, 8}};
   TransformerPricer pricer(given);
   size_t mixed = 0;
-  for (const PlanShape &shape : enumerateShapes(given, shapeSpaceOf(given))) {
+  for (const PlanShape &shape : enumerateShapes(shapeSpaceOf(given))) {
     EXPECT_LE(shape.tp * shape.cp * shape.dp, 8) << shape.str();
     if (shape.pp > 4 || shape.microbatches != 8)
       continue;
