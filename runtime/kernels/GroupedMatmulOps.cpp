@@ -5,119 +5,90 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/kernels/CheckedOperands.h"
-#include "runtime/kernels/GroupedMatmul.h"
+#include "runtime/kernels/GroupedOperands.h"
 #include "runtime/kernels/LibraryOps.h"
 
 namespace dtcc::rt {
+
+GroupedOperands::GroupedOperands(const CheckedOperands &operands, bool gradient) {
+  operands.expect(4, gradient ? 2 : 1);
+  if (operands.operandCount() != 5)
+    operands.reject("must have a workspace");
+  const dtcc_view &lhs = operands.floats(0, "lhs", {-1, -1});
+  p.type = static_cast<dtcc_dtype>(lhs.dtype);
+  // The second operand is the stack of a product and rows of its gradient; the result is the other.
+  const dtcc_view &second = gradient ? operands.tensor(1, "rhs", {-1, -1}, p.type)
+                                     : operands.tensor(1, "rhs", {-1, lhs.sizes[1], -1}, p.type);
+  const dtcc_view &out = gradient ? operands.floats(3, "out", {-1, lhs.sizes[1], second.sizes[1]})
+                                  : operands.floats(3, "out", {-1, second.sizes[2]});
+  p.outType = static_cast<dtcc_dtype>(out.dtype);
+  if (p.outType != p.type && p.outType != DTCC_F32)
+    operands.reject("out must have the operands' element type or f32, got: ", int{out.dtype});
+  const dtcc_view &stack = gradient ? out : second, &side = gradient ? second : out;
+  p.rows = operands.integers(2, "ids", -1).sizes[0];
+  p.groups = stack.sizes[0], p.k = stack.sizes[1], p.n = stack.sizes[2];
+  p.lhs = rowsOf(operands, lhs, "lhs");
+  p.side = rowsOf(operands, side, gradient ? "rhs" : "out");
+  for (int d = 0; d < 3; ++d)
+    p.stackStrides[d] = strideOf(stack, d);
+  const dtcc_view &workspace = operands.operand(4);
+  int64_t bytes = dtcc_dtype_size(workspace.dtype);
+  for (int d = 0; d < workspace.rank; ++d)
+    bytes *= workspace.sizes[d];
+  const int64_t needed =
+      grouped_workspace::bytes(p.rows, p.groups, p.leftRow(), gradient ? p.rightRow() : p.productRow());
+  if (bytes < needed)
+    operands.reject("the workspace must have ", needed, " bytes, got: ", bytes);
+  communicator = operands.communicator(0);
+  if (gradient)
+    accumulate = operands.accumulation(1);
+}
+
+GroupedRows GroupedOperands::rowsOf(const CheckedOperands &operands, const dtcc_view &view, const char *name) const {
+  if (view.sizes[0] < 1 || p.rows % view.sizes[0] != 0)
+    operands.reject(name, " must have a number of rows that divides ", p.rows, ", got: ", view.sizes[0]);
+  return {std::max<int64_t>(p.rows / view.sizes[0], 1), strideOf(view, 0), view.sizes[1] == 1 ? 1 : view.strides[1]};
+}
+
 namespace {
 
-template <typename T> Matrix<T> matrixOf(const dtcc_view &view) {
-  return {nullptr, view.sizes[0], view.sizes[1], strideOf(view, 0), view.sizes[1] == 1 ? 1 : view.strides[1]};
-}
-template <typename T> MatrixStack<T> stackOf(const dtcc_view &view) {
-  return {nullptr,           view.sizes[0],     view.sizes[1],    view.sizes[2],
-          strideOf(view, 0), strideOf(view, 1), strideOf(view, 2)};
-}
-
-/// What both ops share: ids, workspace, and rows that divide.
-class GroupedOp : public LibraryOp {
+class GroupedOp final : public LibraryOp {
 public:
-  GroupedOp(const CheckedOperands &operands, Rank &rank, size_t attributes) : kernels(vectorKernels()) {
-    operands.expect(4, attributes);
-    if (operands.operandCount() != 5)
-      operands.reject("must have a workspace");
-    const dtcc_view &view = operands.integers(2, "ids", -1);
-    ids = {nullptr, view.sizes[0], strideOf(view, 0), view.dtype == DTCC_I64};
-    communicator = operands.communicator(0);
-    rank.scratch.reserve(productScratch * sizeof(float));
+  GroupedOp(const CheckedOperands &operands, Rank &rank, bool gradient)
+      : kernels(vectorKernels()), grouped(operands, gradient), gradient(gradient),
+        blocks(grouped.p, gradient, kernels, rank.scratch) {
+    const dtcc_view &view = operands.operand(2);
+    ids.ids = {nullptr, view.sizes[0], strideOf(view, 0), view.dtype == DTCC_I64};
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    GroupedIds here = ids;
+    here.ids.data = buffers[2];
+    here.offset = rank.groupIndex(grouped.communicator) * grouped.p.groups;
+    here.workspace = static_cast<std::byte *>(buffers[4]);
+    if (gradient)
+      groupedMatmulGrad(rank.team, kernels, rank.scratch, grouped.p, blocks, buffers[0], buffers[1], here,
+                        accumulates(grouped.accumulate, rank), buffers[3]);
+    else
+      groupedMatmul(rank.team, kernels, rank.scratch, grouped.p, blocks, buffers[0], buffers[1], here, buffers[3]);
   }
 
-protected:
-  void checkRows(const CheckedOperands &operands, const char *name, int64_t rows) const {
-    if (rows < 1 || ids.size % rows != 0)
-      operands.reject(name, " must have a number of rows that divides ", ids.size, ", got: ", rows);
-  }
-  void checkWorkspace(const CheckedOperands &operands, int64_t groups, int64_t left, int64_t right) const {
-    const dtcc_view &view = operands.operand(4);
-    int64_t bytes = dtcc_dtype_size(view.dtype), needed = GroupedWorkspace::bytes(ids.size, groups, left, right);
-    for (int d = 0; d < view.rank; ++d)
-      bytes *= view.sizes[d];
-    if (bytes < needed)
-      operands.reject("the workspace must have ", needed, " bytes, got: ", bytes);
-  }
-  /// The ids and the workspace of this slot.
-  void bindBuffers(void *const *buffers) {
-    ids.data = buffers[2];
-    workspace.memory = static_cast<std::byte *>(buffers[4]);
-  }
-
+private:
   const VectorKernels &kernels;
-  Integers ids;
-  int64_t communicator;
-  GroupedWorkspace workspace;
-};
-
-class GroupedMatmulOp final : public GroupedOp {
-public:
-  GroupedMatmulOp(const CheckedOperands &operands, Rank &rank) : GroupedOp(operands, rank, 1) {
-    lhs = matrixOf<const float>(operands.tensor(0, "lhs", {-1, -1}));
-    rhs = stackOf<const float>(operands.tensor(1, "rhs", {-1, lhs.columns, -1}));
-    out = matrixOf<float>(operands.tensor(3, "out", {-1, rhs.columns}));
-    checkRows(operands, "lhs", lhs.rows);
-    checkRows(operands, "out", out.rows);
-    checkWorkspace(operands, rhs.count, lhs.columns, rhs.columns);
-  }
-  void run(Rank &rank, void *const *buffers) override {
-    bindBuffers(buffers);
-    lhs.data = static_cast<const float *>(buffers[0]);
-    rhs.data = static_cast<const float *>(buffers[1]);
-    out.data = static_cast<float *>(buffers[3]);
-    groupedMatmul(rank.team, kernels, rank.scratch, lhs, rhs, ids, rank.groupIndex(communicator) * rhs.count, out,
-                  workspace);
-  }
-
-private:
-  Matrix<const float> lhs;
-  MatrixStack<const float> rhs;
-  Matrix<float> out;
-};
-
-class GroupedMatmulGradOp final : public GroupedOp {
-public:
-  GroupedMatmulGradOp(const CheckedOperands &operands, Rank &rank) : GroupedOp(operands, rank, 2) {
-    lhs = matrixOf<const float>(operands.tensor(0, "lhs", {-1, -1}));
-    rhs = matrixOf<const float>(operands.tensor(1, "rhs", {-1, -1}));
-    out = stackOf<float>(operands.tensor(3, "out", {-1, lhs.columns, rhs.columns}));
-    checkRows(operands, "lhs", lhs.rows);
-    checkRows(operands, "rhs", rhs.rows);
-    checkWorkspace(operands, out.count, lhs.columns, rhs.columns);
-    accumulate = operands.accumulation(1);
-  }
-  void run(Rank &rank, void *const *buffers) override {
-    bindBuffers(buffers);
-    lhs.data = static_cast<const float *>(buffers[0]);
-    rhs.data = static_cast<const float *>(buffers[1]);
-    out.data = static_cast<float *>(buffers[3]);
-    groupedMatmulGrad(rank.team, kernels, rank.scratch, lhs, rhs, ids, rank.groupIndex(communicator) * out.count,
-                      accumulates(accumulate, rank), out, workspace);
-  }
-
-private:
-  Matrix<const float> lhs, rhs;
-  MatrixStack<float> out;
-  Accumulation accumulate;
+  GroupedOperands grouped;
+  GroupedIds ids;
+  bool gradient;
+  GroupedBlocks blocks;
 };
 
 } // namespace
 
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GROUPED_MATMUL>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<GroupedMatmulOp>(CheckedOperands(command, rank), rank);
+  return std::make_unique<GroupedOp>(CheckedOperands(command, rank), rank, /*gradient=*/false);
 }
 
 template <>
 std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GROUPED_MATMUL_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<GroupedMatmulGradOp>(CheckedOperands(command, rank), rank);
+  return std::make_unique<GroupedOp>(CheckedOperands(command, rank), rank, /*gradient=*/true);
 }
 
 } // namespace dtcc::rt

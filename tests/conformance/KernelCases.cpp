@@ -147,32 +147,45 @@ void addProducts(Cases &cases) {
         m.made.tolerance = wide || type == DTCC_F32 ? 1e-5f : type == DTCC_BF16 ? 1e-2f : 2e-3f;
         cases.push_back(m.made);
       }
+}
+
+void addGroupedProducts(Cases &cases) {
   struct Grouped {
     int64_t rows, lhsRows, outRows, k, n, groups;
   };
-  for (Grouped s : {Grouped{6, 3, 3, 4, 5, 2}, Grouped{150, 75, 150, 33, 70, 4}, Grouped{20, 20, 10, 8, 8, 300}})
-    for (int gradient : {0, 1})
-      for (int64_t rank : {0, 1}) {
-        Maker m("grouped " + text({s.rows, s.groups, gradient, rank}),
-                gradient ? DTCC_LIB_GROUPED_MATMUL_GRAD : DTCC_LIB_GROUPED_MATMUL, 2, 2);
-        m.floats(DTCC_F32, {s.lhsRows, s.k}, {1, 0});
-        if (gradient)
-          m.floats(DTCC_F32, {s.outRows, s.n}, {}, 2);
-        else
-          m.floats(DTCC_F32, {s.groups, s.k, s.n}, {0, 2, 1});
-        m.integers(rank ? DTCC_I64 : DTCC_I32, s.rows, 0, 2 * s.groups);
-        if (gradient)
-          m.output(DTCC_F32, std::vector<int64_t>{s.groups, s.k, s.n});
-        else
-          m.output(DTCC_F32, std::vector<int64_t>{s.outRows, s.n}, {}, 1);
-        m.workspace(GroupedWorkspace::bytes(s.rows, s.groups, s.k, s.n));
-        m.attributes({0});
-        if (gradient)
-          m.attributes({2});
-        m.made.rank = m.made.slot = rank;
-        m.made.tolerance = 1e-5f;
-        cases.push_back(m.made);
-      }
+  // Few rows, squares with and without a rest, more matrices than rows; cells that lie in pieces of 16 bytes and not.
+  for (Grouped s : {Grouped{6, 3, 3, 4, 5, 2}, Grouped{150, 75, 150, 33, 70, 4}, Grouped{20, 20, 10, 8, 8, 300},
+                    Grouped{300, 150, 300, 40, 136, 1}, Grouped{140, 140, 70, 136, 40, 2}})
+    for (dtcc_dtype type : floatTypes)
+      for (bool wide : {false, true})
+        for (int gradient : {0, 1})
+          for (int64_t rank : {0, 1}) {
+            if (wide && type == DTCC_F32)
+              continue;
+            Maker m("grouped " + text({s.rows, s.groups, type, wide, gradient, rank}),
+                    gradient ? DTCC_LIB_GROUPED_MATMUL_GRAD : DTCC_LIB_GROUPED_MATMUL, 2, 2);
+            const dtcc_dtype outType = wide ? DTCC_F32 : type;
+            const bool plain = s.k % 8 == 0 && s.n % 8 == 0;
+            m.floats(type, {s.lhsRows, s.k}, plain ? std::vector<int>{} : std::vector<int>{1, 0});
+            if (gradient)
+              m.floats(type, {s.outRows, s.n}, {}, plain ? 0 : 2);
+            else
+              m.floats(type, {s.groups, s.k, s.n}, rank ? std::vector<int>{0, 1, 2} : std::vector<int>{0, 2, 1});
+            m.integers(rank ? DTCC_I64 : DTCC_I32, s.rows, 0, 2 * s.groups);
+            if (gradient)
+              m.output(outType, {s.groups, s.k, s.n}, rank ? std::vector<int>{0, 2, 1} : std::vector<int>{});
+            else
+              m.output(outType, {s.outRows, s.n}, {}, plain ? 0 : 1);
+            GroupedProblem p{type, outType, s.rows, s.groups, s.k, s.n, {}, {s.rows / s.outRows, 0, 1}, {}};
+            m.workspace(
+                grouped_workspace::bytes(s.rows, s.groups, p.leftRow(), gradient ? p.rightRow() : p.productRow()));
+            m.attributes({0});
+            if (gradient)
+              m.attributes({2});
+            m.made.rank = m.made.slot = rank;
+            m.made.tolerance = outType == DTCC_F32 ? 3e-5f : outType == DTCC_BF16 ? 1e-2f : 2e-3f;
+            cases.push_back(m.made);
+          }
 }
 
 void addEmbeddings(Cases &cases) {
@@ -447,6 +460,7 @@ std::vector<KernelCase> kernelCases() {
   Cases cases;
   addCopies(cases);
   addProducts(cases);
+  addGroupedProducts(cases);
   addEmbeddings(cases);
   addCrossEntropy(cases);
   addUpdates(cases);

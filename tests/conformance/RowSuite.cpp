@@ -7,6 +7,7 @@
 
 #include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/HalfFloat.h"
 #include "tests/conformance/CollectiveSuite.h"
 
 #include <cmath>
@@ -32,13 +33,53 @@ int64_t pickOf(const Case &c, int64_t members, int64_t token, int64_t k) {
 float cellOf(int64_t token, int64_t column) {
   return std::sin(static_cast<float>(token * 131 + column)) * static_cast<float>(1 << (column % 7));
 }
+/// Rows of f32 or bf16.
+class Rows {
+public:
+  Rows(dtcc_dtype type, int64_t rows, int64_t columns)
+      : type(type), columns(columns), bytes(static_cast<size_t>(rows * columns * dtcc_dtype_size(type))) {
+    // Whatever lay there is gone, or never read.
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < columns; ++column)
+        set(row, column, std::numeric_limits<float>::quiet_NaN());
+  }
+  void *data() { return bytes.data(); }
+  int64_t rowBytes() const { return columns * dtcc_dtype_size(type); }
+  /// As it would be read again.
+  float rounded(float value) const { return type == DTCC_F32 ? value : fromBF16(toBF16(value)); }
+  float get(int64_t row, int64_t column) const {
+    if (type == DTCC_F32)
+      return load<float>(row, column);
+    return fromBF16(load<uint16_t>(row, column));
+  }
+  void set(int64_t row, int64_t column, float value) {
+    if (type == DTCC_F32)
+      store(row, column, value);
+    else
+      store(row, column, toBF16(value));
+  }
+
+private:
+  template <typename T> T load(int64_t row, int64_t column) const {
+    T value;
+    std::memcpy(&value, bytes.data() + static_cast<size_t>(row * columns + column) * sizeof(T), sizeof(T));
+    return value;
+  }
+  template <typename T> void store(int64_t row, int64_t column, T value) {
+    std::memcpy(bytes.data() + static_cast<size_t>(row * columns + column) * sizeof(T), &value, sizeof(T));
+  }
+  dtcc_dtype type;
+  int64_t columns;
+  std::vector<std::byte> bytes;
+};
+
 /// What a member makes of a cell: sums over members depend on their order.
 float madeOf(float cell, int64_t member) { return cell * (1.1f + 0.37f * static_cast<float>(member * member)); }
 
-std::string checkCase(Communicator &group, const Case &c) {
+std::string checkCase(Communicator &group, const Case &c, dtcc_dtype type) {
   int64_t n = group.size(), me = group.index(), all = n * c.tokens;
   std::string where = message(" of ", c.tokens, " rows of ", c.columns, ", ", c.picks, " picks of ", c.experts,
-                              " experts on each of ", n, " ranks");
+                              " experts on each of ", n, " ranks", type == DTCC_F32 ? "" : ", of bf16");
   std::vector<int64_t> ids;
   for (int64_t token = 0; token < all; ++token)
     for (int64_t k = 0; k < c.picks; ++k)
@@ -50,41 +91,35 @@ std::string checkCase(Communicator &group, const Case &c) {
     return false;
   };
   RowExchange exchange{c.tokens, c.picks, c.experts, ids.data(), DTCC_I64};
-  auto cells = [&](int64_t rows) { return std::vector<float>(static_cast<size_t>(rows * c.columns)); };
-  auto at = [&](std::vector<float> &rows, int64_t row, int64_t column) -> float & {
-    return rows[static_cast<size_t>(row * c.columns + column)];
-  };
   std::vector<int64_t> lists(static_cast<size_t>(exchange.listLength(n)));
-  std::vector<float> mine = cells(c.tokens), there = cells(all), back = cells(c.tokens);
-  std::vector<float> room = cells(c.tokens * exchange.copies(n));
+  Rows mine(type, c.tokens, c.columns), there(type, all, c.columns), back(type, c.tokens, c.columns);
+  Rows room(type, c.tokens * exchange.copies(n), c.columns);
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t column = 0; column < c.columns; ++column)
-      at(mine, token, column) = cellOf(me * c.tokens + token, column);
-  // Whatever lay there is gone, or never read.
-  float nan = std::numeric_limits<float>::quiet_NaN();
-  for (std::vector<float> *rows : {&there, &back, &room})
-    std::fill(rows->begin(), rows->end(), nan);
+      mine.set(token, column, cellOf(me * c.tokens + token, column));
 
-  dispatchRows(group, exchange, mine.data(), there.data(), c.columns * 4, lists.data());
+  dispatchRows(group, exchange, mine.data(), there.data(), mine.rowBytes(), lists.data());
   for (int64_t token = 0; token < all; ++token)
     for (int64_t column = 0; column < c.columns; ++column) {
-      float want = picked(token, me) ? cellOf(token, column) : 0, got = at(there, token, column);
+      float want = picked(token, me) ? mine.rounded(cellOf(token, column)) : 0, got = there.get(token, column);
       if (!(got == want))
         return message("dispatch_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
-      at(there, token, column) = picked(token, me) ? madeOf(got, me) : nan;
+      there.set(token, column, picked(token, me) ? madeOf(got, me) : std::numeric_limits<float>::quiet_NaN());
     }
-  combineRows(group, exchange, there.data(), back.data(), c.columns, DTCC_F32, room.data(), lists.data());
+  combineRows(group, exchange, there.data(), back.data(), c.columns, type, room.data(), lists.data());
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t column = 0; column < c.columns; ++column) {
       int64_t place = me * c.tokens + token;
       bool first = true;
-      float want = 0, got = at(back, token, column);
+      float want = 0, got = back.get(token, column);
       for (int64_t member = 0; member < n; ++member)
         if (picked(place, member)) {
-          float made = madeOf(cellOf(place, column), member);
+          float made = back.rounded(madeOf(back.rounded(cellOf(place, column)), member));
           want = first ? made : want + made;
           first = false;
         }
+      // Added up in f32, rounded once.
+      want = back.rounded(want);
       if (!(got == want))
         return message("combine_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
     }
@@ -100,9 +135,11 @@ std::string checkRows(Communicator &group) {
   for (const Case &c : {Case{1, 1, 1, 1}, Case{5, 2, 1, 3}, Case{64, 2, 2, 33}, Case{7, 6, 3, 20},
                         Case{40, 2, 2, 16, 0}, Case{40, 1, 1, 16, 3}, Case{300, 2, 4, 700}, Case{3, 2, 1, 300001}}) {
     // All ranks run all cases: one that stopped would leave the others waiting.
-    std::string found = checkCase(group, c);
-    if (wrong.empty())
-      wrong = found;
+    for (dtcc_dtype type : {DTCC_F32, DTCC_BF16}) {
+      std::string found = checkCase(group, c, type);
+      if (wrong.empty())
+        wrong = found;
+    }
   }
   std::vector<int64_t> ids(static_cast<size_t>(group.size()), group.size());
   RowExchange exchange{1, 1, 1, ids.data(), DTCC_I64};

@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/GroupedSpec.h"
 #include "passes/exec/bufferize/OpRules.h"
+#include "runtime/abi/GroupedWorkspace.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -80,15 +81,16 @@ static int64_t sizeOf(const std::string &letters, const std::string &term, const
   return size;
 }
 
-/// Bytes of the workspace; see runtime/abi/LibraryOps.def.
-static int64_t workspaceBytes(int64_t rows, int64_t groups, int64_t left, int64_t right) {
-  return 16 * rows + 8 * (groups + 1) + 4 * rows * (left + right) + 192;
-}
-
 static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
-  for (Type type : {op.getLhs().getType(), op.getRhs().getType(), op.getY().getType()})
-    if (!cast<ShapedType>(type).getElementType().isF32())
-      return op.emitOpError("has no library op for ") << type << ": products are of f32";
+  // The operator's verifier knows that the operands have one type.
+  auto bytesOf = [](Value value) -> int64_t {
+    Type element = cast<ShapedType>(value.getType()).getElementType();
+    return element.isF32() ? 4 : element.isBF16() || element.isF16() ? 2 : 0;
+  };
+  int64_t cellBytes = bytesOf(op.getLhs()), outBytes = bytesOf(op.getY());
+  for (Value value : {op.getLhs(), op.getY()})
+    if (bytesOf(value) == 0)
+      return op.emitOpError("has no library op for ") << value.getType() << ": products are of f32, bf16 and f16";
   auto spec = graph::GroupedSpec::parse(op.getSpec(), op.getRows());
   std::string lhs = spec.terms.lhs, rhs = spec.terms.rhs, out = spec.terms.result, group(1, spec.group);
   Place left = b.placeOf(op.getLhs()), right = b.placeOf(op.getRhs());
@@ -135,7 +137,10 @@ static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
   int64_t rows = ids.sizes[0], groupCount = sizeOf(group, stack, spec.byGroup ? result : right);
   int64_t inner = sizeOf(letters.lhsColumns, lhs, left);
   int64_t outer = sizeOf(columns, spec.byGroup ? rhs : out, spec.byGroup ? right : result);
-  int64_t bytes = workspaceBytes(rows, groupCount, inner, outer);
+  int64_t outRows = spec.byGroup ? 0 : sizeOf(letters.outRows, out, result);
+  int64_t beside = spec.byGroup ? outer * cellBytes
+                                : grouped_workspace::productRow(outer, outBytes, rows / std::max<int64_t>(outRows, 1));
+  int64_t bytes = grouped_workspace::bytes(rows, groupCount, inner * cellBytes, beside);
   Value leftView = b.view(asGroups(left, lhs, {letters.lhsRows, letters.lhsColumns}, b));
   if (!spec.byGroup) {
     Value rightView = b.view(asGroups(right, rhs, {group, letters.lhsColumns, columns}, b));

@@ -26,10 +26,12 @@
 #define DTCC_INLINE __attribute__((always_inline))
 #define DTCC_SHARED __attribute__((shared)) static
 
-#define DTCC_KERNEL(NAME, PARAMETERS, THREADS)                                                                         \
+#define DTCC_KERNEL(NAME, PARAMETERS, THREADS) DTCC_KERNEL_BLOCKS(NAME, PARAMETERS, THREADS, 1)
+/// Registers are shared out so that a multiprocessor holds at least BLOCKS blocks.
+#define DTCC_KERNEL_BLOCKS(NAME, PARAMETERS, THREADS, BLOCKS)                                                          \
   static DTCC_DEVICE void NAME##Body(const PARAMETERS &p);                                                             \
-  extern "C" __attribute__((global)) __attribute__((launch_bounds(THREADS, 1))) void NAME(const int32_t *predicate,    \
-                                                                                          const PARAMETERS p) {        \
+  extern "C" __attribute__((global)) __attribute__((launch_bounds(THREADS, BLOCKS))) void NAME(                        \
+      const int32_t *predicate, const PARAMETERS p) {                                                                  \
     if (predicate == nullptr || *predicate != 0)                                                                       \
       NAME##Body(p);                                                                                                   \
   }                                                                                                                    \

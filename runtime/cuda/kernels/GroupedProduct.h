@@ -17,24 +17,31 @@ constexpr int combineThreads = 128;
 
 /// Rows of ids: row r is row r / repeat of the matrix.
 struct RepeatedRows {
-  float *data;
+  void *data;
   int64_t rowStride, columnStride;
   int32_t repeat;
+  int32_t units; // eight halves of a row, from a multiple of eight on, are one load of 16 bytes
 };
 
-/// grouped_product       products[place, n] = lhs[row at place, k] * matrix[group of the place, k, n]; blocks of
-///                       places of one group. Grid: blocks (at most rows / productTile + groups), columns.
-/// grouped_combine       out[i, n] = the sum over its rows, in order, of their products. A block a row.
-/// grouped_product_grad  matrix[e, k, n] = (accumulate) + sum over rows of e of lhs[row, k] rhs[row, n]. Grid: tiles,
-/// 1, e.
+/// Of f32, in GroupedProduct.cu; of halves (_bf16, _f16) in GroupedMma.cu, where squares are halfTile large and the
+/// first has two forms: cells of a matrix adjacent along k (_k) or n (_n), or neither.
+/// grouped_product       the rows of a group times its matrix: to out where each row is one of out's, else to products.
+///                       Grid: squares of rows (at most rows / square + groups), of columns.
+/// grouped_combine       out[i, n] = the sum over its rows, in order, of their products; rows of out of no group get 0.
+///                       A block a row.
+/// grouped_product_grad  matrix[e, k, n] = (accumulate) + sum over rows of e of lhs[row, k] rhs[row, n]. Grid: squares,
+///                       1, e.
 struct GroupedProduct {
   int64_t rows, groups, k, n; // rows: ids
-  RepeatedRows lhs, rhs, out;
-  float *matrices;
+  RepeatedRows lhs, side;     // side: out, or rhs of the gradient
+  void *matrices;
   int64_t matrixStrides[3];
   const int32_t *order, *begin; // see Sort.h
   int32_t *places;              // of each row, or -1
-  float *products;
+  float *products;              // [places, n], where rows of out are sums
+  int32_t outType;              // dtcc_dtype
+  int32_t matrixUnits;          // as RepeatedRows::units, along whichever of k and n is adjacent
+  int32_t pairs;                // two adjacent cells of the result, the first even, are stored at once
   int32_t accumulate;
 };
 

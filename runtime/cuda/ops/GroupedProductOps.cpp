@@ -6,44 +6,44 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/GroupedProduct.h"
+#include "runtime/cuda/kernels/HalfTile.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/SortedRows.h"
-#include "runtime/kernels/GroupedMatmul.h"
+#include "runtime/kernels/GroupedOperands.h"
 
 namespace dtcc::rt::cuda {
 namespace {
 
-/// Both ops: rows sorted by their id first. The command's own workspace holds the products of its rows.
+/// Both ops: rows sorted by their id first. The command's own workspace holds the products that are added up.
 class GroupedOp final : public CudaOp {
 public:
-  GroupedOp(const CheckedOperands &operands, Rank &, Launcher &launcher, bool gradient)
-      : gradient(gradient), bounds(launcher, "Sort", "sort_bounds") {
-    operands.expect(4, gradient ? 2 : 1);
-    if (operands.operandCount() != 5)
-      operands.reject("must have a workspace");
-    ids = IntegerOperand(operands, 2, "ids", -1);
-    const dtcc_view &lhs = operands.tensor(0, "lhs", {-1, -1});
-    const size_t stackIndex = gradient ? 3 : 1, rowsIndex = gradient ? 1 : 3;
-    const dtcc_view &stack = operands.tensor(stackIndex, gradient ? "out" : "rhs", {-1, lhs.sizes[1], -1});
-    const dtcc_view &other = operands.tensor(rowsIndex, gradient ? "rhs" : "out", {-1, stack.sizes[2]});
-    p.rows = ids.size(), p.groups = stack.sizes[0], p.k = stack.sizes[1], p.n = stack.sizes[2];
-    p.lhs = rowsOf(operands, lhs, "lhs");
-    (gradient ? p.rhs : p.out) = rowsOf(operands, other, gradient ? "rhs" : "out");
-    for (int d = 0; d < 3; ++d)
-      p.matrixStrides[d] = strideOf(stack, d);
-    checkWorkspace(operands);
-    communicator = operands.communicator(0);
+  GroupedOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher, bool gradient)
+      : grouped(operands, gradient), ids(operands, 2, "ids", -1), gradient(gradient), half(grouped.p.type != DTCC_F32),
+        bounds(launcher, "Sort", "sort_bounds") {
+    const GroupedProblem &from = grouped.p;
+    p.rows = from.rows, p.groups = from.groups, p.k = from.k, p.n = from.n, p.outType = from.outType;
+    p.lhs = rowsOf(from.lhs), p.side = rowsOf(from.side);
+    std::copy(std::begin(from.stackStrides), std::end(from.stackStrides), p.matrixStrides);
+    const size_t stack = gradient ? 3 : 1, side = gradient ? 1 : 3;
+    p.lhs.units = inUnits(operands, rank, 0, 1, 8);
     if (gradient)
-      accumulate = operands.accumulation(1);
+      p.side.units = inUnits(operands, rank, side, 1, 8);
+    const bool alongN = !gradient && inUnits(operands, rank, stack, 2, 8);
+    p.matrixUnits = alongN || (!gradient && inUnits(operands, rank, stack, 1, 8));
+    p.pairs = inUnits(operands, rank, 3, gradient ? 2 : 1, 2);
     WorkspaceLayout layout;
     sorted = std::make_unique<SortedRows>(operands, p.rows, p.groups, launcher, layout);
     const auto bytes = [](int64_t count) { return count * int64_t{4}; };
     begin = layout.take(bytes(p.groups + 1));
+    const auto kernel = [&](const char *name, const char *form) {
+      return half ? Kernel(launcher, "GroupedMma", (std::string(name) + form + "_" + typeName(from.type)).c_str())
+                  : Kernel(launcher, "GroupedProduct", name);
+    };
     if (gradient) {
-      product = Kernel(launcher, "GroupedProduct", "grouped_product_grad");
+      product = kernel("grouped_product_grad", "");
     } else {
       places = layout.take(bytes(p.rows));
-      product = Kernel(launcher, "GroupedProduct", "grouped_product");
+      product = kernel("grouped_product", alongN ? "_n" : "_k");
       number = Kernel(launcher, "GroupedProduct", "grouped_places");
       combine = Kernel(launcher, "GroupedProduct", "grouped_combine");
     }
@@ -52,50 +52,53 @@ public:
 
   void run(Rank &rank, const Call &call) override {
     GroupedProduct here = p;
-    here.lhs.data = address<float>(call, 0);
-    (gradient ? here.rhs : here.out).data = address<float>(call, gradient ? 1 : 3);
-    here.matrices = address<float>(call, gradient ? 3 : 1);
-    const int64_t offset = rank.groupIndex(communicator) * p.groups;
+    here.lhs.data = call.buffers[0];
+    here.side.data = call.buffers[gradient ? 1 : 3];
+    here.matrices = call.buffers[gradient ? 3 : 1];
+    const int64_t offset = rank.groupIndex(grouped.communicator) * p.groups;
     sorted->sort(call, ids.at(call), offset, /*paddingId=*/-1);
     here.order = sorted->order(call), here.begin = at<int32_t>(call, begin);
     bounds(call, partsOf(p.rows + 1, sortDigits), sortDigits,
            SortBounds{ids.at(call), p.rows, offset, p.groups, /*paddingId=*/-1, here.order, at<int32_t>(call, begin)});
+    const int64_t tile = half ? halfTile : productTile;
     LaunchShape shape;
-    shape.block[0] = productThreads;
+    shape.block[0] = half ? halfThreads : productThreads;
     if (gradient) {
-      here.accumulate = accumulates(accumulate, rank);
-      shape.grid[0] = static_cast<unsigned>(productTiles(p.k, p.n));
+      here.accumulate = accumulates(grouped.accumulate, rank);
+      shape.grid[0] = static_cast<unsigned>(partsOf(p.k, tile) * partsOf(p.n, tile));
       shape.grid[2] = static_cast<unsigned>(std::min<int64_t>(p.groups, 65535));
       return product(call, shape, here);
     }
     here.places = at<int32_t>(call, places), here.products = address<float>(call, 4);
     number(call, partsOf(p.rows, combineThreads), combineThreads, here);
-    shape.grid[0] = static_cast<unsigned>(p.rows / productTile + p.groups);
-    shape.grid[1] = static_cast<unsigned>(partsOf(p.n, productTile));
+    shape.grid[0] = static_cast<unsigned>(p.rows / tile + p.groups);
+    shape.grid[1] = static_cast<unsigned>(partsOf(p.n, tile));
     product(call, shape, here);
-    combine(call, p.rows / p.out.repeat, combineThreads, here);
+    combine(call, p.rows / p.side.repeat, combineThreads, here);
   }
 
 private:
-  void checkWorkspace(const CheckedOperands &operands) const {
-    const dtcc_view &view = operands.operand(4);
-    const int64_t bytes = elementCount(view) * dtcc_dtype_size(view.dtype);
-    const int64_t needed = GroupedWorkspace::bytes(p.rows, p.groups, p.k, p.n);
-    if (bytes < needed)
-      operands.reject("the workspace must have ", needed, " bytes, got: ", bytes);
+  static RepeatedRows rowsOf(const GroupedRows &rows) {
+    return {nullptr, rows.rowStride, rows.columnStride, static_cast<int32_t>(rows.repeat), 0};
   }
-  RepeatedRows rowsOf(const CheckedOperands &operands, const dtcc_view &view, const char *name) const {
-    if (view.sizes[0] < 1 || p.rows % view.sizes[0] != 0)
-      operands.reject(name, " must have a number of rows that divides ", p.rows, ", got: ", view.sizes[0]);
-    return {nullptr, strideOf(view, 0), view.sizes[1] == 1 ? 1 : view.strides[1],
-            static_cast<int32_t>(std::max<int64_t>(p.rows / view.sizes[0], 1))};
+  /// Whether `cells` neighbours along `dimension` of an operand, from a multiple of `cells` on, lie side by side at a
+  /// multiple of their size. All of them or none need be there, but for pairs.
+  bool inUnits(const CheckedOperands &operands, const Rank &rank, size_t operand, int dimension, int64_t cells) const {
+    const dtcc_view &view = operands.operand(operand);
+    const int64_t bytes = cells * dtcc_dtype_size(view.dtype);
+    if (view.strides[dimension] != 1 || (cells > 2 && view.sizes[dimension] % cells != 0) ||
+        rank.offset(operands.viewIndex(operand)) % bytes != 0 || view.slot_stride % bytes != 0)
+      return false;
+    for (int d = 0; d < view.rank; ++d)
+      if (d != dimension && strideOf(view, d) % cells != 0)
+        return false;
+    return true;
   }
 
+  GroupedOperands grouped;
   GroupedProduct p = {};
   IntegerOperand ids;
-  int64_t communicator;
-  bool gradient;
-  Accumulation accumulate = Accumulation::Never;
+  bool gradient, half;
   std::unique_ptr<SortedRows> sorted;
   uint64_t begin = 0, places = 0; // in the workspace
   Kernel bounds, product, number, combine;

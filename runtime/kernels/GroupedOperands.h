@@ -1,0 +1,35 @@
+//===- GroupedOperands.h - A command of a grouped product, checked -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The same checks and sizes for every device that runs it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_KERNELS_GROUPEDOPERANDS_H
+#define DTCC_RUNTIME_KERNELS_GROUPEDOPERANDS_H
+
+#include "runtime/kernels/CheckedOperands.h"
+#include "runtime/kernels/GroupedMatmul.h"
+
+namespace dtcc::rt {
+
+/// Operands of grouped_matmul or grouped_matmul_grad: lhs, rhs, ids, out, workspace. Rejects what LibraryOps.def does
+/// not allow.
+struct GroupedOperands {
+  GroupedOperands(const CheckedOperands &operands, bool gradient);
+
+  GroupedProblem p;
+  int64_t communicator = -1;
+  Accumulation accumulate = Accumulation::Never;
+
+private:
+  GroupedRows rowsOf(const CheckedOperands &operands, const dtcc_view &view, const char *name) const;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_KERNELS_GROUPEDOPERANDS_H
