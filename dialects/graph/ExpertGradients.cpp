@@ -38,16 +38,16 @@ LogicalResult GroupedContractOp::buildGradient(OpBuilder &builder, ValueRange gr
   GroupedSpec spec = GroupedSpec::parse(getSpec(), getRows());
   if (spec.byGroup)
     return emitOpError("has no gradient where rows add up by their group");
+  // As of contract: a wider gradient is rounded to the operands' type.
+  Value dy = Build(builder, getLoc()).cast(grads[0], elementOf(getLhs()));
   auto product = [&](const ContractSpec &terms, Value lhs, Value rhs, Type type) -> Value {
     return GroupedContractOp::create(builder, getLoc(), type, terms.str(), getRows(), lhs, rhs, getIds(),
                                      getGroupAxesAttr());
   };
   if (wanted[0])
-    operandGrads[0] =
-        product({spec.terms.result, spec.terms.rhs, spec.terms.lhs}, grads[0], getRhs(), getLhs().getType());
+    operandGrads[0] = product({spec.terms.result, spec.terms.rhs, spec.terms.lhs}, dy, getRhs(), getLhs().getType());
   if (wanted[1])
-    operandGrads[1] =
-        product({spec.terms.lhs, spec.terms.result, spec.terms.rhs}, getLhs(), grads[0], getRhs().getType());
+    operandGrads[1] = product({spec.terms.lhs, spec.terms.result, spec.terms.rhs}, getLhs(), dy, getRhs().getType());
   return success();
 }
 

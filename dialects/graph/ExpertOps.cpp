@@ -99,7 +99,7 @@ LogicalResult GroupedContractOp::verify() {
       failed(verifyTerm(*this, spec.rows, "ids", getIds())) ||
       failed(verifyTerm(*this, spec.terms.result, "result", getY())))
     return failure();
-  if (failed(verifySameElement(*this, getLhs(), getY())) || failed(verifySameElement(*this, getLhs(), getRhs())))
+  if (failed(verifySumElement(*this, getLhs(), getY())) || failed(verifySameElement(*this, getLhs(), getRhs())))
     return failure();
   const std::string &others = spec.byGroup ? spec.terms.lhs + spec.terms.rhs : spec.terms.lhs + spec.terms.result;
   if ((others + spec.rows).find(spec.group) != std::string::npos || !spec.group)
@@ -196,27 +196,38 @@ double ExpertsOp::getFlops(ArrayRef<int64_t> sizes) { return expertFlops(sizes, 
 double ExpertsGradOp::getFlops(ArrayRef<int64_t> sizes) { return expertFlops(sizes, rankOf(getIds()) - 1, 2); }
 double ExpertsWeightGradOp::getFlops(ArrayRef<int64_t> sizes) { return expertFlops(sizes, rankOf(getIds()) - 1, 2); }
 
-/// Ranks and the fixed size of the pair; the factor map does the rest.
-static LogicalResult verifyExperts(Operation *op, Value ids, Value wIn, Value wOut, Value hidden) {
+/// Ranks, the fixed size of the pair and element types: one of `rows` and hidden, perhaps a wider one of `wider`. The
+/// factor map does the rest.
+static LogicalResult verifyExperts(Operation *op, Value ids, Value wIn, Value wOut, Value hidden, ArrayRef<Value> rows,
+                                   ArrayRef<Value> wider) {
   if (failed(verifyRankAtLeast(op, "ids", ids, 1)) || failed(verifyRank(op, "w_in", wIn, 4)) ||
       failed(verifyRank(op, "w_out", wOut, 3)) || failed(verifyRank(op, "hidden", hidden, rankOf(ids) + 2)))
     return failure();
   if (shapeOf(wIn)[1] != 2)
     return op->emitOpError() << "w_in must hold a gate and an up matrix, got: " << shapeOf(wIn)[1];
-  return verifySameElement(op, wIn, wOut);
+  for (Value value : rows)
+    if (failed(verifySameElement(op, hidden, value)))
+      return failure();
+  for (Value value : wider)
+    if (failed(verifySumElement(op, hidden, value)))
+      return failure();
+  return success();
 }
 LogicalResult ExpertsOp::verify() {
   if (failed(verifyRankAtLeast(*this, "x", getX(), 1)))
     return failure();
-  return verifyExperts(*this, getIds(), getWIn(), getWOut(), getHidden());
+  return verifyExperts(*this, getIds(), getWIn(), getWOut(), getHidden(), {getX(), getWIn(), getWOut(), getY()},
+                       {getWeights()});
 }
 LogicalResult ExpertsGradOp::verify() {
   if (failed(verifyRankAtLeast(*this, "dy", getDy(), 1)) || failed(verifyRankAtLeast(*this, "dx", getDx(), 1)))
     return failure();
-  return verifyExperts(*this, getIds(), getWIn(), getWOut(), getHidden());
+  return verifyExperts(*this, getIds(), getWIn(), getWOut(), getHidden(),
+                       {getDy(), getWIn(), getWOut(), getDx(), getDhidden()}, {getWeights(), getDweights()});
 }
 LogicalResult ExpertsWeightGradOp::verify() {
   if (failed(verifyRankAtLeast(*this, "dy", getDy(), 1)) || failed(verifyRankAtLeast(*this, "x", getX(), 1)))
     return failure();
-  return verifyExperts(*this, getIds(), getDwIn(), getDwOut(), getHidden());
+  return verifyExperts(*this, getIds(), getDwIn(), getDwOut(), getHidden(), {getDy(), getX(), getDhidden()},
+                       {getWeights(), getDwIn(), getDwOut()});
 }

@@ -15,6 +15,7 @@
 #define DTCC_DIALECTS_GRAPH_EXPERTOPS
 
 include "dialects/graph/GraphAttrs.td"
+include "dialects/graph/PrecisionInterface.td"
 
 def Graph_TopKOp : Graph_DiffOp<"top_k"> {
   let summary = "the k largest of the last dimension, largest first, and where they stand";
@@ -28,7 +29,7 @@ def Graph_TopKOp : Graph_DiffOp<"top_k"> {
   let hasVerifier = 1;
 }
 
-def Graph_GroupedContractOp : Graph_DiffOp<"grouped_contract"> {
+def Graph_GroupedContractOp : Graph_DiffOp<"grouped_contract", [Graph_Precision<["canWidenResult"]>]> {
   let summary = "a product in which every row picks one of a stack of matrices: grouped matmul";
   let description = [{
     As `contract`, but one letter, the *group*, is not a loop: its index is that of the
@@ -40,7 +41,8 @@ def Graph_GroupedContractOp : Graph_DiffOp<"grouped_contract"> {
       grouped_contract "ntc,ntkf->efc" rows "ntk" %x, %dy, %ids // dw[e,f,c] = sum over rows whose id is e
 
     A shard of the groups gives 0 for rows of others; `group_axes` names the axes that
-    split them. Linear in lhs and in rhs.
+    split them. Linear in lhs and in rhs, which have one type; sums are in f32 or wider, and
+    the result may be wider than the operands.
   }];
   let arguments = (ins StrAttr:$spec, StrAttr:$rows, Graph_FloatTensor:$lhs, Graph_FloatTensor:$rhs,
                        Graph_IntTensor:$ids, OptionalAttr<ArrayAttr>:$group_axes);
@@ -51,14 +53,15 @@ def Graph_GroupedContractOp : Graph_DiffOp<"grouped_contract"> {
   let hasVerifier = 1;
 }
 
-def Graph_ExpertsOp : Graph_DiffOp<"experts"> {
+def Graph_ExpertsOp : Graph_DiffOp<"experts", [Graph_OwnPrecision]> {
   let summary = "mixture of experts: y = sum_k weights[k] * w_out[ids[k]] (silu(gate) * up) of the experts picked";
   let description = [{
     x [n.., c]; ids and weights [n.., k]; w_in [e, 2, f, c], gate before up; w_out [e, d, f];
     y [n.., d]; hidden [n.., k, 2, f]: gate and up of every picked expert, kept for the
     backward ops. The experts are an index factor: a shard of them computes the rows that
     picked its own, y is partial and hidden holds its own rows and zeros. `expert_axes`
-    names the axes that split the experts.
+    names the axes that split the experts. All but ids and weights have one type; weights
+    may be wider.
   }];
   let arguments = (ins Graph_FloatTensor:$x, Graph_IntTensor:$ids, Graph_FloatTensor:$weights,
                        Graph_FloatTensor:$w_in, Graph_FloatTensor:$w_out, OptionalAttr<ArrayAttr>:$expert_axes);
@@ -78,8 +81,8 @@ def Graph_ExpertsGradOp : Graph_PureOp<"experts_grad"> {
   }];
   let hasVerifier = 1;
 }
-def Graph_ExpertsWeightGradOp : Graph_PureOp<"experts_weight_grad"> {
-  let summary = "gradients of experts to w_in and w_out; linear in dy and dhidden together; tokens are summed over";
+def Graph_ExpertsWeightGradOp : Graph_PureOp<"experts_weight_grad", [Graph_Precision<["canWidenResult"]>]> {
+  let summary = "gradients of experts to w_in and w_out; linear in dy and dhidden together; tokens are summed over; may be wider than x";
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_IntTensor:$ids, Graph_FloatTensor:$weights,
                        Graph_FloatTensor:$hidden, Graph_FloatTensor:$dhidden, OptionalAttr<ArrayAttr>:$expert_axes);
   let results = (outs Graph_FloatTensor:$dw_in, Graph_FloatTensor:$dw_out);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The policy of mixed precision, op by op. Products, attention and table rows take the
-// compute type: that is where time and memory go. What sums many terms, takes
+// The policy of mixed precision, op by op. Products, experts, attention and table rows take
+// the compute type: that is where time and memory go. What sums many terms, takes
 // exponentials or differences of near values stays in f32.
 //
 //===----------------------------------------------------------------------===//
@@ -42,8 +42,14 @@ Precision AttentionOp::getResultPrecision(unsigned index) { return index == 0 ? 
 // The angles of far positions need their bits.
 Precision RotaryOp::getOperandPrecision(unsigned index) { return index == 0 ? Precision::Compute : Precision::Wide; }
 
-// Both sum in f32, and what a parameter gets is added up in f32.
+// A router's weights are f32, a number a row: they are rounded with the row that they scale, once.
+Precision ExpertsOp::getOperandPrecision(unsigned index) { return index == 2 ? Precision::Wide : Precision::Compute; }
+Precision ExpertsOp::getResultPrecision(unsigned) { return Precision::Compute; }
+
+// All sum in f32, and what a parameter gets is added up in f32.
 bool ContractOp::canWidenResult() { return true; }
+bool GroupedContractOp::canWidenResult() { return true; }
+bool ExpertsWeightGradOp::canWidenResult() { return true; }
 bool EmbeddingGradOp::canWidenResult() { return true; }
 
 // A sum of halves is an f32: losses, means, and all that is decomposed into them.

@@ -272,3 +272,52 @@ func.func @experts(%x: tensor<2x6xf32>, %i: tensor<2x2xi64>, %r: tensor<2x2xf32>
   %y, %h = graph.experts %x, %i, %r, %in, %out : (tensor<2x6xf32>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<4x3x3x6xf32>, tensor<4x6x3xf32>) -> (tensor<2x6xf32>, tensor<2x2x2x3xf32>)
   return
 }
+
+// -----
+
+// Routing weights, sums of rows and gradients of matrices may be wider than rows, nothing else may, and nothing narrower.
+func.func @experts(%x: tensor<2x6xbf16>, %i: tensor<2x2xi64>, %r: tensor<2x2xf32>, %in: tensor<4x2x3x6xf32>, %out: tensor<4x6x3xbf16>) {
+  // expected-error @below {{element types must be equal, got: 'bf16' and 'f32'}}
+  %y, %h = graph.experts %x, %i, %r, %in, %out : (tensor<2x6xbf16>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<4x2x3x6xf32>, tensor<4x6x3xbf16>) -> (tensor<2x6xbf16>, tensor<2x2x2x3xbf16>)
+  return
+}
+
+// -----
+
+func.func @experts(%x: tensor<2x6xf32>, %i: tensor<2x2xi64>, %r: tensor<2x2xbf16>, %in: tensor<4x2x3x6xf32>, %out: tensor<4x6x3xf32>) {
+  // expected-error @below {{element types must be equal, got: 'f32' and 'bf16'}}
+  %y, %h = graph.experts %x, %i, %r, %in, %out : (tensor<2x6xf32>, tensor<2x2xi64>, tensor<2x2xbf16>, tensor<4x2x3x6xf32>, tensor<4x6x3xf32>) -> (tensor<2x6xf32>, tensor<2x2x2x3xf32>)
+  return
+}
+
+// -----
+
+func.func @experts(%dy: tensor<2x6xbf16>, %i: tensor<2x2xi64>, %r: tensor<2x2xf32>, %in: tensor<4x2x3x6xbf16>, %out: tensor<4x6x3xbf16>, %h: tensor<2x2x2x3xbf16>) {
+  // expected-error @below {{element types must be equal, got: 'bf16' and 'f32'}}
+  %0:3 = graph.experts_grad %dy, %i, %r, %in, %out, %h : (tensor<2x6xbf16>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<4x2x3x6xbf16>, tensor<4x6x3xbf16>, tensor<2x2x2x3xbf16>) -> (tensor<2x6xf32>, tensor<2x2xf32>, tensor<2x2x2x3xbf16>)
+  return
+}
+
+// -----
+
+func.func @experts(%dy: tensor<2x6xf32>, %i: tensor<2x2xi64>, %r: tensor<2x2xf32>, %h: tensor<2x2x2x3xf32>) {
+  // expected-error @below {{element types must be equal, got: 'f32' and 'bf16'}}
+  %0:2 = graph.experts_weight_grad %dy, %dy, %i, %r, %h, %h : (tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<2x2x2x3xf32>, tensor<2x2x2x3xf32>) -> (tensor<4x2x3x6xbf16>, tensor<4x6x3xf32>)
+  return
+}
+
+// -----
+
+func.func @grouped(%x: tensor<2x3xf32>, %w: tensor<4x5x3xf32>, %i: tensor<2xi64>) {
+  // expected-error @below {{element types must be equal, got: 'f32' and 'bf16'}}
+  %0 = graph.grouped_contract "nc,efc->nf" rows "n" %x, %w, %i : (tensor<2x3xf32>, tensor<4x5x3xf32>, tensor<2xi64>) -> tensor<2x5xbf16>
+  return
+}
+
+// -----
+
+func.func @grouped(%x: tensor<2x3xbf16>, %w: tensor<4x5x3xf32>, %i: tensor<2xi64>) {
+  // expected-error @below {{element types must be equal, got: 'bf16' and 'f32'}}
+  %0 = graph.grouped_contract "nc,efc->nf" rows "n" %x, %w, %i : (tensor<2x3xbf16>, tensor<4x5x3xf32>, tensor<2xi64>) -> tensor<2x5xf32>
+  return
+}

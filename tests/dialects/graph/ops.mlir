@@ -77,6 +77,20 @@ func.func @experts(%p: tensor<2x7x4xf32>, %x: tensor<2x7x6xf32>, %in: tensor<4x2
   return
 }
 
+// Rows of halves; routing weights, their gradient and those of matrices in f32.
+// CHECK-LABEL: func.func @half_experts
+func.func @half_experts(%x: tensor<2x6xbf16>, %i: tensor<2x2xi64>, %r: tensor<2x2xf32>, %in: tensor<4x2x3x6xbf16>, %out: tensor<4x6x3xbf16>) {
+  // CHECK: graph.experts %{{.*}} -> (tensor<2x6xbf16>, tensor<2x2x2x3xbf16>)
+  %y, %h = graph.experts %x, %i, %r, %in, %out : (tensor<2x6xbf16>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<4x2x3x6xbf16>, tensor<4x6x3xbf16>) -> (tensor<2x6xbf16>, tensor<2x2x2x3xbf16>)
+  // CHECK: graph.experts_grad %{{.*}} -> (tensor<2x6xbf16>, tensor<2x2xf32>, tensor<2x2x2x3xbf16>)
+  %0:3 = graph.experts_grad %y, %i, %r, %in, %out, %h : (tensor<2x6xbf16>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<4x2x3x6xbf16>, tensor<4x6x3xbf16>, tensor<2x2x2x3xbf16>) -> (tensor<2x6xbf16>, tensor<2x2xf32>, tensor<2x2x2x3xbf16>)
+  // CHECK: graph.experts_weight_grad %{{.*}} -> (tensor<4x2x3x6xf32>, tensor<4x6x3xbf16>)
+  %1:2 = graph.experts_weight_grad %y, %x, %i, %r, %h, %0#2 : (tensor<2x6xbf16>, tensor<2x6xbf16>, tensor<2x2xi64>, tensor<2x2xf32>, tensor<2x2x2x3xbf16>, tensor<2x2x2x3xbf16>) -> (tensor<4x2x3x6xf32>, tensor<4x6x3xbf16>)
+  // CHECK: graph.grouped_contract "nc,nkgf->egfc" rows "nk" %{{.*}} -> tensor<4x2x3x6xf32>
+  %2 = graph.grouped_contract "nc,nkgf->egfc" rows "nk" %x, %h, %i : (tensor<2x6xbf16>, tensor<2x2x2x3xbf16>, tensor<2x2xi64>) -> tensor<4x2x3x6xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @norms
 func.func @norms(%x: tensor<2x7x4xf32>, %scale: tensor<4xf32>) {
   // CHECK: graph.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {{\[}}2] {eps = {{.*}} : f64}

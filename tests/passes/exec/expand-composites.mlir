@@ -38,6 +38,45 @@ func.func @experts(%x: tensor<2x3x6xf32>, %i: tensor<2x3x2xi64>, %r: tensor<2x3x
   return %y : tensor<2x3x6xf32>
 }
 
+// Rows of halves meet their weights in f32 and are rounded once: what is fused is not rounded in between.
+// CHECK-LABEL: func.func @half_experts
+// CHECK: %[[H:.*]] = graph.grouped_contract {{.*}} -> tensor<3x2x2x5xbf16>
+// CHECK: %[[P:.*]]:2 = graph.unstack %[[H]]
+// CHECK: %[[S:.*]] = graph.silu %[[P]]#0 : tensor<3x2x5xbf16>
+// CHECK: %[[M:.*]] = graph.mul %[[S]], %[[P]]#1
+// CHECK: %[[W:.*]] = graph.broadcast %arg2 [0, 1] : (tensor<3x2xf32>) -> tensor<3x2x5xf32>
+// CHECK: %[[F:.*]] = graph.cast %[[M]] : (tensor<3x2x5xbf16>) -> tensor<3x2x5xf32>
+// CHECK: %[[A:.*]] = graph.mul %[[F]], %[[W]]
+// CHECK: %[[R:.*]] = graph.cast %[[A]] : (tensor<3x2x5xf32>) -> tensor<3x2x5xbf16>
+// CHECK: graph.grouped_contract "mkf,edf->md" rows "mk" %[[R]], %arg4, %arg1 {{.*}} -> tensor<3x6xbf16>
+func.func @half_experts(%x: tensor<3x6xbf16>, %i: tensor<3x2xi64>, %r: tensor<3x2xf32>, %in: tensor<4x2x5x6xbf16>, %out: tensor<4x6x5xbf16>) -> tensor<3x6xbf16> {
+  %y, %h = graph.experts %x, %i, %r, %in, %out
+      : (tensor<3x6xbf16>, tensor<3x2xi64>, tensor<3x2xf32>, tensor<4x2x5x6xbf16>, tensor<4x6x5xbf16>) -> (tensor<3x6xbf16>, tensor<3x2x2x5xbf16>)
+  return %y : tensor<3x6xbf16>
+}
+
+// Gradients: of hidden in halves, of weights as these are; sums of a matrix' rows as they are wanted.
+// CHECK-LABEL: func.func @half_gradients
+// CHECK: graph.grouped_contract {{.*}} -> tensor<3x2x5xbf16>
+// CHECK: %[[P:.*]]:2 = graph.unstack %arg5
+// CHECK: graph.silu %[[P]]#0
+// CHECK: graph.reduce sum {{.*}} : (tensor<3x2x5xbf16>) -> tensor<3x2xf32>
+// CHECK: graph.silu_grad {{.*}} tensor<3x2x5xbf16>
+// CHECK: graph.stack {{.*}} -> tensor<3x2x2x5xbf16>
+// CHECK: graph.grouped_contract {{.*}} -> tensor<3x6xbf16>
+// CHECK: graph.grouped_contract {{.*}} -> tensor<4x2x5x6xf32>
+// CHECK: %[[Q:.*]]:2 = graph.unstack %arg5
+// CHECK: graph.silu %[[Q]]#0
+// CHECK: graph.grouped_contract "md,mkf->edf" {{.*}} : (tensor<3x6xbf16>, tensor<3x2x5xbf16>, tensor<3x2xi64>) -> tensor<4x6x5xf32>
+func.func @half_gradients(%dy: tensor<3x6xbf16>, %i: tensor<3x2xi64>, %r: tensor<3x2xf32>, %in: tensor<4x2x5x6xbf16>, %out: tensor<4x6x5xbf16>, %h: tensor<3x2x2x5xbf16>)
+    -> (tensor<3x6xbf16>, tensor<3x2xf32>, tensor<4x2x5x6xf32>, tensor<4x6x5xf32>) {
+  %dx, %dr, %dh = graph.experts_grad %dy, %i, %r, %in, %out, %h
+      : (tensor<3x6xbf16>, tensor<3x2xi64>, tensor<3x2xf32>, tensor<4x2x5x6xbf16>, tensor<4x6x5xbf16>, tensor<3x2x2x5xbf16>) -> (tensor<3x6xbf16>, tensor<3x2xf32>, tensor<3x2x2x5xbf16>)
+  %din, %dout = graph.experts_weight_grad %dy, %dy, %i, %r, %h, %dh
+      : (tensor<3x6xbf16>, tensor<3x6xbf16>, tensor<3x2xi64>, tensor<3x2xf32>, tensor<3x2x2x5xbf16>, tensor<3x2x2x5xbf16>) -> (tensor<4x2x5x6xf32>, tensor<4x6x5xf32>)
+  return %dx, %dr, %din, %dout : tensor<3x6xbf16>, tensor<3x2xf32>, tensor<4x2x5x6xf32>, tensor<4x6x5xf32>
+}
+
 // With the indexed dimension first, what is gathered from is a table.
 // CHECK-LABEL: func.func @gather
 // CHECK: %[[T:.*]] = graph.transpose %arg0 [1, 0, 2] {{.*}}-> tensor<4x2x3xf32>

@@ -71,3 +71,36 @@ func.func @loss(%x: tensor<2x4xf32>) -> (tensor<f32>, tensor<f32>) {
   %s = graph.add %a, %c : (tensor<f32>, tensor<f32>) -> tensor<f32>
   return %s, %one : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// Experts: rows and matrices in the compute type, which matrices are converted to once; what a router says in f32. Gradients
+// of rows are halves, those of routing weights and of matrices f32.
+// CHECK-LABEL: func.func @loss
+// CHECK-DAG: %[[SCORES:.*]] = graph.contract "nc,ec->ne" {{.*}} : (tensor<6x4xbf16>, tensor<3x4xbf16>) -> tensor<6x3xf32>
+// CHECK-DAG: %[[R:.*]], %[[I:.*]] = graph.top_k %{{.*}} : (tensor<6x3xf32>)
+// CHECK-DAG: %[[IN:.*]] = graph.cast %{{.*}} : (tensor<3x2x5x4xf32>) -> tensor<3x2x5x4xbf16>
+// CHECK-DAG: %[[OUT:.*]] = graph.cast %{{.*}} : (tensor<3x4x5xf32>) -> tensor<3x4x5xbf16>
+// CHECK: %[[Y:.*]], %{{.*}} = graph.experts %[[X:.*]], %[[I]], %[[R]], %[[IN]], %[[OUT]] : (tensor<6x4xbf16>, tensor<6x2xi64>, tensor<6x2xf32>, tensor<3x2x5x4xbf16>, tensor<3x4x5xbf16>) -> (tensor<6x4xbf16>, tensor<6x2x2x5xbf16>)
+// CHECK-NEXT: graph.add %[[X]], %[[Y]] : (tensor<6x4xbf16>, tensor<6x4xbf16>) -> tensor<6x4xbf16>
+// STEP-LABEL: func.func @step
+// STEP: graph.experts_grad {{.*}} -> (tensor<6x4xf16>, tensor<6x2xf32>, tensor<6x2x2x5xf16>)
+// STEP: graph.experts_weight_grad {{.*}} -> (tensor<3x2x5x4xf32>, tensor<3x4x5xf32>)
+// STEP-NOT: graph.cast {{.*}} -> tensor<3x2x5x4xf32>
+graph.state @router : tensor<3x4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "router", saved_shape = array<i64: 3, 4>, init = #graph.init<normal, 0.0, 0.02>}
+graph.state @in : tensor<3x2x5x4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "in", saved_shape = array<i64: 3, 2, 5, 4>, init = #graph.init<normal, 0.0, 0.02>}
+graph.state @out : tensor<3x4x5xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "out", saved_shape = array<i64: 3, 4, 5>, init = #graph.init<normal, 0.0, 0.02>}
+func.func @loss(%data: tensor<6x4xf32>, %labels: tensor<6xi64>) -> (tensor<f32>, tensor<f32>) {
+  %router = graph.read @router : tensor<3x4xf32>
+  %embed = graph.contract "nc,dc->nd" %data, %router : (tensor<6x4xf32>, tensor<3x4xf32>) -> tensor<6x3xf32>
+  %x = graph.contract "nd,dc->nc" %embed, %router : (tensor<6x3xf32>, tensor<3x4xf32>) -> tensor<6x4xf32>
+  %scores = graph.contract "nc,ec->ne" %x, %router : (tensor<6x4xf32>, tensor<3x4xf32>) -> tensor<6x3xf32>
+  %p = graph.softmax %scores [1] : tensor<6x3xf32>
+  %r, %i = graph.top_k %p : (tensor<6x3xf32>) -> (tensor<6x2xf32>, tensor<6x2xi64>)
+  %in = graph.read @in : tensor<3x2x5x4xf32>
+  %out = graph.read @out : tensor<3x4x5xf32>
+  %y, %h = graph.experts %x, %i, %r, %in, %out : (tensor<6x4xf32>, tensor<6x2xi64>, tensor<6x2xf32>, tensor<3x2x5x4xf32>, tensor<3x4x5xf32>) -> (tensor<6x4xf32>, tensor<6x2x2x5xf32>)
+  %z = graph.add %x, %y : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  %sum, %count, %lse = graph.cross_entropy %z, %labels : (tensor<6x4xf32>, tensor<6xi64>) -> (tensor<f32>, tensor<f32>, tensor<6xf32>)
+  return %sum, %count : tensor<f32>, tensor<f32>
+}
