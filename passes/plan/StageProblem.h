@@ -43,12 +43,12 @@ struct BlockMode {
   bool operator==(const BlockMode &) const = default;
 };
 
-/// Blocks that are alike; a model of 96 layers has one type of 96 blocks, and two more
-/// for what stands before and after them.
 /// The mode whose values wait with the host, `seconds` with their copies. Where these hide behind the kernels wholly it
 /// is still slower by a millionth: what fits on the device stays there.
 BlockMode keptByHost(double seconds, double bytes);
 
+/// Blocks that are alike; a model of 96 layers has one type of 96 blocks, and two more
+/// for what stands before and after them.
 struct BlockType {
   /// Per class of devices, its modes: at least one each, as many on every class.
   std::vector<std::vector<BlockMode>> modes;
