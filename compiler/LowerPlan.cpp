@@ -35,7 +35,7 @@ static double plan::MemoryParts::*partOf(dist::BucketRole role) {
   }
 }
 
-static plan::MemoryParts memoryOf(exec::ProgramOp program, ModuleOp module) {
+static plan::MemoryParts memoryOf(exec::ProgramOp program, const SymbolTable &symbols) {
   plan::MemoryParts parts;
   double all = 0;
   for (auto arena : program.getOps<exec::ArenaOp>())
@@ -43,7 +43,7 @@ static plan::MemoryParts memoryOf(exec::ProgramOp program, ModuleOp module) {
   for (auto buffer : program.getOps<exec::BufferOp>()) {
     if (!buffer.getPersistent() || !buffer.getBucketAttr())
       continue;
-    if (auto bucket = module.lookupSymbol<dist::BucketOp>(buffer.getBucketAttr()))
+    if (auto bucket = symbols.lookup<dist::BucketOp>(buffer.getBucketAttr().getAttr()))
       parts.*partOf(bucket.getRole()) += double(buffer.getBytes());
   }
   // All else that the arenas hold, and what alignment leaves between buckets.
@@ -71,7 +71,8 @@ LoweredPlan dtcc::lowerPlan(ModuleOp module, const Options &options, const plan:
     lowered.module = nullptr;
     return lowered;
   }
+  SymbolTable symbols(*lowered.module);
   for (auto program : lowered.module->getOps<exec::ProgramOp>())
-    lowered.stages.push_back(memoryOf(program, *lowered.module));
+    lowered.stages.push_back(memoryOf(program, symbols));
   return lowered;
 }

@@ -55,11 +55,12 @@ static bool follow(Value value, unsigned width, NarrowReads &found) {
 
 llvm::MapVector<StringRef, NarrowReads> findNarrowReads(ModuleOp module, func::FuncOp step) {
   llvm::MapVector<StringRef, NarrowReads> all;
+  SymbolTable symbols(module);
   for (auto read : step.getOps<graph::ReadOp>())
     if (!read->use_empty())
       all[read.getState()].reads.push_back(read);
   all.remove_if([&](auto &entry) {
-    auto state = module.lookupSymbol<graph::StateOp>(entry.first);
+    auto state = symbols.lookup<graph::StateOp>(entry.first);
     auto type = state ? dyn_cast<FloatType>(cast<ShapedType>(state.getType()).getElementType()) : FloatType();
     if (!type || state.getRole() != graph::StateRole::parameter)
       return true;
@@ -81,8 +82,9 @@ struct AssignComputeTypes : impl::DistAssignComputeTypesBase<AssignComputeTypes>
       module.emitError("needs a distributed function @step: run dist-apply-plan first");
       return signalPassFailure();
     }
+    SymbolTable symbols(module);
     for (auto &[name, found] : findNarrowReads(module, step)) {
-      module.lookupSymbol(name)->setAttr(kComputeAttr, TypeAttr::get(found.type));
+      symbols.lookup(name)->setAttr(kComputeAttr, TypeAttr::get(found.type));
       for (graph::ReadOp read : found.reads)
         narrow(read.getY(), found.type);
       for (Operation *move : found.moves)

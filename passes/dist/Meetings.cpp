@@ -41,9 +41,6 @@ std::optional<plan::Meeting> meetingOf(Operation *op, StringRef axis, int64_t st
   Axes axes;
   if (auto bucket = dyn_cast<ReduceBucketOp>(op)) {
     axes = toAxes(bucket.getSum());
-    auto storage =
-        SymbolTable::lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), bucket.getBucketAttr());
-    meeting.what = "reduce_bucket of " + std::to_string(storage.getLength());
   } else if (auto reduce = dyn_cast<AllReduceOp>(op)) {
     axes = toAxes(reduce.getAxes());
     meeting.what = "all_reduce of " + textOf(reduce.getType());
@@ -52,6 +49,11 @@ std::optional<plan::Meeting> meetingOf(Operation *op, StringRef axis, int64_t st
   }
   if (!contains(axes, axis.str()))
     return std::nullopt;
+  if (auto bucket = dyn_cast<ReduceBucketOp>(op)) {
+    auto storage =
+        SymbolTable::lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), bucket.getBucketAttr());
+    meeting.what = "reduce_bucket of " + std::to_string(storage.getLength());
+  }
   meeting.channel = llvm::join(axes, ",");
   for (int64_t member : meeting.members)
     meeting.channel += "." + std::to_string(member);

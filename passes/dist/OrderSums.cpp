@@ -26,13 +26,16 @@ SmallVector<PhaseOp> byFirstRun(ProgramOp program) {
 }
 
 void orderSums(ProgramOp program) {
+  llvm::DenseSet<Attribute> transient;
+  for (auto bucket : program->getParentOfType<ModuleOp>().getOps<BucketOp>())
+    if (bucket.getRole() == BucketRole::Transient)
+      transient.insert(FlatSymbolRefAttr::get(bucket.getSymNameAttr()));
   llvm::DenseSet<std::pair<Attribute, int64_t>> begun;
   for (PhaseOp phase : byFirstRun(program)) {
     llvm::DenseSet<std::pair<Attribute, int64_t>> here;
     for (Operation &op : phase.getBody().front()) {
       if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
-        auto bucket = SymbolTable::lookupNearestSymbolFrom<BucketOp>(program, accumulate.getBucketAttr());
-        auto &sums = bucket.getRole() == BucketRole::Transient ? here : begun;
+        auto &sums = transient.contains(accumulate.getBucketAttr()) ? here : begun;
         accumulate.setAgain(
             !sums.insert({accumulate.getBucketAttr(), static_cast<int64_t>(accumulate.getOffset())}).second);
       } else if (auto reduce = dyn_cast<ReduceBucketOp>(op); reduce && reduce.getInto()) {

@@ -46,7 +46,7 @@ struct Span {
 
 class PhasePlacer {
 public:
-  PhasePlacer(PhaseOp phase, ModuleOp module) : block(phase.getBody().front()), module(module) {
+  PhasePlacer(PhaseOp phase, const SymbolTable &symbols) : block(phase.getBody().front()), symbols(symbols) {
     for (Operation &op : block)
       positions[&op] = ops.size(), ops.push_back(&op);
   }
@@ -77,9 +77,8 @@ private:
   static GatherUnitOp gatherOf(UnitViewOp view) { return view.getUnit().getDefiningOp<GatherUnitOp>(); }
   /// The name of the unit, or of the bucket if it has none.
   StringRef unitOf(UnitViewOp view) const {
-    auto handle = module;
     GatherUnitOp gather = gatherOf(view);
-    auto bucket = handle.lookupSymbol<BucketOp>(gather.getBucketAttr().getAttr());
+    auto bucket = symbols.lookup<BucketOp>(gather.getBucketAttr().getAttr());
     auto unit = bucket->getAttrOfType<StringAttr>("unit");
     return unit ? unit.getValue() : gather.getBucket();
   }
@@ -178,7 +177,7 @@ private:
   }
 
   Block &block;
-  ModuleOp module;
+  const SymbolTable &symbols;
   std::vector<Operation *> ops;
   llvm::DenseMap<Operation *, int64_t> positions;
 };
@@ -285,10 +284,11 @@ static void hoistReductions(ProgramOp program) {
 
 struct PlaceUnits : impl::DistPlaceUnitsBase<PlaceUnits> {
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     for (auto program : getOperation().getOps<ProgramOp>()) {
       hoistReductions(program);
       for (auto phase : program.getOps<PhaseOp>()) {
-        PhasePlacer(phase, getOperation()).run();
+        PhasePlacer(phase, symbols).run();
         hoistSends(phase);
       }
     }

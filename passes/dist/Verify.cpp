@@ -29,7 +29,7 @@ namespace {
 class StepVerifier {
 public:
   StepVerifier(ModuleOp module, func::FuncOp step, MeshOp meshOp)
-      : module(module), step(step), meshOp(meshOp), mesh(toMesh(meshOp)), planner(mesh), padding(step) {}
+      : symbols(module), step(step), meshOp(meshOp), mesh(toMesh(meshOp)), planner(mesh), padding(step) {}
 
   LogicalResult verify() {
     for (BlockArgument argument : step.getArguments())
@@ -99,7 +99,7 @@ private:
 
   /// V7.
   LogicalResult verifyState(Operation &op, StringRef name, TensorType type, bool gradient) {
-    auto state = module.lookupSymbol<graph::StateOp>(name);
+    auto state = symbols.lookup<graph::StateOp>(name);
     auto attr = state ? state->getAttrOfType<TypeAttr>(kLayoutAttr) : TypeAttr();
     if (!attr)
       return op.emitError("needs a state with a dist.layout: @") << name;
@@ -128,7 +128,7 @@ private:
     return success();
   }
 
-  ModuleOp module;
+  SymbolTable symbols;
   func::FuncOp step;
   MeshOp meshOp;
   Mesh mesh;

@@ -22,8 +22,9 @@ using namespace dtcc;
 namespace {
 struct Bufferize : exec::impl::BufferizeBase<Bufferize> {
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     for (auto program : llvm::make_early_inc_range(getOperation().getOps<dist::ProgramOp>())) {
-      if (failed(exec::Bufferizer(program, getOperation()).run()))
+      if (failed(exec::Bufferizer(program, getOperation(), symbols).run()))
         return signalPassFailure();
       program.erase();
     }

@@ -78,9 +78,14 @@ struct ReserveWorkspace : exec::impl::ReserveWorkspaceBase<ReserveWorkspace> {
   void runOnOperation() override {
     ProgramOp program = getOperation();
     int64_t bytes = 0;
+    bool updates = false;
     program.walk([&](LibraryOp op) {
-      if (auto need = needs().lookup(op.getOp()))
-        bytes = std::max(bytes, need(op));
+      auto need = needs().lookup(op.getOp());
+      // All updates need the same, and there are many of them in a model of many states.
+      if (!need || (need == updateBytes && updates))
+        return;
+      updates |= need == updateBytes;
+      bytes = std::max(bytes, need(op));
     });
     auto phases = program.getOps<PhaseOp>();
     if (bytes == 0 || phases.empty())

@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module)
-    : source(source), theModule(module), lifetimes(source), declarations(module.getContext()),
+Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module, const SymbolTable &symbols)
+    : source(source), theModule(module), symbols(symbols), lifetimes(source), declarations(module.getContext()),
       commands(module.getContext()) {
   for (Operation &op : module.getOps())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
@@ -163,7 +163,7 @@ Place Bufferizer::bucket(FlatSymbolRefAttr symbol) {
   auto [entry, isNew] = bucketPlaces.try_emplace(symbol.getAttr());
   if (!isNew)
     return entry->second;
-  auto op = SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(source, symbol);
+  dist::BucketOp op = bucketOp(symbol);
   int64_t share = op.getLength() / theMesh.product(dist::toAxes(op.getFlat()));
   auto type = RankedTensorType::get({share}, op.getElementType());
   // A transient bucket is memory while a command touches it; nobody writes over it before that.

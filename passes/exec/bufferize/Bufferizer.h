@@ -50,7 +50,8 @@ enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };
 
 class Bufferizer {
 public:
-  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module);
+  /// `symbols`: of the module, as it is before anything is bufferized.
+  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols);
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();
 
@@ -75,6 +76,10 @@ public:
   Place allocate(mlir::ShapedType type, llvm::StringRef name, bool persistent = false);
   /// Whether nobody reads the memory of `value` after `op`.
   bool diesAt(mlir::Value value, mlir::Operation *op) const;
+  /// The bucket of that name.
+  dist::BucketOp bucketOp(mlir::FlatSymbolRefAttr symbol) const {
+    return symbols.lookup<dist::BucketOp>(symbol.getAttr());
+  }
   /// Storage of a bucket; the share of this rank with `flat` axes.
   Place bucket(mlir::FlatSymbolRefAttr symbol);
 
@@ -122,6 +127,7 @@ private:
 
   dist::ProgramOp source;
   mlir::ModuleOp theModule;
+  const mlir::SymbolTable &symbols;
   dist::Mesh theMesh;
   Lifetimes lifetimes;
   ProgramOp program;

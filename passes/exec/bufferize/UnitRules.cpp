@@ -36,8 +36,7 @@ static void fillGaps(dist::BucketOp bucket, const Place &whole, Bufferizer &b) {
 }
 
 static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
-  auto program = op->getParentOfType<dist::ProgramOp>();
-  auto bucket = SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(program, op.getBucketAttr());
+  dist::BucketOp bucket = b.bucketOp(op.getBucketAttr());
   Place whole = b.bucket(op.getBucketAttr()), share = shareOf(whole, op.getScatter(), b);
   if (bucket.getRole() == dist::BucketRole::Transient)
     fillGaps(bucket, whole, b);

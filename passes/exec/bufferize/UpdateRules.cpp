@@ -30,8 +30,7 @@ static LogicalResult lowerBucketView(dist::ViewOp op, Bufferizer &b) {
 }
 
 static Bufferizer::Destination destinationOf(dist::AccumulateOp op, Bufferizer &b) {
-  auto bucket =
-      SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(op->getParentOfType<dist::ProgramOp>(), op.getBucketAttr());
+  dist::BucketOp bucket = b.bucketOp(op.getBucketAttr());
   bool repeated =
       op->getParentOfType<dist::PhaseOp>().getRepeat() > 1 && bucket.getRole() != dist::BucketRole::Transient;
   return {rangeOf(op.getBucketAttr(), op.getOffset(), cast<ShapedType>(op.getX().getType()), b),
@@ -121,8 +120,7 @@ static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
   if (guarded)
     ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
   // A parameter bucket that itself is flat holds nothing but the share.
-  auto bucket =
-      SymbolTable::lookupNearestSymbolFrom<dist::BucketOp>(op->getParentOfType<dist::ProgramOp>(), op.getBucketAttr());
+  dist::BucketOp bucket = b.bucketOp(op.getBucketAttr());
   Place storage = b.bucket(op.getBucketAttr());
   SmallVector<Value> outs{b.view(bucket.getFlat().empty() ? shareOf(storage, op.getFlat(), b) : storage)};
   for (Attribute slot : op.getSlots())
