@@ -32,6 +32,8 @@ struct Range {
   StringRef arena;
   int64_t begin = 0, end = 0;
   bool overlaps(const Range &other) const { return arena == other.arena && begin < other.end && other.begin < end; }
+  /// Of ranges by arena and first byte: may this one overlap the other, which comes later?
+  bool reaches(const Range &other) const { return arena == other.arena && other.begin < end; }
 };
 
 struct Touch {
@@ -216,20 +218,34 @@ private:
     llvm::DenseMap<Operation *, unsigned> numbers;
     for (auto [i, command] : llvm::enumerate(commands))
       numbers[command] = i;
-    for (size_t i = 0; i < touches.size(); ++i)
-      for (size_t j = i + 1; j < touches.size(); ++j) {
-        unsigned a = numbers.lookup(touches[i].command), b = numbers.lookup(touches[j].command);
-        if (a == b || before[b].test(a) || !(touches[i].writes || touches[j].writes) ||
-            !touches[i].range.overlaps(touches[j].range))
-          continue;
-        auto diagnostic = touches[j].command->emitOpError("must wait for a command of another stream: one writes what "
-                                                          "the other uses, bytes ")
-                          << std::max(touches[i].range.begin, touches[j].range.begin) << " to "
-                          << std::min(touches[i].range.end, touches[j].range.end) << " of @" << touches[i].range.arena;
-        diagnostic.attachNote(touches[i].command->getLoc()) << "the other command";
-        return failure();
+    SmallVector<unsigned> commandOf, row; // by touch; touches by their first byte
+    for (auto [i, touch] : llvm::enumerate(touches)) {
+      commandOf.push_back(numbers.lookup(touch.command));
+      row.push_back(i);
+    }
+    llvm::sort(row, [&](unsigned a, unsigned b) {
+      const Range &first = touches[a].range, &second = touches[b].range;
+      return std::tie(first.arena, first.begin, a) < std::tie(second.arena, second.begin, b);
+    });
+    std::optional<std::pair<unsigned, unsigned>> race; // the first in the order of commands
+    for (size_t i = 0; i < row.size(); ++i)
+      for (size_t j = i + 1; j < row.size() && touches[row[i]].range.reaches(touches[row[j]].range); ++j) {
+        auto [first, second] = std::minmax(row[i], row[j]);
+        unsigned a = commandOf[first], b = commandOf[second];
+        if (a != b && (touches[first].writes || touches[second].writes) && !before[b].test(a) &&
+            touches[first].range.overlaps(touches[second].range))
+          race = std::min(race.value_or(std::pair(first, second)), std::pair(first, second));
       }
-    return success();
+    return race ? refuse(touches[race->first], touches[race->second]) : success();
+  }
+
+  static LogicalResult refuse(const Touch &first, const Touch &second) {
+    auto diagnostic =
+        second.command->emitOpError("must wait for a command of another stream: one writes what the other uses, bytes ")
+        << std::max(first.range.begin, second.range.begin) << " to " << std::min(first.range.end, second.range.end)
+        << " of @" << first.range.arena;
+    diagnostic.attachNote(first.command->getLoc()) << "the other command";
+    return failure();
   }
 
   /// What is read has been written by some command before, or by the host.
