@@ -82,7 +82,10 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
   plan::PlanReport estimate = candidate.report;
   Tried tried{std::move(candidate), std::move(estimate), {}};
   const plan::ShapePlan &plan = tried.candidate.plan;
-  tried.lowered = lowerPlan(module, options, written);
+  // Without a limit, and with a mesh that is given, any may be what is taken in the end.
+  double usable = result.pricer->usableBytes(plan.shape);
+  bool isLimited = usable > 0 && !result.anyMemory && !result.meshGiven;
+  tried.lowered = lowerPlan(module, options, written, isLimited ? usable : std::numeric_limits<double>::infinity());
   if (!tried.lowered.module)
     return tried;
   plan::PlanReport &report = tried.report;
@@ -93,7 +96,6 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
   if (report.stages.size() == tried.lowered.stages.size())
     for (auto [stage, memory] : llvm::zip_equal(report.stages, tried.lowered.stages))
       stage.memory = memory;
-  double usable = result.pricer->usableBytes(plan.shape);
   report.fits = usable <= 0 || tried.lowered.most().total() <= usable;
   return tried;
 }

@@ -10,6 +10,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/dist/ApplyPlan.h"
 #include "passes/graph/Recompute.h"
 
@@ -51,7 +52,37 @@ static plan::MemoryParts memoryOf(exec::ProgramOp program, const SymbolTable &sy
   return parts;
 }
 
-LoweredPlan dtcc::lowerPlan(ModuleOp module, const Options &options, const plan::Plan &plan) {
+/// The passes that `build` adds.
+static LogicalResult runPasses(ModuleOp module, const Options &options, bool verifies,
+                               function_ref<void(OpPassManager &)> build) {
+  PassManager passes(module.getContext());
+  if (options.timePasses)
+    passes.enableTiming();
+  passes.enableVerifier(verifies);
+  build(passes);
+  return passes.run(module);
+}
+
+/// What layouts make of a step is checked pass by pass; what follows from that, once at the end.
+static LogicalResult lower(LoweredPlan &lowered, const Options &options, const plan::Plan &plan, double limit) {
+  ModuleOp module = *lowered.module;
+  if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
+      failed(dist::applyPlan(module, plan)) ||
+      failed(runPasses(module, options, /*verifies=*/true,
+                       [&](OpPassManager &passes) { buildDistPipeline(passes, options); })) ||
+      failed(runPasses(module, options, /*verifies=*/false,
+                       [&](OpPassManager &passes) { buildMemoryPipeline(passes, options); })))
+    return failure();
+  SymbolTable symbols(module);
+  for (auto program : module.getOps<exec::ProgramOp>())
+    lowered.stages.push_back(memoryOf(program, symbols));
+  if (lowered.most().total() > limit)
+    return success();
+  return success(succeeded(mlir::verify(module)) &&
+                 succeeded(runPasses(module, options, /*verifies=*/false, buildCheckPipeline)));
+}
+
+LoweredPlan dtcc::lowerPlan(ModuleOp module, const Options &options, const plan::Plan &plan, double limit) {
   LoweredPlan lowered;
   ScopedDiagnosticHandler keep(module.getContext(), [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
@@ -61,18 +92,7 @@ LoweredPlan dtcc::lowerPlan(ModuleOp module, const Options &options, const plan:
     return success();
   });
   lowered.module = module.clone();
-  PassManager passes(module.getContext());
-  if (options.timePasses)
-    passes.enableTiming();
-  buildDistPipeline(passes, options);
-  buildExecPipeline(passes, options);
-  if (failed(graph::recompute(lowered.module->lookupSymbol<func::FuncOp>("step"), plan)) ||
-      failed(dist::applyPlan(*lowered.module, plan)) || failed(passes.run(*lowered.module))) {
+  if (failed(lower(lowered, options, plan, limit)))
     lowered.module = nullptr;
-    return lowered;
-  }
-  SymbolTable symbols(*lowered.module);
-  for (auto program : lowered.module->getOps<exec::ProgramOp>())
-    lowered.stages.push_back(memoryOf(program, symbols));
   return lowered;
 }

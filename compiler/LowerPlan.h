@@ -20,6 +20,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/plan/Plan.h"
 #include "passes/plan/SearchReport.h"
+#include <limits>
 
 namespace dtcc {
 
@@ -38,8 +39,10 @@ struct LoweredPlan {
   plan::MemoryParts most() const;
 };
 
-/// Lowers a copy of a differentiated module; the module itself stays as it is.
-LoweredPlan lowerPlan(mlir::ModuleOp module, const Options &options, const plan::Plan &plan);
+/// Lowers a copy of a differentiated module; the module itself stays as it is. A program that needs more than `limit`
+/// bytes a rank is not checked any further: it is good for its memory alone.
+LoweredPlan lowerPlan(mlir::ModuleOp module, const Options &options, const plan::Plan &plan,
+                      double limit = std::numeric_limits<double>::infinity());
 
 } // namespace dtcc
 

@@ -58,7 +58,7 @@ void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(dist::createDistReserveMessages());
 }
 
-void dtcc::buildExecPipeline(OpPassManager &manager, const Options &options) {
+void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   const exec::Target &target = targetOf(options);
   // Logits exist for some rows at a time, gradients are added up where they are made.
   manager.addPass(exec::createChunkClassifier({target.logitsBytes}));
@@ -84,10 +84,18 @@ void dtcc::buildExecPipeline(OpPassManager &manager, const Options &options) {
     manager.addNestedPass<exec::ProgramOp>(exec::createReserveWorkspace());
   // Boxes that live at different times share bytes.
   manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena({target.alignment}));
+}
+
+void dtcc::buildCheckPipeline(OpPassManager &manager) {
   // No overlap, no read of what nobody wrote, no race: by the bytes of the final program.
   manager.addPass(exec::createVerify());
   // No deadlock between stages, by the messages of the final programs.
   manager.addPass(exec::createVerifyMessages());
+}
+
+void dtcc::buildExecPipeline(OpPassManager &manager, const Options &options) {
+  buildMemoryPipeline(manager, options);
+  buildCheckPipeline(manager);
 }
 
 void dtcc::buildCodePipeline(OpPassManager &manager, const Options &options) {

@@ -20,7 +20,11 @@ enum class Level { Graph, Dist, Exec };
 void buildGraphPipeline(mlir::OpPassManager &manager, const Options &options);
 /// A step with layouts to the program of a rank.
 void buildDistPipeline(mlir::OpPassManager &manager, const Options &options);
-/// dist.program -> exec.program with planned arenas, checked.
+/// dist.program -> exec.program with planned arenas.
+void buildMemoryPipeline(mlir::OpPassManager &manager, const Options &options);
+/// Checks exec.programs with planned arenas.
+void buildCheckPipeline(mlir::OpPassManager &manager);
+/// Both.
 void buildExecPipeline(mlir::OpPassManager &manager, const Options &options);
 /// exec.func -> llvm.func, of the target.
 void buildCodePipeline(mlir::OpPassManager &manager, const Options &options);
