@@ -33,8 +33,9 @@ public:
   UnitFormer(ModuleOp module, func::FuncOp step, const Mesh &mesh) : module(module), mesh(mesh) {
     for (Operation &op : step.getBody().front()) {
       positions[&op] = positions.size();
-      if (auto found = dyn_cast<graph::UpdateOp>(op))
-        update = found;
+      if (auto update = dyn_cast<graph::UpdateOp>(op))
+        for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
+          gradients.try_emplace(cast<FlatSymbolRefAttr>(name).getValue(), gradient);
       if (auto read = dyn_cast<graph::ReadOp>(op))
         reads.try_emplace(read.getState(), read);
     }
@@ -61,7 +62,7 @@ public:
         llvm::raw_string_ostream(entry.member.signature) << type << (reader ? reader->getName().getStringRef() : "");
         entry.order = reader ? positions.lookup(reader) : 0;
         blocks[narrow].push_back(entry);
-      } else if (Value gradient = gradientOf(state.getSymName()); gradient && isSummed(gradient)) {
+      } else if (Value gradient = gradients.lookup(state.getSymName()); gradient && isSummed(gradient)) {
         entry.order = positions.lookup(gradient.getDefiningOp());
         total[narrow] += entry.member.bytes;
         buckets[narrow].push_back(entry);
@@ -91,15 +92,6 @@ private:
         if (!first || positions.lookup(user) < positions.lookup(first))
           first = user;
     return first;
-  }
-
-  Value gradientOf(StringRef state) const {
-    auto op = update; // accessors of handles are not const
-    if (op)
-      for (auto [name, gradient] : llvm::zip_equal(op.getStates(), op.getGradients()))
-        if (cast<FlatSymbolRefAttr>(name).getValue() == state)
-          return gradient;
-    return {};
   }
 
   /// Whether ranks have to add their parts.
@@ -132,7 +124,7 @@ private:
 
   ModuleOp module;
   const Mesh &mesh;
-  graph::UpdateOp update;
+  llvm::StringMap<Value> gradients;
   llvm::DenseMap<Operation *, size_t> positions;
   llvm::StringMap<Operation *> reads;
   llvm::StringSet<> taken;

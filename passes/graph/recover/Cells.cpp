@@ -18,6 +18,14 @@ std::optional<double> Cells::at(Value value, ArrayRef<int64_t> index) {
   auto op = value.getDefiningOp<CellOpInterface>();
   if (!op)
     return std::nullopt;
+  // Most constants have one value, which is slow to unpack.
+  if (auto constant = dyn_cast<ConstantOp>(op.getOperation());
+      constant && isa<SplatElementsAttr>(constant.getValue())) {
+    auto [entry, isNew] = splats.try_emplace(value);
+    if (isNew)
+      entry->second = op.evaluateCell(0, index, [](unsigned, ArrayRef<int64_t>) { return std::nullopt; });
+    return entry->second;
+  }
   // What only looks elsewhere is as fast as a look-up.
   if (isa<BroadcastOp, TransposeOp, ReshapeOp, ConstantOp, IotaOp>(op.getOperation()))
     return op.evaluateCell(cast<OpResult>(value).getResultNumber(), index, [&](unsigned operand, ArrayRef<int64_t> at) {

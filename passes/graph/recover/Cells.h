@@ -35,6 +35,7 @@ public:
 private:
   Leaf leaf;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, double> known;
+  llvm::DenseMap<mlir::Value, std::optional<double>> splats;
 };
 
 } // namespace dtcc::graph
