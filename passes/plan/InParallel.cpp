@@ -13,7 +13,12 @@
 
 namespace dtcc::plan {
 
-size_t threads() { return std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 16); }
+/// What useThreads was given.
+static std::atomic<size_t> given = 0;
+
+void useThreads(size_t count) { given = count; }
+
+size_t threads() { return given ? given.load() : std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 16); }
 
 void inParallel(size_t count, const std::function<void(size_t)> &each) {
   std::atomic<size_t> next = 0;

@@ -22,6 +22,9 @@ namespace dtcc::plan {
 /// Threads that run at once: the cores that this process may use, at most 16; the memory of a search grows with them.
 size_t threads();
 
+/// From now on so many threads, for all of the process; 0: as many as there are cores.
+void useThreads(size_t count);
+
 /// Calls `each` with 0 .. count-1, in any order and on all cores at once, the calling thread among them.
 void inParallel(size_t count, const std::function<void(size_t)> &each);
 

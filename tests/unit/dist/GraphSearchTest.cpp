@@ -22,6 +22,9 @@
 #include "passes/dist/GraphPricer.h"
 #include "passes/dist/PriceBlocks.h"
 #include "passes/dist/PriceMoves.h"
+#include "passes/plan/InParallel.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/bit.h"
 #include <cstdlib>
 
 using namespace dtcc;
@@ -286,6 +289,34 @@ bool isOffloaded(const plan::ShapePlan &plan, const plan::StageProblem &problem)
     for (auto [block, mode] : llvm::zip_equal(problem.blocks, plan.stages.modes))
       moved |= problem.types[block].modes[stage.deviceClass][mode].hostBytes > 0;
   return moved;
+}
+
+TEST_F(GraphSearchTest, ThreadsFindTheSame) {
+  size_t plans = 0;
+  llvm::scope_exit restore([] { plan::useThreads(0); });
+  forSeeds(20, [&](uint64_t) {
+    makeModel(1 + size_t(pick(4)));
+    cost::Machine machine = makeMachine(oneOf<int64_t>({4, 8}));
+    GraphRequest request;
+    request.anyMemory = chance(50);
+    std::string texts[2];
+    for (size_t threads : {1, 5}) {
+      plan::useThreads(threads);
+      GraphPricer pricer(step, machine, request);
+      plan::ShapeSpace space = pricer.space();
+      plan::ShapeResult found = plan::searchShapes(plan::enumerateShapes(space), pricer, 10);
+      llvm::raw_string_ostream text(texts[threads > 1]);
+      text << found.shapes << ' ' << found.solved << ' ' << found.infeasible << ' '
+           << llvm::bit_cast<uint64_t>(found.lowerBound) << ' ' << llvm::bit_cast<uint64_t>(found.modelled) << '\n';
+      for (const plan::ShapePlan &each : found.plans)
+        text << llvm::bit_cast<uint64_t>(each.seconds) << ' '
+             << llvm::bit_cast<uint64_t>(pricer.describe(each).memory.total()) << ' ' << each.shape.str() << '\n'
+             << pricer.write(each.shape, each.stages).toJson() << '\n';
+      plans += found.plans.size();
+    }
+    EXPECT_EQ(texts[0], texts[1]);
+  });
+  EXPECT_GT(plans, 100u);
 }
 
 TEST_F(GraphSearchTest, BestOfAllShapes) {
