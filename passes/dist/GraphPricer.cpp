@@ -11,7 +11,9 @@
 #include "passes/cost/Memory.h"
 #include "passes/dist/KnownPrices.h"
 #include "passes/dist/StateTable.h"
+#include "passes/exec/Target.h"
 #include "passes/plan/ShapeParallel.h"
+#include "runtime/abi/GpuWorkspace.h"
 #include <limits>
 
 using namespace mlir;
@@ -23,6 +25,13 @@ using plan::PlanShape;
 
 /// The runtime's own part of a processor's or device's memory.
 static constexpr double kContextBytes = 512.0 * (1 << 20);
+
+/// Scratch memory of library operations, which a program of a GPU has all the time (passes/exec/ReserveWorkspace.cpp):
+/// that of products, what others need is less.
+static double scratchBytes(const cost::Machine &machine) {
+  bool planned = exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->plansWorkspace;
+  return planned ? double(gpu_workspace::productBytes) : 0;
+}
 
 /// What the programs of this compiler do by themselves.
 static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
@@ -303,7 +312,7 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
     double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;
     double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
-    blocks.workingBytes = block.workingBytes + logits + unitBytes(shape, costs, type);
+    blocks.workingBytes = block.workingBytes + logits + unitBytes(shape, costs, type) + scratchBytes(machine);
     // Whole gradients of a parameter that the first and the last block read are there all the while between.
     if (shape.zero >= 2 && shape.pp == 1)
       for (plan::BlockMode &mode : modes)
@@ -340,6 +349,15 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
                shape.schedule != PipelineSchedule::GPipe;
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(inFlight, inFlight - double(stage)) : inFlight));
+  if (hasVirtualStages(shape) && request.stages == 0) {
+    // Stages of a rank that are alike, each with its own number of them.
+    const std::vector<int64_t> &flights = flightsOf(shape);
+    for (int64_t rank = 0; rank < shape.pp; ++rank) {
+      problem.inFlight[rank] = 0;
+      for (size_t stage = rank; stage < flights.size(); stage += shape.pp)
+        problem.inFlight[rank] += double(flights[stage]) / double(shape.virtualStages);
+    }
+  }
   double bubble = bubbleOf(shape, sum, 2);
   problem.ramp = shape.pp > 1 && sum.total() > 0 ? bubble / sum.total() : 1;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
@@ -393,6 +411,15 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   std::vector<plan::Recompute> allowed = modes();
   plan::StageProblem solved = problem(found.shape);
   plan::describeStages(solved, found.stages, state, report, uint32_t(allowed.size() - 1));
+  if (hasVirtualStages(found.shape) && !isMixed()) {
+    report.memory = {};
+    for (auto [stage, memory] :
+         llvm::zip_equal(report.stages, memoryByRank(found.shape, solved, found.stages, state))) {
+      stage.memory = memory;
+      if (memory.total() > report.memory.total())
+        report.memory = memory;
+    }
+  }
   double limit = usableBytes(found.shape);
   if (!machine.isCpu())
     report.memory.communicators = cost::usableBytes(machine.memoryBytes()) - limit;

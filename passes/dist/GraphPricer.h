@@ -65,6 +65,7 @@ public:
   bool prepare(const std::vector<plan::PlanShape> &shapes) override;
   double bound(const plan::PlanShape &shape) override;
   plan::StageProblem problem(const plan::PlanShape &shape) override;
+  plan::StageSolution solve(const plan::PlanShape &shape) override;
   double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();
   }
@@ -129,6 +130,12 @@ private:
   void addAgain(plan::StageProblem &problem, const std::vector<BlockCost> &costs) const;
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
   int64_t stagesOf(const plan::PlanShape &shape) const;
+  bool hasVirtualStages(const plan::PlanShape &shape) const { return stagesOf(shape) != shape.pp; }
+  /// By stage, also virtual ones, micro-batches that it has in flight at most.
+  const std::vector<int64_t> &flightsOf(const plan::PlanShape &shape);
+  /// By rank of the pipeline, of the stages as they are cut; `whole`: all state of the problem's blocks.
+  std::vector<plan::MemoryParts> memoryByRank(const plan::PlanShape &shape, const plan::StageProblem &problem,
+                                              const plan::StageSolution &solution, const plan::MemoryParts &whole);
   bool isAllowed(const plan::PlanShape &shape);
   /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
   bool canBeCut(const plan::PlanShape &shape) {

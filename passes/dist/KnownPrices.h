@@ -57,6 +57,9 @@ struct GraphPricer::Known {
   /// By shape, modes and cuts.
   std::map<std::pair<std::string, std::vector<size_t>>, cost::StepSeconds> priced;
   std::mutex pricing;
+  /// By ranks, virtual stages and micro-batches, of each stage of an interleaved schedule the micro-batches in flight.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<int64_t>> flights;
+  std::mutex flying;
 };
 
 } // namespace dtcc::dist

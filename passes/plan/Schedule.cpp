@@ -47,15 +47,27 @@ bool Schedule::splits(int64_t stage) const {
   return false;
 }
 
-int64_t Schedule::peakInFlight(int64_t rank) const {
+/// At most so many forward passes are ahead of what ends their micro-batches, of actions of some stages of a rank.
+template <typename Counts> static int64_t peakOf(llvm::ArrayRef<Action> actions, Counts counts) {
   int64_t inFlight = 0, peak = 0;
-  for (const Action &action : ranks[rank]) {
+  for (const Action &action : actions) {
+    if (!counts(action))
+      continue;
     if (action.work == Work::Forward)
       peak = std::max(peak, ++inFlight);
     else if (action.work != Work::InputGradient)
       --inFlight;
   }
   return peak;
+}
+
+int64_t Schedule::peakInFlight(int64_t rank) const {
+  return peakOf(ranks[rank], [](const Action &) { return true; });
+}
+
+int64_t Schedule::peakOfStage(int64_t stage) const {
+  std::optional<int64_t> rank = rankOf(stage);
+  return rank ? peakOf(ranks[*rank], [&](const Action &action) { return action.stage == stage; }) : 0;
 }
 
 namespace {

@@ -197,8 +197,7 @@ ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pric
     size_t at = number % (threaded ? kAtOnce : 1);
     if (at == 0) {
       solutions.resize(std::min(threaded ? kAtOnce : 1, order.size() - number));
-      forAll(solutions.size(),
-             [&](size_t i) { solutions[i] = solve(pricer.problem(shapes[order[number + i].shape])); });
+      forAll(solutions.size(), [&](size_t i) { solutions[i] = pricer.solve(shapes[order[number + i].shape]); });
     }
     StageSolution stages = std::move(solutions[at]);
     ++result.solved;

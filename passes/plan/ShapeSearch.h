@@ -99,6 +99,8 @@ public:
   virtual double bound(const PlanShape &shape) = 0;
   /// The blocks at the times and bytes that they have in this shape.
   virtual StageProblem problem(const PlanShape &shape) = 0;
+  /// The shape's blocks in stages, with as much memory as there is. Default: the solved problem.
+  virtual StageSolution solve(const PlanShape &shape) { return plan::solve(problem(shape)); }
   /// What a finer model says of a solved shape; ranks the best. Default: what the search says.
   virtual double refine(const PlanShape &shape, const StageSolution &solution) { return solution.seconds; }
   /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has

@@ -10,6 +10,7 @@ hold, byte for byte. At the end the median and the worst of the estimates.
     python3 tests/benchmarks/memory_promise.py                       # estimates; two minutes
     python3 tests/benchmarks/memory_promise.py --programs --fixtures # small models, with programs
     python3 tests/benchmarks/memory_promise.py --only llama3-8b zero=3
+    python3 tests/benchmarks/memory_promise.py --only gpt2-124m gpu --plan "--mesh=dp=4 --zero=1" --within 3
 """
 import argparse
 import json
@@ -73,7 +74,7 @@ def fixtures_of(turns):
         number += 1
 
 
-def cases(fixtures, turns):
+def cases(fixtures, turns, plans):
     """(name, file, options)."""
     if fixtures:
         yield from fixtures_of(turns)
@@ -82,7 +83,7 @@ def cases(fixtures, turns):
         file = os.path.join(measure.SHARED, "models", "structure", f"{name}.onnx")
         for where, more in settings:
             cluster = ["--cluster=cpu:4", "--init=random"] if where == "cpu" else ["--cluster=1x4xh100"]
-            for plan in PLANS:
+            for plan in plans or PLANS:
                 yield " ".join([name, where, more, plan]).replace("  ", " "), file, [
                     f"--bind={bind}", *more.split(), *plan.split(), *cluster]
 
@@ -119,10 +120,12 @@ def main():
     parser.add_argument("--only", nargs="*", default=[], help="cases whose names have all of these words")
     parser.add_argument("--fixtures", action="store_true", help="the small models, on cores of this machine")
     parser.add_argument("--turns", action="store_true", help="of the small models one for each plan")
+    parser.add_argument("--plan", action="append", help="of the large models: options of a plan instead of those here")
+    parser.add_argument("--within", type=float, help="the most percent that an estimate may be off")
     parser.add_argument("--programs", action="store_true", help="compile to the end and compare with the program")
     arguments = parser.parse_args()
     errors, states, others, wrong, passed, refused = [], [], [], 0, 0, 0
-    for name, file, options in cases(arguments.fixtures, arguments.turns):
+    for name, file, options in cases(arguments.fixtures, arguments.turns, arguments.plan):
         if not all(word in name for word in arguments.only) or not os.path.exists(file):
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -157,7 +160,9 @@ def main():
           f"state {100 * statistics.median(states):.1f} % and {100 * max(states):.1f} %, "
           f"all else {100 * statistics.median(others):.1f} % and {100 * max(others):.1f} %; "
           f"{passed} plans passed over")
-    if refused and arguments.turns:
+    if arguments.within is not None and 100 * errors[-1][0] > arguments.within:
+        raise SystemExit(f"an estimate is off by more than {arguments.within} %: {errors[-1][2]}")
+    if refused and (arguments.turns or arguments.plan):
         raise SystemExit(f"{refused} plans refused")
     if wrong:
         raise SystemExit(f"{wrong} programs hold something else than was promised")

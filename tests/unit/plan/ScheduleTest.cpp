@@ -44,6 +44,10 @@ TEST(Schedule, InFlightActivations) {
   Schedule interleaved = make("interleaved:2", 4, 8);
   for (int64_t rank = 0; rank < 4; ++rank)
     EXPECT_EQ(interleaved.peakInFlight(rank), 4 + 2 * (3 - rank) + 1);
+  // Of two stages of a rank the first has more in flight than the last: together more than the rank ever has at once.
+  EXPECT_EQ(interleaved.peakOfStage(0), 8);
+  EXPECT_EQ(interleaved.peakOfStage(4), 4);
+  EXPECT_EQ(interleaved.peakOfStage(7), 1);
 }
 
 TEST(Schedule, Bubbles) {
