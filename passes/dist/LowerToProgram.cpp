@@ -91,6 +91,9 @@ private:
   /// Where a value is added up: bucket and offset.
   llvm::DenseMap<Value, SmallVector<std::pair<FlatSymbolRefAttr, int64_t>>> sinks;
   llvm::DenseMap<Operation *, int64_t> phases;
+  /// By phase, its ops in the order of the step, which is long where it has many stages; and all writes.
+  std::vector<std::vector<Operation *>> opsOf;
+  SmallVector<graph::WriteOp> writes;
   SmallVector<std::string> phaseNames;
   int64_t current = Prologue;
   /// Local values of the phases so far; of the current phase alone those made again.
@@ -326,10 +329,10 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
   for (const StageEdge &edge : edges)
     if (edge.to == PhasePlace{stage, phase})
       receive(edge);
-  for (Operation &op : step.getBody().front())
-    if (auto at = phases.find(&op); at != phases.end() && at->second == phase && failed(emitOp(op)))
+  for (Operation *op : opsOf[phase])
+    if (failed(emitOp(*op)))
       return failure();
-  for (auto write : step.getOps<graph::WriteOp>())
+  for (graph::WriteOp write : writes)
     if (phases[write] == phase) {
       const StatePlace *place = buckets.find(write.getState());
       StoreOp::create(builder, write.getLoc(), local(write.getX()), buckets.all()[place->bucket].values,
@@ -392,6 +395,11 @@ LogicalResult ProgramBuilder::run() {
   if (failed(collect()))
     return failure();
   assignPhases();
+  opsOf.resize(phaseNames.size());
+  for (Operation &op : step.getBody().front())
+    if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere)
+      opsOf[at->second].push_back(&op);
+  llvm::append_range(writes, step.getOps<graph::WriteOp>());
   Location loc = step.getLoc();
   builder.setInsertionPoint(step);
   int64_t slots = update ? optimizerSlots(update.getOptimizer()) : 0;

@@ -130,7 +130,7 @@ Place Bufferizer::placeOver(Value result, Value operand, Operation *op) {
 }
 
 StringAttr Bufferizer::uniqueName(StringRef prefix) {
-  for (unsigned i = 0;; ++i)
+  for (unsigned &i = firstFree[prefix];; ++i)
     if (std::string name = (prefix + "_" + Twine(i)).str(); names.insert(name).second)
       return StringAttr::get(theModule.getContext(), name);
 }

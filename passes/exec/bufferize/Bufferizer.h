@@ -152,6 +152,8 @@ private:
   CommunicatorOp &communicator(const llvm::Twine &name, mlir::ArrayAttr axes, mlir::DenseI64ArrayAttr members);
   llvm::StringMap<std::string> kernels; /* text of body and buffers -> symbol */
   llvm::StringSet<llvm::MallocAllocator> names;
+  /// By prefix, the least number that may be free.
+  llvm::StringMap<unsigned> firstFree;
   BufferOp workspace;
 };
 
