@@ -18,6 +18,8 @@ namespace dtcc::dist {
 
 /// Operations a cell of the result: above this an op is no chain of cells but some product.
 static constexpr double kDear = 48;
+/// Of products of unknown shape; a multiple of all tiles.
+static constexpr double kWholeTiles = 256;
 
 /// The numbers of one mesh and one number of examples.
 class BlockPrices::Evaluation {
@@ -139,9 +141,10 @@ BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op
     cost.streamBytes += read.most ? std::min(bytes, bytesOf(*read.most)) : bytes;
   }
   if (flops > kDear * cells) {
-    // Products of some other shape: a cube of their operations, and what the op really reads and writes.
-    double side = std::cbrt(flops / 2);
-    cost.gemm = {side, side, side, 1, op.width};
+    // Products of some other shape: cubes of their operations, and what the op really reads and writes. Sides are such
+    // that no tile is cut, since no dimension of the op is meant.
+    double side = std::max(kWholeTiles, std::round(std::cbrt(flops / 2) / kWholeTiles) * kWholeTiles);
+    cost.gemm = {side, side, side, flops / (2 * side * side * side), op.width};
   }
   return cost;
 }
