@@ -30,7 +30,23 @@ void addExpertAxis(plan::Plan &plan, int64_t size) {
 }
 
 /// The parameter that `weights` is, or null.
-static graph::ReadOp readOf(Value weights) { return weights.getDefiningOp<graph::ReadOp>(); }
+/// The plan's entry of a forward op, made if need be; entries of others may move.
+static plan::OpPlan &entryOf(Operation *op, plan::Plan &plan) {
+  int64_t origin = graph::getOrigin(op).value_or(-1);
+  auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &each) { return each.origin == origin; });
+  if (entry != plan.ops.end())
+    return *entry;
+  plan::OpPlan placed;
+  placed.origin = origin;
+  placed.op = op->getName().getStringRef().str();
+  plan.ops.push_back(std::move(placed));
+  return plan.ops.back();
+}
+
+static void shareOut(Operation *op, int64_t factor, plan::Plan &plan) {
+  Axes &axes = entryOf(op, plan).factors[factor];
+  axes.insert(axes.begin(), kExpertAxis);
+}
 
 std::optional<ExpertExchange> parseExpertExchange(StringRef text) {
   return llvm::StringSwitch<std::optional<ExpertExchange>>(text)
@@ -80,24 +96,18 @@ FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::
     if (map.factors[factor].size < axis->size)
       return layer.emitError("needs at least one expert a rank of ep=")
              << axis->size << ", got: " << map.factors[factor].size;
-    int64_t origin = graph::getOrigin(layer).value_or(-1);
-    auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &op) { return op.origin == origin; });
-    if (entry == plan.ops.end()) {
-      plan::OpPlan placed;
-      placed.origin = origin;
-      placed.op = layer->getName().getStringRef().str();
-      plan.ops.push_back(std::move(placed));
-      entry = std::prev(plan.ops.end());
-    }
-    Axes &axes = entry->factors[factor];
-    axes.insert(axes.begin(), kExpertAxis);
+    shareOut(layer, factor, plan);
     ExchangeCost cost(layer, plan, machine, axis->size);
-    entry->dispatch =
+    bool dispatch =
         exchange == ExpertExchange::AllToAll || (exchange == ExpertExchange::Cheaper && cost.dispatch < cost.gather);
-    seconds += double(plan.mesh.slots()) * (*entry->dispatch ? cost.dispatch : cost.gather);
+    entryOf(layer, plan).dispatch = dispatch;
+    seconds += double(plan.mesh.slots()) * (dispatch ? cost.dispatch : cost.gather);
     // States without a layout of their own lie as the layer wants them.
     for (Value weights : {layer.getWIn(), layer.getWOut()}) {
-      graph::ReadOp read = readOf(weights);
+      // What converts them converts those of a rank.
+      for (graph::CastOp cast; (cast = weights.getDefiningOp<graph::CastOp>()); weights = cast.getX())
+        shareOut(cast, cast.getFactorMap().operands[0][0], plan);
+      auto read = weights.getDefiningOp<graph::ReadOp>();
       if (!read)
         continue;
       for (plan::StatePlan &planned : plan.states)

@@ -5,6 +5,9 @@
 // RUN: dtcc %s -v --mesh=dp=1,ep=2,tp=2 --zero=0 --emit=plan -o %t 2>&1 | FileCheck %s --check-prefix=SHARED
 // WHOLE: plan dp=4 zero=0 microbatches=1: {{[0-9.]+}} s a step, 1.5{{[0-9]}} GiB a rank
 // SHARED: zero=0 microbatches=1: {{[0-9.]+}} s a step, 0.3{{[0-9]}} GiB a rank
+// So of the program, also where experts are converted.
+// RUN: dtcc-plan search %s --cluster=cpu:4 --mesh=ep=4 --zero=0 --precision=bf16 | FileCheck %s --check-prefix=HALVES
+// HALVES: plan 1 is compiled: its program holds {{4[0-9][0-9]}} MiB a rank
 graph.state @router : tensor<4x2048xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "router.weight", saved_shape = array<i64: 4, 2048>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @in : tensor<4x2x4096x2048xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.in", saved_shape = array<i64: 4, 2, 4096, 2048>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @out : tensor<4x2048x4096xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.out", saved_shape = array<i64: 4, 2048, 4096>, init = #graph.init<normal, 0.0, 0.5>}
