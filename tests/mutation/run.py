@@ -191,7 +191,7 @@ def main():
     files = sorted({m.file for m in chosen})
     if subprocess.run(["git", "status", "--porcelain", *files], cwd=ROOT, capture_output=True, text=True, check=True).stdout:
         sys.exit("the files that are mutated have changes: commit them first")
-    tests = {m.test.command: m.test for m in chosen}.values()
+    tests = list({m.test.command: m.test for m in chosen}.values())
     # A test that fails by itself would see everything.
     for test in tests:
         status, _, output = run(f"ninja -j {arguments.jobs} {' '.join(test.targets)} && {test.command}", 1800, arguments.build)
@@ -202,6 +202,9 @@ def main():
         result = try_one(mutation, arguments.build, arguments.jobs)
         missed += not result.startswith("seen")
         print(f"{mutation.name:58} {result}", flush=True)
+    # Nobody is left with a broken build.
+    run(f"ninja -j {arguments.jobs} {' '.join(sorted({target for test in tests for target in test.targets}))}", 1800,
+        arguments.build)
     print(f"{len(chosen) - missed} of {len(chosen)} mutations seen")
     return 1 if missed else 0
 
