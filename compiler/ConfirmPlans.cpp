@@ -171,10 +171,10 @@ Confirmation::Tried Confirmation::unlowered(Candidate candidate) {
 std::optional<Confirmation::Tried> Confirmation::next() {
   Candidate candidate = std::move(row.front());
   row.pop_front();
-  plan::Plan plan = result.pricer->write(candidate.plan.shape, candidate.plan.stages);
   // What no program does cannot be confirmed, and is taken at the estimate of its memory.
   if (result.pricer->isMixed())
     return unlowered(std::move(candidate));
+  plan::Plan plan = result.pricer->write(candidate.plan.shape, candidate.plan.stages);
   if (!plan.whyNoProgram().empty()) {
     // It is as low as those of others were.
     double usable = result.pricer->usableBytes(candidate.plan.shape);

@@ -8,6 +8,7 @@
 #include "passes/dist/PlaceExperts.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "passes/dist/PlanEntries.h"
 #include "passes/dist/PriceMoves.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -36,11 +37,7 @@ static plan::OpPlan &entryOf(Operation *op, plan::Plan &plan) {
   auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &each) { return each.origin == origin; });
   if (entry != plan.ops.end())
     return *entry;
-  plan::OpPlan placed;
-  placed.origin = origin;
-  placed.op = op->getName().getStringRef().str();
-  plan.ops.push_back(std::move(placed));
-  return plan.ops.back();
+  return plan.ops.emplace_back(emptyEntry(op));
 }
 
 static void shareOut(Operation *op, int64_t factor, plan::Plan &plan) {
@@ -117,7 +114,7 @@ FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::
   }
   if (!any)
     return step.emitError("has no mixture of experts for the axis ep, got: ep=") << axis->size;
-  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+  sortEntries(plan);
   return seconds;
 }
 

@@ -8,6 +8,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/dist/PlanEntries.h"
 #include "passes/dist/SolvePlacement.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -74,7 +75,7 @@ void placeAlike(const PlacementInput &input, plan::Plan &plan) {
       }
     }
   }
-  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+  sortEntries(plan);
 }
 
 } // namespace dtcc::dist

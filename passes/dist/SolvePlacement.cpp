@@ -12,6 +12,7 @@
 #include "passes/dist/FactorClasses.h"
 #include "passes/dist/PartialFlow.h"
 #include "passes/dist/PlaceExperts.h"
+#include "passes/dist/PlanEntries.h"
 #include "passes/dist/PriceDeliveries.h"
 #include "passes/dist/ProductWidth.h"
 #include "passes/dist/Projection.h"
@@ -544,7 +545,7 @@ LogicalResult PlacementSolver::run(bool firsts) {
       plan.ops.push_back({*graph::getOrigin(&op), op.getName().getStringRef().str(), {{candidate, axes}}, {}, {}, {}});
     }
   }
-  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+  sortEntries(plan);
   return success();
 }
 } // namespace

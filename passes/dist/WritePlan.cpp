@@ -9,6 +9,7 @@
 #include "dialects/graph/Origin.h"
 #include "passes/dist/KnownPrices.h"
 #include "passes/dist/OrderPositions.h"
+#include "passes/dist/PlanEntries.h"
 
 using namespace mlir;
 
@@ -46,17 +47,7 @@ void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &
     if (op.getNumResults() > 0 && llvm::all_of(op.getResults(), [&](Value result) { return gone.contains(result); }))
       again[*graph::getOrigin(&op)] = &op;
   }
-  for (plan::OpPlan &op : plan.ops)
-    if (again.erase(op.origin))
-      op.recompute = true;
-  for (auto &[origin, op] : again) {
-    plan::OpPlan entry;
-    entry.origin = origin;
-    entry.op = op->getName().getStringRef().str();
-    entry.recompute = true;
-    plan.ops.push_back(std::move(entry));
-  }
-  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+  markEntries(plan, again, [](plan::OpPlan &entry) { entry.recompute = true; });
 }
 
 /// What lies with the hosts: of blocks whose values do, op by op.
@@ -68,16 +59,7 @@ void GraphPricer::addOffload(plan::Plan &plan, const plan::PlanShape &shape, con
       if (graph::getPhase(&op) == graph::Phase::Forward && op.getNumResults() > 0)
         moved[*graph::getOrigin(&op)] = &op;
   plan.offload.activations = !moved.empty();
-  for (plan::OpPlan &op : plan.ops)
-    op.onHost = moved.erase(op.origin);
-  for (auto &[origin, op] : moved) {
-    plan::OpPlan entry;
-    entry.origin = origin;
-    entry.op = op->getName().getStringRef().str();
-    entry.onHost = true;
-    plan.ops.push_back(std::move(entry));
-  }
-  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+  markEntries(plan, moved, [](plan::OpPlan &entry) { entry.onHost = true; });
 }
 
 /// Runs of blocks, of which the slowest takes least.
@@ -145,7 +127,7 @@ void GraphPricer::holdSums(plan::Plan &plan) const {
       entry = plan.ops.insert(entry, {origin, op->getName().getStringRef().str(), {}, {}, {}, {}});
     entry->partial = Axes();
   }
-  llvm::sort(plan.ops, [](const plan::OpPlan &a, const plan::OpPlan &b) { return a.origin < b.origin; });
+  sortEntries(plan);
 }
 
 plan::Plan GraphPricer::write(const plan::PlanShape &shape, const plan::StageSolution &solution) {

@@ -17,15 +17,6 @@ using namespace dtcc::rt::cuda;
 
 namespace {
 
-DTCC_DEVICE void storeAt(void *data, int32_t type, int64_t offset, float value) {
-  if (type == DTCC_F32)
-    static_cast<float *>(data)[offset] = value;
-  else if (type == DTCC_BF16)
-    static_cast<__bf16 *>(data)[offset] = static_cast<__bf16>(value);
-  else
-    static_cast<_Float16 *>(data)[offset] = static_cast<_Float16>(value);
-}
-
 /// The image cell that window cell `tap` of a result cell reads, or -1.
 DTCC_DEVICE int32_t readBy(const Convolution &p, const int32_t (&cell)[3], const int32_t (&tap)[3]) {
   int32_t at[3];
@@ -69,35 +60,43 @@ DTCC_DEVICE float sumOfWindow(const DirectConvolution &d, int64_t plane, int32_t
   return sum;
 }
 
+/// What is summed into, or from: planes of `cells` an example and group, and how many windows of the kernel lie between
+/// two.
+struct Planes {
+  const Box &cells;
+  int32_t planes;
+  int64_t step;
+};
+
+/// A thread a cell of `to`. `source`: the cell of `from` that a window cell pairs with a cell of `to`, or -1.
+template <typename Source>
+DTCC_DEVICE void sumInto(const DirectConvolution &p, const Planes &to, const Planes &from, Source source) {
+  const Convolution &c = p.of;
+  const int32_t cells = to.cells.cells(), window = c.window.cells();
+  const int64_t i = blockX() * directThreads + threadIndex(), plane = i / cells, product = plane / to.planes;
+  if (product >= static_cast<int64_t>(c.examples) * c.groups)
+    return;
+  int32_t cell[3];
+  to.cells.place(static_cast<int32_t>(i % cells), cell);
+  const int64_t filters = product % c.groups * c.outputs * c.inputs;
+  storeCell(c.out, p.type, i,
+            sumOfWindow(p, product * from.planes, from.planes, from.cells.cells(),
+                        (filters + plane % to.planes * to.step) * window, from.step * window,
+                        [&](const int32_t (&tap)[3]) DTCC_INLINE { return source(cell, tap); }));
+}
+
 } // namespace
 
 DTCC_KERNEL(convolution_direct, DirectConvolution, directThreads) {
   const Convolution &c = p.of;
-  const int32_t cells = c.result.cells(), window = c.window.cells();
-  const int64_t i = blockX() * directThreads + threadIndex(), plane = i / cells, product = plane / c.outputs;
-  if (product >= static_cast<int64_t>(c.examples) * c.groups)
-    return;
-  int32_t cell[3];
-  c.result.place(static_cast<int32_t>(i % cells), cell);
-  const int64_t filter = (product % c.groups * c.outputs + plane % c.outputs) * c.inputs * window;
-  storeAt(c.out, p.type, i,
-          sumOfWindow(p, product * c.inputs, c.inputs, c.image.cells(), filter, window,
-                      [&](const int32_t (&tap)[3]) DTCC_INLINE { return readBy(c, cell, tap); }));
+  sumInto(p, {c.result, c.outputs, c.inputs}, {c.image, c.inputs, 1},
+          [&](const int32_t (&cell)[3], const int32_t (&tap)[3]) DTCC_INLINE { return readBy(c, cell, tap); });
 }
 
 DTCC_KERNEL(convolution_direct_input_grad, DirectConvolution, directThreads) {
   const Convolution &c = p.of;
-  const int32_t cells = c.image.cells(), window = c.window.cells();
-  const int64_t i = blockX() * directThreads + threadIndex(), plane = i / cells, product = plane / c.inputs;
-  if (product >= static_cast<int64_t>(c.examples) * c.groups)
-    return;
-  int32_t cell[3];
-  c.image.place(static_cast<int32_t>(i % cells), cell);
-  const int64_t filter = (product % c.groups * c.outputs * c.inputs + plane % c.inputs) * window;
-  storeAt(c.out, p.type, i,
-          sumOfWindow(p, product * c.outputs, c.outputs, c.result.cells(), filter,
-                      static_cast<int64_t>(c.inputs) * window,
-                      [&](const int32_t (&tap)[3]) DTCC_INLINE { return readerBy(c, cell, tap); }));
+  sumInto(p, {c.image, c.inputs, 1}, {c.result, c.outputs, c.inputs},
+          [&](const int32_t (&cell)[3], const int32_t (&tap)[3]) DTCC_INLINE { return readerBy(c, cell, tap); });
 }
 
 // A warp a cell of the kernel: its lanes share out the result cells of all examples.
@@ -125,7 +124,7 @@ DTCC_KERNEL(convolution_direct_kernel_grad, DirectConvolution, directThreads) {
   for (int mask = warpSize / 2; mask > 0; mask /= 2)
     sum += exchange(sum, mask);
   if (lane() == 0)
-    storeAt(c.out, p.outType, i, c.accumulate ? cellAt(c.out, p.outType, i) + sum : sum);
+    storeCell(c.out, p.outType, i, c.accumulate ? cellAt(c.out, p.outType, i) + sum : sum);
 }
 
 DTCC_KERNEL(convolution_parts, ConvolutionParts, directThreads) {
@@ -135,5 +134,5 @@ DTCC_KERNEL(convolution_parts, ConvolutionParts, directThreads) {
   float sum = 0;
   for (int32_t part = 0; part < p.count; ++part)
     sum += p.parts[part * p.cells + i];
-  storeAt(p.out, p.type, i, p.accumulate ? cellAt(p.out, p.type, i) + sum : sum);
+  storeCell(p.out, p.type, i, p.accumulate ? cellAt(p.out, p.type, i) + sum : sum);
 }
