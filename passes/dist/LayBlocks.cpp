@@ -247,25 +247,28 @@ void BlockPrices::Builder::addOp(const BlockTable::Op &op, uint32_t type) {
 /// has the mean: what comes from the block before may lie otherwise in the first of them.
 void BlockPrices::Builder::addMoves() {
   for (const StepBlocks::Flow &flow : row.flows()) {
-    SmallVector<Layout, 2> seen{layoutOf(flow.value)};
+    Layout made = layoutOf(flow.value);
+    Brought brought{{}, int64_t(elementBytes(flow.value)), flow.times, table.input.fixed.contains(flow.value)};
     for (auto [reader, operand] : flow.readers) {
       auto read = dyn_cast<graph::ReadOp>(reader);
       if (!read && !table.find(reader))
         continue;
       Layout to = read ? layoutOf(read.getY()) : placedOf(reader).layouts.operands[operand];
-      if (llvm::is_contained(seen, to))
+      if (to == made || llvm::any_of(brought.forms, [&](const auto &form) { return form.layout == to; }))
         continue;
-      seen.push_back(to);
-      // Weight gradients are summed over model axes once a step, by the block that makes them.
+      // Weight gradients are moved by the block that makes them.
       Operation *by = read ? flow.value.getDefiningOp() : reader;
       auto number = numbers.find(by);
       if (number == numbers.end())
         continue;
+      if (brought.forms.empty())
+        brought.forms.push_back({made, extentsOf(flow.value, made), 0, false, 1});
       std::optional<uint32_t> type = typeOf(by);
-      prices.moves.push_back({flow.value, seen.front(), to, extentsOf(flow.value, seen.front()),
-                              extentsOf(flow.value, to), int64_t(elementBytes(flow.value)), number->second, bool(read),
-                              double(flow.times), type ? double(row.countOf(*type)) : 1});
+      brought.forms.push_back(
+          {to, extentsOf(flow.value, to), number->second, bool(read), type ? double(row.countOf(*type)) : 1});
     }
+    if (!brought.forms.empty())
+      prices.brought.push_back(std::move(brought));
   }
 }
 

@@ -25,7 +25,7 @@ static constexpr double kWholeTiles = 256;
 class BlockPrices::Evaluation {
 public:
   Evaluation(const BlockPrices &prices, const plan::Plan &plan, ReshardPrices &reshards)
-      : prices(prices), row(prices.table.input.blocks), reshards(reshards), blocks(row.types()),
+      : prices(prices), plan(plan), row(prices.table.input.blocks), reshards(reshards), blocks(row.types()),
         hasExperts(plan.mesh.find(kExpertAxis)) {
     shares[size_t(SharedBy::Batch)] = plan.mesh.product(plan.batchAxes);
     shares[size_t(SharedBy::Experts)] = hasExperts ? plan.mesh.product({kExpertAxis}) : 1;
@@ -35,6 +35,7 @@ public:
       products.push_back(plan.mesh.product(axes));
   }
   std::vector<BlockCost> run();
+  std::vector<CollectiveRow> collectives();
 
 private:
   int64_t sharedSize(const Extent &extent) const {
@@ -74,6 +75,16 @@ private:
   };
   OpCost costOf(const OpWork &op) const;
   std::optional<cost::Gemm> productOf(const OpWork &op, ArrayRef<int64_t> sizes, double flops) const;
+  /// A value that is brought to one of its forms.
+  struct Moved {
+    const Brought *value = nullptr;
+    const Brought::Form *form = nullptr;
+    bool once = false;
+    ReshardPrices::Price price = {};
+    ReshardPrices::Ways *ways = nullptr;
+    SmallVector<int64_t> shape = {};
+  };
+  void forMoves(llvm::function_ref<void(const Moved &)> handle);
   void addMoves();
   void addStates();
   void addWork();
@@ -83,6 +94,7 @@ private:
   void addSegments(ArrayRef<double> bytes);
 
   const BlockPrices &prices;
+  const plan::Plan &plan;
   const StepBlocks &row;
   ReshardPrices &reshards;
   std::vector<BlockCost> blocks;
@@ -149,21 +161,71 @@ BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op
   return cost;
 }
 
+/// As programs will: to each layout from the nearest by bytes, parameters once a step; what is still a sum over ranks
+/// is handed to the update, shares of sums are made in every micro-batch.
+void BlockPrices::Evaluation::forMoves(llvm::function_ref<void(const Moved &)> handle) {
+  SmallVector<int64_t> shape;
+  for (const Brought &each : prices.brought) {
+    // Forms that there is no way to are no sources either.
+    SmallVector<const Brought::Form *, 2> sources{&each.forms.front()};
+    for (const Brought::Form &form : ArrayRef(each.forms).drop_front()) {
+      bool isLeft = form.ofState && isLeftToUpdate(sources.front()->layout, form.layout);
+      Moved best;
+      for (const Brought::Form *source : isLeft ? ArrayRef(sources).take_front() : ArrayRef(sources)) {
+        shape.clear();
+        for (auto [before, after] : llvm::zip_equal(of(source->extents), of(form.extents))) {
+          int64_t parts = std::max(products[before.axes], products[after.axes]);
+          shape.push_back(llvm::divideCeil(sharedSize(before), parts) * parts);
+        }
+        ReshardPrices::Ways &ways = reshards.between(source->layout, form.layout);
+        std::optional<ReshardPrices::Price> price =
+            reshards.price(ways, std::span<const int64_t>(shape.data(), shape.size()), each.elementBytes);
+        if (price && (!best.ways || price->bytes < best.price.bytes))
+          best = {&each, &form, isLeft || (each.once && !form.ofState), *price, &ways, shape};
+      }
+      if (!best.ways)
+        continue;
+      handle(best);
+      sources.push_back(&form);
+    }
+  }
+}
+
 /// Of bringing values to where ops work and gradients to where states lie.
 void BlockPrices::Evaluation::addMoves() {
   moved.assign(prices.ops.size(), 0);
   summed.assign(prices.ops.size(), 0);
-  SmallVector<int64_t> shape;
-  for (const Moves &each : prices.moves) {
-    shape.clear();
-    for (auto [before, after] : llvm::zip_equal(of(each.before), of(each.after))) {
-      int64_t parts = std::max(products[before.axes], products[after.axes]);
-      shape.push_back(llvm::divideCeil(sharedSize(before), parts) * parts);
+  forMoves([&](const Moved &each) {
+    double seconds = each.price.seconds * double(each.value->times) / each.form->blocks;
+    (each.once ? summed : moved)[each.form->op] += seconds;
+  });
+}
+
+std::vector<CollectiveRow> BlockPrices::Evaluation::collectives() {
+  std::vector<CollectiveRow> rows;
+  forMoves([&](const Moved &each) {
+    std::span<const int64_t> shape(each.shape.data(), each.shape.size());
+    reshards.price(*each.ways, shape, each.value->elementBytes);
+    for (const ReshardPrices::Step &step : reshards.lastWay(*each.ways)) {
+      if (!step.move.communicates())
+        continue;
+      CollectiveRow row{each.once ? "once" : "microbatch",
+                        Move::name(step.move.kind),
+                        step.move.axes,
+                        plan.mesh.product(step.move.axes),
+                        0,
+                        0};
+      auto at = llvm::find_if(rows, [&](const CollectiveRow &other) {
+        return std::tie(other.phase, other.kind, other.axes) == std::tie(row.phase, row.kind, row.axes);
+      });
+      if (at == rows.end())
+        at = rows.insert(at, row);
+      int64_t times = each.value->times * (each.once ? 1 : plan.mesh.slots());
+      at->count += times;
+      at->bytes += times * int64_t(std::max(step.before, step.after));
     }
-    std::optional<double> seconds =
-        reshards.price(each.from, each.to, std::span<const int64_t>(shape.data(), shape.size()), each.elementBytes);
-    (each.ofState ? summed : moved)[each.op] += seconds.value_or(0) * each.times / each.blocks;
-  }
+  });
+  return rows;
 }
 
 void BlockPrices::Evaluation::addStates() {
@@ -303,6 +365,10 @@ std::vector<BlockCost> BlockPrices::price(const plan::Plan &plan, ReshardPrices 
   return Evaluation(*this, plan, reshards).run();
 }
 
+std::vector<CollectiveRow> BlockPrices::collectives(const plan::Plan &plan, ReshardPrices &reshards) const {
+  return Evaluation(*this, plan, reshards).collectives();
+}
+
 int64_t logitsBytesOf(const cost::Machine &machine) {
   return exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->logitsBytes;
 }
@@ -312,6 +378,13 @@ std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues
   BlockTable table(input, values);
   ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
   return BlockPrices(table, plan, logitsBytesOf(machine)).price(plan, reshards);
+}
+
+std::vector<CollectiveRow> pricedCollectives(const PlacementInput &input, const StepValues &values,
+                                             const plan::Plan &plan, const cost::Machine &machine) {
+  BlockTable table(input, values);
+  ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
+  return BlockPrices(table, plan, logitsBytesOf(machine)).collectives(plan, reshards);
 }
 
 } // namespace dtcc::dist

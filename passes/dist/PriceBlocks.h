@@ -19,6 +19,7 @@
 
 #include "passes/cost/Work.h"
 #include "passes/dist/BlockTable.h"
+#include "passes/dist/CollectiveSummary.h"
 #include "passes/dist/ReshardPrices.h"
 
 namespace dtcc::dist {
@@ -66,6 +67,9 @@ public:
 
   /// `plan`: placed alike; its mesh and its batch axes say the local sizes. `reshards`: of its mesh.
   std::vector<BlockCost> price(const plan::Plan &plan, ReshardPrices &reshards) const;
+  /// What the reshards so priced send, of a step: a program's collectives over axes of the model. The phase is
+  /// "microbatch", for all of them, or "once".
+  std::vector<CollectiveRow> collectives(const plan::Plan &plan, ReshardPrices &reshards) const;
 
 private:
   /// A dimension of a local part: `size`, shared out, then divided over the axes of `axes`.
@@ -107,15 +111,24 @@ private:
     llvm::SmallVector<Role> roles = {};
     std::optional<Attends> attention = std::nullopt;
   };
-  /// A value that one of `ops` is brought, or in a step the state of what it makes.
-  struct Moves {
-    mlir::Value value;
-    Layout from, to;
-    Extents before, after;
+  /// A value in the layouts in which it is wanted, in the order of the program: the first as it is made, each of the
+  /// others made once, from the nearest of those before it.
+  struct Brought {
+    struct Form {
+      Layout layout;
+      Extents extents;
+      /// For whom: an op, or in `ofState` the state of what the op makes. Nothing for the first form.
+      uint32_t op;
+      bool ofState;
+      /// How many blocks are like that of the op.
+      double blocks;
+    };
+    llvm::SmallVector<Form, 2> forms;
     int64_t elementBytes;
-    uint32_t op;
-    bool ofState;
-    double times, blocks;
+    /// How many values are like it.
+    int64_t times;
+    /// No input reaches it: it is brought once a step.
+    bool once;
   };
   struct State {
     uint32_t type;
@@ -155,7 +168,7 @@ private:
   std::vector<Extent> extents;
   std::vector<Axes> axes{Axes()};
   std::vector<OpWork> ops;
-  std::vector<Moves> moves;
+  std::vector<Brought> brought;
   std::vector<State> states;
   std::vector<Copies> copies;
   std::vector<ExpertRows> rows;
@@ -171,6 +184,10 @@ int64_t logitsBytesOf(const cost::Machine &machine);
 /// Per type of blocks. `plan` places the step: its ops and states, its mesh and its batch axes say the local sizes.
 std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
                                    const cost::Machine &machine);
+
+/// BlockPrices::collectives of such a plan.
+std::vector<CollectiveRow> pricedCollectives(const PlacementInput &input, const StepValues &values,
+                                             const plan::Plan &plan, const cost::Machine &machine);
 
 } // namespace dtcc::dist
 

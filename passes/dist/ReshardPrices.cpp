@@ -22,9 +22,9 @@ uint32_t ReshardPrices::Ways::numberOf(const Layout &layout, const Mesh &mesh) {
   return at->second;
 }
 
-void ReshardPrices::resize(Mesh other, MoveCost otherCost) {
+void ReshardPrices::resize(Mesh other, MoveCost otherSeconds) {
   mesh = std::move(other);
-  cost = std::move(otherCost);
+  seconds = std::move(otherSeconds);
   for (auto &[ends, ways] : known)
     for (Ways::Node &node : ways.nodes) {
       for (auto [dim, axes] : llvm::enumerate(node.layout.dims))
@@ -45,7 +45,19 @@ ReshardPrices::Ways &ReshardPrices::between(const Layout &from, const Layout &to
   return at->second;
 }
 
-std::optional<double> ReshardPrices::price(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes) {
+std::vector<ReshardPrices::Step> ReshardPrices::lastWay(const Ways &ways) const {
+  std::vector<Step> steps;
+  for (uint32_t number = ways.numbers.at(ways.to); number != 0; number = ways.reached[number].before) {
+    const Ways::Reached &reached = ways.reached[number];
+    const Ways::Edge &edge = (*ways.nodes[reached.before].edges)[reached.edge];
+    steps.push_back({edge.move, ways.reached[reached.before].bytes, reached.bytes});
+  }
+  std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
+std::optional<ReshardPrices::Price> ReshardPrices::price(Ways &ways, std::span<const int64_t> shape,
+                                                         int64_t elementBytes) {
   /// Of a rank's part; negative where it does not divide.
   auto bytesIn = [&](const Ways::Node &node) {
     double bytes = double(elementBytes);
@@ -63,14 +75,22 @@ std::optional<double> ReshardPrices::price(Ways &ways, std::span<const int64_t> 
   double first = bytesIn(ways.nodes[0]);
   if (first < 0 || bytesIn(ways.nodes[last]) < 0)
     return std::nullopt;
-  ways.reached[0] = {0, first, true, false};
+  ways.reached[0] = {0, first, true, false, 0, 0};
   ways.open.push_back({0, 0});
   while (!ways.open.empty()) {
     std::pop_heap(ways.open.begin(), ways.open.end(), std::greater<>());
     auto [here, number] = ways.open.back();
     ways.open.pop_back();
-    if (number == last)
-      return here;
+    if (number == last) {
+      Price price{here, 0};
+      while (number != 0) {
+        const Ways::Reached &reached = ways.reached[number];
+        const Ways::Edge &edge = (*ways.nodes[reached.before].edges)[reached.edge];
+        price.seconds += seconds(edge.move, ways.reached[reached.before].bytes, reached.bytes, edge.group);
+        number = reached.before;
+      }
+      return price;
+    }
     if (ways.reached[number].done)
       continue;
     ways.reached[number].done = true;
@@ -86,17 +106,18 @@ std::optional<double> ReshardPrices::price(Ways &ways, std::span<const int64_t> 
       ways.reached.resize(ways.nodes.size());
     }
     double before = ways.reached[number].bytes;
-    for (const Ways::Edge &edge : *node.edges) {
+    for (uint32_t way = 0; way < node.edges->size(); ++way) {
+      const Ways::Edge &edge = (*node.edges)[way];
       Ways::Reached &next = ways.reached[edge.to];
       if (next.done)
         continue;
       double bytes = next.known ? next.bytes : bytesIn(ways.nodes[edge.to]);
       if (bytes < 0)
         continue;
-      double total = here + cost(edge.move, before, bytes, edge.group);
+      double total = here + bytesMoved(edge.move, before, bytes, edge.group);
       if (next.known && next.cost <= total)
         continue;
-      next = {total, bytes, true, false};
+      next = {total, bytes, true, false, number, way};
       ways.open.push_back({total, edge.to});
       std::push_heap(ways.open.begin(), ways.open.end(), std::greater<>());
     }

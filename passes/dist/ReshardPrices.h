@@ -7,8 +7,8 @@
 //
 // A search asks for the price of the same reshard for many shapes. The layouts on the way
 // and the moves between them do not depend on the shape: here they are found once, and a
-// price is a shortest path over numbers. It is the cost of ReshardPlanner's plan, to the
-// last bit.
+// price is a shortest path over numbers. The way is that of ReshardPlanner's plan, which
+// programs take: the one of the least bytes, to the last bit. Its seconds are added up on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,20 +23,33 @@ namespace dtcc::dist {
 
 class ReshardPrices {
 public:
-  ReshardPrices(Mesh mesh, MoveCost cost) : mesh(std::move(mesh)), cost(std::move(cost)) {}
+  /// `seconds`: of a move.
+  ReshardPrices(Mesh mesh, MoveCost seconds) : mesh(std::move(mesh)), seconds(std::move(seconds)) {}
 
   /// The same axes in other sizes.
-  void resize(Mesh mesh, MoveCost cost);
+  void resize(Mesh mesh, MoveCost seconds);
 
   /// The layouts between two, for `price`, neither of them padded. It stays where it is.
   class Ways;
   Ways &between(const Layout &from, const Layout &to);
-  /// As ReshardPlanner::plan(from, to, shape, elementBytes)->cost; nothing if there is no way.
-  std::optional<double> price(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes);
-  std::optional<double> price(const Layout &from, const Layout &to, std::span<const int64_t> shape,
-                              int64_t elementBytes) {
+  struct Price {
+    /// As ReshardPlanner::plan(from, to, shape, elementBytes)->cost, by which ways are chosen (bytesMoved).
+    double bytes = 0;
+    double seconds = 0;
+  };
+  /// Nothing if there is no way.
+  std::optional<Price> price(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes);
+  std::optional<Price> price(const Layout &from, const Layout &to, std::span<const int64_t> shape,
+                             int64_t elementBytes) {
     return price(between(from, to), shape, elementBytes);
   }
+  /// A move with the bytes of a rank's part before and after it.
+  struct Step {
+    Move move;
+    double before = 0, after = 0;
+  };
+  /// The way whose price was asked for last, not fused.
+  std::vector<Step> lastWay(const Ways &ways) const;
 
   class Ways {
     friend class ReshardPrices;
@@ -60,6 +73,8 @@ public:
     struct Reached {
       double cost = 0, bytes = 0;
       bool known = false, done = false;
+      /// From which node, by which of its edges.
+      uint32_t before = 0, edge = 0;
     };
     std::vector<Reached> reached;
     std::vector<std::pair<double, uint32_t>> open;
@@ -67,7 +82,7 @@ public:
 
 private:
   Mesh mesh;
-  MoveCost cost;
+  MoveCost seconds;
   std::map<std::pair<Layout, Layout>, Ways> known;
 };
 

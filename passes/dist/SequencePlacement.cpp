@@ -157,7 +157,8 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
     return reshards
         .price(comes ? away : at, comes ? at : away, shape,
                llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8))
-        .value_or(0);
+        .value_or(ReshardPrices::Price())
+        .seconds;
   };
   auto isOwn = [&](Operation *other) { return other && graph::getOrigin(other) == std::optional<int64_t>(origin); };
   double seconds = 0;

@@ -266,17 +266,35 @@ TEST_F(GraphSearchTest, ReshardsCostWhatTheirPlansCost) {
     Layout from = layoutOf(mesh, rank), to = layoutOf(mesh, rank);
     ReshardPrices prices(mesh, secondsOfMoves(mesh, machine));
     for (const Mesh &each : {mesh, larger, mesh}) {
-      ReshardPlanner planner(each, secondsOfMoves(each, machine));
+      ReshardPlanner planner(each);
       prices.resize(each, secondsOfMoves(each, machine));
       for (int i = 0; i < 4; ++i) {
         std::vector<int64_t> shape;
         for (size_t dim = 0; dim < rank; ++dim)
           shape.push_back(oneOf<int64_t>({1, 6, 24, 480, 4096}));
         const std::optional<ReshardPlan> &plan = planner.plan(from, to, shape, 2);
-        std::optional<double> price = prices.price(from, to, shape, 2);
+        std::optional<ReshardPrices::Price> price = prices.price(from, to, shape, 2);
         ASSERT_EQ(plan.has_value(), price.has_value()) << from.str() << " to " << to.str();
-        if (plan)
-          EXPECT_EQ(plan->cost, *price) << from.str() << " to " << to.str();
+        if (!plan)
+          continue;
+        EXPECT_EQ(plan->cost, price->bytes) << from.str() << " to " << to.str();
+        double seconds = 0;
+        Layout at = from;
+        std::vector<Move::Kind> kinds;
+        for (const ReshardPrices::Step &step : prices.lastWay(prices.between(from, to))) {
+          seconds += secondsOfMoves(each, machine)(step.move, step.before, step.after, each.product(step.move.axes));
+          at = applyMove(step.move, at);
+          // Moves of a plan are fused.
+          if (kinds.empty() || kinds.back() != step.move.kind)
+            kinds.push_back(step.move.kind);
+        }
+        EXPECT_EQ(at, to);
+        EXPECT_NEAR(seconds, price->seconds, 1e-12 * seconds);
+        std::vector<Move::Kind> planned;
+        for (const Move &move : plan->moves)
+          if (planned.empty() || planned.back() != move.kind)
+            planned.push_back(move.kind);
+        EXPECT_EQ(kinds, planned) << from.str() << " to " << to.str();
       }
     }
   });
