@@ -122,6 +122,15 @@ private:
     return made;
   }
 
+  /// The same of a value that other ops may read so already.
+  Value nearest(const LayerOp &layer, Value x, Type type) {
+    for (Operation *user : x.getUsers())
+      if (auto known = dyn_cast<ReshardOp>(user);
+          known && known.getType() == type && known->isBeforeInBlock(layer.op) && getStage(known) == getStage(layer.op))
+        return known.getY();
+    return brought(layer, layer.op, x, type);
+  }
+
   LogicalResult dispatch(const LayerOp &layer, OpOperand &rows) {
     auto reshard = rows.get().getDefiningOp<ReshardOp>();
     if (!reshard)
@@ -137,8 +146,12 @@ private:
              << "}; gather them (--moe-dispatch=gather)";
     Value &made = dispatched[{reshard.getX(), layer.ids}];
     if (!made) {
-      from.dims[0] = to.dims[0];
-      made = create<DispatchRowsOp>(layer, layer.op, reshard.getX(), from, *axes, *experts);
+      // Rows that lie split by positions, or are sums yet, are made whole among the ranks of the model first: each of
+      // these needs them, and what is sent is then the rows alone that were picked.
+      Layout near = to;
+      near.dims[0] = from.dims[0];
+      Type type = cast<TensorType>(reshard.getX().getType()).withLayout(near);
+      made = create<DispatchRowsOp>(layer, layer.op, nearest(layer, reshard.getX(), type), to, *axes, *experts);
     }
     rows.set(brought(layer, layer.op, made, reshard.getType()));
     return success();
