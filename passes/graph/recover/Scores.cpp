@@ -331,12 +331,18 @@ private:
     return true;
   }
 
+  /// Is a static value the same in all samples and heads?
+  bool isOfPairs(Value value) const {
+    auto broadcast = value.getDefiningOp<BroadcastOp>();
+    return broadcast && llvm::all_of(broadcast.getDims(), [&](int64_t dim) { return dim >= rank - 2; });
+  }
+
   /// The keys that a row sees, in the first and in the last sample and head alike. Nothing
   /// where they are no interval, or where an atom that fails leaves a key visible.
   std::optional<Interval> readRow(int64_t row) {
     Interval interval{row, keys(), -1};
     unsigned visible = visibleBits(), all = (1u << result.atoms.size()) - 1;
-    bool ended = false;
+    bool ended = false, same = plain && llvm::all_of(statics, [&](Value value) { return isOfPairs(value); });
     staticCells.clear();
     for (int64_t key = 0; key < keys(); ++key) {
       Dims first(rank, 0), last;
@@ -344,7 +350,7 @@ private:
         last.push_back(size - 1);
       first[rank - 2] = last[rank - 2] = row;
       first[rank - 1] = last[rank - 1] = key;
-      std::optional<bool> here = isVisible(first, visible), there = isVisible(last, visible);
+      std::optional<bool> here = isVisible(first, visible), there = same ? here : isVisible(last, visible);
       if (!here || !there || *here != *there)
         return std::nullopt;
       for (unsigned bits = 0; bits <= all; ++bits) {
