@@ -314,20 +314,26 @@ bool Solver::eliminateAll(const Graph &graph, std::vector<Elimination> &stack) c
     std::vector<uint32_t> scope = answer.of;
     scope.push_back(node);
     size_t count = 1;
-    for (uint32_t each : scope)
-      count *= allowed[each].size();
+    std::vector<size_t> sizes;
+    for (uint32_t each : scope) {
+      sizes.push_back(allowed[each].size());
+      count *= sizes.back();
+    }
+    size_t own = sizes.back();
     std::vector<double> joined(count, 0);
     for (const Table &table : mine) {
       std::vector<size_t> strides(scope.size(), 0);
       for (size_t at = table.nodes.size(), stride = 1; at-- > 0; stride *= allowed[table.nodes[at]].size())
         strides[std::find(scope.begin(), scope.end(), table.nodes[at]) - scope.begin()] = stride;
-      std::vector<uint32_t> digits(scope.size(), 0);
-      size_t index = 0;
-      for (double &cost : joined) {
-        cost += table.costs[index];
-        for (size_t at = scope.size(); at-- > 0;) {
+      // The node itself is innermost, and in every one of these tables.
+      size_t stride = strides.back(), index = 0;
+      std::vector<uint32_t> digits(answer.of.size(), 0);
+      for (size_t first = 0; first < count; first += own) {
+        for (size_t i = 0; i < own; ++i)
+          joined[first + i] += table.costs[index + i * stride];
+        for (size_t at = digits.size(); at-- > 0;) {
           index += strides[at];
-          if (++digits[at] < allowed[scope[at]].size())
+          if (++digits[at] < sizes[at])
             break;
           index -= strides[at] * digits[at];
           digits[at] = 0;
@@ -335,7 +341,6 @@ bool Solver::eliminateAll(const Graph &graph, std::vector<Elimination> &stack) c
       }
     }
     Table reduced{answer.of, {}};
-    size_t own = allowed[node].size();
     for (size_t first = 0; first < count; first += own) {
       auto best = std::min_element(joined.begin() + first, joined.begin() + first + own);
       reduced.costs.push_back(*best);

@@ -15,6 +15,7 @@ namespace dtcc::plan {
 /// Sums of the same terms in another order differ in their last bits; without a tolerance
 /// every order would be a point of its own.
 static constexpr double kSame = 1e-12;
+static constexpr double kNever = std::numeric_limits<double>::infinity();
 
 ModeFronts::ModeFronts(const StageProblem &problem) : problem(problem), fastest(problem.classes.size()) {
   /// Of the time of all blocks in their slowest modes: what modes must differ by.
@@ -88,26 +89,35 @@ const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, uint32_t deviceCla
   } else {
     const Front &before = frontOf(*runs[number].before, deviceClass);
     const std::vector<BlockMode> &modes = problem.types[runs[number].type].modes[deviceClass];
-    auto less = [](const Point &a, const Point &b) {
-      return std::tie(a.heldBytes, a.seconds, a.before, a.mode) < std::tie(b.heldBytes, b.seconds, b.before, b.mode);
+    // By rising bytes: of each mode the points come in order. Of those with the same bytes the fastest counts.
+    struct Head {
+      uint32_t point = 0;
+      double heldBytes;
     };
-    // Points of one mode come in order, up to what rounds to the same bytes: they are merged.
-    Front all, merged;
-    for (uint32_t mode = 0; mode < modes.size(); ++mode) {
-      size_t begin = all.size();
-      for (uint32_t point = 0; point < before.size(); ++point) {
-        all.push_back({before[point].heldBytes + modes[mode].heldBytes, before[point].seconds + modes[mode].seconds,
-                       point, mode});
-        for (size_t i = all.size() - 1; i > begin && less(all[i], all[i - 1]); --i)
-          std::swap(all[i], all[i - 1]);
+    std::vector<Head> heads;
+    for (const BlockMode &mode : modes)
+      heads.push_back({0, before.front().heldBytes + mode.heldBytes});
+    auto order = [](const Point &point) { return std::tie(point.seconds, point.before, point.mode); };
+    for (std::optional<Point> fastest;;) {
+      uint32_t mode = 0;
+      for (uint32_t other = 1; other < heads.size(); ++other)
+        if (heads[other].heldBytes < heads[mode].heldBytes)
+          mode = other;
+      Head &head = heads[mode];
+      bool isLast = head.heldBytes == kNever;
+      if (fastest && (isLast || head.heldBytes != fastest->heldBytes)) {
+        if (front.empty() || fastest->seconds < front.back().seconds * (1 - kSame))
+          front.push_back(*fastest);
+        fastest.reset();
       }
-      merged.resize(all.size());
-      std::merge(all.begin(), all.begin() + begin, all.begin() + begin, all.end(), merged.begin(), less);
-      std::swap(all, merged);
+      if (isLast)
+        break;
+      Point point{head.heldBytes, before[head.point].seconds + modes[mode].seconds, head.point, mode};
+      if (!fastest || order(point) < order(*fastest))
+        fastest = point;
+      ++head.point;
+      head.heldBytes = head.point < before.size() ? before[head.point].heldBytes + modes[mode].heldBytes : kNever;
     }
-    for (const Point &point : all)
-      if (front.empty() || point.seconds < front.back().seconds * (1 - kSame))
-        front.push_back(point);
   }
   return *(runs[number].fronts[deviceClass] = std::move(front));
 }
@@ -123,7 +133,7 @@ double ModeFronts::secondsWithin(uint32_t run, uint32_t deviceClass, double byte
   if (fitsFastest(run, deviceClass, bytes))
     return fastestOf(run, deviceClass).seconds;
   const Point *point = pointWithin(run, deviceClass, bytes);
-  return point ? point->seconds : std::numeric_limits<double>::infinity();
+  return point ? point->seconds : kNever;
 }
 
 std::vector<std::vector<uint32_t>> ModeFronts::modesWithin(uint32_t run, uint32_t deviceClass, double bytes) {

@@ -42,4 +42,60 @@ std::optional<double> Cells::at(Value value, ArrayRef<int64_t> index) {
   return cell;
 }
 
+/// Of an op whose cells are those of its operands at the same place: by its reference on vectors.
+std::optional<std::vector<double>> Cells::lineOfCells(Operation *op, ArrayRef<int64_t> index, int64_t dim,
+                                                      int64_t count) {
+  SmallVector<HostTensor, 3> operands;
+  for (Value operand : op->getOperands()) {
+    std::optional<std::vector<double>> cells = line(operand, index, dim, count);
+    if (!cells)
+      return std::nullopt;
+    HostTensor tensor({}, elementOf(operand));
+    tensor.shape = {count};
+    if (tensor.isFloat())
+      tensor.floats = std::move(*cells);
+    else
+      tensor.ints.assign(cells->begin(), cells->end());
+    operands.push_back(std::move(tensor));
+  }
+  HostTensor result({count}, elementOf(op->getResult(0)));
+  if (failed(cast<ReferenceOpInterface>(op).evaluate(operands, result, {})))
+    return std::nullopt;
+  return result.isFloat() ? std::move(result.floats) : std::vector<double>(result.ints.begin(), result.ints.end());
+}
+
+std::optional<std::vector<double>> Cells::line(Value value, ArrayRef<int64_t> index, std::optional<int64_t> dim,
+                                               int64_t count) {
+  Dims here(index);
+  std::vector<double> cells;
+  if (!dim) {
+    std::optional<double> cell = at(value, here);
+    return cell ? std::optional(std::vector<double>(count, *cell)) : std::nullopt;
+  }
+  here[*dim] = 0;
+  if (count > 0 && !leaf(value, here)) {
+    Operation *op = value.getDefiningOp();
+    if (auto broadcast = dyn_cast_or_null<BroadcastOp>(op)) {
+      auto from = llvm::find(broadcast.getDims(), *dim);
+      bool walks = from != broadcast.getDims().end();
+      return line(broadcast.getX(), graph::at(here, broadcast.getDims()),
+                  walks ? std::optional(from - broadcast.getDims().begin()) : std::nullopt, count);
+    }
+    if (isa_and_nonnull<ElementwiseOpInterface>(op) && isa<CellOpInterface, ReferenceOpInterface>(op))
+      return lineOfCells(op, here, *dim, count);
+  }
+  for (int64_t &i = here[*dim]; i < count; ++i) {
+    std::optional<double> cell = at(value, here);
+    if (!cell)
+      return std::nullopt;
+    cells.push_back(*cell);
+  }
+  return cells;
+}
+
+std::optional<std::vector<double>> Cells::row(Value value, ArrayRef<int64_t> index) {
+  int64_t last = rankOf(value) - 1;
+  return line(value, index, last, shapeOf(value)[last]);
+}
+
 } // namespace dtcc::graph

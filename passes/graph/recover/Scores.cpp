@@ -234,18 +234,13 @@ private:
     return false;
   }
 
-  /// Whether the cell is visible; nothing if it is neither masked nor the function. Where the static values are the
-  /// same, so is the answer: a mask has two.
-  std::optional<bool> isVisible(ArrayRef<int64_t> index, unsigned bits) {
+  /// Whether the cell is visible; nothing if it is neither masked nor the function. `given`: the static values there,
+  /// if nothing else tells cells apart. Where they are the same, so is the answer: a mask has two.
+  std::optional<bool> isVisible(ArrayRef<int64_t> index, unsigned bits, ArrayRef<uint64_t> given) {
     if (!plain)
       return probe(index, bits);
     std::vector<uint64_t> key{bits};
-    for (Value value : statics) {
-      std::optional<double> cell = staticCells.at(value, index);
-      if (!cell)
-        return std::nullopt;
-      key.push_back(llvm::bit_cast<uint64_t>(*cell));
-    }
+    llvm::append_range(key, given);
     auto [known, isNew] = answers.try_emplace(std::move(key));
     if (isNew)
       known->second = probe(index, bits);
@@ -337,28 +332,69 @@ private:
     return broadcast && llvm::all_of(broadcast.getDims(), [&](int64_t dim) { return dim >= rank - 2; });
   }
 
+  /// What is static of the cells of a row of a sample and head: per key, the bits of each of `statics`.
+  std::optional<std::vector<uint64_t>> staticsOf(ArrayRef<int64_t> index) {
+    std::vector<uint64_t> cells(keys() * statics.size());
+    for (auto [number, value] : llvm::enumerate(statics)) {
+      std::optional<std::vector<double>> row = staticCells.row(value, index);
+      if (!row)
+        return std::nullopt;
+      for (auto [key, cell] : llvm::enumerate(*row))
+        cells[key * statics.size() + number] = llvm::bit_cast<uint64_t>(cell);
+    }
+    return cells;
+  }
+
+  /// Whether a key is visible under the right truth of the atoms. Nothing if it is also under another one.
+  std::optional<bool> readKey(ArrayRef<int64_t> first, ArrayRef<int64_t> last, ArrayRef<uint64_t> ofFirst,
+                              ArrayRef<uint64_t> ofLast) {
+    unsigned visible = visibleBits(), all = (1u << result.atoms.size()) - 1;
+    std::optional<bool> here = isVisible(first, visible, ofFirst), there = isVisible(last, visible, ofLast);
+    if (!here || !there || *here != *there)
+      return std::nullopt;
+    for (unsigned bits = 0; bits <= all; ++bits) {
+      if (bits == visible)
+        continue;
+      if (std::optional<bool> hidden = isVisible(first, bits, ofFirst); !hidden || *hidden)
+        return std::nullopt;
+    }
+    return here;
+  }
+
   /// The keys that a row sees, in the first and in the last sample and head alike. Nothing
   /// where they are no interval, or where an atom that fails leaves a key visible.
   std::optional<Interval> readRow(int64_t row) {
     Interval interval{row, keys(), -1};
-    unsigned visible = visibleBits(), all = (1u << result.atoms.size()) - 1;
-    bool ended = false, same = plain && llvm::all_of(statics, [&](Value value) { return isOfPairs(value); });
-    staticCells.clear();
-    for (int64_t key = 0; key < keys(); ++key) {
-      Dims first(rank, 0), last;
-      for (int64_t size : shape)
-        last.push_back(size - 1);
-      first[rank - 2] = last[rank - 2] = row;
-      first[rank - 1] = last[rank - 1] = key;
-      std::optional<bool> here = isVisible(first, visible), there = same ? here : isVisible(last, visible);
-      if (!here || !there || *here != *there)
+    Dims first(rank, 0), last;
+    for (int64_t size : shape)
+      last.push_back(size - 1);
+    first[rank - 2] = last[rank - 2] = row;
+    std::vector<uint64_t> ofFirst, ofLast;
+    if (plain) {
+      staticCells.clear();
+      std::optional<std::vector<uint64_t>> here = staticsOf(first);
+      // Most are the same in all samples and heads, and are read once.
+      auto there = llvm::all_of(statics, [&](Value value) { return isOfPairs(value); }) ? here : staticsOf(last);
+      if (!here || !there)
         return std::nullopt;
-      for (unsigned bits = 0; bits <= all; ++bits) {
-        if (bits == visible)
-          continue;
-        if (std::optional<bool> hidden = isVisible(first, bits); !hidden || *hidden)
-          return std::nullopt;
-      }
+      ofFirst = std::move(*here);
+      ofLast = std::move(*there);
+    }
+    size_t count = plain ? statics.size() : 0;
+    auto cellsOf = [&](const std::vector<uint64_t> &cells, int64_t key) {
+      return ArrayRef(cells).slice(key * count, count);
+    };
+    bool ended = false;
+    std::optional<bool> before;
+    for (int64_t key = 0; key < keys(); ++key) {
+      first[rank - 1] = last[rank - 1] = key;
+      // Neighbours are alike but where an interval ends.
+      bool same = plain && key > 0 && cellsOf(ofFirst, key) == cellsOf(ofFirst, key - 1) &&
+                  cellsOf(ofLast, key) == cellsOf(ofLast, key - 1);
+      std::optional<bool> here = same ? before : readKey(first, last, cellsOf(ofFirst, key), cellsOf(ofLast, key));
+      if (!here)
+        return std::nullopt;
+      before = here;
       if (*here && ended)
         return std::nullopt;
       if (*here) {
