@@ -14,6 +14,7 @@
 #define DTCC_COMPILER_OPTIONS_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringMap.h"
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ struct Options {
   int64_t zero = -1, microbatches = 0;
   /// Mesh and pins are those of the model's annotations.
   bool annotated = false;
+  /// Stages of the annotations, by the nodes of the model.
+  llvm::StringMap<int64_t> nodeStages;
 
   // The code.
   /// A row of passes/exec/Target.h, decided by resolveTarget where it is not given.

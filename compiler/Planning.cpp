@@ -64,6 +64,9 @@ static Options withAnnotations(ModuleOp module, const Options &given, const Sear
   options.mesh = placement.getAs<StringAttr>("mesh").str();
   for (Attribute pin : placement.getAs<ArrayAttr>("pins"))
     options.pin.push_back(cast<StringAttr>(pin).str());
+  for (auto [node, stage] : llvm::zip_equal(placement.getAs<ArrayAttr>("stage_nodes"),
+                                            placement.getAs<DenseI64ArrayAttr>("stages").asArrayRef()))
+    options.nodeStages.try_emplace(cast<StringAttr>(node).getValue(), stage);
   return options;
 }
 
@@ -214,6 +217,7 @@ LogicalResult Search::readRequest() {
   request.groups = mesh.groups;
   request.actions = pipeline.actions;
   request.stages = pipeline.actions.ranks.empty() ? 0 : pipeline.actions.stages();
+  request.nodeStages = options.nodeStages;
   return success();
 }
 
@@ -290,6 +294,10 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
         all.push_back(shape);
       }
   }
+  // Where stages begin is held with how many there are.
+  auto held = int64_t(pricer->heldStages().size());
+  if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->stagesOf(shape) == held; }))
+    llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->stagesOf(shape) != held; });
   llvm::erase_if(all, [&](const plan::PlanShape &shape) {
     // --mesh counts dp without the ranks of ep; groups share state in parts of it.
     return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep || (shape.dp / shape.ep) % mesh.groups ||

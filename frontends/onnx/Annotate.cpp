@@ -98,9 +98,13 @@ void Annotator::addSharding(::onnx::NodeDeviceConfigurationProto &to, const std:
   addDevices(*spec, axes, stage);
 }
 
+std::string dtcc::onnx::nameOf(const NodeProto &node) {
+  return !node.name().empty() ? node.name() : node.output_size() ? node.output(0) : "";
+}
+
 void Annotator::annotate(NodeProto &node) {
   node.clear_device_configurations();
-  const std::string name = !node.name().empty() ? node.name() : node.output_size() ? node.output(0) : "";
+  const std::string name = nameOf(node);
   ::onnx::NodeDeviceConfigurationProto own;
   own.set_configuration_id(placement.name);
   std::optional<int64_t> stage;

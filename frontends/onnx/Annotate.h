@@ -52,9 +52,9 @@ mlir::LogicalResult writeAnnotated(mlir::MLIRContext *context, llvm::StringRef p
 class Model;
 
 /// What an annotated model asks of a plan, an attribute of its module: the number of `devices`, the sizes of the axes
-/// as
-/// --mesh has them, and of parameters `pins` as --pin has them. Results of nodes follow from the parameters, and are
-/// not held. The first configuration counts. Failure after one message; nothing where there are no annotations.
+/// as --mesh has them, of parameters `pins` as --pin has them, and the `stages` of the nodes `stage_nodes`. Results of
+/// nodes follow from the parameters, and are not held. The first configuration counts. Failure after one message;
+/// nothing where there are no annotations.
 inline constexpr llvm::StringLiteral kPlacementAttr = "dtcc.placement";
 mlir::LogicalResult readAnnotations(const Model &model, mlir::ModuleOp module);
 

@@ -24,6 +24,7 @@
 
 namespace onnx {
 class ModelProto;
+class NodeProto;
 class TensorProto;
 } // namespace onnx
 
@@ -46,6 +47,9 @@ struct StoredTensor {
   /// The cells as values; needs data.
   HostTensor toHost() const;
 };
+
+/// The name by which a node is known: its own, or its first output's where it has none.
+std::string nameOf(const ::onnx::NodeProto &node);
 
 /// The element type of an ONNX data type, or null if dtcc has none for it.
 mlir::Type elementType(mlir::MLIRContext *context, int32_t onnxType);

@@ -12,6 +12,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "onnx/onnx-ml.pb.h"
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace dtcc;
@@ -30,6 +31,7 @@ private:
   LogicalResult read(const ::onnx::NodeProto &node, const ::onnx::NodeDeviceConfigurationProto &own);
   LogicalResult read(const ::onnx::ShardingSpecProto &spec, StringRef node);
   LogicalResult decide();
+  int64_t expertRanks(graph::StateOp state) const;
   InFlightDiagnostic wrong() { return emitError(model.loc()) << "device configuration '" << name << "': "; }
 
   const Model &model;
@@ -39,7 +41,31 @@ private:
   llvm::StringMap<size_t> ranks;
   /// Parts of each dimension, by tensor.
   std::map<std::string, std::vector<int64_t>> parts;
+  /// Which part of its first dimension each device has, in ascending order of devices, where it is split and the
+  /// devices are those of its parts. Of a tensor that several stages have, of the first that is read.
+  std::map<std::string, std::vector<int64_t>> firstParts;
+  /// Names of nodes and their stages.
+  SmallVector<Attribute> stageNodes;
+  SmallVector<int64_t> stages;
 };
+
+/// Of each device of a sharding in ascending order the part of the tensor that it has, in row-major order.
+std::vector<int64_t> partOfDevices(const ::onnx::ShardingSpecProto &spec) {
+  std::map<int64_t, int64_t> partOf;
+  for (auto [part, device] : llvm::enumerate(spec.device())) {
+    auto group = llvm::find_if(spec.index_to_device_group_map(),
+                               [device = device](const auto &entry) { return entry.key() == device; });
+    if (group == spec.index_to_device_group_map().end())
+      partOf[device] = int64_t(part);
+    else
+      for (int64_t each : group->value())
+        partOf[each] = int64_t(part);
+  }
+  std::vector<int64_t> parts;
+  for (auto [device, part] : partOf)
+    parts.push_back(part);
+  return parts;
+}
 } // namespace
 
 LogicalResult Reader::read(const ::onnx::ShardingSpecProto &spec, StringRef node) {
@@ -60,6 +86,13 @@ LogicalResult Reader::read(const ::onnx::ShardingSpecProto &spec, StringRef node
       own[size_t(axis)] = std::min(own[size_t(axis)] * simple.num_shards(), kMostDevices);
     }
   }
+  int64_t all = llvm::product_of(own);
+  if (dims > 0 && own[0] > 1 && spec.device_size() == all) {
+    std::vector<int64_t> first = partOfDevices(spec);
+    for (int64_t &part : first)
+      part /= all / own[0];
+    firstParts.try_emplace(spec.tensor_name(), std::move(first));
+  }
   auto [at, isNew] = parts.try_emplace(spec.tensor_name(), own);
   if (!isNew && at->second != own)
     return wrong() << "'" << spec.tensor_name() << "' must be split alike wherever it is read; node '" << node
@@ -68,6 +101,10 @@ LogicalResult Reader::read(const ::onnx::ShardingSpecProto &spec, StringRef node
 }
 
 LogicalResult Reader::read(const ::onnx::NodeProto &node, const ::onnx::NodeDeviceConfigurationProto &own) {
+  if (own.has_pipeline_stage()) {
+    stageNodes.push_back(StringAttr::get(module.getContext(), nameOf(node)));
+    stages.push_back(own.pipeline_stage());
+  }
   for (const ::onnx::ShardingSpecProto &spec : own.sharding_spec()) {
     if (failed(read(spec, node.name())))
       return failure();
@@ -82,15 +119,41 @@ LogicalResult Reader::read(const ::onnx::NodeProto &node, const ::onnx::NodeDevi
   return success();
 }
 
-/// Sizes of the axes and pins of the parameters: parameters are split over tp alone, inputs by their examples over dp
-/// and by their positions over cp, stages lie on pp groups of devices.
+/// Ranks of ep that hold experts of a parameter apart: devices that have the same examples have the same part of a
+/// first dimension that ep splits, and differ in one that tp splits. Matrices are never of experts.
+int64_t Reader::expertRanks(graph::StateOp state) const {
+  auto own = firstParts.find(state.getSavedName().str());
+  if (own == firstParts.end() || state.getSavedShape().size() < 3)
+    return 1;
+  for (const auto &input : model.proto().graph().input()) {
+    auto examples = firstParts.find(input.name());
+    if (examples == firstParts.end() || examples->second.size() != own->second.size())
+      continue;
+    std::map<int64_t, std::set<int64_t>> together;
+    for (auto [example, part] : llvm::zip_equal(examples->second, own->second))
+      together[example].insert(part);
+    size_t most = 1;
+    for (const auto &[example, seen] : together)
+      most = std::max(most, seen.size());
+    return parts.at(state.getSavedName().str())[0] / int64_t(most);
+  }
+  return 1;
+}
+
+/// Sizes of the axes and pins of the parameters: parameters are split over tp, those of experts over ep too, inputs by
+/// their examples over dp and ep and by their positions over cp, stages lie on pp groups of devices.
 LogicalResult Reader::decide() {
   OpBuilder builder(module.getContext());
-  int64_t tp = 1, cp = 1, pp = stageDevices > 0 ? devices / stageDevices : 1;
-  StringRef widest;
+  int64_t tp = 1, cp = 1, ep = 1, pp = stageDevices > 0 ? devices / stageDevices : 1;
+  StringRef widest, spread;
   for (auto state : module.getOps<graph::StateOp>())
     if (auto found = parts.find(state.getSavedName().str()); found != parts.end()) {
-      int64_t all = llvm::product_of(found->second);
+      int64_t experts = expertRanks(state), all = llvm::product_of(found->second) / experts;
+      if (experts > 1 && ep > 1 && experts != ep)
+        return wrong() << "experts must be spread alike, got: '" << spread << "' over " << ep << " and '"
+                       << state.getSavedName() << "' over " << experts;
+      if (experts > 1)
+        ep = experts, spread = state.getSavedName();
       if (all > 1 && tp > 1 && all != tp)
         return wrong() << "parameters must be split in as many parts, got: '" << widest << "' in " << tp << " and '"
                        << state.getSavedName() << "' in " << all;
@@ -100,8 +163,16 @@ LogicalResult Reader::decide() {
   for (const auto &input : model.proto().graph().input())
     if (auto found = parts.find(input.name()); found != parts.end() && found->second.size() > 1)
       cp = std::max(cp, found->second[1]);
-  if (devices % (tp * cp * pp))
-    return wrong() << "tp=" << tp << " (parts of parameters), cp=" << cp << " (parts of positions) and pp=" << pp
+  // Experts that the file has one by one have no dimension that could be split.
+  if (ep == 1 && StringRef(name).starts_with("dtcc ") && StringRef(name).contains("ep=")) {
+    emitRemark(model.loc()) << "device configuration '" << name
+                            << "' spreads experts that no parameter of the file "
+                               "holds together: it is not read back";
+    return success();
+  }
+  if (devices % (tp * cp * pp * ep))
+    return wrong() << "tp=" << tp << " (parts of parameters), cp=" << cp << " (parts of positions)"
+                   << (ep > 1 ? ", ep=" + std::to_string(ep) + " (experts)" : "") << " and pp=" << pp
                    << " (groups of stages) must divide the " << devices << " devices";
   SmallVector<Attribute> pins;
   for (auto state : module.getOps<graph::StateOp>()) {
@@ -112,17 +183,22 @@ LogicalResult Reader::decide() {
     for (char c : state.getSavedName())
       pin += (StringRef("*?[]{}\\").contains(c) ? "\\" : "") + std::string(1, c);
     pin += "=[";
+    int64_t experts = expertRanks(state);
     for (auto [i, size] : llvm::enumerate(found->second))
-      pin += std::string(i ? "," : "") + (size > 1 ? "{tp}" : "{}");
+      pin += std::string(i ? "," : "") + (size > (i ? 1 : experts) ? "{tp}" : "{}");
     pins.push_back(builder.getStringAttr(pin + "]"));
   }
-  std::string mesh = "dp=" + std::to_string(devices / (tp * cp * pp));
+  std::string mesh = "dp=" + std::to_string(devices / (tp * cp * pp * ep));
   for (auto [axis, size] : {std::pair("tp", tp), {"cp", cp}, {"pp", pp}})
     mesh += std::string(",") + axis + "=" + std::to_string(size);
+  if (ep > 1)
+    mesh += ",ep=" + std::to_string(ep);
   module->setAttr(kPlacementAttr,
                   builder.getDictionaryAttr({builder.getNamedAttr("devices", builder.getI64IntegerAttr(devices)),
                                              builder.getNamedAttr("mesh", builder.getStringAttr(mesh)),
-                                             builder.getNamedAttr("pins", builder.getArrayAttr(pins))}));
+                                             builder.getNamedAttr("pins", builder.getArrayAttr(pins)),
+                                             builder.getNamedAttr("stage_nodes", builder.getArrayAttr(stageNodes)),
+                                             builder.getNamedAttr("stages", builder.getDenseI64ArrayAttr(stages))}));
   return success();
 }
 
@@ -136,11 +212,6 @@ LogicalResult Reader::run() {
     emitRemark(model.loc()) << "has " << configurations.size() << " device configurations; '" << name << "' is taken";
   if (devices < 1 || devices > kMostDevices)
     return wrong() << "the number of devices must be from 1 to " << kMostDevices << ", got: " << devices;
-  // Parts over tp and over ep look alike.
-  if (StringRef(name).starts_with("dtcc ") && StringRef(name).contains("ep=")) {
-    emitRemark(model.loc()) << "device configuration '" << name << "' spreads experts, which is not read back";
-    return success();
-  }
   const auto &graph = model.proto().graph();
   for (const auto &tensor : graph.initializer())
     ranks[tensor.name()] = size_t(tensor.dims_size());

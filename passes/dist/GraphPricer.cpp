@@ -9,6 +9,7 @@
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/cost/Memory.h"
+#include "passes/dist/HeldStages.h"
 #include "passes/dist/KnownPrices.h"
 #include "passes/dist/StateTable.h"
 #include "passes/exec/Target.h"
@@ -82,6 +83,7 @@ GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds,
   });
   // What a host is given: masters and slots, in f32.
   software.sharedBytes = 4 * double(1 + slots);
+  begins = blocksOfStages(input.blocks, request.nodeStages);
   for (const cost::Machine &other : kinds.drop_front()) {
     others.push_back(std::make_unique<GraphPricer>(step, other, request, mostBlocks));
     others.back()->first = this;
@@ -337,6 +339,9 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
   }
   for (const StepBlocks::Block &block : row.blocks())
     problem.blocks.push_back(block.type);
+  // Of several stages on a rank the problem knows the ranks alone; where these are cut is said by cutsOf.
+  if (int64_t(begins.size()) == shape.pp && !hasVirtualStages(shape))
+    problem.begins = begins;
   double usable = request.anyMemory ? 0 : usableBytes(shape);
   int64_t stages = isMixed() || first ? own / (shape.tp * shape.cp * shape.dp) : shape.pp;
   problem.classes = {{stages, usable > 0 || (!request.anyMemory && machine.memoryBytes() > 0)

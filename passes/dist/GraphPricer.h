@@ -21,6 +21,7 @@
 #include "passes/dist/StepValues.h"
 #include "passes/plan/SearchReport.h"
 #include "passes/plan/StepSimulation.h"
+#include "llvm/ADT/StringMap.h"
 #include <map>
 
 namespace dtcc::dist {
@@ -43,6 +44,8 @@ struct GraphRequest {
   plan::Schedule actions;
   /// Stages of such actions.
   int64_t stages = 0;
+  /// By the name of a node of the model the stage that it is held to, of some nodes; empty: stages are cut anywhere.
+  llvm::StringMap<int64_t> nodeStages;
   /// Bytes of a rank are no limit.
   bool anyMemory = false;
   /// Activations of a block may wait with the host, where that has memory of its own (passes/plan/Offload.h).
@@ -82,9 +85,13 @@ public:
   bool isMixed() const { return !others.empty(); }
   /// "h100-sxm, a100-80": where the stages of a solved shape lie.
   std::string stagesText(const plan::StageSolution &solution) const;
+  /// Of all ranks of the pipeline together.
+  int64_t stagesOf(const plan::PlanShape &shape) const;
   /// The first dimension of the inputs.
   int64_t batch() const { return examples; }
   const StepBlocks &blocks() const { return input.blocks; }
+  /// The first block of each stage as nodes are held to them; empty if they are not.
+  llvm::ArrayRef<uint32_t> heldStages() const { return begins; }
   /// What the programs of this compiler do by themselves, as the cost model has it.
   const cost::Software &programs() const { return software; }
   /// Bytes that a plan may use of a device; 0: not known.
@@ -129,7 +136,6 @@ private:
   double unitBytes(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const;
   void addAgain(plan::StageProblem &problem, const std::vector<BlockCost> &costs) const;
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
-  int64_t stagesOf(const plan::PlanShape &shape) const;
   bool hasVirtualStages(const plan::PlanShape &shape) const { return stagesOf(shape) != shape.pp; }
   /// By stage, also virtual ones, micro-batches that it has in flight at most.
   const std::vector<int64_t> &flightsOf(const plan::PlanShape &shape);
@@ -170,6 +176,7 @@ private:
   std::vector<std::unique_ptr<GraphPricer>> others;
   GraphPricer *first = nullptr;
   int64_t examples = 1, slots = 0;
+  std::vector<uint32_t> begins;
   std::unique_ptr<Known> known;
   std::unique_ptr<mlir::Diagnostic> refusal;
 };

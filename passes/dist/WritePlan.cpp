@@ -93,6 +93,8 @@ std::vector<size_t> GraphPricer::cutsOf(const plan::PlanShape &shape, const plan
       cuts.push_back(solution.stages[stage].firstBlock);
     return cuts;
   }
+  if (int64_t(begins.size()) == stagesOf(shape))
+    return {begins.begin() + 1, begins.end()};
   plan::StageProblem all = problem(shape);
   std::vector<double> seconds;
   for (size_t block = 0; block < all.blocks.size(); ++block)

@@ -88,6 +88,9 @@ std::string StageProblem::check() const {
   for (double each : inFlight)
     if (!(each > 0) || !std::isfinite(each))
       return "a stage must hold a positive number of micro-batches";
+  if (!begins.empty() && (begins.size() != stages() || begins.front() != 0 || begins.back() >= blocks.size() ||
+                          std::adjacent_find(begins.begin(), begins.end(), std::greater_equal<>()) != begins.end()))
+    return "stages must begin at block 0 and at blocks that ascend";
   if (!isAmount(rounds) || !isAmount(ramp))
     return "rounds and ramp must be finite and not negative";
   return "";
@@ -102,8 +105,8 @@ double costOf(const StageProblem &problem, const StageSolution &solution) {
     const StageSolution::Stage &stage = solution.stages[s];
     bool isLast = s + 1 == solution.stages.size();
     size_t end = isLast ? problem.blocks.size() : solution.stages[s + 1].firstBlock;
-    if ((s == 0 && stage.firstBlock != 0) || stage.firstBlock >= end || stage.deviceClass >= used.size() ||
-        ++used[stage.deviceClass] > problem.classes[stage.deviceClass].stages)
+    if ((s == 0 && stage.firstBlock != 0) || stage.firstBlock >= end || !problem.mayBegin(s, stage.firstBlock) ||
+        stage.deviceClass >= used.size() || ++used[stage.deviceClass] > problem.classes[stage.deviceClass].stages)
       return kNever;
     double seconds = 0, tail = 0, state = 0, held = 0, working = 0;
     for (size_t i = stage.firstBlock; i < end; ++i) {
@@ -150,7 +153,7 @@ private:
     uint32_t from = stage == 0 ? 0 : firstBlock + 1,
              to = stage == 0 ? 0 : static_cast<uint32_t>(problem.blocks.size()) - 1;
     for (uint32_t at = from; at <= to; ++at)
-      for (uint32_t device = 0; device < problem.classes.size(); ++device) {
+      for (uint32_t device = 0; problem.mayBegin(stage, at) && device < problem.classes.size(); ++device) {
         current.stages.push_back({at, device, 0, 0});
         cut(stage + 1, at);
         current.stages.pop_back();

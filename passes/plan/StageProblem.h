@@ -78,8 +78,14 @@ struct StageProblem {
   /// of stages. 1F1B: min(m, stages - s).
   std::vector<double> inFlight;
   double rounds = 1, ramp = 1;
+  /// Per stage the block that it must begin with; empty: any.
+  std::vector<uint32_t> begins;
 
   size_t stages() const { return inFlight.size(); }
+  bool mayBegin(size_t stage, size_t block) const { return begins.empty() || begins[stage] == block; }
+  bool mayEnd(size_t stage, size_t end) const {
+    return begins.empty() || end == (stage + 1 < begins.size() ? begins[stage + 1] : blocks.size());
+  }
   /// The same blocks on other classes of devices besides: their modes and limits; what blocks need once becomes that of
   /// the class that needs most.
   void addClasses(const StageProblem &others);

@@ -111,7 +111,8 @@ void StageSearch::makeSpans() {
     bool isLast = stage + 1 == problem.stages();
     for (size_t from = stage; from < (stage ? count() : 1); ++from)
       for (size_t to = isLast ? count() : from + 1; to + (problem.stages() - 1 - stage) <= count(); ++to)
-        for (size_t device = 0; device < problem.classes.size(); ++device) {
+        for (size_t device = 0;
+             problem.mayBegin(stage, from) && problem.mayEnd(stage, to) && device < problem.classes.size(); ++device) {
           double bytes = freeBytes(from, to, stage, device);
           if (bytes < 0)
             continue;

@@ -46,6 +46,17 @@ StageProblem randomProblem(std::mt19937 &random) {
   return problem;
 }
 
+/// Where the stages of a problem begin, drawn.
+void holdStages(StageProblem &problem, std::mt19937 &random) {
+  std::vector<uint32_t> others;
+  for (uint32_t block = 1; block < problem.blocks.size(); ++block)
+    others.push_back(block);
+  std::shuffle(others.begin(), others.end(), random);
+  problem.begins.assign(others.begin(), others.begin() + long(problem.stages() - 1));
+  problem.begins.push_back(0);
+  std::sort(problem.begins.begin(), problem.begins.end());
+}
+
 TEST(StageSearch, EqualsTheExhaustiveSolver) {
   std::mt19937 random(1);
   int infeasible = 0;
@@ -66,6 +77,31 @@ TEST(StageSearch, EqualsTheExhaustiveSolver) {
   }
   EXPECT_GT(infeasible, 50);
   EXPECT_LT(infeasible, 1500);
+}
+
+TEST(StageSearch, BeginsStagesWhereItIsTold) {
+  std::mt19937 random(5);
+  int otherwise = 0;
+  for (int round = 0; round < 1000; ++round) {
+    StageProblem problem = randomProblem(random);
+    StageSolution free = solve(problem);
+    holdStages(problem, random);
+    ASSERT_EQ(problem.check(), "") << round;
+    StageSolution all = solveExhaustively(problem), found = solve(problem);
+    ASSERT_EQ(all.isInfeasible(), found.isInfeasible()) << round;
+    if (all.isInfeasible())
+      continue;
+    ASSERT_NEAR(found.seconds, all.seconds, 1e-9) << round;
+    ASSERT_NEAR(costOf(problem, found), found.seconds, 1e-9) << round;
+    for (size_t stage = 0; stage < problem.stages(); ++stage)
+      ASSERT_EQ(found.stages[stage].firstBlock, problem.begins[stage]) << round;
+    otherwise += found.seconds > free.seconds + 1e-9;
+    if (problem.stages() > 1) {
+      std::swap(problem.begins.front(), problem.begins.back());
+      ASSERT_EQ(problem.check(), "stages must begin at block 0 and at blocks that ascend");
+    }
+  }
+  EXPECT_GT(otherwise, 50);
 }
 
 TEST(StageSearch, ItsBoundHoldsWhenItIsCutShort) {
