@@ -108,7 +108,7 @@ private:
 
   Placed &placedFor(const plan::PlanShape &shape);
   void place(const plan::PlanShape &shape, Placed &placed) const;
-  mlir::LogicalResult tryToPlace(const plan::PlanShape &shape, plan::Plan &plan) const;
+  mlir::LogicalResult tryToPlace(const plan::PlanShape &shape, Placed &placed) const;
   plan::Plan meshFor(const plan::PlanShape &shape, int64_t local) const;
   int64_t localExamples(const plan::PlanShape &shape) const;
   /// For the examples of a micro-batch of the shape.

@@ -43,7 +43,8 @@ static LogicalResult checkSequenceParallel(func::FuncOp step, int64_t tp) {
   return any ? success() : step.emitError("sequence parallelism needs inputs of tokens: this model has no positions");
 }
 
-LogicalResult GraphPricer::tryToPlace(const PlanShape &shape, plan::Plan &plan) const {
+LogicalResult GraphPricer::tryToPlace(const PlanShape &shape, Placed &placed) const {
+  plan::Plan &plan = placed.plan;
   func::FuncOp function = step;
   if (shape.sequenceParallel && failed(checkSequenceParallel(function, shape.tp)))
     return failure();
@@ -59,9 +60,9 @@ LogicalResult GraphPricer::tryToPlace(const PlanShape &shape, plan::Plan &plan) 
       }))
     return failure();
   plan::Plan whole = plan;
-  ReshardPrices exchanges(plan.mesh, secondsOfMoves(plan.mesh, machine));
+  placed.exchanges = std::make_unique<ReshardPrices>(plan.mesh, secondsOfMoves(plan.mesh, machine));
   return success(succeeded(placeExperts(function, whole, machine, request.experts)) &&
-                 succeeded(sequenceSeconds(known->sites, plan, machine, request.exchange, exchanges)));
+                 succeeded(sequenceSeconds(known->sites, plan, machine, request.exchange, *placed.exchanges)));
 }
 
 void GraphPricer::place(const PlanShape &shape, Placed &placed) const {
@@ -71,7 +72,7 @@ void GraphPricer::place(const PlanShape &shape, Placed &placed) const {
     placed.plan = there.plan;
     return;
   }
-  placed.possible = succeeded(tryToPlace(shape, placed.plan));
+  placed.possible = succeeded(tryToPlace(shape, placed));
 }
 
 GraphPricer::Placed &GraphPricer::placedFor(const PlanShape &shape) {
@@ -114,8 +115,9 @@ void GraphPricer::priceLocal(const PlanShape &shape, Placed &placed, Local &loca
   if (!placed.prices) {
     placed.prices = std::make_unique<BlockPrices>(known->table, plan, logitsBytesOf(machine));
     placed.reshards = std::make_unique<ReshardPrices>(plan.mesh, cost);
-    placed.exchanges = std::make_unique<ReshardPrices>(plan.mesh, cost);
   }
+  if (!placed.exchanges)
+    placed.exchanges = std::make_unique<ReshardPrices>(plan.mesh, cost);
   placed.reshards->resize(plan.mesh, cost);
   placed.exchanges->resize(plan.mesh, cost);
   std::vector<BlockCost> &blocks = local.costs;

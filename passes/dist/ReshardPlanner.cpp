@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "passes/dist/ReshardPlanner.h"
+#include "passes/dist/LayoutWays.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <set>
 
@@ -70,6 +71,7 @@ double bytesMoved(const Move &move, double before, double after, int64_t group) 
 
 ReshardPlanner::ReshardPlanner(Mesh mesh, MoveCost cost, double memoryCap)
     : mesh(std::move(mesh)), cost(std::move(cost)), memoryCap(memoryCap) {}
+ReshardPlanner::~ReshardPlanner() = default;
 
 /// Is the time axis part of `axes`?
 static bool anyTime(const Mesh &mesh, const Axes &axes) {
@@ -134,61 +136,72 @@ static std::vector<Move> fuse(const std::vector<Move> &moves) {
   return fused;
 }
 
-std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) const {
-  auto bytes = [&](const Layout &layout) -> std::optional<double> {
+std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
+  auto bytes = [&](const Layout &layout) {
     auto local = layout.localShape(key.shape, mesh);
     if (!local)
-      return std::nullopt;
+      return std::optional<double>();
     double size = key.elementBytes;
     for (int64_t extent : *local)
       size *= extent;
-    return size;
-  };
-  struct Reached {
-    double cost;
-    Layout before;
-    Move move;
-    bool done = false;
+    return std::optional(size);
   };
   std::optional<double> first = bytes(key.from), last = bytes(key.to);
   if (!first || !last)
     return std::nullopt;
   double cap = memoryCap > 0 ? std::max(*first, *last) + memoryCap : 0;
-  // Ordered containers: equal costs are settled the same way on every machine.
-  std::map<Layout, Reached> reached;
-  std::set<std::pair<double, Layout>> open;
-  reached[key.from] = {0, key.from, {}};
-  open.insert({0, key.from});
-  while (!open.empty()) {
-    auto [costHere, layout] = *open.begin();
+  std::unique_ptr<LayoutWays> &layouts = ways[{key.from, key.to}];
+  if (!layouts)
+    layouts = std::make_unique<LayoutWays>(key.from, key.to, mesh);
+  struct Reached {
+    bool seen = false, done = false;
+    std::optional<double> bytes; // of a rank's part; nothing where it cannot lie so
+    double cost = 0;
+    /// From which node, by which of its edges.
+    uint32_t before = 0;
+    size_t edge = 0;
+  };
+  // Equal costs are settled by layouts: the same way on every machine.
+  auto isBefore = [&](const std::pair<double, uint32_t> &a, const std::pair<double, uint32_t> &b) {
+    return a.first != b.first ? a.first < b.first : layouts->node(a.second).layout < layouts->node(b.second).layout;
+  };
+  std::set<std::pair<double, uint32_t>, decltype(isBefore)> open(isBefore);
+  std::vector<Reached> reached(layouts->size());
+  reached[LayoutWays::kFirst].seen = true;
+  reached[LayoutWays::kFirst].bytes = first;
+  open.insert({0, LayoutWays::kFirst});
+  while (!open.empty() && open.begin()->second != layouts->lastNode()) {
+    auto [costHere, number] = *open.begin();
     open.erase(open.begin());
-    reached[layout].done = true;
-    if (layout == key.to)
-      break;
-    double before = *bytes(layout);
-    for (const Move &move : movesFrom(layout, key.to, mesh)) {
-      Layout next = applyMove(move, layout);
-      std::optional<double> after = bytes(next);
-      if (!after || (cap > 0 && *after > cap))
+    reached[number].done = true;
+    const std::vector<LayoutWays::Edge> &edges = layouts->edgesOf(number, mesh);
+    reached.resize(layouts->size());
+    double before = *reached[number].bytes;
+    for (auto [way, edge] : llvm::enumerate(edges)) {
+      Reached &next = reached[edge.to];
+      bool isNew = !next.seen;
+      if (isNew)
+        next.bytes = bytes(layouts->node(edge.to).layout);
+      next.seen = true;
+      if (next.done || !next.bytes || (cap > 0 && *next.bytes > cap))
         continue;
-      double total = costHere + cost(move, before, *after, mesh.product(move.axes));
-      auto [at, isNew] = reached.try_emplace(next, Reached{total, layout, move});
-      if (!isNew) {
-        if (at->second.done || at->second.cost <= total)
-          continue;
-        open.erase({at->second.cost, next});
-        at->second = {total, layout, move};
-      }
-      open.insert({total, next});
+      double total = costHere + cost(edge.move, before, *next.bytes, edge.group);
+      if (!isNew && next.cost <= total)
+        continue;
+      if (!isNew)
+        open.erase({next.cost, edge.to});
+      next.cost = total;
+      next.before = number;
+      next.edge = way;
+      open.insert({total, edge.to});
     }
   }
-  auto end = reached.find(key.to);
-  if (end == reached.end())
+  if (open.empty())
     return std::nullopt;
   ReshardPlan plan;
-  plan.cost = end->second.cost;
-  for (Layout at = key.to; at != key.from; at = reached[at].before)
-    plan.moves.push_back(reached[at].move);
+  plan.cost = open.begin()->first;
+  for (uint32_t at = layouts->lastNode(); at != LayoutWays::kFirst; at = reached[at].before)
+    plan.moves.push_back((*layouts->node(reached[at].before).edges)[reached[at].edge].move);
   std::reverse(plan.moves.begin(), plan.moves.end());
   plan.moves = fuse(plan.moves);
   return plan;

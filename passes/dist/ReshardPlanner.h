@@ -28,6 +28,7 @@
 #include "dialects/dist/Layout.h"
 #include <functional>
 #include <map>
+#include <memory>
 
 namespace dtcc::dist {
 
@@ -66,10 +67,13 @@ struct ReshardPlan {
   double cost = 0;
 };
 
+class LayoutWays;
+
 class ReshardPlanner {
 public:
   /// `memoryCap`: largest local value on the way, in bytes, beyond the larger of the two ends; 0: no cap.
   explicit ReshardPlanner(Mesh mesh, MoveCost cost = bytesMoved, double memoryCap = 0);
+  ~ReshardPlanner();
 
   /// The moves from `from` to `to` for a tensor of `shape` (unpadded; both layouts have the
   /// same padding). Nothing if there is no way: over time axes, or beyond the cap.
@@ -84,12 +88,13 @@ private:
     int64_t elementBytes;
     auto operator<=>(const Key &) const = default;
   };
-  std::optional<ReshardPlan> search(const Key &key) const;
+  std::optional<ReshardPlan> search(const Key &key);
 
   Mesh mesh;
   MoveCost cost;
   double memoryCap;
   std::map<Key, std::optional<ReshardPlan>> known;
+  std::map<std::pair<Layout, Layout>, std::unique_ptr<LayoutWays>> ways;
 };
 
 } // namespace dtcc::dist

@@ -7,7 +7,7 @@
 //
 // A search asks for the price of the same reshard for many shapes. The layouts on the way
 // and the moves between them do not depend on the shape: here they are found once, and a
-// price is a shortest path over numbers. The way is that of ReshardPlanner's plan, which
+// price is a shortest path over numbers (LayoutWays). The way is that of ReshardPlanner's plan, which
 // programs take: the one of the least bytes, to the last bit. Its seconds are added up on it.
 //
 //===----------------------------------------------------------------------===//
@@ -15,8 +15,7 @@
 #ifndef DTCC_PASSES_DIST_RESHARDPRICES_H
 #define DTCC_PASSES_DIST_RESHARDPRICES_H
 
-#include "passes/dist/ReshardPlanner.h"
-#include <deque>
+#include "passes/dist/LayoutWays.h"
 #include <span>
 
 namespace dtcc::dist {
@@ -53,22 +52,6 @@ public:
 
   class Ways {
     friend class ReshardPrices;
-    struct Edge {
-      Move move;
-      int64_t group = 1;
-      uint32_t to = 0;
-    };
-    struct Node {
-      Layout layout;
-      /// By dimension: among how many ranks it is shared out.
-      std::vector<int64_t> parts;
-      /// Found when a path first comes here.
-      std::optional<std::vector<Edge>> edges;
-    };
-    uint32_t numberOf(const Layout &layout, const Mesh &mesh);
-    Layout to;
-    std::deque<Node> nodes;
-    std::map<Layout, uint32_t> numbers;
     /// Of a path search, by node.
     struct Reached {
       double cost = 0, bytes = 0;
@@ -76,8 +59,12 @@ public:
       /// From which node, by which of its edges.
       uint32_t before = 0, edge = 0;
     };
+    LayoutWays layouts;
     std::vector<Reached> reached;
     std::vector<std::pair<double, uint32_t>> open;
+
+  public:
+    explicit Ways(LayoutWays layouts) : layouts(std::move(layouts)) {}
   };
 
 private:

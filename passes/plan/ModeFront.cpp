@@ -80,6 +80,53 @@ bool ModeFronts::fitsFastest(uint32_t run, uint32_t deviceClass, double bytes) {
   return !fastest[deviceClass].empty() && fastestOf(run, deviceClass).heldBytes <= bytes * (1 + kSame);
 }
 
+/// The points of a run with one block more, which is in one mode: by rising bytes.
+class ModeFronts::Extension {
+public:
+  Extension(const Front &before, const BlockMode &mode, uint32_t number) : before(before), mode(mode), number(number) {}
+
+  /// Skips what is not faster than `limit`: it does not get faster by waiting.
+  void skip(double limit) {
+    while (at < before.size() && !(before[at].seconds + mode.seconds < limit))
+      ++at;
+  }
+  bool isDone() const { return at == before.size(); }
+  double heldBytes() const { return before[at].heldBytes + mode.heldBytes; }
+  Point take() {
+    const Point &point = before[at];
+    return {point.heldBytes + mode.heldBytes, point.seconds + mode.seconds, at++, number};
+  }
+
+private:
+  const Front &before;
+  const BlockMode &mode;
+  uint32_t number, at = 0;
+};
+
+/// The points of all extensions that no other beats. Most are beaten, and skipped without a look at their bytes.
+ModeFronts::Front ModeFronts::merge(std::vector<Extension> &extensions) {
+  auto order = [](const Point &point) { return std::tie(point.seconds, point.before, point.mode); };
+  Front front;
+  for (double limit = kNever;;) {
+    double least = kNever;
+    for (Extension &each : extensions) {
+      each.skip(limit);
+      if (!each.isDone())
+        least = std::min(least, each.heldBytes());
+    }
+    if (least == kNever)
+      return front;
+    // Of those with the same bytes the fastest counts.
+    std::optional<Point> fastest;
+    for (Extension &each : extensions)
+      while (!each.isDone() && each.heldBytes() == least)
+        if (Point point = each.take(); !fastest || order(point) < order(*fastest))
+          fastest = point;
+    front.push_back(*fastest);
+    limit = fastest->seconds * (1 - kSame);
+  }
+}
+
 const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, uint32_t deviceClass) {
   if (runs[number].fronts[deviceClass])
     return *runs[number].fronts[deviceClass];
@@ -89,35 +136,10 @@ const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, uint32_t deviceCla
   } else {
     const Front &before = frontOf(*runs[number].before, deviceClass);
     const std::vector<BlockMode> &modes = problem.types[runs[number].type].modes[deviceClass];
-    // By rising bytes: of each mode the points come in order. Of those with the same bytes the fastest counts.
-    struct Head {
-      uint32_t point = 0;
-      double heldBytes;
-    };
-    std::vector<Head> heads;
-    for (const BlockMode &mode : modes)
-      heads.push_back({0, before.front().heldBytes + mode.heldBytes});
-    auto order = [](const Point &point) { return std::tie(point.seconds, point.before, point.mode); };
-    for (std::optional<Point> fastest;;) {
-      uint32_t mode = 0;
-      for (uint32_t other = 1; other < heads.size(); ++other)
-        if (heads[other].heldBytes < heads[mode].heldBytes)
-          mode = other;
-      Head &head = heads[mode];
-      bool isLast = head.heldBytes == kNever;
-      if (fastest && (isLast || head.heldBytes != fastest->heldBytes)) {
-        if (front.empty() || fastest->seconds < front.back().seconds * (1 - kSame))
-          front.push_back(*fastest);
-        fastest.reset();
-      }
-      if (isLast)
-        break;
-      Point point{head.heldBytes, before[head.point].seconds + modes[mode].seconds, head.point, mode};
-      if (!fastest || order(point) < order(*fastest))
-        fastest = point;
-      ++head.point;
-      head.heldBytes = head.point < before.size() ? before[head.point].heldBytes + modes[mode].heldBytes : kNever;
-    }
+    std::vector<Extension> extensions;
+    for (uint32_t mode = 0; mode < modes.size(); ++mode)
+      extensions.emplace_back(before, modes[mode], mode);
+    front = merge(extensions);
   }
   return *(runs[number].fronts[deviceClass] = std::move(front));
 }

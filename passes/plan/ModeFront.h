@@ -65,6 +65,8 @@ private:
     std::vector<std::optional<Fastest>> fastest;
   };
 
+  class Extension;
+  static Front merge(std::vector<Extension> &extensions);
   const Front &frontOf(uint32_t run, uint32_t deviceClass);
   const Point *pointWithin(uint32_t run, uint32_t deviceClass, double bytes);
 
