@@ -218,6 +218,15 @@ LogicalResult Search::readRequest() {
   request.actions = pipeline.actions;
   request.stages = pipeline.actions.ranks.empty() ? 0 : pipeline.actions.stages();
   request.nodeStages = options.nodeStages;
+  if ((request.given = limits.given)) {
+    if (limits.given->ring)
+      request.exchange = dist::SequenceExchange::Ring;
+    else if (limits.given->exchangesHeads)
+      request.exchange =
+          *limits.given->exchangesHeads ? dist::SequenceExchange::AllToAll : dist::SequenceExchange::Gather;
+    if (limits.given->dispatches)
+      request.experts = *limits.given->dispatches ? dist::ExpertExchange::AllToAll : dist::ExpertExchange::Gather;
+  }
   return success();
 }
 

@@ -64,6 +64,8 @@ struct SearchLimits {
   /// Shapes that are searched, of those that the options allow; absent: all.
   std::function<bool(const plan::PlanShape &)> allows;
   PricerCache *pricers = nullptr;
+  /// The placement of a plan that is priced as it stands: `allows` then takes its shape alone.
+  std::shared_ptr<const dist::GivenPlacement> given;
 };
 
 /// All plans for a differentiated module on --cluster with what --mesh, --zero and the other options of a plan

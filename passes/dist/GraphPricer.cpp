@@ -70,9 +70,9 @@ static bool isNarrow(func::FuncOp step) {
 
 GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds, const GraphRequest &request,
                          size_t mostBlocks)
-    : step(step), input(step, mostBlocks, request.pins), values(input.blocks), machine(withHost(kinds.front())),
-      own(machine.ranks), software(softwareFor(machine, isNarrow(step))), request(request),
-      known(std::make_unique<Known>(input, values)) {
+    : step(step), input(step, mostBlocks, request.pins, request.given.get()), values(input.blocks),
+      machine(withHost(kinds.front())), own(machine.ranks), software(softwareFor(machine, isNarrow(step))),
+      request(request), known(std::make_unique<Known>(input, values)) {
   for (Type type : step.getArgumentTypes())
     if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {
       examples = shaped.getDimSize(0);
@@ -83,7 +83,8 @@ GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds,
   });
   // What a host is given: masters and slots, in f32.
   software.sharedBytes = 4 * double(1 + slots);
-  begins = blocksOfStages(input.blocks, request.nodeStages);
+  begins = request.given ? blocksOfCuts(input.blocks, request.given->cuts)
+                         : blocksOfStages(input.blocks, request.nodeStages);
   for (const cost::Machine &other : kinds.drop_front()) {
     others.push_back(std::make_unique<GraphPricer>(step, other, request, mostBlocks));
     others.back()->first = this;

@@ -36,6 +36,8 @@ struct GraphRequest {
   ExpertExchange experts = ExpertExchange::Cheaper;
   /// What the placements keep to.
   Pins pins;
+  /// What is placed already: nothing is solved, whatever else is asked of placements.
+  std::shared_ptr<const GivenPlacement> given;
   /// The user asked for ranks of tp: the model is shared out even where that is slower.
   bool share = false;
   /// Groups of data-parallel ranks that share state among themselves.

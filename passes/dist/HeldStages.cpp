@@ -48,4 +48,16 @@ std::vector<uint32_t> blocksOfStages(const StepBlocks &blocks, const llvm::Strin
   return begins;
 }
 
+std::vector<uint32_t> blocksOfCuts(const StepBlocks &blocks, llvm::ArrayRef<int64_t> cuts) {
+  std::vector<uint32_t> begins{0};
+  for (int64_t cut : cuts) {
+    auto behind = llvm::find_if(blocks.blocks(), [&](const StepBlocks::Block &block) { return block.origin > cut; });
+    auto block = uint32_t(std::max<ptrdiff_t>(behind - blocks.blocks().begin(), 1) - 1);
+    if (block <= begins.back())
+      return {};
+    begins.push_back(block);
+  }
+  return begins;
+}
+
 } // namespace dtcc::dist

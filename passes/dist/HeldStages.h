@@ -22,6 +22,9 @@ namespace dtcc::dist {
 /// one, in ascending order. Blocks without a node that is named belong to the stage before.
 std::vector<uint32_t> blocksOfStages(const StepBlocks &blocks, const llvm::StringMap<int64_t> &nodeStages);
 
+/// The same by the origins at which stages begin: a cut inside a block counts as one before it.
+std::vector<uint32_t> blocksOfCuts(const StepBlocks &blocks, llvm::ArrayRef<int64_t> cuts);
+
 } // namespace dtcc::dist
 
 #endif // DTCC_PASSES_DIST_HELDSTAGES_H

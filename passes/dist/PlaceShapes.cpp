@@ -51,10 +51,14 @@ LogicalResult GraphPricer::tryToPlace(const PlanShape &shape, Placed &placed) co
   // A batch that is shared out in full decides between moving activations and moving parameters.
   int64_t most = std::max<int64_t>(1, examples * shape.tp * shape.cp / machine.ranks);
   plan = meshFor(shape, std::min(most, std::max<int64_t>(1, examples / shape.ep)));
-  if (failed(solveFirstPlacement(input, plan, machine, request.share && shape.tp > 1)))
+  if (request.given) {
+    plan.ops = request.given->ops;
+    plan.states = request.given->states;
+  } else if (failed(solveFirstPlacement(input, plan, machine, request.share && shape.tp > 1))) {
     return failure();
+  }
   // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
-  if (!request.share && !request.pins.splitting() && shape.tp > 1 &&
+  if (!request.share && !request.given && !request.pins.splitting() && shape.tp > 1 &&
       llvm::none_of(plan.ops, [](const plan::OpPlan &op) {
         return llvm::any_of(op.factors, [](const auto &factor) { return contains(factor.second, "tp"); });
       }))

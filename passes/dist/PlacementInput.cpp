@@ -39,8 +39,8 @@ static llvm::DenseSet<unsigned> findWholeClasses(func::FuncOp step, const Factor
   return whole;
 }
 
-PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins &pins)
-    : blocks(step, mostBlocks, pins), classes(step), states(step->getParentOfType<ModuleOp>()), pins(pins),
+PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins &pins, const GivenPlacement *given)
+    : blocks(step, mostBlocks, pins, given), classes(step), states(step->getParentOfType<ModuleOp>()), pins(pins),
       whole(findWholeClasses(step, classes)) {
   for (Operation &op : step.getBody().front())
     if (llvm::all_of(op.getOperands(), [&](Value operand) { return fixed.contains(operand); }))

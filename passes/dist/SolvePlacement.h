@@ -35,7 +35,8 @@ struct PlacementInput {
   llvm::DenseSet<unsigned> whole;
   /// What no input reaches: the same in every micro-batch, and brought to layouts once a step.
   llvm::DenseSet<mlir::Value> fixed;
-  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {});
+  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {},
+                          const GivenPlacement *given = nullptr);
 };
 
 /// The choice that solvePlacement makes, as plain values: a node for each state, and for each forward op with its

@@ -15,12 +15,13 @@ using namespace mlir;
 
 namespace dtcc::dist {
 
-StepBlocks::StepBlocks(func::FuncOp step, size_t most, const Pins &pins) : function(step) {
+StepBlocks::StepBlocks(func::FuncOp step, size_t most, const Pins &pins, const GivenPlacement *given) : function(step) {
+  Held held{pins, given};
   for (StepPiece &piece : findPieces(step))
     row.push_back({piece.origin, 0, std::move(piece.entering)});
   collect();
-  classify(pins);
-  joinPairs(most, pins);
+  classify(held);
+  joinPairs(most, held);
   for (Operation &op : step.front())
     if (representative(&op) == &op)
       unique.push_back(&op);
@@ -120,7 +121,7 @@ void StepBlocks::collect() {
 
 /// All that makes two blocks alike: ops and their attributes, but for their numbers and the names of states, and
 /// which of their results they read. What comes from other blocks counts by its type.
-std::string StepBlocks::signatureOf(uint32_t block, const Pins &pins) const {
+std::string StepBlocks::signatureOf(uint32_t block, const Held &held) const {
   std::string text;
   llvm::raw_string_ostream out(text);
   int64_t begin = row[block].origin;
@@ -142,23 +143,25 @@ std::string StepBlocks::signatureOf(uint32_t block, const Pins &pins) const {
       else
         out << (producer ? " ?" : " #") << operand.getType().getAsOpaquePointer();
     }
+    if (held.given)
+      out << held.given->signatureOf(op);
     for (Value result : op->getResults()) {
       out << " ->" << result.getType().getAsOpaquePointer();
       bool updates = llvm::any_of(result.getUsers(), [](Operation *user) { return isa<graph::UpdateOp>(user); });
-      out << updates << pins.signatureOf(result);
+      out << updates << held.pins.signatureOf(result);
     }
     out << '\n';
   }
   return text;
 }
 
-void StepBlocks::classify(const Pins &pins) {
+void StepBlocks::classify(const Held &held) {
   std::map<std::string, uint32_t> known;
   firsts.clear();
   counts.clear();
   members.clear();
   for (uint32_t block = 0; block < row.size(); ++block) {
-    auto [at, isNew] = known.try_emplace(signatureOf(block, pins), uint32_t(firsts.size()));
+    auto [at, isNew] = known.try_emplace(signatureOf(block, held), uint32_t(firsts.size()));
     if (isNew) {
       firsts.push_back(block);
       counts.push_back(0);
@@ -171,7 +174,7 @@ void StepBlocks::classify(const Pins &pins) {
 }
 
 /// Attention and feed-forward part become a layer: a long row of few types is searched sooner.
-void StepBlocks::joinPairs(size_t most, const Pins &pins) {
+void StepBlocks::joinPairs(size_t most, const Held &held) {
   while (row.size() > most) {
     std::map<std::pair<uint32_t, uint32_t>, size_t> pairs;
     std::pair<uint32_t, uint32_t> best{};
@@ -191,7 +194,7 @@ void StepBlocks::joinPairs(size_t most, const Pins &pins) {
     }
     row = std::move(joined);
     collect();
-    classify(pins);
+    classify(held);
   }
 }
 

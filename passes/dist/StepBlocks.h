@@ -14,6 +14,7 @@
 #ifndef DTCC_PASSES_DIST_STEPBLOCKS_H
 #define DTCC_PASSES_DIST_STEPBLOCKS_H
 
+#include "passes/dist/GivenPlacement.h"
 #include "passes/dist/Pins.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -22,8 +23,9 @@ namespace dtcc::dist {
 class StepBlocks {
 public:
   /// Of a differentiated step. Pieces are joined to pairs that repeat while there are more than `most` blocks. Blocks
-  /// whose values are held to other layouts are not alike.
-  explicit StepBlocks(mlir::func::FuncOp step, size_t most = 48, const Pins &pins = {});
+  /// whose values are held to other layouts, or that a given plan places otherwise, are not alike.
+  explicit StepBlocks(mlir::func::FuncOp step, size_t most = 48, const Pins &pins = {},
+                      const GivenPlacement *given = nullptr);
 
   struct Block {
     /// Its first forward op; the next block's ends it.
@@ -61,9 +63,14 @@ public:
 private:
   void collect();
   void findFlows();
-  std::string signatureOf(uint32_t block, const Pins &pins) const;
-  void joinPairs(size_t most, const Pins &pins);
-  void classify(const Pins &pins);
+  /// What keeps blocks from being alike beside their ops.
+  struct Held {
+    const Pins &pins;
+    const GivenPlacement *given;
+  };
+  std::string signatureOf(uint32_t block, const Held &held) const;
+  void joinPairs(size_t most, const Held &held);
+  void classify(const Held &held);
 
   mlir::func::FuncOp function;
   std::vector<Block> row;

@@ -8,6 +8,7 @@
 #include "tools/dtcc-plan/GraphAdvisor.h"
 #include "compiler/ConfirmPlans.h"
 #include "compiler/LowerPlan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tools/dtcc-plan/GraphReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -51,7 +52,8 @@ mlir::FailureOr<SearchResult> GraphAdvisor::search(const Options &options, const
     return mlir::failure();
   SearchLimits limits = given;
   limits.silent = true;
-  limits.pricers = step == question.graph.get() ? &question.pricers : nullptr;
+  if (!limits.given)
+    limits.pricers = step == question.graph.get() ? &question.pricers : nullptr;
   mlir::ModuleOp module = step->module();
   mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
   return searchPlans(module, options, limits);
@@ -179,6 +181,12 @@ static bool isAgainAlike(const plan::Plan &a, const plan::Plan &b) {
 std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) {
   plan::PlanShape shape = shapeOf(plan);
   SearchLimits limits;
+  PricerCache pricers;
+  auto step = question.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
+  if (auto given = dist::GivenPlacement::of(step, plan)) {
+    limits.given = std::make_shared<const dist::GivenPlacement>(std::move(*given));
+    limits.pricers = &pricers;
+  }
   limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
   // What memory asks for is what the plan has, if a search found it; perhaps not at first.
   for (const Options &options : {question.options, holding(question.options, shape)}) {

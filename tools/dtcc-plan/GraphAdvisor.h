@@ -27,7 +27,8 @@ public:
 
   /// A shape, whether it is searched or not; what is computed again is as memory asks.
   std::optional<plan::PlanReport> price(const plan::PlanShape &shape);
-  /// The shape of a plan and what it computes again, placed and cut as the search does.
+  /// A plan as it stands: with its placement and its stages. Of what is computed again in single ops its program tells
+  /// the memory; its time is that of the plan's mode unless a search finds the same ops.
   std::optional<plan::PlanReport> price(const plan::Plan &plan);
 
 private:

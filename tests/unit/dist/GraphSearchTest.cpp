@@ -240,6 +240,61 @@ TEST_F(GraphSearchTest, FoldedBlocksCostWhatTheyCost) {
   std::printf("%zu placements, %zu with folded blocks, %zu compared with all choices\n", problems, folded, exhausted);
 }
 
+/// A plan that places blocks which are alike differently costs what it costs with all blocks by themselves.
+TEST_F(GraphSearchTest, GivenPlacementsCostWhatTheyCost) {
+  size_t split = 0, folded = 0;
+  forSeeds(60, [&](uint64_t) {
+    makeModel(2 + size_t(pick(6)));
+    int64_t tp = oneOf<int64_t>({2, 4}), dp = oneOf<int64_t>({1, 2});
+    cost::Machine machine = makeMachine(dp * tp);
+    plan::Plan plan = plan::makeDefaultPlan(oneOf<int64_t>({1, 2}), dp, tp, 0);
+    PlacementInput alike(step);
+    if (mlir::failed(solvePlacement(alike, plan, machine, true)))
+      return;
+    // Of some blocks all ops are as the examples alone have them, and states follow from their readers.
+    std::vector<bool> whole;
+    for (size_t block = 0; block < alike.blocks.blocks().size(); ++block)
+      whole.push_back(chance(30));
+    llvm::erase_if(plan.ops, [&](const plan::OpPlan &op) {
+      size_t block = 0;
+      while (block + 1 < whole.size() && alike.blocks.blocks()[block + 1].origin <= op.origin)
+        ++block;
+      return whole[block];
+    });
+    llvm::erase_if(plan.states, [&](const plan::StatePlan &) { return chance(50); });
+    std::optional<GivenPlacement> given = GivenPlacement::of(step, plan);
+    ASSERT_TRUE(given.has_value());
+    plan::Plan placed = plan;
+    placed.ops = given->ops;
+    placed.states = given->states;
+    PlacementInput few(step, 48, {}, &*given);
+    auto many = unfolded([&] { return std::make_unique<PlacementInput>(step, 1000); });
+    split += few.blocks.types() > alike.blocks.types();
+    folded += few.blocks.types() < many->blocks.types();
+    StepValues valuesOfFew(few.blocks), valuesOfMany(many->blocks);
+    std::vector<BlockCost> each = priceBlocks(few, valuesOfFew, placed, machine),
+                           all = priceBlocks(*many, valuesOfMany, placed, machine);
+    double sums[2][4] = {};
+    auto add = [](double (&sum)[4], const BlockCost &block) {
+      sum[0] += block.forward.streamBytes + block.inputGradient.streamBytes + block.weightGradient.streamBytes;
+      sum[1] += block.forward.exchangeSeconds + block.inputGradient.exchangeSeconds;
+      sum[2] += block.weightGradient.exchangeSeconds + block.once.exchangeSeconds;
+      sum[3] += block.parameters;
+    };
+    for (const StepBlocks::Block &block : few.blocks.blocks())
+      add(sums[0], each[block.type]);
+    for (const BlockCost &block : all)
+      add(sums[1], block);
+    const char *names[] = {"bytes", "exchange", "exchange of gradients", "parameters"};
+    for (size_t i = 0; i < 4; ++i)
+      expectSame(sums[0][i], sums[1][i], names[i]);
+    // What is not listed lies as its readers want it: nothing is left out.
+    EXPECT_EQ(given->states.size(), size_t(llvm::range_size(step.getOps<graph::ReadOp>())));
+  });
+  EXPECT_GT(split, 10u);
+  EXPECT_GT(folded, 10u);
+}
+
 /// Sizes of a space, some of which are given.
 plan::ShapeSpace narrowed(plan::ShapeSpace space, llvm::function_ref<bool(int64_t)> chance) {
   for (std::vector<int64_t> *sizes : {&space.tp, &space.cp, &space.pp})
