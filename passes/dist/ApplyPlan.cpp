@@ -379,6 +379,10 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
     return {};
   }
   builder.setInsertionPoint(user);
+  // A gradient goes to where its state lies as soon as it is made: what waits for it, the reduction of its bucket among
+  // others, does not wait for the end of the backward pass.
+  if (Operation *made = best.getDefiningOp(); made && isa<graph::UpdateOp>(user))
+    builder.setInsertionPointAfter(made);
   auto result = ReshardOp::create(builder, user->getLoc(), target, best);
   if (std::optional<int64_t> stage = stageOfReshard(result, home, there, user))
     setStage(result, *stage);
