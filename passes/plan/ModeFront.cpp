@@ -12,72 +12,119 @@
 
 namespace dtcc::plan {
 
+static constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Sums of the same terms in another order differ in their last bits; without a tolerance
 /// every order would be a point of its own.
 static constexpr double kSame = 1e-12;
-static constexpr double kNever = std::numeric_limits<double>::infinity();
+/// Of a type that has no fastest mode.
+static constexpr uint32_t kNone = ~0u;
 
-ModeFronts::ModeFronts(const StageProblem &problem) : problem(problem), fastest(problem.classes.size()) {
+double ModeFronts::neededBy(uint32_t type, uint32_t deviceClass, uint32_t mode) const {
+  const BlockType &block = problem.types[type];
+  return block.workingBytes + block.modes[deviceClass][mode].workingBytes;
+}
+
+ModeFronts::ModeFronts(const StageProblem &problem) : problem(problem) {
+  findLevels();
+  for (Place place = 0; place < problem.classes.size() * levels.size(); ++place)
+    findFastest(place);
+}
+
+void ModeFronts::findLevels() {
+  size_t classes = problem.classes.size();
+  for (uint32_t type = 0; type < problem.types.size(); ++type)
+    for (uint32_t device = 0; device < classes; ++device)
+      for (uint32_t mode = 0; mode < problem.types[type].modes[device].size(); ++mode)
+        levels.push_back(neededBy(type, device, mode));
+  std::sort(levels.begin(), levels.end());
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  levelsOf.resize(classes);
+  for (uint32_t device = 0; device < classes; ++device)
+    for (uint32_t type = 0; type < problem.types.size(); ++type) {
+      std::pair<size_t, size_t> span{levels.size(), 0};
+      for (uint32_t mode = 0; mode < problem.types[type].modes[device].size(); ++mode) {
+        size_t level = std::lower_bound(levels.begin(), levels.end(), neededBy(type, device, mode)) - levels.begin();
+        span = {std::min(span.first, level), std::max(span.second, level)};
+      }
+      levelsOf[device].push_back(span);
+    }
+}
+
+void ModeFronts::findFastest(Place place) {
   /// Of the time of all blocks in their slowest modes: what modes must differ by.
   constexpr double apart = 1e-9;
-  for (size_t device = 0; device < problem.classes.size(); ++device) {
-    double all = 0;
-    for (uint32_t type : problem.blocks) {
-      double most = 0;
-      for (const BlockMode &mode : problem.types[type].modes[device])
-        most = std::max(most, mode.seconds);
-      all += most;
-    }
-    for (const BlockType &type : problem.types) {
-      const std::vector<BlockMode> &modes = type.modes[device];
-      auto best = std::min_element(modes.begin(), modes.end(),
-                                   [](const BlockMode &a, const BlockMode &b) { return a.seconds < b.seconds; });
-      bool isApart = std::all_of(modes.begin(), modes.end(), [&](const BlockMode &mode) {
-        return mode == *best || mode.seconds > best->seconds + apart * all;
-      });
-      if (!isApart) {
-        fastest[device].clear();
-        break;
-      }
-      fastest[device].push_back(static_cast<uint32_t>(best - modes.begin()));
-    }
+  uint32_t device = classOf(place);
+  double all = 0;
+  for (uint32_t type : problem.blocks) {
+    double most = 0;
+    for (const BlockMode &mode : problem.types[type].modes[device])
+      most = std::max(most, mode.seconds);
+    all += most;
+  }
+  std::vector<uint32_t> &found = fastest.emplace_back();
+  for (uint32_t type = 0; type < problem.types.size(); ++type) {
+    const std::vector<BlockMode> &modes = problem.types[type].modes[device];
+    std::optional<uint32_t> best;
+    for (uint32_t mode = 0; mode < modes.size(); ++mode)
+      if (isAllowed(place, type, mode) && (!best || modes[mode].seconds < modes[*best].seconds))
+        best = mode;
+    for (uint32_t mode = 0; best && mode < modes.size(); ++mode)
+      if (isAllowed(place, type, mode) && !(modes[mode] == modes[*best]) &&
+          modes[mode].seconds <= modes[*best].seconds + apart * all)
+        best.reset();
+    // A type that no run of these has is not in the way.
+    found.push_back(best.value_or(kNone));
   }
 }
 
 uint32_t ModeFronts::runOf(const Counts &counts) {
   if (auto known = numbers.find(counts); known != numbers.end())
     return known->second;
-  Run run{counts, std::nullopt, 0, std::vector<std::optional<Front>>(problem.classes.size()),
-          std::vector<std::optional<Fastest>>(problem.classes.size())};
+  size_t places = problem.classes.size() * levels.size();
+  Run run{counts,
+          std::nullopt,
+          0,
+          std::vector<std::pair<size_t, size_t>>(problem.classes.size()),
+          std::vector<std::optional<Front>>(places),
+          std::vector<std::optional<Fastest>>(places)};
   for (size_t type = counts.size(); type-- > 0;)
     if (counts[type]) {
       Counts less = counts;
       --less[type];
       run.before = runOf(less);
       run.type = static_cast<uint32_t>(type);
+      for (size_t device = 0; device < problem.classes.size(); ++device) {
+        auto [first, last] = runs[*run.before].levels[device];
+        auto [low, high] = levelsOf[device][type];
+        run.levels[device] = {std::max(first, low), std::max(last, high)};
+      }
       break;
     }
   runs.push_back(std::move(run));
   return numbers[counts] = static_cast<uint32_t>(runs.size() - 1);
 }
 
-const ModeFronts::Fastest &ModeFronts::fastestOf(uint32_t number, uint32_t deviceClass) {
-  std::optional<Fastest> &known = runs[number].fastest[deviceClass];
-  if (!known) {
-    known = Fastest();
+const ModeFronts::Fastest &ModeFronts::fastestOf(uint32_t number, Place place) {
+  if (!runs[number].fastest[place]) {
+    Fastest known;
     if (runs[number].before) {
       // Added up as the points of fronts are.
-      const Fastest &before = fastestOf(*runs[number].before, deviceClass);
-      uint32_t type = runs[number].type;
-      const BlockMode &mode = problem.types[type].modes[deviceClass][fastest[deviceClass][type]];
-      known = {before.heldBytes + mode.heldBytes, before.seconds + mode.seconds};
+      known = fastestOf(*runs[number].before, place);
+      uint32_t type = runs[number].type, mode = fastest[place][type];
+      known.exists &= mode != kNone;
+      if (known.exists) {
+        known.heldBytes += problem.types[type].modes[classOf(place)][mode].heldBytes;
+        known.seconds += problem.types[type].modes[classOf(place)][mode].seconds;
+      }
     }
+    runs[number].fastest[place] = known;
   }
-  return *known;
+  return *runs[number].fastest[place];
 }
 
-bool ModeFronts::fitsFastest(uint32_t run, uint32_t deviceClass, double bytes) {
-  return !fastest[deviceClass].empty() && fastestOf(run, deviceClass).heldBytes <= bytes * (1 + kSame);
+bool ModeFronts::fitsFastest(uint32_t run, Place place, double bytes) {
+  const Fastest &all = fastestOf(run, place);
+  return all.exists && all.heldBytes <= bytes * (1 + kSame);
 }
 
 /// The points of a run with one block more, which is in one mode: by rising bytes.
@@ -127,49 +174,68 @@ ModeFronts::Front ModeFronts::merge(std::vector<Extension> &extensions) {
   }
 }
 
-const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, uint32_t deviceClass) {
-  if (runs[number].fronts[deviceClass])
-    return *runs[number].fronts[deviceClass];
+const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, Place place) {
+  if (runs[number].fronts[place])
+    return *runs[number].fronts[place];
   Front front;
   if (!runs[number].before) {
     front.push_back({0, 0, 0, 0});
   } else {
-    const Front &before = frontOf(*runs[number].before, deviceClass);
-    const std::vector<BlockMode> &modes = problem.types[runs[number].type].modes[deviceClass];
+    const Front &before = frontOf(*runs[number].before, place);
+    uint32_t type = runs[number].type;
+    const std::vector<BlockMode> &modes = problem.types[type].modes[classOf(place)];
     std::vector<Extension> extensions;
     for (uint32_t mode = 0; mode < modes.size(); ++mode)
-      extensions.emplace_back(before, modes[mode], mode);
+      if (isAllowed(place, type, mode))
+        extensions.emplace_back(before, modes[mode], mode);
     front = merge(extensions);
   }
-  return *(runs[number].fronts[deviceClass] = std::move(front));
+  return *(runs[number].fronts[place] = std::move(front));
 }
 
-const ModeFronts::Point *ModeFronts::pointWithin(uint32_t run, uint32_t deviceClass, double bytes) {
-  const Front &front = frontOf(run, deviceClass);
+const ModeFronts::Point *ModeFronts::pointWithin(uint32_t run, Place place, double bytes) {
+  const Front &front = frontOf(run, place);
   auto past = std::partition_point(front.begin(), front.end(),
                                    [&](const Point &point) { return point.heldBytes <= bytes * (1 + kSame); });
   return past == front.begin() ? nullptr : &*(past - 1);
 }
 
-double ModeFronts::secondsWithin(uint32_t run, uint32_t deviceClass, double bytes) {
-  if (fitsFastest(run, deviceClass, bytes))
-    return fastestOf(run, deviceClass).seconds;
-  const Point *point = pointWithin(run, deviceClass, bytes);
-  return point ? point->seconds : kNever;
+/// Modes that need more at work leave less for what is held: each level is tried until one is as fast as any.
+ModeFronts::Best ModeFronts::best(uint32_t run, uint32_t deviceClass, Room room) {
+  auto [first, last] = runs[run].levels[deviceClass];
+  Fastest most = fastestOf(run, placeOf(deviceClass, last));
+  Best best;
+  for (size_t level = first; level <= last && room.bytes >= levels[level] * (1 - kSame); ++level) {
+    Place place = placeOf(deviceClass, level);
+    double bytes = std::max(0.0, room.bytes - levels[level]) / room.inFlight;
+    double seconds = kNever;
+    if (fitsFastest(run, place, bytes))
+      seconds = fastestOf(run, place).seconds;
+    else if (const Point *point = pointWithin(run, place, bytes))
+      seconds = point->seconds;
+    if (seconds < best.seconds * (1 - kSame))
+      best = {seconds, level};
+    if (most.exists && best.seconds <= most.seconds * (1 + kSame))
+      break;
+  }
+  return best;
 }
 
-std::vector<std::vector<uint32_t>> ModeFronts::modesWithin(uint32_t run, uint32_t deviceClass, double bytes) {
+std::vector<std::vector<uint32_t>> ModeFronts::modesWithin(uint32_t run, uint32_t deviceClass, Room room) {
   std::vector<std::vector<uint32_t>> modes(problem.types.size());
-  if (fitsFastest(run, deviceClass, bytes)) {
+  size_t level = best(run, deviceClass, room).level;
+  Place place = placeOf(deviceClass, level);
+  double bytes = std::max(0.0, room.bytes - levels[level]) / room.inFlight;
+  if (fitsFastest(run, place, bytes)) {
     for (size_t type = 0; type < modes.size(); ++type)
-      modes[type].assign(runs[run].counts[type], fastest[deviceClass][type]);
+      modes[type].assign(runs[run].counts[type], fastest[place][type]);
     return modes;
   }
-  const Point *point = pointWithin(run, deviceClass, bytes);
+  const Point *point = pointWithin(run, place, bytes);
   while (runs[run].before) {
     modes[runs[run].type].push_back(point->mode);
     run = *runs[run].before;
-    point = &frontOf(run, deviceClass)[point->before];
+    point = &frontOf(run, place)[point->before];
   }
   // Blocks of one type are alike: those that keep most come last, where least waits for them.
   for (std::vector<uint32_t> &each : modes)

@@ -15,6 +15,7 @@
 #define DTCC_PASSES_PLAN_MODEFRONT_H
 
 #include "passes/plan/StageProblem.h"
+#include <limits>
 #include <optional>
 #include <unordered_map>
 
@@ -28,11 +29,15 @@ public:
   using Counts = std::vector<uint16_t>;
   uint32_t runOf(const Counts &counts);
 
-  /// The least time of the run on a class whose blocks may hold `bytes` together, per
-  /// micro-batch; infinity if they cannot.
-  double secondsWithin(uint32_t run, uint32_t deviceClass, double bytes);
+  /// What there is for a run: bytes for what its blocks hold together of each micro-batch in flight, and for what the
+  /// one at work needs.
+  struct Room {
+    double bytes = 0, inFlight = 1;
+  };
+  /// The least time of the run on a class that has room for it; infinity if it does not fit.
+  double secondsWithin(uint32_t run, uint32_t deviceClass, Room room) { return best(run, deviceClass, room).seconds; }
   /// The modes of that least time: per type, the modes of its blocks. The run must fit.
-  std::vector<std::vector<uint32_t>> modesWithin(uint32_t run, uint32_t deviceClass, double bytes);
+  std::vector<std::vector<uint32_t>> modesWithin(uint32_t run, uint32_t deviceClass, Room room);
 
 private:
   struct Point {
@@ -43,9 +48,26 @@ private:
   /// Every block in its fastest mode.
   struct Fastest {
     double heldBytes = 0, seconds = 0;
+    bool exists = true;
   };
-  const Fastest &fastestOf(uint32_t run, uint32_t deviceClass);
-  bool fitsFastest(uint32_t run, uint32_t deviceClass, double bytes);
+  /// Numbers of what may be needed by a block at work, and of a device's class with that.
+  using Place = uint32_t;
+  Place placeOf(uint32_t deviceClass, size_t level) const { return deviceClass * levels.size() + level; }
+  uint32_t classOf(Place place) const { return place / levels.size(); }
+  double neededBy(uint32_t type, uint32_t deviceClass, uint32_t mode) const;
+  bool isAllowed(Place place, uint32_t type, uint32_t mode) const {
+    return neededBy(type, classOf(place), mode) <= levels[place % levels.size()];
+  }
+  void findLevels();
+  void findFastest(Place place);
+  /// With one of the levels.
+  struct Best {
+    double seconds = std::numeric_limits<double>::infinity();
+    size_t level = 0;
+  };
+  Best best(uint32_t run, uint32_t deviceClass, Room room);
+  const Fastest &fastestOf(uint32_t run, Place place);
+  bool fitsFastest(uint32_t run, Place place, double bytes);
   struct Hash {
     size_t operator()(const Counts &counts) const {
       size_t hash = 0xcbf29ce484222325;
@@ -61,20 +83,27 @@ private:
     /// The run without its last block, of the highest type; none for the empty run.
     std::optional<uint32_t> before;
     uint32_t type = 0;
-    std::vector<std::optional<Front>> fronts; // per class, made when asked for
+    /// Per class: the first level that allows each block some mode, and that from which on all modes are allowed.
+    std::vector<std::pair<size_t, size_t>> levels;
+    std::vector<std::optional<Front>> fronts; // per place, made when asked for
     std::vector<std::optional<Fastest>> fastest;
   };
 
   class Extension;
   static Front merge(std::vector<Extension> &extensions);
-  const Front &frontOf(uint32_t run, uint32_t deviceClass);
-  const Point *pointWithin(uint32_t run, uint32_t deviceClass, double bytes);
+  const Front &frontOf(uint32_t run, Place place);
+  const Point *pointWithin(uint32_t run, Place place, double bytes);
 
   const StageProblem &problem;
   std::vector<Run> runs;
   std::unordered_map<Counts, uint32_t, Hash> numbers;
-  /// Per class and type the mode that is faster than all others by far more than sums round; empty for a class where
-  /// some type has none. Where all blocks fit so, no front is needed: its last point is this one.
+  /// What blocks need at work in one of their modes, rising: a stage needs the most of them, so that a run is solved
+  /// with the modes that need no more than each of these.
+  std::vector<double> levels;
+  /// Per class and type, the first and the last of its modes' levels.
+  std::vector<std::vector<std::pair<size_t, size_t>>> levelsOf;
+  /// Per place and type the mode that is faster than all others by far more than sums round, where there is one. Where
+  /// all blocks fit so, no front is needed: its last point is this one.
   std::vector<std::vector<uint32_t>> fastest;
 };
 

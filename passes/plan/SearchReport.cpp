@@ -45,7 +45,7 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
       const BlockMode &chosen = type.modes[solved.deviceClass][mode];
       stage.memory.activations += chosen.heldBytes * problem.inFlight[s];
       stage.memory.host += chosen.hostBytes * problem.inFlight[s];
-      stage.memory.working = std::max(stage.memory.working, type.workingBytes);
+      stage.memory.working = std::max(stage.memory.working, type.workingBytes + chosen.workingBytes);
       stage.recomputed += mode == recomputes;
     }
     double scale = whole > 0 ? bytes / whole : 0;

@@ -22,7 +22,8 @@ static std::string checkType(const BlockType &type, size_t classes) {
     if (modes.empty() || modes.size() != type.modes.front().size())
       return "a block must have the same modes, at least one, on every class of devices";
     for (const BlockMode &mode : modes)
-      if (!isAmount(mode.seconds) || !isAmount(mode.heldBytes) || !isAmount(mode.hostBytes))
+      if (!isAmount(mode.seconds) || !isAmount(mode.heldBytes) || !isAmount(mode.hostBytes) ||
+          !isAmount(mode.workingBytes))
         return "times and bytes of a mode must be finite and not negative";
   }
   for (double value : {type.stateBytes, type.workingBytes, type.sendSeconds, type.tailSeconds})
@@ -118,7 +119,7 @@ double costOf(const StageProblem &problem, const StageSolution &solution) {
       held += modes[solution.modes[i]].heldBytes;
       tail += type.tailSeconds;
       state += type.stateBytes;
-      working = std::max(working, type.workingBytes);
+      working = std::max(working, type.workingBytes + modes[solution.modes[i]].workingBytes);
     }
     if (!isLast)
       seconds += problem.types[problem.blocks[end - 1]].sendSeconds;

@@ -40,6 +40,8 @@ struct BlockMode {
   double heldBytes = 0;
   /// What waits with its host instead. Not a limit of the problem: a mode that the host has no room for is not offered.
   double hostBytes = 0;
+  /// On the device while the block runs, beside what its type needs whatever the mode: what is computed again.
+  double workingBytes = 0;
   bool operator==(const BlockMode &) const = default;
 };
 

@@ -41,15 +41,15 @@ private:
     return spans[((stage * count() + from) * (count() + 1) + to) * problem.classes.size() + device];
   }
   void makeSpans();
-  double freeBytes(size_t from, size_t to, size_t stage, size_t device) const;
+  ModeFronts::Room roomFor(size_t from, size_t to, size_t stage, size_t device) const;
   void readBack();
 
   const StageProblem &problem;
   ModeFronts fronts;
-  /// Per run of blocks [from, to): its number among the fronts, its state and working bytes, its tail.
+  /// Per run of blocks [from, to): its number among the fronts, its state, its tail.
   struct Content {
     uint32_t run = 0;
-    double fixedBytes = 0, tail = 0;
+    double stateBytes = 0, tail = 0;
   };
   std::vector<Content> contents;
   const Content &content(size_t from, size_t to) const { return contents[from * (count() + 1) + to]; }
@@ -84,9 +84,8 @@ StageSearch::StageSearch(const StageProblem &problem) : problem(problem), fronts
   makeSpans();
 }
 
-double StageSearch::freeBytes(size_t from, size_t to, size_t stage, size_t device) const {
-  double left = problem.classes[device].memoryBytes - content(from, to).fixedBytes;
-  return left < 0 ? -1 : left / problem.inFlight[stage];
+ModeFronts::Room StageSearch::roomFor(size_t from, size_t to, size_t stage, size_t device) const {
+  return {problem.classes[device].memoryBytes - content(from, to).stateBytes, problem.inFlight[stage]};
 }
 
 void StageSearch::makeSpans() {
@@ -95,15 +94,14 @@ void StageSearch::makeSpans() {
   size_t others = problem.stages() - 1;
   for (size_t from = 0; from < (others > 0 ? count() : 1); ++from) {
     ModeFronts::Counts counts(problem.types.size());
-    double state = 0, working = 0, tail = 0;
+    double state = 0, tail = 0;
     for (size_t to = from + 1; to <= count(); ++to) {
       const BlockType &type = problem.types[problem.blocks[to - 1]];
       ++counts[problem.blocks[to - 1]];
       state += type.stateBytes;
-      working = std::max(working, type.workingBytes);
       tail += type.tailSeconds;
       if (others > 0 || to == count())
-        contents[from * (count() + 1) + to] = {fronts.runOf(counts), state + working, tail};
+        contents[from * (count() + 1) + to] = {fronts.runOf(counts), state, tail};
     }
   }
   spans.resize(problem.stages() * count() * (count() + 1) * problem.classes.size());
@@ -113,11 +111,11 @@ void StageSearch::makeSpans() {
       for (size_t to = isLast ? count() : from + 1; to + (problem.stages() - 1 - stage) <= count(); ++to)
         for (size_t device = 0;
              problem.mayBegin(stage, from) && problem.mayEnd(stage, to) && device < problem.classes.size(); ++device) {
-          double bytes = freeBytes(from, to, stage, device);
-          if (bytes < 0)
+          ModeFronts::Room room = roomFor(from, to, stage, device);
+          if (room.bytes < 0)
             continue;
           Span &span = spans[((stage * count() + from) * (count() + 1) + to) * problem.classes.size() + device];
-          span.seconds = fronts.secondsWithin(content(from, to).run, device, bytes) +
+          span.seconds = fronts.secondsWithin(content(from, to).run, device, room) +
                          (isLast ? 0 : problem.types[problem.blocks[to - 1]].sendSeconds);
           span.load = problem.rounds * span.seconds + content(from, to).tail;
         }
@@ -187,15 +185,17 @@ void StageSearch::readBack() {
     each.firstBlock = end.from;
     each.deviceClass = end.device;
     each.seconds = span(stage, end.from, to, end.device).seconds;
-    double bytes = freeBytes(end.from, to, stage, end.device), held = 0;
-    auto modes = fronts.modesWithin(content(end.from, to).run, end.device, bytes);
+    double held = 0, working = 0;
+    auto modes = fronts.modesWithin(content(end.from, to).run, end.device, roomFor(end.from, to, stage, end.device));
     for (size_t i = to; i-- > end.from;) {
       uint32_t type = problem.blocks[i];
       best.modes[i] = modes[type].back();
       modes[type].pop_back();
-      held += problem.types[type].modes[end.device][best.modes[i]].heldBytes;
+      const BlockMode &mode = problem.types[type].modes[end.device][best.modes[i]];
+      held += mode.heldBytes;
+      working = std::max(working, problem.types[type].workingBytes + mode.workingBytes);
     }
-    each.bytes = content(end.from, to).fixedBytes + held * problem.inFlight[stage];
+    each.bytes = content(end.from, to).stateBytes + working + held * problem.inFlight[stage];
     use -= weight[end.device];
     to = end.from;
     end = cell(stage, to, use);

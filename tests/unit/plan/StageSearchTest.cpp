@@ -27,7 +27,7 @@ StageProblem randomProblem(std::mt19937 &random) {
     type.modes.resize(problem.classes.size());
     for (auto &each : type.modes)
       for (size_t i = 0; i < modes; ++i)
-        each.push_back({1 + draw(random, 9), draw(random, 9)});
+        each.push_back({1 + draw(random, 9), draw(random, 9), 0, random() % 3 ? draw(random, 12) : 0});
     type.stateBytes = draw(random, 10);
     type.workingBytes = draw(random, 10);
     type.sendSeconds = draw(random, 2);
