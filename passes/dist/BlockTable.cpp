@@ -23,8 +23,8 @@ BlockTable::BlockTable(const PlacementInput &input, const StepValues &values) : 
     if (auto layer = dyn_cast<graph::ExpertsOp>(op))
       experts.insert(input.classes.ofDim(layer.getWIn(), 0));
   addOps();
-  addEvents();
-  addSegments();
+  for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+    addEvents(plan::Recompute(mode));
   addTied();
 }
 
@@ -74,54 +74,84 @@ std::optional<uint32_t> BlockTable::numberOf(Value value) const {
   return at == valueNumbers.end() ? std::nullopt : std::optional(at->second);
 }
 
-void BlockTable::addEvents() {
-  const StepBlocks &row = input.blocks;
-  // What waits for the backward pass is held by its block.
-  std::vector<bool> waits;
-  for (Value value : values)
-    waits.push_back(step.held(plan::Recompute::None).contains(value) || step.constants().contains(value) ||
-                    step.logits().contains(value));
-  auto add = [&](Event::Kind kind, Value value) {
-    if (std::optional<uint32_t> number = numberOf(value); number && !waits[*number])
-      life.push_back({kind, *number});
+namespace {
+/// A step as it runs under a mode of recomputation (passes/graph/Recompute.cpp): its ops, and before ops of the
+/// backward pass those that make their operands again.
+class RunOrder {
+public:
+  struct Run {
+    Operation *op;
+    bool isAgain;
   };
-  for (Operation &op : row.step().front()) {
-    if (!isa<FactorOpInterface>(op))
-      continue;
-    for (Value result : op.getResults())
-      add(Event::Begins, result);
-    if (std::optional<uint32_t> number = row.blockOf(&op))
-      life.push_back({Event::BlockRuns, row.blocks()[*number].type});
-    for (Value value : step.lastReadBy(&op))
-      add(Event::Ends, value);
-  }
-}
-
-/// What is computed again together is there together: of full recomputation a segment, of selective one what a block
-/// lets go, which comes to be where its own backward pass reads it.
-void BlockTable::addSegments() {
-  const StepBlocks &row = input.blocks;
-  for (plan::Recompute mode : {plan::Recompute::Selective, plan::Recompute::Full}) {
-    Segments &found = parts[size_t(mode)];
-    llvm::DenseMap<int64_t, uint32_t> names;
-    llvm::SetVector<std::pair<uint32_t, uint32_t>> types;
-    for (auto &[value, segment] : step.segments(mode)) {
-      std::optional<uint32_t> block = row.blockOf(value.getDefiningOp());
-      int64_t together =
-          mode == plan::Recompute::Full ? segment : int64_t(block.value_or(uint32_t(row.blocks().size())));
-      uint32_t name = names.try_emplace(together, names.size()).first->second;
-      if (std::optional<uint32_t> number = block)
-        types.insert({row.blocks()[*number].type, name});
-      std::optional<uint32_t> number = numberOf(value);
-      if (!number)
+  RunOrder(func::FuncOp step, const StepValues::Values &gone) : gone(gone) {
+    for (Operation &op : step.front()) {
+      if (!isa<FactorOpInterface>(op))
         continue;
-      Value own = values[*number];
-      if (step.held(plan::Recompute::None).contains(own) && step.gone(mode).contains(value) &&
-          !step.logits().contains(own))
-        found.values.push_back({name, *number});
+      if (readsAgain(&op))
+        for (Value operand : op.getOperands())
+          makeAgain(operand);
+      runs.push_back({&op, false});
     }
-    found.count = names.size();
-    found.types.assign(types.begin(), types.end());
+  }
+  /// Ops of the backward pass read what is made again.
+  static bool readsAgain(Operation *op) { return graph::getPhase(op) != graph::Phase::Forward; }
+
+  std::vector<Run> runs;
+
+private:
+  void makeAgain(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !gone.contains(value) || !made.insert(op).second)
+      return;
+    for (Value operand : op->getOperands())
+      makeAgain(operand);
+    runs.push_back({op, true});
+  }
+
+  const StepValues::Values &gone;
+  llvm::DenseSet<Operation *> made;
+};
+} // namespace
+
+void BlockTable::addEvents(plan::Recompute mode) {
+  const StepBlocks &row = input.blocks;
+  const StepValues::Values &gone = step.gone(mode);
+  RunOrder order(row.step(), gone);
+  // What waits for the backward pass is held by its block, and what is made once, and logits are counted apart.
+  llvm::DenseSet<Value> waits;
+  for (Operation &op : row.step().front())
+    for (Value value : op.getResults())
+      if (step.waits(value, mode))
+        waits.insert(StepValues::rootOf(value));
+  auto counted = [&](Value value, bool isAgain) -> std::optional<uint32_t> {
+    if (!value.getDefiningOp() || (!isAgain && waits.contains(value)))
+      return std::nullopt;
+    std::optional<uint32_t> number = numberOf(value);
+    bool apart = number && (step.constants().contains(values[*number]) || step.logits().contains(values[*number]));
+    return apart ? std::nullopt : number;
+  };
+  // Backwards: the first reader that is seen is the last.
+  using Made = std::pair<Value, char>;
+  auto madeFor = [&](Value operand, const RunOrder::Run &run) {
+    bool isAgain = gone.contains(operand) && (run.isAgain || RunOrder::readsAgain(run.op));
+    return Made(StepValues::rootOf(operand), isAgain ? 1 : 0);
+  };
+  std::vector<llvm::SmallVector<uint32_t, 2>> ends(order.runs.size());
+  llvm::DenseSet<Made> seen;
+  for (size_t at = order.runs.size(); at-- > 0;)
+    for (Value operand : order.runs[at].op->getOperands())
+      if (Made made = madeFor(operand, order.runs[at]); seen.insert(made).second)
+        if (std::optional<uint32_t> number = counted(made.first, made.second))
+          ends[at].push_back(*number);
+  std::vector<Event> &life = lives[size_t(mode)];
+  for (auto [run, ended] : llvm::zip_equal(order.runs, ends)) {
+    for (Value result : run.op->getResults())
+      if (std::optional<uint32_t> number = counted(result, run.isAgain))
+        life.push_back({Event::Begins, *number});
+    if (std::optional<uint32_t> number = row.blockOf(run.op))
+      life.push_back({Event::BlockRuns, row.blocks()[*number].type});
+    for (uint32_t number : ended)
+      life.push_back({Event::Ends, number});
   }
 }
 

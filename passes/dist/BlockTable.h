@@ -7,7 +7,7 @@
 //
 // A search prices the blocks of one step for hundreds of placements and numbers of
 // examples. What depends on neither is collected once, as numbers: the factor maps of ops,
-// how dimensions are shared out, which values live when, which are computed again together.
+// how dimensions are shared out, which values live when.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,20 +54,14 @@ public:
   /// The number of a value among them, as the value that stands for it.
   std::optional<uint32_t> numberOf(mlir::Value value) const;
 
-  /// The life of values that do not wait for the backward pass, over the whole step.
+  /// The life of values that do not wait for the backward pass, over the whole step as it is under a mode of
+  /// recomputation, with what is computed again where its first reader wants it.
   struct Event {
     enum Kind : uint8_t { Begins, Ends, BlockRuns } kind;
     /// Of the value among `owned`; the type of the block.
     uint32_t number;
   };
-  llvm::ArrayRef<Event> events() const { return life; }
-
-  /// By mode: values that are computed again, with the number of their segment; types of blocks with a part in it.
-  struct Segments {
-    uint32_t count = 0;
-    std::vector<std::pair<uint32_t, uint32_t>> values, types;
-  };
-  const Segments &segments(plan::Recompute mode) const { return parts[size_t(mode)]; }
+  llvm::ArrayRef<Event> events(plan::Recompute mode) const { return lives[size_t(mode)]; }
 
   /// A trained state as one block reads it first, and the types of the other blocks that read it.
   struct Tied {
@@ -83,8 +77,7 @@ public:
 
 private:
   void addOps();
-  void addEvents();
-  void addSegments();
+  void addEvents(plan::Recompute mode);
   void addTied();
 
   llvm::DenseSet<unsigned> batch, experts, positions;
@@ -92,8 +85,7 @@ private:
   llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
   std::vector<mlir::Value> values;
   llvm::DenseMap<mlir::Value, uint32_t> valueNumbers;
-  std::vector<Event> life;
-  std::array<Segments, kRecomputeModes> parts;
+  std::array<std::vector<Event>, kRecomputeModes> lives;
   std::vector<Tied> shares;
 };
 

@@ -164,6 +164,10 @@ plan::MemoryParts GraphPricer::stateOf(const PlanShape &shape, const BlockCost &
   return parts;
 }
 
+double GraphPricer::onceBytes(const PlanShape &shape, const BlockCost &block) {
+  return (shape.zero < 3 ? block.onceBytes : 0) + (bringsAtOnce(shape) ? block.broughtBytes : 0);
+}
+
 int64_t GraphPricer::stagesOf(const PlanShape &shape) const {
   return request.stages > 0 && shape.pp > 1 ? request.stages : shape.pp * shape.virtualStages;
 }
@@ -221,38 +225,22 @@ double GraphPricer::unitBytes(const PlanShape &shape, const std::vector<BlockCos
 /// Stages are cut by time, and one of them has more of the memory than the mean.
 static constexpr double kUneven = 1.25;
 
-/// What is computed again is there again while its block runs, and so is what comes back from the host; it is counted
-/// unless all may be kept.
-void GraphPricer::addAgain(plan::StageProblem &problem, const std::vector<BlockCost> &costs) const {
-  double all = 0, working = 0;
-  for (uint32_t type : problem.blocks) {
-    const plan::BlockType &block = problem.types[type];
-    all += block.stateBytes + block.modes[0].front().heldBytes * problem.inFlight.front();
-    working = std::max(working, block.workingBytes);
-  }
-  double stages = double(problem.stages());
-  if (modes().front() == plan::Recompute::None &&
-      (stages > 1 ? kUneven : 1) * all / stages + working <= problem.classes[0].memoryBytes)
-    return;
-  for (size_t type = 0; type < costs.size(); ++type) {
-    double most = 0;
-    for (plan::Recompute mode : modes())
-      most = std::max(most, costs[type].againBytes[size_t(mode)]);
-    problem.types[type].workingBytes += most;
-  }
+double GraphPricer::heldAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
+  double held = block.heldBytes[size_t(mode)], weights = block.weightBytes[size_t(mode)];
+  double most = double(shape.microbatches), stages = double(shape.pp);
+  return std::min(stages, most) * weights + std::min(stages - double(stage), most) * (held - weights) +
+         std::min(double(stage) + 1, most) * block.leftBytes[size_t(mode)];
 }
 
-/// What waits of a block for each micro-batch that the first stage has in flight. ZB-H1 makes weight gradients a
-/// stage's number of micro-batches behind the input gradients (Qi et al. 2023): stage s of p has p micro-batches of
-/// what these read, p - s of what only input gradients read, and s + 1 of what input gradients leave for them. Between
-/// the first and the last stage that is a line: counted is the end of it that has more.
+/// What waits of a block for each micro-batch that the first stage has in flight. Of zero-bubble schedules between the
+/// first and the last stage that is a line: counted is the end of it that has more, and what is less than that in other
+/// stages is as if these had fewer micro-batches in flight (addStages).
 static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Recompute mode) {
-  double held = block.heldBytes[size_t(mode)];
-  if (shape.schedule != PipelineSchedule::ZeroBubble || shape.pp == 1)
-    return held;
-  double most = double(std::min(shape.pp, shape.microbatches)), weights = block.weightBytes[size_t(mode)],
-         left = block.leftBytes[size_t(mode)];
-  return weights + std::max(held - weights + left / most, (held - weights) / most + left);
+  if (!GraphPricer::hasWeightsApart(shape))
+    return block.heldBytes[size_t(mode)];
+  return std::max(GraphPricer::heldAtStage(shape, block, mode, 0),
+                  GraphPricer::heldAtStage(shape, block, mode, shape.pp - 1)) /
+         double(std::min(shape.pp, shape.microbatches));
 }
 
 /// Of the optimizer's state, with the host of a device of a stage of mean size.
@@ -275,6 +263,21 @@ bool GraphPricer::mayOffload(const PlanShape &shape, const cost::StepProblem &st
     kept += inFlight * heldBytes(shape, costs[type], modes().front()) * double(input.blocks.countOf(type));
   return cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs),
                        (shape.pp > 1 ? kUneven : 1) * kept / double(shape.pp));
+}
+
+/// Of what heldBytes counts, what blocks hold at a stage, in the mode in which they hold most of that.
+double GraphPricer::shareOfHeld(const PlanShape &shape, const std::vector<BlockCost> &costs, int64_t stage) const {
+  double share = 0;
+  for (plan::Recompute mode : modes()) {
+    double own = 0, most = 0;
+    for (size_t type = 0; type < costs.size(); ++type) {
+      double count = double(input.blocks.countOf(type));
+      own += count * heldAtStage(shape, costs[type], mode, stage);
+      most += count * heldBytes(shape, costs[type], mode) * double(std::min(shape.pp, shape.microbatches));
+    }
+    share = std::max(share, most > 0 ? own / most : 1);
+  }
+  return share;
 }
 
 plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
@@ -305,17 +308,25 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
     plan::BlockType blocks;
     blocks.modes.resize(1);
     std::vector<plan::BlockMode> &modes = blocks.modes[0];
+    // With one micro-batch.
+    auto brought = [&](plan::Recompute mode) { return bringsAtOnce(shape) ? 0 : block.broughtHeldBytes[size_t(mode)]; };
+    double working = std::numeric_limits<double>::max();
+    for (plan::Recompute mode : allowed)
+      working = std::min(working, block.workingBytes[size_t(mode)]);
     for (auto [i, mode] : llvm::enumerate(allowed))
-      modes.push_back({seconds[type * each + i].total(), heldBytes(shape, block, mode), 0});
-    if (onHost)
+      modes.push_back({seconds[type * each + i].total(), heldBytes(shape, block, mode) + brought(mode), 0,
+                       block.workingBytes[size_t(mode)] - working});
+    if (onHost) {
       modes.push_back(plan::keptByHost(seconds[type * each + allowed.size()].total(), modes.front().heldBytes));
-    else if (offloads())
+      // What comes back is there while the block runs.
+      modes.back().workingBytes = modes.front().workingBytes + block.heldBytes[size_t(allowed.front())];
+    } else if (offloads())
       modes.push_back(modes.front());
-    blocks.stateBytes = stateOf(shape, block).total() + (shape.zero < 3 ? block.onceBytes : 0);
+    blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
     double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;
     double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
-    blocks.workingBytes = block.workingBytes + logits + unitBytes(shape, costs, type) + scratchBytes(machine);
+    blocks.workingBytes = working + logits + unitBytes(shape, costs, type) + scratchBytes(machine);
     // Whole gradients of a parameter that the first and the last block read are there all the while between.
     if (shape.zero >= 2 && shape.pp == 1)
       for (plan::BlockMode &mode : modes)
@@ -355,6 +366,9 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
                shape.schedule != PipelineSchedule::GPipe;
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(inFlight, inFlight - double(stage)) : inFlight));
+  if (hasWeightsApart(shape) && request.stages == 0)
+    for (int64_t stage = 0; stage < shape.pp; ++stage)
+      problem.inFlight[stage] *= shareOfHeld(shape, costs, stage);
   if (hasVirtualStages(shape) && request.stages == 0) {
     // Stages of a rank that are alike, each with its own number of them.
     const std::vector<int64_t> &flights = flightsOf(shape);
@@ -367,7 +381,6 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
   double bubble = bubbleOf(shape, sum, 2);
   problem.ramp = shape.pp > 1 && sum.total() > 0 ? bubble / sum.total() : 1;
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
-  addAgain(problem, costs);
   return problem;
 }
 
@@ -409,7 +422,7 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   plan::MemoryParts state;
   for (const BlockCost &block : costsOf(found.shape)) {
     plan::MemoryParts each = stateOf(found.shape, block);
-    state.parameters += each.parameters + (found.shape.zero < 3 ? block.onceBytes : 0);
+    state.parameters += each.parameters;
     state.gradients += each.gradients;
     state.optimizer += each.optimizer;
     state.host += each.host;
@@ -417,10 +430,9 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   std::vector<plan::Recompute> allowed = modes();
   plan::StageProblem solved = problem(found.shape);
   plan::describeStages(solved, found.stages, state, report, uint32_t(allowed.size() - 1));
-  if (hasVirtualStages(found.shape) && !isMixed()) {
+  if (!isMixed()) {
     report.memory = {};
-    for (auto [stage, memory] :
-         llvm::zip_equal(report.stages, memoryByRank(found.shape, solved, found.stages, state))) {
+    for (auto [stage, memory] : llvm::zip_equal(report.stages, memoryByRank(found.shape, solved, found.stages))) {
       stage.memory = memory;
       if (memory.total() > report.memory.total())
         report.memory = memory;

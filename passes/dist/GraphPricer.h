@@ -101,6 +101,14 @@ public:
   /// What was said of a split that cannot be placed, the first time; it is said once more.
   mlir::LogicalResult emitRefusal();
   bool hasRefusal() const { return refusal != nullptr; }
+  /// Are weight gradients made behind input gradients?
+  static bool hasWeightsApart(const plan::PlanShape &shape) {
+    return shape.pp > 1 && shape.schedule == plan::PipelineSchedule::ZeroBubble;
+  }
+  /// What waits of a block at a stage of such a schedule. ZB-H1 makes weight gradients a stage's number of
+  /// micro-batches behind the input gradients (Qi et al. 2023): stage s of p has p micro-batches of what these read, p
+  /// - s of what only input gradients read, and s + 1 of what input gradients leave for them.
+  static double heldAtStage(const plan::PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage);
 
 private:
   /// What is found once (KnownPrices.h): a step placed for one way to split it; its blocks, for so many examples.
@@ -135,15 +143,19 @@ private:
   size_t kindOf(const plan::StageSolution &solution, size_t rank) const;
   double onceSeconds(const plan::PlanShape &shape, const cost::StepProblem &step, const Local &local,
                      size_t type) const;
+  /// Has a program of the shape a prologue, where parameters are brought to their readers' layouts?
+  static bool bringsAtOnce(const plan::PlanShape &shape) { return shape.pp > 1 || shape.microbatches > 1; }
+  /// Of a block, what there is all the time beside its state.
+  static double onceBytes(const plan::PlanShape &shape, const BlockCost &block);
+  double shareOfHeld(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, int64_t stage) const;
   double unitBytes(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const;
-  void addAgain(plan::StageProblem &problem, const std::vector<BlockCost> &costs) const;
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
   bool hasVirtualStages(const plan::PlanShape &shape) const { return stagesOf(shape) != shape.pp; }
   /// By stage, also virtual ones, micro-batches that it has in flight at most.
   const std::vector<int64_t> &flightsOf(const plan::PlanShape &shape);
-  /// By rank of the pipeline, of the stages as they are cut; `whole`: all state of the problem's blocks.
+  /// By rank of the pipeline, of the stages as they are cut.
   std::vector<plan::MemoryParts> memoryByRank(const plan::PlanShape &shape, const plan::StageProblem &problem,
-                                              const plan::StageSolution &solution, const plan::MemoryParts &whole);
+                                              const plan::StageSolution &solution);
   bool isAllowed(const plan::PlanShape &shape);
   /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
   bool canBeCut(const plan::PlanShape &shape) {

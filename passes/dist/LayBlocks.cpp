@@ -60,7 +60,7 @@ private:
     return bytes;
   }
   void addWaiting(Held &held, Value root, plan::Recompute mode, double share);
-  void addLeft(Held &held, Value value, plan::Recompute mode);
+  void addLeft(Held &held, Value value, plan::Recompute mode, double share);
   Logits logitsOf(Value logits);
   void addExperts(Operation *op, uint32_t type);
   void addRowsOf(Held &held, Value value, plan::Recompute mode);
@@ -289,14 +289,12 @@ void BlockPrices::Builder::addWaiting(Held &held, Value root, plan::Recompute mo
   }
 }
 
-/// What input gradients leave for those of weights.
-void BlockPrices::Builder::addLeft(Held &held, Value value, plan::Recompute mode) {
-  Operation *op = row.typical(value.getDefiningOp());
-  if (waiting.workOf(op, mode) != WaitingValues::Work::InputGradient)
+/// What input gradients leave for those of weights, `share` of as many as there are blocks alike.
+void BlockPrices::Builder::addLeft(Held &held, Value value, plan::Recompute mode, double share) {
+  if (waiting.workOf(value.getDefiningOp(), mode) != WaitingValues::Work::InputGradient)
     return;
-  Value like = op->getResult(cast<OpResult>(value).getResultNumber());
-  for (const WaitingValues::Waiting &each : waiting.find(like, mode, WaitingValues::Work::InputGradient))
-    held.left[size_t(mode)].push_back(bytesOf(each, 1));
+  for (const WaitingValues::Waiting &each : waiting.find(value, mode, WaitingValues::Work::InputGradient))
+    held.left[size_t(mode)].push_back(bytesOf(each, share));
 }
 
 BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
@@ -339,6 +337,8 @@ void BlockPrices::Builder::addMemory() {
       Held held{*type, {}};
       for (size_t mode = 0; mode < kRecomputeModes; ++mode)
         addWaiting(held, op->getResult(0), plan::Recompute(mode), 1);
+      for (const WaitingValues::Waiting &each : waiting.findBrought(op->getResult(0)))
+        held.brought.push_back(bytesOf(each, 1));
       prices.parameters.push_back(std::move(held));
     }
   for (Value value : table.owned()) {
@@ -352,8 +352,11 @@ void BlockPrices::Builder::addMemory() {
       if (waits != values.held(plan::Recompute(mode)).end()) {
         addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
         addRowsOf(held, value, plan::Recompute(mode));
+        if (waits->second.again)
+          addLeft(held, waits->second.again, plan::Recompute(mode), 1 - waits->second.share);
       } else {
-        addLeft(held, value, plan::Recompute(mode));
+        Operation *op = row.typical(value.getDefiningOp());
+        addLeft(held, op->getResult(cast<OpResult>(value).getResultNumber()), plan::Recompute(mode), 1);
       }
     }
     if (ofExperts)

@@ -91,7 +91,6 @@ private:
   void addEntering();
   void addLogits(BlockCost &block, const Logits &logits);
   void addMemory();
-  void addSegments(ArrayRef<double> bytes);
 
   const BlockPrices &prices;
   const plan::Plan &plan;
@@ -293,19 +292,6 @@ void BlockPrices::Evaluation::addLogits(BlockCost &block, const Logits &logits) 
   block.lateLogitBytes += cells * (cut ? logits.each + logits.narrow : logits.narrow > 0 ? logits.narrow : logits.each);
 }
 
-void BlockPrices::Evaluation::addSegments(ArrayRef<double> bytes) {
-  for (plan::Recompute mode : {plan::Recompute::Selective, plan::Recompute::Full}) {
-    const BlockTable::Segments &segments = prices.table.segments(mode);
-    std::vector<double> sums(segments.count);
-    for (auto [segment, value] : segments.values)
-      sums[segment] += bytes[value];
-    for (auto [type, segment] : segments.types) {
-      double &most = blocks[type].againBytes[size_t(mode)];
-      most = std::max(most, sums[segment]);
-    }
-  }
-}
-
 /// Values that live for a while, over the step in its order, and what waits.
 void BlockPrices::Evaluation::addMemory() {
   std::vector<double> bytes;
@@ -318,8 +304,14 @@ void BlockPrices::Evaluation::addMemory() {
         for (const Bytes &each : (*values)[mode])
           (*sum)[mode] += bytesOf(each);
   };
-  for (const Held &held : prices.parameters)
-    hold(held);
+  for (const Held &held : prices.parameters) {
+    BlockCost &block = blocks[held.type];
+    for (const Bytes &each : held.brought)
+      block.broughtBytes += bytesOf(each);
+    for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+      for (const Bytes &each : held.waiting[mode])
+        block.broughtHeldBytes[mode] += bytesOf(each);
+  }
   for (const Held &held : prices.values) {
     bytes.push_back(bytesOf(held.bytes));
     if (held.type == kNoBlock)
@@ -335,21 +327,23 @@ void BlockPrices::Evaluation::addMemory() {
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
       if (const cost::Work &again = block.again[mode];
           again.streamBytes == 0 && again.gemms.empty() && again.attentions.empty())
-        for (auto *bytes : {&block.heldBytes, &block.weightBytes, &block.leftBytes})
+        for (auto *bytes : {&block.heldBytes, &block.weightBytes, &block.leftBytes, &block.broughtHeldBytes})
           (*bytes)[mode] = (*bytes)[size_t(plan::Recompute::None)];
-  addSegments(bytes);
-  double live = 0;
-  for (auto [kind, number] : prices.table.events()) {
-    if (kind == BlockTable::Event::BlockRuns)
-      blocks[number].workingBytes = std::max(blocks[number].workingBytes, live);
-    else
-      live += kind == BlockTable::Event::Begins ? bytes[number] : -bytes[number];
+  for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
+    double live = 0;
+    for (auto [kind, number] : prices.table.events(plan::Recompute(mode))) {
+      if (kind == BlockTable::Event::BlockRuns)
+        blocks[number].workingBytes[mode] = std::max(blocks[number].workingBytes[mode], live);
+      else
+        live += kind == BlockTable::Event::Begins ? bytes[number] : -bytes[number];
+    }
   }
   std::vector<double> rows(blocks.size());
   for (const ExpertRows &each : prices.rows)
     rows[each.type] = std::max(rows[each.type], bytesOf(each.bytes[0]) + bytesOf(each.bytes[1]));
   for (auto [block, bytes] : llvm::zip_equal(blocks, rows))
-    block.workingBytes += bytes;
+    for (double &working : block.workingBytes)
+      working += bytes;
 }
 
 std::vector<BlockCost> BlockPrices::Evaluation::run() {

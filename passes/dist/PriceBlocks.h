@@ -35,16 +35,18 @@ struct BlockCost {
   /// By plan::Recompute, where weight gradients are apart: what of the bytes that wait is read for these, and what the
   /// input gradients leave for them (gradients, what is computed again for both).
   std::array<double, kRecomputeModes> weightBytes{}, leftBytes{};
-  /// By plan::Recompute: what is there again of a segment that the block is in, while that is computed again.
-  std::array<double, kRecomputeModes> againBytes{};
   /// A chunk of logits and of their gradient, which exist nowhere whole; part of no other number.
   double logitBytes = 0;
   /// What of it is still there when the classifier's gradient is made: of several chunks all.
   double lateLogitBytes = 0;
-  /// Besides what is held, at the peak of the block.
-  double workingBytes = 0;
+  /// By plan::Recompute: besides what is held, at the peak of the block.
+  std::array<double, kRecomputeModes> workingBytes{};
   /// Held all the time: tables, casts of parameters.
   double onceBytes = 0;
+  /// Parameters that are brought to other layouts than they lie in: with several micro-batches once a step, and held
+  /// all the time; with one, by plan::Recompute, those wait that are brought in the forward pass.
+  double broughtBytes = 0;
+  std::array<double, kRecomputeModes> broughtHeldBytes{};
   /// Trained elements that a rank has, those of experts apart, and bytes of other states. A state counts where it is
   /// first read; `shared` elements are of states that were read in blocks before.
   double parameters = 0, expertParameters = 0, sharedParameters = 0, frozenBytes = 0;
@@ -157,6 +159,8 @@ private:
     Bytes bytes;
     bool once = false;
     std::optional<Logits> logits = std::nullopt;
+    /// Of a parameter, all that it is brought to.
+    std::vector<Bytes> brought{};
     /// What waits for the backward pass, what of it for weight gradients, what input gradients leave for these.
     std::array<std::vector<Bytes>, kRecomputeModes> waiting{}, ofWeights{}, left{};
   };

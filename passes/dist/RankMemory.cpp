@@ -7,8 +7,10 @@
 //
 // The stage problem gives a rank of an interleaved schedule one run of blocks. In the plan it
 // has several short ones, cut by time alone, and each of them keeps as many micro-batches as
-// the schedule has in flight there: the first of a rank's stages more than the last. What a
-// rank then holds is added up here, and what is too much is solved again with less.
+// the schedule has in flight there: the first of a rank's stages more than the last. Of a
+// zero-bubble schedule a stage keeps what input gradients and what weight gradients read of
+// different numbers of micro-batches, where the problem has one. What a rank then holds is
+// added up here, and what is too much is solved again with less.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,9 +41,13 @@ const std::vector<int64_t> &GraphPricer::flightsOf(const PlanShape &shape) {
 }
 
 std::vector<plan::MemoryParts> GraphPricer::memoryByRank(const PlanShape &shape, const plan::StageProblem &problem,
-                                                         const plan::StageSolution &solution,
-                                                         const plan::MemoryParts &whole) {
-  const std::vector<int64_t> &flights = flightsOf(shape);
+                                                         const plan::StageSolution &solution) {
+  // Of a pipeline with one stage a rank the problem says it.
+  std::vector<double> flights = problem.inFlight;
+  if (hasVirtualStages(shape))
+    flights.assign(flightsOf(shape).begin(), flightsOf(shape).end());
+  const std::vector<BlockCost> &costs = costsOf(shape);
+  std::vector<plan::Recompute> allowed = modes();
   std::vector<size_t> firsts = cutsOf(shape, solution);
   firsts.insert(firsts.begin(), 0);
   std::vector<plan::MemoryParts> ranks(shape.pp);
@@ -49,20 +55,22 @@ std::vector<plan::MemoryParts> GraphPricer::memoryByRank(const PlanShape &shape,
     size_t end = stage + 1 < firsts.size() ? firsts[stage + 1] : problem.blocks.size();
     size_t rank = request.actions.ranks.empty() ? stage % ranks.size() : request.actions.rankOf(stage).value_or(0);
     plan::MemoryParts &memory = ranks[rank];
-    double state = 0;
     for (size_t block = firsts[stage]; block < end; ++block) {
       const plan::BlockType &type = problem.types[problem.blocks[block]];
-      state += type.stateBytes;
-      const plan::BlockMode &mode = type.modes[0][solution.modes[block]];
-      memory.activations += mode.heldBytes * double(flights[stage]);
-      memory.host += mode.hostBytes * double(flights[stage]);
-      memory.working = std::max(memory.working, type.workingBytes);
+      const BlockCost &cost = costs[problem.blocks[block]];
+      plan::MemoryParts state = stateOf(shape, cost);
+      memory.parameters += state.parameters;
+      memory.gradients += state.gradients;
+      memory.optimizer += state.optimizer;
+      memory.activations += onceBytes(shape, cost);
+      uint32_t number = solution.modes[block];
+      const plan::BlockMode &mode = type.modes[0][number];
+      memory.activations += hasWeightsApart(shape) && !isOnHost(number)
+                                ? heldAtStage(shape, cost, allowed[number], int64_t(stage))
+                                : mode.heldBytes * flights[stage];
+      memory.host += state.host + mode.hostBytes * flights[stage];
+      memory.working = std::max(memory.working, type.workingBytes + mode.workingBytes);
     }
-    double scale = state / std::max(1.0, whole.parameters + whole.gradients + whole.optimizer);
-    memory.parameters += scale * whole.parameters;
-    memory.gradients += scale * whole.gradients;
-    memory.optimizer += scale * whole.optimizer;
-    memory.host += scale * whole.host;
   }
   return ranks;
 }
@@ -73,12 +81,12 @@ plan::StageSolution GraphPricer::solve(const PlanShape &shape) {
   plan::StageProblem problem = this->problem(shape);
   plan::StageSolution found = plan::solve(problem);
   // Of several kinds of devices each stage has its own kind's memory: the problem's estimate is all there is.
-  if (!hasVirtualStages(shape) || isMixed())
+  if ((!hasVirtualStages(shape) && !hasWeightsApart(shape)) || isMixed())
     return found;
   double usable = problem.classes[0].memoryBytes;
   for (int tries = 0; !found.isInfeasible(); ++tries) {
     double most = 0, estimated = 0;
-    for (const plan::MemoryParts &memory : memoryByRank(shape, problem, found, {1, 0, 0}))
+    for (const plan::MemoryParts &memory : memoryByRank(shape, problem, found))
       most = std::max(most, memory.total());
     for (const plan::StageSolution::Stage &stage : found.stages)
       estimated = std::max(estimated, stage.bytes);

@@ -104,14 +104,30 @@ Operation *StepBlocks::typical(Operation *op) const {
   return ops[same[same.size() / 2]][place];
 }
 
+/// A parameter, with the cast that makes what its readers compute in, belongs to the block of its first reader: it is
+/// there that a stage has it, though it may be read before what goes from the block before to that one.
+static Operation *readerOf(Operation *op) {
+  while (isa<graph::ReadOp, graph::CastOp>(op) &&
+         (op->getNumOperands() == 0 || op->getOperand(0).getDefiningOp<graph::ReadOp>())) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers())
+      if (graph::getOrigin(user) && !isa<graph::UpdateOp>(user) && (!first || user->isBeforeInBlock(first)))
+        first = user;
+    if (!first)
+      break;
+    op = first;
+  }
+  return op;
+}
+
 void StepBlocks::collect() {
   ops.assign(row.size(), {});
   places.clear();
   for (Operation &op : function.front()) {
-    std::optional<int64_t> origin = graph::getOrigin(&op);
-    if (!origin || row.empty() || isa<graph::UpdateOp>(op))
+    if (!graph::getOrigin(&op) || row.empty() || isa<graph::UpdateOp>(op))
       continue;
-    auto after = std::upper_bound(row.begin(), row.end(), *origin,
+    int64_t origin = *graph::getOrigin(readerOf(&op));
+    auto after = std::upper_bound(row.begin(), row.end(), origin,
                                   [](int64_t each, const Block &block) { return each < block.origin; });
     uint32_t block = after == row.begin() ? 0 : after - row.begin() - 1;
     places[&op] = {block, ops[block].size()};
@@ -142,6 +158,9 @@ std::string StepBlocks::signatureOf(uint32_t block, const Held &held) const {
         out << " %" << place->second.second << '.' << cast<OpResult>(operand).getResultNumber();
       else
         out << (producer ? " ?" : " #") << operand.getType().getAsOpaquePointer();
+      // The first layer reads what lies otherwise than what the others read.
+      if (producer && isa<FactorOpInterface>(producer) && graph::getPhase(producer) == graph::Phase::Forward)
+        out << producer->getName().getAsOpaquePointer();
     }
     if (held.given)
       out << held.given->signatureOf(op);

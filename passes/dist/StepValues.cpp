@@ -26,12 +26,16 @@ StepValues::StepValues(const StepBlocks &blocks) {
   findCopies(blocks.step());
   findSums(blocks.step());
   findModes(blocks);
-  findLastReads(blocks.step());
 }
 
-llvm::ArrayRef<Value> StepValues::lastReadBy(Operation *op) const {
-  auto found = ends.find(op);
-  return found == ends.end() ? ArrayRef<Value>() : ArrayRef<Value>(found->second);
+bool StepValues::waits(Value value, plan::Recompute mode) const {
+  const Values &gone = recomputed[size_t(mode)];
+  Operation *op = value.getDefiningOp();
+  return op && isForward(op) && !gone.contains(value) && llvm::any_of(value.getUsers(), [&](Operation *user) {
+           return isBackward(user) || (isForward(user) && llvm::any_of(user->getResults(), [&](Value result) {
+                                         return gone.contains(result);
+                                       }));
+         });
 }
 
 Value StepValues::rootOf(Value value) {
@@ -91,9 +95,9 @@ void StepValues::findModes(const StepBlocks &blocks) {
       ofInput.insert_range(op.getResults());
 
   for (plan::Recompute mode : {plan::Recompute::Selective, plan::Recompute::Full}) {
-    parts[size_t(mode)] = graph::decideRecompute(step, mode).segments;
     Values &gone = recomputed[size_t(mode)];
-    for (auto &[value, segment] : parts[size_t(mode)])
+    graph::RecomputeDecision decision = graph::decideRecompute(step, mode);
+    for (auto &[value, segment] : decision.segments)
       gone.insert(value);
     // What the backward pass does not come to is not computed again.
     for (Operation &op : llvm::reverse(step.front()))
@@ -131,15 +135,12 @@ void StepValues::findModes(const StepBlocks &blocks) {
         continue;
       llvm::SmallVector<Operation *> same = blocks.alike(op);
       for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
-        const Values &gone = recomputed[mode];
         Held held;
         for (Operation *each : same) {
           Value like = each->getResult(cast<OpResult>(value).getResultNumber());
-          if (gone.contains(like) || llvm::none_of(like.getUsers(), [&](Operation *user) {
-                return isBackward(user) || (isForward(user) && llvm::any_of(user->getResults(), [&](Value result) {
-                                              return gone.contains(result);
-                                            }));
-              }))
+          if (gone(plan::Recompute(mode)).contains(like))
+            held.again = like;
+          if (!waits(like, plan::Recompute(mode)))
             continue;
           held.share += 1 / double(same.size());
           held.value = rootOf(like);
@@ -150,14 +151,6 @@ void StepValues::findModes(const StepBlocks &blocks) {
       }
     }
   }
-}
-
-void StepValues::findLastReads(func::FuncOp step) {
-  llvm::DenseSet<Value> seen;
-  for (Operation &op : llvm::reverse(step.front()))
-    for (Value operand : op.getOperands())
-      if (Value root = rootOf(operand); root.getDefiningOp() && seen.insert(root).second)
-        ends[&op].push_back(root);
 }
 
 } // namespace dtcc::dist

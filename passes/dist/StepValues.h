@@ -35,13 +35,13 @@ public:
   const Values &again(plan::Recompute mode) const { return worked[size_t(mode)]; }
   /// Those that are not kept under a mode, by the compiler's own decision over the whole step.
   const Values &gone(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
-  /// The same with the numbers of their segments: what is computed again together.
-  const llvm::MapVector<mlir::Value, int64_t> &segments(plan::Recompute mode) const { return parts[size_t(mode)]; }
   /// Of values of blocks alike that represent the others, which share of them waits for the backward pass (full
   /// recomputation keeps one of several layers), and one that does.
   struct Held {
     mlir::Value value;
     double share = 0;
+    /// One that is computed again, if there is one.
+    mlir::Value again;
   };
   const llvm::DenseMap<mlir::Value, Held> &held(plan::Recompute mode) const { return waiting[size_t(mode)]; }
   /// Forward values that no input reaches: made once a step, and kept.
@@ -53,24 +53,21 @@ public:
   bool isFree(mlir::Value value) const { return free.contains(value); }
   /// Bytes of an element of the copy of a parameter that readers in a narrower type see; 0 if they read it itself.
   int64_t copyBytes(llvm::StringRef state) const { return copies.lookup(state); }
-  /// Values whose last reader is the op, in the order of the step.
-  llvm::ArrayRef<mlir::Value> lastReadBy(mlir::Operation *op) const;
+  /// Whether a value waits for the backward pass under a mode.
+  bool waits(mlir::Value value, plan::Recompute mode) const;
+  /// The value whose memory it is.
+  static mlir::Value rootOf(mlir::Value value);
 
 private:
   void findFree(mlir::func::FuncOp step);
   void findCopies(mlir::func::FuncOp step);
   void findSums(mlir::func::FuncOp step);
   void findModes(const StepBlocks &blocks);
-  void findLastReads(mlir::func::FuncOp step);
-  /// The value whose memory it is.
-  static mlir::Value rootOf(mlir::Value value);
 
   llvm::StringMap<int64_t> copies;
   std::array<Values, kRecomputeModes> worked, recomputed;
   std::array<llvm::DenseMap<mlir::Value, Held>, kRecomputeModes> waiting;
-  std::array<llvm::MapVector<mlir::Value, int64_t>, kRecomputeModes> parts;
   Values once, classes, free;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> ends;
 };
 
 } // namespace dtcc::dist

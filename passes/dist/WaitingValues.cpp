@@ -94,4 +94,24 @@ llvm::SmallVector<WaitingValues::Waiting> WaitingValues::find(Value root, plan::
   return result;
 }
 
+llvm::SmallVector<WaitingValues::Waiting> WaitingValues::findBrought(Value parameter) {
+  llvm::SmallVector<Waiting> brought;
+  std::function<void(Value, const Layout &)> walk = [&](Value value, const Layout &has) {
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = blocks.representative(use.getOwner());
+      if (!isa<FactorOpInterface>(user))
+        continue;
+      Layout want = layoutsOf(user).operands[use.getOperandNumber()];
+      if (want != has &&
+          llvm::none_of(brought, [&](const Waiting &each) { return each.value == value && each.layout == want; }))
+        brought.push_back({value, want});
+      if (isa<graph::ReshapeOp>(user) || (isa<graph::CastOp>(user) && values.isFree(user->getResult(0))))
+        walk(use.getOwner()->getResult(0), layoutsOf(user).results[0]);
+    }
+  };
+  Operation *like = blocks.representative(parameter.getDefiningOp());
+  walk(parameter, layoutOf(like->getResult(0)));
+  return brought;
+}
+
 } // namespace dtcc::dist

@@ -42,6 +42,8 @@ public:
   /// What waits of a value that `maker` leaves, for all that works later. Of parameters what is brought waits, what is
   /// stored does not count.
   llvm::SmallVector<Waiting> find(mlir::Value root, plan::Recompute mode, Work maker);
+  /// All that a parameter is brought to for its readers.
+  llvm::SmallVector<Waiting> findBrought(mlir::Value parameter);
 
 private:
   const StepBlocks &blocks;
