@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/BatchGroups.h"
+#include "compiler/ErrorStream.h"
 #include "compiler/MeshOption.h"
 #include "dialects/graph/Graph.h"
 #include "passes/plan/Plan.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -60,8 +60,7 @@ LogicalResult dtcc::declareBatchGroups(ModuleOp module, const Options &options) 
   int64_t groups = split->microbatches;
   if (options.batchNorm == "rank") {
     if (!split->known) {
-      llvm::WithColor::error(llvm::errs(), "dtcc")
-          << "--batch-norm=rank needs the number of data-parallel ranks: --mesh=dp=N\n";
+      errorStream() << "--batch-norm=rank needs the number of data-parallel ranks: --mesh=dp=N\n";
       return failure();
     }
     groups *= split->ranks;

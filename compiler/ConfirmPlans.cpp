@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/ConfirmPlans.h"
+#include "compiler/ErrorStream.h"
 #include "compiler/LowerPlan.h"
 #include "passes/cost/AmountText.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/WithColor.h"
 #include <deque>
 
 using namespace mlir;
@@ -155,11 +155,11 @@ LogicalResult Confirmation::refuse() {
     module.getContext()->getDiagEngine().emit(std::move(*refusal));
     return failure();
   }
-  llvm::WithColor::error(llvm::errs(), "dtcc")
-      << "no plan fits: of the " << result.report.passed.size()
-      << " best ones that were compiled, none needs less than " << bytesText(least ? least->lowered.most().total() : 0)
-      << " a rank (" << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
-      << bytesText(least ? result.pricer->usableBytes(least->candidate.plan.shape) : 0) << '\n';
+  errorStream() << "no plan fits: of the " << result.report.passed.size()
+                << " best ones that were compiled, none needs less than "
+                << bytesText(least ? least->lowered.most().total() : 0) << " a rank ("
+                << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
+                << bytesText(least ? result.pricer->usableBytes(least->candidate.plan.shape) : 0) << '\n';
   return failure();
 }
 

@@ -6,17 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/GpuCode.h"
+#include "compiler/ErrorStream.h"
 #include "compiler/Ptx.h"
 #include "compiler/TargetOption.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
 
 static LogicalResult wrong(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+  errorStream() << message << '\n';
   return failure();
 }
 

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Link.h"
+#include "compiler/ErrorStream.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -53,8 +53,7 @@ static std::string firstComplaint(StringRef log, StringRef folder) {
 LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, StringRef runtime, StringRef program,
                                 const char *device) {
   if (!llvm::sys::fs::exists(runtime)) {
-    llvm::WithColor::error(llvm::errs(), "dtcc")
-        << "the runtime must be beside the compiler, missing: " << runtime << '\n';
+    errorStream() << "the runtime must be beside the compiler, missing: " << runtime << '\n';
     return failure();
   }
   llvm::ErrorOr<std::string> driver = std::errc::no_such_file_or_directory;
@@ -62,7 +61,7 @@ LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, Stri
     if ((driver = llvm::sys::findProgramByName(name)))
       break;
   if (!driver) {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << "no C++ compiler to link with: install g++ or clang\n";
+    errorStream() << "no C++ compiler to link with: install g++ or clang\n";
     return failure();
   }
   std::string input = files.part(object), output = files.part(program), log = files.part("link.log");
@@ -75,8 +74,7 @@ LogicalResult dtcc::linkProgram(const OutputFiles &files, StringRef object, Stri
   if (status == 0)
     return success();
   std::string complaint = firstComplaint(log, files.folder());
-  llvm::WithColor::error(llvm::errs(), "dtcc")
-      << "cannot link " << files.target() << ": " << *driver << " ended with status " << status
-      << (complaint.empty() ? "" : ": ") << complaint << '\n';
+  errorStream() << "cannot link " << files.target() << ": " << *driver << " ended with status " << status
+                << (complaint.empty() ? "" : ": ") << complaint << '\n';
   return failure();
 }

@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/MeshOption.h"
+#include "compiler/ErrorStream.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
 
 LogicalResult dtcc::parseMesh(StringRef text, MeshOption &mesh) {
   auto wrong = [](const llvm::Twine &message) {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+    errorStream() << message << '\n';
     return failure();
   };
   struct Row {

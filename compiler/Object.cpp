@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Object.h"
+#include "compiler/ErrorStream.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
@@ -30,7 +31,7 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target) {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << "no code generator for " << triple.str() << ": " << message << '\n';
+    errorStream() << "no code generator for " << triple.str() << ": " << message << '\n';
     return failure();
   }
   std::string features;
@@ -43,8 +44,7 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
   // Asked first: a machine for an unknown processor prints its own complaints.
   std::unique_ptr<llvm::MCSubtargetInfo> processors(target->createMCSubtargetInfo(triple, "", ""));
   if (!processors || !processors->isCPUStringValid(cpu)) {
-    llvm::WithColor::error(llvm::errs(), "dtcc")
-        << "--mcpu must name a processor that LLVM knows, got: " << cpu << '\n';
+    errorStream() << "--mcpu must name a processor that LLVM knows, got: " << cpu << '\n';
     return failure();
   }
   // Kernels stream over memory: full vectors pay even where a core lowers its clock for them.
@@ -54,7 +54,7 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   if (!machine) {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << "no code generator for " << triple.str() << '\n';
+    errorStream() << "no code generator for " << triple.str() << '\n';
     return failure();
   }
   return machine;

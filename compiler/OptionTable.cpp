@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/ErrorStream.h"
 #include "compiler/Options.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/WithColor.h"
 #include <functional>
 
 using namespace mlir;
@@ -133,7 +133,7 @@ StringRef nearest(StringRef name) {
 }
 
 LogicalResult usage(const Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "dtcc") << message << "; see dtcc --help\n";
+  errorStream() << message << "; see dtcc --help\n";
   return failure();
 }
 

@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/PipelinePlanning.h"
+#include "compiler/ErrorStream.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
 
 static LogicalResult wrong(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+  errorStream() << message << '\n';
   return failure();
 }
 

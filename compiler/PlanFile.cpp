@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/PlanFile.h"
+#include "compiler/ErrorStream.h"
 #include "compiler/Planning.h"
 #include "dialects/graph/Graph.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,7 +20,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -34,7 +34,7 @@ public:
 
 private:
   LogicalResult wrong(const Twine &message) {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << options.plan << ": " << message << '\n';
+    errorStream() << options.plan << ": " << message << '\n';
     return failure();
   }
   LogicalResult read();
@@ -80,7 +80,7 @@ FailureOr<plan::Plan> PlanFile::parse(const json::Value &value) {
   llvm::Expected<plan::Plan> plan = plan::parsePlan(llvm::formatv("{0}", value).str(), options.plan);
   if (plan)
     return std::move(*plan);
-  llvm::WithColor::error(llvm::errs(), "dtcc") << llvm::toString(plan.takeError()) << '\n';
+  errorStream() << llvm::toString(plan.takeError()) << '\n';
   return failure();
 }
 

@@ -7,6 +7,7 @@
 //
 #include "compiler/Planning.h"
 #include "compiler/ConfirmPlans.h"
+#include "compiler/ErrorStream.h"
 #include "compiler/MeshOption.h"
 #include "compiler/PipelinePlanning.h"
 #include "compiler/PlanFile.h"
@@ -18,7 +19,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/WithColor.h"
 #include <thread>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace dtcc;
 
 static LogicalResult wrong(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+  errorStream() << message << '\n';
   return failure();
 }
 
@@ -182,6 +182,9 @@ LogicalResult Search::readCluster() {
     kinds = cost::Machine::eachOf(*cluster);
     if (kinds.size() > 1)
       kindsText = cost::kindsText(cost::kindsOf(*cluster));
+    // Fewer of several kinds: which?
+    if (limits.devices && kinds.size() > 1)
+      return limits.silent ? failure() : wrong("a number of devices must be of one kind, got: " + kindsText);
     if (limits.devices)
       machine.ranks = limits.devices;
   }
@@ -357,7 +360,7 @@ LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
   if (failed(found))
     return pricer->hasRefusal() ? pricer->emitRefusal() : wrong("no plan of this mesh can be placed");
   auto smaller = [](const plan::PlanReport &a, const plan::PlanReport &b) {
-    return a.memory.total() < b.memory.total();
+    return a.memory.total() + a.hostLack < b.memory.total() + b.hostLack;
   };
   const std::vector<plan::PlanReport> &plans = found->report.plans;
   const plan::PlanReport &nearest = *std::min_element(plans.begin(), plans.end(), smaller);

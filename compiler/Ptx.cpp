@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Ptx.h"
+#include "compiler/ErrorStream.h"
 #include "compiler/Object.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -29,7 +30,7 @@ static StringRef ptxFeature(unsigned generation) { return generation >= 100 ? ""
 
 FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createGpuTarget(StringRef architecture) {
   auto wrong = [&](const llvm::Twine &message) -> FailureOr<std::unique_ptr<llvm::TargetMachine>> {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+    errorStream() << message << '\n';
     return failure();
   };
   LLVMInitializeNVPTXTargetInfo();

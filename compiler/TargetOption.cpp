@@ -6,19 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/TargetOption.h"
+#include "compiler/ErrorStream.h"
 #include "compiler/MeshOption.h"
 #include "compiler/PlanFile.h"
 #include "compiler/Planning.h"
 #include "compiler/Ptx.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
 
 static LogicalResult wrong(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+  errorStream() << message << '\n';
   return failure();
 }
 

@@ -7,18 +7,18 @@
 //
 #include "compiler/Training.h"
 #include "compiler/BatchGroups.h"
+#include "compiler/ErrorStream.h"
 #include "dialects/graph/Graph.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/GlobPattern.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
 
 namespace {
 LogicalResult wrong(const llvm::Twine &message) {
-  llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+  errorStream() << message << '\n';
   return failure();
 }
 

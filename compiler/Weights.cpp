@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Weights.h"
+#include "compiler/ErrorStream.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -96,7 +96,7 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
   std::error_code code;
   llvm::raw_fd_ostream stream(path, code);
   if (code) {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << "cannot write the weights: " << code.message() << '\n';
+    errorStream() << "cannot write the weights: " << code.message() << '\n';
     return failure();
   }
   char size[8];
@@ -109,7 +109,7 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
     }
   stream.close();
   if (stream.has_error()) {
-    llvm::WithColor::error(llvm::errs(), "dtcc") << "cannot write the weights: " << stream.error().message() << '\n';
+    errorStream() << "cannot write the weights: " << stream.error().message() << '\n';
     stream.clear_error();
     return failure();
   }

@@ -360,7 +360,7 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
                                   ? usable
                                   : std::numeric_limits<double>::max()}};
   // The host must hold what it is given.
-  if (!cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)))
+  if (!request.anyMemory && !cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)))
     problem.classes[0].memoryBytes = 0;
   bool falls = request.stages == 0 && shape.schedule != PipelineSchedule::ZeroBubble &&
                shape.schedule != PipelineSchedule::GPipe;
@@ -450,7 +450,9 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
     }
   }
   const cost::HostSide &host = machine.host;
-  report.fits &= report.memory.host <= host.memoryBytes + (host.nvmeBytesPerSecond > 0 ? host.nvmeBytes : 0);
+  double room = host.memoryBytes + (host.nvmeBytesPerSecond > 0 ? host.nvmeBytes : 0);
+  report.hostLack = std::max(0.0, report.memory.host - room);
+  report.fits &= report.hostLack == 0;
   return report;
 }
 

@@ -204,6 +204,9 @@ static std::string whyTooLarge(const PlanReport &plan, const SearchReport &repor
   const MemoryPart *most = std::max_element(std::begin(kMemory), std::end(kMemory), [&](auto &a, auto &b) {
     return plan.memory.*a.bytes < plan.memory.*b.bytes;
   });
+  if (report.excess(plan) == 0 && plan.hostLack > 0)
+    return "needs " + formatBytes(plan.hostLack) +
+           " more than the host of a device has: " + formatBytes(plan.memory.host) + " are left to it";
   return "needs " + formatBytes(report.excess(plan)) + " more than a device has: " + most->name + " " +
          formatBytes(plan.memory.*most->bytes);
 }
@@ -218,8 +221,14 @@ std::string whatIsLacking(const PlanReport &nearest, double usable) {
   for (size_t i = 0; i < 2; ++i)
     if (double bytes = nearest.memory.*parts[i].bytes; bytes > 0)
       most += (most.empty() ? "" : ", ") + std::string(parts[i].name) + " " + formatBytes(bytes);
-  return "the nearest, " + nearest.shape.str() + ", lacks " + formatBytes(std::max(0.0, all - usable)) +
-         ": a device holds " + formatBytes(all) + " (" + most + ") and may use " + formatBytes(usable);
+  std::string text = "the nearest, " + nearest.shape.str() + ", lacks ";
+  if (all > usable || nearest.hostLack <= 0)
+    text += formatBytes(std::max(0.0, all - usable)) + ": a device holds " + formatBytes(all) + " (" + most +
+            ") and may use " + formatBytes(usable);
+  if (nearest.hostLack > 0)
+    text += (all > usable ? ", and " : "") + formatBytes(nearest.hostLack) + " with its host, to which " +
+            formatBytes(nearest.memory.host) + " are left";
+  return text;
 }
 
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report) {

@@ -56,6 +56,8 @@ struct PlanReport {
   /// The estimate, where `memory` is that of the program: a plan that is confirmed.
   std::optional<MemoryParts> estimated;
   bool fits = true;
+  /// Bytes that the host lacks for what is left to it.
+  double hostLack = 0;
   std::vector<StageReport> stages;
   /// The forecast of a step event by event, where it was recorded.
   cost::StepTimeline timeline;
@@ -115,7 +117,8 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report);
 
 /// What the plan that needs least lacks of the `usable` bytes of a device: "the nearest, dp=8 zero=3 microbatches=1,
-/// lacks 14.7 GiB: a device holds 92.3 GiB (optimizer 52.0 GiB, activations 20.1 GiB) and may use 77.6 GiB".
+/// lacks 14.7 GiB: a device holds 92.3 GiB (optimizer 52.0 GiB, activations 20.1 GiB) and may use 77.6 GiB". Of the
+/// host likewise, where that lacks something.
 std::string whatIsLacking(const PlanReport &nearest, double usable);
 
 /// Says under the report what no program does: that some of its plans move something to hosts.

@@ -85,12 +85,9 @@ static llvm::Expected<Side> readSide(StringRef text) {
   return side;
 }
 
-/// Does the shape take all devices, and can the batch be cut so?
-static llvm::Error checkSizes(const Side &side, int64_t devices, StringRef cluster, int64_t batch) {
+/// Can the batch be cut so?
+static llvm::Error checkBatch(const Side &side, int64_t batch) {
   const plan::PlanShape &shape = side.shape;
-  if (shape.ranks() != devices)
-    return llvm::createStringError(side.name + ": the plan must take all " + llvm::Twine(devices) + " devices of " +
-                                   cluster + ", got: " + llvm::Twine(shape.ranks()));
   if (batch % (shape.dp * shape.microbatches))
     return llvm::createStringError(
         side.name + ": the batch of " + llvm::Twine(batch) +
@@ -101,7 +98,10 @@ static llvm::Error checkSizes(const Side &side, int64_t devices, StringRef clust
 static llvm::Error price(Side &side, const TransformerSearch &search) {
   const plan::TransformerProblem &problem = search.problem;
   const plan::PlanShape &shape = side.shape;
-  if (llvm::Error error = checkSizes(side, problem.devices, search.given.cluster.name, problem.batch))
+  if (shape.ranks() != problem.devices)
+    return llvm::createStringError(side.name + ": the plan must take all " + llvm::Twine(problem.devices) +
+                                   " devices of " + search.given.cluster.name + ", got: " + llvm::Twine(shape.ranks()));
+  if (llvm::Error error = checkBatch(side, problem.batch))
     return error;
   if (double(shape.pp * shape.virtualStages) > problem.model.layers + 2)
     return llvm::createStringError(side.name + ": stages must be at most the " +
@@ -125,7 +125,9 @@ static llvm::Error priceGraph(Side (&sides)[2], const Question &question) {
     return report.takeError();
   GraphAdvisor advisor(question, *report);
   for (Side &side : sides) {
-    if (llvm::Error error = checkSizes(side, report->devices, report->cluster, report->batch))
+    if (llvm::Error error = question.checkRanks(side.name, side.shape.ranks(), *report))
+      return error;
+    if (llvm::Error error = checkBatch(side, report->batch))
       return error;
     side.priced = side.file ? advisor.price(*side.file->plan) : advisor.price(side.shape);
     if (!side.priced)

@@ -186,20 +186,24 @@ static RunForecast priceSizes(const Forecast &given) {
 }
 
 /// A plan of a graph, or the best one under what is given.
-static llvm::Expected<RunForecast> priceGraph(const Question &question, const std::optional<plan::Plan> &plan) {
+static llvm::Expected<RunForecast> priceGraph(const Question &question, StringRef path,
+                                              const std::optional<plan::Plan> &plan) {
   llvm::Expected<plan::SearchReport> report = question.search(1, /*record=*/false, /*anyMemory=*/plan.has_value());
   if (!report)
     return report.takeError();
   plan::PlanReport priced = report->plans.front();
   if (plan) {
     plan::PlanShape shape = shapeOf(*plan);
-    if (shape.ranks() != report->devices)
-      return llvm::createStringError("the plan must take all " + llvm::Twine(report->devices) + " ranks of " +
-                                     report->cluster + ", got: " + llvm::Twine(shape.ranks()));
+    if (llvm::Error error = question.checkRanks(path, shape.ranks(), *report))
+      return std::move(error);
     std::optional<plan::PlanReport> given = GraphAdvisor(question, *report).price(*plan);
     if (!given)
       return llvm::createStringError("the plan cannot be placed on this model, got: " + shape.str());
     priced = *given;
+    // The plan's own stages; on one kind alone nothing is mixed.
+    report->note.clear();
+    if (plan->pipeline && !plan->pipeline->devices.empty())
+      report->note = plan::noteOfMixedDevices(llvm::join(plan->pipeline->devices, ", "));
   }
   RunForecast forecast;
   forecast.heading = headingOf(*report) + ": " + priced.shape.str();
@@ -213,7 +217,7 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, const st
   forecast.memoryBytes = priced.memory.total();
   forecast.hostBytes = priced.memory.host;
   forecast.capacity = report->memoryBytes;
-  forecast.device = report->device;
+  forecast.device = (question.kinds.empty() ? "" : "first of ") + report->device;
   forecast.fits = priced.fits;
   return forecast;
 }
@@ -248,7 +252,7 @@ static llvm::Expected<RunForecast> readForecast(const Arguments &arguments, doub
     if (!question)
       return question.takeError();
     price = question->pricePerHour;
-    return priceGraph(*question, file ? file->plan : std::nullopt);
+    return priceGraph(*question, planFile, file ? file->plan : std::nullopt);
   }
   if (llvm::Error wrong = refuseFileValues(arguments, {"schedule", "recompute"}))
     return std::move(wrong);

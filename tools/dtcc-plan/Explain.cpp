@@ -35,9 +35,8 @@ static llvm::Error readGoal(const Arguments &arguments, const Question &question
 static llvm::Expected<plan::PlanReport> price(const plan::Plan &plan, StringRef path, const Question &question,
                                               const plan::SearchReport &report) {
   plan::PlanShape shape = shapeOf(plan);
-  if (shape.ranks() != report.devices)
-    return llvm::createStringError(path + ": the plan must take all " + llvm::Twine(report.devices) + " devices of " +
-                                   report.cluster + ", got: " + llvm::Twine(shape.ranks()));
+  if (llvm::Error error = question.checkRanks(path, shape.ranks(), report))
+    return std::move(error);
   if (report.batch % (shape.dp * shape.microbatches))
     return llvm::createStringError(
         path + ": the batch of " + llvm::Twine(report.batch) +

@@ -131,7 +131,8 @@ std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &t
 }
 
 std::optional<int64_t> GraphAdvisor::fewest() {
-  if (isThisMachine(question.options))
+  // Of several kinds it depends on which.
+  if (isThisMachine(question.options) || !question.kinds.empty())
     return std::nullopt;
   std::optional<FewestDevices> found = fewestDevices(question.graph->module(), question.options);
   return found ? std::optional(found->devices) : std::nullopt;

@@ -191,7 +191,8 @@ static void printText(const Table &table, llvm::raw_ostream &stream) {
     cells.push_back(formatBytes(row.memory.total()));
     if (hosts)
       cells.push_back(formatBytes(row.memory.host));
-    cells.push_back(row.fits ? "fits" : formatBytes(row.memory.total() - table.asked.memoryBytes) + " too much");
+    double excess = row.memory.total() - table.asked.memoryBytes;
+    cells.push_back(row.fits ? "fits" : excess > 0 ? formatBytes(excess) + " too much" : "too much for the host");
     text.add(std::move(cells));
   }
   text.print(stream);
@@ -243,6 +244,11 @@ llvm::Error dtcc::printMemory(const Arguments &arguments, llvm::raw_ostream &str
       Question::read(arguments.inputs().empty() ? "" : arguments.inputs()[0], arguments);
   if (!question)
     return question.takeError();
+  if (!question->kinds.empty())
+    return llvm::createStringError(
+        "memory takes devices of one kind, since the others hold other amounts: name one of the "
+        "kinds, got: --cluster=" +
+        arguments.value("cluster"));
   llvm::Expected<Table> table = question->sizes ? tabulate(*question->sizes) : tabulate(*question);
   if (!table)
     return table.takeError();

@@ -69,16 +69,33 @@ static llvm::Error readGraph(StringRef model, const Arguments &arguments, Questi
   for (const std::string &word : words)
     line.push_back(word.c_str());
   question.options.planAlone = true;
-  if (failed(parseOptions(int(line.size()), line.data(), question.options)) || failed(resolveCluster(question.options)))
+  if (failed(parseOptions(int(line.size()), line.data(), question.options)) ||
+      failed(resolveCluster(question.options, /*mayMix=*/true)))
     return llvm::make_error<ToldError>();
   if (!isThisMachine(question.options)) {
     llvm::Expected<cost::Cluster> cluster = cost::readCluster(question.options.cluster);
     if (!cluster)
       return cluster.takeError();
     question.pricePerHour = cluster->pricePerHour() / double(cluster->devices());
+    question.setKinds(*cluster);
   }
   question.graph = LoadedStep::load(question.options);
   return question.graph ? llvm::Error::success() : llvm::make_error<ToldError>();
+}
+
+void Question::setKinds(const cost::Cluster &cluster) {
+  std::vector<cost::DeviceKind> all = cost::kindsOf(cluster);
+  for (const cost::DeviceKind &kind : all)
+    if (all.size() > 1)
+      kinds.push_back(kind.devices);
+}
+
+llvm::Error Question::checkRanks(StringRef plan, int64_t ranks, const plan::SearchReport &report) const {
+  if (ranks == report.devices || llvm::is_contained(kinds, ranks))
+    return llvm::Error::success();
+  return llvm::createStringError(plan + ": the plan must take all " + llvm::Twine(report.devices) + " devices of " +
+                                 report.cluster + (kinds.empty() ? "" : ", or all of a kind") +
+                                 ", got: " + llvm::Twine(ranks));
 }
 
 llvm::Expected<Question> Question::read(StringRef model, const Arguments &arguments) {
@@ -102,6 +119,7 @@ llvm::Expected<Question> Question::read(StringRef model, const Arguments &argume
   question.sizes = std::move(*search);
   const cost::Cluster &cluster = question.sizes->given.cluster;
   question.pricePerHour = cluster.pricePerHour() / double(cluster.devices());
+  question.setKinds(cluster);
   return question;
 }
 

@@ -29,9 +29,14 @@ struct Question {
   mutable PricerCache pricers;
   /// Dollars a device and hour; 0: not known.
   double pricePerHour = 0;
+  /// Of a cluster of several kinds, the devices of each: a plan may take one kind alone.
+  std::vector<int64_t> kinds;
 
   /// `model`: the path of the model; empty if --transformer must say it.
   static llvm::Expected<Question> read(llvm::StringRef model, const Arguments &arguments);
+  void setKinds(const cost::Cluster &cluster);
+  /// An error unless a plan, of this name, takes all devices, or all of one kind.
+  llvm::Error checkRanks(llvm::StringRef plan, int64_t ranks, const plan::SearchReport &report) const;
   /// The best plans. `record`: with the timeline of the first; `anyMemory`: a graph need not
   /// fit, and is not compiled to see.
   llvm::Expected<plan::SearchReport> search(size_t top, bool record = false, bool anyMemory = false) const;

@@ -35,7 +35,10 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
   if (!cluster)
     return cluster.takeError();
   if (!cluster->isUniform() && !mayMix)
-    return llvm::createStringError("a cluster must have devices of one kind to be priced, got: " + cluster->name);
+    return llvm::createStringError(
+        "a model by its sizes is priced on devices of one kind (search takes several): name one of "
+        "the kinds, got: --cluster=" +
+        arguments.value("cluster"));
   result.model = *model;
   result.cluster = *cluster;
   cost::Framework framework;

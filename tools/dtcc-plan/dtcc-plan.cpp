@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/ErrorStream.h"
 #include "compiler/Options.h"
 #include "compiler/OutputFiles.h"
 #include "tools/dtcc-plan/Arguments.h"
@@ -166,6 +167,7 @@ static constexpr Command kCommands[] = {{"show", runShow},         {"search", ru
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   endOnInterrupt(kInterrupted);
+  setToolName("dtcc-plan");
   std::string names;
   for (const Command &known : kCommands)
     names += (names.empty() ? "" : &known == std::end(kCommands) - 1 ? " or " : ", ") + known.name.str();

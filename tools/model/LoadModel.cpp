@@ -7,18 +7,18 @@
 //
 #include "tools/model/LoadModel.h"
 #include "compiler/Driver.h"
+#include "compiler/ErrorStream.h"
 #include "frontends/onnx/Import.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace mlir;
 using namespace dtcc;
 
 static bool wrong(llvm::Twine message) {
-  llvm::WithColor::error(llvm::errs(), "dtcc") << message << '\n';
+  errorStream() << message << '\n';
   return false;
 }
 

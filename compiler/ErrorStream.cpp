@@ -1,0 +1,18 @@
+//===- ErrorStream.cpp - Where errors that no location has are told
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/ErrorStream.h"
+#include "llvm/Support/WithColor.h"
+
+static std::string &toolName() {
+  static std::string name = "dtcc";
+  return name;
+}
+
+void dtcc::setToolName(llvm::StringRef name) { toolName() = name.str(); }
+
+llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(llvm::errs(), toolName()); }
