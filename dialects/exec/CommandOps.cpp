@@ -83,7 +83,9 @@ template <typename Op> static LogicalResult verifyCounts(Op op, size_t ins, size
 
 /// The sizes are the image's matter: they depend on the group.
 static LogicalResult verifyRowExchange(CollectiveOp op) {
-  if (failed(verifyCounts(op, 2, op.getKind() == CollectiveKind::combine_rows ? 3 : 2)))
+  // With or without the room for rows that wait to be sent.
+  size_t outs = op.getKind() == CollectiveKind::combine_rows ? 3 : 2;
+  if (failed(verifyCounts(op, 2, std::max(outs, std::min<size_t>(op.getOuts().size(), outs + 1)))))
     return failure();
   auto type = [](Value value) { return cast<MemRefType>(value.getType()); };
   for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts())})

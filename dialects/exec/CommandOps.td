@@ -80,7 +80,7 @@ def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$k
   let description = [{
     `last`: in the last slot alone; its event is there in all slots.
     `dispatch_rows` and `combine_rows` read rows and picks of `experts` a member; behind their output they write the
-    room of their exchange: rows that come back (combine_rows), lists of integers.
+    room of their exchange: rows that come back (combine_rows), rows that wait to be sent (on GPUs), lists of integers.
   }];
   let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator (`last` $last^)? (`experts` $experts^)? ">.format;
   let hasVerifier = 1;

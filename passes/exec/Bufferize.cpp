@@ -21,10 +21,12 @@ using namespace dtcc;
 
 namespace {
 struct Bufferize : exec::impl::BufferizeBase<Bufferize> {
+  using BufferizeBase::BufferizeBase;
+
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto program : llvm::make_early_inc_range(getOperation().getOps<dist::ProgramOp>())) {
-      if (failed(exec::Bufferizer(program, getOperation(), symbols).run()))
+      if (failed(exec::Bufferizer(program, getOperation(), symbols, packsRows).run()))
         return signalPassFailure();
       program.erase();
     }

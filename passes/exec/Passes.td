@@ -118,6 +118,8 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
     (tests/passes/exec/bufferize.mlir): the gradient of a weight is a product that adds
     to its bucket, with no buffer of its own.
   }];
+  let options = [Option<"packsRows", "packs-rows", "bool", "false",
+                        "rows wait in one piece to be sent to experts: give them room">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 

@@ -46,6 +46,8 @@ struct Target {
   int64_t logitsBytes;
   /// Whether library ops need scratch memory that is planned (a processor's take it of their threads).
   bool plansWorkspace;
+  /// Whether rows on their way to experts wait in one piece to be sent (a processor's are read where they lie).
+  bool packsRows;
   /// Of products: a processor's kernels do the same with rows that are in its caches, in fewer passes over memory.
   ProductEpilogues epilogues;
   /// A symbol of the runtime that programs are linked with and nothing in them names: their device, so that no program
@@ -55,8 +57,16 @@ struct Target {
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, {}, nullptr},
-    {"cuda", "bf16", DTCC_MEMORY_DEVICE, 256, int64_t(512) << 20, true, {true, true, true}, "dtcc_create_cuda_device"},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, false, {}, nullptr},
+    {"cuda",
+     "bf16",
+     DTCC_MEMORY_DEVICE,
+     256,
+     int64_t(512) << 20,
+     true,
+     true,
+     {true, true, true},
+     "dtcc_create_cuda_device"},
 };
 
 /// Null if there is none of that name.

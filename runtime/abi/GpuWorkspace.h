@@ -7,7 +7,8 @@
 //
 // Upper bounds in bytes of what ops ask of Call::workspace (runtime/cuda/CudaOp.h). The
 // compiler plans the largest as an arena, which the ops of a stream share; an op that
-// reserves more is an error when a program starts.
+// reserves more is an error when a program starts. An exchange of rows has a buffer of its
+// own: it runs beside the ops of another stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,6 +58,13 @@ constexpr int64_t convolutionParts(int64_t groups, int64_t outputs, int64_t colu
 constexpr int64_t convolutionKernelGrad(int64_t groups, int64_t outputs, int64_t columns, int64_t depth) {
   const int64_t parts = convolutionParts(groups, outputs, columns, depth);
   return parts > 1 ? 4 * parts * groups * outputs * columns : 0;
+}
+
+/// Rows that wait in one piece for each member of a group to be sent to it: half as many again as a member gets if all
+/// get the same, of `tokens` that are sent to `copies` members each. More are sent in rounds.
+constexpr int64_t rowsOfRound(int64_t tokens, int64_t copies, int64_t members) {
+  const int64_t rows = (3 * tokens * copies + 2 * members - 1) / (2 * members);
+  return rows < tokens ? rows : tokens;
 }
 
 } // namespace dtcc::gpu_workspace

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 7u
+#define DTCC_ABI_VERSION 8u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -171,7 +171,8 @@ typedef enum dtcc_collective_op {
   DTCC_BARRIER = 5,
   DTCC_SHIFT = 6, /* output = the input of the member before, of the last for the first; not in place */
   /* Rows to the members that hold a picked expert, and what these make of them back. Operands: rows, picks of all
-     members' tokens in the order of the group, output, then room for the exchange. Attribute 0: experts of a member. */
+     members' tokens in the order of the group, output, then room for the exchange: rows that come back (combine alone),
+     rows that wait to be sent (GPUs alone), lists. Attribute 0: experts of a member. */
   DTCC_DISPATCH_ROWS = 7, /* output: rows of all members, those whose picks are not mine 0 */
   DTCC_COMBINE_ROWS = 8,  /* output: my rows, each the sum over the members that it was sent to */
 } dtcc_collective_op;

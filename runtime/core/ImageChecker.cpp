@@ -7,6 +7,7 @@
 
 #include "runtime/core/ImageChecker.h"
 
+#include "runtime/abi/GpuWorkspace.h"
 #include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
 
@@ -112,12 +113,14 @@ void checkView(const Image &image, size_t i) {
   check.require(end <= Wide(image.arenas()[view.arena].bytes), "the view must end inside its arena", int64_t(end));
 }
 
-/// Rows, picks and output, what comes back (combine alone), lists.
+/// Rows, picks and output, what comes back (combine alone), what waits to be sent (GPUs alone), lists.
 void checkRowExchange(const Image &image, const dtcc_command &command, const RowChecker &check) {
   auto views = image.views();
   auto operands = image.operands(command);
   bool combine = command.op == DTCC_COMBINE_ROWS;
-  check.require(operands.size() == (combine ? 5 : 4), "number of operands must fit the command", operands.size());
+  bool packs = image.isForGpus();
+  check.require(operands.size() == size_t(4 + combine + packs), "number of operands must fit the command",
+                operands.size());
   check.require(command.attribute_count == 1 && image.attributes(command)[0] >= 1,
                 "an exchange of rows must have a member's number of experts", command.attribute_count);
   const dtcc_view &in = views[operands[0]], &ids = views[operands[1]], &out = views[operands[2]];
@@ -144,6 +147,12 @@ void checkRowExchange(const Image &image, const dtcc_command &command, const Row
     const dtcc_view &received = views[operands[3]];
     check.require(received.dtype == in.dtype && elementCount(received) >= mine * exchange.copies(members),
                   "room for what comes back must suffice", elementCount(received));
+  }
+  if (packs) {
+    const dtcc_view &packed = views[operands[operands.size() - 2]];
+    Wide rows = Wide(members) * gpu_workspace::rowsOfRound(exchange.tokens, exchange.copies(members), members);
+    check.require(packed.dtype == in.dtype && elementCount(packed) >= rows * columns,
+                  "room for what is sent must suffice", elementCount(packed));
   }
 }
 

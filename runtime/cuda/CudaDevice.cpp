@@ -113,6 +113,10 @@ void CudaDevice::bind(uint32_t number) {
   case DTCC_FILL:
     made.op = createCudaOp(command, rank, gpu);
     break;
+  case DTCC_COLLECTIVE:
+    if (GpuRows::takes(command))
+      made.rows = std::make_unique<GpuRows>(RowShape::of(command, rank.image), gpu);
+    break;
   default:
     break;
   }
@@ -178,6 +182,8 @@ void CudaDevice::checkGraphs() {
       return graphs.refuse(message("'", image.string(command.name), "' goes through the host"));
     if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE)
       return graphs.refuse(message("'", image.string(command.name), "' is a message between stages"));
+    if (GpuRows::takes(command))
+      return graphs.refuse(message("the host must know how many rows '", image.string(command.name), "' sends"));
   }
 }
 
@@ -325,7 +331,7 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
   else if (made.kernel)
     launchKernel(number, buffers, predicate);
   else if (isSet(predicate, stream.handle))
-    communicate(command, buffers);
+    communicate(number, buffers);
   if (setup.trace) {
     // A trace shows how long a command takes, at the price of what would have run beside it.
     gpu.synchronize(stream.handle);
@@ -336,7 +342,8 @@ void CudaDevice::run(uint32_t number, void *const *buffers, const void *predicat
     gpu.record(made.done, stream.handle);
 }
 
-void CudaDevice::communicate(const dtcc_command &command, void *const *buffers) {
+void CudaDevice::communicate(uint32_t number, void *const *buffers) {
+  const dtcc_command &command = setup.rank.image.commands()[number];
   CUstream stream = streams[command.stream].handle;
   if (goesThroughHost(command))
     return exchangeThroughHost(gpu, setup.rank, command, stream, buffers);
@@ -349,6 +356,8 @@ void CudaDevice::communicate(const dtcc_command &command, void *const *buffers) 
                                                    image.attributes(command)[0], stream);
   NcclCommunicator &group = *groups[command.communicator];
   group.useStream(stream);
+  if (GpuRows *rows = bound[number - setup.rank.stage.commands.first].rows.get())
+    return rows->run(gpu, group, stream, buffers);
   runCommunication(image, command, group, buffers);
 }
 

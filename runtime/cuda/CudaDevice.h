@@ -19,6 +19,7 @@
 #define DTCC_RUNTIME_CUDA_CUDADEVICE_H
 
 #include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/GpuRows.h"
 #include "runtime/cuda/HostMirror.h"
 #include "runtime/cuda/Nccl.h"
 #include "runtime/cuda/NcclMessages.h"
@@ -49,6 +50,7 @@ private:
   struct Bound {
     CUfunction kernel = nullptr;
     std::unique_ptr<CudaOp> op;
+    std::unique_ptr<GpuRows> rows;
     std::string_view name;
     CUevent done = nullptr; /* if a command of another stream waits for it */
     uint64_t action = 0;    /* the last action in which it ran */
@@ -75,7 +77,7 @@ private:
   bool goesThroughHost(const dtcc_command &command) const;
   void tune();
   void launchKernel(uint32_t number, void *const *buffers, const void *predicate);
-  void communicate(const dtcc_command &command, void *const *buffers);
+  void communicate(uint32_t number, void *const *buffers);
   void fork(Stream &stream);
   bool isSet(const void *predicate, CUstream stream);
   Range rangeOf(uint32_t view) const;

@@ -28,8 +28,15 @@ public:
   static std::unique_ptr<NcclCommunicator> open(Communicator &host, std::string name, Gpu &gpu, Watchdog *dog);
   NcclCommunicator(const NcclCommunicator &) = delete;
 
-  /// Whether it runs this command: the collectives but barriers and exchanges of rows.
+  /// Whether GPUs run this command among themselves: the collectives but barriers. Exchanges of rows need kernels
+  /// besides (GpuRows.h), which call `exchange`.
   static bool takes(const dtcc_command &command);
+  /// A piece of memory to each member, and one from each; empty ones are neither sent nor waited for.
+  struct Piece {
+    void *data;
+    int64_t bytes;
+  };
+  void exchange(std::span<const Piece> sends, std::span<const Piece> receives);
   void useStream(CUstream other) { stream = other; }
 
   void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override;
@@ -39,7 +46,7 @@ public:
   void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override;
   void shift(const void *in, void *out, int64_t bytes) override;
 
-  // What takes() leaves to the host. Throw.
+  // What GpuRows does, and what takes() leaves to the host. Throw.
   void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) override;
   void barrier() override;
   void reserveSend(int64_t peer, int64_t bytes) override;

@@ -14,23 +14,41 @@
 #ifndef DTCC_TESTS_CONFORMANCE_COLLECTIVESUITE_H
 #define DTCC_TESTS_CONFORMANCE_COLLECTIVESUITE_H
 
-#include "runtime/collective/Communicator.h"
+#include "runtime/collective/RowExchange.h"
 
 namespace dtcc::rt::test {
+
+/// What a backend promises of sums.
+enum class Sums {
+  InOrder, /* in the order of the group, of all element types */
+  AnyOrder /* in any, but of 16-bit integers: numbers are whole, so that the bits are the same */
+};
 
 /// Runs every collective, element type, reduction and a range of sizes on `group`.
 /// Results are compared with a computation from the same inputs in the order of the
 /// group, bit for bit.
-std::string checkCollectives(Communicator &group);
+std::string checkCollectives(Communicator &group, Sums sums = Sums::InOrder);
 
 /// One size of many chunks, which a team shares out.
-std::string checkLarge(Communicator &group);
+std::string checkLarge(Communicator &group, Sums sums = Sums::InOrder);
 
 /// Collectives of all ranks over memory of Transport::allocate, and where one member's
 /// buffer lies elsewhere.
 std::string checkAllocated(Transport &transport, Communicator &group);
 
+/// What moves rows among the members of a group: RowExchange.h says how.
+class RowMover {
+public:
+  virtual ~RowMover() = default;
+  virtual int64_t size() const = 0;
+  virtual int64_t index() const = 0;
+  virtual void dispatch(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) = 0;
+  virtual void combine(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) = 0;
+};
+
 /// Rows to the members that hold a picked expert, and what these make of them back: mixed, skewed, long.
+std::string checkRows(RowMover &mover);
+/// The same by the communicator's allToAllRows.
 std::string checkRows(Communicator &group);
 
 /// Messages in a ring, several under way at once, different lengths.

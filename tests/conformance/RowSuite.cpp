@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/HalfFloat.h"
 #include "tests/conformance/CollectiveSuite.h"
@@ -44,7 +43,6 @@ public:
         set(row, column, std::numeric_limits<float>::quiet_NaN());
   }
   void *data() { return bytes.data(); }
-  int64_t rowBytes() const { return columns * dtcc_dtype_size(type); }
   /// As it would be read again.
   float rounded(float value) const { return type == DTCC_F32 ? value : fromBF16(toBF16(value)); }
   float get(int64_t row, int64_t column) const {
@@ -76,7 +74,7 @@ private:
 /// What a member makes of a cell: sums over members depend on their order.
 float madeOf(float cell, int64_t member) { return cell * (1.1f + 0.37f * static_cast<float>(member * member)); }
 
-std::string checkCase(Communicator &group, const Case &c, dtcc_dtype type) {
+std::string checkCase(RowMover &group, const Case &c, dtcc_dtype type) {
   int64_t n = group.size(), me = group.index(), all = n * c.tokens;
   std::string where = message(" of ", c.tokens, " rows of ", c.columns, ", ", c.picks, " picks of ", c.experts,
                               " experts on each of ", n, " ranks", type == DTCC_F32 ? "" : ", of bf16");
@@ -91,22 +89,22 @@ std::string checkCase(Communicator &group, const Case &c, dtcc_dtype type) {
     return false;
   };
   RowExchange exchange{c.tokens, c.picks, c.experts, ids.data(), DTCC_I64};
-  std::vector<int64_t> lists(static_cast<size_t>(exchange.listLength(n)));
+  std::string wrong;
   Rows mine(type, c.tokens, c.columns), there(type, all, c.columns), back(type, c.tokens, c.columns);
-  Rows room(type, c.tokens * exchange.copies(n), c.columns);
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t column = 0; column < c.columns; ++column)
       mine.set(token, column, cellOf(me * c.tokens + token, column));
 
-  dispatchRows(group, exchange, mine.data(), there.data(), mine.rowBytes(), lists.data());
+  group.dispatch(exchange, mine.data(), there.data(), c.columns, type);
   for (int64_t token = 0; token < all; ++token)
     for (int64_t column = 0; column < c.columns; ++column) {
       float want = picked(token, me) ? mine.rounded(cellOf(token, column)) : 0, got = there.get(token, column);
-      if (!(got == want))
-        return message("dispatch_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
+      // And on: the others wait for this one's rows.
+      if (!(got == want) && wrong.empty())
+        wrong = message("dispatch_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
       there.set(token, column, picked(token, me) ? madeOf(got, me) : std::numeric_limits<float>::quiet_NaN());
     }
-  combineRows(group, exchange, there.data(), back.data(), c.columns, type, room.data(), lists.data());
+  group.combine(exchange, there.data(), back.data(), c.columns, type);
   for (int64_t token = 0; token < c.tokens; ++token)
     for (int64_t column = 0; column < c.columns; ++column) {
       int64_t place = me * c.tokens + token;
@@ -120,15 +118,42 @@ std::string checkCase(Communicator &group, const Case &c, dtcc_dtype type) {
         }
       // Added up in f32, rounded once.
       want = back.rounded(want);
-      if (!(got == want))
-        return message("combine_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
+      if (!(got == want) && wrong.empty())
+        wrong = message("combine_rows", where, ": cell ", column, " of row ", token, " is ", got, ", expected ", want);
     }
-  return "";
+  return wrong;
 }
+
+class HostRows final : public RowMover {
+public:
+  explicit HostRows(Communicator &group) : group(group) {}
+  int64_t size() const override { return group.size(); }
+  int64_t index() const override { return group.index(); }
+  void dispatch(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
+    dispatchRows(group, exchange, in, out, columns * dtcc_dtype_size(type), listsOf(exchange).data());
+  }
+  void combine(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
+    Rows room(type, exchange.tokens * exchange.copies(size()), columns);
+    combineRows(group, exchange, in, out, columns, type, room.data(), listsOf(exchange).data());
+  }
+
+private:
+  std::vector<int64_t> &listsOf(const RowExchange &exchange) {
+    lists.resize(static_cast<size_t>(exchange.listLength(size())));
+    return lists;
+  }
+  Communicator &group;
+  std::vector<int64_t> lists;
+};
 
 } // namespace
 
 std::string checkRows(Communicator &group) {
+  HostRows mover(group);
+  return checkRows(mover);
+}
+
+std::string checkRows(RowMover &group) {
   // One token, more picks than members and fewer, everything to one member (the first, the last), rows longer
   // than a part of a window.
   std::string wrong;
@@ -143,11 +168,10 @@ std::string checkRows(Communicator &group) {
   }
   std::vector<int64_t> ids(static_cast<size_t>(group.size()), group.size());
   RowExchange exchange{1, 1, 1, ids.data(), DTCC_I64};
-  std::vector<int64_t> lists(static_cast<size_t>(exchange.listLength(group.size())));
   std::vector<float> rows(static_cast<size_t>(group.size()));
   try {
     float row = 1;
-    dispatchRows(group, exchange, &row, rows.data(), 4, lists.data());
+    group.dispatch(exchange, &row, rows.data(), 1, DTCC_F32);
     if (wrong.empty())
       wrong = "a pick that is no expert was taken";
   } catch (const Error &) {

@@ -50,8 +50,9 @@ enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };
 
 class Bufferizer {
 public:
-  /// `symbols`: of the module, as it is before anything is bufferized.
-  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols);
+  /// `symbols`: of the module, as it is before anything is bufferized. `packsRows`: rows wait in one piece to be sent to
+  /// experts.
+  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols, bool packsRows);
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();
 
@@ -114,6 +115,7 @@ public:
   /// Lets the host read a scalar that lies in a bucket.
   void showScalar(ScalarKind kind, const Place &place);
 
+  bool packsRows() const { return rowsArePacked; }
   const dist::Mesh &mesh() const { return theMesh; }
   mlir::OpBuilder &builder() { return commands; }
   mlir::ModuleOp module() { return theModule; }
@@ -128,6 +130,7 @@ private:
   dist::ProgramOp source;
   mlir::ModuleOp theModule;
   const mlir::SymbolTable &symbols;
+  bool rowsArePacked;
   dist::Mesh theMesh;
   Lifetimes lifetimes;
   ProgramOp program;

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // The arena holds the worst case, all tokens of the group on one rank: the rows in the
-// places of all tokens, and for what comes back one row for each pick of this rank's.
+// places of all tokens, and for what comes back one row for each pick of this rank's. A
+// GPU packs the rows that it sends, a round at a time.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/bufferize/OpRules.h"
+#include "runtime/abi/GpuWorkspace.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -30,6 +32,10 @@ template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, Coll
   if (kind == CollectiveKind::combine_rows)
     outs.push_back(
         b.view(b.allocate(RankedTensorType::get({tokens * copies, rows.sizes.back()}, rows.element), "returned")));
+  if (b.packsRows()) {
+    int64_t waiting = members * gpu_workspace::rowsOfRound(tokens, copies, members);
+    outs.push_back(b.view(b.allocate(RankedTensorType::get({waiting, rows.sizes.back()}, rows.element), "packed")));
+  }
   auto lists = RankedTensorType::get({4 * members + tokens * (members + 2 * copies)}, builder.getI64Type());
   outs.push_back(b.view(b.allocate(lists, "routes")));
   SmallVector<Value> ins{b.view(rows), b.view(ids)};

@@ -11,13 +11,10 @@
 
 #include "runtime/cuda/kernels/Copy.h"
 #include "runtime/cuda/kernels/Device.h"
+#include "runtime/cuda/kernels/Vectors.h"
 
 namespace dtcc::rt::cuda {
 namespace {
-
-struct alignas(16) Unit16 {
-  uint32_t words[4];
-};
 
 /// Index: what numbers the units, the narrower the faster to divide.
 template <typename Index, typename Unit, bool fills> DTCC_DEVICE void moveUnits(const StridedBox &p) {

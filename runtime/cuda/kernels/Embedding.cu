@@ -13,10 +13,6 @@ using namespace dtcc::rt::cuda;
 
 namespace {
 
-struct alignas(16) Unit16 {
-  uint32_t words[4];
-};
-
 template <typename Unit> DTCC_DEVICE void lookUp(const EmbeddingLookup &p) {
   for (int64_t i = blockX(); i < p.rows; i += blocksX()) {
     const int64_t row = p.ids[i] - p.offset;

@@ -8,6 +8,7 @@
 #include "runtime/abi/SequenceOrder.h"
 #include "runtime/cuda/kernels/Device.h"
 #include "runtime/cuda/kernels/RowOrder.h"
+#include "runtime/cuda/kernels/Vectors.h"
 
 using namespace dtcc::rt::cuda;
 
@@ -22,10 +23,6 @@ DTCC_DEVICE bool before(float a, int64_t at, float b, int64_t bt) {
     return a != a && (b == b || at < bt);
   return a > b || (a == b && at < bt);
 }
-
-struct alignas(16) Unit16 {
-  uint32_t words[4];
-};
 
 template <typename Unit> DTCC_DEVICE void reorder(const Reorder &p) {
   for (int64_t i = blockX(); i < p.outer * p.rowsOut; i += blocksX()) {

@@ -12,6 +12,11 @@
 
 namespace dtcc::rt::cuda {
 
+/// What one access moves at most.
+struct alignas(16) Unit16 {
+  uint32_t words[4];
+};
+
 /// A vector of i64 or i32; the stride in elements.
 struct Integers {
   const void *data;

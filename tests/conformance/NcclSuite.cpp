@@ -1,0 +1,256 @@
+//===- NcclSuite.cpp - The collective suite among GPUs -------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks are threads with a GPU each (or one for all: NCCL_MULTI_RANK_GPU_ENABLE=1). What
+// the suite passes lies on the host: it is copied to the GPU, and the result back. Exit
+// status 77 where there is no GPU, or no NCCL that connects them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Error.h"
+#include "runtime/cuda/GpuRows.h"
+#include "runtime/cuda/NcclMessages.h"
+#include "tests/conformance/CollectiveSuite.h"
+
+#include <cstring>
+#include <iostream>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+using namespace dtcc::rt;
+using namespace dtcc::rt::cuda;
+using namespace dtcc::rt::test;
+
+namespace {
+
+constexpr int kSkipped = 77;
+constexpr uint64_t kBytes = 64 << 20;
+
+struct Skipped {
+  std::string why;
+};
+
+/// The memory of a GPU that calls are made in, one piece behind the other.
+class Bench {
+public:
+  explicit Bench(Gpu &gpu) : gpu(gpu), memory(gpu.allocate(kBytes, "a test")) {}
+
+  /// Where the host's bytes [from, from + bytes) go.
+  void *load(const void *from, int64_t bytes) {
+    CUdeviceptr at = take(bytes);
+    gpu.copyToDevice(at, from, static_cast<uint64_t>(bytes), gpu.firstStream());
+    return reinterpret_cast<void *>(at);
+  }
+  void *room(int64_t bytes) { return reinterpret_cast<void *>(take(bytes)); }
+  /// Ends a call, which may have written `bytes` at `at`.
+  void store(void *to, const void *at, int64_t bytes) {
+    gpu.copyToHost(to, reinterpret_cast<CUdeviceptr>(at), static_cast<uint64_t>(bytes), gpu.firstStream());
+    gpu.synchronize(gpu.firstStream());
+    used = 0;
+  }
+  Gpu &gpu;
+
+private:
+  CUdeviceptr take(int64_t bytes) {
+    CUdeviceptr at = memory + used;
+    used += (static_cast<uint64_t>(bytes) + 255) / 256 * 256;
+    if (used > kBytes)
+      fail("a case of the suite needs more than ", kBytes, " bytes");
+    return at;
+  }
+  CUdeviceptr memory;
+  uint64_t used = 0;
+};
+
+/// A group of GPUs that takes the host's buffers.
+class OnGpus final : public Communicator, public RowMover {
+public:
+  OnGpus(Communicator &host, Bench &bench, Watchdog *dog)
+      : Communicator(host.size(), host.index()), host(host), bench(bench), dog(dog),
+        group(NcclCommunicator::open(host, "suite", bench.gpu, dog)) {
+    if (!group)
+      throw Skipped{"NCCL does not connect the ranks' GPUs"};
+    group->useStream(bench.gpu.firstStream());
+  }
+  int64_t size() const override { return members; }
+  int64_t index() const override { return me; }
+
+  void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override {
+    int64_t bytes = count * dtcc_dtype_size(type);
+    void *from = bench.load(in, bytes), *to = in == out ? from : bench.room(bytes);
+    group->allReduce(from, to, count, type, reduction);
+    bench.store(out, to, bytes);
+  }
+  void allGather(const void *in, void *out, int64_t count, dtcc_dtype type) override {
+    int64_t bytes = count * dtcc_dtype_size(type);
+    auto *to = static_cast<std::byte *>(bench.load(out, members * bytes));
+    const void *from = inside(in, out, members * bytes) ? to + me * bytes : bench.load(in, bytes);
+    group->allGather(from, to, count, type);
+    bench.store(out, to, members * bytes);
+  }
+  void reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override {
+    int64_t bytes = count * dtcc_dtype_size(type);
+    auto *from = static_cast<std::byte *>(bench.load(in, members * bytes));
+    void *to = inside(out, in, members * bytes) ? from + me * bytes : bench.room(bytes);
+    group->reduceScatter(from, to, count, type, reduction);
+    bench.store(out, to, bytes);
+  }
+  void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) override {
+    int64_t bytes = members * count * dtcc_dtype_size(type);
+    void *from = bench.load(in, bytes), *to = bench.room(bytes);
+    group->allToAll(from, to, count, type);
+    bench.store(out, to, bytes);
+  }
+  void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override {
+    int64_t bytes = count * dtcc_dtype_size(type);
+    void *from = bench.load(in, bytes), *to = in == out ? from : bench.room(bytes);
+    group->broadcast(from, to, count, type);
+    bench.store(out, to, bytes);
+  }
+  void shift(const void *in, void *out, int64_t bytes) override {
+    void *from = bench.load(in, bytes), *to = bench.room(bytes);
+    group->shift(from, to, bytes);
+    bench.store(out, to, bytes);
+  }
+
+  /// The first message opens the pairs, when all have reserved theirs.
+  void reserveSend(int64_t peer, int64_t bytes) override {
+    NcclMessages::Room &room = rooms[peer];
+    ++room.messages, room.bytes = std::max(room.bytes, bytes);
+  }
+  void send(const void *data, int64_t bytes, int64_t peer) override {
+    open();
+    void *from = bench.load(data, bytes);
+    messages->send(from, bytes, peer, bench.gpu.firstStream());
+    bench.store(nullptr, from, 0);
+  }
+  void receive(void *data, int64_t bytes, int64_t peer) override {
+    open();
+    void *to = bench.room(bytes);
+    messages->receive(to, bytes, peer, bench.gpu.firstStream());
+    bench.store(data, to, bytes);
+  }
+
+  void dispatch(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
+    RowShape shape = shapeOf(exchange, false, columns, type);
+    int64_t mine = exchange.tokens * shape.rowBytes();
+    void *buffers[] = {bench.load(in, mine), loadIds(exchange), bench.load(out, members * mine), pieces(shape),
+                       lists(exchange)};
+    run(shape, buffers);
+    bench.store(out, buffers[2], members * mine);
+  }
+  void combine(const RowExchange &exchange, const void *in, void *out, int64_t columns, dtcc_dtype type) override {
+    RowShape shape = shapeOf(exchange, true, columns, type);
+    int64_t mine = exchange.tokens * shape.rowBytes();
+    void *buffers[] = {bench.load(in, members * mine),    loadIds(exchange), bench.load(out, mine),
+                       bench.room(mine * shape.copies()), pieces(shape),     lists(exchange)};
+    run(shape, buffers);
+    bench.store(out, buffers[2], mine);
+  }
+
+  void barrier() override { host.barrier(); }
+  void allToAllRows(const void *, void *, int64_t, const RowLists &) override { fail("rows move by GpuRows"); }
+  uint64_t stagingBytes() const override { return 0; }
+
+private:
+  static bool inside(const void *piece, const void *all, int64_t bytes) {
+    return piece >= all && piece < static_cast<const std::byte *>(all) + bytes;
+  }
+  void open() {
+    if (!messages)
+      messages = NcclMessages::open(host, "messages", rooms, bench.gpu, dog);
+  }
+  RowShape shapeOf(const RowExchange &exchange, bool combines, int64_t columns, dtcc_dtype type) const {
+    return {combines, members, exchange.tokens, exchange.picks, exchange.experts, columns, type, exchange.idType};
+  }
+  void *loadIds(const RowExchange &exchange) {
+    return bench.load(exchange.ids, members * exchange.tokens * exchange.picks * dtcc_dtype_size(exchange.idType));
+  }
+  void *pieces(const RowShape &shape) { return bench.room(members * shape.room() * shape.rowBytes()); }
+  void *lists(const RowExchange &exchange) { return bench.room(exchange.listLength(members) * 8); }
+  void run(const RowShape &shape, void *const *buffers) {
+    GpuRows(shape, bench.gpu).run(bench.gpu, *group, bench.gpu.firstStream(), buffers);
+  }
+
+  Communicator &host;
+  Bench &bench;
+  Watchdog *dog;
+  std::unique_ptr<NcclCommunicator> group;
+  std::map<int64_t, NcclMessages::Room> rooms;
+  std::unique_ptr<NcclMessages> messages;
+};
+
+std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
+  std::vector<int64_t> all(static_cast<size_t>(ranks));
+  std::iota(all.begin(), all.end(), int64_t{0});
+  auto world = transport.group("world", all, rank);
+  Gpu gpu(rank, rank);
+  // A rank whose peer has failed does not wait for it.
+  Watchdog dog(gpu, rank, transport);
+  Bench bench(gpu);
+  OnGpus gpus(*world, bench, &dog);
+  std::string wrong = checkCollectives(gpus, Sums::AnyOrder);
+  if (wrong.empty())
+    wrong = checkLarge(gpus, Sums::AnyOrder);
+  if (wrong.empty())
+    wrong = checkShifts(gpus);
+  if (wrong.empty())
+    wrong = checkMessages(gpus);
+  if (wrong.empty())
+    wrong = checkRows(static_cast<RowMover &>(gpus));
+  world->barrier();
+  return wrong;
+}
+
+} // namespace
+
+/// Status of the process.
+static int runAll(int64_t ranks) {
+  Launch launch;
+  launch.ranks = ranks;
+  auto transport = createTransport(launch);
+  std::mutex lock;
+  int status = 0;
+  auto body = [&](int64_t rank) {
+    std::string wrong;
+    int found = 0;
+    try {
+      wrong = runRank(*transport, ranks, rank);
+    } catch (const Skipped &skipped) {
+      wrong = skipped.why, found = kSkipped;
+    } catch (const Error &error) {
+      wrong = error.what(), found = 1;
+      transport->abort(found);
+    }
+    std::lock_guard<std::mutex> guard(lock);
+    if (!wrong.empty())
+      std::cerr << ranks << " ranks, rank " << rank << ": " << wrong << "\n";
+    if (!wrong.empty())
+      status = found == kSkipped ? kSkipped : 1;
+  };
+  std::vector<std::thread> threads;
+  for (int64_t rank = 1; rank < ranks; ++rank)
+    threads.emplace_back(body, rank);
+  body(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  return status;
+}
+
+int main() {
+  try {
+    Gpu(0, 0).name();
+  } catch (const Error &error) {
+    std::cerr << error.what() << "\n";
+    return kSkipped;
+  }
+  for (int64_t ranks : {2, 3, 4})
+    if (int status = runAll(ranks))
+      return status;
+  return 0;
+}
