@@ -156,12 +156,14 @@ def AssignSlots : Pass<"exec-assign-slots", "::dtcc::exec::ProgramOp"> {
 }
 
 def ReserveWorkspace : Pass<"exec-reserve-workspace", "::dtcc::exec::ProgramOp"> {
-  let summary = "plan the scratch memory of library ops on GPUs";
+  let summary = "plan the scratch memory of library ops, and of messages, on GPUs";
   let description = [{
     Adds an arena `@operations` with one buffer, as large as what the library op that needs
     most asks for when it is bound on a GPU (runtime/abi/GpuWorkspace.h), so that it counts
     as memory of the plan. Ops of a stream run in order and share it. Example
     (tests/passes/exec/reserve-workspace.mlir): a product plans 32 MiB for cublasLt.
+    Adds an arena `@messages` where stages send: a send copies its message there and goes
+    on, and each has room for as many as may be under way.
   }];
   let dependentDialects = ["::dtcc::exec::ExecDialect"];
 }

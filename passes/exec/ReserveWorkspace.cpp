@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/exec/Passes.h"
 #include "runtime/abi/GpuWorkspace.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace dtcc::exec {
@@ -73,6 +74,34 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
   return table;
 }
 
+/// Of all messages that may be under way.
+static int64_t messageBytes(ProgramOp program) {
+  struct Room {
+    int64_t messages = 0, bytes = 0;
+  };
+  llvm::MapVector<std::pair<Attribute, int64_t>, Room> rooms;
+  program.walk([&](SendOp send) {
+    auto type = cast<MemRefType>(send.getIns()[0].getType());
+    Room &room = rooms[{send.getCommunicatorAttr(), send.getPeer()}];
+    room.messages += send.getRoom();
+    room.bytes = std::max(room.bytes, type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+  });
+  int64_t bytes = 0;
+  for (const auto &[link, room] : rooms)
+    bytes += room.messages * gpu_workspace::piece(room.bytes);
+  return bytes;
+}
+
+/// An arena of one buffer that lives all the time.
+static void addArena(OpBuilder &builder, Location loc, StringRef name, int64_t bytes) {
+  if (bytes == 0)
+    return;
+  StringAttr arena = builder.getStringAttr(name);
+  ArenaOp::create(builder, loc, arena, int64_t(0));
+  BufferOp::create(builder, loc, builder.getStringAttr(name + ".all"), bytes, arena.getValue(), nullptr,
+                   /*persistent=*/true, nullptr);
+}
+
 namespace {
 struct ReserveWorkspace : exec::impl::ReserveWorkspaceBase<ReserveWorkspace> {
   void runOnOperation() override {
@@ -88,13 +117,11 @@ struct ReserveWorkspace : exec::impl::ReserveWorkspaceBase<ReserveWorkspace> {
       bytes = std::max(bytes, need(op));
     });
     auto phases = program.getOps<PhaseOp>();
-    if (bytes == 0 || phases.empty())
+    if (phases.empty())
       return;
     OpBuilder builder(*phases.begin());
-    StringAttr name = builder.getStringAttr(gpu_workspace::arenaName);
-    ArenaOp::create(builder, program.getLoc(), name, int64_t(0));
-    BufferOp::create(builder, program.getLoc(), builder.getStringAttr("operations.all"), bytes, name.getValue(),
-                     nullptr, /*persistent=*/true, nullptr);
+    addArena(builder, program.getLoc(), gpu_workspace::arenaName, bytes);
+    addArena(builder, program.getLoc(), gpu_workspace::messagesName, messageBytes(program));
   }
 };
 } // namespace

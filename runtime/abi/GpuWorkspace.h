@@ -22,6 +22,10 @@ namespace dtcc::gpu_workspace {
 /// The arena of a program that is nothing else.
 inline constexpr const char *arenaName = "operations";
 
+/// The arena of messages on their way between stages: for each communicator and member that is sent to, a piece of its
+/// largest message for each that may be under way.
+inline constexpr const char *messagesName = "messages";
+
 /// A product by cublasLt: its algorithms are chosen among those that need no more.
 inline constexpr int64_t productBytes = int64_t{32} << 20;
 /// Besides, the gradient of a bias of n cells, which the library cannot add to another.

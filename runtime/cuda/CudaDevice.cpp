@@ -32,6 +32,8 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
     rank.arenas[number] = mirrors.emplace_back(row.bytes).data();
     if (image.string(row.name) == gpu_workspace::arenaName)
       gpu.lendWorkspace(arenas[number], row.bytes);
+    if (image.string(row.name) == gpu_workspace::messagesName)
+      messageMemory = {arenas[number], arenas[number] + row.bytes};
   }
   auto holds = [&](uint32_t view) {
     if (view == DTCC_NONE)
@@ -159,9 +161,20 @@ void CudaDevice::openMessages() {
   messages.resize(used.size());
   for (size_t i = 0; i < used.size(); ++i)
     if (used[i])
-      messages[i] =
-          NcclMessages::open(*rank.communicators[i], std::string(rank.image.string(rank.image.communicators()[i].name)),
-                             rooms[i], gpu, dog.get());
+      messages[i] = NcclMessages::open(
+          *rank.communicators[i], std::string(rank.image.string(rank.image.communicators()[i].name)), rooms[i],
+          [this](uint64_t bytes) { return takeMessage(bytes); }, gpu, dog.get());
+}
+
+/// The next piece of what is planned for messages, in a program that plans it.
+CUdeviceptr CudaDevice::takeMessage(uint64_t bytes) {
+  if (messageMemory.end == 0)
+    return gpu.allocate(bytes, "a message on its way");
+  CUdeviceptr at = messageMemory.begin;
+  messageMemory.begin += static_cast<uint64_t>(gpu_workspace::piece(static_cast<int64_t>(bytes)));
+  if (messageMemory.begin > messageMemory.end)
+    fail("the program was planned with too little memory for the messages on their way");
+  return at;
 }
 
 bool CudaDevice::goesThroughHost(const dtcc_command &command) const {

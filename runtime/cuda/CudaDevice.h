@@ -70,6 +70,7 @@ private:
   void loadProgram();
   void openGroups();
   void openMessages();
+  CUdeviceptr takeMessage(uint64_t bytes);
   void checkGraphs();
   /// Whether the host waits. A message between GPUs does not; but it leaves on a stream that nothing joins before the
   /// message is taken, which a capture of a part of a step does not allow: joined there, stages would wait for each
@@ -86,6 +87,7 @@ private:
   DeviceSetup setup;
   Gpu gpu;
   std::vector<CUdeviceptr> arenas; /* of the image; 0 for those of other stages */
+  Range messageMemory;             /* what is left of it; addresses */
   std::vector<HostMirror> mirrors; /* of the stage's arenas */
   std::vector<Range> states;       /* of each of the image's arenas, what holds states */
   CUmodule program = nullptr;

@@ -11,7 +11,8 @@
 
 namespace dtcc::rt::cuda {
 std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::string &name,
-                                                 const std::map<int64_t, Room> &rooms, Gpu &gpu, Watchdog *dog) {
+                                                 const std::map<int64_t, Room> &rooms, const Memory &memory, Gpu &gpu,
+                                                 Watchdog *dog) {
   if (!NcclMember::agree(host, gpu))
     return nullptr;
   auto size = static_cast<size_t>(host.size());
@@ -46,8 +47,7 @@ std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::
       out.stream = gpu.newStream();
       const Room &room = rooms.at(to);
       for (int64_t i = 0; i < room.messages; ++i)
-        out.slots.push_back(
-            {gpu.allocate(static_cast<uint64_t>(room.bytes), "messages on their way"), gpu.event(), gpu.event()});
+        out.slots.push_back({memory(static_cast<uint64_t>(room.bytes)), gpu.event(), gpu.event()});
     }
   }
   return made;

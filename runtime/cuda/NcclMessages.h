@@ -24,6 +24,7 @@
 
 #include "runtime/cuda/NcclMember.h"
 
+#include <functional>
 #include <map>
 
 namespace dtcc::rt::cuda {
@@ -35,10 +36,13 @@ public:
     int64_t messages = 0; /* that may be under way at a time */
     int64_t bytes = 0;    /* of the largest */
   };
+  /// Memory of the GPU for a message on its way, which lives as long as this.
+  using Memory = std::function<CUdeviceptr(uint64_t bytes)>;
   /// Every member calls it with its handle of the group and what it sends to whom. Null, for all members, if one of
   /// them cannot use NCCL.
   static std::unique_ptr<NcclMessages> open(Communicator &host, const std::string &name,
-                                            const std::map<int64_t, Room> &rooms, Gpu &gpu, Watchdog *dog);
+                                            const std::map<int64_t, Room> &rooms, const Memory &memory, Gpu &gpu,
+                                            Watchdog *dog);
 
   ~NcclMessages();
 

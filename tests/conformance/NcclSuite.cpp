@@ -163,7 +163,9 @@ private:
   }
   void open() {
     if (!messages)
-      messages = NcclMessages::open(host, "messages", rooms, bench.gpu, dog);
+      messages = NcclMessages::open(
+          host, "messages", rooms, [&](uint64_t bytes) { return bench.gpu.allocate(bytes, "a message"); }, bench.gpu,
+          dog);
   }
   RowShape shapeOf(const RowExchange &exchange, bool combines, int64_t columns, dtcc_dtype type) const {
     return {combines, members, exchange.tokens, exchange.picks, exchange.experts, columns, type, exchange.idType};

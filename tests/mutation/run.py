@@ -45,6 +45,10 @@ DEVICES = Test(("runtime-core", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
                "LD_LIBRARY_PATH=tests/emulator DTCC_EMULATED_GPUS=4 tests/unit/runtime-core --gtest_filter='*Executor*'")
 
 
+NCCL = Test(("nccl-suite", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
+            "LD_LIBRARY_PATH=tests/emulator DTCC_EMULATED_GPUS=4 tests/unit/nccl-suite")
+
+
 @dataclass
 class Mutation:
     name: str
@@ -139,6 +143,10 @@ MUTATIONS = [
              "reduction == DTCC_MAX ? kMinimum : kMaximum", DEVICES),
     Mutation("dropout: the step is not in the key", "dialects/graph/DropoutKernel.cpp", "c2 = words.low(wideStep)",
              "c2 = words.constant(0)", unit("codegen-kernel", "*Dropout*")),
+    Mutation("rows between GPUs: a second round lies over the first", "runtime/cuda/GpuRows.cpp",
+             "begin + packing.first * rowBytes", "begin", NCCL),
+    Mutation("rows between GPUs: places of other members' experts keep what lay there", "runtime/cuda/kernels/RowExchange.cu",
+             "number < 0 ? Unit{} : waiting", "number < 0 ? waiting[0] : waiting", NCCL),
 ]
 
 

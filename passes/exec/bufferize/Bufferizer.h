@@ -50,8 +50,8 @@ enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };
 
 class Bufferizer {
 public:
-  /// `symbols`: of the module, as it is before anything is bufferized. `packsRows`: rows wait in one piece to be sent to
-  /// experts.
+  /// `symbols`: of the module, as it is before anything is bufferized. `packsRows`: rows wait in one piece to be sent
+  /// to experts.
   Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols, bool packsRows);
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();

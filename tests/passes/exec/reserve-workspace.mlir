@@ -96,3 +96,21 @@ exec.program @window mesh @mesh {
     exec.library "convolution" ins(%x, %k : memref<1x1x8x1x2x4xf32>, memref<1x8x8x1x1x3xf32>) outs(%y : memref<1x1x8x1x2x4xf32>) [1, 1, 1, 1, 1, 1, 0, 0, 1]
   }
 }
+
+// Two messages may be under way to one stage, of 200 bytes at most, and one to another.
+// CHECK-LABEL: exec.program @stage
+// CHECK-NOT: @operations
+// CHECK: exec.arena @messages : 768
+// CHECK: exec.buffer @messages.all : 768 in @messages at 0 persistent
+exec.program @stage mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @a : 256 in @activations persistent
+  exec.communicator @next over ["mb"]
+  exec.phase @microbatch {
+    %a = exec.view @a[0] : memref<50xf32>
+    %b = exec.view @a[0] : memref<8xf32>
+    exec.send to 1 on @next ins(%a : memref<50xf32>)
+    exec.send to 1 on @next ins(%b : memref<8xf32>)
+    exec.send to 0 on @next ins(%b : memref<8xf32>)
+  }
+}
