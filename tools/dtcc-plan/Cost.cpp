@@ -217,7 +217,7 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, StringRe
   forecast.memoryBytes = priced.memory.total();
   forecast.hostBytes = priced.memory.host;
   forecast.capacity = report->memoryBytes;
-  forecast.device = (question.kinds.empty() ? "" : "first of ") + report->device;
+  forecast.device = question.kinds.empty() ? report->device : "device of the first kind (" + report->device + ")";
   forecast.fits = priced.fits;
   return forecast;
 }
