@@ -32,10 +32,21 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 int64_t dtcc::exec::getElementBytes(Type type) { return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8); }
 
+/// As the type has them, but without affine maps where a buffer is row-major: most are.
+static LogicalResult getStridesAndOffset(MemRefType type, SmallVectorImpl<int64_t> &strides, int64_t &offset) {
+  if (!type.getLayout().isIdentity() || !type.hasStaticShape())
+    return type.getStridesAndOffset(strides, offset);
+  offset = 0;
+  strides.assign(type.getRank(), 1);
+  for (int64_t dim = type.getRank() - 1; dim > 0; --dim)
+    strides[dim - 1] = strides[dim] * type.getDimSize(dim);
+  return success();
+}
+
 SmallVector<int64_t> dtcc::exec::getStrides(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
+  if (failed(getStridesAndOffset(type, strides, offset)))
     strides.clear();
   return strides;
 }
@@ -66,7 +77,7 @@ LogicalResult ViewOp::verify() {
   MemRefType type = getView().getType();
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)) || offset != 0 ||
+  if (failed(getStridesAndOffset(type, strides, offset)) || offset != 0 ||
       llvm::any_of(strides, [](int64_t s) { return ShapedType::isDynamic(s) || s < 0; }))
     return emitOpError("type must have static strides of at least 0 and no offset, got: ") << type;
   if (!type.getElementType().isIntOrFloat())

@@ -39,6 +39,8 @@ constexpr size_t kMostBuffers = 24;
 
 struct Group {
   SmallVector<Operation *> ops; // in program order
+  /// Numbers of the first and the last op: of an empty group no range.
+  unsigned first = ~0u, last = 0;
 };
 
 class BlockFusion {
@@ -85,13 +87,12 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
 
 /// What stands before this number depends on nothing of the group: all that is put together with it stands there too.
 unsigned BlockFusion::horizonOf(const Group &group) const {
-  unsigned horizon = numbers.lookup(group.ops.front());
+  unsigned horizon = group.first;
   for (bool moved = true; moved;) {
     moved = false;
     for (const std::unique_ptr<Group> &other : groups)
-      if (unsigned first = numbers.lookup(other->ops.front());
-          first < horizon && numbers.lookup(other->ops.back()) >= horizon) {
-        horizon = first;
+      if (other->first < horizon && other->last >= horizon) {
+        horizon = other->first;
         moved = true;
       }
   }
@@ -219,6 +220,8 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   if (buffers.size() + domain->apart.size() > kMostBuffers)
     return false;
   group.ops = std::move(ops);
+  group.first = first;
+  group.last = last;
   for (Operation *op : more)
     groupOf[op] = &group;
   return true;
@@ -247,7 +250,7 @@ Group *BlockFusion::onlyReader(const Group &group) const {
 /// Whether clearly less would lie in memory with `group` as a kernel of its own before `reader`: what nobody reads
 /// after it is half as much again as what it makes, or more.
 bool BlockFusion::frees(const Group &group, const Group &reader) const {
-  unsigned last = numbers.lookup(reader.ops.back());
+  unsigned last = reader.last;
   llvm::SmallPtrSet<Value, 16> seen;
   double freed = 0, made = 0;
   for (Operation *op : group.ops) {
@@ -276,7 +279,7 @@ void BlockFusion::mergeIntoReaders() {
                      return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
                    });
     if (reader && !crosses && !frees(*group, *reader) && join(*reader, group->ops))
-      group->ops.clear();
+      *group = Group();
   }
   llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
 }
@@ -288,7 +291,7 @@ void BlockFusion::place(Operation *op) {
     if (Operation *producer = operand.getDefiningOp())
       if (Group *group = groupOf.lookup(producer))
         candidates.insert(group);
-  auto latestFirst = [&](Group *a, Group *b) { return numbers.lookup(a->ops.back()) > numbers.lookup(b->ops.back()); };
+  auto latestFirst = [](Group *a, Group *b) { return a->last > b->last; };
   SmallVector<Group *> producers = candidates.takeVector();
   llvm::sort(producers, latestFirst);
   llvm::SetVector<Group *> siblings;
@@ -304,6 +307,7 @@ void BlockFusion::place(Operation *op) {
       return;
   auto group = std::make_unique<Group>();
   group->ops.push_back(op);
+  group->first = group->last = numbers.lookup(op);
   groupOf[op] = group.get();
   groups.push_back(std::move(group));
 }

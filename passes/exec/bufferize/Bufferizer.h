@@ -24,6 +24,7 @@
 #include "passes/exec/bufferize/Lifetimes.h"
 #include "passes/exec/bufferize/Place.h"
 #include "llvm/ADT/StringSet.h"
+#include <map>
 
 namespace dtcc::exec {
 
@@ -55,6 +56,9 @@ public:
   Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols, bool packsRows);
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();
+
+  /// What tells generated kernels apart.
+  using KernelKey = std::vector<const void *>;
 
   // For rules: where values lie.
   struct Destination {
@@ -153,7 +157,7 @@ private:
   std::optional<Place> scalars[7];
   llvm::StringMap<Place> inputs;
   CommunicatorOp &communicator(const llvm::Twine &name, mlir::ArrayAttr axes, mlir::DenseI64ArrayAttr members);
-  llvm::StringMap<std::string> kernels; /* text of body and buffers -> symbol */
+  std::map<KernelKey, std::string> kernels; /* -> symbol */
   llvm::StringSet<llvm::MallocAllocator> names;
   /// By prefix, the least number that may be free.
   llvm::StringMap<unsigned> firstFree;

@@ -142,6 +142,28 @@ void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Plac
                                                          : DenseBoolArrayAttr());
 }
 
+/// Buffers and body, with operands by number. Names, attributes and types are unique: their addresses tell them apart.
+static Bufferizer::KernelKey signatureOf(FuncOp func) {
+  Bufferizer::KernelKey key{func.getBuffersAttr().getAsOpaquePointer(), func.getAccumulateAttr().getAsOpaquePointer(),
+                            func.getInPlaceAttr().getAsOpaquePointer()};
+  llvm::DenseMap<Value, uintptr_t> numbers;
+  auto add = [&](Value value) {
+    numbers.try_emplace(value, numbers.size());
+    key.push_back(value.getType().getAsOpaquePointer());
+  };
+  for (BlockArgument argument : func.getBody().front().getArguments())
+    add(argument);
+  for (Operation &op : func.getBody().front()) {
+    key.push_back(op.getName().getAsOpaquePointer());
+    key.push_back(op.getPropertiesAsAttribute().getAsOpaquePointer());
+    for (Value operand : op.getOperands())
+      key.push_back(reinterpret_cast<const void *>(numbers.lookup(operand)));
+    for (Value result : op.getResults())
+      add(result);
+  }
+  return key;
+}
+
 LogicalResult Bufferizer::kernel(Location loc, StringRef name, Block &body, ArrayRef<Place> inputs,
                                  ArrayRef<Destination> outputs, ArrayRef<int64_t> inPlace) {
   OpBuilder builder(program);
@@ -165,10 +187,7 @@ LogicalResult Bufferizer::kernel(Location loc, StringRef name, Block &body, Arra
     // Origins and names of layers would make equal bodies differ.
     inside.clone(op, mapping)->setDiscardableAttrs(ArrayRef<NamedAttribute>());
 
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  func->print(stream, OpPrintingFlags().useLocalScope());
-  std::string &symbol = kernels[text];
+  std::string &symbol = kernels[signatureOf(func)];
   if (symbol.empty()) {
     symbol = uniqueName(name).str();
     func.setSymName(symbol);

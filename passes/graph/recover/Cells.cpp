@@ -34,12 +34,27 @@ std::optional<double> Cells::at(Value value, ArrayRef<int64_t> index) {
   std::pair<Value, int64_t> key(value, positionOf(index, rowMajorStrides(shapeOf(value))));
   if (auto found = known.find(key); found != known.end())
     return found->second;
-  std::optional<double> cell =
-      op.evaluateCell(cast<OpResult>(value).getResultNumber(), index,
-                      [&](unsigned operand, ArrayRef<int64_t> at) { return this->at(op->getOperand(operand), at); });
+  auto reduce = dyn_cast<ReduceOp>(op.getOperation());
+  std::optional<double> cell = reduce && reduce.getDims().size() == 1
+                                   ? ofLine(reduce, index)
+                                   : op.evaluateCell(cast<OpResult>(value).getResultNumber(), index,
+                                                     [&](unsigned operand, ArrayRef<int64_t> at) {
+                                                       return this->at(op->getOperand(operand), at);
+                                                     });
   if (cell)
     known[key] = *cell;
   return cell;
+}
+
+std::optional<double> Cells::ofLine(ReduceOp reduce, ArrayRef<int64_t> index) {
+  int64_t dim = reduce.getDims().front();
+  Dims first(index);
+  first.insert(first.begin() + dim, 0);
+  std::optional<std::vector<double>> cells = line(reduce.getX(), first, dim, shapeOf(reduce.getX())[dim]);
+  if (!cells)
+    return std::nullopt;
+  return cast<CellOpInterface>(*reduce).evaluateCell(
+      0, index, [&](unsigned, ArrayRef<int64_t> at) { return std::optional((*cells)[at[dim]]); });
 }
 
 /// Of an op whose cells are those of its operands at the same place: by its reference on vectors.

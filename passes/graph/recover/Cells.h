@@ -44,6 +44,8 @@ private:
                                           int64_t count);
   std::optional<std::vector<double>> lineOfCells(mlir::Operation *op, llvm::ArrayRef<int64_t> index, int64_t dim,
                                                  int64_t count);
+  /// The cell of an op that reduces one dimension.
+  std::optional<double> ofLine(ReduceOp reduce, llvm::ArrayRef<int64_t> index);
 
   Leaf leaf;
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, double> known;
