@@ -103,14 +103,11 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
 void Confirmation::solveAgain(const Candidate &before, double times) {
   if (before.solves == kSolves)
     return;
-  plan::StageProblem problem = result.pricer->problem(before.plan.shape);
   double usable = result.pricer->usableBytes(before.plan.shape);
   Candidate again{{before.plan.shape, {}, 0}, {}, kMargin * usable / times, before.solves + 1};
   if (before.limit > 0)
     again.limit = std::min(again.limit, kMargin * before.limit);
-  for (plan::DeviceClass &each : problem.classes)
-    each.memoryBytes = again.limit;
-  again.plan.stages = plan::solve(problem);
+  again.plan.stages = result.pricer->solveWithin(before.plan.shape, again.limit);
   if (again.plan.stages.isInfeasible())
     return;
   again.plan.seconds = result.pricer->refine(again.plan.shape, again.plan.stages);

@@ -71,6 +71,8 @@ public:
   double bound(const plan::PlanShape &shape) override;
   plan::StageProblem problem(const plan::PlanShape &shape) override;
   plan::StageSolution solve(const plan::PlanShape &shape) override;
+  /// The same where a rank may hold so much by the estimate of `describe`, communicators apart.
+  plan::StageSolution solveWithin(const plan::PlanShape &shape, double bytes);
   double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();
   }
@@ -88,6 +90,7 @@ public:
   /// "h100-sxm, a100-80": where the stages of a solved shape lie.
   std::string stagesText(const plan::StageSolution &solution) const;
   /// Of all ranks of the pipeline together.
+  plan::StageSolution solveProblem(const plan::PlanShape &shape, plan::StageProblem problem);
   int64_t stagesOf(const plan::PlanShape &shape) const;
   /// The first dimension of the inputs.
   int64_t batch() const { return examples; }

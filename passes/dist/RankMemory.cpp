@@ -75,10 +75,18 @@ std::vector<plan::MemoryParts> GraphPricer::memoryByRank(const PlanShape &shape,
   return ranks;
 }
 
-plan::StageSolution GraphPricer::solve(const PlanShape &shape) {
+plan::StageSolution GraphPricer::solve(const PlanShape &shape) { return solveProblem(shape, problem(shape)); }
+
+plan::StageSolution GraphPricer::solveWithin(const PlanShape &shape, double bytes) {
+  plan::StageProblem problem = this->problem(shape);
+  for (plan::DeviceClass &each : problem.classes)
+    each.memoryBytes = bytes;
+  return solveProblem(shape, std::move(problem));
+}
+
+plan::StageSolution GraphPricer::solveProblem(const PlanShape &shape, plan::StageProblem problem) {
   /// How often less memory is tried.
   constexpr int kTries = 4;
-  plan::StageProblem problem = this->problem(shape);
   plan::StageSolution found = plan::solve(problem);
   // Of several kinds of devices each stage has its own kind's memory: the problem's estimate is all there is.
   if ((!hasVirtualStages(shape) && !hasWeightsApart(shape)) || isMixed())
