@@ -64,6 +64,7 @@ private:
   Logits logitsOf(Value logits);
   void addExperts(Operation *op, uint32_t type);
   void addRowsOf(Held &held, Value value, plan::Recompute mode);
+  void addGathered(Held &held, Value value, plan::Recompute mode, double share);
   void addMemory();
 
   BlockPrices &prices;
@@ -331,6 +332,29 @@ void BlockPrices::Builder::addRowsOf(Held &held, Value value, plan::Recompute mo
       held.waiting[size_t(mode)].push_back(ofGroup(bytesOf(value)));
 }
 
+/// Keys and values that were gathered for the forward pass wait so, in the place of a rank's part of them.
+void BlockPrices::Builder::addGathered(Held &held, Value value, plan::Recompute mode, double share) {
+  for (Operation *user : value.getUsers()) {
+    if (isa<graph::ReshapeOp>(user) && graph::getPhase(user) == graph::Phase::Forward)
+      addGathered(held, user->getResult(0), mode, share);
+    auto attention = dyn_cast<graph::AttentionOp>(user);
+    if (!attention || attention.getQ() == value || values.gone(mode).contains(attention->getResult(0)))
+      continue;
+    unsigned operand = attention.getK() == value ? 1 : 2;
+    Bytes part = bytesOf(value, placedOf(row.representative(user)).layouts.operands[operand]);
+    part.each *= share;
+    Bytes whole{{uint32_t(prices.extents.size()), 0}, part.each};
+    for (uint32_t i = part.extents.begin; i < part.extents.end; ++i) {
+      Extent extent = prices.extents[i];
+      extent.shared = extent.shared == SharedBy::Positions ? SharedBy::Nothing : extent.shared;
+      prices.extents.push_back(extent);
+    }
+    whole.extents.end = prices.extents.size();
+    part.each = -part.each;
+    llvm::append_values(held.waiting[size_t(mode)], whole, part);
+  }
+}
+
 void BlockPrices::Builder::addMemory() {
   for (Operation *op : row.uniqueOps())
     if (std::optional<uint32_t> type = typeOf(op); type && isa<graph::ReadOp>(op)) {
@@ -352,6 +376,12 @@ void BlockPrices::Builder::addMemory() {
       if (waits != values.held(plan::Recompute(mode)).end()) {
         addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
         addRowsOf(held, value, plan::Recompute(mode));
+        // What an attention gives that has heads split in the place of positions is read in both forms.
+        if (prices.exchange == SequenceExchange::AllToAll && isa<graph::AttentionOp>(value.getDefiningOp()) &&
+            cast<OpResult>(value).getResultNumber() == 0)
+          addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
+        if (prices.exchange == SequenceExchange::Gather)
+          addGathered(held, waits->second.value, plan::Recompute(mode), waits->second.share);
         if (waits->second.again)
           addLeft(held, waits->second.again, plan::Recompute(mode), 1 - waits->second.share);
       } else {
@@ -395,8 +425,9 @@ void BlockPrices::Builder::run() {
   addMemory();
 }
 
-BlockPrices::BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes)
-    : table(table), logitsBytes(logitsBytes) {
+BlockPrices::BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes,
+                         SequenceExchange exchange)
+    : table(table), logitsBytes(logitsBytes), exchange(exchange) {
   Builder(*this, plan).run();
 }
 

@@ -117,7 +117,9 @@ void GraphPricer::priceLocal(const PlanShape &shape, Placed &placed, Local &loca
   plan.states = placed.plan.states;
   MoveCost cost = secondsOfMoves(plan.mesh, machine);
   if (!placed.prices) {
-    placed.prices = std::make_unique<BlockPrices>(known->table, plan, logitsBytesOf(machine));
+    ReshardPrices exchanges(plan.mesh, cost);
+    placed.prices = std::make_unique<BlockPrices>(known->table, plan, logitsBytesOf(machine),
+                                                  exchangeOf(known->sites, plan, machine, request.exchange, exchanges));
     placed.reshards = std::make_unique<ReshardPrices>(plan.mesh, cost);
   }
   if (!placed.exchanges)

@@ -21,6 +21,7 @@
 #include "passes/dist/BlockTable.h"
 #include "passes/dist/CollectiveSummary.h"
 #include "passes/dist/ReshardPrices.h"
+#include "passes/dist/SequencePlacement.h"
 
 namespace dtcc::dist {
 
@@ -64,8 +65,9 @@ struct BlockCost {
 class BlockPrices {
 public:
   /// `plan` places the step: its ops and states say what axes of the model split; `logitsBytes`: largest logits of a
-  /// chunk. Layouts are found here, for all calls of `price`.
-  BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes);
+  /// chunk; `exchange`: what attentions do where positions are split. Layouts are found here, for all calls of `price`.
+  BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes,
+              SequenceExchange exchange = SequenceExchange::Cheaper);
 
   /// `plan`: placed alike; its mesh and its batch axes say the local sizes. `reshards`: of its mesh.
   std::vector<BlockCost> price(const plan::Plan &plan, ReshardPrices &reshards) const;
@@ -169,6 +171,7 @@ private:
 
   const BlockTable &table;
   int64_t logitsBytes;
+  SequenceExchange exchange;
   std::vector<Extent> extents;
   std::vector<Axes> axes{Axes()};
   std::vector<OpWork> ops;

@@ -237,6 +237,21 @@ FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::Plan &
       .run(exchange, [](Operation *, std::optional<int64_t>, const Axes &) {});
 }
 
+SequenceExchange exchangeOf(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
+                            SequenceExchange exchange, ReshardPrices &reshards) {
+  auto at = llvm::find_if(sites.sites, [](const auto &site) { return isa<graph::AttentionOp>(site.ops.front()); });
+  if (plan.withoutUnitAxes(plan.sequenceAxes).empty() || at == sites.sites.end())
+    return SequenceExchange::Cheaper;
+  // What is not written has no way but to gather.
+  SequenceExchange taken = SequenceExchange::Gather;
+  auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &) {
+    if (forward == at->alike.front())
+      taken = factor ? SequenceExchange::AllToAll : SequenceExchange::Ring;
+  };
+  return succeeded(SequencePlacer(sites, plan, machine, reshards).run(exchange, write)) ? taken
+                                                                                        : SequenceExchange::Cheaper;
+}
+
 FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
                                 SequenceExchange exchange) {
   if (plan.withoutUnitAxes(plan.sequenceAxes).empty())

@@ -67,6 +67,10 @@ mlir::FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::
                                         const cost::Machine &machine, SequenceExchange exchange,
                                         ReshardPrices &reshards);
 
+/// What attentions of such a plan do; Cheaper if there is nothing to do.
+SequenceExchange exchangeOf(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
+                            SequenceExchange exchange, ReshardPrices &reshards);
+
 } // namespace dtcc::dist
 
 #endif // DTCC_PASSES_DIST_SEQUENCEPLACEMENT_H
