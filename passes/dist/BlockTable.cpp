@@ -133,8 +133,10 @@ void BlockTable::addEvents(plan::Recompute mode) {
   // Backwards: the first reader that is seen is the last.
   using Made = std::pair<Value, char>;
   auto madeFor = [&](Value operand, const RunOrder::Run &run) {
-    bool isAgain = gone.contains(operand) && (run.isAgain || RunOrder::readsAgain(run.op));
-    return Made(StepValues::rootOf(operand), isAgain ? 1 : 0);
+    Value root = StepValues::rootOf(operand);
+    bool isAgain =
+        gone.contains(operand) && gone.contains(root) && (run.isAgain || RunOrder::readsAgain(run.op));
+    return Made(root, isAgain ? 1 : 0);
   };
   std::vector<llvm::SmallVector<uint32_t, 2>> ends(order.runs.size());
   llvm::DenseSet<Made> seen;
@@ -143,6 +145,12 @@ void BlockTable::addEvents(plan::Recompute mode) {
       if (Made made = madeFor(operand, order.runs[at]); seen.insert(made).second)
         if (std::optional<uint32_t> number = counted(made.first, made.second))
           ends[at].push_back(*number);
+  // What nobody reads, as what leaves a segment that is computed again, is gone at once.
+  for (auto [run, ended] : llvm::zip_equal(order.runs, ends))
+    for (Value result : run.op->getResults())
+      if (!seen.contains(Made(result, run.isAgain)))
+        if (std::optional<uint32_t> number = counted(result, run.isAgain))
+          ended.push_back(*number);
   std::vector<Event> &life = lives[size_t(mode)];
   for (auto [run, ended] : llvm::zip_equal(order.runs, ends)) {
     for (Value result : run.op->getResults())
