@@ -134,8 +134,7 @@ void BlockTable::addEvents(plan::Recompute mode) {
   using Made = std::pair<Value, char>;
   auto madeFor = [&](Value operand, const RunOrder::Run &run) {
     Value root = StepValues::rootOf(operand);
-    bool isAgain =
-        gone.contains(operand) && gone.contains(root) && (run.isAgain || RunOrder::readsAgain(run.op));
+    bool isAgain = gone.contains(operand) && gone.contains(root) && (run.isAgain || RunOrder::readsAgain(run.op));
     return Made(root, isAgain ? 1 : 0);
   };
   std::vector<llvm::SmallVector<uint32_t, 2>> ends(order.runs.size());
