@@ -254,5 +254,6 @@ int main() {
   for (int64_t ranks : {2, 3, 4})
     if (int status = runAll(ranks))
       return status;
+  std::cout << "PASSED among 2, 3 and 4 ranks\n";
   return 0;
 }
