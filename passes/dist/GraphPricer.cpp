@@ -140,17 +140,18 @@ plan::MemoryParts GraphPricer::stateOf(const PlanShape &shape, const BlockCost &
   int64_t ranks = std::max<int64_t>(1, shape.dp * shape.cp / request.groups);
   // Elements that are read as they are stored, then those that have copies of two bytes.
   auto add = [&](double elements, double copy, int64_t sharing) {
+    // What nobody shares is stored as under stage 0 (Buckets.h): a copy that is not gathered is kept.
+    const int64_t shared = std::max<int64_t>(1, sharing), stage = shared > 1 ? shape.zero : 0;
     for (auto [count, narrow] : {std::pair(elements - copy / 2, 0.0), {copy / 2, copy}}) {
       if (count <= 0)
         continue;
-      int64_t shared = std::max<int64_t>(1, sharing);
-      StateBytes bytes = stateBytes(shape.zero, 4 * count, slots, shared, narrow);
+      StateBytes bytes = stateBytes(stage, 4 * count, slots, shared, narrow);
       parts.gradients += bytes.gradients;
       if (shape.hostOptimizer) {
         // Masters and slots are the host's; what readers see stays, in shares where it is gathered.
         double seen = narrow > 0 ? narrow : 4 * count;
-        parts.parameters += stateRow(shape.zero).compute ? seen / double(shared) : seen;
-        parts.host += software.sharedBytes * count / double(stateRow(shape.zero).slots ? shared : 1);
+        parts.parameters += stateRow(stage).compute ? seen / double(shared) : seen;
+        parts.host += software.sharedBytes * count / double(stateRow(stage).slots ? shared : 1);
         continue;
       }
       parts.parameters += bytes.parameters;
