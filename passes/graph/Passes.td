@@ -139,7 +139,9 @@ def GraphRecompute : Pass<"graph-recompute", "::mlir::ModuleOp"> {
   let description = [{
     Which, says passes/graph/Recompute.h. Backward ops then read clones of forward ops
     (phase R, with the origin of what they repeat, random numbers included), which start
-    from barriers on what is kept. Example (selective: the activation, not the product):
+    from barriers on what is kept. What is made of states alone and larger than these, as a bias that
+    all rows read, is made again beside them (tests/passes/graph/recompute-states.mlir). Example
+    (selective: the activation, not the product):
 
     ```mlir
     %h = graph.contract "bk,kn->bn" %x, %w : ...

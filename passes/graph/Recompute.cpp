@@ -28,20 +28,27 @@ public:
     for (Operation &op : step.front())
       if (llvm::any_of(op.getOperands(), [&](Value value) { return ofInput.contains(value); }))
         ofInput.insert_range(op.getResults());
+      else if (isa<ReadOp>(op) || llvm::any_of(op.getOperands(), [&](Value value) { return ofState.contains(value); }))
+        ofState.insert_range(op.getResults());
   }
   void run();
 
 private:
   /// `value` as the backward pass reads it.
   Value again(Value value);
+  /// Whether `value` is made of states alone and is larger than what it is made of, as a bias that is added to every
+  /// row: it is made again where it is read, or it would take the memory that others give free.
+  bool isSpread(Value value) const;
+  Value spreadAgain(Value value, int64_t segment);
+  Operation *cloneOf(Operation *op, IRMapping &mapping);
   Value barrier(OpOperand &use, int64_t segment);
 
   func::FuncOp step;
   const RecomputeDecision &decision;
   OpBuilder builder;
-  llvm::DenseSet<Value> ofInput;
+  llvm::DenseSet<Value> ofInput, ofState;
   llvm::DenseMap<Value, Value> clones;
-  llvm::DenseMap<std::pair<Value, int64_t>, Value> barriers;
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> barriers, spreads;
   /// Of a kept value the barrier that was made last.
   llvm::DenseMap<Value, Value> behind;
 };
@@ -68,6 +75,38 @@ Value Rewriter::barrier(OpOperand &use, int64_t segment) {
   return made = op;
 }
 
+static int64_t bytesOf(ValueRange values) {
+  int64_t bytes = 0;
+  for (Value value : values)
+    if (auto type = dyn_cast<ShapedType>(value.getType()))
+      bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return bytes;
+}
+
+bool Rewriter::isSpread(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return ofState.contains(value) && !isa<ReadOp>(op) && isPure(op) &&
+         bytesOf(op->getResults()) > bytesOf(op->getOperands());
+}
+
+Operation *Rewriter::cloneOf(Operation *op, IRMapping &mapping) {
+  Operation *clone = builder.clone(*op, mapping);
+  setOrigin(clone, *getOrigin(op), Phase::Recompute);
+  setOriginFactors(clone,
+                   llvm::to_vector(llvm::seq<int64_t>(0, cast<FactorOpInterface>(op).getFactorMap().factors.size())));
+  return clone;
+}
+
+/// Once a segment: it goes with what it is read for.
+Value Rewriter::spreadAgain(Value value, int64_t segment) {
+  Value &made = spreads[{value, segment}];
+  if (!made) {
+    IRMapping none;
+    made = cloneOf(value.getDefiningOp(), none)->getResult(cast<OpResult>(value).getResultNumber());
+  }
+  return made;
+}
+
 Value Rewriter::again(Value value) {
   auto segment = decision.segments.find(value);
   if (segment == decision.segments.end())
@@ -82,12 +121,10 @@ Value Rewriter::again(Value value) {
       mapping.map(operand, again(operand));
     else if (ofInput.contains(operand))
       mapping.map(operand, barrier(use, segment->second));
+    else if (isSpread(operand))
+      mapping.map(operand, spreadAgain(operand, segment->second));
   }
-  Operation *clone = builder.clone(*op, mapping);
-  setOrigin(clone, *getOrigin(op), Phase::Recompute);
-  setOriginFactors(clone,
-                   llvm::to_vector(llvm::seq<int64_t>(0, cast<FactorOpInterface>(op).getFactorMap().factors.size())));
-  for (auto [result, made] : llvm::zip_equal(op->getResults(), clone->getResults()))
+  for (auto [result, made] : llvm::zip_equal(op->getResults(), cloneOf(op, mapping)->getResults()))
     clones[result] = made;
   return clones.lookup(value);
 }
