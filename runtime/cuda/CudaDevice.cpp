@@ -281,7 +281,9 @@ void CudaDevice::beginStep() {
     dtcc_rank seen = rank.abi;
     seen.coordinates = reinterpret_cast<const int64_t *>(records + offset + sizeof seen);
     std::memcpy(hostRecords.data() + offset, &seen, sizeof seen);
-    std::memcpy(hostRecords.data() + offset + sizeof seen, rank.coordinates.data(), recordBytes - sizeof seen);
+    // A rank of no mesh has none.
+    std::ranges::copy(std::as_bytes(std::span(rank.coordinates)),
+                      hostRecords.begin() + static_cast<std::ptrdiff_t>(offset + sizeof seen));
   }
   gpu.copyToDevice(records, hostRecords.data(), hostRecords.size(), gpu.firstStream());
 }
