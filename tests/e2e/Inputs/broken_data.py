@@ -29,6 +29,8 @@ width = int(kind[2:])
 write("floats.npy", "<f4", shape, b"\0" * (4 * shape[0] * shape[1]))
 write("narrow.npy", kind, (shape[0], 32), b"\0" * (width * shape[0] * 32))
 write("range.npy", kind, shape, ids[:5 * width] + (257).to_bytes(width, "little") + ids[6 * width:])
+late = 29 * 33 * width
+write("late.npy", kind, shape, ids[:late + 5 * width] + (257).to_bytes(width, "little") + ids[late + 6 * width:])
 os.mkdir("few")
 for name in ("input_ids", "labels"):
     write(f"few/{name}.npy", kind, (7, 33), b"\0" * (width * 7 * 33))
