@@ -87,7 +87,8 @@ plan::StageSolution GraphPricer::solveWithin(const PlanShape &shape, double byte
 plan::StageSolution GraphPricer::solveProblem(const PlanShape &shape, plan::StageProblem problem) {
   /// How often less memory is tried.
   constexpr int kTries = 4;
-  plan::StageSolution found = plan::solve(problem);
+  plan::StageSolver solver(problem);
+  plan::StageSolution found = solver.solve();
   // Of several kinds of devices each stage has its own kind's memory: the problem's estimate is all there is.
   if ((!hasVirtualStages(shape) && !hasWeightsApart(shape)) || isMixed())
     return found;
@@ -104,7 +105,7 @@ plan::StageSolution GraphPricer::solveProblem(const PlanShape &shape, plan::Stag
       return {};
     // As much less as this one holds more than the problem knew.
     problem.classes[0].memoryBytes = std::min(0.999 * problem.classes[0].memoryBytes, usable * estimated / most);
-    found = plan::solve(problem);
+    found = solver.solve();
   }
   return found;
 }

@@ -24,9 +24,10 @@ double ModeFronts::neededBy(uint32_t type, uint32_t deviceClass, uint32_t mode) 
   return block.workingBytes + block.modes[deviceClass][mode].workingBytes;
 }
 
-ModeFronts::ModeFronts(const StageProblem &problem) : problem(problem) {
+ModeFronts::ModeFronts(const StageProblem &problem)
+    : problem(problem), leastInFlight(*std::min_element(problem.inFlight.begin(), problem.inFlight.end())) {
   findLevels();
-  for (Place place = 0; place < problem.classes.size() * levels.size(); ++place)
+  for (Place place = 0; place < places(); ++place)
     findFastest(place);
 }
 
@@ -80,46 +81,47 @@ void ModeFronts::findFastest(Place place) {
 uint32_t ModeFronts::runOf(const Counts &counts) {
   if (auto known = numbers.find(counts); known != numbers.end())
     return known->second;
-  size_t places = problem.classes.size() * levels.size();
-  Run run{counts,
-          std::nullopt,
-          0,
-          std::vector<std::pair<size_t, size_t>>(problem.classes.size()),
-          std::vector<std::optional<Front>>(places),
-          std::vector<std::optional<Fastest>>(places)};
+  Run run{&counts, std::nullopt};
+  std::vector<std::pair<size_t, size_t>> spans(problem.classes.size());
   for (size_t type = counts.size(); type-- > 0;)
     if (counts[type]) {
       Counts less = counts;
       --less[type];
       run.before = runOf(less);
       run.type = static_cast<uint32_t>(type);
-      for (size_t device = 0; device < problem.classes.size(); ++device) {
-        auto [first, last] = runs[*run.before].levels[device];
+      run.stateBytes = runs[*run.before].stateBytes + problem.types[type].stateBytes;
+      for (size_t device = 0; device < spans.size(); ++device) {
+        auto [first, last] = levelsOfRuns[*run.before * spans.size() + device];
         auto [low, high] = levelsOf[device][type];
-        run.levels[device] = {std::max(first, low), std::max(last, high)};
+        spans[device] = {std::max(first, low), std::max(last, high)};
       }
       break;
     }
-  runs.push_back(std::move(run));
-  return numbers[counts] = static_cast<uint32_t>(runs.size() - 1);
+  uint32_t number = static_cast<uint32_t>(runs.size());
+  run.counts = &numbers.emplace(counts, number).first->first;
+  runs.push_back(run);
+  levelsOfRuns.insert(levelsOfRuns.end(), spans.begin(), spans.end());
+  fronts.resize(fronts.size() + places());
+  fastestOfRuns.resize(fastestOfRuns.size() + places());
+  return number;
 }
 
 const ModeFronts::Fastest &ModeFronts::fastestOf(uint32_t number, Place place) {
-  if (!runs[number].fastest[place]) {
-    Fastest known;
-    if (runs[number].before) {
-      // Added up as the points of fronts are.
-      known = fastestOf(*runs[number].before, place);
-      uint32_t type = runs[number].type, mode = fastest[place][type];
-      known.exists &= mode != kNone;
-      if (known.exists) {
-        known.heldBytes += problem.types[type].modes[classOf(place)][mode].heldBytes;
-        known.seconds += problem.types[type].modes[classOf(place)][mode].seconds;
-      }
+  std::optional<Fastest> &found = fastestOfRuns[number * places() + place];
+  if (found)
+    return *found;
+  Fastest all;
+  if (const Run &run = runs[number]; run.before) {
+    // Added up as the points of fronts are.
+    all = fastestOf(*run.before, place);
+    uint32_t mode = fastest[place][run.type];
+    all.exists &= mode != kNone;
+    if (all.exists) {
+      all.heldBytes += problem.types[run.type].modes[classOf(place)][mode].heldBytes;
+      all.seconds += problem.types[run.type].modes[classOf(place)][mode].seconds;
     }
-    runs[number].fastest[place] = known;
   }
-  return *runs[number].fastest[place];
+  return found.emplace(all);
 }
 
 bool ModeFronts::fitsFastest(uint32_t run, Place place, double bytes) {
@@ -127,70 +129,77 @@ bool ModeFronts::fitsFastest(uint32_t run, Place place, double bytes) {
   return all.exists && all.heldBytes <= bytes * (1 + kSame);
 }
 
+/// What no room for the run, or for one with more blocks, exceeds.
+double ModeFronts::mostBytes(uint32_t run, Place place) const {
+  double memory = problem.classes[classOf(place)].memoryBytes;
+  double free = memory - runs[run].stateBytes - levels[place % levels.size()];
+  // Other sums of the same may differ in their last bits.
+  return (std::max(0.0, free) + 1e-9 * memory) / leastInFlight;
+}
+
 /// The points of a run with one block more, which is in one mode: by rising bytes.
 class ModeFronts::Extension {
 public:
-  Extension(const Front &before, const BlockMode &mode, uint32_t number) : before(before), mode(mode), number(number) {}
+  Extension(const Front &before, const BlockMode &mode, uint32_t number)
+      : begin(before.data()), at(begin), end(begin + before.size()), mode(mode), number(number) {}
 
   /// Skips what is not faster than `limit`: it does not get faster by waiting.
   void skip(double limit) {
-    while (at < before.size() && !(before[at].seconds + mode.seconds < limit))
+    while (at != end && !(at->seconds + mode.seconds < limit))
       ++at;
   }
-  bool isDone() const { return at == before.size(); }
-  double heldBytes() const { return before[at].heldBytes + mode.heldBytes; }
+  /// Of the next point; infinity if there is none.
+  double heldBytes() const { return at == end ? kNever : at->heldBytes + mode.heldBytes; }
   Point take() {
-    const Point &point = before[at];
-    return {point.heldBytes + mode.heldBytes, point.seconds + mode.seconds, at++, number};
+    Point point{heldBytes(), at->seconds + mode.seconds, uint32_t(at - begin), number};
+    ++at;
+    return point;
   }
 
 private:
-  const Front &before;
+  const Point *begin, *at, *end;
   const BlockMode &mode;
-  uint32_t number, at = 0;
+  uint32_t number;
 };
 
-/// The points of all extensions that no other beats. Most are beaten, and skipped without a look at their bytes.
-ModeFronts::Front ModeFronts::merge(std::vector<Extension> &extensions) {
+/// The points of a run with one block more, of those within `most` bytes that no other beats. Most are beaten, and
+/// skipped without a look at their bytes.
+ModeFronts::Front ModeFronts::extend(const Front &before, uint32_t type, Place place, double most) {
+  const std::vector<BlockMode> &modes = problem.types[type].modes[classOf(place)];
+  std::vector<Extension> extensions;
+  extensions.reserve(modes.size());
+  for (uint32_t mode = 0; mode < modes.size(); ++mode)
+    if (isAllowed(place, type, mode))
+      extensions.emplace_back(before, modes[mode], mode);
   auto order = [](const Point &point) { return std::tie(point.seconds, point.before, point.mode); };
-  Front front;
+  growing.clear();
   for (double limit = kNever;;) {
     double least = kNever;
     for (Extension &each : extensions) {
       each.skip(limit);
-      if (!each.isDone())
-        least = std::min(least, each.heldBytes());
+      least = std::min(least, each.heldBytes());
     }
-    if (least == kNever)
-      return front;
+    if (least == kNever || least > most)
+      return growing;
     // Of those with the same bytes the fastest counts.
-    std::optional<Point> fastest;
+    Point fastest{least, kNever, 0, 0};
     for (Extension &each : extensions)
-      while (!each.isDone() && each.heldBytes() == least)
-        if (Point point = each.take(); !fastest || order(point) < order(*fastest))
+      while (each.heldBytes() == least)
+        if (Point point = each.take(); order(point) < order(fastest))
           fastest = point;
-    front.push_back(*fastest);
-    limit = fastest->seconds * (1 - kSame);
+    growing.push_back(fastest);
+    limit = fastest.seconds * (1 - kSame);
   }
 }
 
 const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, Place place) {
-  if (runs[number].fronts[place])
-    return *runs[number].fronts[place];
-  Front front;
-  if (!runs[number].before) {
-    front.push_back({0, 0, 0, 0});
-  } else {
-    const Front &before = frontOf(*runs[number].before, place);
-    uint32_t type = runs[number].type;
-    const std::vector<BlockMode> &modes = problem.types[type].modes[classOf(place)];
-    std::vector<Extension> extensions;
-    for (uint32_t mode = 0; mode < modes.size(); ++mode)
-      if (isAllowed(place, type, mode))
-        extensions.emplace_back(before, modes[mode], mode);
-    front = merge(extensions);
-  }
-  return *(runs[number].fronts[place] = std::move(front));
+  std::optional<Front> &front = fronts[number * places() + place];
+  if (front)
+    return *front;
+  const Run &run = runs[number];
+  if (!run.before)
+    return front.emplace(1, Point{0, 0, 0, 0});
+  return front.emplace(extend(frontOf(*run.before, place), run.type, place, mostBytes(number, place)));
 }
 
 const ModeFronts::Point *ModeFronts::pointWithin(uint32_t run, Place place, double bytes) {
@@ -202,7 +211,7 @@ const ModeFronts::Point *ModeFronts::pointWithin(uint32_t run, Place place, doub
 
 /// Modes that need more at work leave less for what is held: each level is tried until one is as fast as any.
 ModeFronts::Best ModeFronts::best(uint32_t run, uint32_t deviceClass, Room room) {
-  auto [first, last] = runs[run].levels[deviceClass];
+  auto [first, last] = levelsOfRuns[run * problem.classes.size() + deviceClass];
   Fastest most = fastestOf(run, placeOf(deviceClass, last));
   Best best;
   for (size_t level = first; level <= last && room.bytes >= levels[level] * (1 - kSame); ++level) {
@@ -228,7 +237,7 @@ std::vector<std::vector<uint32_t>> ModeFronts::modesWithin(uint32_t run, uint32_
   double bytes = std::max(0.0, room.bytes - levels[level]) / room.inFlight;
   if (fitsFastest(run, place, bytes)) {
     for (size_t type = 0; type < modes.size(); ++type)
-      modes[type].assign(runs[run].counts[type], fastest[place][type]);
+      modes[type].assign((*runs[run].counts)[type], fastest[place][type]);
     return modes;
   }
   const Point *point = pointWithin(run, place, bytes);

@@ -23,6 +23,7 @@ namespace dtcc::plan {
 
 class ModeFronts {
 public:
+  /// The memory of the problem's devices may fall while runs are asked about.
   explicit ModeFronts(const StageProblem &problem);
 
   /// A number for a run of blocks by its content: per type, how many.
@@ -45,6 +46,8 @@ private:
     /// The point of the run with one block less, and the mode of that block.
     uint32_t before, mode;
   };
+  /// Points by rising bytes and falling time.
+  using Front = std::vector<Point>;
   /// Every block in its fastest mode.
   struct Fastest {
     double heldBytes = 0, seconds = 0;
@@ -52,6 +55,7 @@ private:
   };
   /// Numbers of what may be needed by a block at work, and of a device's class with that.
   using Place = uint32_t;
+  size_t places() const { return problem.classes.size() * levels.size(); }
   Place placeOf(uint32_t deviceClass, size_t level) const { return deviceClass * levels.size() + level; }
   uint32_t classOf(Place place) const { return place / levels.size(); }
   double neededBy(uint32_t type, uint32_t deviceClass, uint32_t mode) const;
@@ -76,27 +80,32 @@ private:
       return hash;
     }
   };
-  /// Points by rising bytes and falling time.
-  using Front = std::vector<Point>;
   struct Run {
-    Counts counts;
+    const Counts *counts;
     /// The run without its last block, of the highest type; none for the empty run.
     std::optional<uint32_t> before;
     uint32_t type = 0;
-    /// Per class: the first level that allows each block some mode, and that from which on all modes are allowed.
-    std::vector<std::pair<size_t, size_t>> levels;
-    std::vector<std::optional<Front>> fronts; // per place, made when asked for
-    std::vector<std::optional<Fastest>> fastest;
+    double stateBytes = 0;
   };
 
   class Extension;
-  static Front merge(std::vector<Extension> &extensions);
+  Front extend(const Front &before, uint32_t type, Place place, double most);
+  double mostBytes(uint32_t run, Place place) const;
   const Front &frontOf(uint32_t run, Place place);
   const Point *pointWithin(uint32_t run, Place place, double bytes);
 
   const StageProblem &problem;
+  /// Micro-batches in flight where they are fewest.
+  double leastInFlight;
   std::vector<Run> runs;
   std::unordered_map<Counts, uint32_t, Hash> numbers;
+  /// Per run and class: the first level that allows each block some mode, and that from which on all modes are allowed.
+  std::vector<std::pair<size_t, size_t>> levelsOfRuns;
+  /// Per run and place, made when asked for.
+  std::vector<std::optional<Front>> fronts;
+  /// The one that is being made: it is kept in as much memory as it needs.
+  Front growing;
+  std::vector<std::optional<Fastest>> fastestOfRuns;
   /// What blocks need at work in one of their modes, rising: a stage needs the most of them, so that a run is solved
   /// with the modes that need no more than each of these.
   std::vector<double> levels;

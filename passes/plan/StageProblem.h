@@ -27,6 +27,7 @@
 #define DTCC_PASSES_PLAN_STAGEPROBLEM_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,19 @@ double costOf(const StageProblem &problem, const StageSolution &solution);
 /// better is left. At most `maxRounds` bounds are tried; past that the solution's bound
 /// says how far it may be off.
 StageSolution solve(const StageProblem &problem, unsigned maxRounds = 200);
+
+/// The same, again and again as the memory of the problem's devices falls: what does not depend on it is found once.
+class StageSolver {
+public:
+  /// The problem must live as long.
+  explicit StageSolver(const StageProblem &problem);
+  ~StageSolver();
+  StageSolution solve(unsigned maxRounds = 200);
+
+private:
+  class Search;
+  std::unique_ptr<Search> search;
+};
 
 /// No solution takes less: every block in its fastest mode on its fastest class, stages alike. Infinity where the state
 /// alone is too large. Costs next to nothing.

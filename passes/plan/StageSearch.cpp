@@ -15,17 +15,9 @@ namespace dtcc::plan {
 
 static constexpr double kNever = std::numeric_limits<double>::infinity();
 
-namespace {
-
-/// A run of blocks on a class at a place in the pipeline.
-struct Span {
-  double seconds = kNever; // a micro-batch, with sending
-  double load = kNever;    // rounds * seconds + tail
-};
-
-class StageSearch {
+class StageSolver::Search {
 public:
-  explicit StageSearch(const StageProblem &problem);
+  explicit Search(const StageProblem &problem);
   StageSolution run(unsigned maxRounds);
 
 private:
@@ -37,9 +29,7 @@ private:
   template <typename Better> void sweep(double most, Better better);
 
   size_t count() const { return problem.blocks.size(); }
-  const Span &span(size_t stage, size_t from, size_t to, size_t device) const {
-    return spans[((stage * count() + from) * (count() + 1) + to) * problem.classes.size() + device];
-  }
+  void makeContents();
   void makeSpans();
   ModeFronts::Room roomFor(size_t from, size_t to, size_t stage, size_t device) const;
   void readBack();
@@ -53,7 +43,15 @@ private:
   };
   std::vector<Content> contents;
   const Content &content(size_t from, size_t to) const { return contents[from * (count() + 1) + to]; }
+  /// A run of blocks on a class at a place in the pipeline.
+  struct Span {
+    double seconds = kNever; // a micro-batch, with sending
+    double load = kNever;    // rounds * seconds + tail
+  };
   std::vector<Span> spans;
+  Span &span(size_t stage, size_t from, size_t to, size_t device) {
+    return spans[((stage * count() + from) * (count() + 1) + to) * problem.classes.size() + device];
+  }
 
   /// Stages of each class that are used, as one number, and the number that one more of a class adds.
   std::vector<size_t> places, weight;
@@ -72,23 +70,20 @@ private:
   StageSolution best;
 };
 
-} // namespace
-
-StageSearch::StageSearch(const StageProblem &problem) : problem(problem), fronts(problem) {
+StageSolver::Search::Search(const StageProblem &problem) : problem(problem), fronts(problem) {
   for (const DeviceClass &each : problem.classes) {
     places.push_back(std::min<size_t>(each.stages, problem.stages()));
     weight.push_back(uses);
     uses *= places.back() + 1;
   }
-  best.seconds = kNever;
-  makeSpans();
+  makeContents();
 }
 
-ModeFronts::Room StageSearch::roomFor(size_t from, size_t to, size_t stage, size_t device) const {
+ModeFronts::Room StageSolver::Search::roomFor(size_t from, size_t to, size_t stage, size_t device) const {
   return {problem.classes[device].memoryBytes - content(from, to).stateBytes, problem.inFlight[stage]};
 }
 
-void StageSearch::makeSpans() {
+void StageSolver::Search::makeContents() {
   contents.resize(count() * (count() + 1));
   // Every stage before and after needs a block.
   size_t others = problem.stages() - 1;
@@ -104,7 +99,10 @@ void StageSearch::makeSpans() {
         contents[from * (count() + 1) + to] = {fronts.runOf(counts), state, tail};
     }
   }
-  spans.resize(problem.stages() * count() * (count() + 1) * problem.classes.size());
+}
+
+void StageSolver::Search::makeSpans() {
+  spans.assign(problem.stages() * count() * (count() + 1) * problem.classes.size(), {});
   for (size_t stage = 0; stage < problem.stages(); ++stage) {
     bool isLast = stage + 1 == problem.stages();
     for (size_t from = stage; from < (stage ? count() : 1); ++from)
@@ -114,7 +112,7 @@ void StageSearch::makeSpans() {
           ModeFronts::Room room = roomFor(from, to, stage, device);
           if (room.bytes < 0)
             continue;
-          Span &span = spans[((stage * count() + from) * (count() + 1) + to) * problem.classes.size() + device];
+          Span &span = this->span(stage, from, to, device);
           span.seconds = fronts.secondsWithin(content(from, to).run, device, room) +
                          (isLast ? 0 : problem.types[problem.blocks[to - 1]].sendSeconds);
           span.load = problem.rounds * span.seconds + content(from, to).tail;
@@ -122,7 +120,7 @@ void StageSearch::makeSpans() {
   }
 }
 
-template <typename Better> void StageSearch::sweep(double most, Better better) {
+template <typename Better> void StageSolver::Search::sweep(double most, Better better) {
   cells.assign((problem.stages() + 1) * (count() + 1) * uses, {});
   cell(0, 0, 0) = {0, 0, 0, 0};
   for (size_t stage = 0; stage < problem.stages(); ++stage)
@@ -145,7 +143,7 @@ template <typename Better> void StageSearch::sweep(double most, Better better) {
       }
 }
 
-StageSearch::Cell *StageSearch::bestEnd(size_t &bestUse) {
+StageSolver::Search::Cell *StageSolver::Search::bestEnd(size_t &bestUse) {
   Cell *found = nullptr;
   for (size_t use = 0; use < uses; ++use) {
     Cell &end = cell(problem.stages(), count(), use);
@@ -157,7 +155,7 @@ StageSearch::Cell *StageSearch::bestEnd(size_t &bestUse) {
   return found;
 }
 
-double StageSearch::leastLoad() {
+double StageSolver::Search::leastLoad() {
   sweep(kNever, [](const Cell &a, const Cell &b) { return a.load < b.load; });
   double least = kNever;
   for (size_t use = 0; use < uses; ++use)
@@ -165,13 +163,13 @@ double StageSearch::leastLoad() {
   return least;
 }
 
-bool StageSearch::place(double most) {
+bool StageSolver::Search::place(double most) {
   sweep(most, [](const Cell &a, const Cell &b) { return a.sum != b.sum ? a.sum < b.sum : a.load < b.load; });
   size_t use;
   return bestEnd(use) != nullptr;
 }
 
-void StageSearch::readBack() {
+void StageSolver::Search::readBack() {
   size_t use = 0;
   Cell end = *bestEnd(use);
   double seconds = end.load + problem.ramp * end.sum;
@@ -202,7 +200,10 @@ void StageSearch::readBack() {
   }
 }
 
-StageSolution StageSearch::run(unsigned maxRounds) {
+StageSolution StageSolver::Search::run(unsigned maxRounds) {
+  best = {};
+  best.seconds = kNever;
+  makeSpans();
   double leastOfLoads = leastLoad();
   if (leastOfLoads == kNever) {
     best.lowerBound = kNever;
@@ -229,9 +230,14 @@ StageSolution StageSearch::run(unsigned maxRounds) {
   return best;
 }
 
-StageSolution solve(const StageProblem &problem, unsigned maxRounds) {
+StageSolver::StageSolver(const StageProblem &problem) : search(std::make_unique<Search>(problem)) {
   assert(problem.check().empty() && "check the problem first");
-  return StageSearch(problem).run(maxRounds);
 }
+
+StageSolver::~StageSolver() = default;
+
+StageSolution StageSolver::solve(unsigned maxRounds) { return search->run(maxRounds); }
+
+StageSolution solve(const StageProblem &problem, unsigned maxRounds) { return StageSolver(problem).solve(maxRounds); }
 
 } // namespace dtcc::plan

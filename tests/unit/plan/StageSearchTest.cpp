@@ -79,6 +79,27 @@ TEST(StageSearch, EqualsTheExhaustiveSolver) {
   EXPECT_LT(infeasible, 1500);
 }
 
+TEST(StageSearch, SolvesAgainAsMemoryFalls) {
+  std::mt19937 random(5);
+  int tighter = 0;
+  for (int i = 0; i < 2000; ++i) {
+    StageProblem problem = randomProblem(random);
+    StageSolver solver(problem);
+    double before = -1;
+    for (int times = 0; times < 4; ++times) {
+      StageSolution again = solver.solve(), once = solve(problem);
+      EXPECT_EQ(again.seconds, once.seconds) << i;
+      EXPECT_EQ(again.lowerBound, once.lowerBound) << i;
+      EXPECT_EQ(again.modes, once.modes) << i;
+      tighter += before >= 0 && again.seconds > before;
+      before = again.seconds;
+      for (DeviceClass &each : problem.classes)
+        each.memoryBytes *= 1 - 0.1 * draw(random, 3);
+    }
+  }
+  EXPECT_GT(tighter, 500);
+}
+
 TEST(StageSearch, BeginsStagesWhereItIsTold) {
   std::mt19937 random(5);
   int otherwise = 0;
