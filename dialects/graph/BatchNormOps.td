@@ -19,7 +19,7 @@
 
 include "dialects/graph/GraphAttrs.td"
 
-def Graph_BatchNormOp : Graph_DiffOp<"batch_norm"> {
+def Graph_BatchNormOp : Graph_DiffOp<"batch_norm", [Graph_OwnPrecision]> {
   let summary = "(x - mean) / sqrt(variance + eps) * scale + bias, with each group's mean and variance (over N)";
   let description = [{ x [n, c.., s..], scale and bias [c..], y like x, mean and variance [n, c..]. On ranks that share
                        a group the statistics are merged (Chan, Golub and LeVeque 1979). }];

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The policy of mixed precision, op by op. Products, experts, attention and table rows take
-// the compute type: that is where time and memory go. What sums many terms, takes
+// The policy of mixed precision, op by op. Products, convolutions, experts, attention and table
+// rows take the compute type: that is where time and memory go. What sums many terms, takes
 // exponentials or differences of near values stays in f32.
 //
 //===----------------------------------------------------------------------===//
@@ -36,6 +36,12 @@ Precision LayerNormOp::getResultPrecision(unsigned index) { return index == 0 ? 
 Precision RmsNormOp::getOperandPrecision(unsigned index) { return index == 0 ? Precision::Compute : Precision::Wide; }
 Precision RmsNormOp::getResultPrecision(unsigned index) { return index == 0 ? Precision::Compute : Precision::Wide; }
 
+// As what normalises images gets them, with statistics and parameters in f32; a maximum is one of its cells.
+Precision BatchNormOp::getOperandPrecision(unsigned index) { return index == 0 ? Precision::Follow : Precision::Wide; }
+Precision BatchNormOp::getResultPrecision(unsigned index) { return index == 0 ? Precision::Follow : Precision::Wide; }
+Precision MaxPoolOp::getOperandPrecision(unsigned) { return Precision::Follow; }
+Precision MaxPoolOp::getResultPrecision(unsigned) { return Precision::Follow; }
+
 // The backward pass reads the logarithm of the row's sum: f32.
 Precision AttentionOp::getResultPrecision(unsigned index) { return index == 0 ? Precision::Compute : Precision::Wide; }
 
@@ -49,6 +55,7 @@ Precision ExpertsOp::getResultPrecision(unsigned) { return Precision::Compute; }
 // All sum in f32, and what a parameter gets is added up in f32.
 bool ContractOp::canWidenResult() { return true; }
 bool GroupedContractOp::canWidenResult() { return true; }
+bool ConvolutionKernelGradOp::canWidenResult() { return true; }
 bool ExpertsWeightGradOp::canWidenResult() { return true; }
 bool EmbeddingGradOp::canWidenResult() { return true; }
 

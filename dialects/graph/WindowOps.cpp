@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/Build.h"
 #include "dialects/graph/Shapes.h"
 
 using namespace mlir;
@@ -141,11 +142,13 @@ LogicalResult ConvolutionOp::buildGradient(OpBuilder &builder, ValueRange grads,
                                            MutableArrayRef<Value> operandGrads) {
   if (!grads[0])
     return success();
+  // As of products: a wider gradient is rounded to the operands' type.
+  Value dy = Build(builder, getLoc()).cast(grads[0], elementOf(getX()));
   if (wanted[0])
-    operandGrads[0] = ConvolutionInputGradOp::create(builder, getLoc(), getX().getType(), grads[0], getKernel(),
-                                                     getStrides(), getDilations(), getLow());
+    operandGrads[0] = ConvolutionInputGradOp::create(builder, getLoc(), getX().getType(), dy, getKernel(), getStrides(),
+                                                     getDilations(), getLow());
   if (wanted[1])
-    operandGrads[1] = ConvolutionKernelGradOp::create(builder, getLoc(), getKernel().getType(), grads[0], getX(),
+    operandGrads[1] = ConvolutionKernelGradOp::create(builder, getLoc(), getKernel().getType(), dy, getX(),
                                                       getStrides(), getDilations(), getLow());
   return success();
 }

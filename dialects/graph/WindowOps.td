@@ -18,7 +18,7 @@
 
 include "dialects/graph/GraphAttrs.td"
 
-def Graph_ConvolutionOp : Graph_DiffOp<"convolution"> {
+def Graph_ConvolutionOp : Graph_DiffOp<"convolution", [Graph_Precision<[]>]> {
   let summary = "y[n, g, o, i..] = sum over c and j of x[n, g, c, i * stride + j * dilation - low] * kernel[g, o, c, j..]";
   let description = [{
     x [n, g, c, s..], kernel [g, o, c, k..], y [n, g, o, s'..]; the groups g are either in
@@ -39,7 +39,7 @@ def Graph_ConvolutionInputGradOp : Graph_PureOp<"convolution_input_grad"> {
   let assemblyFormat = "$dy `,` $kernel attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_ConvolutionKernelGradOp : Graph_PureOp<"convolution_kernel_grad"> {
+def Graph_ConvolutionKernelGradOp : Graph_PureOp<"convolution_kernel_grad", [Graph_Precision<["canWidenResult"]>]> {
   let summary = "dkernel of convolution: the sum over examples and cells of dy times the cells that were read";
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low);
@@ -48,7 +48,7 @@ def Graph_ConvolutionKernelGradOp : Graph_PureOp<"convolution_kernel_grad"> {
   let hasVerifier = 1;
 }
 
-def Graph_MaxPoolOp : Graph_DiffOp<"max_pool"> {
+def Graph_MaxPoolOp : Graph_DiffOp<"max_pool", [Graph_OwnPrecision]> {
   let summary = "the largest cell of each window over the last dimensions; NaN if there is one";
   let description = [{ x [.., s..], y [.., s'..]; every window holds a cell of x. Of equal cells the first (row-major)
                        is the largest: it alone receives the gradient, as in PyTorch. }];

@@ -13,6 +13,8 @@
 
 #include "passes/dist/BatchStatistics.h"
 #include "dialects/graph/Build.h"
+#include "dialects/graph/Origin.h"
+#include "dialects/graph/Precision.h"
 #include "dialects/graph/Shapes.h"
 
 using namespace mlir;
@@ -118,6 +120,9 @@ public:
   /// By an integer, which f32 has, where its reciprocal would be rounded: some gradients are differences of what is
   /// averaged so, and an optimizer like Adam makes the rounding a part of the step.
   Value average(Value sum, double count) const { return count == 1 ? sum : b.div(sum, b.splat(sum, count)); }
+  /// Of halves: statistics are taken, and cells normalised, in f32.
+  Value wide(Value x) const { return graph::isHalf(x) ? b.cast(x, b.builder.getF32Type()) : x; }
+  Value narrow(Value x, Type like) const { return b.cast(x, getElementTypeOrSelf(like)); }
   Value rstd(Value variance, const llvm::APFloat &eps) const {
     return graph::RsqrtOp::create(b.builder, b.loc, b.add(variance, b.splat(variance, eps.convertToDouble())));
   }
@@ -141,10 +146,30 @@ struct GradientSums {
 };
 } // namespace
 
+namespace {
+/// Says of which pass an op is: what the forward pass makes of halves in f32 is made again in the backward pass, which
+/// reads them anyway, rather than found equal and kept. Both gradients are of one, for what they share.
+struct KeepsPhase : OpBuilder::Listener {
+  KeepsPhase(OpBuilder &builder, Operation *op)
+      : builder(builder), before(builder.getListener()), phase(graph::getPhase(op)) {
+    if (phase == graph::Phase::WeightGradient)
+      phase = graph::Phase::InputGradient;
+    if (graph::isHalf(op->getOperand(0)))
+      builder.setListener(this);
+  }
+  ~KeepsPhase() { builder.setListener(before); }
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { graph::setPhase(op, phase); }
+
+  OpBuilder &builder;
+  OpBuilder::Listener *before;
+  graph::Phase phase;
+};
+} // namespace
+
 static SmallVector<Value> emitNorm(const Emitter &e, graph::BatchNormOp op, ArrayRef<Value> operands,
                                    ArrayRef<Type> types) {
   const Build &b = e.b;
-  Value x = operands[0];
+  Value x = e.wide(operands[0]);
   ArrayRef<int64_t> dims = op.getDims();
   Dims kept = graph::without(graph::range(0, graph::rankOf(x)), dims);
   double count = graph::product(graph::at(graph::shapeOf(x), dims));
@@ -162,12 +187,13 @@ static SmallVector<Value> emitNorm(const Emitter &e, graph::BatchNormOp op, Arra
   Value slope = b.mul(e.rstd(variance, op.getEps()), operands[1]);
   Value y = b.add(b.mul(distance, b.broadcast(slope, x.getType(), kept)), b.broadcast(operands[2], x.getType(), kept));
   Dims channels = graph::range(1, kept.size() + 1);
-  return {y, b.broadcast(mean, types[1], channels), b.broadcast(variance, types[2], channels)};
+  return {e.narrow(y, types[0]), b.broadcast(mean, types[1], channels), b.broadcast(variance, types[2], channels)};
 }
 
-static SmallVector<Value> emitGrad(const Emitter &e, graph::BatchNormGradOp op, ArrayRef<Value> operands) {
+static SmallVector<Value> emitGrad(const Emitter &e, graph::BatchNormGradOp op, ArrayRef<Value> operands,
+                                   ArrayRef<Type> types) {
   const Build &b = e.b;
-  Value dy = operands[0], x = operands[1];
+  Value dy = e.wide(operands[0]), x = e.wide(operands[1]);
   Type type = x.getType();
   GradientSums sums(b, dy, x, operands[3], e.rstd(operands[4], op.getEps()), op.getDims());
   Dims kept = graph::without(graph::range(0, graph::rankOf(x)), op.getDims());
@@ -176,11 +202,12 @@ static SmallVector<Value> emitGrad(const Emitter &e, graph::BatchNormGradOp op, 
   auto [dot, sum] = e.mergedPair(sums.dot, sums.sum);
   auto average = [&](Value total) { return b.broadcast(e.average(total, count), type, kept); };
   Value centred = b.sub(b.sub(dy, average(sum)), b.mul(sums.normal, average(dot)));
-  return {b.mul(centred, b.mul(sums.wideRstd, b.broadcast(operands[2], type, kept)))};
+  return {e.narrow(b.mul(centred, b.mul(sums.wideRstd, b.broadcast(operands[2], type, kept))), types[0])};
 }
 
 static SmallVector<Value> emitParamGrad(const Emitter &e, graph::BatchNormParamGradOp op, ArrayRef<Value> operands) {
-  GradientSums sums(e.b, operands[0], operands[1], operands[2], e.rstd(operands[3], op.getEps()), op.getDims());
+  GradientSums sums(e.b, e.wide(operands[0]), e.wide(operands[1]), operands[2], e.rstd(operands[3], op.getEps()),
+                    op.getDims());
   return {sums.dot, sums.sum};
 }
 
@@ -208,11 +235,12 @@ std::optional<SmallVector<Value>> emitBatchStatistics(OpBuilder &builder, Operat
                                                       ArrayRef<Type> types) {
   if (!isa<graph::BatchNormOp, graph::BatchNormGradOp, graph::BatchNormParamGradOp, graph::RunningStatisticsOp>(op))
     return std::nullopt;
+  KeepsPhase keepsPhase(builder, op);
   Emitter e(builder, op, map, placement);
   if (auto norm = dyn_cast<graph::BatchNormOp>(op))
     return emitNorm(e, norm, operands, types);
   if (auto grad = dyn_cast<graph::BatchNormGradOp>(op))
-    return emitGrad(e, grad, operands);
+    return emitGrad(e, grad, operands, types);
   if (auto grad = dyn_cast<graph::BatchNormParamGradOp>(op))
     return emitParamGrad(e, grad, operands);
   return emitRunning(e, cast<graph::RunningStatisticsOp>(op), operands);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace dtcc::rt {
 namespace {
@@ -45,25 +46,70 @@ template <typename Fn> void forEachLargest(const Window &w, const float *plane, 
       }
 }
 
+/// Planes as floats: where they lie, or in a thread's scratch memory if they are halves.
+class Planes {
+public:
+  Planes(const VectorKernels &kernels, dtcc_dtype type, const TeamScratch &scratch, int part)
+      : kernels(kernels), type(type), room(type == DTCC_F32 ? nullptr : scratch.at<float>(part)), next(room) {}
+
+  /// For the next plane.
+  void restart() { next = room; }
+  const float *read(const void *data, int64_t plane, int64_t cells) {
+    if (type == DTCC_F32)
+      return static_cast<const float *>(data) + plane * cells;
+    float *to = take(cells);
+    kernels.widen(type, static_cast<const uint16_t *>(data) + plane * cells, cells, to);
+    return to;
+  }
+  float *write(void *data, int64_t plane, int64_t cells) {
+    return type == DTCC_F32 ? static_cast<float *>(data) + plane * cells : take(cells);
+  }
+  void finish(const float *from, void *data, int64_t plane, int64_t cells) {
+    if (type != DTCC_F32)
+      kernels.narrow(type, from, cells, static_cast<uint16_t *>(data) + plane * cells);
+  }
+
+private:
+  float *take(int64_t cells) { return std::exchange(next, next + cells); }
+
+  const VectorKernels &kernels;
+  dtcc_dtype type;
+  float *room, *next;
+};
+
 } // namespace
 
-void maxPool(ThreadTeam &team, const Window &w, int64_t planes, const float *x, float *y) {
-  team.parallelFor(planes, grainOf(w), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) {
-      const float *plane = x + p * w.imageCells();
-      float *to = y + p * w.resultCells();
-      forEachLargest(w, plane, [&](int64_t cell, int64_t best) { to[cell] = plane[best]; });
+int64_t poolScratch(const PoolProblem &p) {
+  return p.type == DTCC_F32 ? 0 : 2 * p.window.imageCells() + p.window.resultCells();
+}
+
+void maxPool(ThreadTeam &team, const VectorKernels &kernels, const PoolProblem &p, const void *x, void *y,
+             const TeamScratch &scratch) {
+  const Window &w = p.window;
+  const int64_t imageCells = w.imageCells(), resultCells = w.resultCells();
+  team.parallelParts(p.planes, grainOf(w), [&](int64_t begin, int64_t end, int part) {
+    Planes planes(kernels, p.type, scratch, part);
+    for (int64_t plane = begin; plane < end; ++plane, planes.restart()) {
+      const float *image = planes.read(x, plane, imageCells);
+      float *result = planes.write(y, plane, resultCells);
+      forEachLargest(w, image, [&](int64_t cell, int64_t best) { result[cell] = image[best]; });
+      planes.finish(result, y, plane, resultCells);
     }
   });
 }
 
-void maxPoolGrad(ThreadTeam &team, const Window &w, int64_t planes, const float *dy, const float *x, float *dx) {
-  team.parallelFor(planes, grainOf(w), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) {
-      const float *from = dy + p * w.resultCells();
-      float *to = dx + p * w.imageCells();
-      std::fill_n(to, w.imageCells(), 0.0f);
-      forEachLargest(w, x + p * w.imageCells(), [&](int64_t cell, int64_t best) { to[best] += from[cell]; });
+void maxPoolGrad(ThreadTeam &team, const VectorKernels &kernels, const PoolProblem &p, const void *dy, const void *x,
+                 void *dx, const TeamScratch &scratch) {
+  const Window &w = p.window;
+  const int64_t imageCells = w.imageCells(), resultCells = w.resultCells();
+  team.parallelParts(p.planes, grainOf(w), [&](int64_t begin, int64_t end, int part) {
+    Planes planes(kernels, p.type, scratch, part);
+    for (int64_t plane = begin; plane < end; ++plane, planes.restart()) {
+      const float *result = planes.read(dy, plane, resultCells), *image = planes.read(x, plane, imageCells);
+      float *gradient = planes.write(dx, plane, imageCells);
+      std::fill_n(gradient, imageCells, 0.0f);
+      forEachLargest(w, image, [&](int64_t cell, int64_t best) { gradient[best] += result[cell]; });
+      planes.finish(gradient, dx, plane, imageCells);
     }
   });
 }

@@ -6,23 +6,37 @@
 //===----------------------------------------------------------------------===//
 //
 // Planes (examples and channels) are independent: threads share them out, and a plane's
-// gradient is added up in the order of its windows.
+// gradient is added up in the order of its windows. Planes of halves are widened in a
+// thread's scratch memory; a gradient is rounded once it is complete.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_KERNELS_POOLING_H
 #define DTCC_RUNTIME_KERNELS_POOLING_H
 
+#include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/kernels/Window.h"
+#include "runtime/kernels/vector/VectorKernels.h"
 
 namespace dtcc::rt {
 
+struct PoolProblem {
+  int64_t planes = 0;
+  Window window;
+  dtcc_dtype type = DTCC_F32; // of all tensors: f32, bf16 or f16
+};
+
+/// Floats of scratch memory that a thread needs for either.
+int64_t poolScratch(const PoolProblem &problem);
+
 /// y [planes, result]: the largest cell of each window of x [planes, image], NaN if one is.
-void maxPool(ThreadTeam &team, const Window &window, int64_t planes, const float *x, float *y);
+void maxPool(ThreadTeam &team, const VectorKernels &kernels, const PoolProblem &problem, const void *x, void *y,
+             const TeamScratch &scratch);
 
 /// dx: each dy is added to the first of the largest cells of its window.
-void maxPoolGrad(ThreadTeam &team, const Window &window, int64_t planes, const float *dy, const float *x, float *dx);
+void maxPoolGrad(ThreadTeam &team, const VectorKernels &kernels, const PoolProblem &problem, const void *dy,
+                 const void *x, void *dx, const TeamScratch &scratch);
 
 } // namespace dtcc::rt
 

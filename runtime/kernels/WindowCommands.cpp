@@ -66,13 +66,16 @@ ConvolutionCommand::ConvolutionCommand(const CheckedOperands &operands, Convolut
 
 PoolCommand::PoolCommand(const CheckedOperands &operands, bool gradient) {
   operands.expect(gradient ? 3 : 2, 12);
-  const dtcc_view &x = operands.tensor(gradient, "image", {-1, -1, -1, -1});
-  const dtcc_view &y = operands.tensor(!gradient, "result", {x.sizes[0], -1, -1, -1});
+  const dtcc_view &x = operands.floats(gradient, "image", {-1, -1, -1, -1});
+  problem.type = static_cast<dtcc_dtype>(x.dtype);
+  const dtcc_view &y = operands.tensor(!gradient, "result", {x.sizes[0], -1, -1, -1}, problem.type);
   expectDense(operands, x, "image");
   expectDense(operands, y, "result");
   if (gradient)
-    expectDense(operands, operands.tensor(2, "dx", {x.sizes[0], x.sizes[1], x.sizes[2], x.sizes[3]}), "dx");
-  planes = x.sizes[0];
+    expectDense(operands, operands.tensor(2, "dx", {x.sizes[0], x.sizes[1], x.sizes[2], x.sizes[3]}, problem.type),
+                "dx");
+  problem.planes = x.sizes[0];
+  Window &window = problem.window;
   for (size_t d = 0; d < 3; ++d)
     window.image[d] = x.sizes[1 + d], window.result[d] = y.sizes[1 + d], window.window[d] = operands.integer(d);
   readSteps(operands, 3, window);

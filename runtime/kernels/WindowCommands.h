@@ -10,6 +10,7 @@
 
 #include "runtime/kernels/CheckedOperands.h"
 #include "runtime/kernels/Convolution.h"
+#include "runtime/kernels/Pooling.h"
 
 namespace dtcc::rt {
 
@@ -25,8 +26,7 @@ struct ConvolutionCommand {
 /// The same of pooling or its gradient. Every window holds a cell of the image.
 struct PoolCommand {
   PoolCommand(const CheckedOperands &operands, bool gradient);
-  Window window;
-  int64_t planes = 0;
+  PoolProblem problem;
 };
 
 } // namespace dtcc::rt

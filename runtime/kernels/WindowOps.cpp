@@ -41,14 +41,14 @@ private:
 
 class PoolOp final : public LibraryOp {
 public:
-  PoolOp(const CheckedOperands &operands, bool gradient) : command(operands, gradient), gradient(gradient) {}
+  PoolOp(const CheckedOperands &operands, Rank &rank, bool gradient) : command(operands, gradient), gradient(gradient) {
+    rank.scratch.reserve(static_cast<size_t>(poolScratch(command.problem)) * sizeof(float));
+  }
   void run(Rank &rank, void *const *buffers) override {
     if (gradient)
-      maxPoolGrad(rank.team, command.window, command.planes, static_cast<const float *>(buffers[0]),
-                  static_cast<const float *>(buffers[1]), static_cast<float *>(buffers[2]));
+      maxPoolGrad(rank.team, vectorKernels(), command.problem, buffers[0], buffers[1], buffers[2], rank.scratch);
     else
-      maxPool(rank.team, command.window, command.planes, static_cast<const float *>(buffers[0]),
-              static_cast<float *>(buffers[1]));
+      maxPool(rank.team, vectorKernels(), command.problem, buffers[0], buffers[1], rank.scratch);
   }
 
 private:
@@ -70,10 +70,10 @@ std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_CONVOLUTION_KERNEL_GRAD>(const
   return std::make_unique<ConvolutionOp>(CheckedOperands(command, rank), rank, ConvolutionDirection::KernelGrad);
 }
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MAX_POOL>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<PoolOp>(CheckedOperands(command, rank), false);
+  return std::make_unique<PoolOp>(CheckedOperands(command, rank), rank, false);
 }
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MAX_POOL_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<PoolOp>(CheckedOperands(command, rank), true);
+  return std::make_unique<PoolOp>(CheckedOperands(command, rank), rank, true);
 }
 
 } // namespace dtcc::rt

@@ -438,19 +438,20 @@ void addWindows(Cases &cases) {
         m.made.tolerance = kind == 2 || kind == 3 || type == DTCC_F32 ? order : type == DTCC_BF16 ? 8e-3f : 1e-3f;
         cases.push_back(m.made);
       }
-    for (int64_t gradient : {0, 1}) {
-      const std::vector<int64_t> planes = {s.n * s.c, s.image[0], s.image[1], s.image[2]},
-                                 pooled = {s.n * s.c, y[0], y[1], y[2]};
-      Maker m("pooling " + text({number, gradient}), gradient ? DTCC_LIB_MAX_POOL_GRAD : DTCC_LIB_MAX_POOL);
-      if (gradient)
-        m.floats(DTCC_F32, pooled);
-      m.floats(DTCC_F32, planes);
-      m.output(DTCC_F32, gradient ? planes : pooled);
-      m.attributes({s.window[0], s.window[1], s.window[2]});
-      steps(m);
-      m.made.tolerance = 0;
-      cases.push_back(m.made);
-    }
+    for (dtcc_dtype type : {DTCC_F32, DTCC_BF16, DTCC_F16})
+      for (int64_t gradient : {0, 1}) {
+        const std::vector<int64_t> planes = {s.n * s.c, s.image[0], s.image[1], s.image[2]},
+                                   pooled = {s.n * s.c, y[0], y[1], y[2]};
+        Maker m("pooling " + text({number, type, gradient}), gradient ? DTCC_LIB_MAX_POOL_GRAD : DTCC_LIB_MAX_POOL);
+        if (gradient)
+          m.floats(type, pooled);
+        m.floats(type, planes);
+        m.output(type, gradient ? planes : pooled);
+        m.attributes({s.window[0], s.window[1], s.window[2]});
+        steps(m);
+        m.made.tolerance = 0;
+        cases.push_back(m.made);
+      }
   }
 }
 

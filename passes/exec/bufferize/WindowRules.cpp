@@ -38,16 +38,15 @@ template <typename OpTy> static SmallVector<Attribute> stepsOf(OpTy op, Bufferiz
   return parameters;
 }
 static bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
-static LogicalResult verifyTypes(Operation *op, bool halves) {
+static LogicalResult verifyTypes(Operation *op) {
   for (Type type : op->getOperandTypes())
-    if (Type element = cast<ShapedType>(type).getElementType(); !element.isF32() && !(halves && isHalf(element)))
-      return op->emitOpError("has no library op for ")
-             << type << ": windows slide over f32" << (halves ? ", bf16 and f16" : "");
+    if (Type element = cast<ShapedType>(type).getElementType(); !element.isF32() && !isHalf(element))
+      return op->emitOpError("has no library op for ") << type << ": windows slide over f32, bf16 and f16";
   return success();
 }
 
 template <typename OpTy> static LogicalResult lowerConvolution(OpTy op, Bufferizer &b) {
-  if (failed(verifyTypes(op, /*halves=*/true)))
+  if (failed(verifyTypes(op)))
     return failure();
   int64_t spatial = op.getStrides().size();
   SmallVector<Attribute> parameters = stepsOf(op, b);
@@ -77,7 +76,7 @@ static Place planesOf(const Place &place, int64_t spatial, Bufferizer &b) {
 }
 
 template <typename OpTy> static LogicalResult lowerPool(OpTy op, Bufferizer &b) {
-  if (failed(verifyTypes(op, /*halves=*/false)))
+  if (failed(verifyTypes(op)))
     return failure();
   int64_t spatial = op.getStrides().size();
   SmallVector<Attribute> parameters;

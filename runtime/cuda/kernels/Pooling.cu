@@ -5,16 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/Math.h"
 #include "runtime/cuda/kernels/Pooling.h"
+#include "runtime/cuda/kernels/TiledProduct.h"
 
 using namespace dtcc::rt::cuda;
 using dtcc::rt::Window;
 
 namespace {
 
-/// The first of the largest cells of a window, NaN being the largest, as an image cell.
-DTCC_DEVICE int64_t largestOf(const Window &w, const float *plane, int64_t result) {
+/// The first of the largest cells of a window, NaN being the largest, as an image cell. The image begins at cell
+/// `plane`.
+DTCC_DEVICE int64_t largestOf(const Pool &p, int64_t plane, int64_t result) {
+  const Window &w = p.window;
   const int64_t at[3] = {result / (w.result[1] * w.result[2]), result / w.result[2] % w.result[1],
                          result % w.result[2]};
   int64_t best = -1;
@@ -29,7 +31,7 @@ DTCC_DEVICE int64_t largestOf(const Window &w, const float *plane, int64_t resul
         if (c < 0 || c >= w.image[2])
           continue;
         const int64_t cell = (a * w.image[1] + b) * w.image[2] + c;
-        const float value = plane[cell];
+        const float value = cellAt(p.x, p.type, plane + cell);
         if (best < 0 || value > top || (value != value && top == top))
           best = cell, top = value;
       }
@@ -51,8 +53,8 @@ DTCC_KERNEL(max_pool, Pool, poolThreads) {
   const int64_t cells = w.resultCells(), i = blockX() * poolThreads + threadIndex();
   if (i >= p.planes * cells)
     return;
-  const float *plane = p.x + i / cells * w.imageCells();
-  p.y[i] = plane[largestOf(w, plane, i % cells)];
+  const int64_t plane = i / cells * w.imageCells();
+  storeCell(p.y, p.type, i, cellAt(p.x, p.type, plane + largestOf(p, plane, i % cells)));
 }
 
 // What windows give a cell, in their order.
@@ -61,8 +63,7 @@ DTCC_KERNEL(max_pool_grad, Pool, poolThreads) {
   const int64_t cells = w.imageCells(), i = blockX() * poolThreads + threadIndex();
   if (i >= p.planes * cells)
     return;
-  const int64_t plane = i / cells, cell = i % cells;
-  const float *x = p.x + plane * cells, *dy = p.dy + plane * w.resultCells();
+  const int64_t plane = i / cells, cell = i % cells, dy = plane * w.resultCells();
   int64_t begin[3], end[3];
   readers(w, 0, cell / (w.image[1] * w.image[2]), begin[0], end[0]);
   readers(w, 1, cell / w.image[2] % w.image[1], begin[1], end[1]);
@@ -72,8 +73,8 @@ DTCC_KERNEL(max_pool_grad, Pool, poolThreads) {
     for (int64_t b = begin[1]; b < end[1]; ++b)
       for (int64_t c = begin[2]; c < end[2]; ++c) {
         const int64_t result = (a * w.result[1] + b) * w.result[2] + c;
-        if (largestOf(w, x, result) == cell)
-          sum += dy[result];
+        if (largestOf(p, plane * cells, result) == cell)
+          sum += cellAt(p.dy, p.type, dy + result);
       }
-  p.y[i] = sum;
+  storeCell(p.y, p.type, i, sum);
 }

@@ -14,12 +14,13 @@ namespace dtcc::rt::cuda {
 
 constexpr int poolThreads = 256;
 
-/// max_pool, max_pool_grad: a thread a cell of y or dx. Dense planes.
+/// max_pool, max_pool_grad: a thread a cell of y or dx. Dense planes of one type: f32, bf16 or f16.
 struct Pool {
   Window window;
   int64_t planes;
-  const float *x, *dy;
-  float *y; // or dx
+  const void *x, *dy;
+  void *y; // or dx
+  int32_t type;
 };
 
 } // namespace dtcc::rt::cuda

@@ -16,14 +16,14 @@ class PoolOp final : public CudaOp {
 public:
   PoolOp(const CheckedOperands &operands, Rank &, Launcher &launcher, bool gradient)
       : gradient(gradient), kernel(launcher, "Pooling", gradient ? "max_pool_grad" : "max_pool") {
-    PoolCommand command(operands, gradient);
-    p.window = command.window, p.planes = command.planes;
+    const PoolProblem problem = PoolCommand(operands, gradient).problem;
+    p.window = problem.window, p.planes = problem.planes, p.type = problem.type;
   }
   void run(Rank &, const Call &call) override {
-    p.x = address<const float>(call, gradient);
+    p.x = call.buffers[gradient ? 1 : 0];
     if (gradient)
-      p.dy = address<const float>(call, 0);
-    p.y = address<float>(call, gradient ? 2 : 1);
+      p.dy = call.buffers[0];
+    p.y = call.buffers[gradient ? 2 : 1];
     const int64_t cells = p.planes * (gradient ? p.window.imageCells() : p.window.resultCells());
     kernel(call, partsOf(cells, poolThreads), poolThreads, p);
   }

@@ -104,3 +104,32 @@ func.func @loss(%data: tensor<6x4xf32>, %labels: tensor<6xi64>) -> (tensor<f32>,
   %sum, %count, %lse = graph.cross_entropy %z, %labels : (tensor<6x4xf32>, tensor<6xi64>) -> (tensor<f32>, tensor<f32>, tensor<6xf32>)
   return %sum, %count : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// Images: convolutions in the compute type, norms and maxima in that of their images, with statistics and parameters in f32.
+// The sum over cells is f32. Gradients of images are halves, those of kernels and of the norm's parameters f32.
+// CHECK-LABEL: func.func @loss
+// CHECK: %[[K:.*]] = graph.cast %{{.*}} : (tensor<4x3x3x3xf32>) -> tensor<4x3x3x3xbf16>
+// CHECK: %[[Y:.*]] = graph.convolution %{{.*}}, %[[K]] {{.*}} : (tensor<2x3x9x9xbf16>, tensor<4x3x3x3xbf16>) -> tensor<2x4x7x7xbf16>
+// CHECK-NOT: graph.cast
+// CHECK: %[[N:.*]], %{{.*}}, %{{.*}} = graph.batch_norm %[[Y]], {{.*}} : (tensor<2x4x7x7xbf16>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x7x7xbf16>, tensor<2x4xf32>, tensor<2x4xf32>)
+// CHECK: %[[M:.*]] = graph.max_pool %[[N]] {{.*}} : (tensor<2x4x7x7xbf16>) -> tensor<2x4x3x3xbf16>
+// CHECK: graph.reduce sum %[[M]] {{.*}} : (tensor<2x4x3x3xbf16>) -> tensor<f32>
+// STEP-LABEL: func.func @step
+// STEP: graph.max_pool_grad {{.*}} : (tensor<2x4x3x3xf16>, tensor<2x4x7x7xf16>) -> tensor<2x4x7x7xf16>
+// STEP: graph.batch_norm_grad {{.*}} -> tensor<2x4x7x7xf16>
+// STEP: graph.batch_norm_param_grad {{.*}} -> (tensor<4xf32>, tensor<4xf32>)
+// STEP: graph.convolution_kernel_grad {{.*}} : (tensor<2x4x7x7xf16>, tensor<2x3x9x9xf16>) -> tensor<4x3x3x3xf32>
+graph.state @k : tensor<4x3x3x3xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "k", saved_shape = array<i64: 4, 3, 3, 3>, init = #graph.init<normal, 0.0, 0.02>}
+graph.state @s : tensor<4xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "s", saved_shape = array<i64: 4>, init = #graph.init<constant, 1.0, 0.0>}
+func.func @loss(%x: tensor<2x3x9x9xf32>) -> (tensor<f32>, tensor<f32>) {
+  %k = graph.read @k : tensor<4x3x3x3xf32>
+  %s = graph.read @s : tensor<4xf32>
+  %one = graph.constant dense<1.0> : tensor<f32> : tensor<f32>
+  %y = graph.convolution %x, %k {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>} : (tensor<2x3x9x9xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x7x7xf32>
+  %n, %mean, %variance = graph.batch_norm %y, %s, %s [0, 2, 3] {eps = 1.0e-5 : f64} : (tensor<2x4x7x7xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4x7x7xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+  %m = graph.max_pool %n {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>} : (tensor<2x4x7x7xf32>) -> tensor<2x4x3x3xf32>
+  %sum = graph.reduce sum %m [0, 1, 2, 3] : (tensor<2x4x3x3xf32>) -> tensor<f32>
+  return %sum, %one : tensor<f32>, tensor<f32>
+}
