@@ -68,6 +68,13 @@ public:
   /// The cells must be a box at a known place, each written once.
   Tensor scatterPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates, const Tensor &updates,
                        llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine);
+  /// Flags whose new dimension `dim` has `size` cells: whether a cell's place there is the index.
+  Tensor oneHot(const Tensor &indices, int64_t size, int64_t dim);
+  /// y[.., k, ..] = x[.., indices[.., k, ..], ..]: the cells that indices, which only the data tell, pick along `axis`.
+  Tensor pick(const Tensor &x, const Tensor &indices, int64_t axis);
+  /// The inverse: x with updates[.., k, ..] written to, or with `adds` added to, cell indices[.., k, ..] of `axis`. A
+  /// cell is written once, or by equal updates.
+  Tensor place(const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis, bool adds);
   /// Running sums along `dim`, from the end if `reverse`, without the cell itself if `exclusive`.
   Tensor cumsum(const Tensor &x, int64_t dim, bool exclusive, bool reverse);
   /// Drops dimension `dim` of size 1; adds one at `dim`.

@@ -199,6 +199,38 @@ Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, con
   return overwrite(*this, x, patch, offsets);
 }
 
+Tensor Emitter::oneHot(const Tensor &indices, int64_t size, int64_t dim) {
+  if (!indices)
+    return nullptr;
+  SmallVector<int64_t> shape(shapeOf(indices));
+  shape.insert(shape.begin() + dim, size);
+  Affine cells{0, SmallVector<int64_t>(shape.size(), 0)};
+  cells.steps[dim] = 1;
+  return compare(graph::Predicate::eq, broadcastTo(unsqueeze(indices, dim), shape),
+                 affine(RankedTensorType::get(shape, elementOf(indices)), cells));
+}
+
+Tensor Emitter::pick(const Tensor &x, const Tensor &indices, int64_t axis) {
+  if (!x || !indices)
+    return nullptr;
+  Tensor cells = select(oneHot(indices, shapeOf(x)[axis], axis + 1), unsqueeze(x, axis), scalar(0, elementOf(x)));
+  return reduce(graph::ReduceKind::sum, cells, {axis + 1}, /*keep=*/false);
+}
+
+Tensor Emitter::place(const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis, bool adds) {
+  if (!x || !indices || !updates)
+    return nullptr;
+  Tensor flags = oneHot(indices, shapeOf(x)[axis], axis + 1);
+  auto sum = [&](const Tensor &cells) { return reduce(graph::ReduceKind::sum, cells, {axis}, /*keep=*/false); };
+  auto placed = [&] { return sum(select(flags, unsqueeze(updates, axis + 1), scalar(0, elementOf(updates)))); };
+  if (adds)
+    return add(x, placed());
+  Type f32 = builder.getF32Type();
+  Tensor written = compare(graph::Predicate::gt, sum(cast(flags, f32)), scalar(0, f32));
+  std::optional<double> one = knownSplat(updates);
+  return select(written, one ? scalar(*one, elementOf(x)) : placed(), x);
+}
+
 Tensor Emitter::cumsum(const Tensor &x, int64_t dim, bool exclusive, bool reverse) {
   if (!x)
     return nullptr;

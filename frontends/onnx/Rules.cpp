@@ -18,11 +18,13 @@ using ::onnx::AttributeProto;
 
 RuleTable::RuleTable() {
   addMathRules(*this);
+  addActivationRules(*this);
   addLogicRules(*this);
   addShapeRules(*this);
   addMovementRules(*this);
   addIndexingRules(*this);
   addLinearRules(*this);
+  addEinsumRules(*this);
   addWindowRules(*this);
   addUpsampleRules(*this);
   addReductionRules(*this);

@@ -101,11 +101,13 @@ constexpr unsigned kAnyNumber = ~0u;
 
 // The families.
 void addMathRules(RuleTable &table);
+void addActivationRules(RuleTable &table);
 void addLogicRules(RuleTable &table);
 void addShapeRules(RuleTable &table);
 void addMovementRules(RuleTable &table);
 void addIndexingRules(RuleTable &table);
 void addLinearRules(RuleTable &table);
+void addEinsumRules(RuleTable &table);
 void addWindowRules(RuleTable &table);
 void addUpsampleRules(RuleTable &table);
 void addReductionRules(RuleTable &table);

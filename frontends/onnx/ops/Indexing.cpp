@@ -126,8 +126,25 @@ static FailureOr<SmallVector<Tensor>> elementCoordinates(OpBinder &node) {
   return coordinates;
 }
 
+/// Most cells that are compared, for one row along the axis, to pick a few or to write to them.
+static constexpr int64_t kMostCompared = 4096;
+
+/// The axis along which indices that only the data tell name few cells of each row. Comparing them with all places
+/// keeps rows apart, so that ranks may hold rows of their own; flattened dimensions would not. (A router's picks.)
+static std::optional<int64_t> comparedAxis(OpBinder &node, ArrayRef<Tensor> coordinates) {
+  Tensor x = node.input(0), indices = node.input(1);
+  int64_t axis = *node.axis(node.integer("axis", 0), rankOf(x));
+  SmallVector<int64_t> rows(shapeOf(x)), named(shapeOf(indices));
+  bool few = named[axis] * rows[axis] <= kMostCompared;
+  rows[axis] = named[axis] = 0;
+  return few && rows == named && !node.emit().knownAffine(coordinates[axis]) ? std::optional(axis) : std::nullopt;
+}
+
 static LogicalResult gatherElementsRule(OpBinder &node) {
   FailureOr<SmallVector<Tensor>> coordinates = elementCoordinates(node);
+  if (succeeded(coordinates) && isFloat(node.input(0)))
+    if (std::optional<int64_t> axis = comparedAxis(node, *coordinates))
+      return node.result(0, node.emit().pick(node.input(0), (*coordinates)[*axis], *axis));
   return failed(coordinates) ? failure() : node.result(0, node.emit().gatherPoints(node.input(0), *coordinates));
 }
 
@@ -159,12 +176,44 @@ static LogicalResult scatterElementsRule(OpBinder &node) {
     return failure();
   if (shapeOf(node.input(2)) != shapeOf(node.input(1)))
     return node.error("updates must have the shape of the indices");
+  std::string reduction = node.text("reduction", "none");
+  if (reduction == "none" || (reduction == "add" && isFloat(node.input(0))))
+    if (std::optional<int64_t> axis = comparedAxis(node, *coordinates))
+      return node.result(
+          0, node.emit().place(node.input(0), (*coordinates)[*axis], node.input(2), *axis, reduction == "add"));
   return scatter(node, *coordinates);
 }
 
 static LogicalResult scatterNDRule(OpBinder &node) {
   FailureOr<SmallVector<Tensor>> coordinates = pointCoordinates(node);
   return failed(coordinates) ? failure() : scatter(node, *coordinates);
+}
+
+/// values [off, on]: one dimension more, on where its place is the index.
+static LogicalResult oneHotRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor indices = node.input(0), values = node.input(2);
+  FailureOr<SmallVector<int64_t>> depth = node.constantIntegers(1);
+  FailureOr<int64_t> axis = node.axis(node.integer("axis", -1), rankOf(indices) + 1);
+  if (failed(depth) || failed(axis))
+    return failure();
+  if (depth->size() != 1 || (*depth)[0] < 1 || isFloat(indices) || shapeOf(values) != ArrayRef<int64_t>{2})
+    return node.error("must have integer indices, a depth of at least 1 and two values");
+  auto cell = [&](int64_t i) { return emit.squeeze(emit.slice(values, {i}, {1}, {1}), 0); };
+  Tensor flags = emit.oneHot(fromStart(emit, indices, (*depth)[0]), (*depth)[0], *axis);
+  return node.result(0, emit.select(flags, cell(1), cell(0)));
+}
+
+/// Ones on diagonal k of a matrix like operand 0.
+static LogicalResult eyeLikeRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  if (rankOf(x) != 2 || node.hasAttribute("dtype"))
+    return node.error("must have two dimensions and no dtype of its own");
+  auto places = RankedTensorType::get(shapeOf(x), emit.getBuilder().getI64Type());
+  Tensor flags = emit.compare(graph::Predicate::eq, emit.affine(places, {node.integer("k", 0), {1, 0}}),
+                              emit.affine(places, {0, {0, 1}}));
+  return node.result(0, emit.cast(flags, elementOf(x)));
 }
 
 static LogicalResult triluRule(OpBinder &node) {
@@ -203,6 +252,35 @@ static LogicalResult cumsumRule(OpBinder &node) {
   return node.result(0, node.emit().cumsum(x, *axis, node.integer("exclusive", 0), node.integer("reverse", 0)));
 }
 
+/// Values and indices of the `count` largest cells along an axis, largest first.
+static std::pair<Tensor, Tensor> largest(Emitter &emit, const Tensor &x, int64_t axis, int64_t count) {
+  // The picked dimension last, and back.
+  int64_t last = rankOf(x) - 1;
+  SmallVector<int64_t> turn = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x)));
+  std::swap(turn[axis], turn[last]);
+  Tensor turned = emit.transpose(x, turn);
+  SmallVector<int64_t> shape(shapeOf(turned));
+  shape.back() = count;
+  auto values = RankedTensorType::get(shape, elementOf(x));
+  auto indices = RankedTensorType::get(shape, emit.getBuilder().getI64Type());
+  auto picked = graph::TopKOp::create(emit.getBuilder(), emit.getLoc(), TypeRange{values, indices}, emit.value(turned));
+  auto back = [&](Value result) { return emit.transpose(emit.fromValue(result), turn); };
+  return {back(picked.getValues()), back(picked.getIndices())};
+}
+
+/// ArgMax, and ArgMin as that of -x.
+template <bool Least> static LogicalResult argRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(x));
+  if (failed(axis))
+    return failure();
+  if (!isFloat(x) || node.integer("select_last_index", 0))
+    return node.error("must have a float operand and take the first of equal cells");
+  Tensor place = largest(emit, Least ? emit.unary<graph::NegOp>(x) : x, *axis, 1).second;
+  return node.result(0, node.integer("keepdims", 1) ? place : emit.squeeze(place, *axis));
+}
+
 static LogicalResult topKRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
@@ -210,28 +288,17 @@ static LogicalResult topKRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
   if (failed(axis) || failed(given))
     return failure();
-  int64_t count = shapeOf(x)[*axis], last = rankOf(x) - 1;
+  int64_t count = shapeOf(x)[*axis];
   if (given->size() != 1 || (*given)[0] < 1 || (*given)[0] > count)
     return node.error("must pick between 1 and " + Twine(count) + " cells");
   if (!isFloat(x))
     return node.error("must have a float operand");
   if (!node.integer("largest", 1))
     return node.error("largest must be 1, got: 0");
-  // The picked dimension last, and back.
-  SmallVector<int64_t> turn = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x)));
-  std::swap(turn[*axis], turn[last]);
-  Tensor turned = *axis == last ? x : emit.transpose(x, turn);
-  SmallVector<int64_t> shape(shapeOf(turned));
-  shape.back() = (*given)[0];
-  auto values = RankedTensorType::get(shape, elementOf(x));
-  auto indices = RankedTensorType::get(shape, emit.getBuilder().getI64Type());
-  auto picked = graph::TopKOp::create(emit.getBuilder(), emit.getLoc(), TypeRange{values, indices}, emit.value(turned));
-  for (auto [i, result] : llvm::enumerate(picked->getResults())) {
-    Tensor y = emit.fromValue(result);
-    if (node.wants(i) && failed(node.result(i, *axis == last ? y : emit.transpose(y, turn))))
-      return failure();
-  }
-  return success();
+  auto [values, indices] = largest(emit, x, *axis, (*given)[0]);
+  if (node.wants(0) && failed(node.result(0, values)))
+    return failure();
+  return node.wants(1) ? node.result(1, indices) : success();
 }
 
 void dtcc::onnx::addIndexingRules(RuleTable &table) {
@@ -242,5 +309,9 @@ void dtcc::onnx::addIndexingRules(RuleTable &table) {
   table.on("ScatterElements", 11, {3, 3}, scatterElementsRule);
   table.on("Trilu", 14, {1, 2}, triluRule);
   table.on("CumSum", 11, {2, 2}, cumsumRule);
+  table.on("OneHot", 9, {3, 3}, oneHotRule);
+  table.on("EyeLike", 9, {1, 1}, eyeLikeRule);
+  table.on("ArgMax", 1, {1, 1}, argRule<false>);
+  table.on("ArgMin", 1, {1, 1}, argRule<true>);
   table.on("TopK", 10, {2, 2}, topKRule);
 }

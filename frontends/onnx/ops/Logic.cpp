@@ -38,6 +38,19 @@ static LogicalResult isNanRule(OpBinder &node) {
                      emit.finish(graph::IsNanOp::create(emit.getBuilder(), emit.getLoc(), type, emit.value(x)), {x}));
 }
 
+static LogicalResult isInfRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  if (!isFloat(x))
+    return node.error("must have a float operand");
+  bool above = node.integer("detect_positive", 1), below = node.integer("detect_negative", 1);
+  double most = std::numeric_limits<double>::infinity();
+  auto is = [&](double value) { return emit.compare(graph::Predicate::eq, x, emit.scalar(value, elementOf(x))); };
+  if (above && below)
+    return node.result(0, emit.logicalOr(is(most), is(-most)));
+  return node.result(0, above || below ? is(above ? most : -most) : emit.compare(graph::Predicate::lt, x, x));
+}
+
 void dtcc::onnx::addLogicRules(RuleTable &table) {
   table.on("Equal", 7, {2, 2}, compareRule<graph::Predicate::eq>);
   table.on("Less", 7, {2, 2}, compareRule<graph::Predicate::lt>);
@@ -62,6 +75,7 @@ void dtcc::onnx::addLogicRules(RuleTable &table) {
     return node.result(0, node.emit().select(node.input(0), node.input(1), node.input(2)));
   });
   table.on("IsNaN", 9, {1, 1}, isNanRule);
+  table.on("IsInf", 10, {1, 1}, isInfRule);
   table.on("Cast", 6, {1, 1}, castRule);
   table.on("CastLike", 15, {2, 2}, [](OpBinder &node) { return castTo(node, elementOf(node.input(1))); });
 }

@@ -75,14 +75,6 @@ static LogicalResult reciprocalRule(OpBinder &node) {
   return node.result(0, emit.div(emit.scalar(1, elementOf(x)), x));
 }
 
-static LogicalResult geluRule(OpBinder &node) {
-  std::string form = node.text("approximate", "none");
-  if (form != "none" && form != "tanh")
-    return node.error("approximate must be none or tanh, got: " + form);
-  return node.result(0, node.emit().unary<graph::GeluOp>(node.input(0), form == "tanh" ? graph::GeluForm::tanh
-                                                                                       : graph::GeluForm::exact));
-}
-
 static LogicalResult clipRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0), low = node.input(1), high = node.input(2);
@@ -97,18 +89,39 @@ static LogicalResult clipRule(OpBinder &node) {
   return node.result(0, x);
 }
 
-static LogicalResult leakyReluRule(OpBinder &node) {
+/// The mean of any number of operands.
+static LogicalResult averageRule(OpBinder &node) {
   Emitter &emit = node.emit();
-  Tensor x = node.input(0), below = emit.mul(x, emit.scalar(node.real("alpha", 0.01), elementOf(x)));
-  return node.result(0, emit.select(emit.compare(graph::Predicate::ge, x, emit.scalar(0, elementOf(x))), x, below));
+  Tensor sum = node.input(0);
+  for (unsigned i = 1; i < node.numInputs(); ++i)
+    sum = emit.add(sum, node.input(i));
+  return node.result(0, sum ? emit.div(sum, emit.scalar(node.numInputs(), elementOf(sum))) : sum);
 }
 
-/// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
-static LogicalResult softplusRule(OpBinder &node) {
+/// (exp(x) + Sign * exp(-x)) / 2.
+template <int Sign> static LogicalResult hyperbolicRule(OpBinder &node) {
   Emitter &emit = node.emit();
-  Tensor x = node.input(0), one = emit.scalar(1, elementOf(x));
-  Tensor small = emit.unary<graph::ExpOp>(emit.unary<graph::NegOp>(emit.unary<graph::AbsOp>(x)));
-  return node.result(0, emit.add(emit.unary<graph::ReluOp>(x), emit.unary<graph::LogOp>(emit.add(one, small))));
+  Tensor x = node.input(0), up = emit.unary<graph::ExpOp>(x);
+  Tensor down = emit.unary<graph::ExpOp>(emit.unary<graph::NegOp>(x));
+  Tensor both = Sign > 0 ? emit.add(up, down) : emit.sub(up, down);
+  return node.result(0, emit.mul(both, emit.scalar(0.5, elementOf(x))));
+}
+
+static LogicalResult tangentRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, emit.div(emit.unary<graph::SinOp>(x), emit.unary<graph::CosOp>(x)));
+}
+
+/// The nearest integer; of two the even one.
+static LogicalResult roundRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), half = emit.scalar(0.5, elementOf(x)), one = emit.scalar(1, elementOf(x));
+  Tensor up = emit.unary<graph::FloorOp>(emit.add(x, half));
+  Tensor tie = emit.compare(graph::Predicate::eq, emit.sub(up, x), half);
+  Tensor halved = emit.mul(up, half);
+  Tensor odd = emit.compare(graph::Predicate::ne, emit.unary<graph::FloorOp>(halved), halved);
+  return node.result(0, emit.select(emit.logicalAnd(tie, odd), emit.sub(up, one), up));
 }
 
 static LogicalResult modRule(OpBinder &node) {
@@ -124,19 +137,20 @@ void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Sqrt", 6, {1, 1}, unaryRule<graph::SqrtOp>);
   table.on("Sin", 7, {1, 1}, unaryRule<graph::SinOp>);
   table.on("Cos", 7, {1, 1}, unaryRule<graph::CosOp>);
+  table.on("Tan", 7, {1, 1}, tangentRule);
+  table.on("Sinh", 9, {1, 1}, hyperbolicRule<-1>);
+  table.on("Cosh", 9, {1, 1}, hyperbolicRule<1>);
   table.on("Tanh", 6, {1, 1}, unaryRule<graph::TanhOp>);
   table.on("Erf", 9, {1, 1}, unaryRule<graph::ErfOp>);
   table.on("Sigmoid", 6, {1, 1}, unaryRule<graph::LogisticOp>);
   table.on("Floor", 6, {1, 1}, unaryRule<graph::FloorOp>);
+  table.on("Round", 11, {1, 1}, roundRule);
   table.on("Sign", 9, {1, 1}, unaryRule<graph::SignOp>);
   table.on("Relu", 6, {1, 1}, unaryRule<graph::ReluOp>);
   table.on("Neg", 6, {1, 1}, negRule);
   table.on("Ceil", 6, {1, 1}, ceilRule);
   table.on("Reciprocal", 6, {1, 1}, reciprocalRule);
-  table.on("Gelu", 20, {1, 1}, geluRule);
   table.on("Clip", 6, {1, 3}, clipRule);
-  table.on("LeakyRelu", 6, {1, 1}, leakyReluRule);
-  table.on("Softplus", 1, {1, 1}, softplusRule);
   table.on("Add", 7, {2, 2}, binaryRule<&Emitter::add>);
   table.on("Sub", 7, {2, 2}, binaryRule<&Emitter::sub>);
   table.on("Mul", 7, {2, 2}, binaryRule<&Emitter::mul>);
@@ -144,6 +158,7 @@ void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Pow", 7, {2, 2}, powRule);
   table.on("Mod", 10, {2, 2}, modRule);
   table.on("Sum", 8, {1, kAnyNumber}, variadicRule<joinSum>);
+  table.on("Mean", 8, {1, kAnyNumber}, averageRule);
   table.on("Max", 8, {1, kAnyNumber}, variadicRule<join<graph::MaxOp>>);
   table.on("Min", 8, {1, kAnyNumber}, variadicRule<join<graph::MinOp>>);
 }

@@ -56,6 +56,31 @@ static LogicalResult flattenRule(OpBinder &node) {
       0, node.emit().reshape(x, {cellsOf(shapeOf(x).take_front(axis)), cellsOf(shapeOf(x).drop_front(axis))}));
 }
 
+/// A channel for each cell of a block becomes that block, or the other way round: nothing but a transpose.
+template <bool ToSpace> static LogicalResult blocksRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  int64_t size = node.integer("blocksize", 0);
+  std::string mode = node.text("mode", "DCR");
+  if (rankOf(x) != 4 || size < 1 || (mode != "DCR" && mode != "CRD"))
+    return node.error("must have an image [n, c, h, w], a positive blocksize, and a mode of DCR or CRD");
+  int64_t n = shapeOf(x)[0], c = shapeOf(x)[1], h = shapeOf(x)[2], w = shapeOf(x)[3];
+  if (ToSpace ? c % (size * size) != 0 : h % size != 0 || w % size != 0)
+    return node.error("the channels, or the sides, must be a multiple of the block's, got: " + Twine(c) + ", " +
+                      Twine(h) + ", " + Twine(w));
+  if (!ToSpace) {
+    Tensor blocks = emit.reshape(x, {n, c, h / size, size, w / size, size});
+    return node.result(
+        0, emit.reshape(emit.transpose(blocks, {0, 3, 5, 1, 2, 4}), {n, c * size * size, h / size, w / size}));
+  }
+  c /= size * size;
+  bool blocksFirst = mode == "DCR";
+  Tensor cells = blocksFirst ? emit.reshape(x, {n, size, size, c, h, w}) : emit.reshape(x, {n, c, size, size, h, w});
+  SmallVector<int64_t> turn =
+      blocksFirst ? SmallVector<int64_t>{0, 3, 4, 1, 5, 2} : SmallVector<int64_t>{0, 1, 4, 2, 5, 3};
+  return node.result(0, emit.reshape(emit.transpose(cells, turn), {n, c, h * size, w * size}));
+}
+
 static LogicalResult squeezeRule(OpBinder &node) {
   Tensor x = node.input(0);
   FailureOr<std::optional<SmallVector<int64_t>>> axes = node.axes(1, 13, rankOf(x));
@@ -295,6 +320,8 @@ static LogicalResult padRule(OpBinder &node) {
 void dtcc::onnx::addMovementRules(RuleTable &table) {
   table.on("Reshape", 5, {2, 2}, reshapeRule);
   table.on("Flatten", 1, {1, 1}, flattenRule);
+  table.on("DepthToSpace", 1, {1, 1}, blocksRule<true>);
+  table.on("SpaceToDepth", 1, {1, 1}, blocksRule<false>);
   table.on("Squeeze", 1, {1, 2}, squeezeRule);
   table.on("Unsqueeze", 1, {1, 2}, unsqueezeRule);
   table.on("Transpose", 1, {1, 1}, transposeRule);

@@ -43,6 +43,56 @@ static LogicalResult meanRule(OpBinder &node) {
   return node.result(0, node.emit().mean(node.input(0), *dims, node.integer("keepdims", 1)));
 }
 
+/// Sums of what becomes of a cell, and what becomes of the sum.
+enum class Norm { l1, l2, sumOfSquares, logOfSum };
+static Tensor normOf(Emitter &emit, Norm norm, const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
+  Tensor cells = norm == Norm::l1 ? emit.unary<graph::AbsOp>(x) : norm == Norm::logOfSum ? x : emit.mul(x, x);
+  Tensor sum = emit.reduce(graph::ReduceKind::sum, cells, dims, keep);
+  if (norm == Norm::l2)
+    return emit.unary<graph::SqrtOp>(sum);
+  return norm == Norm::logOfSum ? emit.unary<graph::LogOp>(sum) : sum;
+}
+
+template <Norm Kind> static LogicalResult normRule(OpBinder &node) {
+  FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
+  if (failed(dims))
+    return failure();
+  if (!isFloat(node.input(0)))
+    return node.error("must have a float operand");
+  return node.result(0, normOf(node.emit(), Kind, node.input(0), *dims, node.integer("keepdims", 1)));
+}
+
+/// log(sum exp(x)) = m + log(sum exp(x - m)) for the maximum m, which does not overflow.
+static LogicalResult logSumExpRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
+  if (failed(dims))
+    return failure();
+  if (!isFloat(x))
+    return node.error("must have a float operand");
+  Tensor most = emit.reduce(graph::ReduceKind::max, x, *dims, /*keep=*/true);
+  Tensor small = emit.unary<graph::ExpOp>(emit.sub(x, most));
+  Tensor sum = emit.add(most, normOf(emit, Norm::logOfSum, small, *dims, /*keep=*/true));
+  return node.result(
+      0, node.integer("keepdims", 1) || !sum ? sum : emit.reduce(graph::ReduceKind::sum, sum, *dims, /*keep=*/false));
+}
+
+static LogicalResult lpNormalizationRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  FailureOr<int64_t> axis = node.axis(node.integer("axis", -1), rankOf(x));
+  int64_t p = node.integer("p", 2);
+  if (failed(axis))
+    return failure();
+  if (p != 1 && p != 2)
+    return node.error("p must be 1 or 2, got: " + Twine(p));
+  // Zeros stay zeros.
+  Tensor norm = normOf(emit, p == 1 ? Norm::l1 : Norm::l2, x, {*axis}, /*keep=*/true);
+  Tensor empty = emit.compare(graph::Predicate::eq, norm, emit.scalar(0, elementOf(x)));
+  return node.result(0, emit.div(x, emit.select(empty, emit.scalar(1, elementOf(x)), norm)));
+}
+
 /// Products occur in shape arithmetic only.
 static LogicalResult productRule(OpBinder &node) {
   std::shared_ptr<const HostTensor> cells = isFloat(node.input(0)) ? nullptr : node.emit().known(node.input(0));
@@ -82,6 +132,12 @@ void dtcc::onnx::addReductionRules(RuleTable &table) {
   table.on("ReduceMax", 1, {1, 2}, reduceRule<graph::ReduceKind::max, 18>);
   table.on("ReduceMin", 1, {1, 2}, reduceRule<graph::ReduceKind::min, 18>);
   table.on("ReduceMean", 1, {1, 2}, meanRule);
+  table.on("ReduceL1", 1, {1, 2}, normRule<Norm::l1>);
+  table.on("ReduceL2", 1, {1, 2}, normRule<Norm::l2>);
+  table.on("ReduceSumSquare", 1, {1, 2}, normRule<Norm::sumOfSquares>);
+  table.on("ReduceLogSum", 1, {1, 2}, normRule<Norm::logOfSum>);
+  table.on("ReduceLogSumExp", 1, {1, 2}, logSumExpRule);
+  table.on("LpNormalization", 1, {1, 1}, lpNormalizationRule);
   table.on("ReduceProd", 1, {1, 2}, productRule);
   table.on("Softmax", 1, {1, 1}, coercingSoftmaxRule<false>);
   table.on("Softmax", 13, {1, 1}, softmaxRule<false>);

@@ -39,8 +39,7 @@ public:
 
   void run() {
     // Later values first: weights are normalised after they are picked.
-    SmallVector<Value> weights = reachedOfType(pick.getValues(), pick.getValues().getType());
-    for (Value picked : llvm::reverse(weights))
+    for (Value picked : llvm::reverse(weights()))
       for (Value root : tokenValues(picked))
         for (Value x : inputs())
           if (recover(x, picked, root))
@@ -48,16 +47,30 @@ public:
   }
 
 private:
-  /// The values of one type between `from` and its users, `from` first.
-  static SmallVector<Value> reachedOfType(Value from, Type type) {
-    llvm::SetVector<Value> found;
-    found.insert(from);
-    for (size_t i = 0; i < found.size() && found.size() < 16; ++i)
-      for (Operation *user : found[i].getUsers())
+  /// Whether the value has a cell for each pick, or one for each pick and expert, whose dimension may be factored.
+  bool isOfPicks(Value value) {
+    ArrayRef<int64_t> shape = shapeOf(value), picks = shapeOf(pick.getIndices());
+    if (shape.size() < picks.size() || shape.take_front(picks.size()) != picks)
+      return false;
+    int64_t rest = product(shape.drop_front(picks.size()));
+    return rest == 1 || rest == shapeOf(pick.getX()).back();
+  }
+
+  /// What may be the weights of the picks: of the type of the picked values, and computed from these or, where a router
+  /// picks by other scores than it weighs by, from where they stand.
+  SmallVector<Value> weights() {
+    Type type = pick.getValues().getType();
+    llvm::SetVector<Value> seen;
+    seen.insert(pick.getValues());
+    seen.insert(pick.getIndices());
+    for (size_t i = 0; i < seen.size() && seen.size() < 48; ++i)
+      for (Operation *user : seen[i].getUsers())
         for (Value result : user->getResults())
-          if (result.getType() == type)
-            found.insert(result);
-    return found.takeVector();
+          if (isOfPicks(result))
+            seen.insert(result);
+    SmallVector<Value> found;
+    llvm::copy_if(seen, std::back_inserter(found), [&](Value value) { return value.getType() == type; });
+    return found;
   }
 
   /// A sum over experts is some ops long for each of them.

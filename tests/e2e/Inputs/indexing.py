@@ -1,20 +1,10 @@
 #!/usr/bin/env python3
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A model of everything that picks, writes, adds up and enlarges cells, against ONNX's reference implementation.
-
-    indexing.py make FOLDER              FOLDER/model.onnx and FOLDER/data
-    indexing.py check FOLDER METRICS     the first step's loss and gradient norm: by onnx.reference in f64, and by central
-                                         differences of it
-"""
-import json
-import os
-import sys
-
+"""A model of everything that picks, writes, adds up and enlarges cells; against_reference.py says how it is called."""
+import against_reference
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 BATCH, SEQ, WIDTH, WORDS = 4, 6, 4, 7
 
@@ -75,37 +65,5 @@ def ids():
     return np.random.default_rng(5).integers(0, WORDS, (BATCH, SEQ))
 
 
-def expected():
-    start, step, total = parameters(), 1e-5, 0.0
-
-    def loss(values):
-        return float(ReferenceEvaluator(model(values, TensorProto.DOUBLE)).run(None, {"ids": ids()})[0])
-
-    for name, value in start.items():
-        for place in np.ndindex(value.shape):
-            ends = []
-            for sign in (1, -1):
-                moved = {n: v.copy() for n, v in start.items()}
-                moved[name][place] += sign * step
-                ends.append(loss(moved))
-            total += ((ends[0] - ends[1]) / (2 * step)) ** 2
-    return loss(start), total ** 0.5
-
-
-def main():
-    what, folder = sys.argv[1:3]
-    if what == "make":
-        os.makedirs(os.path.join(folder, "data"), exist_ok=True)
-        onnx.save(model(parameters(), TensorProto.FLOAT), os.path.join(folder, "model.onnx"))
-        np.save(os.path.join(folder, "data", "ids.npy"), ids())
-        return
-    with open(sys.argv[3]) as file:
-        first = next(row for row in map(json.loads, file) if "loss" in row)
-    for name, ours, theirs in zip(("loss", "gradient norm"), (first["loss"], first["grad_norm"]), expected()):
-        if abs(ours - theirs) > 1e-4 * abs(theirs):
-            sys.exit(f"indexing.py: {name} {ours}, by onnx.reference {theirs}")
-    print("as onnx.reference")
-
-
 if __name__ == "__main__":
-    main()
+    against_reference.main(parameters(), model, {"ids": ids()})

@@ -25,6 +25,35 @@ func.func @gathered(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x4xf32>
   return %y : tensor<5x4xf32>
 }
 
+// A router that picks by other scores than it weighs by: what it weighs by is looked up where the picks stand.
+// CHECK-LABEL: func.func @weighed_by_others
+// CHECK: %{{.*}}, %[[I:.*]] = graph.top_k %{{.*}}
+// CHECK: %[[R:.*]] = graph.reduce sum
+// CHECK: graph.experts %arg0, %[[I]], %[[R]], %{{.*}}, %{{.*}} :
+func.func @weighed_by_others(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>, %bias: tensor<5x2xf32>) -> tensor<5x4xf32> {
+  %p = graph.contract "nc,ec->ne" %x, %w : (tensor<5x4xf32>, tensor<2x4xf32>) -> tensor<5x2xf32>
+  %chosen = graph.add %p, %bias : (tensor<5x2xf32>, tensor<5x2xf32>) -> tensor<5x2xf32>
+  %best, %i = graph.top_k %chosen : (tensor<5x2xf32>) -> (tensor<5x1xf32>, tensor<5x1xi64>)
+  %ids = graph.broadcast %i [0, 1] : (tensor<5x1xi64>) -> tensor<5x1x2xi64>
+  %places = graph.iota {dim = 2 : i64} : tensor<5x1x2xi64>
+  %named = graph.compare eq %ids, %places : (tensor<5x1x2xi64>, tensor<5x1x2xi64>) -> tensor<5x1x2xi1>
+  %scores = graph.broadcast %p [0, 2] : (tensor<5x2xf32>) -> tensor<5x1x2xf32>
+  %none = graph.sub %scores, %scores : (tensor<5x1x2xf32>, tensor<5x1x2xf32>) -> tensor<5x1x2xf32>
+  %kept = graph.select %named, %scores, %none : (tensor<5x1x2xi1>, tensor<5x1x2xf32>, tensor<5x1x2xf32>) -> tensor<5x1x2xf32>
+  %r = graph.reduce sum %kept [2] : (tensor<5x1x2xf32>) -> tensor<5x1xf32>
+  %in = graph.read @in : tensor<2x2x3x4xf32>
+  %out = graph.read @out : tensor<2x4x3xf32>
+  %gin = graph.gather %in, %i {axis = 0 : i64} : (tensor<2x2x3x4xf32>, tensor<5x1xi64>) -> tensor<5x1x2x3x4xf32>
+  %gout = graph.gather %out, %i {axis = 0 : i64} : (tensor<2x4x3xf32>, tensor<5x1xi64>) -> tensor<5x1x4x3xf32>
+  %h = graph.contract "nc,nkgfc->nkgf" %x, %gin : (tensor<5x4xf32>, tensor<5x1x2x3x4xf32>) -> tensor<5x1x2x3xf32>
+  %g:2 = graph.unstack %h {dim = 2 : i64} : (tensor<5x1x2x3xf32>) -> (tensor<5x1x3xf32>, tensor<5x1x3xf32>)
+  %s = graph.silu %g#0 : tensor<5x1x3xf32>
+  %a = graph.mul %s, %g#1 : (tensor<5x1x3xf32>, tensor<5x1x3xf32>) -> tensor<5x1x3xf32>
+  %z = graph.contract "nkf,nkdf->nkd" %a, %gout : (tensor<5x1x3xf32>, tensor<5x1x4x3xf32>) -> tensor<5x1x4xf32>
+  %y = graph.contract "nk,nkd->nd" %r, %z : (tensor<5x1xf32>, tensor<5x1x4xf32>) -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
+
 // Up before gate is another layer: left alone.
 // CHECK-LABEL: func.func @swapped
 // CHECK-NOT: graph.experts

@@ -1,0 +1,152 @@
+//===- ops/Activations.cpp - Activations that are some elementwise ops long
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// They are written out: one kernel computes them all the same, and their gradients follow.
+// Where one side of a choice is an exponential, its argument is cut off first, so that the
+// side that is not taken neither overflows nor sends NaN back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Rules.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+using graph::Predicate;
+
+static Tensor times(Emitter &emit, const Tensor &x, double factor) {
+  return factor == 1 ? x : emit.mul(x, emit.scalar(factor, elementOf(x)));
+}
+
+static Tensor plus(Emitter &emit, const Tensor &x, double summand) {
+  return summand == 0 ? x : emit.add(x, emit.scalar(summand, elementOf(x)));
+}
+
+/// `above` where x > limit, else `below`.
+static Tensor choose(Emitter &emit, const Tensor &x, double limit, const Tensor &above, const Tensor &below) {
+  return emit.select(emit.compare(Predicate::gt, x, emit.scalar(limit, elementOf(x))), above, below);
+}
+
+static Tensor clamp(Emitter &emit, const Tensor &x, double low, double high) {
+  return emit.binary<graph::MinOp>(emit.binary<graph::MaxOp>(x, emit.scalar(low, elementOf(x))),
+                                   emit.scalar(high, elementOf(x)));
+}
+
+/// scale * (x above 0, height * (exp(x / width) - 1) below).
+static Tensor exponentialBelow(Emitter &emit, const Tensor &x, double height, double width, double scale) {
+  Tensor cut = emit.binary<graph::MinOp>(x, emit.scalar(0, elementOf(x)));
+  Tensor below = times(emit, plus(emit, emit.unary<graph::ExpOp>(times(emit, cut, 1 / width)), -1), height);
+  return times(emit, choose(emit, x, 0, x, below), scale);
+}
+
+/// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which does not overflow.
+static Tensor softplus(Emitter &emit, const Tensor &x) {
+  Tensor small = emit.unary<graph::ExpOp>(emit.unary<graph::NegOp>(emit.unary<graph::AbsOp>(x)));
+  return emit.add(emit.unary<graph::ReluOp>(x), emit.unary<graph::LogOp>(plus(emit, small, 1)));
+}
+
+static LogicalResult geluRule(OpBinder &node) {
+  std::string form = node.text("approximate", "none");
+  if (form != "none" && form != "tanh")
+    return node.error("approximate must be none or tanh, got: " + form);
+  return node.result(0, node.emit().unary<graph::GeluOp>(node.input(0), form == "tanh" ? graph::GeluForm::tanh
+                                                                                       : graph::GeluForm::exact));
+}
+
+static LogicalResult leakyReluRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), below = times(emit, x, node.real("alpha", 0.01));
+  return node.result(0, emit.select(emit.compare(Predicate::ge, x, emit.scalar(0, elementOf(x))), x, below));
+}
+
+static LogicalResult preluRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, choose(emit, x, 0, x, emit.mul(x, node.input(1))));
+}
+
+static LogicalResult softplusRule(OpBinder &node) { return node.result(0, softplus(node.emit(), node.input(0))); }
+
+static LogicalResult mishRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, emit.mul(x, emit.unary<graph::TanhOp>(softplus(emit, x))));
+}
+
+static LogicalResult swishRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, emit.mul(x, emit.unary<graph::LogisticOp>(times(emit, x, node.real("alpha", 1)))));
+}
+
+static LogicalResult softsignRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, emit.div(x, plus(emit, emit.unary<graph::AbsOp>(x), 1)));
+}
+
+static LogicalResult eluRule(OpBinder &node) {
+  return node.result(0, exponentialBelow(node.emit(), node.input(0), node.real("alpha", 1), 1, 1));
+}
+
+static LogicalResult celuRule(OpBinder &node) {
+  double alpha = node.real("alpha", 1);
+  return node.result(0, exponentialBelow(node.emit(), node.input(0), alpha, alpha, 1));
+}
+
+static LogicalResult seluRule(OpBinder &node) {
+  // The defaults are those of the operator's definition.
+  double alpha = node.real("alpha", 1.67326319217681884765625), gamma = node.real("gamma", 1.05070102214813232421875);
+  return node.result(0, exponentialBelow(node.emit(), node.input(0), alpha, 1, gamma));
+}
+
+static LogicalResult hardSigmoidRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor line = plus(emit, times(emit, node.input(0), node.real("alpha", 0.2)), node.real("beta", 0.5));
+  return node.result(0, clamp(emit, line, 0, 1));
+}
+
+static LogicalResult hardSwishRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, emit.mul(x, clamp(emit, plus(emit, times(emit, x, 1.0 / 6), 0.5), 0, 1)));
+}
+
+static LogicalResult thresholdedReluRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, choose(emit, x, node.real("alpha", 1), x, emit.scalar(0, elementOf(x))));
+}
+
+static LogicalResult shrinkRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  if (!isFloat(x))
+    return node.error("must have a float operand");
+  double limit = node.real("lambd", 0.5), bias = node.real("bias", 0);
+  Tensor below = emit.select(emit.compare(Predicate::lt, x, emit.scalar(-limit, elementOf(x))), plus(emit, x, bias),
+                             emit.scalar(0, elementOf(x)));
+  return node.result(0, choose(emit, x, limit, plus(emit, x, -bias), below));
+}
+
+void dtcc::onnx::addActivationRules(RuleTable &table) {
+  table.on("Gelu", 20, {1, 1}, geluRule);
+  table.on("LeakyRelu", 6, {1, 1}, leakyReluRule);
+  table.on("PRelu", 7, {2, 2}, preluRule);
+  table.on("Softplus", 1, {1, 1}, softplusRule);
+  table.on("Softsign", 1, {1, 1}, softsignRule);
+  table.on("Mish", 18, {1, 1}, mishRule);
+  table.on("Swish", 24, {1, 1}, swishRule);
+  table.on("Elu", 6, {1, 1}, eluRule);
+  table.on("Celu", 12, {1, 1}, celuRule);
+  table.on("Selu", 6, {1, 1}, seluRule);
+  table.on("HardSigmoid", 6, {1, 1}, hardSigmoidRule);
+  table.on("HardSwish", 14, {1, 1}, hardSwishRule);
+  table.on("ThresholdedRelu", 10, {1, 1}, thresholdedReluRule);
+  table.on("Shrink", 9, {1, 1}, shrinkRule);
+}
