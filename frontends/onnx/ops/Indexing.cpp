@@ -255,9 +255,8 @@ static LogicalResult cumsumRule(OpBinder &node) {
 /// Values and indices of the `count` largest cells along an axis, largest first.
 static std::pair<Tensor, Tensor> largest(Emitter &emit, const Tensor &x, int64_t axis, int64_t count) {
   // The picked dimension last, and back.
-  int64_t last = rankOf(x) - 1;
   SmallVector<int64_t> turn = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x)));
-  std::swap(turn[axis], turn[last]);
+  std::swap(turn[axis], turn.back());
   Tensor turned = emit.transpose(x, turn);
   SmallVector<int64_t> shape(shapeOf(turned));
   shape.back() = count;
@@ -268,6 +267,26 @@ static std::pair<Tensor, Tensor> largest(Emitter &emit, const Tensor &x, int64_t
   return {back(picked.getValues()), back(picked.getIndices())};
 }
 
+/// The place of the first of the largest integers along an axis: that which none before is as large as and none is
+/// larger than. Kernels sum floats alone, in which counts of cells are exact.
+static Tensor placeOfLargestInteger(Emitter &emit, const Tensor &x, int64_t axis) {
+  SmallVector<int64_t> pairs(shapeOf(x));
+  pairs.insert(pairs.begin() + axis + 1, pairs[axis]);
+  Affine row{0, SmallVector<int64_t>(pairs.size(), 0)}, column = row, own{0, SmallVector<int64_t>(rankOf(x), 0)};
+  row.steps[axis] = column.steps[axis + 1] = own.steps[axis] = 1;
+  Type i64 = emit.getBuilder().getI64Type(), f32 = emit.getBuilder().getF32Type();
+  auto places = RankedTensorType::get(pairs, i64);
+  Tensor self = emit.unsqueeze(x, axis + 1), other = emit.unsqueeze(x, axis);
+  Tensor before = emit.compare(graph::Predicate::lt, emit.affine(places, column), emit.affine(places, row));
+  Tensor beaten = emit.logicalOr(emit.compare(graph::Predicate::gt, other, self),
+                                 emit.logicalAnd(emit.compare(graph::Predicate::eq, other, self), before));
+  Tensor zero = emit.scalar(0, f32);
+  Tensor count = emit.reduce(graph::ReduceKind::sum, emit.cast(beaten, f32), {axis + 1}, /*keep=*/false);
+  Tensor place = emit.cast(emit.affine(RankedTensorType::get(shapeOf(x), i64), own), f32);
+  Tensor kept = emit.select(emit.compare(graph::Predicate::eq, count, zero), place, zero);
+  return emit.cast(emit.reduce(graph::ReduceKind::sum, kept, {axis}, /*keep=*/true), i64);
+}
+
 /// ArgMax, and ArgMin as that of -x.
 template <bool Least> static LogicalResult argRule(OpBinder &node) {
   Emitter &emit = node.emit();
@@ -275,10 +294,14 @@ template <bool Least> static LogicalResult argRule(OpBinder &node) {
   FailureOr<int64_t> axis = node.axis(node.integer("axis", 0), rankOf(x));
   if (failed(axis))
     return failure();
-  if (!isFloat(x) || node.integer("select_last_index", 0))
-    return node.error("must have a float operand and take the first of equal cells");
-  Tensor place = largest(emit, Least ? emit.unary<graph::NegOp>(x) : x, *axis, 1).second;
-  return node.result(0, node.integer("keepdims", 1) ? place : emit.squeeze(place, *axis));
+  if (node.integer("select_last_index", 0))
+    return node.error("of equal cells the first is taken: select_last_index must be 0");
+  if (!isFloat(x) && shapeOf(x)[*axis] > kMostCompared)
+    return node.error("must be of floats, or of at most " + Twine(kMostCompared) + " integers");
+  if (Least)
+    x = emit.sub(emit.scalar(0, elementOf(x)), x);
+  Tensor place = isFloat(x) ? largest(emit, x, *axis, 1).second : placeOfLargestInteger(emit, x, *axis);
+  return node.result(0, node.integer("keepdims", 1) || !place ? place : emit.squeeze(place, *axis));
 }
 
 static LogicalResult topKRule(OpBinder &node) {

@@ -85,39 +85,89 @@ static Tensor classesLast(Emitter &emit, const Tensor &x) {
   return emit.transpose(x, permutation);
 }
 
-static LogicalResult finishLoss(OpBinder &node, const Tensor &logits) {
+/// What is known of the labels that are not counted.
+static std::optional<int64_t> ignoredLabel(OpBinder &node) {
+  return node.hasAttribute("ignore_index") ? std::optional(node.integer("ignore_index", -100)) : std::nullopt;
+}
+
+/// The loss row by row, from log-probabilities [.., c]: rows of their own, or with class weights, which no op knows.
+static LogicalResult finishRows(OpBinder &node, const Tensor &logs, StringRef reduction) {
   Emitter &emit = node.emit();
-  if (node.has(2))
-    return node.error("class weights are not supported");
-  std::optional<int64_t> ignore;
-  if (node.hasAttribute("ignore_index"))
-    ignore = node.integer("ignore_index", -100);
+  Tensor labels = node.input(1), weights = node.input(2);
+  if (isFloat(labels) || shapeOf(logs).drop_back() != shapeOf(labels) ||
+      (weights && shapeOf(weights) != shapeOf(logs).take_back()))
+    return node.error("labels must be integers of the shape of the scores without their classes, weights one a class");
+  int64_t classes = shapeOf(logs).back(), last = rankOf(labels);
+  // An ignored label names no class.
+  Tensor flags = emit.oneHot(labels, classes, last);
+  if (std::optional<int64_t> ignored = ignoredLabel(node)) {
+    Tensor counted = emit.compare(graph::Predicate::ne, labels, emit.scalar(*ignored, elementOf(labels)));
+    flags = emit.logicalAnd(flags, emit.unsqueeze(counted, last));
+  }
+  Tensor zero = emit.scalar(0, elementOf(logs)), weight = weights ? weights : emit.scalar(1, elementOf(logs));
+  auto sum = [&](const Tensor &x, ArrayRef<int64_t> dims) {
+    return emit.reduce(graph::ReduceKind::sum, x, dims, /*keep=*/false);
+  };
+  Tensor terms = emit.select(flags, emit.mul(emit.unary<graph::NegOp>(logs), weight), zero);
+  if (reduction == "none")
+    return node.result(0, sum(terms, {last}));
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, last + 1));
+  Tensor total = sum(terms, all);
+  if (!total || reduction == "sum")
+    return node.result(0, total);
+  auto mean = std::make_shared<TensorData>();
+  Type f32 = emit.getBuilder().getF32Type();
+  mean->type = RankedTensorType::get({}, f32);
+  mean->sum = emit.cast(total, f32);
+  mean->count = emit.cast(sum(emit.select(flags, weight, zero), all), f32);
+  return node.result(0, mean);
+}
+
+static FailureOr<std::string> reductionOf(OpBinder &node) {
   std::string reduction = node.text("reduction", "mean");
-  if (reduction != "mean" && reduction != "sum")
-    return node.error("reduction must be mean or sum, got: " + reduction);
-  Tensor loss = crossEntropy(emit, logits, node.input(1), ignore);
+  if (reduction != "mean" && reduction != "sum" && reduction != "none")
+    return node.error("reduction must be none, mean or sum, got: " + reduction);
+  return reduction;
+}
+
+/// Whether one op computes the loss from scores.
+static bool isPlain(OpBinder &node, StringRef reduction) { return !node.has(2) && reduction != "none"; }
+
+static LogicalResult finishPlain(OpBinder &node, const Tensor &scores, StringRef reduction) {
+  Tensor loss = crossEntropy(node.emit(), scores, node.input(1), ignoredLabel(node));
   if (loss && reduction == "sum")
-    loss = emit.cast(loss->sum, elementOf(logits));
+    loss = node.emit().cast(loss->sum, elementOf(scores));
   return node.result(0, loss);
 }
 
 static LogicalResult softmaxCrossEntropyRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor scores = node.input(0);
+  FailureOr<std::string> reduction = reductionOf(node);
+  if (failed(reduction))
+    return failure();
   if (rankOf(scores) < 2)
     return node.error("scores must be [n, c, ..]");
   if (node.wants(1) && failed(node.result(1, emit.softmax(scores, {1}, true))))
     return failure();
-  return finishLoss(node, classesLast(emit, scores));
+  Tensor turned = classesLast(emit, scores);
+  if (isPlain(node, *reduction))
+    return finishPlain(node, turned, *reduction);
+  return finishRows(node, emit.softmax(turned, {rankOf(turned) - 1}, true), *reduction);
 }
 
 static LogicalResult negativeLogLikelihoodRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
+  FailureOr<std::string> reduction = reductionOf(node);
+  if (failed(reduction))
+    return failure();
+  if (rankOf(x) < 2 || !isFloat(x))
+    return node.error("log-probabilities must be floats [n, c, ..]");
   auto softmax = x->value ? x->value.getDefiningOp<graph::SoftmaxOp>() : graph::SoftmaxOp();
-  if (!softmax || !softmax.getLog() || softmax.getDims() != ArrayRef<int64_t>{1})
-    return node.error("must stand on a LogSoftmax over the classes");
-  return finishLoss(node, classesLast(emit, emit.fromValue(softmax.getX())));
+  if (softmax && softmax.getLog() && softmax.getDims() == ArrayRef<int64_t>{1} && isPlain(node, *reduction))
+    return finishPlain(node, classesLast(emit, emit.fromValue(softmax.getX())), *reduction);
+  return finishRows(node, classesLast(emit, x), *reduction);
 }
 
 void dtcc::onnx::addLossRules(RuleTable &table) {

@@ -39,7 +39,8 @@ public:
 
   void run() {
     // Later values first: weights are normalised after they are picked.
-    for (Value picked : llvm::reverse(weights()))
+    SmallVector<Value> candidates = weights();
+    for (Value picked : llvm::reverse(candidates))
       for (Value root : tokenValues(picked))
         for (Value x : inputs())
           if (recover(x, picked, root))
@@ -114,7 +115,7 @@ private:
     std::optional<SmallRegion> region = SmallRegion::between({x, pick.getIndices(), picked}, root, mostOps());
     if (!region || region->parameters().size() != 2 || !region->isClosed())
       return false;
-    for (const Reading &reading : readings(*region, x, root))
+    for (const Reading &reading : readings(*region, x, picked, root))
       if (computes(*region, reading, picked, root)) {
         replace(reading, picked, root);
         return true;
@@ -123,9 +124,12 @@ private:
   }
 
   /// The readings that sizes and common dimensions allow.
-  SmallVector<Reading> readings(SmallRegion &region, Value x, Value root) {
+  SmallVector<Reading> readings(SmallRegion &region, Value x, Value picked, Value root) {
     SmallVector<Reading> found;
     int64_t experts = shapeOf(pick.getX()).back();
+    for (int64_t dim = 0; dim <= tokens; ++dim)
+      if (region.classOf(picked, dim) != region.classOf(pick.getIndices(), dim))
+        return found;
     for (int64_t dim = 0; dim < tokens; ++dim)
       if (region.classOf(x, dim) != region.classOf(root, dim) ||
           region.classOf(x, dim) != region.classOf(pick.getIndices(), dim))

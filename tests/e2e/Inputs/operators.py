@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A model of operators that are written out in others; against_reference.py says how it is called.
 
-Products by letters, a router that leaves groups of experts out, norms, activations, blocks of an image, one-hot ids.
+Products by letters, a router that leaves groups of experts out, norms, activations, blocks of an image, one-hot ids, losses
+with class weights.
 """
 import against_reference
 import numpy as np
@@ -24,7 +25,7 @@ def model(values, kind):
     dtype = np.float32 if kind == TensorProto.FLOAT else np.float64
     constants = {"axis1": np.array([1]), "axis2": np.array([2]), "two": np.array([2]), "three": np.array([3]),
                  "tokens": np.array([BATCH * SEQ, WIDTH]), "groups": np.array([BATCH * SEQ, 4, 2]),
-                 "row": np.array([BATCH * SEQ, EXPERTS]), "all": np.array([BATCH * SEQ, 4, 2]), "words": np.array(WORDS),
+                 "row": np.array([BATCH * SEQ, EXPERTS]), "all": np.array([BATCH * SEQ, 4, 2]), "words": np.array(WORDS), "positions": np.array(SEQ),
                  "image": np.array([BATCH, WIDTH, 2, 3]), "last_axis": np.array([-1])}
     numbers = {"zeros": np.zeros((BATCH * SEQ, 4)), "ones": np.ones((BATCH * SEQ, 2)), "half": np.array(0.5), "none": np.array(-1e4)}
     nodes, made = [], iter(range(1000))
@@ -68,8 +69,15 @@ def model(values, kind):
     back = op("SpaceToDepth", larger, blocksize=2)
     # What an id is, as a row of a table.
     counted = op("Einsum", op("OneHot", "ids", "words", flags), "table", "last", equation="bsv,vw,wo->bo")
+    best = op("OneHot", op("ArgMax", "ids", axis=1, keepdims=0), "positions", flags)          # [b, s]
+    ends = op("Einsum", best, hidden, equation="bs,bsw->bw")
+    # Losses by class weights, and row by row.
+    logits = op("Einsum", hidden, "table", equation="bsw,vw->bvs")
+    weighing = op("Constant", value=numpy_helper.from_array(np.linspace(0.5, 2, WORDS).astype(dtype)))
+    losses = [op("SoftmaxCrossEntropyLoss", logits, "ids", weighing, reduction="mean", ignore_index=2),
+              op("NegativeLogLikelihoodLoss", op("LogSoftmax", logits, axis=1), "ids", weighing, reduction="none")]
     parts = [op("ReduceMean", op("Mul", x, x), keepdims=0)
-             for x in (mixed, outer, weights, *lines, bent, op("Tanh", back), op("Mean", image, back), counted, trace)]
+             for x in (mixed, outer, weights, *lines, bent, op("Tanh", back), op("Mean", image, back), counted, trace, ends, *losses)]
     loss = op("Sum", *parts)
     initializers = [numpy_helper.from_array(v.astype(np.int64), n) for n, v in constants.items()]
     initializers += [numpy_helper.from_array(v.astype(dtype), n) for n, v in {**numbers, **values}.items()]

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import tempfile
+import warnings
 
 import onnx_ir as ir
 import onnxscript.optimizer
@@ -41,13 +42,31 @@ def named_inputs(module, example_inputs):
 
 
 def default_dynamic(inputs):
-    """The first dimension is the batch; the second of integer inputs (token ids, masks, labels) the sequence."""
-    dynamic = {}
-    for name, value in inputs.items():
-        dynamic[name] = {0: "batch"} if value.dim() else {}
-        if value.dim() == 2 and not value.is_floating_point():
-            dynamic[name][1] = "seq"
-    return dynamic
+    """The first dimension is the batch; the second of integer inputs (token ids, masks, labels) the sequence, if all have
+    the same."""
+    matrices = {name: value for name, value in inputs.items() if value.dim() == 2 and not value.is_floating_point()}
+    if len({value.shape[1] for value in matrices.values()}) > 1:
+        matrices = {}
+    return {name: ({0: "batch"} if value.dim() else {}) | ({1: "seq"} if name in matrices else {})
+            for name, value in inputs.items()}
+
+
+def trace_default(wrapper, inputs, dynamic, opset):
+    """trace(), and where the module takes sequences of one length alone (stored positions, a loop over them), for it."""
+    try:
+        return trace(wrapper, inputs, dynamic, opset)
+    except Exception as first:  # noqa: BLE001 - the exporter has many kinds
+        fixed = {name: {axis: symbol for axis, symbol in dims.items() if symbol != "seq"}
+                 for name, dims in dynamic.items()}
+        if fixed == dynamic:
+            raise
+        try:
+            model = trace(wrapper, inputs, fixed, opset)
+        except Exception:  # noqa: BLE001
+            # What keeps a module from any length at all is told by the first.
+            raise first from None
+        warnings.warn("the module takes sequences of the example's length alone: no dimension is named 'seq'", stacklevel=2)
+        return model
 
 
 def check_examples(inputs, dynamic):
@@ -111,7 +130,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
                     "cross_entropy", "causal_lm", "mse", "l1" or "bce", with options as in dtcc's --loss, on the
                     example input "labels" ("target"); a callable (output, targets by name) -> scalar;
                     False: no loss, the graph returns the module's output
-    dynamic         {input: {axis: symbol}}; default: axis 0 is "batch", axis 1 of integer matrices "seq"
+    dynamic         {input: {axis: symbol}}; default: axis 0 is "batch", axis 1 of integer matrices "seq" if all
+                    agree and the module takes any length
     optimizer       a torch optimizer over the parameters: its groups say what trains and decays
     no_decay        globs of parameter names without weight decay
     train           False keeps each submodule's own mode instead of training mode for all
@@ -121,12 +141,13 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     Raises ExportError for what the file could not say faithfully.
     """
     inputs = named_inputs(module, example_inputs)
+    traced = trace_default if dynamic is None else trace
     dynamic = default_dynamic(inputs) if dynamic is None else dynamic
     check_examples(inputs, dynamic)
     with training(module, train), forms.traced_experts(module):
         wrapper, targets, described = with_loss(module, list(inputs), loss)
         wrapper.training = module.training
-        model = forms.with_plain_attention(module, lambda: trace(wrapper, inputs, dynamic, opset))
+        model = forms.with_plain_attention(module, lambda: traced(wrapper, inputs, dynamic, opset))
         moving = {PREFIX + n + ".running_mean" for n, m in module.named_modules()
                   if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.training and m.track_running_stats}
     graph = model.graph
