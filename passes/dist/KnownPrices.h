@@ -16,6 +16,7 @@
 
 #include "passes/dist/GraphPricer.h"
 #include "passes/dist/PriceBlocks.h"
+#include <list>
 #include <mutex>
 
 namespace dtcc::dist {
@@ -24,7 +25,7 @@ namespace dtcc::dist {
 struct GraphPricer::Placed {
   plan::Plan plan;
   bool possible = false;
-  std::unique_ptr<BlockPrices> prices;
+  const BlockPrices *prices = nullptr;
   /// Of values among the ranks of the model; between positions.
   std::unique_ptr<ReshardPrices> reshards, exchanges;
 };
@@ -48,10 +49,21 @@ struct GraphPricer::Known {
 
   BlockTable table;
   SequenceSites sites;
+  /// The layouts of a placement are those of all splits that place the model so. On all threads.
+  const BlockPrices &pricesOf(plan::Plan plan, int64_t logitsBytes, SequenceExchange exchange);
   /// tp, cp, ep, sequence parallelism.
   using Split = std::tuple<int64_t, int64_t, int64_t, bool>;
   static Split splitOf(const plan::PlanShape &shape) { return {shape.tp, shape.cp, shape.ep, shape.sequenceParallel}; }
   std::map<Split, Placed> splits;
+  struct Laid {
+    Laid(plan::Plan plan, SequenceExchange exchange) : plan(std::move(plan)), exchange(exchange) {}
+    plan::Plan plan;
+    SequenceExchange exchange;
+    std::once_flag made;
+    std::optional<BlockPrices> prices;
+  };
+  std::list<Laid> laid;
+  std::mutex laying;
   std::map<std::pair<Split, int64_t>, Local> locals;
   std::map<std::tuple<int, plan::PipelineSchedule, int64_t>, bool> allowed;
   /// By shape, modes and cuts.

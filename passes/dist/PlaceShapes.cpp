@@ -111,21 +111,32 @@ const GraphPricer::Local &GraphPricer::localFor(const PlanShape &shape) {
 
 const std::vector<BlockCost> &GraphPricer::costsOf(const PlanShape &shape) { return localFor(shape).costs; }
 
+const BlockPrices &GraphPricer::Known::pricesOf(plan::Plan plan, int64_t logitsBytes, SequenceExchange exchange) {
+  // Layouts name axes, but those of one rank.
+  for (MeshAxis &axis : plan.mesh.axes)
+    axis.size = std::min<int64_t>(axis.size, 2);
+  std::unique_lock lock(laying);
+  auto at = llvm::find_if(laid, [&](const Laid &each) { return each.exchange == exchange && each.plan == plan; });
+  if (at == laid.end())
+    at = laid.emplace(at, std::move(plan), exchange);
+  lock.unlock();
+  std::call_once(at->made, [&] { at->prices.emplace(table, at->plan, logitsBytes, exchange); });
+  return *at->prices;
+}
+
 void GraphPricer::priceLocal(const PlanShape &shape, Placed &placed, Local &local) const {
   plan::Plan plan = meshFor(shape, localExamples(shape));
   plan.ops = placed.plan.ops;
   plan.states = placed.plan.states;
   MoveCost cost = secondsOfMoves(plan.mesh, machine);
-  if (!placed.prices) {
-    ReshardPrices exchanges(plan.mesh, cost);
-    placed.prices = std::make_unique<BlockPrices>(known->table, plan, logitsBytesOf(machine),
-                                                  exchangeOf(known->sites, plan, machine, request.exchange, exchanges));
-    placed.reshards = std::make_unique<ReshardPrices>(plan.mesh, cost);
-  }
-  if (!placed.exchanges)
-    placed.exchanges = std::make_unique<ReshardPrices>(plan.mesh, cost);
-  placed.reshards->resize(plan.mesh, cost);
-  placed.exchanges->resize(plan.mesh, cost);
+  for (std::unique_ptr<ReshardPrices> *each : {&placed.reshards, &placed.exchanges})
+    if (*each)
+      (*each)->resize(plan.mesh, cost);
+    else
+      *each = std::make_unique<ReshardPrices>(plan.mesh, cost);
+  if (!placed.prices)
+    placed.prices = &known->pricesOf(plan, logitsBytesOf(machine),
+                                     exchangeOf(known->sites, plan, machine, request.exchange, *placed.exchanges));
   std::vector<BlockCost> &blocks = local.costs;
   blocks = placed.prices->price(plan, *placed.reshards);
   FailureOr<double> ofSequence = sequenceSeconds(known->sites, plan, machine, request.exchange, *placed.exchanges);

@@ -521,14 +521,17 @@ PlacementProblem PlacementSolver::describe() const {
 }
 
 LogicalResult PlacementSolver::run(bool firsts) {
+  plan.ops.clear();
+  plan.states.clear();
+  // There is nothing to choose, unless pins want what cannot be.
+  if (axes.empty() && input.pins.empty())
+    return success();
   if (failed(prepare()))
     return failure();
   plan::ChoiceSolution solution = plan::solve(problem);
   if (solution.cost == plan::kForbidden)
     return step.emitError("no placement of the step on axes ") << llvm::join(axes, ",") << " is possible";
-  plan.ops.clear();
-  plan.states.clear();
-  if (plan.mesh.product(axes) == 1)
+  if (axes.empty())
     return success();
   // Every block takes what was found for the first of its type.
   llvm::StringSet<> placed;
