@@ -121,6 +121,13 @@ ChoiceSolution solveExhaustively(const ChoiceProblem &problem) {
 namespace {
 using Matrix = std::vector<double>;
 
+/// How an eliminated node is chosen once its neighbours are: its own costs and the edges it had.
+struct Elimination {
+  uint32_t node;
+  std::vector<double> costs;
+  std::map<uint32_t, Matrix> edges;
+};
+
 /// The problem while it shrinks. Copied at each branch: blocks are folded before they
 /// get here, so graphs that do not reduce are small.
 struct Graph {
@@ -128,9 +135,6 @@ struct Graph {
   std::vector<std::map<uint32_t, Matrix>> edges; // matrix rows belong to the owner
   std::vector<bool> gone;
 
-  double at(uint32_t from, uint32_t to, uint32_t i, uint32_t j) const {
-    return edges[from].at(to)[i * nodes[to].size() + j];
-  }
   void add(uint32_t from, uint32_t to, const Matrix &costs) {
     size_t rows = nodes[from].size(), columns = nodes[to].size();
     Matrix &forward = edges[from][to], &backward = edges[to][from];
@@ -142,19 +146,15 @@ struct Graph {
         backward[j * rows + i] += costs[i * columns + j];
       }
   }
-  void remove(uint32_t node) {
-    for (auto &entry : edges[node])
-      edges[entry.first].erase(node);
-    gone[node] = true;
-  }
+  Elimination remove(uint32_t node);
 };
 
-/// How an eliminated node is chosen once its neighbours are: its own costs and the edges it had.
-struct Elimination {
-  uint32_t node;
-  std::vector<double> costs;
-  std::map<uint32_t, Matrix> edges;
-};
+Elimination Graph::remove(uint32_t node) {
+  for (auto &entry : edges[node])
+    edges[entry.first].erase(node);
+  gone[node] = true;
+  return {node, std::move(nodes[node]), std::move(edges[node])};
+}
 
 class Solver {
 public:
@@ -177,32 +177,30 @@ private:
 
 /// R0, R1 and R2: the node's best answer to each choice of its neighbours becomes their cost.
 void Solver::eliminate(Graph &graph, uint32_t node, std::vector<Elimination> &stack) {
-  std::map<uint32_t, Matrix> edges = graph.edges[node];
-  const std::vector<double> &own = graph.nodes[node];
-  stack.push_back({node, own, edges});
-  if (edges.size() == 1) {
-    uint32_t other = edges.begin()->first;
-    for (uint32_t j = 0; j < graph.nodes[other].size(); ++j) {
+  const Elimination &done = stack.emplace_back(graph.remove(node));
+  const std::vector<double> &own = done.costs;
+  if (done.edges.size() == 1) {
+    const auto &[other, toOther] = *done.edges.begin();
+    size_t count = graph.nodes[other].size();
+    for (size_t j = 0; j < count; ++j) {
       double least = kForbidden;
-      for (uint32_t i = 0; i < own.size(); ++i)
-        least = std::min(least, own[i] + graph.at(node, other, i, j));
+      for (size_t i = 0; i < own.size(); ++i)
+        least = std::min(least, own[i] + toOther[i * count + j]);
       graph.nodes[other][j] += least;
     }
-  } else if (edges.size() == 2) {
-    uint32_t a = edges.begin()->first, b = std::next(edges.begin())->first;
-    Matrix costs;
-    for (uint32_t i = 0; i < graph.nodes[a].size(); ++i)
-      for (uint32_t j = 0; j < graph.nodes[b].size(); ++j) {
-        double least = kForbidden;
-        for (uint32_t k = 0; k < own.size(); ++k)
-          least = std::min(least, own[k] + graph.at(node, a, k, i) + graph.at(node, b, k, j));
-        costs.push_back(least);
-      }
-    graph.remove(node);
+  } else if (done.edges.size() == 2) {
+    const auto &[a, toA] = *done.edges.begin();
+    const auto &[b, toB] = *std::next(done.edges.begin());
+    size_t rows = graph.nodes[a].size(), columns = graph.nodes[b].size();
+    Matrix costs(rows * columns, kForbidden);
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t k = 0; k < own.size(); ++k)
+        for (size_t j = 0; j < columns; ++j) {
+          double &least = costs[i * columns + j];
+          least = std::min(least, own[k] + toA[k * rows + i] + toB[k * columns + j]);
+        }
     graph.add(a, b, costs);
-    return;
   }
-  graph.remove(node);
 }
 
 void Solver::reduce(Graph &graph, std::vector<Elimination> &stack) {
