@@ -105,6 +105,40 @@ def qwen3_moe():
     return hf.Qwen3MoeForCausalLM(config), {"input_ids": ids, "labels": ids}
 
 
+def deepseek_v3():
+    """A dense layer, and one of experts in groups beside one that all tokens reach; compressed queries, keys and values."""
+    import transformers as hf
+    torch.manual_seed(0)
+    config = hf.DeepseekV3Config(vocab_size=61, hidden_size=24, intermediate_size=40, num_hidden_layers=2,
+                                 num_attention_heads=4, num_key_value_heads=4, q_lora_rank=16, kv_lora_rank=16,
+                                 qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8, first_k_dense_replace=1,
+                                 n_routed_experts=8, num_experts_per_tok=2, n_group=4, topk_group=2, n_shared_experts=1,
+                                 moe_intermediate_size=20, max_position_embeddings=32, use_cache=False)
+    ids = tokens(rows=4)
+    return hf.DeepseekV3ForCausalLM(config), {"input_ids": ids, "labels": ids}
+
+
+def one_length():
+    """Attention by einsum, with as many positions as the example has, and no way to cut them."""
+    class Model(torch.nn.Module):
+        def __init__(self, length):
+            super().__init__()
+            self.words, self.places = torch.nn.Embedding(61, 24), torch.nn.Parameter(torch.randn(length, 24))
+            self.mix = torch.nn.Parameter(torch.randn(3, 24, 4, 6))
+            self.head = torch.nn.Linear(24, 61)
+
+        def forward(self, ids, labels):
+            x = self.words(ids) + self.places
+            q, k, v = torch.einsum("btc,pchd->pbthd", x, self.mix)
+            scores = torch.einsum("bqhd,bkhd->bhqk", q, k).softmax(-1)
+            y = torch.einsum("bhqk,bkhd->bqhd", scores, v).flatten(2)
+            return torch.nn.functional.cross_entropy(self.head(y).flatten(0, 1), labels.flatten())
+
+    torch.manual_seed(0)
+    ids = tokens(rows=4)
+    return Model(ids.shape[1]), {"ids": ids, "labels": ids}
+
+
 def t5():
     """Encoder and decoder, relative positions, and fused attention that PyTorch cannot decompose."""
     import transformers as hf
