@@ -10,7 +10,7 @@ transposed, folds batch norm away and turns dropout off. Here every parameter st
 and shape, dropout and batch norm stay in training form, the loss is the output, and a manifest in the file's metadata
 (key "dtcc.manifest") says which parameters train, decay and are tied. docs/export.md has the whole story.
 """
-from .api import ExportError, export
+from .api import ExportError, ExportWarning, export
 from .check import check
 
-__all__ = ["ExportError", "check", "export"]
+__all__ = ["ExportError", "ExportWarning", "check", "export"]

@@ -37,10 +37,13 @@ def main():
     parser.add_argument("--opset", type=int)
     parser.add_argument("--check", action="store_true", help="then compare the file with the module")
     arguments = parser.parse_args()
+    from . import ExportError, ExportWarning, check, export
+    # Those of the exporter are about itself.
     warnings.filterwarnings("ignore")
+    warnings.filterwarnings("always", category=ExportWarning)
+    warnings.showwarning = lambda message, *_: print(f"dtcc_export: warning: {message}", file=sys.stderr)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
 
-    from . import ExportError, check, export
     try:
         module, inputs, options = build(arguments.factory)
         if arguments.loss is not None:

@@ -15,7 +15,7 @@ import torch
 
 from . import forms, manifest
 from . import graph as surgery
-from .losses import ExportError, with_loss
+from .losses import ExportError, ExportWarning, with_loss
 from .rewrite import rewrite_lossy_calls
 
 PREFIX = "model."  # the wrapper's name for the user's module
@@ -65,7 +65,8 @@ def trace_default(wrapper, inputs, dynamic, opset):
         except Exception:  # noqa: BLE001
             # What keeps a module from any length at all is told by the first.
             raise first from None
-        warnings.warn("the module takes sequences of the example's length alone: no dimension is named 'seq'", stacklevel=2)
+        warnings.warn("the module takes sequences of the example's length alone: no dimension is named 'seq'", ExportWarning,
+                      stacklevel=2)
         return model
 
 

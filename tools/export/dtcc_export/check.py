@@ -37,13 +37,17 @@ def held_as_in_module(model, module):
 
 
 def inference_form(model):
-    """The same graph without randomness and batch statistics, which is what two frameworks can agree on."""
+    """The same graph without randomness and batch statistics, and with picks in order: what two frameworks can agree on."""
     model = copy.deepcopy(model)
     off = "dtcc.off"  # one of its own: the exporter's constants may serve other nodes too
     model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(False), off))
     for node in model.graph.node:
         if node.op_type == "Dropout" and len(node.input) > 2:
             node.input[2] = off
+        if node.op_type == "TopK":
+            for attribute in node.attribute:
+                if attribute.name == "sorted":
+                    attribute.i = 1
         if node.op_type == "BatchNormalization":
             for attribute in node.attribute:
                 if attribute.name == "training_mode":

@@ -11,6 +11,10 @@ class ExportError(ValueError):
     """Something the exported file could not say faithfully, or a wrong argument."""
 
 
+class ExportWarning(UserWarning):
+    """Something that the file says otherwise than one may expect."""
+
+
 def cross_entropy(logits, labels, ignore_index=-100, label_smoothing=0.0, shift=0):
     """Mean cross entropy over the labels that are not ignore_index; classes are the last dimension of logits.
 
