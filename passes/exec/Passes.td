@@ -119,7 +119,9 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
     to its bucket, with no buffer of its own.
   }];
   let options = [Option<"packsRows", "packs-rows", "bool", "false",
-                        "rows wait in one piece to be sent to experts: give them room">];
+                        "rows wait in one piece to be sent to experts: give them room">,
+                 Option<"plansWorkspace", "plans-workspace", "bool", "false",
+                        "library ops share a workspace that exec-reserve-workspace plans: give them none of their own">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 
@@ -162,6 +164,7 @@ def ReserveWorkspace : Pass<"exec-reserve-workspace", "::dtcc::exec::ProgramOp">
     most asks for when it is bound on a GPU (runtime/abi/GpuWorkspace.h), so that it counts
     as memory of the plan. Ops of a stream run in order and share it. Example
     (tests/passes/exec/reserve-workspace.mlir): a product plans 32 MiB for cublasLt.
+    Ops of several streams have a piece each, in the order of the streams.
     Adds an arena `@messages` where stages send: a send copies its message there and goes
     on, and each has room for as many as may be under way.
   }];

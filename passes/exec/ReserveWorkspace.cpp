@@ -17,6 +17,7 @@
 #include "runtime/abi/GpuWorkspace.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_RESERVEWORKSPACE
@@ -48,6 +49,13 @@ static int64_t kernelGradBytes(LibraryOp op) {
                                                        y[0] * llvm::product_of(y.drop_front(3))));
 }
 
+/// Rows of ids, matrices, and the products of rows that are added up.
+static int64_t groupedBytes(LibraryOp op) {
+  int64_t rows = shapeOf(op.getIns()[2])[0];
+  ArrayRef<int64_t> out = shapeOf(op.getOuts()[0]);
+  return gpu_workspace::grouped(rows, shapeOf(op.getIns()[1])[0], out[0] == rows ? 0 : rows * out[1]);
+}
+
 /// Ops that are not named need none.
 static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
   static const llvm::StringMap<int64_t (*)(LibraryOp)> table = {
@@ -63,10 +71,9 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"attention_grad", attentionGradBytes},
       {"attention_part_grad", attentionGradBytes},
       {"embedding_grad", [](LibraryOp op) { return gpu_workspace::sorted(shapeOf(op.getIns()[1])[0]); }},
-      {"grouped_matmul",
-       [](LibraryOp op) { return gpu_workspace::grouped(shapeOf(op.getIns()[2])[0], shapeOf(op.getIns()[1])[0]); }},
+      {"grouped_matmul", groupedBytes},
       {"grouped_matmul_grad",
-       [](LibraryOp op) { return gpu_workspace::grouped(shapeOf(op.getIns()[2])[0], shapeOf(op.getOuts()[0])[0]); }},
+       [](LibraryOp op) { return gpu_workspace::grouped(shapeOf(op.getIns()[2])[0], shapeOf(op.getOuts()[0])[0], 0); }},
       {"adamw", updateBytes},
       {"sgd", updateBytes},
       {"lion", updateBytes},
@@ -92,6 +99,24 @@ static int64_t messageBytes(ProgramOp program) {
   return bytes;
 }
 
+/// What the op of each stream that needs most needs, one behind the other.
+static int64_t operationBytes(ProgramOp program) {
+  std::map<uint64_t, int64_t> most;
+  bool updates = false;
+  program.walk([&](LibraryOp op) {
+    auto need = needs().lookup(op.getOp());
+    // All updates need the same, and there are many of them in a model of many states.
+    if (!need || (need == updateBytes && op.getStream() == 0 && std::exchange(updates, true)))
+      return;
+    int64_t &bytes = most[op.getStream()];
+    bytes = std::max(bytes, need(op));
+  });
+  int64_t bytes = 0;
+  for (auto [stream, needed] : most)
+    bytes += most.size() == 1 ? needed : gpu_workspace::piece(needed);
+  return bytes;
+}
+
 /// An arena of one buffer that lives all the time.
 static void addArena(OpBuilder &builder, Location loc, StringRef name, int64_t bytes) {
   if (bytes == 0)
@@ -106,21 +131,11 @@ namespace {
 struct ReserveWorkspace : exec::impl::ReserveWorkspaceBase<ReserveWorkspace> {
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    int64_t bytes = 0;
-    bool updates = false;
-    program.walk([&](LibraryOp op) {
-      auto need = needs().lookup(op.getOp());
-      // All updates need the same, and there are many of them in a model of many states.
-      if (!need || (need == updateBytes && updates))
-        return;
-      updates |= need == updateBytes;
-      bytes = std::max(bytes, need(op));
-    });
     auto phases = program.getOps<PhaseOp>();
     if (phases.empty())
       return;
     OpBuilder builder(*phases.begin());
-    addArena(builder, program.getLoc(), gpu_workspace::arenaName, bytes);
+    addArena(builder, program.getLoc(), gpu_workspace::arenaName, operationBytes(program));
     addArena(builder, program.getLoc(), gpu_workspace::messagesName, messageBytes(program));
   }
 };

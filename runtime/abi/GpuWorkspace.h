@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Upper bounds in bytes of what ops ask of Call::workspace (runtime/cuda/CudaOp.h). The
-// compiler plans the largest as an arena, which the ops of a stream share; an op that
-// reserves more is an error when a program starts. An exchange of rows has a buffer of its
+// compiler plans the largest of each stream as an arena, which the ops of a stream share; an
+// op that reserves more is an error when a program starts. An exchange of rows has a buffer of its
 // own: it runs beside the ops of another stream.
 //
 //===----------------------------------------------------------------------===//
@@ -37,9 +37,9 @@ inline constexpr int64_t sumSquaresBytes = 8 * 2048;
 constexpr int64_t piece(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 /// Row numbers in two orders, and counts of 256 digits for each 1,024 rows.
 constexpr int64_t sorted(int64_t rows) { return 2 * piece(4 * rows) + piece((rows + 1023) / 1024 * 256 * 4); }
-/// Sorted rows, where each group begins, and places of rows.
-constexpr int64_t grouped(int64_t rows, int64_t groups) {
-  return sorted(rows) + piece(4 * (groups + 1)) + piece(4 * rows);
+/// Sorted rows, where each group begins, and places of rows; of products that are added up, `cells` floats.
+constexpr int64_t grouped(int64_t rows, int64_t groups, int64_t cells) {
+  return sorted(rows) + piece(4 * (groups + 1)) + piece(4 * rows) + piece(4 * cells);
 }
 /// A float for each query of each head.
 constexpr int64_t attentionGrad(int64_t queries) { return 4 * queries; }

@@ -105,6 +105,7 @@ void CudaDevice::bind(uint32_t number) {
   Bound &made = bound[number - first];
   made.name = rank.image.string(command.name);
   gpu.nowDoing(made.name);
+  gpu.bindFor(command.stream);
   parameters.resize(std::max<size_t>(parameters.size(), 2 + command.operand_count));
   switch (command.kind) {
   case DTCC_KERNEL:

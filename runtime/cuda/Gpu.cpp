@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/Gpu.h"
 
+#include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Metrics.h"
 #include "runtime/cuda/CublasLt.h"
@@ -247,12 +248,18 @@ void Gpu::launch(CUfunction function, CUstream stream, const LaunchShape &shape,
 
 void *Gpu::workspace(uint32_t stream) {
   auto [at, isNew] = workspaces.try_emplace(stream, 0);
-  if (isNew && stream == 0 && lentBytes) {
-    if (workspaceBytes > lentBytes)
-      fail("operations want ", workspaceBytes, " bytes of workspace, and the program was planned with ", lentBytes);
-    at->second = lent;
+  if (isNew && lentBytes) {
+    const uint64_t wanted = reserved[stream];
+    if (takenBytes + wanted > lentBytes)
+      fail("operations of stream ", stream, " want ", wanted, " bytes of workspace, and the program was planned with ",
+           lentBytes - std::min(takenBytes, lentBytes));
+    at->second = lent + takenBytes;
+    takenBytes += static_cast<uint64_t>(gpu_workspace::piece(static_cast<int64_t>(wanted)));
   } else if (isNew) {
-    at->second = allocate(workspaceBytes, "the workspace of operations");
+    uint64_t most = 0;
+    for (auto [number, bytes] : reserved)
+      most = std::max(most, bytes);
+    at->second = allocate(most, "the workspace of operations");
   }
   return reinterpret_cast<void *>(at->second);
 }

@@ -97,15 +97,21 @@ public:
 
   // Launcher
   CUfunction kernel(const char *module, const char *name, uint64_t sharedBytes) override;
-  void reserveWorkspace(uint64_t bytes) override { workspaceBytes = std::max(workspaceBytes, bytes); }
+  void reserveWorkspace(uint64_t bytes) override {
+    uint64_t &most = reserved[boundFor];
+    most = std::max(most, bytes);
+  }
   const void *upload(std::span<const std::byte> bytes) override;
   int multiprocessors() const override { return processors; }
   void *products() override;
   void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) override;
 
-  /// Lets stream 0 work in memory that the plan has for it, or a message says that an op wants more.
+  /// Lets streams work in memory that the plan has for them, or a message says that their ops want more.
   void lendWorkspace(CUdeviceptr address, uint64_t bytes) { lent = address, lentBytes = bytes; }
-  /// Scratch memory of a stream; after all reservations.
+  /// What is bound from now on runs on `stream`, and reserves for it.
+  void bindFor(uint32_t stream) { boundFor = stream; }
+  /// Scratch memory of a stream, after all reservations: of the plan where that has some, a piece a stream; else memory
+  /// that is enough for any op.
   void *workspace(uint32_t stream);
 
 private:
@@ -128,9 +134,10 @@ private:
   std::map<std::string, CUmodule> ownModules;
   std::map<CUfunction, uint64_t> sharedBytes; /* dynamic ones that a function was allowed */
   std::map<uint32_t, CUdeviceptr> workspaces;
-  uint64_t workspaceBytes = 0;
+  std::map<uint32_t, uint64_t> reserved; /* by stream */
+  uint32_t boundFor = 0;
   CUdeviceptr lent = 0;
-  uint64_t lentBytes = 0;
+  uint64_t lentBytes = 0, takenBytes = 0;
   void *blas = nullptr;
   bool blasTried = false;
 };

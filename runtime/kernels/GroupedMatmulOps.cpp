@@ -12,8 +12,6 @@ namespace dtcc::rt {
 
 GroupedOperands::GroupedOperands(const CheckedOperands &operands, bool gradient) {
   operands.expect(4, gradient ? 2 : 1);
-  if (operands.operandCount() != 5)
-    operands.reject("must have a workspace");
   const dtcc_view &lhs = operands.floats(0, "lhs", {-1, -1});
   p.type = static_cast<dtcc_dtype>(lhs.dtype);
   // The second operand is the stack of a product and rows of its gradient; the result is the other.
@@ -31,6 +29,14 @@ GroupedOperands::GroupedOperands(const CheckedOperands &operands, bool gradient)
   p.side = rowsOf(operands, side, gradient ? "rhs" : "out");
   for (int d = 0; d < 3; ++d)
     p.stackStrides[d] = strideOf(stack, d);
+  communicator = operands.communicator(0);
+  if (gradient)
+    accumulate = operands.accumulation(1);
+}
+
+void GroupedOperands::expectWorkspace(const CheckedOperands &operands, bool gradient) const {
+  if (operands.operandCount() != 5)
+    operands.reject("must have a workspace");
   const dtcc_view &workspace = operands.operand(4);
   int64_t bytes = dtcc_dtype_size(workspace.dtype);
   for (int d = 0; d < workspace.rank; ++d)
@@ -39,9 +45,6 @@ GroupedOperands::GroupedOperands(const CheckedOperands &operands, bool gradient)
       grouped_workspace::bytes(p.rows, p.groups, p.leftRow(), gradient ? p.rightRow() : p.productRow());
   if (bytes < needed)
     operands.reject("the workspace must have ", needed, " bytes, got: ", bytes);
-  communicator = operands.communicator(0);
-  if (gradient)
-    accumulate = operands.accumulation(1);
 }
 
 GroupedRows GroupedOperands::rowsOf(const CheckedOperands &operands, const dtcc_view &view, const char *name) const {
@@ -57,6 +60,7 @@ public:
   GroupedOp(const CheckedOperands &operands, Rank &rank, bool gradient)
       : kernels(vectorKernels()), grouped(operands, gradient), gradient(gradient),
         blocks(grouped.p, gradient, kernels, rank.scratch) {
+    grouped.expectWorkspace(operands, gradient);
     const dtcc_view &view = operands.operand(2);
     ids.ids = {nullptr, view.sizes[0], strideOf(view, 0), view.dtype == DTCC_I64};
   }

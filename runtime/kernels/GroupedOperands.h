@@ -17,10 +17,12 @@
 
 namespace dtcc::rt {
 
-/// Operands of grouped_matmul or grouped_matmul_grad: lhs, rhs, ids, out, workspace. Rejects what LibraryOps.def does
-/// not allow.
+/// Operands of grouped_matmul or grouped_matmul_grad: lhs, rhs, ids, out, and the workspace of a processor. Rejects
+/// what LibraryOps.def does not allow.
 struct GroupedOperands {
   GroupedOperands(const CheckedOperands &operands, bool gradient);
+  /// The workspace must have what a processor's kernels need.
+  void expectWorkspace(const CheckedOperands &operands, bool gradient) const;
 
   GroupedProblem p;
   int64_t communicator = -1;

@@ -150,6 +150,26 @@ bool isProduct(uint32_t op) {
          op == DTCC_LIB_CONVOLUTION_INPUT_GRAD || op == DTCC_LIB_CONVOLUTION_KERNEL_GRAD;
 }
 
+TEST(CudaWorkspace, HasAPieceOfThePlanForEachStream) {
+  cuda::Gpu gpu(0, 0);
+  const cuda::CUdeviceptr lent = gpu.allocate(1024, "the arena");
+  gpu.lendWorkspace(lent, 256 + 512);
+  for (auto [stream, bytes] : {std::pair(0u, 64u), {2u, 512u}, {0u, 100u}, {3u, 1u}}) {
+    gpu.bindFor(stream);
+    gpu.reserveWorkspace(bytes);
+  }
+  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(0)), lent);
+  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(2)), lent + 256);
+  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(0)), lent);
+  try {
+    gpu.workspace(3);
+    ADD_FAILURE() << "more than the plan has";
+  } catch (const Error &error) {
+    EXPECT_EQ(std::string(error.what()),
+              "operations of stream 3 want 1 bytes of workspace, and the program was planned with 0");
+  }
+}
+
 TEST(CudaKernels, ComputeWhatProcessorsCompute) {
   OneCommand::runner = nullptr;
   std::vector<KernelCase> cases = kernelCases();

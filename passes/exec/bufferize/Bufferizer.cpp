@@ -12,9 +12,10 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module, const SymbolTable &symbols, bool packsRows)
-    : source(source), theModule(module), symbols(symbols), rowsArePacked(packsRows), lifetimes(source),
-      declarations(module.getContext()), commands(module.getContext()) {
+Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module, const SymbolTable &symbols, bool packsRows,
+                       bool plansWorkspace)
+    : source(source), theModule(module), symbols(symbols), rowsArePacked(packsRows), workspaceIsPlanned(plansWorkspace),
+      lifetimes(source), declarations(module.getContext()), commands(module.getContext()) {
   for (Operation &op : module.getOps())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       names.insert(symbol.getName());

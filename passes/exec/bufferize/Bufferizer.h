@@ -52,8 +52,9 @@ enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };
 class Bufferizer {
 public:
   /// `symbols`: of the module, as it is before anything is bufferized. `packsRows`: rows wait in one piece to be sent
-  /// to experts.
-  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols, bool packsRows);
+  /// to experts. `plansWorkspace`: library ops have no workspace of their own.
+  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols, bool packsRows,
+             bool plansWorkspace);
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();
 
@@ -96,7 +97,7 @@ public:
   /// Writes or adds a value that was computed elsewhere to its destination.
   mlir::LogicalResult store(const Place &from, const Destination &to, mlir::Location loc);
   void fill(const Place &place, mlir::TypedAttr value);
-  /// `ins`, `outs`: views. Flops are those of `op`'s work.
+  /// `ins`, `outs`: views. Flops are those of `op`'s work. A workspace of its own only where the target plans none.
   LibraryOp library(mlir::Operation *op, llvm::StringRef mnemonic, mlir::ValueRange ins, mlir::ValueRange outs,
                     mlir::ArrayRef<mlir::Attribute> parameters, bool updates = false, int64_t workspaceBytes = 0);
   void collective(CollectiveKind kind, Reduction reduction, mlir::ArrayAttr axes, const Place &in, const Place &out,
@@ -134,7 +135,7 @@ private:
   dist::ProgramOp source;
   mlir::ModuleOp theModule;
   const mlir::SymbolTable &symbols;
-  bool rowsArePacked;
+  bool rowsArePacked, workspaceIsPlanned;
   dist::Mesh theMesh;
   Lifetimes lifetimes;
   ProgramOp program;

@@ -14,7 +14,7 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-/// Both ops: rows sorted by their id first. The command's own workspace holds the products that are added up.
+/// Both ops: rows sorted by their id first.
 class GroupedOp final : public CudaOp {
 public:
   GroupedOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher, bool gradient)
@@ -43,6 +43,7 @@ public:
       product = kernel("grouped_product_grad", "");
     } else {
       places = layout.take(bytes(p.rows));
+      products = layout.take(p.side.repeat == 1 ? 0 : bytes(p.rows * p.n));
       product = kernel("grouped_product", alongN ? "_n" : "_k");
       number = Kernel(launcher, "GroupedProduct", "grouped_places");
       combine = Kernel(launcher, "GroupedProduct", "grouped_combine");
@@ -69,7 +70,7 @@ public:
       shape.grid[2] = static_cast<unsigned>(std::min<int64_t>(p.groups, 65535));
       return product(call, shape, here);
     }
-    here.places = at<int32_t>(call, places), here.products = address<float>(call, 4);
+    here.places = at<int32_t>(call, places), here.products = at<float>(call, products);
     number(call, partsOf(p.rows, combineThreads), combineThreads, here);
     shape.grid[0] = static_cast<unsigned>(p.rows / tile + p.groups);
     shape.grid[1] = static_cast<unsigned>(partsOf(p.n, tile));
@@ -100,7 +101,7 @@ private:
   IntegerOperand ids;
   bool gradient, half;
   std::unique_ptr<SortedRows> sorted;
-  uint64_t begin = 0, places = 0; // in the workspace
+  uint64_t begin = 0, places = 0, products = 0; // in the workspace
   Kernel bounds, product, number, combine;
 };
 

@@ -114,3 +114,43 @@ exec.program @stage mesh @mesh {
     exec.send to 0 on @next ins(%b : memref<8xf32>)
   }
 }
+
+// Products of rows that are added up, 6 of 8 floats, behind what sorts 6 rows to 2 matrices.
+// CHECK-LABEL: exec.program @grouped
+// CHECK-NOT: @workspace
+// CHECK: exec.arena @operations : 2304
+exec.program @grouped mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @x : 96 in @activations persistent
+  exec.buffer @w : 256 in @activations persistent
+  exec.buffer @ids : 48 in @activations persistent
+  exec.buffer @y : 96 in @activations
+  exec.phase @microbatch {
+    %x = exec.view @x[0] : memref<3x4xf32>
+    %w = exec.view @w[0] : memref<2x4x8xf32>
+    %ids = exec.view @ids[0] : memref<6xi64>
+    %y = exec.view @y[0] : memref<3x8xf32>
+    exec.library "grouped_matmul" ins(%x, %w, %ids : memref<3x4xf32>, memref<2x4x8xf32>, memref<6xi64>) outs(%y : memref<3x8xf32>) [-1]
+  }
+}
+
+// Ops of two streams run beside each other: each stream has a piece.
+// CHECK-LABEL: exec.program @streams
+// CHECK: exec.arena @operations : 67109120
+exec.program @streams mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @a : 64 in @activations persistent
+  exec.buffer @b : 64 in @activations persistent
+  exec.buffer @c : 64 in @activations
+  exec.buffer @d : 64 in @activations
+  exec.buffer @e : 16 in @activations
+  exec.phase @microbatch {
+    %a = exec.view @a[0] : memref<1x4x4xf32>
+    %b = exec.view @b[0] : memref<1x4x4xf32>
+    %c = exec.view @c[0] : memref<1x4x4xf32>
+    %d = exec.view @d[0] : memref<1x4x4xf32>
+    %e = exec.view @e[0] : memref<4xf32>
+    exec.library "matmul" ins(%a, %b : memref<1x4x4xf32>, memref<1x4x4xf32>) outs(%c : memref<1x4x4xf32>) [0, 0]
+    exec.library "matmul_epilogue" ins(%a, %b : memref<1x4x4xf32>, memref<1x4x4xf32>) outs(%d, %e : memref<1x4x4xf32>, memref<4xf32>) [0, 0, 0, 0] {stream = 1 : i64}
+  }
+}
