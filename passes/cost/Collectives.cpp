@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/cost/Collectives.h"
+#include "runtime/abi/GpuMemory.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -138,12 +139,13 @@ double Collectives::secondsToSend(double bytes, int64_t stride) const {
 }
 
 double communicatorBytes(const Spread &spread) {
-  if (spread.nodes * spread.ranksPerNode <= 1)
-    return 0;
-  // Channels by what carries them, each with the buffers of all protocols to two neighbours.
-  constexpr double kChannelBytes = 22e6;
-  double channels = spread.ranksPerNode > 1 ? 24 : 4;
-  return channels * kChannelBytes;
+  return double(gpu_memory::groupBytes(spread.nodes * spread.ranksPerNode, spread.ranksPerNode > 1));
+}
+
+double peerBytes(const Spread &spread, int64_t peers) {
+  int64_t near = std::min(peers, spread.ranksPerNode - 1);
+  return double(near * gpu_memory::peerBytes(/*withinNode=*/true) +
+                (peers - near) * gpu_memory::peerBytes(/*withinNode=*/false));
 }
 
 } // namespace dtcc::cost

@@ -60,9 +60,10 @@ private:
   const Constants &constants;
 };
 
-/// Bytes that a rank's library keeps for a communicator of `spread`: buffers of its channels.
-/// NCCL issue 964: 544 to 688 MB a group on 8 A100 with all channels of NVLink.
+/// Bytes that a rank's library keeps for a communicator of `spread`: buffers of its channels (runtime/abi/GpuMemory.h).
 double communicatorBytes(const Spread &spread);
+/// The same for messages to and from `peers` of the other ranks of `spread`, the nearest first.
+double peerBytes(const Spread &spread, int64_t peers);
 
 } // namespace dtcc::cost
 

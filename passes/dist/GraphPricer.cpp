@@ -14,6 +14,7 @@
 #include "passes/dist/StateTable.h"
 #include "passes/exec/Target.h"
 #include "passes/plan/ShapeParallel.h"
+#include "runtime/abi/GpuMemory.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include <limits>
 
@@ -23,9 +24,6 @@ namespace dtcc::dist {
 
 using plan::PipelineSchedule;
 using plan::PlanShape;
-
-/// The runtime's own part of a processor's or device's memory.
-static constexpr double kContextBytes = 512.0 * (1 << 20);
 
 /// Scratch memory of library operations, which a program of a GPU has all the time (passes/exec/ReserveWorkspace.cpp):
 /// that of products, what others need is less.
@@ -179,10 +177,20 @@ double GraphPricer::usableBytes(const PlanShape &shape) const {
     return 0;
   if (machine.isCpu())
     return all;
-  double reserve = kContextBytes;
-  for (int64_t ranks : {shape.tp, shape.cp, shape.dp, shape.pp})
-    if (ranks > 1)
-      reserve += cost::communicatorBytes(cost::spreadOf({ranks, 1}, machine.fabric.domain));
+  double reserve = double(gpu_memory::contextBytes);
+  int64_t domain = machine.fabric.domain, axes = shape.pp > 1;
+  for (int64_t ranks : {shape.tp, shape.cp, shape.dp})
+    if (ranks > 1) {
+      reserve += cost::communicatorBytes(cost::spreadOf({ranks, 1}, domain));
+      ++axes;
+    }
+  // The norm of gradients is summed over all.
+  if (axes > 1)
+    reserve += cost::communicatorBytes(cost::spreadOf({shape.ranks(), 1}, domain));
+  // Stages send to those before and behind, experts' ranks to each other.
+  int64_t stride = shape.tp * shape.cp * shape.dp;
+  reserve += cost::peerBytes(cost::spreadOf({shape.pp, stride}, domain), std::min<int64_t>(shape.pp - 1, 2));
+  reserve += cost::peerBytes(cost::spreadOf({shape.ep, shape.tp}, domain), shape.ep - 1);
   return std::max(0.0, cost::usableBytes(all) - reserve);
 }
 

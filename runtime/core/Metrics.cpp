@@ -8,6 +8,7 @@
 #include "runtime/core/Metrics.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/GpuOverhead.h"
 
 #include <cerrno>
 #include <cmath>
@@ -162,6 +163,18 @@ static std::string codeText(const Image &image) {
   return text;
 }
 
+/// What is no memory of the plan.
+static std::string besidesText(const GpuOverhead &overhead) {
+  std::string text = "besides  up to " + bytesText(static_cast<double>(overhead.total())) +
+                     " a rank: driver and code " + bytesText(static_cast<double>(overhead.context));
+  const std::pair<const char *, int64_t> parts[] = {
+      {"NCCL's groups", overhead.groups}, {"NCCL's messages", overhead.peers}, {"CUDA graph", overhead.graph}};
+  for (auto [name, bytes] : parts)
+    if (bytes > 0)
+      text += std::string(", ") + name + " " + bytesText(static_cast<double>(bytes));
+  return text + "\n";
+}
+
 std::string infoText(const Image &image) {
   std::ostringstream out;
   const dtcc_training &training = image.training();
@@ -182,6 +195,8 @@ std::string infoText(const Image &image) {
     for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
       out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
     out << "\n";
+    if (image.isForGpus())
+      out << besidesText(gpuOverhead(image, stage));
   }
   int64_t parameters = 0;
   for (const dtcc_state &state : image.states()) {

@@ -85,4 +85,9 @@ TEST(Collectives, MoreCostsMore) {
   EXPECT_GT(communicatorBytes({1, 8}), 500e6);
   EXPECT_LT(communicatorBytes({1, 8}), 700e6);
   EXPECT_EQ(communicatorBytes({1, 1}), 0);
+  // Seven of a node: NCCL issue 1685. Those on other nodes need few channels, and come last.
+  EXPECT_NEAR(peerBytes({1, 8}, 7), 3.3e9, 0.6e9);
+  EXPECT_EQ(peerBytes({2, 4}, 2), 2 * peerBytes({1, 8}, 1));
+  EXPECT_LT(peerBytes({8, 1}, 2), 0.1 * peerBytes({1, 8}, 2));
+  EXPECT_EQ(peerBytes({1, 1}, 0), 0);
 }
