@@ -41,6 +41,11 @@ function(dtcc_use_precompiled target)
   target_compile_options(${target} PRIVATE -fPIC) # as the header is; the property would mean -fPIE to executables
 endfunction()
 
+# What code without MLIR takes of the standard library: parsing it was half of its build.
+set(DTCC_STANDARD_HEADERS <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstdio>
+  <cstdlib> <cstring> <deque> <filesystem> <fstream> <functional> <iostream> <limits> <map> <memory> <mutex> <numeric>
+  <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple> <type_traits> <utility> <vector>)
+
 # dtcc_tablegen(target file.td generator output [generator output ...])
 function(dtcc_tablegen target td)
   set(outputs)
