@@ -22,7 +22,10 @@ Axes Layout::used() const {
   return all;
 }
 
-bool Layout::uses(const std::string &axis) const { return contains(used(), axis); }
+bool Layout::uses(const std::string &axis) const {
+  return contains(partial, axis) ||
+         std::any_of(dims.begin(), dims.end(), [&](const Axes &dim) { return contains(dim, axis); });
+}
 
 void Layout::normalize(const std::vector<int64_t> &shape) {
   std::sort(partial.begin(), partial.end());

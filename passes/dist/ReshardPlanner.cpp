@@ -137,22 +137,24 @@ static std::vector<Move> fuse(const std::vector<Move> &moves) {
 }
 
 std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
-  auto bytes = [&](const Layout &layout) {
-    auto local = layout.localShape(key.shape, mesh);
-    if (!local)
-      return std::optional<double>();
-    double size = key.elementBytes;
-    for (int64_t extent : *local)
-      size *= extent;
-    return std::optional(size);
-  };
-  std::optional<double> first = bytes(key.from), last = bytes(key.to);
-  if (!first || !last)
+  if (!key.from.localShape(key.shape, mesh) || !key.to.localShape(key.shape, mesh))
     return std::nullopt;
-  double cap = memoryCap > 0 ? std::max(*first, *last) + memoryCap : 0;
   std::unique_ptr<LayoutWays> &layouts = ways[{key.from, key.to}];
   if (!layouts)
     layouts = std::make_unique<LayoutWays>(key.from, key.to, mesh);
+  const std::vector<int64_t> &shape = key.from.padded.empty() ? key.shape : key.from.padded;
+  /// Of a rank's part; nothing where the shape does not divide.
+  auto bytesAt = [&](uint32_t node) -> std::optional<double> {
+    double bytes = double(key.elementBytes);
+    for (auto [extent, parts] : llvm::zip(shape, layouts->node(node).parts)) {
+      if (extent % parts)
+        return std::nullopt;
+      bytes *= double(extent / parts);
+    }
+    return bytes;
+  };
+  std::optional<double> first = bytesAt(LayoutWays::kFirst), last = bytesAt(layouts->lastNode());
+  double cap = memoryCap > 0 ? std::max(*first, *last) + memoryCap : 0;
   struct Reached {
     bool seen = false, done = false;
     std::optional<double> bytes; // of a rank's part; nothing where it cannot lie so
@@ -181,7 +183,7 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
       Reached &next = reached[edge.to];
       bool isNew = !next.seen;
       if (isNew)
-        next.bytes = bytes(layouts->node(edge.to).layout);
+        next.bytes = bytesAt(edge.to);
       next.seen = true;
       if (next.done || !next.bytes || (cap > 0 && *next.bytes > cap))
         continue;
@@ -209,10 +211,9 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
 
 const std::optional<ReshardPlan> &ReshardPlanner::plan(const Layout &from, const Layout &to,
                                                        const std::vector<int64_t> &shape, int64_t elementBytes) {
-  Key key{from, to, shape, elementBytes};
-  auto at = known.find(key);
-  if (at == known.end())
-    at = known.emplace(key, search(key)).first;
+  auto [at, isNew] = known.try_emplace(Key{from, to, shape, elementBytes});
+  if (isNew)
+    at->second = search(at->first);
   return at->second;
 }
 
