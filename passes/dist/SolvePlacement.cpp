@@ -67,7 +67,8 @@ private:
   int64_t localSize(unsigned id, int64_t size) const;
   /// The layouts of an op's operands and results under a candidate; nothing if it is impossible.
   const std::optional<OpLayouts> &layoutsOf(Operation *op, int64_t candidate);
-  std::optional<OpLayouts> projectOf(Operation *op, int64_t candidate) const;
+  std::optional<OpLayouts> projectOf(Operation *op, int64_t candidate);
+  const FactorMap &mapOf(Operation *op);
   Placement placementOf(Operation *op, const FactorMap &map, int64_t candidate) const;
   Layout stateLayout(graph::StateOp state, int64_t candidate) const;
   double workOf(Operation *op, int64_t candidate);
@@ -117,6 +118,7 @@ private:
   /// Ops through which partial sums may go: their nodes, and the set of operands that is partial then.
   llvm::DenseMap<Operation *, std::pair<uint32_t, int64_t>> flowing;
   std::vector<std::unique_ptr<Node>> flowNodes;
+  std::map<Operation *, FactorMap> maps;                                       // what mapOf found
   std::map<std::pair<Operation *, int64_t>, std::optional<OpLayouts>> layouts; // what layoutsOf found
   plan::ChoiceProblem problem;
 };
@@ -181,7 +183,7 @@ void PlacementSolver::collectNodes() {
   }
   for (auto &[origin, node] : origins) {
     Operation *forward = node.ops.front();
-    FactorMap map = cast<FactorOpInterface>(forward).getFactorMap();
+    const FactorMap &map = mapOf(forward);
     for (const Factor &factor : map.factors)
       node.sizes.push_back(factor.size);
     for (auto [number, factor] : llvm::enumerate(map.factors))
@@ -253,8 +255,15 @@ Placement PlacementSolver::placementOf(Operation *op, const FactorMap &map, int6
   return placement;
 }
 
-std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candidate) const {
-  FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+const FactorMap &PlacementSolver::mapOf(Operation *op) {
+  auto [known, isNew] = maps.try_emplace(op);
+  if (isNew)
+    known->second = cast<FactorOpInterface>(op).getFactorMap();
+  return known->second;
+}
+
+std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candidate) {
+  const FactorMap &map = mapOf(op);
   bool flows = candidate >= kFlows - 1;
   Placement placement = placementOf(op, map, flows ? candidate - kFlows : candidate);
   if (flows) {
@@ -286,7 +295,7 @@ bool PlacementSolver::repeatsPositions(const Node &node, int64_t candidate) cons
 
 /// Seconds of one run of the op on a rank.
 double PlacementSolver::workOf(Operation *op, int64_t candidate) {
-  FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+  const FactorMap &map = mapOf(op);
   const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
   if (!layouts)
     return plan::kForbidden;
@@ -333,7 +342,7 @@ void PlacementSolver::addFlows() {
     // Pins are about what forward ops give.
     if (owner == numbers.end() || !isa<FactorOpInterface>(op) || graph::getPhase(op) == graph::Phase::Forward)
       continue;
-    FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+    const FactorMap &map = mapOf(op);
     std::optional<int64_t> set = PartialFlow::setThatMayFlow(op, map, mayBePartial);
     if (!set)
       continue;
