@@ -334,7 +334,12 @@ public:
   }
 
   std::byte *allocate(uint64_t bytes) override { return peers ? peers->allocate(bytes) : nullptr; }
-  void abort(int status) noexcept override { MPI_Abort(MPI_COMM_WORLD, status); }
+  void abort(int status) noexcept override {
+    // The launcher may take its time to end the others.
+    if (stops.roll)
+      stops.roll->leave();
+    MPI_Abort(MPI_COMM_WORLD, status);
+  }
   Watch *watch() override { return &stops; }
 
 private:

@@ -28,7 +28,10 @@ public:
   Roll(const Roll &) = delete;
   Roll &operator=(const Roll &) = delete;
 
-  /// "rank 1's process (pid 123) has ended", or empty if all who entered are there.
+  /// This process ends, and has said why: nobody is to miss it.
+  void leave() noexcept { entries[me].pid.store(0, std::memory_order_release); }
+
+  /// "rank 1's process (pid 123) has ended", or empty if all who entered and did not leave are there.
   std::string ended() const;
 
 private:
