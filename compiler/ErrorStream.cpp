@@ -16,3 +16,8 @@ static std::string &toolName() {
 void dtcc::setToolName(llvm::StringRef name) { toolName() = name.str(); }
 
 llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(llvm::errs(), toolName()); }
+
+mlir::LogicalResult dtcc::wrong(const llvm::Twine &message) {
+  errorStream() << message << '\n';
+  return mlir::failure();
+}

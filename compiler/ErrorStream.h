@@ -23,6 +23,9 @@ void setToolName(llvm::StringRef name);
 /// Standard error behind "dtcc: error: ": one message and its end of line are to follow.
 llvm::raw_ostream &errorStream();
 
+/// Tells `message` there.
+mlir::LogicalResult wrong(const llvm::Twine &message);
+
 } // namespace dtcc
 
 #endif // DTCC_COMPILER_ERRORSTREAM_H

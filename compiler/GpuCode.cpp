@@ -15,11 +15,6 @@
 using namespace mlir;
 using namespace dtcc;
 
-static LogicalResult wrong(const llvm::Twine &message) {
-  errorStream() << message << '\n';
-  return failure();
-}
-
 static FailureOr<GpuModule> assemble(StringRef assembler, StringRef ptx, StringRef architecture,
                                      const OutputFiles &files) {
   std::string source = files.part("kernels.ptx"), code = files.part("kernels.cubin"), log = files.part("ptxas.log");

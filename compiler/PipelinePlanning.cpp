@@ -12,11 +12,6 @@
 using namespace mlir;
 using namespace dtcc;
 
-static LogicalResult wrong(const llvm::Twine &message) {
-  errorStream() << message << '\n';
-  return failure();
-}
-
 FailureOr<PipelineRequest> dtcc::parsePipeline(const Options &options, std::optional<int64_t> ranks, bool noStages) {
   PipelineRequest request;
   if (options.schedule.empty())

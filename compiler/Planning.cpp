@@ -25,11 +25,6 @@
 using namespace mlir;
 using namespace dtcc;
 
-static LogicalResult wrong(const llvm::Twine &message) {
-  errorStream() << message << '\n';
-  return failure();
-}
-
 double dtcc::machineMemory() { return double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)); }
 
 std::string dtcc::bytesText(double bytes) { return llvm::formatv("{0:f2} GiB", bytes / double(1 << 30)); }

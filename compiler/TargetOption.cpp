@@ -17,11 +17,6 @@
 using namespace mlir;
 using namespace dtcc;
 
-static LogicalResult wrong(const llvm::Twine &message) {
-  errorStream() << message << '\n';
-  return failure();
-}
-
 /// The oldest architecture of a generation of NVIDIA's; 0: programs are not for it. What older code there is runs on
 /// all that came later.
 static unsigned architectureOf(cost::Architecture generation) {

@@ -17,11 +17,6 @@ using namespace mlir;
 using namespace dtcc;
 
 namespace {
-LogicalResult wrong(const llvm::Twine &message) {
-  errorStream() << message << '\n';
-  return failure();
-}
-
 /// KIND:key=value,... with a table of the legal keys and their defaults.
 struct OptimizerSpec {
   StringRef kind;

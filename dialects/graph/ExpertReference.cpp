@@ -79,7 +79,7 @@ LogicalResult GroupedContractOp::evaluate(Operands operands, Results results, co
 //===----------------------------------------------------------------------===//
 
 namespace {
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// A token, one of its picks, and the expert picked as this shard numbers them.
 struct ExpertRow {
@@ -112,7 +112,7 @@ LogicalResult ExpertsOp::evaluate(Operands operands, Results results, const Eval
     for (int64_t c = 0; c < out; ++c)
       for (int64_t f = 0; f < width; ++f)
         y.floats[at.token * out + c] += weights.floats[at.row] * wOut.floats[(at.expert * out + c) * width + f] *
-                                        gate[f] * logistic(gate[f]) * gate[width + f];
+                                        gate[f] * sigmoid(gate[f]) * gate[width + f];
   });
   return success();
 }
@@ -128,7 +128,7 @@ LogicalResult ExpertsGradOp::evaluate(Operands operands, Results results, const 
     const double *gate = &hidden.floats[at.row * 2 * width], *up = gate + width;
     double *dgate = &dhidden.floats[at.row * 2 * width];
     for (int64_t f = 0; f < width; ++f) {
-      double dactive = 0, s = logistic(gate[f]);
+      double dactive = 0, s = sigmoid(gate[f]);
       for (int64_t c = 0; c < out; ++c)
         dactive += dy.floats[at.token * out + c] * wOut.floats[(at.expert * out + c) * width + f];
       dweights.floats[at.row] += dactive * gate[f] * s * up[f];
@@ -157,7 +157,7 @@ LogicalResult ExpertsWeightGradOp::evaluate(Operands operands, Results results, 
     for (int64_t c = 0; c < out; ++c)
       for (int64_t f = 0; f < width; ++f)
         dwOut.floats[(at.expert * out + c) * width + f] +=
-            dy.floats[at.token * out + c] * weights.floats[at.row] * gate[f] * logistic(gate[f]) * up[f];
+            dy.floats[at.token * out + c] * weights.floats[at.row] * gate[f] * sigmoid(gate[f]) * up[f];
   });
   return success();
 }

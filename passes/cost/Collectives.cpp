@@ -15,11 +15,11 @@ namespace dtcc::cost {
 
 namespace {
 enum class Algorithm { Ring, Tree, Switch };
-struct Row {
+struct AlgorithmRow {
   Algorithm algorithm;
   double base, hop, networkHop, share, networkShare, ramp;
 };
-constexpr Row kRows[] = {
+constexpr AlgorithmRow kAlgorithms[] = {
 #define DTCC_COLLECTIVE_ALGORITHM(algorithm, protocol, base, hop, networkHop, share, networkShare, ramp)               \
   {Algorithm::algorithm, base * 1e-6, hop * 1e-6, networkHop * 1e-6, share, networkShare, ramp},
 #include "passes/cost/CollectiveAlgorithms.def"
@@ -31,7 +31,7 @@ constexpr int64_t kSwitchRanks = 5;
 /// How often a ring passes round, which is also how often the bytes travel.
 double rounds(CollectiveKind kind) { return kind == CollectiveKind::AllReduce ? 2 : 1; }
 
-double latencyOf(const Row &row, CollectiveKind kind, const Spread &spread) {
+double latencyOf(const AlgorithmRow &row, CollectiveKind kind, const Spread &spread) {
   double n = double(spread.nodes * spread.ranksPerNode), nodes = double(spread.nodes);
   if (row.algorithm == Algorithm::Ring) {
     double between = spread.nodes > 1 ? rounds(kind) * (nodes - 1) : 0;
@@ -42,7 +42,7 @@ double latencyOf(const Row &row, CollectiveKind kind, const Spread &spread) {
   return row.base + row.hop + 2 * std::log2(nodes) * row.networkHop;
 }
 
-bool applies(const Row &row, CollectiveKind kind, const Spread &spread, const Fabric &fabric) {
+bool applies(const AlgorithmRow &row, CollectiveKind kind, const Spread &spread, const Fabric &fabric) {
   if (row.algorithm == Algorithm::Ring)
     return true;
   if (kind != CollectiveKind::AllReduce)
@@ -117,7 +117,7 @@ double Collectives::seconds(const Transfer &transfer) const {
   double n = double(transfer.group.ranks);
   double shortness = constants.rampFactor * constants.rampBytes / (transfer.bytes + constants.rampBytes);
   double best = std::numeric_limits<double>::infinity();
-  for (const Row &row : kRows) {
+  for (const AlgorithmRow &row : kAlgorithms) {
     if (!applies(row, transfer.kind, spread, fabric))
       continue;
     double rate = busRate(spread) * (spread.nodes > 1 ? row.networkShare : row.share);

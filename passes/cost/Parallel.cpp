@@ -13,12 +13,12 @@ namespace dtcc::cost {
 namespace {
 /// By PipelineKind: weights of forward, input and weight gradients in the bubble of a stage,
 /// which `interleaves` divides by the number of virtual stages.
-struct Row {
+struct ScheduleRow {
   double forward, input, weight;
   bool interleaves;
 };
-constexpr Row kRows[] = {{0, 0, 0, false},  {1, 1, 1, false},  {1, 1, 1, true},
-                         {1, 1, -1, false}, {1, 1, -2, false}, {1, 1, 1, false}};
+constexpr ScheduleRow kSchedules[] = {{0, 0, 0, false},  {1, 1, 1, false},  {1, 1, 1, true},
+                                      {1, 1, -1, false}, {1, 1, -2, false}, {1, 1, 1, false}};
 } // namespace
 
 Parallel Parallel::ofExperts() const {
@@ -33,7 +33,7 @@ Parallel Parallel::ofExperts() const {
 
 double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
                      double weight) {
-  const Row &row = kRows[static_cast<int>(schedule)];
+  const ScheduleRow &row = kSchedules[static_cast<int>(schedule)];
   double stage = row.forward * forward + row.input * input + row.weight * weight;
   if (row.interleaves)
     stage /= double(std::max<int64_t>(virtualStages, 1));

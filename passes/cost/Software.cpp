@@ -13,11 +13,11 @@
 namespace dtcc::cost {
 
 namespace {
-struct Row {
+struct FrameworkRow {
   std::string_view name, words;
   Software defaults;
 };
-constexpr Row kRows[] = {
+constexpr FrameworkRow kFrameworks[] = {
 #define DTCC_SOFTWARE(name, words, host, fused, attention, recompute, zero, sequence, tensorHidden, sendsHidden,       \
                       scattered, window, gradientBytes, accumulateBytes, wholeBytes, sharedBytes, logitMemory,         \
                       reserve, fragments, padded, pieces, once, serial, early)                                         \
@@ -56,18 +56,18 @@ bool holds(std::string_view text, std::string_view word) {
 } // namespace
 
 Software softwareOf(std::string_view text) {
-  for (const Row &row : kRows)
+  for (const FrameworkRow &row : kFrameworks)
     for (size_t start = 0; start <= row.words.size();) {
       size_t end = std::min(row.words.find('|', start), row.words.size());
       if (holds(text, row.words.substr(start, end - start)))
         return row.defaults;
       start = end + 1;
     }
-  return kRows[std::size(kRows) - 1].defaults;
+  return kFrameworks[std::size(kFrameworks) - 1].defaults;
 }
 
-Software softwareOf(Framework framework) { return kRows[static_cast<int>(framework)].defaults; }
-std::string_view toString(Framework framework) { return kRows[static_cast<int>(framework)].name; }
+Software softwareOf(Framework framework) { return kFrameworks[static_cast<int>(framework)].defaults; }
+std::string_view toString(Framework framework) { return kFrameworks[static_cast<int>(framework)].name; }
 
 double hostSeconds(const Software &software, const Constants &constants, int64_t tensorParallel) {
   double share = software.host == HostMode::Eager      ? 1

@@ -16,11 +16,11 @@ using namespace mlir;
 
 namespace dtcc::dist {
 
-static constexpr char kModelAxis[] = "tp";
+static constexpr char kTensorAxis[] = "tp";
 
 static Axes ofModel(const Axes &axes, const Mesh &mesh) {
-  const MeshAxis *axis = mesh.find(kModelAxis);
-  return axis && axis->size > 1 && contains(axes, kModelAxis) ? Axes{kModelAxis} : Axes();
+  const MeshAxis *axis = mesh.find(kTensorAxis);
+  return axis && axis->size > 1 && contains(axes, kTensorAxis) ? Axes{kTensorAxis} : Axes();
 }
 
 static void print(llvm::raw_ostream &out, const Axes &axes) {
@@ -64,7 +64,7 @@ static std::optional<bool> areHeadsExchanged(func::FuncOp step, const plan::Plan
 }
 
 std::optional<GivenPlacement> GivenPlacement::of(func::FuncOp step, const plan::Plan &plan) {
-  static const llvm::StringSet<> kKnown = {"dp", kModelAxis, "cp", kExpertAxis, "pp", "dp.0", "dp.1"};
+  static const llvm::StringSet<> kKnown = {"dp", kTensorAxis, "cp", kExpertAxis, "pp", "dp.0", "dp.1"};
   for (const MeshAxis &axis : plan.mesh.axes)
     if (!axis.time && axis.size > 1 && !kKnown.contains(axis.name))
       return std::nullopt;

@@ -53,7 +53,7 @@ std::optional<ExpertExchange> parseExpertExchange(StringRef text) {
       .Default(std::nullopt);
 }
 
-static double bytesOf(Value value) {
+static double wholeBytesOf(Value value) {
   auto type = cast<ShapedType>(value.getType());
   return double(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
 }
@@ -66,8 +66,8 @@ struct ExchangeCost {
   ExchangeCost(graph::ExpertsOp layer, const plan::Plan &plan, const cost::Machine &machine, int64_t size) {
     double ranks = double(size), picks = double(cast<ShapedType>(layer.getIds().getType()).getShape().back());
     double parts = double(plan.mesh.product(plan.batchAxes) * plan.mesh.product(plan.sequenceAxes));
-    double rows = bytesOf(layer.getX()) / parts,
-           perToken = (bytesOf(layer.getIds()) + bytesOf(layer.getWeights())) / parts;
+    double rows = wholeBytesOf(layer.getX()) / parts,
+           perToken = (wholeBytesOf(layer.getIds()) + wholeBytesOf(layer.getWeights())) / parts;
     double reached = 1 - std::pow(1 - 1 / ranks, picks);
     double all = (ranks - 1) * rows, few = (ranks - 1) * perToken;
     cost::Group group = groupOf({kExpertAxis}, plan.mesh);

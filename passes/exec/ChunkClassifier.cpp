@@ -51,7 +51,7 @@ private:
   llvm::SmallPtrSet<Value, 8> sums;
 };
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+RankedTensorType tensorTypeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Notes the chunked dimension of a value; false if it has another already.
 bool Slab::mark(Value value, int64_t dim) { return dims.try_emplace(value, dim).first->second == dim; }
@@ -121,7 +121,7 @@ Value Slab::partOf(OpBuilder &builder, Value value, int64_t part, int64_t parts,
   auto it = dims.find(value);
   if (it == dims.end())
     return value;
-  auto type = typeOf(value);
+  auto type = tensorTypeOf(value);
   SmallVector<int64_t> shape(type.getShape()), offsets(type.getRank(), 0), strides(type.getRank(), 1);
   shape[it->second] /= parts;
   offsets[it->second] = part * shape[it->second];
@@ -149,9 +149,9 @@ void Slab::cut(int64_t parts) {
           total = total ? graph::AddOp::create(builder, op->getLoc(), total, copy).getResult() : Value(copy);
           continue;
         }
-        SmallVector<int64_t> shape(typeOf(result).getShape());
+        SmallVector<int64_t> shape(tensorTypeOf(result).getShape());
         shape[dims.lookup(result)] /= parts;
-        copy.setType(RankedTensorType::get(shape, typeOf(result).getElementType()));
+        copy.setType(RankedTensorType::get(shape, tensorTypeOf(result).getElementType()));
         rows[result].push_back(copy);
       }
     }
@@ -187,7 +187,8 @@ struct ChunkClassifier : impl::ChunkClassifierBase<ChunkClassifier> {
     });
     for (graph::ContractOp product : products) {
       std::optional<cost::LogitCut> choice = cost::cutLogits(
-          std::span(typeOf(product.getY()).getShape().data(), typeOf(product.getY()).getRank()), chunkBytes);
+          std::span(tensorTypeOf(product.getY()).getShape().data(), tensorTypeOf(product.getY()).getRank()),
+          chunkBytes);
       Slab slab(product);
       if (choice && slab.collect(choice->dim))
         slab.cut(choice->parts);

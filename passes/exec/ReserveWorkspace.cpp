@@ -28,22 +28,22 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-static ArrayRef<int64_t> shapeOf(Value view) { return cast<MemRefType>(view.getType()).getShape(); }
+static ArrayRef<int64_t> viewShape(Value view) { return cast<MemRefType>(view.getType()).getShape(); }
 
 static int64_t updateBytes(LibraryOp op) {
   auto states = op->getParentOfType<ModuleOp>().getOps<graph::StateOp>();
   return gpu_workspace::update(std::distance(states.begin(), states.end()));
 }
 static int64_t attentionGradBytes(LibraryOp op) {
-  return gpu_workspace::attentionGrad(llvm::product_of(shapeOf(op.getIns()[0]).drop_back()));
+  return gpu_workspace::attentionGrad(llvm::product_of(viewShape(op.getIns()[0]).drop_back()));
 }
 
 /// Windows of one cell may be products of the library. Kernels and images: [.., .., channels, d, h, w].
 static int64_t convolutionBytes(Value kernel) {
-  return llvm::product_of(shapeOf(kernel).drop_front(3)) == 1 ? gpu_workspace::productBytes : 0;
+  return llvm::product_of(viewShape(kernel).drop_front(3)) == 1 ? gpu_workspace::productBytes : 0;
 }
 static int64_t kernelGradBytes(LibraryOp op) {
-  ArrayRef<int64_t> y = shapeOf(op.getIns()[0]), kernel = shapeOf(op.getOuts()[0]);
+  ArrayRef<int64_t> y = viewShape(op.getIns()[0]), kernel = viewShape(op.getOuts()[0]);
   return std::max(convolutionBytes(op.getOuts()[0]),
                   gpu_workspace::convolutionKernelGrad(kernel[0], kernel[1], llvm::product_of(kernel.drop_front(2)),
                                                        y[0] * llvm::product_of(y.drop_front(3))));
@@ -51,9 +51,9 @@ static int64_t kernelGradBytes(LibraryOp op) {
 
 /// Rows of ids, matrices, and the products of rows that are added up.
 static int64_t groupedBytes(LibraryOp op) {
-  int64_t rows = shapeOf(op.getIns()[2])[0];
-  ArrayRef<int64_t> out = shapeOf(op.getOuts()[0]);
-  return gpu_workspace::grouped(rows, shapeOf(op.getIns()[1])[0], out[0] == rows ? 0 : rows * out[1]);
+  int64_t rows = viewShape(op.getIns()[2])[0];
+  ArrayRef<int64_t> out = viewShape(op.getOuts()[0]);
+  return gpu_workspace::grouped(rows, viewShape(op.getIns()[1])[0], out[0] == rows ? 0 : rows * out[1]);
 }
 
 /// Ops that are not named need none.
@@ -62,7 +62,7 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"matmul", [](LibraryOp) { return gpu_workspace::productBytes; }},
       {"matmul_epilogue",
        [](LibraryOp op) {
-         return gpu_workspace::productBytes + gpu_workspace::productSums(shapeOf(op.getIns()[1])[2]);
+         return gpu_workspace::productBytes + gpu_workspace::productSums(viewShape(op.getIns()[1])[2]);
        }},
       {"convolution", [](LibraryOp op) { return convolutionBytes(op.getIns()[1]); }},
       {"convolution_input_grad", [](LibraryOp op) { return convolutionBytes(op.getIns()[1]); }},
@@ -70,10 +70,12 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"sum_squares", [](LibraryOp) { return gpu_workspace::sumSquaresBytes; }},
       {"attention_grad", attentionGradBytes},
       {"attention_part_grad", attentionGradBytes},
-      {"embedding_grad", [](LibraryOp op) { return gpu_workspace::sorted(shapeOf(op.getIns()[1])[0]); }},
+      {"embedding_grad", [](LibraryOp op) { return gpu_workspace::sorted(viewShape(op.getIns()[1])[0]); }},
       {"grouped_matmul", groupedBytes},
       {"grouped_matmul_grad",
-       [](LibraryOp op) { return gpu_workspace::grouped(shapeOf(op.getIns()[2])[0], shapeOf(op.getOuts()[0])[0], 0); }},
+       [](LibraryOp op) {
+         return gpu_workspace::grouped(viewShape(op.getIns()[2])[0], viewShape(op.getOuts()[0])[0], 0);
+       }},
       {"adamw", updateBytes},
       {"sgd", updateBytes},
       {"lion", updateBytes},

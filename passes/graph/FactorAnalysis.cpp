@@ -11,14 +11,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/Shapes.h"
 #include "passes/graph/FactoredValues.h"
 
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::graph;
 using Id = DimensionClasses::Id;
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<ShapedType>(value.getType()).getShape(); }
 
 static ClassLists freshLists(DimensionClasses &classes, ArrayRef<int64_t> shape) {
   ClassLists lists(shape.size());

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/ContractSpec.h"
+#include "dialects/graph/Shapes.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "passes/graph/FactoredValues.h"
@@ -19,9 +20,6 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::graph;
 using Id = DimensionClasses::Id;
-
-static int64_t rankOf(Value value) { return cast<ShapedType>(value.getType()).getRank(); }
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<ShapedType>(value.getType()).getShape(); }
 
 //===----------------------------------------------------------------------===//
 // FactoredValues

@@ -12,7 +12,6 @@
 
 namespace dtcc::plan {
 
-static constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Sums of the same terms in another order differ in their last bits; without a tolerance
 /// every order would be a point of its own.
 static constexpr double kSame = 1e-12;

@@ -12,7 +12,6 @@
 
 namespace dtcc::plan {
 
-static constexpr double kNever = std::numeric_limits<double>::infinity();
 static bool isAmount(double value) { return value >= 0 && std::isfinite(value); }
 
 static std::string checkType(const BlockType &type, size_t classes) {

@@ -27,11 +27,15 @@
 #define DTCC_PASSES_PLAN_STAGEPROBLEM_H
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace dtcc::plan {
+
+/// The seconds of what cannot run.
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// One way to run a block on one class of devices.
 struct BlockMode {

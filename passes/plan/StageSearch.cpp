@@ -13,8 +13,6 @@
 
 namespace dtcc::plan {
 
-static constexpr double kNever = std::numeric_limits<double>::infinity();
-
 class StageSolver::Search {
 public:
   explicit Search(const StageProblem &problem);

@@ -32,7 +32,7 @@ struct Side {
 enum class Unit { Count, Bytes, Seconds, Percent };
 
 /// A quantity of both sides, or a text.
-struct Row {
+struct ComparedRow {
   std::string name;
   std::string texts[2];
   double values[2] = {};
@@ -42,7 +42,7 @@ struct Row {
 /// Rows under a heading.
 struct Section {
   std::string name;
-  std::vector<Row> rows;
+  std::vector<ComparedRow> rows;
 };
 } // namespace
 
@@ -148,7 +148,7 @@ private:
   }
   /// Rows of nothing on both sides are left out.
   template <typename F> void value(StringRef name, Unit unit, F &&get) {
-    Row row{name.str(), {}, {double(get(sides[0])), double(get(sides[1]))}, unit};
+    ComparedRow row{name.str(), {}, {double(get(sides[0])), double(get(sides[1]))}, unit};
     if (row.values[0] != 0 || row.values[1] != 0)
       sections.back().rows.push_back(std::move(row));
   }
@@ -262,7 +262,7 @@ static void printText(const Side (&sides)[2], const std::vector<Section> &sectio
   printHeading(stream, "B: " + sides[1].name);
   for (const Section &section : sections) {
     table.add({section.name, "", "", "", ""});
-    for (const Row &row : section.rows) {
+    for (const ComparedRow &row : section.rows) {
       if (!row.unit) {
         table.add({"  " + row.name, row.texts[0], row.texts[1], row.texts[0] == row.texts[1] ? "" : "differs", ""});
         continue;
@@ -283,7 +283,7 @@ static void printJson(const Side (&sides)[2], const std::vector<Section> &sectio
     out.attribute("b", sides[1].name);
     for (const Section &section : sections)
       out.attributeObject(section.name, [&] {
-        for (const Row &row : section.rows)
+        for (const ComparedRow &row : section.rows)
           out.attributeObject(row.name, [&] {
             if (row.unit) {
               out.attribute("a", row.values[0]);

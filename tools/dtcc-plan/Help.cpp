@@ -31,12 +31,12 @@ Exit status: 0 done, 1 bad input, 2 wrong usage.
 )";
 
 namespace {
-struct Row {
+struct HelpRow {
   StringRef command, text;
 };
 } // namespace
 
-static constexpr Row kCommands[] = {
+static constexpr HelpRow kHelpRows[] = {
     {"search", R"(dtcc-plan search MODEL --cluster=cpu:N|8xh100 [options of dtcc]
 dtcc-plan search --transformer=llama3-405b --cluster=2048x8xh100 --batch=2048
 Prices plans and prints the best first, with the parts of their times, what a device
@@ -123,7 +123,7 @@ Measures this machine by a program that trains on it.
 )"}};
 
 StringRef dtcc::helpOf(StringRef command) {
-  for (const Row &row : kCommands)
+  for (const HelpRow &row : kHelpRows)
     if (row.command == command)
       return row.text;
   return kHelp;

@@ -20,7 +20,7 @@ using namespace dtcc;
 using llvm::StringRef;
 
 namespace {
-struct Row {
+struct MemoryRow {
   int zero = 0;
   StringRef recompute;
   plan::MemoryParts memory;
@@ -30,16 +30,16 @@ struct Row {
 struct Table {
   plan::SearchReport asked;
   plan::PlanShape shape;
-  std::vector<Row> rows;
+  std::vector<MemoryRow> rows;
   std::optional<plan::FewestDevices> fewest;
   /// All devices are parts of one machine: more of them bring no memory.
   bool oneMachine = false;
 };
-constexpr StringRef kRecomputations[] = {"none", "selective", "full"};
+constexpr StringRef kRecomputationNames[] = {"none", "selective", "full"};
 } // namespace
 
 /// What a stage of `blocks` blocks keeps goes to the host; what one of them keeps is back while it runs.
-static void moveToHost(Row &row, double blocks) {
+static void moveToHost(MemoryRow &row, double blocks) {
   row.memory.host += row.memory.activations;
   row.memory.working += row.memory.activations / std::max(1.0, blocks);
   row.memory.activations = 0;
@@ -82,9 +82,9 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
   table.asked = plan::reportOf(search.problem, pricer, {}, 0);
   search.describe(table.asked);
   for (const plan::MemoryRow &row : plan::tabulateMemory(search.problem, *shape)) {
-    StringRef recompute = kRecomputations[row.recompute == cost::Recomputation::Full        ? 2
-                                          : row.recompute == cost::Recomputation::Selective ? 1
-                                                                                            : 0];
+    StringRef recompute = kRecomputationNames[row.recompute == cost::Recomputation::Full        ? 2
+                                              : row.recompute == cost::Recomputation::Selective ? 1
+                                                                                                : 0];
     if (!llvm::is_contained(search.space.zero, row.zero))
       continue;
     table.rows.push_back({row.zero, recompute, row.memory, row.fits});
@@ -130,7 +130,7 @@ static llvm::Expected<Table> tabulate(const Question &question) {
   };
   (void)searchPlans(question.graph->module(), question.options, limits);
   for (int zero = 0; zero <= 3; ++zero)
-    for (StringRef recompute : kRecomputations) {
+    for (StringRef recompute : kRecomputationNames) {
       Options options = question.options;
       if (!options.recompute.empty() && options.recompute != recompute)
         continue;
@@ -179,12 +179,12 @@ static void printText(const Table &table, llvm::raw_ostream &stream) {
   for (const MemoryPart &part : memoryParts())
     titles.push_back((">" + part.name).str());
   titles.push_back(">all");
-  bool hosts = llvm::any_of(table.rows, [](const Row &row) { return row.memory.host > 0; });
+  bool hosts = llvm::any_of(table.rows, [](const MemoryRow &row) { return row.memory.host > 0; });
   if (hosts)
     titles.push_back(">with the host");
   titles.push_back("");
   TextTable text(std::move(titles));
-  for (const Row &row : table.rows) {
+  for (const MemoryRow &row : table.rows) {
     std::vector<std::string> cells = {std::to_string(row.zero), row.recompute.str()};
     for (const MemoryPart &part : memoryParts())
       cells.push_back(formatBytes(row.memory.*part.bytes));
@@ -216,7 +216,7 @@ static void printJson(const Table &table, llvm::raw_ostream &stream) {
     writeMesh(table.shape, out);
     out.attribute("microbatches", table.shape.microbatches);
     out.attributeArray("rows", [&] {
-      for (const Row &row : table.rows)
+      for (const MemoryRow &row : table.rows)
         out.object([&] {
           out.attribute("zero", row.zero);
           out.attribute("recompute", row.recompute);

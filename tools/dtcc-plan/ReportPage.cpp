@@ -15,7 +15,7 @@
 using namespace dtcc;
 using llvm::formatv;
 
-static std::string memoryOf(const plan::PlanReport &plan) {
+static std::string memoryText(const plan::PlanReport &plan) {
   return formatBytes(plan.memory.total()) + (plan.fits ? "" : ", too much");
 }
 
@@ -43,7 +43,7 @@ static void writePlans(const plan::SearchReport &report, HtmlPage &page) {
   for (size_t i = 0; i < report.plans.size(); ++i) {
     const plan::PlanReport &plan = report.plans[i];
     rows.push_back({std::to_string(i + 1), plan.shape.str(), formatSeconds(plan.seconds),
-                    formatv("{0:f2}", plan.seconds / report.plans.front().seconds).str(), memoryOf(plan),
+                    formatv("{0:f2}", plan.seconds / report.plans.front().seconds).str(), memoryText(plan),
                     std::to_string(plan.recomputed()), i == 0 && plan.reason.empty() ? "the best" : plan.reason});
   }
   page.table({">#", "plan", ">a step", ">x best", ">a device", ">recomputed", "why not"}, rows);
@@ -60,14 +60,14 @@ static void writeExplanation(const plan::Explanation &explanation, HtmlPage &pag
     page.heading("The plan that is asked about");
     page.table({"plan", ">a step", ">x best", ">a device", "why not"},
                {{given->shape.str(), formatSeconds(given->seconds), formatv("{0:f2}", given->seconds / best).str(),
-                 memoryOf(*given), given->reason}});
+                 memoryText(*given), given->reason}});
   }
   rows.clear();
   for (const plan::Explanation::Kind &kind : explanation.kinds) {
     bool fits = kind.plan && kind.plan->fits;
     rows.push_back({kind.name, kind.plan ? kind.plan->shape.str() : "", fits ? formatSeconds(kind.plan->seconds) : "",
                     fits ? formatv("{0:f2}", kind.plan->seconds / best).str() : "",
-                    kind.plan ? memoryOf(*kind.plan) : "", kind.reason});
+                    kind.plan ? memoryText(*kind.plan) : "", kind.reason});
   }
   page.heading("The best of each kind");
   page.table({"kind", "plan", ">a step", ">x best", ">a device", "why not"}, rows);
@@ -81,7 +81,7 @@ static void writeExplanation(const plan::Explanation &explanation, HtmlPage &pag
   }
   rows.clear();
   for (const plan::PlanReport &plan : explanation.accumulation)
-    rows.push_back({std::to_string(plan.shape.microbatches), formatSeconds(plan.seconds), memoryOf(plan),
+    rows.push_back({std::to_string(plan.shape.microbatches), formatSeconds(plan.seconds), memoryText(plan),
                     std::to_string(plan.recomputed()), plan.reason.empty() ? "this plan" : plan.reason});
   if (rows.size() > 1) {
     page.heading("The same mesh, accumulating more or less");

@@ -17,11 +17,6 @@
 using namespace mlir;
 using namespace dtcc;
 
-static bool wrong(llvm::Twine message) {
-  errorStream() << message << '\n';
-  return false;
-}
-
 /// Splits "a=b"; false if there is no '='.
 static bool splitPair(StringRef text, StringRef &name, StringRef &value) {
   std::tie(name, value) = text.split('=');
@@ -30,7 +25,7 @@ static bool splitPair(StringRef text, StringRef &name, StringRef &value) {
   return !name.empty() && !value.empty();
 }
 
-static bool fillImportOptions(const Options &options, onnx::ImportOptions &import) {
+static LogicalResult fillImportOptions(const Options &options, onnx::ImportOptions &import) {
   SmallVector<StringRef> bindings;
   StringRef(options.bind).split(bindings, ',', -1, /*KeepEmpty=*/false);
   for (StringRef binding : bindings) {
@@ -60,7 +55,7 @@ static bool fillImportOptions(const Options &options, onnx::ImportOptions &impor
   import.freeze = options.freeze;
   import.forceTraining = options.trainMode != "as-is";
   import.randomInit = options.init == "random";
-  return true;
+  return success();
 }
 
 OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, const Options &options) {
@@ -76,7 +71,7 @@ OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, const Options &optio
     return parseSourceFile<ModuleOp>(sources, &context);
   }
   onnx::ImportOptions import;
-  if (!fillImportOptions(options, import))
+  if (failed(fillImportOptions(options, import)))
     return nullptr;
   FailureOr<OwningOpRef<ModuleOp>> module = onnx::importOnnx(&context, options.input, import);
   return succeeded(module) ? std::move(*module) : OwningOpRef<ModuleOp>();

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/Shapes.h"
 #include "passes/exec/bufferize/ConstantKernel.h"
 #include "passes/exec/bufferize/OpRules.h"
 
@@ -18,7 +19,6 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<ShapedType>(value.getType()).getShape(); }
 static Reduction toReduction(dist::Reduction kind) { return Reduction(uint32_t(kind)); }
 /// Whether nothing stands outside of dimension `dim`.
 static bool isOutermost(ArrayRef<int64_t> shape, int64_t dim) {
@@ -78,7 +78,7 @@ static LogicalResult lowerAllReduce(dist::AllReduceOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerShift(dist::ShiftOp op, Bufferizer &b) {
+static LogicalResult lowerRankShift(dist::ShiftOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "shift");
   b.collective(CollectiveKind::shift, Reduction::sum, op.getAxes(), from, b.place(op.getY()));
   return success();
@@ -101,7 +101,7 @@ static LogicalResult lowerReceive(dist::ReceiveOp op, Bufferizer &b) {
 
 static void aimAllGather(Operation *operation, Bufferizer &b) {
   auto op = cast<dist::AllGatherOp>(operation);
-  if (!isOutermost(shapeOf(op.getX()), op.getDim()))
+  if (!isOutermost(graph::shapeOf(op.getX()), op.getDim()))
     return;
   Place whole = b.ensureDestination(op.getY()).place;
   if (!whole.isDense() || whole.blockOf)
@@ -178,7 +178,7 @@ static LogicalResult lowerZeroFill(dist::ZeroFillOp op, Bufferizer &b) {
 
 void dtcc::exec::addCollectiveRules(OpRules &rules) {
   rules[dist::AllReduceOp::getOperationName()] = ruleOf<dist::AllReduceOp, lowerAllReduce>();
-  rules[dist::ShiftOp::getOperationName()] = ruleOf<dist::ShiftOp, lowerShift>();
+  rules[dist::ShiftOp::getOperationName()] = ruleOf<dist::ShiftOp, lowerRankShift>();
   rules[dist::SendOp::getOperationName()] = ruleOf<dist::SendOp, lowerSend>();
   rules[dist::ReceiveOp::getOperationName()] = ruleOf<dist::ReceiveOp, lowerReceive>();
   OpRule &gather = rules[dist::AllGatherOp::getOperationName()] = ruleOf<dist::AllGatherOp, lowerAllGather>();

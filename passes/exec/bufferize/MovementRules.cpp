@@ -5,15 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/Shapes.h"
 #include "passes/exec/bufferize/ConstantKernel.h"
 #include "passes/exec/bufferize/OpRules.h"
 
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<ShapedType>(value.getType()).getShape(); }
 
 /// Places `result` as a view of `operand`; copies where no view can say it, or where
 /// the result has a destination of its own that the operand was not written to.
@@ -59,27 +57,28 @@ static LogicalResult lowerBarrier(graph::BarrierOp op, Bufferizer &b) {
 }
 
 static LogicalResult lowerReshape(graph::ReshapeOp op, Bufferizer &b) {
-  return lowerView(b, op.getX(), op.getY(), [&](const Place &p) { return p.reshaped(shapeOf(op.getY())); });
+  return lowerView(b, op.getX(), op.getY(), [&](const Place &p) { return p.reshaped(graph::shapeOf(op.getY())); });
 }
 static void aimReshape(Operation *operation, Bufferizer &b) {
   auto op = cast<graph::ReshapeOp>(operation);
   auto destination = b.destinationOf(op.getY());
   if (!destination)
     return;
-  if (auto place = destination->place.reshaped(shapeOf(op.getX())))
+  if (auto place = destination->place.reshaped(graph::shapeOf(op.getX())))
     b.aim(op.getX(), *place, destination->accumulate);
 }
 
 static LogicalResult lowerBroadcast(graph::BroadcastOp op, Bufferizer &b) {
   return lowerView(b, op.getX(), op.getY(),
-                   [&](const Place &p) { return p.broadcast(op.getDims(), shapeOf(op.getY())); });
+                   [&](const Place &p) { return p.broadcast(op.getDims(), graph::shapeOf(op.getY())); });
 }
 
 static LogicalResult lowerSlice(graph::SliceOp op, Bufferizer &b) {
   if (llvm::any_of(op.getStrides(), [](int64_t step) { return step < 1; }))
     return op.emitOpError("strides must be at least 1 to be a view");
-  return lowerView(b, op.getX(), op.getY(),
-                   [&](const Place &p) { return p.sliced(op.getOffsets(), op.getStrides(), shapeOf(op.getY())); });
+  return lowerView(b, op.getX(), op.getY(), [&](const Place &p) {
+    return p.sliced(op.getOffsets(), op.getStrides(), graph::shapeOf(op.getY()));
+  });
 }
 
 static LogicalResult lowerUnstack(graph::UnstackOp op, Bufferizer &b) {
@@ -95,8 +94,8 @@ template <> Place partOf(graph::StackOp op, const Place &whole, unsigned i) { re
 template <> Place partOf(graph::ConcatOp op, const Place &whole, unsigned i) {
   SmallVector<int64_t> offsets(whole.rank(), 0), steps(whole.rank(), 1);
   for (Value before : op.getXs().take_front(i))
-    offsets[op.getDim()] += shapeOf(before)[op.getDim()];
-  return whole.sliced(offsets, steps, shapeOf(op.getXs()[i]));
+    offsets[op.getDim()] += graph::shapeOf(before)[op.getDim()];
+  return whole.sliced(offsets, steps, graph::shapeOf(op.getXs()[i]));
 }
 
 template <typename Op> static void aimJoin(Operation *operation, Bufferizer &b) {
@@ -124,7 +123,7 @@ static LogicalResult lowerPad(graph::PadOp op, Bufferizer &b) {
                     ? TypedAttr(b.builder().getFloatAttr(whole.element, op.getValue().convertToDouble()))
                     : TypedAttr(b.builder().getIntegerAttr(whole.element, int64_t(op.getValue().convertToDouble()))));
   SmallVector<int64_t> steps(whole.rank(), 1);
-  b.copy(b.placeOf(op.getX()), whole.sliced(op.getLow(), steps, shapeOf(op.getX())));
+  b.copy(b.placeOf(op.getX()), whole.sliced(op.getLow(), steps, graph::shapeOf(op.getX())));
   return success();
 }
 

@@ -20,7 +20,7 @@ using Map = llvm::SmallVector<int64_t>;
 
 namespace dtcc::exec {
 
-static ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
+static ShapedType shapedTypeOf(Value value) { return cast<ShapedType>(value.getType()); }
 
 bool KernelDomain::isFullValue(Value value) const { return maps.lookup(value).size() == sizes.size(); }
 
@@ -46,7 +46,7 @@ bool isFusible(Operation *op) {
   if (!llvm::all_of(op->getOperandTypes(), supported) || !llvm::all_of(op->getResultTypes(), supported))
     return false;
   if (auto reduce = dyn_cast<graph::ReduceOp>(op))
-    return isa<FloatType>(shapeOf(reduce.getX()).getElementType());
+    return isa<FloatType>(shapedTypeOf(reduce.getX()).getElementType());
   return isa<graph::ElementwiseOpInterface, graph::IndexedCellOpInterface, graph::BroadcastOp, graph::IotaOp>(op) ||
          isSplatConstant(op);
 }
@@ -93,10 +93,10 @@ private:
     Value widest;
     for (Operation *op : ops) {
       Value candidate = isa<graph::ReduceOp>(op) ? op->getOperand(0) : op->getResult(0);
-      if (!widest || shapeOf(candidate).getRank() > shapeOf(widest).getRank())
+      if (!widest || shapedTypeOf(candidate).getRank() > shapedTypeOf(widest).getRank())
         widest = candidate;
     }
-    domain.sizes.assign(shapeOf(widest).getShape().begin(), shapeOf(widest).getShape().end());
+    domain.sizes.assign(shapedTypeOf(widest).getShape().begin(), shapedTypeOf(widest).getShape().end());
     domain.maps[widest] = llvm::to_vector(llvm::seq<int64_t>(0, domain.sizes.size()));
   }
 
@@ -104,7 +104,7 @@ private:
     auto [it, inserted] = domain.maps.try_emplace(value, map);
     if (!inserted)
       return success(it->second == map);
-    for (auto [dim, size] : llvm::zip_equal(map, shapeOf(value).getShape()))
+    for (auto [dim, size] : llvm::zip_equal(map, shapedTypeOf(value).getShape()))
       if (domain.sizes[dim] != size)
         return failure();
     changed = true;

@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace dtcc::exec {
 
-static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
+static bool isHalfType(Type element) { return element.isBF16() || element.isF16(); }
 
 /// `element` in the shape of `like`.
 static Type inShapeOf(Type like, Type element) {
@@ -31,7 +31,7 @@ void widenHalves(Block &body) {
   Type f32 = Float32Type::get(body.getParentOp()->getContext());
   auto widen = [&](Value value) {
     auto type = cast<ShapedType>(value.getType());
-    if (isHalf(type.getElementType()))
+    if (isHalfType(type.getElementType()))
       value.setType(type.clone(f32));
   };
   for (BlockArgument argument : body.getArguments())
@@ -50,7 +50,7 @@ void widenHalves(Block &body) {
   }
 }
 
-Type bitsOfHalf(Type element) { return isHalf(element) ? IntegerType::get(element.getContext(), 16) : element; }
+Type bitsOfHalf(Type element) { return isHalfType(element) ? IntegerType::get(element.getContext(), 16) : element; }
 
 Value fromHalf(OpBuilder &builder, Location loc, Value bits, Type half) {
   Type f32 = inShapeOf(bits.getType(), builder.getF32Type());

@@ -66,7 +66,7 @@ bool isCellwise(const Region &region) {
   });
 }
 
-class Recovery {
+class ActivationRecovery {
 public:
   bool recover(Operation *anchor) {
     for (Value input : ancestors(anchor->getOperand(0), 12)) {
@@ -103,7 +103,7 @@ void recoverActivations(func::FuncOp function) {
     if (isa<TanhOp, ErfOp, LogisticOp, ExpOp, MaxOp, CompareOp>(op))
       anchors.push_back(op);
   });
-  Recovery recovery;
+  ActivationRecovery recovery;
   // A region that was replaced is dead but still there until the end.
   for (Operation *anchor : anchors)
     if (!anchor->use_empty())

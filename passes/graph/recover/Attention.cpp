@@ -73,9 +73,10 @@ bool sameLetters(std::string a, std::string b) {
   return a == b;
 }
 
-class Recovery {
+class AttentionRecovery {
 public:
-  Recovery(SoftmaxOp softmax, ScoreMemory &memory) : softmax(softmax), memory(memory), rank(rankOf(softmax.getY())) {}
+  AttentionRecovery(SoftmaxOp softmax, ScoreMemory &memory)
+      : softmax(softmax), memory(memory), rank(rankOf(softmax.getY())) {}
 
   bool run() {
     if (softmax.getLog() || (rank != 4 && rank != 5) || softmax.getDims() != ArrayRef<int64_t>{rank - 1} ||
@@ -247,7 +248,7 @@ void recoverAttention(func::FuncOp function) {
   ScoreMemory memory;
   for (SoftmaxOp anchor : anchors)
     if (!anchor->use_empty())
-      Recovery(anchor, memory).run();
+      AttentionRecovery(anchor, memory).run();
 }
 
 } // namespace dtcc::graph

@@ -26,9 +26,9 @@ namespace dtcc::graph {
 
 namespace {
 
-class Recovery {
+class CrossEntropyRecovery {
 public:
-  explicit Recovery(SoftmaxOp softmax) : softmax(softmax) {}
+  explicit CrossEntropyRecovery(SoftmaxOp softmax) : softmax(softmax) {}
 
   void run() {
     int64_t last = rankOf(softmax.getX()) - 1;
@@ -103,7 +103,7 @@ private:
 void recoverCrossEntropy(func::FuncOp function) {
   SmallVector<SoftmaxOp> anchors(function.getOps<SoftmaxOp>());
   for (SoftmaxOp anchor : anchors)
-    Recovery(anchor).run();
+    CrossEntropyRecovery(anchor).run();
 }
 
 } // namespace dtcc::graph

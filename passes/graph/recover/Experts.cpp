@@ -33,9 +33,9 @@ struct Reading {
   Dims in, out;
 };
 
-class Recovery {
+class ExpertsRecovery {
 public:
-  explicit Recovery(TopKOp pick) : pick(pick), tokens(rankOf(pick.getX()) - 1) {}
+  explicit ExpertsRecovery(TopKOp pick) : pick(pick), tokens(rankOf(pick.getX()) - 1) {}
 
   void run() {
     // Later values first: weights are normalised after they are picked.
@@ -242,7 +242,7 @@ void recoverExperts(func::FuncOp function) {
   SmallVector<TopKOp> anchors(function.getOps<TopKOp>());
   for (TopKOp anchor : anchors)
     if (shapeOf(anchor.getX()).back() > 1)
-      Recovery(anchor).run();
+      ExpertsRecovery(anchor).run();
 }
 
 } // namespace dtcc::graph

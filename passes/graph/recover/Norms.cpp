@@ -114,7 +114,7 @@ template <typename OP> std::pair<Operation *, Value> appliedParameter(Value valu
   return {user, broadcast.getX()};
 }
 
-class Recovery {
+class NormRecovery {
 public:
   void recover(ReduceOp anchor) {
     ArrayRef<int64_t> dims = anchor.getDims();
@@ -179,7 +179,7 @@ private:
 
 void recoverNorms(func::FuncOp function) {
   SmallVector<ReduceOp> anchors(function.getOps<ReduceOp>());
-  Recovery recovery;
+  NormRecovery recovery;
   for (ReduceOp anchor : anchors)
     if (!anchor->use_empty() && anchor.getKind() == ReduceKind::sum && isFloat(anchor.getX()))
       recovery.recover(anchor);

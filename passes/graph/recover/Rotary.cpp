@@ -35,9 +35,9 @@ bool dependsOn(Value value, Value input, size_t limit = 64) {
   return llvm::is_contained(ancestors(value, limit), input);
 }
 
-class Recovery {
+class RotaryRecovery {
 public:
-  explicit Recovery(UnstackOp halves) : halves(halves), x(halves.getX()), pair(halves.getDim()) {}
+  explicit RotaryRecovery(UnstackOp halves) : halves(halves), x(halves.getX()), pair(halves.getDim()) {}
 
   bool run() {
     for (Value root : descendants(halves.getYs()[0], 16)) {
@@ -192,7 +192,7 @@ void recoverRotary(func::FuncOp function) {
   SmallVector<UnstackOp> anchors(function.getOps<UnstackOp>());
   for (UnstackOp anchor : anchors)
     if (!anchor->use_empty() && anchor.getYs().size() == 2 && isFloat(anchor.getX()))
-      Recovery(anchor).run();
+      RotaryRecovery(anchor).run();
 }
 
 } // namespace dtcc::graph
