@@ -47,6 +47,15 @@ set(DTCC_STANDARD_HEADERS <algorithm> <array> <atomic> <charconv> <chrono> <cmat
   <cstdlib> <cstring> <deque> <filesystem> <fstream> <functional> <iostream> <limits> <map> <memory> <mutex> <numeric>
   <optional> <set> <span> <sstream> <string> <string_view> <thread> <tuple> <type_traits> <utility> <vector>)
 
+# Sources above the runtime, some at a time as one: their templates are instantiated, optimized and emitted once. So file-local
+# names must differ within a library. Without it an edit costs one file's build, and each file is seen to stand alone.
+set(DTCC_UNITY 0 CACHE STRING "Source files that are compiled as one; 0: each by itself")
+function(dtcc_unify target)
+  if(DTCC_UNITY GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${DTCC_UNITY})
+  endif()
+endfunction()
+
 # dtcc_tablegen(target file.td generator output [generator output ...])
 function(dtcc_tablegen target td)
   set(outputs)
@@ -71,6 +80,7 @@ function(dtcc_library name)
   target_link_libraries(${name} PUBLIC dtcc_mlir ${ARG_LINK})
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
   dtcc_use_precompiled(${name} dtcc_mlir_pch)
+  dtcc_unify(${name})
   if(ARG_TABLEGEN)
     add_dependencies(${name} ${ARG_TABLEGEN})
   endif()
@@ -83,6 +93,7 @@ function(dtcc_plain_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS} -O2 -fno-exceptions)
   dtcc_use_precompiled(${name} dtcc_plain_pch)
+  dtcc_unify(${name})
 endfunction()
 
 # Runtime code runs inside the programs: optimized in every preset.
@@ -100,6 +111,7 @@ function(dtcc_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
   dtcc_use_precompiled(${name} dtcc_mlir_pch)
+  dtcc_unify(${name})
 endfunction()
 
 # A GoogleTest program, one ctest entry "unit-NAME". Runs in the build folder of
