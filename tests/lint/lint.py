@@ -8,6 +8,7 @@ Prints one line a finding, "file:line: what to do", and fails if there is one.
 """
 import argparse
 import glob
+import importlib.util
 import os
 import re
 import subprocess
@@ -159,6 +160,19 @@ def skips(root):
             yield file, number, f"say in docs/STATUS.md, under the tests that skip, where {stem} does"
 
 
+def mutations(root):
+    """A mutation changes one place of its file, which is as it says: see tests/mutation/run.py."""
+    place = "tests/mutation/run.py"
+    spec = importlib.util.spec_from_file_location("mutation", os.path.join(root, place))
+    sys.modules["mutation"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for mutation in module.MUTATIONS:
+        count = text(root, mutation.file).count(mutation.old)
+        if count != 1:
+            number = text(root, place).split(repr(mutation.name)[1:-1])[0].count("\n") + 1
+            yield place, number, f"'{mutation.name}' must fit one place of {mutation.file}, got: {count}"
+
+
 def formatting(root, clang_format):
     """C++ is formatted by .clang-format."""
     sources = [f for f in files(root) if f.endswith((".cpp", ".h", ".cu"))]
@@ -175,7 +189,7 @@ def formatting(root, clang_format):
 
 
 RULES = {"includes": includes, "passes": passes, "sizes": sizes, "names": names, "licence": licence, "paths": paths,
-         "skips": skips, "formatting": formatting}
+         "skips": skips, "mutations": mutations, "formatting": formatting}
 
 
 def main():
