@@ -190,5 +190,5 @@ TEST(NodeConformance, EveryModelIsRightOrRefused) {
   }
   RecordProperty("passed", passed);
   RecordProperty("refused", refused);
-  EXPECT_GE(passed, 740);
+  EXPECT_GE(passed, 930);
 }
