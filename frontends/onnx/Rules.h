@@ -77,6 +77,13 @@ private:
 
 using Rule = mlir::LogicalResult (*)(OpBinder &);
 
+/// The rule for operators of floats: operand 0 must be of floats.
+template <Rule Then> mlir::LogicalResult ofFloats(OpBinder &node) {
+  if (!isFloat(node.input(0)))
+    return node.error("must have a float operand");
+  return Then(node);
+}
+
 struct RuleEntry {
   unsigned minInputs, maxInputs;
   Rule rule;

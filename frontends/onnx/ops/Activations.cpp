@@ -126,8 +126,6 @@ static LogicalResult thresholdedReluRule(OpBinder &node) {
 static LogicalResult shrinkRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
-  if (!isFloat(x))
-    return node.error("must have a float operand");
   double limit = node.real("lambd", 0.5), bias = node.real("bias", 0);
   Tensor below = emit.select(emit.compare(Predicate::lt, x, emit.scalar(-limit, elementOf(x))), plus(emit, x, bias),
                              emit.scalar(0, elementOf(x)));
@@ -135,18 +133,18 @@ static LogicalResult shrinkRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addActivationRules(RuleTable &table) {
-  table.on("Gelu", 20, {1, 1}, geluRule);
-  table.on("LeakyRelu", 6, {1, 1}, leakyReluRule);
-  table.on("PRelu", 7, {2, 2}, preluRule);
-  table.on("Softplus", 1, {1, 1}, softplusRule);
-  table.on("Softsign", 1, {1, 1}, softsignRule);
-  table.on("Mish", 18, {1, 1}, mishRule);
-  table.on("Swish", 24, {1, 1}, swishRule);
-  table.on("Elu", 6, {1, 1}, eluRule);
-  table.on("Celu", 12, {1, 1}, celuRule);
-  table.on("Selu", 6, {1, 1}, seluRule);
-  table.on("HardSigmoid", 6, {1, 1}, hardSigmoidRule);
-  table.on("HardSwish", 14, {1, 1}, hardSwishRule);
-  table.on("ThresholdedRelu", 10, {1, 1}, thresholdedReluRule);
-  table.on("Shrink", 9, {1, 1}, shrinkRule);
+  table.on("Gelu", 20, {1, 1}, ofFloats<geluRule>);
+  table.on("LeakyRelu", 6, {1, 1}, ofFloats<leakyReluRule>);
+  table.on("PRelu", 7, {2, 2}, ofFloats<preluRule>);
+  table.on("Softplus", 1, {1, 1}, ofFloats<softplusRule>);
+  table.on("Softsign", 1, {1, 1}, ofFloats<softsignRule>);
+  table.on("Mish", 18, {1, 1}, ofFloats<mishRule>);
+  table.on("Swish", 24, {1, 1}, ofFloats<swishRule>);
+  table.on("Elu", 6, {1, 1}, ofFloats<eluRule>);
+  table.on("Celu", 12, {1, 1}, ofFloats<celuRule>);
+  table.on("Selu", 6, {1, 1}, ofFloats<seluRule>);
+  table.on("HardSigmoid", 6, {1, 1}, ofFloats<hardSigmoidRule>);
+  table.on("HardSwish", 14, {1, 1}, ofFloats<hardSwishRule>);
+  table.on("ThresholdedRelu", 10, {1, 1}, ofFloats<thresholdedReluRule>);
+  table.on("Shrink", 9, {1, 1}, ofFloats<shrinkRule>);
 }

@@ -59,23 +59,25 @@ public:
 private:
   static bool isLetter(char c) { return llvm::isAlpha(c); }
 
-  /// The term's letters, those of "..." filled in for `spare` dimensions.
-  FailureOr<std::string> expand(StringRef term, int64_t spare) {
+  static int64_t lettersOf(StringRef term) { return int64_t(term.size()) - (term.contains("...") ? 3 : 0); }
+
+  /// The letters of a term of `rank` dimensions, those of "..." filled in.
+  FailureOr<std::string> expand(StringRef term, int64_t rank) {
     auto [before, after] = term.split("...");
-    if (!llvm::all_of(before, isLetter) || !llvm::all_of(after, isLetter) || spare < 0 ||
-        spare > int64_t(kSpares.size()))
+    if (!llvm::all_of(before, isLetter) || !llvm::all_of(after, isLetter))
       return node.error("a term must have a letter for each dimension, or '...' once for the rest, got: " + term);
-    if (!term.contains("...") && spare != 0)
-      return node.error("term '" + term + "' must name " + Twine(spare + int64_t(term.size())) + " dimensions");
-    return (before + kSpares.take_back(spare) + after).str();
+    int64_t rest = rank - lettersOf(term);
+    if (rest < 0 || rest > (term.contains("...") ? int64_t(kSpares.size()) : 0))
+      return node.error("term '" + term + "' must name " + Twine(rank) + " dimensions, at most " +
+                        Twine(kSpares.size()) + " of them by '...'");
+    return (before + kSpares.take_back(rest) + after).str();
   }
 
   /// An operand, its diagonals taken and its dimensions of size 1 dropped where others are larger.
   LogicalResult read(const Tensor &x, StringRef term) {
     if (!isFloat(x))
       return node.error("must multiply floats");
-    int64_t named = term.size() - (term.contains("...") ? 3 : 0);
-    FailureOr<std::string> letters = expand(term, rankOf(x) - named);
+    FailureOr<std::string> letters = expand(term, rankOf(x));
     if (failed(letters))
       return failure();
     Factor factor{x, *letters};
@@ -105,7 +107,7 @@ private:
 
   LogicalResult readResult(StringRef given) {
     auto spares = llvm::count_if(sizes, [](auto &entry) { return !isLetter(entry.first); });
-    FailureOr<std::string> letters = expand(given, given.contains("...") ? spares : 0);
+    FailureOr<std::string> letters = expand(given, lettersOf(given) + (given.contains("...") ? spares : 0));
     if (failed(letters))
       return failure();
     result = *letters;

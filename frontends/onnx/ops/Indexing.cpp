@@ -197,8 +197,10 @@ static LogicalResult oneHotRule(OpBinder &node) {
   FailureOr<int64_t> axis = node.axis(node.integer("axis", -1), rankOf(indices) + 1);
   if (failed(depth) || failed(axis))
     return failure();
-  if (depth->size() != 1 || (*depth)[0] < 1 || isFloat(indices) || shapeOf(values) != ArrayRef<int64_t>{2})
-    return node.error("must have integer indices, a depth of at least 1 and two values");
+  if (depth->size() != 1 || (*depth)[0] < 1 || (*depth)[0] > kMostExactCount || isFloat(indices) ||
+      shapeOf(values) != ArrayRef<int64_t>{2})
+    return node.error("must have integer indices, a depth between 1 and " + Twine(kMostExactCount) +
+                      ", and two values");
   auto cell = [&](int64_t i) { return emit.squeeze(emit.slice(values, {i}, {1}, {1}), 0); };
   Tensor flags = emit.oneHot(fromStart(emit, indices, (*depth)[0]), (*depth)[0], *axis);
   return node.result(0, emit.select(flags, cell(1), cell(0)));
@@ -314,8 +316,6 @@ static LogicalResult topKRule(OpBinder &node) {
   int64_t count = shapeOf(x)[*axis];
   if (given->size() != 1 || (*given)[0] < 1 || (*given)[0] > count)
     return node.error("must pick between 1 and " + Twine(count) + " cells");
-  if (!isFloat(x))
-    return node.error("must have a float operand");
   if (!node.integer("largest", 1))
     return node.error("largest must be 1, got: 0");
   auto [values, indices] = largest(emit, x, *axis, (*given)[0]);
@@ -336,5 +336,5 @@ void dtcc::onnx::addIndexingRules(RuleTable &table) {
   table.on("EyeLike", 9, {1, 1}, eyeLikeRule);
   table.on("ArgMax", 1, {1, 1}, argRule<false>);
   table.on("ArgMin", 1, {1, 1}, argRule<true>);
-  table.on("TopK", 10, {2, 2}, topKRule);
+  table.on("TopK", 10, {2, 2}, ofFloats<topKRule>);
 }

@@ -41,8 +41,6 @@ static LogicalResult isNanRule(OpBinder &node) {
 static LogicalResult isInfRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
-  if (!isFloat(x))
-    return node.error("must have a float operand");
   bool above = node.integer("detect_positive", 1), below = node.integer("detect_negative", 1);
   double most = std::numeric_limits<double>::infinity();
   auto is = [&](double value) { return emit.compare(graph::Predicate::eq, x, emit.scalar(value, elementOf(x))); };
@@ -75,7 +73,7 @@ void dtcc::onnx::addLogicRules(RuleTable &table) {
     return node.result(0, node.emit().select(node.input(0), node.input(1), node.input(2)));
   });
   table.on("IsNaN", 9, {1, 1}, isNanRule);
-  table.on("IsInf", 10, {1, 1}, isInfRule);
+  table.on("IsInf", 10, {1, 1}, ofFloats<isInfRule>);
   table.on("Cast", 6, {1, 1}, castRule);
   table.on("CastLike", 15, {2, 2}, [](OpBinder &node) { return castTo(node, elementOf(node.input(1))); });
 }

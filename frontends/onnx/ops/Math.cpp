@@ -17,10 +17,7 @@ using namespace dtcc;
 using namespace dtcc::onnx;
 
 template <typename OpTy> static LogicalResult unaryRule(OpBinder &node) {
-  Tensor x = node.input(0);
-  if (!isFloat(x))
-    return node.error("must have a float operand");
-  return node.result(0, node.emit().unary<OpTy>(x));
+  return node.result(0, node.emit().unary<OpTy>(node.input(0)));
 }
 
 using Join = Tensor (*)(Emitter &, const Tensor &, const Tensor &);
@@ -132,24 +129,24 @@ static LogicalResult modRule(OpBinder &node) {
 
 void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Abs", 6, {1, 1}, absRule);
-  table.on("Exp", 6, {1, 1}, unaryRule<graph::ExpOp>);
-  table.on("Log", 6, {1, 1}, unaryRule<graph::LogOp>);
-  table.on("Sqrt", 6, {1, 1}, unaryRule<graph::SqrtOp>);
-  table.on("Sin", 7, {1, 1}, unaryRule<graph::SinOp>);
-  table.on("Cos", 7, {1, 1}, unaryRule<graph::CosOp>);
-  table.on("Tan", 7, {1, 1}, tangentRule);
-  table.on("Sinh", 9, {1, 1}, hyperbolicRule<-1>);
-  table.on("Cosh", 9, {1, 1}, hyperbolicRule<1>);
-  table.on("Tanh", 6, {1, 1}, unaryRule<graph::TanhOp>);
-  table.on("Erf", 9, {1, 1}, unaryRule<graph::ErfOp>);
-  table.on("Sigmoid", 6, {1, 1}, unaryRule<graph::LogisticOp>);
-  table.on("Floor", 6, {1, 1}, unaryRule<graph::FloorOp>);
-  table.on("Round", 11, {1, 1}, roundRule);
-  table.on("Sign", 9, {1, 1}, unaryRule<graph::SignOp>);
-  table.on("Relu", 6, {1, 1}, unaryRule<graph::ReluOp>);
+  table.on("Exp", 6, {1, 1}, ofFloats<unaryRule<graph::ExpOp>>);
+  table.on("Log", 6, {1, 1}, ofFloats<unaryRule<graph::LogOp>>);
+  table.on("Sqrt", 6, {1, 1}, ofFloats<unaryRule<graph::SqrtOp>>);
+  table.on("Sin", 7, {1, 1}, ofFloats<unaryRule<graph::SinOp>>);
+  table.on("Cos", 7, {1, 1}, ofFloats<unaryRule<graph::CosOp>>);
+  table.on("Tan", 7, {1, 1}, ofFloats<tangentRule>);
+  table.on("Sinh", 9, {1, 1}, ofFloats<hyperbolicRule<-1>>);
+  table.on("Cosh", 9, {1, 1}, ofFloats<hyperbolicRule<1>>);
+  table.on("Tanh", 6, {1, 1}, ofFloats<unaryRule<graph::TanhOp>>);
+  table.on("Erf", 9, {1, 1}, ofFloats<unaryRule<graph::ErfOp>>);
+  table.on("Sigmoid", 6, {1, 1}, ofFloats<unaryRule<graph::LogisticOp>>);
+  table.on("Floor", 6, {1, 1}, ofFloats<unaryRule<graph::FloorOp>>);
+  table.on("Round", 11, {1, 1}, ofFloats<roundRule>);
+  table.on("Sign", 9, {1, 1}, ofFloats<unaryRule<graph::SignOp>>);
+  table.on("Relu", 6, {1, 1}, ofFloats<unaryRule<graph::ReluOp>>);
   table.on("Neg", 6, {1, 1}, negRule);
-  table.on("Ceil", 6, {1, 1}, ceilRule);
-  table.on("Reciprocal", 6, {1, 1}, reciprocalRule);
+  table.on("Ceil", 6, {1, 1}, ofFloats<ceilRule>);
+  table.on("Reciprocal", 6, {1, 1}, ofFloats<reciprocalRule>);
   table.on("Clip", 6, {1, 3}, clipRule);
   table.on("Add", 7, {2, 2}, binaryRule<&Emitter::add>);
   table.on("Sub", 7, {2, 2}, binaryRule<&Emitter::sub>);

@@ -65,7 +65,8 @@ template <bool ToSpace> static LogicalResult blocksRule(OpBinder &node) {
   if (rankOf(x) != 4 || size < 1 || (mode != "DCR" && mode != "CRD"))
     return node.error("must have an image [n, c, h, w], a positive blocksize, and a mode of DCR or CRD");
   int64_t n = shapeOf(x)[0], c = shapeOf(x)[1], h = shapeOf(x)[2], w = shapeOf(x)[3];
-  if (ToSpace ? c % (size * size) != 0 : h % size != 0 || w % size != 0)
+  // A block that is larger than what it is cut from has no size worth squaring.
+  if (ToSpace ? size > c || c % (size * size) != 0 : h % size != 0 || w % size != 0)
     return node.error("the channels, or the sides, must be a multiple of the block's, got: " + Twine(c) + ", " +
                       Twine(h) + ", " + Twine(w));
   if (!ToSpace) {

@@ -38,8 +38,6 @@ static LogicalResult meanRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
   if (failed(dims))
     return failure();
-  if (!isFloat(node.input(0)))
-    return node.error("must have a float operand");
   return node.result(0, node.emit().mean(node.input(0), *dims, node.integer("keepdims", 1)));
 }
 
@@ -57,8 +55,6 @@ template <Norm Kind> static LogicalResult normRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
   if (failed(dims))
     return failure();
-  if (!isFloat(node.input(0)))
-    return node.error("must have a float operand");
   return node.result(0, normOf(node.emit(), Kind, node.input(0), *dims, node.integer("keepdims", 1)));
 }
 
@@ -69,8 +65,6 @@ static LogicalResult logSumExpRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
   if (failed(dims))
     return failure();
-  if (!isFloat(x))
-    return node.error("must have a float operand");
   Tensor most = emit.reduce(graph::ReduceKind::max, x, *dims, /*keep=*/true);
   Tensor small = emit.unary<graph::ExpOp>(emit.sub(x, most));
   Tensor sum = emit.add(most, normOf(emit, Norm::logOfSum, small, *dims, /*keep=*/true));
@@ -131,16 +125,16 @@ void dtcc::onnx::addReductionRules(RuleTable &table) {
   table.on("ReduceSum", 1, {1, 2}, reduceRule<graph::ReduceKind::sum, 13>);
   table.on("ReduceMax", 1, {1, 2}, reduceRule<graph::ReduceKind::max, 18>);
   table.on("ReduceMin", 1, {1, 2}, reduceRule<graph::ReduceKind::min, 18>);
-  table.on("ReduceMean", 1, {1, 2}, meanRule);
-  table.on("ReduceL1", 1, {1, 2}, normRule<Norm::l1>);
-  table.on("ReduceL2", 1, {1, 2}, normRule<Norm::l2>);
-  table.on("ReduceSumSquare", 1, {1, 2}, normRule<Norm::sumOfSquares>);
-  table.on("ReduceLogSum", 1, {1, 2}, normRule<Norm::logOfSum>);
-  table.on("ReduceLogSumExp", 1, {1, 2}, logSumExpRule);
-  table.on("LpNormalization", 1, {1, 1}, lpNormalizationRule);
+  table.on("ReduceMean", 1, {1, 2}, ofFloats<meanRule>);
+  table.on("ReduceL1", 1, {1, 2}, ofFloats<normRule<Norm::l1>>);
+  table.on("ReduceL2", 1, {1, 2}, ofFloats<normRule<Norm::l2>>);
+  table.on("ReduceSumSquare", 1, {1, 2}, ofFloats<normRule<Norm::sumOfSquares>>);
+  table.on("ReduceLogSum", 1, {1, 2}, ofFloats<normRule<Norm::logOfSum>>);
+  table.on("ReduceLogSumExp", 1, {1, 2}, ofFloats<logSumExpRule>);
+  table.on("LpNormalization", 1, {1, 1}, ofFloats<lpNormalizationRule>);
   table.on("ReduceProd", 1, {1, 2}, productRule);
-  table.on("Softmax", 1, {1, 1}, coercingSoftmaxRule<false>);
-  table.on("Softmax", 13, {1, 1}, softmaxRule<false>);
-  table.on("LogSoftmax", 1, {1, 1}, coercingSoftmaxRule<true>);
-  table.on("LogSoftmax", 13, {1, 1}, softmaxRule<true>);
+  table.on("Softmax", 1, {1, 1}, ofFloats<coercingSoftmaxRule<false>>);
+  table.on("Softmax", 13, {1, 1}, ofFloats<softmaxRule<false>>);
+  table.on("LogSoftmax", 1, {1, 1}, ofFloats<coercingSoftmaxRule<true>>);
+  table.on("LogSoftmax", 13, {1, 1}, ofFloats<softmaxRule<true>>);
 }

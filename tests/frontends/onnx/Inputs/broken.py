@@ -141,6 +141,31 @@ refused("auto_pad", model([node("Conv", ["x", "w"], ["y"], auto_pad="HALF")], in
 refused("statistics", model([node("BatchNormalization", ["x", "s", "s", "s", "v"], ["y"])],
                             inputs=[image[0], value("s", [4]), value("v", [3])]), "operand 4 must hold 4 values")
 
+# Operators that are written out in others.
+whole = [value("x", [2, 3], TensorProto.INT64)]
+for name in ("Elu", "Mish", "HardSwish", "Shrink", "Tan", "Round", "IsInf", "ReduceL2", "ReduceLogSumExp", "LpNormalization"):
+    refused("of_integers", model([node(name, ["x"], ["y"])], inputs=whole), "must have a float operand")
+for equation, expected in (("ij,jk->ik", "must have a term for each of the 1 operands"), ("ijk->i", "term 'ijk' must name 2 dimensions"),
+                           ("i->i", "term 'i' must name 2 dimensions"), ("ii->i", "dimensions of one letter must agree, got: 2 and 3"),
+                           ("ij->ik", "each letter of the result must stand there once and in an operand"),
+                           ("ij->ii", "each letter of the result must stand there once"), ("i......->i", "or '...' once"),
+                           ("i...jk->i", "term 'i...jk' must name 2 dimensions"), ("ij->i->j", "or '...' once"), ("i,", "must have a term"),
+                           ("", "term '' must name 2 dimensions"), ("1j->j", "a letter for each dimension")):
+    refused("einsum", model([node("Einsum", ["x"], ["y"], equation=equation)]), expected)
+refused("einsum_sizes", model([node("Einsum", ["x", "x"], ["y"], equation="ij,jk->ik")]), "must agree, got: 3 and 2 for 'j'")
+refused("einsum_integers", model([node("Einsum", ["x"], ["y"], equation="ij->ji")], inputs=whole), "must multiply floats")
+for size in (0, -1, 3, 1 << 32, 1 << 62):
+    for name in ("DepthToSpace", "SpaceToDepth"):
+        refused("blocks", model([node(name, ["x"], ["y"], blocksize=size)], inputs=[value("x", [1, 4, 2, 2])]), "must ")
+for depth in ([0], [1, 2], [1 << 62]):
+    refused("depth", model([node("OneHot", ["x", "d", "v"], ["y"])],
+                           [ints("d", depth), helper.make_tensor("v", TensorProto.FLOAT, [2], [0, 1])], inputs=whole), "error: ")
+refused("norm", model([node("LpNormalization", ["x"], ["y"], p=3)]), "p must be 1 or 2, got: 3")
+refused("largest", model([node("ArgMax", ["x"], ["y"], axis=2)]), "axis must be within a tensor of rank 2, got: 2")
+labels = [value("x", [2, 3]), value("l", [3], TensorProto.INT64), value("w", [3])]
+refused("labels", model([node("SoftmaxCrossEntropyLoss", ["x", "l", "w"], ["y"])], inputs=labels), "labels must be integers")
+refused("logs", model([node("NegativeLogLikelihoodLoss", ["l", "l"], ["y"])], inputs=labels), "must be floats")
+
 # Stored tensors.
 short = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 3], raw_data=b"\0" * 20)
 refused("short", model([node("Add", ["x", "w"], ["y"])], [short]), "must have 24 bytes of data for its shape, got: 20")
