@@ -43,8 +43,6 @@ DTCC_NO_GRADIENT(SignOp)
 DTCC_UNARY_GRADIENT(ReluOp, ReluGradOp::create(builder, getLoc(), x, dy))
 DTCC_UNARY_GRADIENT(SiluOp, SiluGradOp::create(builder, getLoc(), x, dy))
 DTCC_UNARY_GRADIENT(GeluOp, GeluGradOp::create(builder, getLoc(), x, dy, getForm()))
-DTCC_UNARY_GRADIENT(DropoutOp, DropoutOp::create(builder, getLoc(), dy, getRatioAttr(), getIdAttr(),
-                                                 getGlobalShapeAttr(), getOffsetAxesAttr()))
 DTCC_NO_GRADIENT(NotOp)
 DTCC_NO_GRADIENT(IsNanOp)
 DTCC_NO_GRADIENT(CompareOp)

@@ -73,29 +73,6 @@ FactorMap CastOp::getFactorMap() {
   return elementwise(*this, isFloat(getX()) && isFloat(getY()) ? LinearSets{{0}} : LinearSets{});
 }
 
-double DropoutOp::getFlops(ArrayRef<int64_t> sizes) { return 45 * product(sizes); }
-FactorMap DropoutOp::getFactorMap() {
-  FactorMap map = elementwise(*this, {{0}});
-  // A cell's random number depends on its global index.
-  for (Factor &factor : map.factors)
-    factor.kind = FactorKind::Index;
-  return map;
-}
-LogicalResult DropoutOp::verify() {
-  double ratio = getRatio().convertToDouble();
-  if (!(ratio >= 0 && ratio < 1))
-    return emitOpError() << "ratio must be in [0, 1), got: " << ratio;
-  if (auto shape = getGlobalShape())
-    if (failed(verifyLength(*this, "global_shape", shape->size(), rankOf(getX()))))
-      return failure();
-  if (auto axes = getOffsetAxes()) {
-    if (!getGlobalShape())
-      return emitOpError("offset_axes needs global_shape");
-    return verifyLength(*this, "offset_axes", axes->size(), rankOf(getX()));
-  }
-  return success();
-}
-
 LogicalResult SelectOp::verify() {
   if (failed(verifySameElement(*this, getX(), getY())))
     return failure();

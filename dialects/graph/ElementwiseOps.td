@@ -116,22 +116,4 @@ def Graph_CastOp : Graph_ElementwiseOp<"cast"> {
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
 }
 
-def Graph_DropoutOp : Graph_DiffOp<"dropout", [SameOperandsAndResultType,
-    DeclareOpInterfaceMethods<IndexedCellOpInterface>]> {
-  let summary = "zeroes cells at random, scales the others by 1 / (1 - ratio)";
-  let description = [{
-    The random number of a cell is Philox4x32-10 with the key (seed, id) and the
-    counter (step, index of the cell in the whole tensor), so it does not depend on the
-    placement, and recompute repeats it: see interfaces/Philox.h. A cell stays where its
-    number in [0, 1) is at least `ratio`. The gradient is the same op with the same
-    `id` on the gradient. On a shard, `offset_axes` names the mesh axes that split each
-    dimension and `global_shape` the whole shape.
-  }];
-  let arguments = (ins Graph_FloatTensor:$x, F64Attr:$ratio, I64Attr:$id,
-                       OptionalAttr<DenseI64ArrayAttr>:$global_shape, OptionalAttr<ArrayAttr>:$offset_axes);
-  let results = (outs Graph_FloatTensor:$y);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
-  let hasVerifier = 1;
-}
-
 #endif // DTCC_DIALECTS_GRAPH_ELEMENTWISEOPS

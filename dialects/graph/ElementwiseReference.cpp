@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Shapes.h"
-#include "dialects/graph/Shard.h"
-#include "dialects/interfaces/Philox.h"
 #include <cmath>
 
 using namespace mlir;
@@ -211,21 +209,5 @@ LogicalResult CastOp::evaluate(Operands operands, Results results, const Evaluat
     else // Out of range is undefined in C++ and in ONNX: the reference says 0.
       y.ints[i] = std::fabs(x.floats[i]) < 0x1p63 ? wrap(static_cast<int64_t>(x.floats[i]), y.elementType) : 0;
   }
-  return success();
-}
-
-LogicalResult DropoutOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
-  const HostTensor &x = operands[0];
-  Dims whole = getGlobalShape() ? Dims(*getGlobalShape()) : Dims(x.shape);
-  Dims strides = rowMajorStrides(whole), offsets(x.rank(), 0);
-  if (auto axes = getOffsetAxes())
-    for (int64_t i = 0; i < x.rank(); ++i)
-      offsets[i] = shardNumber(cast<ArrayAttr>((*axes)[i]), context) * x.shape[i];
-  double ratio = getRatio().convertToDouble(), scale = 1 / (1 - ratio);
-  forEachIndex(x.shape, [&](ArrayRef<int64_t> index, int64_t position) {
-    uint64_t element = positionOf(index, strides) + positionOf(offsets, strides);
-    bool kept = philoxUniform(context.seed, getId(), element, context.step) >= ratio;
-    results[0].floats[position] = kept ? x.floats[position] * scale : 0;
-  });
   return success();
 }

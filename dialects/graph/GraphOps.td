@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 include "dialects/graph/ElementwiseOps.td"
+include "dialects/graph/RandomOps.td"
 include "dialects/graph/MovementOps.td"
 include "dialects/graph/ContractionOps.td"
 include "dialects/graph/NormOps.td"

@@ -48,6 +48,10 @@ Precision AttentionOp::getResultPrecision(unsigned index) { return index == 0 ? 
 // The angles of far positions need their bits.
 Precision RotaryOp::getOperandPrecision(unsigned index) { return index == 0 ? Precision::Compute : Precision::Wide; }
 
+// Halves would round some to 0 or 1.
+Precision UniformOp::getOperandPrecision(unsigned) { return Precision::Wide; }
+Precision UniformOp::getResultPrecision(unsigned) { return Precision::Wide; }
+
 // A router's weights are f32, a number a row: they are rounded with the row that they scale, once.
 Precision ExpertsOp::getOperandPrecision(unsigned index) { return index == 2 ? Precision::Wide : Precision::Compute; }
 Precision ExpertsOp::getResultPrecision(unsigned) { return Precision::Compute; }

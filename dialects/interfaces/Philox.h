@@ -32,13 +32,20 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::arra
   return counter;
 }
 
-/// The number in [0, 1) of cell `element` (index in the whole tensor) of the random op
-/// `id`, in step `step`: the upper 24 bits of the first word.
+/// The first word of cell `element` (index in the whole tensor) of the random op `id`, in step `step`.
+inline uint32_t philoxWord(uint64_t seed, int64_t id, uint64_t element, uint64_t step) {
+  return philox({uint32_t(element), uint32_t(element >> 32), uint32_t(step), uint32_t(step >> 32)},
+                {uint32_t(seed), uint32_t(id)})[0];
+}
+
+/// Its number in [0, 1): the upper 24 bits.
 inline double philoxUniform(uint64_t seed, int64_t id, uint64_t element, uint64_t step) {
-  std::array<uint32_t, 4> words =
-      philox({uint32_t(element), uint32_t(element >> 32), uint32_t(step), uint32_t(step >> 32)},
-             {uint32_t(seed), uint32_t(id)});
-  return (words[0] >> 8) * 0x1p-24;
+  return (philoxWord(seed, id, element, step) >> 8) * 0x1p-24;
+}
+
+/// Its number in (0, 1): the upper 23 bits and a half. Symmetric about 1/2, and exact in f32.
+inline double philoxBetween(uint64_t seed, int64_t id, uint64_t element, uint64_t step) {
+  return ((philoxWord(seed, id, element, step) >> 9) + 0.5) * 0x1p-23;
 }
 
 } // namespace dtcc

@@ -35,6 +35,19 @@ static void setAxes(Operation *local, StringRef name, ArrayAttr axes) {
     local->setAttr(name, axes);
 }
 
+/// Random numbers: every dimension counts for the index of a cell.
+static SmallVector<int64_t> everyFactor(Operation *, const FactorMap &map) {
+  return SmallVector<int64_t>(map.results[0]);
+}
+static void setPlace(Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
+  SmallVector<Attribute> axes;
+  for (int64_t factor : map.results[0])
+    axes.push_back(factor == kNoFactor ? ArrayAttr::get(local->getContext(), {}) : axesOf(local, placement, factor));
+  local->setAttr("offset_axes", ArrayAttr::get(local->getContext(), axes));
+  auto shape = cast<ShapedType>(global->getResult(0).getType()).getShape();
+  local->setAttr("global_shape", DenseI64ArrayAttr::get(local->getContext(), shape));
+}
+
 /// Queries of attention: dimension 1 of operand 0.
 static SmallVector<int64_t> queryFactor(Operation *, const FactorMap &map) { return {map.operands[0][1]}; }
 static void setQueryAxes(Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
@@ -117,17 +130,8 @@ static const LocalForm kForms[] = {
      [](Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
        setAxes(local, "offset_axes", axesOf(local, placement, map.results[0][cast<graph::ReorderOp>(global).getDim()]));
      }},
-    // Every dimension counts for the index of a cell.
-    {"graph.dropout", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>(map.results[0]); },
-     [](Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
-       SmallVector<Attribute> axes;
-       for (int64_t factor : map.results[0])
-         axes.push_back(factor == kNoFactor ? ArrayAttr::get(local->getContext(), {})
-                                            : axesOf(local, placement, factor));
-       local->setAttr("offset_axes", ArrayAttr::get(local->getContext(), axes));
-       auto shape = cast<ShapedType>(global->getResult(0).getType()).getShape();
-       local->setAttr("global_shape", DenseI64ArrayAttr::get(local->getContext(), shape));
-     }},
+    {"graph.dropout", everyFactor, setPlace},
+    {"graph.uniform", everyFactor, setPlace},
 };
 
 static const LocalForm *findForm(Operation *op) {

@@ -119,8 +119,8 @@ std::optional<std::string> Orderer::whyNot() {
         positionDim(op.getOperand(0)).has_value() != positionDim(op.getOperand(1)).has_value())
       reason = "queries and keys are not of the same sequence";
     // It would have to be gathered to keep its random numbers.
-    if (isa<graph::DropoutOp>(op) && positionDim(op.getResult(0)))
-      reason = "dropout counts cells in the order of the sequence";
+    if (isa<graph::IndexedCellOpInterface>(op) && positionDim(op.getResult(0)))
+      reason = "random numbers count cells in the order of the sequence";
     if (isa<graph::CrossEntropyOp>(op) && positionDim(op.getOperand(1)) && op.getOperand(1).getDefiningOp() &&
         !isNatural(op.getOperand(1).getDefiningOp()))
       reason = "labels are computed from others";

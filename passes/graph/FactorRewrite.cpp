@@ -417,7 +417,6 @@ static const llvm::DenseMap<TypeID, Rewrite> &rewrites() {
       {TypeID::get<CrossEntropyOp>(), rewriteCrossEntropy},
       {TypeID::get<RotaryOp>(), rewriteRotary},
       {TypeID::get<TopKOp>(), rewriteTopK},
-      {TypeID::get<DropoutOp>(), rewriteElementwise},
       {TypeID::get<ConvolutionOp>(), rewriteConvolution},
       {TypeID::get<MaxPoolOp>(), rewritePool},
       {TypeID::get<BatchNormOp>(), rewriteBatchNorm},
@@ -430,7 +429,7 @@ void dtcc::graph::rewriteFactored(Operation *op, FactoredValues &values) {
   auto entry = rewrites().find(op->getName().getTypeID());
   if (entry != rewrites().end())
     return entry->second(op, values);
-  if (isa<ElementwiseOpInterface>(op))
+  if (isa<ElementwiseOpInterface, IndexedCellOpInterface>(op))
     return rewriteElementwise(op, values);
   rewriteWhole(op, values);
 }

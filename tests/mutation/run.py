@@ -141,7 +141,7 @@ MUTATIONS = [
              "      gpu.wait(stream.handle, other.done);\n", "      (void)other;\n", DEVICES),
     Mutation("gpu: the greatest is the least", "runtime/cuda/Nccl.cpp", "reduction == DTCC_MIN ? kMinimum : kMaximum",
              "reduction == DTCC_MIN ? kMaximum : kMinimum", DEVICES),
-    Mutation("dropout: the step is not in the key", "dialects/graph/DropoutKernel.cpp", "c2 = words.low(wideStep)",
+    Mutation("dropout: the step is not in the key", "dialects/graph/RandomKernel.cpp", "c2 = words.low(wideStep)",
              "c2 = words.constant(0)", unit("codegen-kernel", "*Dropout*")),
     Mutation("rows between GPUs: a second round lies over the first", "runtime/cuda/GpuRows.cpp",
              "begin + packing.first * rowBytes", "begin", NCCL),

@@ -160,6 +160,14 @@ func.func @dropout(%x: tensor<2xf32>) {
 
 // -----
 
+func.func @uniform(%x: tensor<2xf32>) {
+  // expected-error @below {{offset_axes needs global_shape}}
+  %0 = graph.uniform %x {id = 0 : i64, offset_axes = [["dp"]]} : tensor<2xf32>
+  return
+}
+
+// -----
+
 func.func @constant() {
   // expected-error @below {{value must have the shape and element type of the result}}
   %0 = graph.constant dense<1.0> : tensor<2xf32> : tensor<3xf32>

@@ -26,6 +26,8 @@ func.func @elementwise(%x: tensor<2x3xf32>, %i: tensor<2x3xi64>, %p: tensor<2x3x
   %9 = graph.cast %i : (tensor<2x3xi64>) -> tensor<2x3xf32>
   // CHECK: graph.dropout %{{.*}} {global_shape = array<i64: 4, 3>, id = 7 : i64, offset_axes = {{\[\[}}"dp"], []], ratio = 1.{{0*}}e-01 : f64}
   %10 = graph.dropout %x {ratio = 0.1, id = 7, global_shape = array<i64: 4, 3>, offset_axes = [["dp"], []]} : tensor<2x3xf32>
+  // CHECK: graph.uniform %{{.*}} {id = 8 : i64} : tensor<2x3xf32>
+  %11 = graph.uniform %x {id = 8} : tensor<2x3xf32>
   return
 }
 

@@ -297,6 +297,15 @@ exec.func @k buffers [memref<7x19xf32>, memref<7x19xf32>] accumulate [0] in_plac
 })");
 }
 
+TEST_F(Kernel, UniformHasTheNumbersOfTheReference) {
+  check(R"(
+exec.func @k buffers [memref<7x19xf32>, memref<7x19xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<7x19xf32>):
+  %0 = graph.uniform %x {id = 3 : i64} : tensor<7x19xf32>
+  exec.yield %0 : tensor<7x19xf32>
+})");
+}
+
 TEST_F(Kernel, ScalarsAndWholeSums) {
   check(R"(
 exec.func @k buffers [memref<13x7xf32>, memref<f32>] accumulate [2] in_place [-1] {

@@ -67,6 +67,7 @@ inline const OpCase kOpCases[] = {
      "graph.select %c, %x, %y : (tensor<4xi1>, tensor<4xf64>, tensor<4xf64>) -> tensor<4xf64>"},
     {"graph.cast", "%x: tensor<4x3xf64>", "graph.cast %x : (tensor<4x3xf64>) -> tensor<4x3xf32>"},
     {"graph.dropout", "%x: tensor<4x3x2xf64>", "graph.dropout %x {ratio = 0.4, id = 3 : i64} : tensor<4x3x2xf64>"},
+    {"graph.uniform", "%x: tensor<4x3x2xf64>", "graph.uniform %x {id = 3 : i64} : tensor<4x3x2xf64>"},
     {"graph.constant", "", "graph.constant dense<1.5> : tensor<4x3xf64> : tensor<4x3xf64>"},
     {"graph.constant", "", "graph.constant dense<[1.5, 2.5, 3.5]> : tensor<3xf64> : tensor<3xf64>"},
     {"graph.iota", "", "graph.iota {dim = 1 : i64, start = 2 : i64, step = 3 : i64} : tensor<2x6xi64>"},

@@ -84,6 +84,7 @@ const Case cases[] = {
      "graph.select %c, %x, %y : (tensor<5xi1>, tensor<5xf64>, tensor<5xf64>) -> tensor<5xf64>"},
     {"graph.cast", "%x: tensor<5xf64>", "graph.cast %x : (tensor<5xf64>) -> tensor<5xf32>"},
     {"graph.dropout", "%x: tensor<4x5xf64>", "graph.dropout %x {ratio = 0.4, id = 3 : i64} : tensor<4x5xf64>"},
+    {"graph.uniform", "%x: tensor<4x5xf64>", "graph.uniform %x {id = 3 : i64} : tensor<4x5xf64>", -2, 2, true},
     {"graph.reshape", "%x: tensor<2x3xf64>", "graph.reshape %x : (tensor<2x3xf64>) -> tensor<6xf64>"},
     {"graph.transpose", "%x: tensor<2x3x4xf64>",
      "graph.transpose %x [2, 0, 1] : (tensor<2x3x4xf64>) -> tensor<4x2x3xf64>"},

@@ -162,6 +162,12 @@ for depth in ([0], [1, 2], [1 << 62]):
                            [ints("d", depth), helper.make_tensor("v", TensorProto.FLOAT, [2], [0, 1])], inputs=whole), "error: ")
 refused("norm", model([node("LpNormalization", ["x"], ["y"], p=3)]), "p must be 1 or 2, got: 3")
 refused("largest", model([node("ArgMax", ["x"], ["y"], axis=2)]), "axis must be within a tensor of rank 2, got: 2")
+for attributes, expected in (({}, "must have a shape"), ({"shape": [2, -3]}, "shape has a negative size, or too many cells"),
+                             ({"shape": [1 << 40] * 2}, "shape has a negative size, or too many cells"),
+                             ({"shape": [2, 3], "dtype": TensorProto.INT64}, "must draw floats"),
+                             ({"shape": [2, 3], "dtype": 99}, "cannot draw numbers of type")):
+    refused("drawn", model([node("RandomNormal", [], ["y"], **attributes)]), expected)
+refused("coins", model([node("Bernoulli", ["x"], ["y"])], inputs=whole), "must have a float operand")
 labels = [value("x", [2, 3]), value("l", [3], TensorProto.INT64), value("w", [3])]
 refused("labels", model([node("SoftmaxCrossEntropyLoss", ["x", "l", "w"], ["y"])], inputs=labels), "labels must be integers")
 refused("logs", model([node("NegativeLogLikelihoodLoss", ["l", "l"], ["y"])], inputs=labels), "must be floats")

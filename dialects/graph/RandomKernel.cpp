@@ -1,12 +1,12 @@
-//===- DropoutKernel.cpp - Philox in generated kernels
+//===- RandomKernel.cpp - Philox in generated kernels
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The function of dialects/interfaces/Philox.h on lanes: the kernel and the reference
-// keep the same cells.
+// The functions of dialects/interfaces/Philox.h on lanes: the kernel and the reference
+// have the same numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,14 +54,14 @@ struct Words {
     return vector ? vector::BroadcastOp::create(builder, loc, vector, scalar).getResult() : scalar;
   }
 };
-} // namespace
 
-Value DropoutOp::buildIndexedCell(OpBuilder &builder, Location loc, ValueRange cells, Value index, Value seed,
-                                  Value step) {
-  Words words(builder, loc, cells[0]);
+/// philoxWord of interfaces/Philox.h.
+Value philoxWord(Words &words, int64_t id, Value index, Value seed, Value step) {
+  OpBuilder &builder = words.builder;
+  Location loc = words.loc;
   Value wideStep = words.spread(step);
   Value c0 = words.low(index), c1 = words.high(index), c2 = words.low(wideStep), c3 = words.high(wideStep);
-  Value k0 = words.low(words.spread(seed)), k1 = words.constant(static_cast<uint32_t>(getId()));
+  Value k0 = words.low(words.spread(seed)), k1 = words.constant(static_cast<uint32_t>(id));
   for (int round = 0; round < 10; ++round) {
     auto first = arith::MulUIExtendedOp::create(builder, loc, words.constant(0xD2511F53u), c0);
     auto second = arith::MulUIExtendedOp::create(builder, loc, words.constant(0xCD9E8D57u), c2);
@@ -72,18 +72,38 @@ Value DropoutOp::buildIndexedCell(OpBuilder &builder, Location loc, ValueRange c
     k0 = arith::AddIOp::create(builder, loc, k0, words.constant(0x9E3779B9u));
     k1 = arith::AddIOp::create(builder, loc, k1, words.constant(0xBB67AE85u));
   }
+  return c0;
+}
+
+/// A number, on all lanes where `type` is a vector.
+Value real(OpBuilder &builder, Location loc, Type type, double value) {
+  TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(type), value);
+  if (auto vector = dyn_cast<VectorType>(type))
+    attr = DenseElementsAttr::get(vector, Attribute(attr));
+  return arith::ConstantOp::create(builder, loc, attr);
+}
+} // namespace
+
+Value DropoutOp::buildIndexedCell(OpBuilder &builder, Location loc, ValueRange cells, Value index, Value seed,
+                                  Value step) {
+  Words words(builder, loc, cells[0]);
+  Type type = cells[0].getType();
   // uniform >= ratio, in 24 bits: words >> 8 >= ceil(ratio * 2^24).
   double ratio = getRatio().convertToDouble();
-  Value bits = arith::ShRUIOp::create(builder, loc, c0, words.constant(8));
+  Value bits = arith::ShRUIOp::create(builder, loc, philoxWord(words, getId(), index, seed, step), words.constant(8));
   Value threshold = words.constant(static_cast<uint32_t>(std::ceil(ratio * 0x1p24)));
   Value kept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, bits, threshold);
-  auto real = [&](double value) -> Value {
-    Type type = cells[0].getType();
-    TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(type), value);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, Attribute(attr));
-    return arith::ConstantOp::create(builder, loc, attr);
-  };
-  Value scaled = arith::MulFOp::create(builder, loc, cells[0], real(1 / (1 - ratio)));
-  return arith::SelectOp::create(builder, loc, kept, scaled, real(0));
+  Value scaled = arith::MulFOp::create(builder, loc, cells[0], real(builder, loc, type, 1 / (1 - ratio)));
+  return arith::SelectOp::create(builder, loc, kept, scaled, real(builder, loc, type, 0));
+}
+
+Value UniformOp::buildIndexedCell(OpBuilder &builder, Location loc, ValueRange cells, Value index, Value seed,
+                                  Value step) {
+  Words words(builder, loc, cells[0]);
+  Type type = cells[0].getType();
+  Value bits = arith::ShRUIOp::create(builder, loc, philoxWord(words, getId(), index, seed, step), words.constant(9));
+  // 23 bits are exact as f32, and so is half a unit more.
+  Value whole = arith::SIToFPOp::create(builder, loc, type, bits);
+  Value odd = arith::AddFOp::create(builder, loc, whole, real(builder, loc, type, 0.5));
+  return arith::MulFOp::create(builder, loc, odd, real(builder, loc, type, 0x1p-23));
 }
