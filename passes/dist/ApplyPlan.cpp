@@ -157,13 +157,14 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
   for (const Axes &axes : planned)
     for (Axes *rest : {&examples, &positions})
       std::erase_if(*rest, [&](const std::string &axis) { return contains(axes, axis); });
-  // The batch first: it is outermost.
+  // The batch first: it is outermost. Where examples meet each other (a contrastive loss compares each with all) the
+  // first factor is split over ranks, and the others are gathered; no micro-batch ever sees another.
   std::optional<size_t> batch;
   for (size_t f = 0; f < map.factors.size(); ++f) {
     if (!batchClasses.contains(classes.ofFactor(op, f)) || whyNotAssignable(op, map, f))
       continue;
-    if (batch && !batchAxes.empty())
-      problem = "examples meet each other here; they cannot be split over micro-batches and ranks";
+    if (batch && llvm::any_of(examples, [&](const std::string &axis) { return plan.mesh.isTime(axis); }))
+      problem = "examples meet each other here; they cannot be split over micro-batches: take one";
     batch = f;
     give(f, examples);
   }
