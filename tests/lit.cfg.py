@@ -10,7 +10,7 @@
 #   %mpirun   mpirun, fit for few cores
 #   %emulated runs programs for GPUs       emulated-gpu    the emulator, and the runtime's kernels, are built
 #   %cxx      the C++ compiler              ptxas           NVIDIA's assembler is on the path
-#   %check-header compiles a .cpp with it  header-NAME     NVIDIA's header NAME.h (cuda, cublasLt, nccl) is installed
+#   %check-header compiles a .cpp with it  header-NAME     NVIDIA's header NAME.h (cuda, cublasLt, cudnn, nccl) is there
 #   %library-NAME                          library-NAME    its library is
 #   %python   the build folder's Python      python-torch, python-transformers, python-torchvision
 #   %torch-python, %export                     what %torch-python can import
@@ -56,7 +56,7 @@ def nvidia_parts(include):
     folders = [include, "/usr/include"] if os.path.isdir(include) else ["/usr/include"]
     beside = [os.path.join(os.path.dirname(include), *more) for more in (("lib64",), ("lib64", "stubs"))]
     beside += ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"]
-    for name in ("cuda", "cublasLt", "nccl"):
+    for name in ("cuda", "cublasLt", "cudnn", "nccl"):
         header = any(os.path.exists(os.path.join(folder, f"{name}.h")) for folder in folders)
         found = [each for folder in beside for each in sorted(glob.glob(os.path.join(folder, f"lib{name}.so*")))]
         yield name, header, found[0] if found else None

@@ -41,8 +41,29 @@ constexpr int64_t sorted(int64_t rows) { return 2 * piece(4 * rows) + piece((row
 constexpr int64_t grouped(int64_t rows, int64_t groups, int64_t cells) {
   return sorted(rows) + piece(4 * (groups + 1)) + piece(4 * rows) + piece(4 * cells);
 }
-/// A float for each query of each head.
+/// The gradient of attention by kernels of ours: a float for each query of each head.
 constexpr int64_t attentionGrad(int64_t queries) { return 4 * queries; }
+
+/// Attention by cuDNN, whose engines want more (tests/conformance/cudnn asks the library for it).
+struct LibraryAttention {
+  int64_t batch, queries, keys, kvHeads, groups, qkSize, vSize;
+
+  /// Sizes of heads that it takes.
+  constexpr bool fits() const { return qkSize % 8 == 0 && vSize % 8 == 0; }
+  constexpr int64_t heads() const { return batch * kvHeads * groups; }
+  /// An engine's own: it rounds rows up.
+  static constexpr int64_t littleBytes = 4096;
+  static constexpr int64_t rows(int64_t count) { return (count + 63) / 64 * 64; }
+  /// The sums of dq in f32.
+  constexpr int64_t sums() const { return piece(4 * heads() * rows(queries) * qkSize); }
+  /// dk and dv of each head of queries, in halves, where several share a head of keys.
+  constexpr int64_t shared() const {
+    return groups == 1 ? 0 : piece(2 * heads() * rows(keys) * qkSize) + piece(2 * heads() * rows(keys) * vSize);
+  }
+  constexpr int64_t dots() const { return piece(attentionGrad(heads() * queries)); }
+  constexpr int64_t forward() const { return littleBytes; }
+  constexpr int64_t backward() const { return dots() + sums() + shared() + littleBytes; }
+};
 /// Four floats for each range of parameters with one decay and rate: at most two a state, and what is between.
 constexpr int64_t update(int64_t states) { return 16 * (2 * states + 2); }
 

@@ -11,6 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Metrics.h"
 #include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/KernelModules.h"
 
 #include <algorithm>
@@ -49,6 +50,8 @@ Gpu::~Gpu() {
   cuda.synchronizeContext();
   if (blas)
     cublasLt().destroy(blas);
+  if (dnn)
+    cudnn().destroy(dnn);
   for (CUmodule module : modules)
     cuda.unloadModule(module);
   for (CUevent event : events)
@@ -232,6 +235,18 @@ void *Gpu::products() {
       std::cerr << "note: matrix products run in dtcc's own kernel, which is slower: " << problem << std::endl;
   }
   return blas;
+}
+
+void *Gpu::fusions() {
+  if (!std::exchange(dnnTried, true)) {
+    const Cudnn &library = cudnn();
+    std::string problem = library.problem;
+    if (problem.empty() && library.create(&dnn) != 0)
+      problem = "cudnnCreate failed";
+    if (!problem.empty() && rank == 0)
+      std::cerr << "note: attention runs in dtcc's own kernels, which are slower: " << problem << std::endl;
+  }
+  return dnn;
 }
 
 const void *Gpu::upload(std::span<const std::byte> bytes) {

@@ -104,8 +104,11 @@ public:
   const void *upload(std::span<const std::byte> bytes) override;
   int multiprocessors() const override { return processors; }
   void *products() override;
+  void *fusions() override;
   void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) override;
 
+  /// Attention by kernels of ours alone.
+  void useOwnAttention() { dnnTried = true; }
   /// Lets streams work in memory that the plan has for them, or a message says that their ops want more.
   void lendWorkspace(CUdeviceptr address, uint64_t bytes) { lent = address, lentBytes = bytes; }
   /// What is bound from now on runs on `stream`, and reserves for it.
@@ -138,8 +141,8 @@ private:
   uint32_t boundFor = 0;
   CUdeviceptr lent = 0;
   uint64_t lentBytes = 0, takenBytes = 0;
-  void *blas = nullptr;
-  bool blasTried = false;
+  void *blas = nullptr, *dnn = nullptr;
+  bool blasTried = false, dnnTried = false;
 };
 
 } // namespace dtcc::rt::cuda

@@ -88,9 +88,14 @@ AttentionCommand::AttentionCommand(const CheckedOperands &operands, const Rank &
     bindPart(operands, rank);
 }
 
-void AttentionCommand::run(const Rank &rank, void *const *buffers, Solver &solver) const {
+AttentionProblem AttentionCommand::problemOf(const Rank &rank) const {
   AttentionProblem here = p;
   here.firstQuery = rank.groupIndex(queries) * p.queries;
+  return here;
+}
+
+void AttentionCommand::run(const Rank &rank, void *const *buffers, Solver &solver) const {
+  AttentionProblem here = problemOf(rank);
   auto floats = [&](size_t i) { return static_cast<float *>(buffers[i]); };
   here.q.data = floats(0), here.k.data = floats(1), here.v.data = floats(2);
   if (hasKey)

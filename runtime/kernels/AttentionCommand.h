@@ -40,8 +40,11 @@ public:
   /// The work of the running slot.
   void run(const Rank &rank, void *const *buffers, Solver &solver) const;
 
-  /// Sizes, strides and masks, without addresses.
+  /// Sizes, strides and masks, without addresses and the rank's first query.
   const AttentionProblem &problem() const { return p; }
+  /// The same with that.
+  AttentionProblem problemOf(const Rank &rank) const;
+  bool masksKeys() const { return hasKey; }
   /// Of all tensors but lse, and the sums of a part.
   dtcc_dtype type() const { return elementType; }
   const bool backward, isPart;
