@@ -18,6 +18,7 @@ import tempfile
 import warnings
 
 import numpy
+import onnx
 import torch
 import torch.nn.functional as F
 
@@ -41,6 +42,10 @@ def batches(kind):
         images = random.standard_normal((rows, 3, 32, 32)).astype(numpy.float32)
         return {"x": torch.tensor(images), "labels": torch.tensor(random.integers(0, 10, rows))}
     ids = torch.tensor(random.integers(4, zoo.WORDS, (rows, LENGTH)))
+    if kind == "pair":
+        return {"input_ids": ids, "x": torch.tensor(random.standard_normal((rows, 3, 32, 32)).astype(numpy.float32))}
+    if kind == "speech":
+        return {"sound": torch.tensor(random.standard_normal((rows, 8, 32)).astype(numpy.float32)), "labels": ids}
     labels = {"causal": ids.clone(), "tokens": (ids * 7 + 3) % zoo.WORDS,
               "seq2seq": torch.tensor(random.integers(4, zoo.WORDS, (rows, LENGTH)))}
     return {"input_ids": ids, "labels": labels[kind]}
@@ -49,6 +54,8 @@ def batches(kind):
 def loss_of(module, kind, batch):
     if kind in ("causal", "seq2seq"):
         return module(**batch).loss
+    if kind in ("pair", "speech"):
+        return module(**batch)
     logits = module(batch["x" if kind == "image" else "input_ids"])
     return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), batch["labels"].reshape(-1))
 
@@ -69,12 +76,19 @@ def losses_of(module, kind, data, dtype):
     return losses
 
 
+def binding(path):
+    """Sizes for the dimensions that the export named; some modules take those of the example alone."""
+    inputs = onnx.load(path, load_external_data=False).graph.input
+    named = {dim.dim_param for value in inputs for dim in value.type.tensor_type.shape.dim if dim.dim_param}
+    sizes = [f"{name}={size}" for name, size in (("batch", BATCH), ("seq", LENGTH)) if name in named]
+    return ["--bind=" + ",".join(sizes)] if sizes else []
+
+
 def one(name, plans):
     """Whether the model trains as PyTorch does under every plan."""
     make, kind = zoo.MODELS[name]
     torch.manual_seed(0)
     module, data = make().train(), batches(kind)
-    bind = f"--bind=batch={BATCH}" + ("" if kind == "image" else f",seq={LENGTH}")
     with tempfile.TemporaryDirectory() as folder:
         model, inputs = os.path.join(folder, "model.onnx"), os.path.join(folder, "data")
         os.makedirs(inputs)
@@ -82,7 +96,7 @@ def one(name, plans):
             numpy.save(os.path.join(inputs, field + ".npy"), cells.numpy())
         try:
             dtcc_export.export(module, {n: v[:BATCH] for n, v in data.items()}, model,
-                               loss=None if kind in ("causal", "seq2seq") else "cross_entropy")
+                               loss="cross_entropy" if kind in ("image", "tokens") else None)
             # The default form of experts knows no double precision.
             with forms.traced_experts(module):
                 reference = losses_of(module, kind, data, torch.float64)
@@ -90,12 +104,13 @@ def one(name, plans):
         except Exception as error:  # noqa: BLE001 - whatever PyTorch's exporter raises
             measure.emit(benchmark="architectures", model=name, good=False, error=str(error)[-300:])
             return False
+        bind = binding(model)
         good = True
         for plan in plans:
             row = {"benchmark": "architectures", "model": name, "plan": plan}
             try:
                 program = os.path.join(folder, "program")
-                measure.compile_model(model, program, [bind, f"--cluster=cpu:{ranks_of(plan)}", f"--mesh={plan}", OPTIMIZER])
+                measure.compile_model(model, program, [*bind, f"--cluster=cpu:{ranks_of(plan)}", f"--mesh={plan}", OPTIMIZER])
                 metrics, _ = measure.train(program, [f"--data={inputs}", f"--steps={STEPS}"], limit=300)
                 loss = worst([r["loss"] for r in metrics["steps"]], reference)
                 near = loss <= max(REACH, 4 * own)

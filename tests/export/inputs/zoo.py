@@ -139,6 +139,22 @@ def one_length():
     return Model(ids.shape[1]), {"ids": ids, "labels": ids}
 
 
+def one_batch():
+    """Pairs that are told from all others of the batch, whose size Python asks: CLIP's loss as transformers writes it."""
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.looks = torch.nn.Embedding(61, 24), torch.nn.Linear(12, 24)
+
+        def forward(self, ids, x):
+            scores = torch.nn.functional.normalize(self.words(ids).mean(1), dim=-1) @ self.looks(x).T
+            own = torch.arange(len(scores))
+            return (torch.nn.functional.cross_entropy(scores, own) + torch.nn.functional.cross_entropy(scores.T, own)) / 2
+
+    torch.manual_seed(0)
+    return Model(), {"ids": tokens(rows=4), "x": torch.randn(4, 12)}
+
+
 def t5():
     """Encoder and decoder, relative positions, and fused attention that PyTorch cannot decompose."""
     import transformers as hf

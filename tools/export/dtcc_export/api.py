@@ -51,23 +51,33 @@ def default_dynamic(inputs):
             for name, value in inputs.items()}
 
 
+# What is held at the example's size where the module takes no other, and what to say of it.
+HELD = (({"seq"}, "sequences of the example's length alone: no dimension is named 'seq'"),
+        ({"batch"}, "batches of the example's size alone: no dimension is named 'batch'"),
+        ({"seq", "batch"}, "batches of the example's sizes alone: no dimension is named 'batch' or 'seq'"))
+
+
 def trace_default(wrapper, inputs, dynamic, opset):
-    """trace(), and where the module takes sequences of one length alone (stored positions, a loop over them), for it."""
+    """trace(), and where the module takes one length alone (stored positions, a loop over them) or one batch (Python's len
+    of it, in a contrastive loss), for it."""
     try:
         return trace(wrapper, inputs, dynamic, opset)
-    except Exception as first:  # noqa: BLE001 - the exporter has many kinds
-        fixed = {name: {axis: symbol for axis, symbol in dims.items() if symbol != "seq"}
-                 for name, dims in dynamic.items()}
-        if fixed == dynamic:
-            raise
-        try:
-            model = trace(wrapper, inputs, fixed, opset)
-        except Exception:  # noqa: BLE001
-            # What keeps a module from any length at all is told by the first.
-            raise first from None
-        warnings.warn("the module takes sequences of the example's length alone: no dimension is named 'seq'", ExportWarning,
-                      stacklevel=2)
-        return model
+    except Exception:  # noqa: BLE001 - the exporter has many kinds
+        tried = [dynamic]
+        for held, what in HELD:
+            fixed = {name: {axis: symbol for axis, symbol in dims.items() if symbol not in held}
+                     for name, dims in dynamic.items()}
+            if fixed in tried:
+                continue
+            tried.append(fixed)
+            try:
+                model = trace(wrapper, inputs, fixed, opset)
+            except Exception:  # noqa: BLE001
+                continue
+            warnings.warn(f"the module takes {what}", ExportWarning, stacklevel=2)
+            return model
+        # What keeps a module from any sizes at all is told by the first.
+        raise
 
 
 def check_examples(inputs, dynamic):
