@@ -26,7 +26,8 @@ RuleTable::RuleTable() {
   addLinearRules(*this);
   addEinsumRules(*this);
   addWindowRules(*this);
-  addUpsampleRules(*this);
+  addConvTransposeRules(*this);
+  addResizeRules(*this);
   addReductionRules(*this);
   addNormRules(*this);
   addBatchNormRules(*this);

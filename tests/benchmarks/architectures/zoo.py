@@ -226,6 +226,8 @@ add("speech", "whisper", whisper)
 add("image", "unet", lambda: Unet(nn.ConvTranspose2d(16, 8, 2, 2)))
 add("image", "unet_overlap", lambda: Unet(nn.ConvTranspose2d(16, 8, 4, 2, 1)))
 add("image", "unet_nearest", lambda: Unet(nn.Sequential(nn.Upsample(scale_factor=2), nn.Conv2d(16, 8, 3, padding=1))))
+add("image", "unet_bilinear", lambda: Unet(nn.Sequential(
+    nn.Upsample(scale_factor=2, mode="bilinear"), nn.Conv2d(16, 8, 3, padding=1))))
 add("image", "mixer", Mixer)
 add("tokens", "nanogpt", NanoGpt)
 add("tokens", "torch_encoder", Encoder)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A model of operators that are written out in others; against_reference.py says how it is called.
 
-Products by letters, a router that leaves groups of experts out, norms, activations, blocks of an image, one-hot ids, losses
+Products by letters, a router that leaves groups of experts out, norms, activations, blocks and sizes of an image, one-hot ids, losses
 with class weights.
 """
 import against_reference
@@ -26,7 +26,7 @@ def model(values, kind):
     constants = {"axis1": np.array([1]), "axis2": np.array([2]), "two": np.array([2]), "three": np.array([3]),
                  "tokens": np.array([BATCH * SEQ, WIDTH]), "groups": np.array([BATCH * SEQ, 4, 2]),
                  "row": np.array([BATCH * SEQ, EXPERTS]), "all": np.array([BATCH * SEQ, 4, 2]), "words": np.array(WORDS), "positions": np.array(SEQ),
-                 "image": np.array([BATCH, WIDTH, 2, 3]), "last_axis": np.array([-1])}
+                 "image": np.array([BATCH, WIDTH, 2, 3]), "last_axis": np.array([-1]), "sizes": np.array([BATCH, WIDTH, 5, 7])}
     numbers = {"zeros": np.zeros((BATCH * SEQ, 4)), "ones": np.ones((BATCH * SEQ, 2)), "half": np.array(0.5), "none": np.array(-1e4)}
     nodes, made = [], iter(range(1000))
 
@@ -67,6 +67,9 @@ def model(values, kind):
     image = op("Reshape", op("Transpose", hidden, perm=[0, 2, 1]), "image")
     larger = op("DepthToSpace", image, blocksize=2, mode="CRD")
     back = op("SpaceToDepth", larger, blocksize=2)
+    larger = op("Resize", op("Resize", image, "", "scales", mode="linear"), "", "", "sizes", mode="cubic",
+                coordinate_transformation_mode="align_corners", cubic_coeff_a=-0.5)
+    smaller = op("Resize", op("Resize", larger, "", "fewer", mode="nearest", nearest_mode="ceil"), "", "fewer", mode="linear", antialias=1)
     # What an id is, as a row of a table.
     counted = op("Einsum", op("OneHot", "ids", "words", flags), "table", "last", equation="bsv,vw,wo->bo")
     best = op("OneHot", op("ArgMax", "ids", axis=1, keepdims=0), "positions", flags)          # [b, s]
@@ -77,9 +80,12 @@ def model(values, kind):
     losses = [op("SoftmaxCrossEntropyLoss", logits, "ids", weighing, reduction="mean", ignore_index=2),
               op("NegativeLogLikelihoodLoss", op("LogSoftmax", logits, axis=1), "ids", weighing, reduction="none")]
     parts = [op("ReduceMean", op("Mul", x, x), keepdims=0)
-             for x in (mixed, outer, weights, *lines, bent, op("Tanh", back), op("Mean", image, back), counted, trace, ends, *losses)]
+             for x in (mixed, outer, weights, *lines, bent, op("Tanh", back), op("Mean", image, back), op("Tanh", smaller), counted, trace, ends, *losses)]
     loss = op("Sum", *parts)
     initializers = [numpy_helper.from_array(v.astype(np.int64), n) for n, v in constants.items()]
+    # Scales are single precision whatever the images are.
+    scales = {"scales": [1, 1, 2, 1.5], "fewer": [1, 1, 0.8, 0.7]}
+    initializers += [numpy_helper.from_array(np.array(v, np.float32), n) for n, v in scales.items()]
     initializers += [numpy_helper.from_array(v.astype(dtype), n) for n, v in {**numbers, **values}.items()]
     graph = helper.make_graph(nodes, "operators", [helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", SEQ])],
                               [helper.make_tensor_value_info(loss, kind, [])], initializers)

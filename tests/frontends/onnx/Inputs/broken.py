@@ -162,6 +162,13 @@ for depth in ([0], [1, 2], [1 << 62]):
                            [ints("d", depth), helper.make_tensor("v", TensorProto.FLOAT, [2], [0, 1])], inputs=whole), "error: ")
 refused("norm", model([node("LpNormalization", ["x"], ["y"], p=3)]), "p must be 1 or 2, got: 3")
 refused("largest", model([node("ArgMax", ["x"], ["y"], axis=2)]), "axis must be within a tensor of rank 2, got: 2")
+for scales, expected in (([1, 0], "must leave a cell in each axis"), ([1, -2], "must leave a cell"), ([1, float("nan")], "must leave a cell"),
+                         ([1, 1e30], "must leave a cell"), ([1, 1e8], "must have at most 16777216 pairs of old and new cells"), ([2], "an entry an axis")):
+    refused("resized", model([node("Resize", ["x", "", "s"], ["y"], mode="linear")],
+                             [helper.make_tensor("s", TensorProto.FLOAT, [len(scales)], scales)]), expected)
+refused("resized_axis", model([node("Resize", ["x", "", "", "s"], ["y"], axes=[2])], [ints("s", [4])]), "axis must be within a tensor of rank 2")
+refused("resized_integers", model([node("Resize", ["x", "", "", "s"], ["y"])], [ints("s", [3, 4])], inputs=whole), "must have a float operand")
+refused("resized_mode", model([node("Resize", ["x", "", "", "s"], ["y"], mode="area")], [ints("s", [3, 4])]), "must be nearest, linear or cubic")
 for attributes, expected in (({}, "must have a shape"), ({"shape": [2, -3]}, "shape has a negative size, or too many cells"),
                              ({"shape": [1 << 40] * 2}, "shape has a negative size, or too many cells"),
                              ({"shape": [2, 3], "dtype": TensorProto.INT64}, "must draw floats"),

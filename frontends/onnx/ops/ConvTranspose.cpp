@@ -1,13 +1,12 @@
-//===- ops/Upsample.cpp - Rules: transposed convolution and nearest neighbours
+//===- ops/ConvTranspose.cpp - Transposed convolution
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Both make images larger. A transposed convolution whose windows lie side by side is a
-// product; any other is a convolution of the image with zeros between its cells, by the
-// kernel read backwards.
+// Where windows lie side by side it is a product; else a convolution of the image with
+// zeros between its cells, by the kernel read backwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +16,6 @@
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
-
-//===----------------------------------------------------------------------===//
-// Transposed convolution
-//===----------------------------------------------------------------------===//
 
 /// Dimension `dim` from its end to its start.
 static Tensor reversed(Emitter &emit, const Tensor &x, int64_t dim) {
@@ -141,59 +136,4 @@ static LogicalResult convTransposeRule(OpBinder &node) {
   return node.result(0, emit.affineChannels(y, nullptr, node.input(2)));
 }
 
-//===----------------------------------------------------------------------===//
-// Nearest neighbours
-//===----------------------------------------------------------------------===//
-
-/// How many times each cell stands in the result, a number a dimension.
-static FailureOr<SmallVector<int64_t>> repetitions(OpBinder &node, const Tensor &x) {
-  SmallVector<int64_t> times;
-  if (node.has(3)) {
-    FailureOr<SmallVector<int64_t>> sizes = node.constantIntegers(3);
-    if (failed(sizes))
-      return failure();
-    if (int64_t(sizes->size()) != rankOf(x))
-      return node.error("sizes must have an entry a dimension");
-    for (auto [size, from] : llvm::zip_equal(*sizes, shapeOf(x)))
-      times.push_back(from > 0 && size % from == 0 ? size / from : 0);
-  } else {
-    std::shared_ptr<const HostTensor> scales = node.has(2) ? node.getImporter().numbers(node.proto(), 2) : nullptr;
-    if (!scales || int64_t(scales->floats.size()) != rankOf(x))
-      return node.error("must have scales or sizes that are known, an entry a dimension");
-    for (double scale : scales->floats)
-      times.push_back(scale == std::floor(scale) ? int64_t(scale) : 0);
-  }
-  if (llvm::any_of(times, [](int64_t count) { return count < 1; }))
-    return node.error("must enlarge each dimension a whole number of times");
-  return times;
-}
-
-static LogicalResult resizeRule(OpBinder &node) {
-  Emitter &emit = node.emit();
-  Tensor x = node.input(0);
-  std::string mode = node.text("mode", "nearest"), place = node.text("coordinate_transformation_mode", "half_pixel"),
-              rounding = node.text("nearest_mode", "round_prefer_floor");
-  // Whole enlargements of these pick the cell that the new one lies in, however ties are rounded.
-  bool inside = (place == "asymmetric" && rounding == "floor") ||
-                (place == "half_pixel" && (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil"));
-  if (mode != "nearest" || !inside || node.hasAttribute("axes"))
-    return node.error("must be nearest neighbours, asymmetric with floor or half_pixel with rounding, over all axes, "
-                      "got: " +
-                      mode + ", " + place + ", " + rounding);
-  FailureOr<SmallVector<int64_t>> times = repetitions(node, x);
-  if (failed(times))
-    return failure();
-  SmallVector<int64_t> split, repeated, joined;
-  for (auto [size, count] : llvm::zip_equal(shapeOf(x), *times)) {
-    split.append({size, 1});
-    repeated.append({size, count});
-    joined.push_back(size * count);
-  }
-  return node.result(0, emit.reshape(emit.broadcastTo(emit.reshape(x, split), repeated), joined));
-}
-
-void dtcc::onnx::addUpsampleRules(RuleTable &table) {
-  table.on("ConvTranspose", 1, {2, 3}, convTransposeRule);
-  // The region of interest and the scales are floats.
-  table.on("Resize", 11, {1, 4}, resizeRule, /*numbers=*/1 << 1 | 1 << 2);
-}
+void dtcc::onnx::addConvTransposeRules(RuleTable &table) { table.on("ConvTranspose", 1, {2, 3}, convTransposeRule); }
