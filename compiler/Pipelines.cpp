@@ -52,6 +52,8 @@ void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   manager.addPass(dist::createDistFormUnits());
   // The program of a rank: local tensors, collectives, buckets.
   manager.addPass(dist::createDistLowerToProgram());
+  // Stages have few channels to each other, each with buffers of its own.
+  manager.addPass(dist::createDistMergeChannels());
   // Units are gathered ahead of their use, gradients reduced when they are complete.
   manager.addPass(dist::createDistPlaceUnits());
   // Values that skip stages do not make the others wait for ever.

@@ -142,10 +142,19 @@ double communicatorBytes(const Spread &spread) {
   return double(gpu_memory::groupBytes(spread.nodes * spread.ranksPerNode, spread.ranksPerNode > 1));
 }
 
-double peerBytes(const Spread &spread, int64_t peers) {
+/// `bytes(withinNode)` for each of `peers` other ranks, the nearest first.
+template <typename Bytes> static double bytesOfPeers(const Spread &spread, int64_t peers, Bytes &&bytes) {
   int64_t near = std::min(peers, spread.ranksPerNode - 1);
-  return double(near * gpu_memory::peerBytes(/*withinNode=*/true) +
-                (peers - near) * gpu_memory::peerBytes(/*withinNode=*/false));
+  return double(near * bytes(/*withinNode=*/true) + (peers - near) * bytes(/*withinNode=*/false));
+}
+
+double peerBytes(const Spread &spread, int64_t peers) { return bytesOfPeers(spread, peers, gpu_memory::peerBytes); }
+
+double messageBytes(const Spread &spread, int64_t peers) {
+  return bytesOfPeers(spread, peers, [](bool withinNode) {
+    return gpu_memory::messageBytes(/*incoming=*/true, withinNode) +
+           gpu_memory::messageBytes(/*incoming=*/false, withinNode);
+  });
 }
 
 } // namespace dtcc::cost

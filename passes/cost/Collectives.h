@@ -62,8 +62,10 @@ private:
 
 /// Bytes that a rank's library keeps for a communicator of `spread`: buffers of its channels (runtime/abi/GpuMemory.h).
 double communicatorBytes(const Spread &spread);
-/// The same for messages to and from `peers` of the other ranks of `spread`, the nearest first.
+/// The same for rows of experts to and from `peers` of the other ranks of `spread`, the nearest first.
 double peerBytes(const Spread &spread, int64_t peers);
+/// The same for messages of pipelines: one channel to each of `peers`, and one back.
+double messageBytes(const Spread &spread, int64_t peers);
 
 } // namespace dtcc::cost
 

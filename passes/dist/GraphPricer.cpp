@@ -178,18 +178,18 @@ double GraphPricer::usableBytes(const PlanShape &shape) const {
   if (machine.isCpu())
     return all;
   double reserve = double(gpu_memory::contextBytes);
-  int64_t domain = machine.fabric.domain, axes = shape.pp > 1;
-  for (int64_t ranks : {shape.tp, shape.cp, shape.dp})
+  // Stages sum what they report.
+  int64_t domain = machine.fabric.domain, axes = 0, stride = shape.tp * shape.cp * shape.dp;
+  for (auto [ranks, step] : {std::pair(shape.tp, int64_t{1}), {shape.cp, 1}, {shape.dp, 1}, {shape.pp, stride}})
     if (ranks > 1) {
-      reserve += cost::communicatorBytes(cost::spreadOf({ranks, 1}, domain));
+      reserve += cost::communicatorBytes(cost::spreadOf({ranks, step}, domain));
       ++axes;
     }
   // The norm of gradients is summed over all.
   if (axes > 1)
     reserve += cost::communicatorBytes(cost::spreadOf({shape.ranks(), 1}, domain));
   // Stages send to those before and behind, experts' ranks to each other.
-  int64_t stride = shape.tp * shape.cp * shape.dp;
-  reserve += cost::peerBytes(cost::spreadOf({shape.pp, stride}, domain), std::min<int64_t>(shape.pp - 1, 2));
+  reserve += cost::messageBytes(cost::spreadOf({shape.pp, stride}, domain), std::min<int64_t>(shape.pp - 1, 2));
   reserve += cost::peerBytes(cost::spreadOf({shape.ep, shape.tp}, domain), shape.ep - 1);
   return std::max(0.0, cost::usableBytes(all) - reserve);
 }

@@ -206,6 +206,16 @@ def DistPrintCollectives : Pass<"dist-print-collectives", "::mlir::ModuleOp"> {
   }];
 }
 
+def DistMergeChannels : Pass<"dist-merge-channels", "::mlir::ModuleOp"> {
+  let summary = "one channel for all messages of a stage to another that both have in one order";
+  let description = [{
+    The lowering gives each edge between two phases a channel, so that messages of one do not wait for those of
+    another: a stage of several virtual ones has many to each neighbour. Where the sender sends in the order in which
+    the receiver receives, one does for all; a GPU's library has buffers for each. Example
+    (tests/passes/dist/merge-channels.mlir): `dist.send %x to 1 over "pp" channel 0` in two phases.
+  }];
+}
+
 def DistReserveMessages : Pass<"dist-reserve-messages", "::mlir::ModuleOp"> {
   let summary = "room for as many messages as the stages of a pipeline need not to wait for each other for ever";
   let description = [{

@@ -7,9 +7,48 @@
 //
 #include "passes/plan/MeetingProgram.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace dtcc::plan {
 
 namespace {
+/// From, to.
+using Direction = std::pair<int64_t, int64_t>;
+Direction directionOf(int64_t stage, const Meeting &message) {
+  return message.kind == Meeting::Send ? Direction{stage, message.peer} : Direction{message.peer, stage};
+}
+
+/// The channels of all messages of a step, as they are sent and as they are received.
+struct Orders {
+  std::vector<std::string> sent, received;
+
+  bool agreeOn(llvm::ArrayRef<std::string> channels) const {
+    auto isOne = [&](const std::string &channel) { return llvm::is_contained(channels, channel); };
+    return llvm::equal(llvm::make_filter_range(sent, isOne), llvm::make_filter_range(received, isOne));
+  }
+  /// By channel, the number of the one that it becomes a part of.
+  std::map<std::string, size_t> merge() const {
+    std::vector<std::vector<std::string>> groups;
+    std::map<std::string, size_t> numbers;
+    for (const std::vector<std::string> *all : {&sent, &received})
+      for (const std::string &channel : *all) {
+        auto [at, isNew] = numbers.try_emplace(channel, 0);
+        if (!isNew)
+          continue;
+        size_t &number = at->second;
+        for (; number < groups.size(); ++number) {
+          groups[number].push_back(channel);
+          if (agreeOn(groups[number]))
+            break;
+          groups[number].pop_back();
+        }
+        if (number == groups.size())
+          groups.push_back({channel});
+      }
+    return numbers;
+  }
+};
+
 /// A place in the step of a stage.
 struct Cursor {
   size_t run = 0, meeting = 0;
@@ -54,6 +93,28 @@ std::string checkMeetings(llvm::ArrayRef<MeetingProgram> programs) {
   std::vector<Cursor> cursors;
   std::vector<bool> waitsToSend;
   return simulate(programs, cursors, waitsToSend);
+}
+
+void mergeChannels(llvm::MutableArrayRef<MeetingProgram> programs) {
+  std::map<Direction, Orders> orders;
+  for (const auto &[stage, program] : llvm::enumerate(programs))
+    for (auto [phase, slot] : program.runs)
+      for (const Meeting &meeting : program.phases[phase].meetings)
+        if (meeting.kind != Meeting::Collective) {
+          Orders &order = orders[directionOf(stage, meeting)];
+          (meeting.kind == Meeting::Send ? order.sent : order.received).push_back(meeting.channel);
+        }
+  std::map<Direction, std::map<std::string, size_t>> numbers;
+  for (const auto &[direction, order] : orders)
+    numbers[direction] = order.merge();
+  for (const auto &[stage, program] : llvm::enumerate(programs))
+    for (MeetingProgram::Phase &phase : program.phases)
+      for (Meeting &meeting : phase.meetings)
+        if (meeting.kind != Meeting::Collective) {
+          // A phase that no run names has numbers of its own.
+          std::map<std::string, size_t> &known = numbers[directionOf(stage, meeting)];
+          meeting.channel = std::to_string(known.try_emplace(meeting.channel, known.size()).first->second);
+        }
 }
 
 void reserveMeetings(llvm::MutableArrayRef<MeetingProgram> programs) {

@@ -24,6 +24,12 @@ struct MeetingProgram {
 /// Whether the steps of all stages end, and agree on what they exchange: what is wrong, else nothing.
 std::string checkMeetings(llvm::ArrayRef<MeetingProgram> programs);
 
+/// Makes one of the channels of a stage to another on which both have the messages in one order: one a direction of a
+/// pair, but for odd schedules. Their new names are numbers from 0. What ended still ends, as every step that could be
+/// taken still can: who may receive has received all that was sent on the common channel before, so his message is
+/// the next one; who may send finds room, since there is as much as on all of them together.
+void mergeChannels(llvm::MutableArrayRef<MeetingProgram> programs);
+
 /// Gives the sends on which stages would wait for each other for ever the room that they need not to, one message
 /// at a time: as where a value skips stages, and more of it are made than are taken. What still never ends is
 /// no matter of room.

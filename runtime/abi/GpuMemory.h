@@ -31,9 +31,21 @@ constexpr int64_t groupBytes(int64_t ranks, bool withinNode) {
   return ranks <= 1 ? 0 : channelBytes * (withinNode ? 24 : 4);
 }
 
-/// NCCL's sends and receives with one other rank: 10 MiB a channel where they come in, 2 MiB where they go out, 32
-/// channels between two H100 of a node (NCCL issue 1685: 3.3 GB for 7 of them), 2 between nodes.
-constexpr int64_t peerBytes(bool withinNode) { return (int64_t{12} << 20) * (withinNode ? 32 : 2); }
+/// NCCL's buffers between two ranks, a channel: those of all three protocols (0.5 + 4.7 + 4 MiB) where messages come
+/// in, in pieces of 2 MiB, and one such piece where they go out.
+inline constexpr int64_t incomingBytes = int64_t{10} << 20, outgoingBytes = int64_t{2} << 20;
+
+/// Rows of experts that go to one other rank and come from it: 32 channels between two H100 of a node (NCCL issue 1685:
+/// 3.3 GB for 7 of them), 2 between nodes.
+constexpr int64_t peerBytes(bool withinNode) { return (incomingBytes + outgoingBytes) * (withinNode ? 32 : 2); }
+
+/// Channels for the messages of a stage to another, and blocks of the kernel that waits for the other side: programs
+/// ask NCCL for no more. About 20 GB/s each within a node, so what pipelines that were measured reach (sendLink of
+/// passes/cost/Constants.def, 0.33 of 450 GB/s); more would take memory and multiprocessors from what computes.
+inline constexpr int messageChannels = 8;
+constexpr int64_t messageBytes(bool incoming, bool withinNode) {
+  return (incoming ? incomingBytes : outgoingBytes) * (withinNode ? messageChannels : 2);
+}
 
 } // namespace dtcc::gpu_memory
 

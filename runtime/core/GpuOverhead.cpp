@@ -9,9 +9,11 @@
 
 #include "runtime/abi/GpuMemory.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace dtcc::rt {
 
@@ -25,34 +27,59 @@ static int64_t membersOf(const Image &image, const dtcc_communicator &communicat
   return members;
 }
 
-GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
-  GpuOverhead result;
-  result.context = gpu_memory::contextBytes;
-  std::set<uint32_t> groups;
-  // By communicator, the other ranks that are sent to or received from; all of them: those that rows go to.
-  std::map<uint32_t, std::set<int64_t>> messages;
-  std::set<uint32_t> rows;
-  for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))
-    switch (command.kind) {
-    case DTCC_COLLECTIVE:
-      (command.op == DTCC_DISPATCH_ROWS || command.op == DTCC_COMBINE_ROWS ? rows : groups)
-          .insert(command.communicator);
+namespace {
+
+/// What NCCL makes buffers for in a communicator: its own algorithms; each member and all others, or the next alone.
+struct Uses {
+  bool algorithms = false, all = false, next = false;
+
+  void add(uint32_t op) {
+    switch (op) {
+    case DTCC_BARRIER: // the host's
       break;
-    case DTCC_SEND:
-    case DTCC_RECEIVE:
-      messages[command.communicator].insert(image.attributes(command)[0]);
+    case DTCC_DISPATCH_ROWS:
+    case DTCC_COMBINE_ROWS:
+    case DTCC_ALL_TO_ALL:
+      all = true;
+      break;
+    case DTCC_SHIFT:
+      next = true;
       break;
     default:
-      break;
+      algorithms = true;
     }
-  for (uint32_t group : groups)
-    result.groups += gpu_memory::groupBytes(membersOf(image, image.communicators()[group]), /*withinNode=*/true);
-  for (const auto &[group, peers] : messages)
-    result.peers += static_cast<int64_t>(peers.size()) * gpu_memory::peerBytes(/*withinNode=*/true);
-  for (uint32_t group : rows)
-    result.peers += (membersOf(image, image.communicators()[group]) - 1) * gpu_memory::peerBytes(/*withinNode=*/true);
-  // Steps with messages or rows on their way are no graphs.
-  if (messages.empty() && rows.empty())
+  }
+};
+
+} // namespace
+
+GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
+  constexpr bool withinNode = true;
+  GpuOverhead result;
+  result.context = gpu_memory::contextBytes;
+  std::map<uint32_t, Uses> groups;
+  // Of a communicator, who is sent to, and who is received from.
+  std::set<std::tuple<uint32_t, bool, int64_t>> messages;
+  bool isGraph = true;
+  for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))
+    if (command.kind == DTCC_COLLECTIVE) {
+      groups[command.communicator].add(command.op);
+      isGraph &= command.op != DTCC_DISPATCH_ROWS && command.op != DTCC_COMBINE_ROWS;
+    } else if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE) {
+      messages.insert({command.communicator, command.kind == DTCC_RECEIVE, image.attributes(command)[0]});
+      isGraph = false;
+    }
+  for (const auto &[number, uses] : groups) {
+    int64_t members = membersOf(image, image.communicators()[number]);
+    if (uses.algorithms)
+      result.groups += gpu_memory::groupBytes(members, withinNode);
+    if (uses.all || uses.next)
+      result.peers += std::min<int64_t>(members - 1, uses.all ? members : 1) * gpu_memory::peerBytes(withinNode);
+  }
+  for (const auto &[communicator, incoming, peer] : messages)
+    result.peers += gpu_memory::messageBytes(incoming, withinNode);
+  // Steps with messages or rows on their way are none.
+  if (isGraph)
     for (const dtcc_action &action : Image::rowsOf(stage.actions, image.actions()))
       result.graph += image.phases()[action.phase].command_count * gpu_memory::launchBytes;
   return result;

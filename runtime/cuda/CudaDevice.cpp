@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace dtcc::rt::cuda {
@@ -201,16 +202,40 @@ void CudaDevice::checkGraphs() {
   }
 }
 
+std::vector<void *> CudaDevice::buffersOf(size_t number) const {
+  const Image &image = setup.rank.image;
+  std::vector<void *> buffers;
+  for (uint32_t view : image.operands(image.commands()[setup.rank.stage.commands.first + number]))
+    buffers.push_back(reinterpret_cast<void *>(address(view, 0)));
+  return buffers;
+}
+
+/// Libraries load a kernel when it is first used, and the driver then waits for all that stands on the GPU. That may be
+/// a kernel of NCCL which waits for another rank, and that one for what this rank has not come to. Before there are
+/// states, as tune().
+void CudaDevice::loadLibraries() {
+  auto isThere = [](const auto &each) { return each != nullptr; };
+  if (std::ranges::none_of(groups, isThere) && std::ranges::none_of(messages, isThere))
+    return;
+  std::set<std::string_view> loaded;
+  for (size_t i = 0; i < bound.size(); ++i) {
+    CudaOp *op = bound[i].op.get();
+    if (!op || op->loads().empty() || !loaded.insert(op->loads()).second)
+      continue;
+    gpu.nowDoing(bound[i].name);
+    const uint32_t stream = setup.rank.image.commands()[setup.rank.stage.commands.first + i].stream;
+    op->run(setup.rank, {gpu.firstStream(), buffersOf(i).data(), nullptr, streams[stream].workspace});
+  }
+  gpu.synchronize(gpu.firstStream());
+}
+
 /// Before there are states: products of zeros leave zeros.
 void CudaDevice::tune() {
   Rank &rank = setup.rank;
   std::vector<TuningSite> sites;
   for (size_t i = 0; i < bound.size(); ++i)
-    if (auto *product = dynamic_cast<TunableProduct *>(bound[i].op.get())) {
-      TuningSite &site = sites.emplace_back(TuningSite{product, bound[i].op.get(), {}});
-      for (uint32_t view : rank.image.operands(rank.image.commands()[rank.stage.commands.first + i]))
-        site.buffers.push_back(reinterpret_cast<void *>(address(view, 0)));
-    }
+    if (auto *product = dynamic_cast<TunableProduct *>(bound[i].op.get()))
+      sites.push_back({product, bound[i].op.get(), buffersOf(i)});
   std::unique_ptr<Communicator> all;
   if (setup.transport) {
     std::vector<int64_t> members(static_cast<size_t>(rank.image.ranks()));
@@ -234,6 +259,7 @@ void CudaDevice::begin() {
       streams[stream].workspace = gpu.workspace(stream);
   if (!setup.tune.empty())
     tune();
+  loadLibraries();
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
     Range range = states[number];

@@ -77,6 +77,9 @@ private:
   /// other.
   bool goesThroughHost(const dtcc_command &command) const;
   void tune();
+  void loadLibraries();
+  /// Of a command of the stage, in the first slot.
+  std::vector<void *> buffersOf(size_t number) const;
   void launchKernel(uint32_t number, void *const *buffers, const void *predicate);
   void communicate(uint32_t number, void *const *buffers);
   void fork(Stream &stream);

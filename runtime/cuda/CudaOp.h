@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 // The driver's handles, which its header declares in the same way.
 typedef struct CUfunc_st *CUfunction;
@@ -43,6 +44,9 @@ class CudaOp {
 public:
   virtual ~CudaOp() = default;
   virtual void run(Rank &rank, const Call &call) = 0;
+  /// Names the kernels of a library that the first run loads, which waits for all that the GPU has to do; ops of one
+  /// name have the same. Empty: all is loaded when the op is bound.
+  virtual std::string_view loads() const { return {}; }
 };
 
 struct LaunchShape {

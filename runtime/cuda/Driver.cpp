@@ -15,11 +15,18 @@ namespace dtcc::rt::cuda {
 
 std::string openLibrary(std::initializer_list<const char *> names, std::initializer_list<Symbol> symbols) {
   void *library = nullptr;
-  for (const char *name : names)
-    if (!library)
-      library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  // The loader says what is wrong with the one that is there; else, that the newest is not.
+  std::string problem;
+  for (const char *name : names) {
+    if (library || (library = dlopen(name, RTLD_NOW | RTLD_LOCAL)))
+      break;
+    std::string said = dlerror();
+    bool isMissing = said.starts_with(std::string(name) + ": cannot open shared object file: No such file");
+    if (problem.empty() || !isMissing)
+      problem = said;
+  }
   if (!library)
-    return std::string("cannot load ") + *names.begin();
+    return "cannot load " + problem;
   for (const Symbol &symbol : symbols)
     if (!(*symbol.address = dlsym(library, symbol.name)))
       return std::string(*names.begin()) + " has no " + symbol.name;

@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 
 namespace dtcc::rt::cuda {
 namespace {
@@ -26,17 +27,28 @@ struct Offer {
   unsigned char there, mayShare;
 };
 
+/// Older ones do not know the variable, and fail when they find two ranks on a GPU.
+bool mayShare() {
+  constexpr int kFirstVersion = 23000;
+  const char *share = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  int version = 0;
+  return share && std::strcmp(share, "1") == 0 && nccl().version(&version) == 0 && version >= kFirstVersion;
+}
+
 } // namespace
 
 const Nccl &nccl() {
   static const Nccl opened = [] {
     Nccl library;
-    library.there = openLibrary({"libnccl.so.2"},
-                                {
+    library.problem =
+        openLibrary({"libnccl.so.2"}, {
 #define DTCC_NCCL_FUNCTION(FIELD, SYMBOL, PARAMETERS) {#SYMBOL, reinterpret_cast<void **>(&library.FIELD)},
 #include "runtime/cuda/Nccl.def"
-                                    {"ncclGetErrorString", reinterpret_cast<void **>(&library.errorString)}})
-                        .empty();
+                                          {"ncclGetErrorString", reinterpret_cast<void **>(&library.errorString)}});
+    if (!library.problem.empty())
+      std::cerr << message("note: what ranks send each other goes through the host, which is slower: ", library.problem,
+                           "\n")
+                << std::flush;
     return library;
   }();
   return opened;
@@ -47,9 +59,8 @@ bool NcclMember::agree(Communicator &host, const Gpu &gpu) {
     return false;
   Offer mine = {};
   gpu.uuid(mine.uuid);
-  const char *share = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-  mine.there = nccl().there;
-  mine.mayShare = share && std::strcmp(share, "1") == 0;
+  mine.there = nccl().problem.empty();
+  mine.mayShare = mine.there && mayShare();
   std::vector<Offer> all(static_cast<size_t>(host.size()));
   host.allGather(&mine, all.data(), sizeof mine, DTCC_I8);
   for (const Offer &one : all)
@@ -65,10 +76,14 @@ NcclId NcclMember::makeId(const Gpu &gpu) {
   return id;
 }
 
-NcclMember::NcclMember(const NcclId &id, int64_t size, int64_t index, std::string name, Gpu &gpu, Watchdog *dog)
+NcclMember::NcclMember(const NcclId &id, int64_t size, int64_t index, std::string name, Gpu &gpu, Watchdog *dog,
+                       int mostBlocks)
     : name(std::move(name)), gpu(gpu), dog(dog) {
-  check(gpu, gpu.waiting([&] { return nccl().join(&group, static_cast<int>(size), id, static_cast<int>(index)); }),
-        "ncclCommInitRank");
+  NcclConfig config;
+  if (mostBlocks)
+    config.mostBlocks = mostBlocks;
+  auto join = [&] { return nccl().join(&group, static_cast<int>(size), id, static_cast<int>(index), &config); };
+  check(gpu, gpu.waiting(join), "ncclCommInitRankConfig");
   watched.error = [group = group] {
     int error = 0;
     nccl().asyncError(group, &error);

@@ -16,10 +16,21 @@
 #include "runtime/collective/Communicator.h"
 #include "runtime/cuda/Watchdog.h"
 
+#include <climits>
+
 namespace dtcc::rt::cuda {
 
 struct NcclId {
   char bytes[128];
+};
+
+/// ncclConfig_t as NCCL 2.17 has it, which says so itself: older libraries read a part, later ones add to its end.
+struct NcclConfig {
+  static constexpr int kUndefined = INT_MIN;
+  size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef, version = 21700;
+  int blocking = 1, clusterSize = kUndefined, fewestBlocks = kUndefined, mostBlocks = kUndefined;
+  const char *network = nullptr;
 };
 
 #define DTCC_NCCL_NUMBER(NAME, THEIRS, VALUE) constexpr int NAME = VALUE;
@@ -29,23 +40,26 @@ struct Nccl {
 #define DTCC_NCCL_FUNCTION(FIELD, SYMBOL, PARAMETERS) int(*FIELD) PARAMETERS = nullptr;
 #include "runtime/cuda/Nccl.def"
   const char *(*errorString)(int error) = nullptr;
-  bool there = false;
+  /// Why it is not there; empty if it is.
+  std::string problem;
 };
 
-/// The library, if it is there.
+/// The library, if it is there. The first call says so where it is not.
 const Nccl &nccl();
 
 class NcclMember {
 public:
   /// Whether the members of a group can use it among themselves: all have it, and no two share a GPU (or
-  /// NCCL_MULTI_RANK_GPU_ENABLE=1 says that they may). Every member calls it, and gets the same answer.
+  /// NCCL_MULTI_RANK_GPU_ENABLE=1 says to NCCL 2.30 or later that they may). Every member calls it, and gets the same
+  /// answer.
   static bool agree(Communicator &host, const Gpu &gpu);
   /// Throws Error(Status::Device).
   static NcclId makeId(const Gpu &gpu);
 
   /// Joins: waits for all `size` members of `id`. `name`: of the group, for messages. `dog` watches what it does, or is
-  /// null.
-  NcclMember(const NcclId &id, int64_t size, int64_t index, std::string name, Gpu &gpu, Watchdog *dog);
+  /// null. `mostBlocks`: of a kernel of NCCL, each with buffers of its own; 0: as many as it likes.
+  NcclMember(const NcclId &id, int64_t size, int64_t index, std::string name, Gpu &gpu, Watchdog *dog,
+             int mostBlocks = 0);
   ~NcclMember();
   NcclMember(const NcclMember &) = delete;
   NcclMember &operator=(const NcclMember &) = delete;

@@ -13,9 +13,17 @@
 //
 // So what waits for what is what the compiler's check of schedules assumes (a channel of so
 // many messages for each pair), and a schedule that passed it ends here. That needs a
-// communicator of two for each direction: NCCL runs what stands on one communicator in the
-// order in which the host issued it, whatever the streams, and the sends of two stages to
-// each other would wait behind each other. Pairs join in one order on all ranks.
+// communicator of two for each direction of a channel. NCCL runs what stands on one
+// communicator in the order in which the host issued it, whatever the streams: sends and
+// receives on one, or those of a rank with all others, would wait behind each other. What one
+// sends to the other on a channel may wait so: both have it in one order, and the compiler
+// makes one channel of all that do (dist-merge-channels). NCCL's buffers are by peer and
+// direction: communicators for them cost no more than a common one would.
+//
+// NCCL makes them when a member first sends to another, and the host waits then until that
+// one receives. A step may have two stages send to each other first. So each pair exchanges a
+// byte when it has joined, on all ranks in one order: no host waits in a step, and memory
+// that is not there is missed at start.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,6 +71,7 @@ private:
     CUstream stream;
     std::vector<Slot> slots;
     uint64_t count = 0; /* messages sent */
+    void issue(CUdeviceptr data, int64_t bytes);
   };
   Gpu &gpu;
   std::vector<std::unique_ptr<NcclMember>> pairs; /* in the order in which all join and leave */

@@ -175,6 +175,7 @@ public:
     reordered.buffers = buffers;
     product->run(rank, reordered);
   }
+  std::string_view loads() const override { return product->loads(); }
 
 private:
   std::unique_ptr<CudaOp> product;

@@ -116,6 +116,7 @@ public:
   }
 
   const std::string &problem() const override { return text; }
+  std::string_view loads() const override { return text; }
 
   std::vector<ProductAlgorithm> algorithms(int most) override {
     std::vector<CublasLt::Algorithm> found(static_cast<size_t>(most));

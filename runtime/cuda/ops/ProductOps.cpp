@@ -92,6 +92,7 @@ public:
     p.at = command.at ? call.buffers[*command.at] : nullptr;
     epilogue(call, partsOf(p.m * p.n, epilogueThreads), epilogueThreads, p);
   }
+  std::string_view loads() const override { return product->loads(); }
 
 private:
   const ProductCommand command;

@@ -237,6 +237,15 @@ int cublasLtMatmul(void *, Description *how, const void *alpha, const void *a, L
                                    "the workspace of cublasLtMatmul");
     }
     epilogues += how->epilogue != kPlain;
+    std::string kernel = "cublasLt";
+    for (int part : {int(product.a.element()), int(product.b.element()), int(product.d.element()), how->transposeA,
+                     how->transposeB, int(how->epilogue), int(algorithm ? algorithm[kKindWord] : 0)})
+      kernel += ' ' + std::to_string(part);
+    if (stream.device->loaded.insert(kernel).second && stream.device->meetings > 0)
+      return wrong(
+          kFailed, "cublasLtMatmul",
+          "its kernel is loaded when it is first used: the driver then waits for all work of the GPU, and NCCL's "
+          "may wait for other ranks");
     size_t scratchBytes = scratch ? algorithm[kWorkspaceWord] : 0;
     double seconds = algorithm ? kKinds[algorithm[kKindWord]].seconds : 0;
     emulation.enqueue(lock, stream, [product, scratch, scratchBytes, seconds, device = stream.device] {

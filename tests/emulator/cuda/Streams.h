@@ -88,6 +88,10 @@ struct Device {
   /// What libraries say that their work takes besides what it took: the time of events.
   std::atomic<double> emulatedSeconds = 0;
   std::set<Stream *> streams;
+  /// Kernels of libraries that were used; each is loaded when it is first.
+  std::set<std::string> loaded;
+  /// Works of NCCL that are queued, or wait for other members.
+  std::atomic<int> meetings = 0;
   /// What stopped it; every call from then on gives this.
   int error = kSuccess;
   std::string problem;

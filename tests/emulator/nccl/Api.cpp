@@ -12,6 +12,7 @@
 
 #include "tests/emulator/nccl/Remote.h"
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -45,11 +46,13 @@ std::set<std::shared_ptr<Remote>> &remotes() {
 /// while work of a stopped GPU still stands in queues.
 struct Called {
   Called(const Member &member, Stream &stream)
-      : device(member.device), me(member.me), group(member.group), stream(&stream) {}
+      : device(member.device), me(member.me), group(member.group), stream(&stream), last(member.last) {}
   Device *device;
   int me;
   std::shared_ptr<Group> group;
   Stream *stream;
+  std::shared_ptr<Last> last;
+  Link link{-1, -1};
   std::shared_ptr<Meeting> meeting; ///< of one process
   std::shared_ptr<Remote> remote;   ///< of several, and the call's place there
   int entry = -1;
@@ -92,13 +95,24 @@ Fold foldOf(int reduction) {
   return Fold(reduction); // sum, product, max, min, mean
 }
 
+/// As long as a work stands in a queue or runs.
+struct Pending {
+  explicit Pending(Device &device) : device(device) { ++device.meetings; }
+  ~Pending() { --device.meetings; }
+  Pending(const Pending &) = delete;
+  Device &device;
+};
+
 /// Calls of one group are one work of each stream: none of them waits for another.
 void enqueueAll(Emulation &emulation, Lock &lock, std::vector<Called> all) {
   std::map<Stream *, std::vector<Called>> byStream;
   for (Called &one : all)
     byStream[one.stream].push_back(one);
+  for (const Called &one : all)
+    keepOrder(emulation, lock, *one.last, *one.stream);
   for (auto &[stream, calls] : byStream)
     for (const Called &one : calls) {
+      *one.last = {stream, stream->issued() + 1};
       if (!one.meeting) {
         one.remote->place(one.entry, *stream, stream->issued() + 1);
         continue;
@@ -107,31 +121,36 @@ void enqueueAll(Emulation &emulation, Lock &lock, std::vector<Called> all) {
       one.meeting->positions[size_t(one.me)] = stream->issued() + 1;
     }
   for (auto &[stream, calls] : byStream)
-    emulation.enqueueHeld(lock, *stream, [&emulation, calls](Lock &held) {
-      // What a GPU was stopped with stops what stands behind it, too.
-      if (int error = calls[0].device->error)
-        throw CallError{error, ""};
-      // Who leaves without a result takes its part with it: its memory may be gone when others come.
-      struct Leave {
-        ~Leave() {
-          for (const Called &one : calls)
-            if (one.meeting && !one.meeting->done)
-              one.meeting->arrived[size_t(one.me)] = false;
-        }
-        const std::vector<Called> &calls;
-      } leave{calls};
-      for (const Called &one : calls)
-        if (one.meeting)
-          one.meeting->arrived[size_t(one.me)] = true;
-        else
-          one.remote->arrive(held, one.entry, *one.part);
-      emulation.changed.notify_all();
-      for (const Called &one : calls)
-        if (one.meeting)
-          attend(emulation, held, *one.group, *one.meeting, one.me);
-        else
-          one.remote->attend(emulation, held, one.entry, *one.part);
-    });
+    emulation.enqueueHeld(lock, *stream,
+                          [&emulation, calls, pending = std::make_shared<Pending>(*stream->device)](Lock &held) {
+                            // What a GPU was stopped with stops what stands behind it, too.
+                            if (int error = calls[0].device->error)
+                              throw CallError{error, ""};
+                            // Who leaves without a result takes its part with it: its memory may be gone when others
+                            // come.
+                            struct Leave {
+                              ~Leave() {
+                                for (const Called &one : calls)
+                                  if (one.meeting && !one.meeting->done)
+                                    one.meeting->arrived[size_t(one.me)] = false;
+                              }
+                              const std::vector<Called> &calls;
+                            } leave{calls};
+                            for (const Called &one : calls)
+                              if (one.meeting)
+                                one.meeting->arrived[size_t(one.me)] = true;
+                              else
+                                one.remote->arrive(held, one.entry, *one.part);
+                            emulation.changed.notify_all();
+                            for (const Called &one : calls)
+                              if (one.meeting)
+                                attend(emulation, held, *one.group, *one.meeting, one.me);
+                              else
+                                one.remote->attend(emulation, held, one.entry, *one.part);
+                          });
+  for (const Called &one : all)
+    if (one.meeting)
+      connect(emulation, lock, *one.group, *one.meeting, one.me, one.link);
 }
 
 void issue(Emulation &emulation, Lock &lock, Called one) {
@@ -242,6 +261,7 @@ int collective(const char *name, Part like, const void *in, uint64_t inTimes, vo
               makePart(emulation, stream, like, in, inTimes * like.count, out, outTimes * like.count, name));
     if (std::count(meeting->parts.begin(), meeting->parts.end(), nullptr) == 0)
       group.collectives.erase(number);
+    emulation.changed.notify_all();
     Called one(*member, stream);
     one.meeting = meeting;
     issue(emulation, lock, std::move(one));
@@ -294,8 +314,10 @@ int message(const char *name, const void *in, void *out, uint64_t count, int typ
     group.add(*meeting, member->me, std::move(part));
     if (last)
       group.messages.erase(key);
+    emulation.changed.notify_all();
     Called one(*member, stream);
     one.meeting = meeting;
+    one.link = {std::get<0>(key), std::get<1>(key)};
     issue(emulation, lock, std::move(one));
   });
 }
@@ -304,7 +326,8 @@ int message(const char *name, const void *in, void *out, uint64_t count, int typ
 extern "C" {
 
 int ncclGetVersion(int *version) {
-  *version = 22800;
+  const char *told = std::getenv("DTCC_EMULATED_NCCL_VERSION");
+  *version = told ? std::atoi(told) : 23007;
   return kDone;
 }
 const char *ncclGetErrorString(int error) {
@@ -346,7 +369,9 @@ int ncclCommInitRank(Member **made, int size, Id id, int me) {
     if (size < 1 || me < 0 || me >= size)
       throw CallError{kInvalidArgument, "member " + std::to_string(me) + " of " + std::to_string(size)};
     const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-    bool mayShare = shares && std::string(shares) == "1";
+    int version = 0;
+    ncclGetVersion(&version);
+    bool mayShare = version >= 23000 && shares && std::string(shares) == "1";
     auto remote = std::make_shared<Remote>(lock, number, size, me, device.number);
     for (int other = 0; other < size; ++other)
       if (other != me && remote->deviceOf(other) == device.number && !mayShare)
@@ -366,12 +391,27 @@ int ncclCommInitRank(Member **made, int size, Id id, int me) {
       group = std::make_shared<Group>();
       group->size = size;
       group->devices.resize(size_t(std::max(size, 0)));
+      group->threads.resize(group->devices.size());
     }
     group->devices[size_t(me)] = &device;
+    group->threads[size_t(me)] = std::this_thread::get_id();
     *made = new Member{group, me, &device, 0, {}, {}, nullptr};
   });
 }
-int ncclCommInitRankConfig(Member **made, int size, Id id, int me, void *) {
+/// The first fields of ncclConfig_t.
+struct Config {
+  size_t size;
+  unsigned magic, version;
+  int blocking, clusterSize, fewestBlocks, mostBlocks;
+};
+int ncclCommInitRankConfig(Member **made, int size, Id id, int me, const Config *config) {
+  constexpr int kUndefined = INT_MIN;
+  if (config && (config->magic != 0xcafebeef || config->size < 16 ||
+                 (config->size >= sizeof(Config) && config->version >= 21700 && config->mostBlocks != kUndefined &&
+                  config->mostBlocks <= 0))) {
+    std::fprintf(stderr, "emulated NCCL: ncclCommInitRankConfig: not what NCCL_CONFIG_INITIALIZER begins with\n");
+    return kInvalidArgument;
+  }
   return ncclCommInitRank(made, size, id, me);
 }
 int ncclCommDestroy(Member *member) {

@@ -180,6 +180,26 @@ std::map<Stream *, const Meeting *> &attended() {
   return *all;
 }
 
+/// Streams of which the first work waits for the other's, under the lock.
+std::map<Stream *, Stream *> &behind() {
+  static auto *all = new std::map<Stream *, Stream *>;
+  return *all;
+}
+
+/// For which others a thread still waits on the host, under the lock: a rank is one thread.
+using Threads = std::vector<std::thread::id>;
+std::map<std::thread::id, std::function<Threads()>> &hosts() {
+  static auto *all = new std::map<std::thread::id, std::function<Threads()>>;
+  return *all;
+}
+bool hostWaitsFor(std::thread::id one, std::thread::id other, std::set<std::thread::id> &seen) {
+  if (auto at = hosts().find(one); at != hosts().end() && seen.insert(one).second)
+    for (std::thread::id next : at->second())
+      if (next == other || hostWaitsFor(next, other, seen))
+        return true;
+  return false;
+}
+
 /// Whether `meeting` waits, over whatever others, for a stream that waits in it.
 bool waitsFor(const Meeting &meeting, const Stream *stream, std::set<const Meeting *> &seen) {
   if (!seen.insert(&meeting).second || meeting.done)
@@ -188,6 +208,8 @@ bool waitsFor(const Meeting &meeting, const Stream *stream, std::set<const Meeti
     Stream *other = meeting.streams[member];
     if (!meeting.parts[member] || meeting.arrived[member] || !other)
       continue;
+    for (auto at = behind().find(other); at != behind().end() && other != stream; at = behind().find(other))
+      other = at->second;
     auto in = attended().find(other);
     if (other == stream || (in != attended().end() && waitsFor(*in->second, stream, seen)))
       return true;
@@ -204,6 +226,50 @@ struct Attendance {
 };
 
 } // namespace
+
+void keepOrder(Emulation &emulation, Lock &lock, const Last &last, Stream &stream) {
+  Stream *before = last.stream;
+  if (!before || before == &stream || stream.device->streams.count(before) == 0 || before->done >= last.position)
+    return;
+  emulation.enqueueHeld(lock, stream, [&emulation, &stream, before, position = last.position](Lock &held) {
+    struct Behind {
+      Behind(Stream *stream, Stream *before) : stream(stream) { behind()[stream] = before; }
+      ~Behind() { behind().erase(stream); }
+      Behind(const Behind &) = delete;
+      Stream *stream;
+    } here(&stream, before);
+    emulation.force(held, *before, position);
+  });
+}
+
+void connect(Emulation &emulation, Lock &lock, Group &group, const Meeting &meeting, int me, Link link) {
+  if (!group.connected.insert({me, link}).second)
+    return;
+  const std::thread::id mine = std::this_thread::get_id();
+  auto missing = [&] {
+    Threads threads;
+    for (int member = 0; member < group.size; ++member)
+      if (!meeting.parts[size_t(member)] && (link.first < 0 || member == link.first || member == link.second))
+        threads.push_back(group.threads[size_t(member)]);
+    return threads;
+  };
+  struct Wait {
+    ~Wait() { hosts().erase(mine); }
+    std::thread::id mine;
+  } wait{mine};
+  auto patience = std::chrono::steady_clock::now() + kPatience;
+  while (!missing().empty() && !group.aborted && !group.broken && !group.devices[size_t(me)]->error) {
+    hosts()[mine] = missing;
+    std::set<std::thread::id> seen;
+    if (hostWaitsFor(mine, mine, seen) || emulation.changed.wait_until(lock, patience) == std::cv_status::timeout) {
+      group.broken = true;
+      emulation.changed.notify_all();
+      throw CallError{kLaunchFailed, "hosts wait for each other: the first " + meeting.parts[size_t(me)]->text() +
+                                         " of member " + std::to_string(me) + " of " + std::to_string(group.size) +
+                                         " waits for a call of those that it is exchanged with"};
+    }
+  }
+}
 
 void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting, int me) {
   Stream *mine = meeting.streams[size_t(me)];

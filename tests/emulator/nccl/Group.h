@@ -47,13 +47,18 @@ struct Meeting {
   bool done = false;
 };
 
+/// Between whom NCCL has buffers: from a member to a member, or -1, -1 for collectives.
+using Link = std::pair<int, int>;
+
 struct Group {
   int size = 0;
   std::vector<Device *> devices;
+  std::vector<std::thread::id> threads;                     ///< in which members joined
   bool aborted = false;                                     ///< by a member: all waits end
   bool broken = false;                                      ///< members did not agree: nobody waits any more
   std::map<uint64_t, std::shared_ptr<Meeting>> collectives; ///< by number
   std::map<std::tuple<int, int, uint64_t>, std::shared_ptr<Meeting>> messages; ///< by sender, receiver, number
+  std::set<std::pair<int, Link>> connected; ///< members whose host has waited for the others on a link
 
   /// A member's part of a meeting. Throws CallError if it does not fit another's.
   void add(Meeting &meeting, int member, std::unique_ptr<Part> part);
@@ -69,6 +74,12 @@ void perform(Meeting &meeting);
 
 class Remote;
 
+/// Where a member's last work stands: the work of a communicator runs in the order of the calls, whatever the streams.
+struct Last {
+  Stream *stream = nullptr;
+  uint64_t position = 0;
+};
+
 /// ncclComm_t
 struct Member {
   std::shared_ptr<Group> group;
@@ -77,9 +88,15 @@ struct Member {
   uint64_t collectives = 0;
   std::map<int, uint64_t> sent, received;
   std::shared_ptr<Remote> remote; ///< with members in other processes
+  std::shared_ptr<Last> last = std::make_shared<Last>();
 };
 
 /// Waits for a meeting, from the work of a member's stream that is run now.
+/// Puts a wait for what the communicator was given last on the stream that it is given work to now.
+void keepOrder(Emulation &emulation, Lock &lock, const Last &last, Stream &stream);
+/// The host of a member that uses a link first waits until the others call, too: buffers are made then. Throws
+/// CallError where hosts wait for each other.
+void connect(Emulation &emulation, Lock &lock, Group &group, const Meeting &meeting, int me, Link link);
 void attend(Emulation &emulation, Lock &lock, Group &group, Meeting &meeting, int me);
 
 } // namespace dtcc::emulator

@@ -90,4 +90,7 @@ TEST(Collectives, MoreCostsMore) {
   EXPECT_EQ(peerBytes({2, 4}, 2), 2 * peerBytes({1, 8}, 1));
   EXPECT_LT(peerBytes({8, 1}, 2), 0.1 * peerBytes({1, 8}, 2));
   EXPECT_EQ(peerBytes({1, 1}, 0), 0);
+  // Messages have a quarter of the channels of a node, and all of those between nodes.
+  EXPECT_EQ(messageBytes({1, 8}, 2), peerBytes({1, 8}, 2) / 4);
+  EXPECT_EQ(messageBytes({2, 1}, 1), peerBytes({2, 1}, 1));
 }

@@ -35,7 +35,7 @@ class EmulatedDriver : public testing::Test {
 protected:
   void SetUp() override {
     static int next = 0;
-    setenv("DTCC_EMULATED_GPUS", "28", 0);
+    setenv("DTCC_EMULATED_GPUS", "32", 0);
     ASSERT_EQ(cuInit(0), 0);
     ASSERT_EQ(cuDeviceGet(&device, next++), 0);
     ASSERT_EQ(cuDevicePrimaryCtxRetain(&context, device), 0);

@@ -38,7 +38,7 @@ ret;
 class EmulatedGraphs : public testing::Test {
 protected:
   void SetUp() override {
-    setenv("DTCC_EMULATED_GPUS", "28", 0);
+    setenv("DTCC_EMULATED_GPUS", "32", 0);
     CUdevice device = 0;
     CUcontext context = nullptr;
     CUmodule module = nullptr;

@@ -22,7 +22,7 @@ constexpr int kFirst = 16;
 /// A thread's device and stream.
 struct Gpu {
   explicit Gpu(int number) {
-    setenv("DTCC_EMULATED_GPUS", "28", 0);
+    setenv("DTCC_EMULATED_GPUS", "32", 0);
     EXPECT_EQ(cuInit(0), 0);
     CUcontext context = nullptr;
     EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, number), 0);
@@ -188,7 +188,7 @@ void members(int count, int first, const std::function<void(Gpu &, void *, int)>
     threads.emplace_back([&, me] {
       Gpu gpu(first + me);
       void *group = nullptr;
-      ASSERT_EQ(ncclCommInitRank(&group, count, id, me), 0);
+      ASSERT_EQ(ncclCommInitRankConfig(&group, count, id, me, nullptr), 0);
       work(gpu, group, me);
       ncclCommDestroy(group);
     });
@@ -228,10 +228,45 @@ TEST(EmulatedNccl, MembersThatDifferAreAnError) {
   EXPECT_EQ(failed, 1);
 }
 
+/// Two members' buffers for messages in both directions: what NCCL makes when they are first used.
+void meet(Gpu &gpu, void *group, int me) {
+  CUdeviceptr cell = gpu.upload({0, 0});
+  ASSERT_EQ(ncclGroupStart(), 0);
+  ASSERT_EQ(ncclSend(pointer(cell), 1, 7, 1 - me, group, gpu.stream), 0);
+  ASSERT_EQ(ncclRecv(pointer(cell + 4), 1, 7, 1 - me, group, gpu.stream), 0);
+  ASSERT_EQ(ncclGroupEnd(), 0);
+}
+
+// Who sends first waits on the host for who receives: neither comes to its receive.
+TEST(EmulatedNccl, HostsWaitWhereBuffersAreMade) {
+  std::atomic<int> failed = 0;
+  members(2, kFirst + 12, [&](Gpu &gpu, void *group, int me) {
+    CUdeviceptr in = gpu.upload({1, 2});
+    failed += ncclSend(pointer(in), 2, 7, 1 - me, group, gpu.stream) != 0;
+  });
+  EXPECT_GE(failed, 1);
+}
+
+// On streams of their own, a message out and one in: of one communicator they run in the order of the calls.
+TEST(EmulatedNccl, WorkOfACommunicatorRunsInOrder) {
+  std::atomic<int> failed = 0;
+  members(2, kFirst + 14, [&](Gpu &gpu, void *group, int me) {
+    meet(gpu, group, me);
+    CUdeviceptr in = gpu.upload({1, 2}), out = gpu.upload({0, 0});
+    CUstream other;
+    ASSERT_EQ(cuStreamCreate(&other, 1), 0);
+    failed += ncclSend(pointer(in), 2, 7, 1 - me, group, gpu.stream) != 0 ||
+              ncclRecv(pointer(out), 2, 7, 1 - me, group, other) != 0 || cuStreamSynchronize(other) != 0;
+    cuStreamDestroy_v2(other);
+  });
+  EXPECT_EQ(failed, 2);
+}
+
 // Each sends before it receives, on one stream and in no group: on a GPU both would wait for ever.
 TEST(EmulatedNccl, SendsThatWaitForEachOtherAreAnError) {
   std::atomic<int> failed = 0;
   members(2, kFirst + 6, [&](Gpu &gpu, void *group, int me) {
+    meet(gpu, group, me);
     CUdeviceptr in = gpu.upload({1, 2}), out = gpu.upload({0, 0});
     failed += ncclSend(pointer(in), 2, 7, 1 - me, group, gpu.stream) != 0 ||
               ncclRecv(pointer(out), 2, 7, 1 - me, group, gpu.stream) != 0 || cuStreamSynchronize(gpu.stream) != 0;
@@ -243,6 +278,7 @@ TEST(EmulatedNccl, SendsThatWaitForEachOtherAreAnError) {
 TEST(EmulatedNccl, WorkOfStoppedGpusOutlivesItsCommunicator) {
   CUstream streams[2] = {};
   members(2, kFirst + 8, [&](Gpu &gpu, void *group, int me) {
+    meet(gpu, group, me);
     CUdeviceptr in = gpu.upload({1, 2}), out = gpu.upload({0, 0});
     ASSERT_EQ(cuStreamCreate(&streams[me], 1), 0);
     ASSERT_EQ(ncclAllReduce(pointer(in), pointer(in), 2, 7, 0, group, streams[me]), 0);
@@ -260,6 +296,9 @@ TEST(EmulatedNccl, WhoIsAbortedIsNotSummed) {
   std::atomic<bool> left = false;
   members(2, kFirst + 10, [&](Gpu &gpu, void *group, int me) {
     CUdeviceptr in = gpu.upload({1, 2}), out = gpu.upload({5, 7});
+    // The first of a communicator waits on the host.
+    ASSERT_EQ(ncclAllReduce(pointer(in), pointer(in), 2, 7, 2, group, gpu.stream), 0);
+    ASSERT_EQ(cuStreamSynchronize(gpu.stream), 0);
     if (me == 0) {
       ASSERT_EQ(ncclAllReduce(pointer(in), pointer(out), 2, 7, 0, group, gpu.stream), 0);
       first = group;

@@ -129,6 +129,47 @@ TEST(Rendezvous, RoomIsReservedWhereItHelps) {
   EXPECT_NE(checkMeetings(stages), "");
 }
 
+/// The channels of a program's messages, in order.
+std::string channelsOf(const MeetingProgram &program) {
+  std::string text;
+  for (const auto &phase : program.phases)
+    for (const Meeting &meeting : phase.meetings)
+      text += meeting.channel + " ";
+  return text;
+}
+
+TEST(Rendezvous, ChannelsInOneOrderAreMerged) {
+  auto merged = [](const std::vector<std::string> &lines) {
+    std::vector<MeetingProgram> stages;
+    for (const std::string &line : lines)
+      stages.push_back(programOf(line));
+    bool ended = checkMeetings(stages).empty();
+    mergeChannels(stages);
+    EXPECT_EQ(checkMeetings(stages).empty(), ended);
+    std::string text;
+    for (const MeetingProgram &stage : stages)
+      text += channelsOf(stage) + "| ";
+    return text;
+  };
+  EXPECT_EQ(merged({"s1a s1b r1c s1a r1d", "r0a r0b s0c r0a s0d"}), "0 0 0 0 0 | 0 0 0 0 0 | ");
+  // The receiver takes b first: of the rest, c goes with a.
+  EXPECT_EQ(merged({"s1a s1b s1c", "r0b r0a r0c"}), "0 1 0 | 1 0 0 | ");
+  // What goes to another stage, or comes back, is another matter.
+  EXPECT_EQ(merged({"s1a s2b", "r0a s2a", "r0b r1a"}), "0 0 | 0 0 | 0 0 | ");
+  EXPECT_EQ(merged({"s1a s1b s2a s2b", "r0b r0a", "r0a r0b"}), "0 1 0 0 | 1 0 | 0 0 | ");
+  // What never ends is not mended, nor made worse.
+  EXPECT_EQ(merged({"s1a s1b", "r0a"}), "0 1 | 0 | ");
+  // The order is that of the step, not of the program's text.
+  std::vector<MeetingProgram> stages = {programOf("s1a"), programOf("r0b")};
+  stages[0].phases.push_back({"second", {parse("s1b")}});
+  stages[1].phases.push_back({"second", {parse("r0a")}});
+  stages[0].runs = {{0, 0}, {1, 0}, {0, 1}, {1, 1}};
+  stages[1].runs = {{1, 0}, {0, 0}, {1, 1}, {0, 1}};
+  mergeChannels(stages);
+  EXPECT_EQ(channelsOf(stages[0]) + channelsOf(stages[1]), "0 0 0 0 ");
+  EXPECT_EQ(checkMeetings(stages), "");
+}
+
 TEST(Rendezvous, BothSidesAgree) {
   EXPECT_EQ(problemOf({"s1a:f32", "r0a:i64"}), "stage 1 receives i64 at r0a:i64, but stage 0 sends f32 on channel a");
   EXPECT_EQ(problemOf({"c01:sum", "c01:max"}),
