@@ -34,8 +34,23 @@ static int64_t updateBytes(LibraryOp op) {
   auto states = op->getParentOfType<ModuleOp>().getOps<graph::StateOp>();
   return gpu_workspace::update(std::distance(states.begin(), states.end()));
 }
-static int64_t attentionGradBytes(LibraryOp op) {
+static int64_t partGradBytes(LibraryOp op) {
   return gpu_workspace::attentionGrad(llvm::product_of(viewShape(op.getIns()[0]).drop_back()));
+}
+/// What cuDNN wants of q, k and v; null if it does not take their types or sizes.
+static std::optional<gpu_workspace::LibraryAttention> libraryAttention(LibraryOp op) {
+  ArrayRef<int64_t> q = viewShape(op.getIns()[0]), v = viewShape(op.getIns()[2]);
+  const gpu_workspace::LibraryAttention sizes = {q[0], q[1], v[1], q[2], q[3], q[4], v[3]};
+  const bool isHalf = cast<MemRefType>(op.getIns()[0].getType()).getElementTypeBitWidth() == 16;
+  return isHalf && sizes.fits() ? std::optional(sizes) : std::nullopt;
+}
+static int64_t attentionBytes(LibraryOp op) {
+  const auto library = libraryAttention(op);
+  return library ? library->forward() : 0;
+}
+static int64_t attentionGradBytes(LibraryOp op) {
+  const auto library = libraryAttention(op);
+  return library ? library->backward() : partGradBytes(op);
 }
 
 /// Windows of one cell may be products of the library. Kernels and images: [.., .., channels, d, h, w].
@@ -68,8 +83,9 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"convolution_input_grad", [](LibraryOp op) { return convolutionBytes(op.getIns()[1]); }},
       {"convolution_kernel_grad", kernelGradBytes},
       {"sum_squares", [](LibraryOp) { return gpu_workspace::sumSquaresBytes; }},
+      {"attention", attentionBytes},
       {"attention_grad", attentionGradBytes},
-      {"attention_part_grad", attentionGradBytes},
+      {"attention_part_grad", partGradBytes},
       {"embedding_grad", [](LibraryOp op) { return gpu_workspace::sorted(viewShape(op.getIns()[1])[0]); }},
       {"grouped_matmul", groupedBytes},
       {"grouped_matmul_grad",

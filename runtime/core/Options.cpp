@@ -132,7 +132,14 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (where it can be), on, off")
         ->transform(CLI::CheckedTransformer(uses).description(""))
         ->group(machine);
-  app.add_option("--tune", options.tune, "Measure GPUs' matrix products at start, and keep the choices in this file")
+  std::map<std::string, bool> attentions{{"auto", false}, {"own", true}};
+  if (image.isForGpus())
+    app.add_option("--attention", options.ownAttention,
+                   "auto (cuDNN's, where it is there and has it) or own (the same bits in every run)")
+        ->transform(CLI::CheckedTransformer(attentions).description(""))
+        ->group(machine);
+  app.add_option("--tune", options.tune,
+                 "Measure GPUs' matrix products and attention at start, and keep the choices in this file")
       ->group(machine);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which a wait counts as a hang")
       ->check(atLeast<int>(1))

@@ -37,7 +37,8 @@ struct Options {
   bool info = false;
   int threads = 0; /* of each rank; 0: cores / ranks */
   bool overlap = false;
-  std::string tune; /* empty: no product is measured */
+  std::string tune;          /* empty: nothing is measured */
+  bool ownAttention = false; /* of programs for GPUs: not cuDNN's */
   int hangSeconds = 600;
   GraphUse graphs = GraphUse::Auto; /* of programs for GPUs */
 };

@@ -32,7 +32,8 @@ public:
         traceOfStreams(shared.options.profile.empty() ? nullptr : new Trace()),
         rank(image, number, team, shared.begin.seed),
         device(createDevice({rank, shared.kernels, &shared.transport, trace.get(), traceOfStreams.get(),
-                             ordinalOf(shared, number), shared.options.graphs, shared.options.tune})),
+                             ordinalOf(shared, number), shared.options.graphs, shared.options.tune,
+                             shared.options.ownAttention})),
         executor(rank, *device) {}
 
   RankResult run() {

@@ -11,7 +11,7 @@
 #include "runtime/collective/CommandCollective.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/Exchange.h"
-#include "runtime/cuda/ProductTuning.h"
+#include "runtime/cuda/Tuning.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,6 +26,8 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
       states(arenas.size()), bound(setup.rank.stage.commands.count), graphs(gpu, setup.graphs) {
   Rank &rank = setup.rank;
   const Image &image = rank.image;
+  if (setup.ownAttention)
+    gpu.useOwnAttention();
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
     const dtcc_arena &row = image.arenas()[number];
@@ -229,20 +231,22 @@ void CudaDevice::loadLibraries() {
   gpu.synchronize(gpu.firstStream());
 }
 
-/// Before there are states: products of zeros leave zeros.
+/// Before there are states: products of zeros leave zeros, and what attention leaves of zeros is written anew.
 void CudaDevice::tune() {
   Rank &rank = setup.rank;
   std::vector<TuningSite> sites;
   for (size_t i = 0; i < bound.size(); ++i)
-    if (auto *product = dynamic_cast<TunableProduct *>(bound[i].op.get()))
-      sites.push_back({product, bound[i].op.get(), buffersOf(i)});
+    if (auto *tunable = dynamic_cast<TunableOp *>(bound[i].op.get())) {
+      const uint32_t stream = rank.image.commands()[rank.stage.commands.first + i].stream;
+      sites.push_back({tunable, bound[i].op.get(), buffersOf(i), streams[stream].workspace});
+    }
   std::unique_ptr<Communicator> all;
   if (setup.transport) {
     std::vector<int64_t> members(static_cast<size_t>(rank.image.ranks()));
     std::iota(members.begin(), members.end(), int64_t{0});
-    all = setup.transport->group("products", members, rank.abi.rank);
+    all = setup.transport->group("tuning", members, rank.abi.rank);
   }
-  tuneProducts(sites, setup.tune, gpu, rank, gpu.workspace(0), all.get());
+  cuda::tune(sites, setup.tune, gpu, rank, all.get());
 }
 
 void CudaDevice::begin() {

@@ -72,7 +72,7 @@ void CudnnDescriptor::finalize() { check(cudnn().finalize(descriptor), "cudnnBac
 CudnnGraph::Tensor CudnnGraph::add(int type, const CudnnSizes &sizes, const CudnnSizes &strides, bool isVirtual,
                                    bool isValue) {
   CudnnDescriptor tensor(kTensor);
-  const auto id = static_cast<Tensor>(tensors.size());
+  const auto id = static_cast<Tensor>(tensors.size()) + 1;
   tensor.set(kTensorId, kDnnInt64, id);
   tensor.set(kTensorType, kDnnDataType, type);
   tensor.set(kTensorSizes, kDnnInt64, 4, sizes.data());
@@ -118,9 +118,9 @@ void CudnnGraph::matmul(Tensor a, Tensor b, Tensor c) {
   mode.set(kMatmulType, kDnnDataType, kDnnF32);
   mode.finalize();
   operation.set(kOperationMatmulMode, mode);
-  operation.set(kOperationMatmulA, tensors[size_t(a)]);
-  operation.set(kOperationMatmulB, tensors[size_t(b)]);
-  operation.set(kOperationMatmulC, tensors[size_t(c)]);
+  operation.set(kOperationMatmulA, of(a));
+  operation.set(kOperationMatmulB, of(b));
+  operation.set(kOperationMatmulC, of(c));
   addOperation(std::move(operation));
   modes.push_back(std::move(mode));
 }
@@ -137,8 +137,8 @@ void CudnnGraph::pointwise(int kind, int computeType, std::initializer_list<Tens
   const int attributes[] = {kOperationPointwiseX, kOperationPointwiseB, kOperationPointwiseT};
   size_t i = 0;
   for (Tensor operand : operands)
-    operation.set(attributes[i++], tensors[size_t(operand)]);
-  operation.set(kOperationPointwiseY, tensors[size_t(y)]);
+    operation.set(attributes[i++], of(operand));
+  operation.set(kOperationPointwiseY, of(y));
   addOperation(std::move(operation));
   modes.push_back(std::move(mode));
 }
@@ -149,16 +149,16 @@ void CudnnGraph::reduce(int op, Tensor x, Tensor y) {
   mode.set(kReductionType, kDnnDataType, kDnnF32);
   mode.finalize();
   operation.set(kOperationReductionMode, mode);
-  operation.set(kOperationReductionX, tensors[size_t(x)]);
-  operation.set(kOperationReductionY, tensors[size_t(y)]);
+  operation.set(kOperationReductionX, of(x));
+  operation.set(kOperationReductionY, of(y));
   addOperation(std::move(operation));
   modes.push_back(std::move(mode));
 }
 
 void CudnnGraph::reshape(Tensor x, Tensor y) {
   CudnnDescriptor operation(kOperationReshape);
-  operation.set(kOperationReshapeX, tensors[size_t(x)]);
-  operation.set(kOperationReshapeY, tensors[size_t(y)]);
+  operation.set(kOperationReshapeX, of(x));
+  operation.set(kOperationReshapeY, of(y));
   addOperation(std::move(operation));
 }
 

@@ -69,7 +69,7 @@ using CudnnSizes = std::array<int64_t, 4>;
 
 class CudnnGraph {
 public:
-  /// Tensors are numbers; cuDNN has the same as their unique ids.
+  /// Tensors are numbers from 1; cuDNN has the same as their unique ids.
   using Tensor = int64_t;
 
   /// In memory; its address is given to execute, aligned to 16 bytes.
@@ -100,6 +100,7 @@ public:
 private:
   Tensor add(int type, const CudnnSizes &sizes, const CudnnSizes &strides, bool isVirtual, bool isValue);
   void addOperation(CudnnDescriptor operation);
+  const CudnnDescriptor &of(Tensor tensor) const { return tensors[static_cast<size_t>(tensor) - 1]; }
 
   std::vector<CudnnDescriptor> tensors, operations, modes;
   std::vector<Tensor> inMemory;

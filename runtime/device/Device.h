@@ -41,7 +41,8 @@ struct DeviceSetup {
   Trace *traceOfStreams = nullptr;      /* of commands that run beside those of the first stream */
   int64_t ordinal = 0;                  /* of the rank among those of its machine: which GPU it gets */
   GraphUse graphs = GraphUse::Auto;
-  std::string tune = {}; /* file of measured choices (--tune); empty: none is measured */
+  std::string tune = {};     /* file of measured choices (--tune); empty: none is measured */
+  bool ownAttention = false; /* by kernels of ours, also where a library has it */
 };
 
 class Device {

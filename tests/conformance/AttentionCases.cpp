@@ -34,6 +34,7 @@ const Config configs[] = {
     {"causal with rows that see nothing", 1, 40, 36, 1, 1, 8, 8, true, -5},
     {"zero rows", 1, 40, 36, 1, 2, 8, 8, true, -5, -1, -1, false, 0, 1},
     {"NaN rows", 1, 10, 9, 1, 2, 8, 8, true, -5, -1, -1, false, 0, 2},
+    {"queries of a later rank", 2, 16, 48, 2, 2, 16, 16, true, 0, -1, -1, false, 0, 0, 3, 2},
     {"window", 1, 90, 90, 2, 1, 8, 8, true, 0, 10},
     {"window both ways", 1, 50, 60, 1, 1, 9, 5, false, 0, 7, 3},
     {"window from a later block of queries", 1, 20, 40, 1, 1, 8, 8, true, 0, 25, -1, false, 0, 0, 2, 1},

@@ -18,7 +18,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <dlfcn.h>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <utility>
 
 using namespace dtcc::rt;
@@ -52,13 +56,14 @@ public:
   }
   /// What the commands' predicate holds; none if negative.
   int32_t predicateValue = -1;
-  /// Products by our own kernel, as where cublasLt is missing.
-  void useOwnProducts(bool own) { gpu.own = own; }
+  /// Our own kernels alone, as where NVIDIA's libraries are missing.
+  void useOwnKernels(bool own) { gpu.own = own; }
 
 private:
   struct TestGpu final : cuda::Gpu {
     using Gpu::Gpu;
     void *products() override { return own ? nullptr : Gpu::products(); }
+    void *fusions() override { return own ? nullptr : Gpu::fusions(); }
     void reserveWorkspace(uint64_t bytes) override {
       grown |= bytes > std::exchange(most, std::max(most, bytes));
       Gpu::reserveWorkspace(bytes);
@@ -144,10 +149,18 @@ void expectAlike(KernelCase &on, OneCommand &want, const std::vector<char> &befo
       FAIL() << "byte " << i << " beside the results was written";
 }
 
-/// Whether cublasLt may compute the op, or a form of it.
-bool isProduct(uint32_t op) {
-  return op == DTCC_LIB_MATMUL || op == DTCC_LIB_MATMUL_EPILOGUE || op == DTCC_LIB_CONVOLUTION ||
-         op == DTCC_LIB_CONVOLUTION_INPUT_GRAD || op == DTCC_LIB_CONVOLUTION_KERNEL_GRAD;
+/// How many graphs the emulated cuDNN has run; none if it is another.
+std::optional<uint64_t> graphsByCudnn() {
+  void *library = dlopen("libcudnn.so.9", RTLD_NOW);
+  auto count = library ? reinterpret_cast<uint64_t (*)()>(dlsym(library, "dtcc_emulated_cudnn_graphs")) : nullptr;
+  return count ? std::optional(count()) : std::nullopt;
+}
+
+/// Whether cublasLt or cuDNN may compute the op, or a form of it.
+bool isOfLibraries(uint32_t op) {
+  return op == DTCC_LIB_ATTENTION || op == DTCC_LIB_ATTENTION_GRAD || op == DTCC_LIB_MATMUL ||
+         op == DTCC_LIB_MATMUL_EPILOGUE || op == DTCC_LIB_CONVOLUTION || op == DTCC_LIB_CONVOLUTION_INPUT_GRAD ||
+         op == DTCC_LIB_CONVOLUTION_KERNEL_GRAD;
 }
 
 TEST(CudaWorkspace, HasAPieceOfThePlanForEachStream) {
@@ -181,15 +194,47 @@ TEST(CudaKernels, ComputeWhatProcessorsCompute) {
     want.run(each.rank, each.slot);
     OneCommand::runner = &gpuRunner();
     for (bool own : {true, false}) {
-      if (!own && !isProduct(each.command.op()))
+      if (!own && !isOfLibraries(each.command.op()))
         continue;
-      SCOPED_TRACE(own ? "dtcc's kernels" : "the library's products");
-      gpuRunner().useOwnProducts(own);
+      SCOPED_TRACE(own ? "dtcc's kernels" : "the library");
+      gpuRunner().useOwnKernels(own);
       KernelCase got = each;
       ASSERT_NO_THROW(got.command.run(each.rank, each.slot));
       expectAlike(got, want, before);
     }
   }
+}
+
+/// What cuDNN computes of the cases above is no more and no less than this, in bf16 and f16. `ampere`: engines that
+/// want no sums of ours.
+TEST(CudaKernels, AreCudnnsWhereItTakesTheAttention) {
+  if (!graphsByCudnn())
+    GTEST_SKIP() << "no emulated cuDNN";
+  OneCommand::runner = nullptr;
+  std::vector<KernelCase> cases = kernelCases();
+  OneCommand::runner = &gpuRunner();
+  gpuRunner().useOwnKernels(false);
+  for (const char *engines : {"", "ampere", "none"}) {
+    SCOPED_TRACE(engines);
+    setenv("DTCC_EMULATED_CUDNN", engines, 1);
+    std::set<std::string> names;
+    for (KernelCase &each : cases) {
+      const uint64_t before = *graphsByCudnn();
+      if (isOfLibraries(each.command.op()) && each.name.starts_with("attention"))
+        each.command.run(each.rank, each.slot);
+      if (*graphsByCudnn() > before)
+        names.insert(each.name.substr(0, each.name.find(", type")));
+    }
+    const std::set<std::string> taken = {"attention, causal",
+                                         "attention, causal from later keys",
+                                         "attention, queries of a later rank",
+                                         "attention, window",
+                                         "attention, window from a later block of queries",
+                                         "attention, wide heads",
+                                         "attention, widest heads"};
+    EXPECT_EQ(names, std::string(engines) == "none" ? std::set<std::string>() : taken);
+  }
+  unsetenv("DTCC_EMULATED_CUDNN");
 }
 
 TEST(CudaKernels, DoNothingWhereTheirPredicateIsZero) {
@@ -200,7 +245,7 @@ TEST(CudaKernels, DoNothingWhereTheirPredicateIsZero) {
     if (std::exchange(seen[each.command.op()], 1))
       continue;
     SCOPED_TRACE(each.name);
-    gpuRunner().useOwnProducts(false);
+    gpuRunner().useOwnKernels(false);
     for (int32_t value : {0, 1}) {
       OneCommand command = each.command;
       OneCommand::runner = &gpuRunner();

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/kernels/Attention.h"
 #include "runtime/cuda/kernels/Copy.h"
+#include "runtime/cuda/ops/LibraryAttention.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/kernels/AttentionCommand.h"
 
@@ -163,10 +164,28 @@ private:
   AttentionKernels kernels;
 };
 
+/// By cuDNN where it takes the command; else by kernels of ours.
+std::unique_ptr<CudaOp> bindAttention(const CheckedOperands &operands, Rank &rank, Launcher &launcher, bool backward) {
+  auto makeOwn = [operands, &rank, &launcher, backward]() -> std::unique_ptr<CudaOp> {
+    return std::make_unique<AttentionOp>(operands, rank, launcher, backward, /*isPart=*/false);
+  };
+  if (std::unique_ptr<CudaOp> library = bindLibraryAttention(operands, rank, launcher, backward, makeOwn))
+    return library;
+  return makeOwn();
+}
+
 } // namespace
 
-DTCC_CUDA_OP(ATTENTION, AttentionOp, /*backward=*/false, /*isPart=*/false)
-DTCC_CUDA_OP(ATTENTION_GRAD, AttentionOp, /*backward=*/true, /*isPart=*/false)
+template <>
+std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_ATTENTION>(const CheckedOperands &operands, Rank &rank,
+                                                       Launcher &launcher) {
+  return bindAttention(operands, rank, launcher, /*backward=*/false);
+}
+template <>
+std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_ATTENTION_GRAD>(const CheckedOperands &operands, Rank &rank,
+                                                            Launcher &launcher) {
+  return bindAttention(operands, rank, launcher, /*backward=*/true);
+}
 DTCC_CUDA_OP(ATTENTION_PART, AttentionOp, /*backward=*/false, /*isPart=*/true)
 DTCC_CUDA_OP(ATTENTION_PART_GRAD, AttentionOp, /*backward=*/true, /*isPart=*/true)
 

@@ -9,9 +9,17 @@
 
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
+#include "runtime/cuda/Tuning.h"
 #include "runtime/cuda/ops/Operands.h"
 
-#include <optional>
+#include <algorithm>
+#include <atomic>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <tuple>
 
 namespace dtcc::rt::cuda {
 namespace {
@@ -28,12 +36,93 @@ bool isAligned(const CheckedOperands &operands, const Rank &rank) {
   return true;
 }
 
-class LibraryAttention final : public CudaOp {
-public:
-  LibraryAttention(AttentionCommand command, AttentionWay way, void *handle)
-      : command(std::move(command)), way(std::move(way)), handle(handle) {}
+/// All that the library is told of a problem, but for what is fixed or follows.
+std::string textOf(const AttentionProblem &p, const AttentionForm &form) {
+  std::ostringstream out;
+  out.precision(std::numeric_limits<float>::max_digits10);
+  out << "attention" << (form.backward ? " gradient " : " ") << typeName(form.type) << ' ' << p.batch << " x "
+      << p.kvHeads << " x " << p.groups << ", " << p.queries << " x " << p.keys << " x " << p.qkSize << " x " << p.vSize
+      << ", scale " << p.scale << (p.causal ? ", causal " + std::to_string(p.causalOffset) : "") << ", from "
+      << p.firstQuery << ", window " << p.windowLeft << ' ' << p.windowRight;
+  for (const AttentionTensor *x : {&p.q, &p.k, &p.v, &p.out, &p.lse, &p.dout, &p.dq, &p.dk, &p.dv}) {
+    out << ';';
+    for (int64_t stride : x->strides)
+      out << ' ' << stride;
+  }
+  return out.str();
+}
 
+using Ways = std::shared_ptr<const std::vector<AttentionWay>>;
+
+/// attentionWays, made once for all layers that have the problem: the library compiles kernels for a second or more.
+Ways sharedWays(const AttentionProblem &problem, const AttentionForm &form, const std::string &text, void *handle,
+                size_t most) {
+  static std::mutex mutex;
+  static std::map<std::tuple<void *, std::string, size_t>, std::weak_ptr<const std::vector<AttentionWay>>> made;
+  const std::tuple key(handle, text, most);
+  {
+    std::lock_guard lock(mutex);
+    if (Ways known = made[key].lock())
+      return known;
+  }
+  // A handle is one rank's, so that nobody else makes the same meanwhile.
+  auto ways = std::make_shared<const std::vector<AttentionWay>>(attentionWays(problem, form, {handle, nullptr}, most));
+  std::lock_guard lock(mutex);
+  made[key] = ways;
+  return ways;
+}
+
+/// The first problem that the library has no engine for though it is one of its kind: a program may be slower for it.
+void sayOnce(const Rank &rank, const std::string &reason) {
+  static std::atomic<bool> said = false;
+  if (rank.abi.rank == 0 && !said.exchange(true))
+    std::cerr << "note: attention runs in dtcc's own kernels, which are slower: cuDNN " << cudnn().version() << ": "
+              << reason << std::endl;
+}
+
+/// An algorithm's first word: whose it is. Of cuDNN's the number of the engine and the place among ways follow.
+enum : uint64_t { kOurs, kCudnns };
+/// How many of cuDNN's are measured.
+constexpr size_t kMeasuredWays = 4;
+
+class LibraryAttention final : public CudaOp, public TunableOp {
+public:
+  LibraryAttention(AttentionCommand command, const AttentionProblem &problem, const AttentionForm &form, void *handle,
+                   std::function<std::unique_ptr<CudaOp>()> makeOwn)
+      : command(std::move(command)), form(form), of(problem), text(textOf(problem, form)), handle(handle),
+        makeOwn(std::move(makeOwn)) {}
+
+  /// The way that the heuristic has first. Throws CudnnRefusal if the library has none.
+  void takeFirst() {
+    ways = sharedWays(of, form, text, handle, 1);
+    way = &ways->front();
+  }
+
+  std::string library() const override { return "cudnn " + cudnn().version(); }
+  const std::string &problem() const override { return text; }
+  std::vector<TunedAlgorithm> algorithms(int most) override {
+    std::vector<TunedAlgorithm> result = {{kOurs}};
+    const Ways known = sharedWays(of, form, text, handle, kMeasuredWays);
+    for (uint64_t i = 0; i < known->size() && result.size() < static_cast<size_t>(most); ++i)
+      result.push_back({kCudnns, static_cast<uint64_t>((*known)[i].plan.engine), i});
+    return result;
+  }
+  bool choose(const TunedAlgorithm &algorithm) override {
+    own = algorithm[0] == kOurs ? makeOwn() : nullptr;
+    if (algorithm[0] != kCudnns)
+      return own != nullptr;
+    const Ways known = sharedWays(of, form, text, handle, kMeasuredWays);
+    const uint64_t place = algorithm[2];
+    if (place >= known->size() || static_cast<uint64_t>((*known)[place].plan.engine) != algorithm[1])
+      return false;
+    ways = known, way = &(*known)[place];
+    return true;
+  }
+
+  std::string_view loads() const override { return own ? std::string_view() : text; }
   void run(Rank &rank, const Call &call) override {
+    if (own)
+      return own->run(rank, call);
     Solver solver(*this, rank, call);
     command.run(rank, call.buffers, solver);
   }
@@ -55,21 +144,27 @@ private:
     if (command.backward) {
       addresses.insert(addresses.end(), {p.dout.data, p.dq.data, p.dk.data, p.dv.data});
       addresses.push_back(at<void>(call, layout.take(sizes.dots())));
-      if (way.addsInMemory)
+      if (way->addsInMemory)
         addresses.push_back(at<void>(call, layout.take(sizes.sums())));
     }
     try {
       if (int status = cudnn().setStream(handle, call.stream))
         throw CudnnRefusal{"cudnnSetStream: status " + std::to_string(status)};
-      way.graph->execute(handle, way.plan, addresses, at<void>(call, layout.bytes()));
+      way->graph->execute(handle, way->plan, addresses, at<void>(call, layout.bytes()));
     } catch (const CudnnRefusal &refusal) {
       failWith(Status::Device, "rank ", rank.abi.rank, ": attention: ", refusal.reason);
     }
   }
 
   const AttentionCommand command;
-  AttentionWay way;
+  const AttentionForm form;
+  const AttentionProblem of;
+  const std::string text;
   void *handle;
+  std::function<std::unique_ptr<CudaOp>()> makeOwn;
+  Ways ways;
+  const AttentionWay *way = nullptr; // of these
+  std::unique_ptr<CudaOp> own;       // if it was chosen
 };
 
 } // namespace
@@ -78,7 +173,7 @@ std::vector<AttentionWay> attentionWays(const AttentionProblem &problem, const A
                                         const CudnnTarget &target, size_t most) {
   const gpu_workspace::LibraryAttention sizes = workspaceOf(problem);
   std::vector<AttentionWay> ways;
-  std::optional<CudnnRefusal> refusal;
+  CudnnRefusal refusal;
   auto add = [&](bool addsInMemory, int64_t workspace) {
     AttentionForm wanted = form;
     wanted.addsInMemory = addsInMemory;
@@ -100,12 +195,12 @@ std::vector<AttentionWay> attentionWays(const AttentionProblem &problem, const A
       add(false, workspace);
   }
   if (ways.empty())
-    throw *refusal;
+    throw refusal;
   return ways;
 }
 
 std::unique_ptr<CudaOp> bindLibraryAttention(const CheckedOperands &operands, Rank &rank, Launcher &launcher,
-                                             bool backward) {
+                                             bool backward, std::function<std::unique_ptr<CudaOp>()> makeOwn) {
   AttentionCommand command(operands, rank, backward, /*isPart=*/false);
   AttentionForm form;
   form.type = command.type(), form.backward = backward, form.masksKeys = command.masksKeys();
@@ -118,11 +213,13 @@ std::unique_ptr<CudaOp> bindLibraryAttention(const CheckedOperands &operands, Ra
   if (!handle)
     return nullptr;
   try {
-    std::vector<AttentionWay> ways = attentionWays(problem, form, {handle, nullptr}, 1);
+    auto op = std::make_unique<LibraryAttention>(std::move(command), problem, form, handle, std::move(makeOwn));
+    op->takeFirst();
     const gpu_workspace::LibraryAttention sizes = workspaceOf(problem);
     launcher.reserveWorkspace(static_cast<uint64_t>(backward ? sizes.backward() : sizes.forward()));
-    return std::make_unique<LibraryAttention>(std::move(command), std::move(ways.front()), handle);
-  } catch (const CudnnRefusal &) {
+    return op;
+  } catch (const CudnnRefusal &refusal) {
+    sayOnce(rank, refusal.reason);
     return nullptr;
   }
 }

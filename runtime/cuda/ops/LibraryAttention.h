@@ -12,6 +12,8 @@
 #include "runtime/cuda/ops/AttentionGraph.h"
 #include "runtime/kernels/AttentionCommand.h"
 
+#include <functional>
+
 namespace dtcc::rt::cuda {
 
 /// How cuDNN may compute one direction: its operations and a plan for them.
@@ -26,9 +28,10 @@ struct AttentionWay {
 std::vector<AttentionWay> attentionWays(const AttentionProblem &problem, const AttentionForm &form,
                                         const CudnnTarget &target, size_t most);
 
-/// The command by cuDNN. Null where the library is not there or does not take it.
+/// The command by cuDNN, by its heuristic's choice or as --tune measures. Null where the library is not there or does
+/// not take it. `makeOwn` binds it to kernels of ours.
 std::unique_ptr<CudaOp> bindLibraryAttention(const CheckedOperands &operands, Rank &rank, Launcher &launcher,
-                                             bool backward);
+                                             bool backward, std::function<std::unique_ptr<CudaOp>()> makeOwn);
 
 } // namespace dtcc::rt::cuda
 

@@ -10,7 +10,7 @@
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/CublasLt.h"
-#include "runtime/cuda/ProductTuning.h"
+#include "runtime/cuda/Tuning.h"
 #include "runtime/cuda/kernels/Product.h"
 #include "runtime/cuda/ops/Operands.h"
 
@@ -65,7 +65,7 @@ uint64_t alignmentOf(const ProductView &of) {
   return bits & -bits;
 }
 
-class LibraryProduct final : public CudaOp, public TunableProduct {
+class LibraryProduct final : public CudaOp, public TunableOp {
 public:
   LibraryProduct(const ProductCommand &command, std::vector<ProductView> views, void *handle)
       : command(command), views(std::move(views)), handle(handle) {}
@@ -103,7 +103,7 @@ public:
     if (!made || !describeEpilogue(byRows))
       return false;
     describe(sides, tf32);
-    if (std::vector<ProductAlgorithm> best = algorithms(1); best.empty() || !choose(best.front()))
+    if (std::vector<TunedAlgorithm> best = algorithms(1); best.empty() || !choose(best.front()))
       return false;
     WorkspaceLayout layout;
     if (command.sums && command.sumsAccumulate != Accumulation::Never) {
@@ -115,10 +115,11 @@ public:
     return true;
   }
 
+  std::string library() const override { return "cublasLt " + lt.version(); }
   const std::string &problem() const override { return text; }
   std::string_view loads() const override { return text; }
 
-  std::vector<ProductAlgorithm> algorithms(int most) override {
+  std::vector<TunedAlgorithm> algorithms(int most) override {
     std::vector<CublasLt::Algorithm> found(static_cast<size_t>(most));
     void *preference = nullptr;
     if (lt.createPreference(&preference) != 0)
@@ -130,14 +131,14 @@ public:
     made = made && lt.heuristic(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], preference, most,
                                 found.data(), &count) == 0;
     lt.destroyPreference(preference);
-    std::vector<ProductAlgorithm> result;
+    std::vector<TunedAlgorithm> result;
     for (int i = 0; made && i < count; ++i)
       if (const CublasLt::Algorithm &each = found[static_cast<size_t>(i)]; each.status == 0)
         std::copy(std::begin(each.data), std::end(each.data), result.emplace_back().begin());
     return result;
   }
 
-  bool choose(const ProductAlgorithm &data) override {
+  bool choose(const TunedAlgorithm &data) override {
     CublasLt::Algorithm checked = {};
     if (lt.check(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], data.data(), &checked) != 0 ||
         checked.workspaceBytes > kWorkspaceBytes)
@@ -227,7 +228,7 @@ private:
   const ProductCommand command;
   const std::vector<ProductView> views; // as the command numbers its operands
   void *handle, *product = nullptr, *layouts[3] = {};
-  ProductAlgorithm algorithm = {};
+  TunedAlgorithm algorithm = {};
   uint64_t algorithmBytes = 0, workspaceAt = 0;
   uint32_t alignments[4] = {}; /* of A, B, C, D */
   std::string text, epilogueText;

@@ -119,6 +119,11 @@ TEST_P(CudnnPlans, KnowAnEngineOfEveryModelsAttention) {
       AttentionForm form;
       form.type = shape.type, form.backward = backward;
       const char *obstacle = attentionObstacle(problem, form, cudnn().number());
+      // What the library is said to compute wrongly is not asked.
+      if (backward && shape.keys % 128 && cudnn().number() <= 91500) {
+        EXPECT_NE(obstacle, nullptr);
+        continue;
+      }
       ASSERT_EQ(obstacle, nullptr) << obstacle;
       try {
         const std::vector<AttentionWay> ways = attentionWays(problem, form, {nullptr, &properties}, 1);
@@ -157,9 +162,8 @@ TEST(CudnnPlan, NeedsTheWorkspaceItSays) {
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
-  constexpr size_t leastVersion = 91100; // that reads descriptions of a GPU
-  if (!cudnn().problem.empty() || cudnn().number() < leastVersion) {
-    std::cout << "skipped: " << (cudnn().problem.empty() ? "cuDNN is older than 9.11" : cudnn().problem) << std::endl;
+  if (!cudnn().problem.empty()) {
+    std::cout << "skipped: " << cudnn().problem << std::endl;
     return 77;
   }
   std::cout << "cuDNN " << cudnn().version() << std::endl;

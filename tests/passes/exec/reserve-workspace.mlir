@@ -154,3 +154,36 @@ exec.program @streams mesh @mesh {
     exec.library "matmul_epilogue" ins(%a, %b : memref<1x4x4xf32>, memref<1x4x4xf32>) outs(%d, %e : memref<1x4x4xf32>, memref<4xf32>) [0, 0, 0, 0] {stream = 1 : i64}
   }
 }
+
+// The gradient of attention of halves: room for cuDNN's sums of dq, 12 heads of 64 rows of 8 floats, its dk and dv of heads that
+// share keys, in halves, a float a query, and a little.
+// CHECK-LABEL: exec.program @fused
+// CHECK: exec.arena @operations : 53760
+exec.program @fused mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @queries : 1920 in @activations persistent
+  exec.buffer @keys : 768 in @activations persistent
+  exec.buffer @lse : 480 in @activations persistent
+  exec.phase @microbatch {
+    %q = exec.view @queries[0] : memref<2x10x2x3x8xbf16>
+    %k = exec.view @keys[0] : memref<2x12x2x8xbf16>
+    %lse = exec.view @lse[0] : memref<2x2x3x10xf32>
+    exec.library "attention_grad" ins(%q, %k, %k, %q, %lse, %q : memref<2x10x2x3x8xbf16>, memref<2x12x2x8xbf16>, memref<2x12x2x8xbf16>, memref<2x10x2x3x8xbf16>, memref<2x2x3x10xf32>, memref<2x10x2x3x8xbf16>) outs(%q, %k, %k : memref<2x10x2x3x8xbf16>, memref<2x12x2x8xbf16>, memref<2x12x2x8xbf16>) [1.0, 0.0, 1, 0, -1, -1, 0, 0, -1]
+  }
+}
+
+// Of f32: a float a query of each head.
+// CHECK-LABEL: exec.program @own
+// CHECK: exec.arena @operations : 512
+exec.program @own mesh @mesh {
+  exec.arena @activations : 0
+  exec.buffer @queries : 3840 in @activations persistent
+  exec.buffer @keys : 1536 in @activations persistent
+  exec.buffer @lse : 480 in @activations persistent
+  exec.phase @microbatch {
+    %q = exec.view @queries[0] : memref<2x10x2x3x8xf32>
+    %k = exec.view @keys[0] : memref<2x12x2x8xf32>
+    %lse = exec.view @lse[0] : memref<2x2x3x10xf32>
+    exec.library "attention_grad" ins(%q, %k, %k, %q, %lse, %q : memref<2x10x2x3x8xf32>, memref<2x12x2x8xf32>, memref<2x12x2x8xf32>, memref<2x10x2x3x8xf32>, memref<2x2x3x10xf32>, memref<2x10x2x3x8xf32>) outs(%q, %k, %k : memref<2x10x2x3x8xf32>, memref<2x12x2x8xf32>, memref<2x12x2x8xf32>) [1.0, 0.0, 1, 0, -1, -1, 0, 0, -1]
+  }
+}

@@ -1,15 +1,14 @@
-//===- ProductTuning.cpp - Algorithms of products by measurement -*- C++ -*-===//
+//===- Tuning.cpp - Algorithms of libraries by measurement ---- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/ProductTuning.h"
+#include "runtime/cuda/Tuning.h"
 
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/CublasLt.h"
 
 #include <algorithm>
 #include <fstream>
@@ -23,10 +22,10 @@ namespace dtcc::rt::cuda {
 namespace {
 
 /// The first line of a file of choices.
-constexpr const char *kTitle = "dtcc products 1";
+constexpr const char *kTitle = "dtcc choices 1";
 constexpr int kAlgorithms = 8, kRuns = 5, kRounds = 3;
 
-using Choices = std::map<std::string, ProductAlgorithm>;
+using Choices = std::map<std::string, TunedAlgorithm>;
 
 /// One line a choice: the problem, a tab, the words of the algorithm.
 std::string textOf(const Choices &choices) {
@@ -48,7 +47,7 @@ size_t readChoices(std::istream &text, Choices &choices) {
     const size_t tab = line.rfind('\t');
     std::istringstream words(tab == std::string::npos ? "" : line.substr(tab + 1));
     words >> std::hex;
-    ProductAlgorithm algorithm;
+    TunedAlgorithm algorithm;
     for (uint64_t &word : algorithm)
       words >> word;
     std::string rest;
@@ -96,18 +95,18 @@ std::vector<std::string> gather(const std::string &mine, Communicator *all) {
 
 class Tuner {
 public:
-  Tuner(std::span<const TuningSite> sites, Gpu &gpu, Rank &rank, void *workspace)
-      : sites(sites), gpu(gpu), rank(rank), workspace(workspace), begin(gpu.timedEvent()), end(gpu.timedEvent()) {}
+  Tuner(std::span<const TuningSite> sites, Gpu &gpu, Rank &rank)
+      : sites(sites), gpu(gpu), rank(rank), begin(gpu.timedEvent()), end(gpu.timedEvent()) {}
 
   /// The line of a site's problem: with the GPU and the library, since choices are theirs.
   std::string keyOf(const TuningSite &site) const {
-    return gpu.model() + "; cublasLt " + cublasLt().version() + "; " + site.product->problem();
+    return gpu.model() + "; " + site.tunable->library() + "; " + site.tunable->problem();
   }
   /// Of the sites whose choice is not there, or no longer one that the library takes.
   std::set<std::string> missing(const Choices &choices) const {
     std::set<std::string> keys;
     for (const TuningSite &site : sites)
-      if (auto known = choices.find(keyOf(site)); known == choices.end() || !site.product->choose(known->second))
+      if (auto known = choices.find(keyOf(site)); known == choices.end() || !site.tunable->choose(known->second))
         keys.insert(keyOf(site));
     return keys;
   }
@@ -115,17 +114,17 @@ public:
     Choices choices;
     for (const TuningSite &site : sites)
       if (std::string key = keyOf(site); keys.count(key) && !choices.count(key))
-        if (std::optional<ProductAlgorithm> best = fastest(site))
+        if (std::optional<TunedAlgorithm> best = fastest(site))
           choices[key] = *best;
     return choices;
   }
 
 private:
-  std::optional<ProductAlgorithm> fastest(const TuningSite &site) {
-    std::optional<ProductAlgorithm> best;
+  std::optional<TunedAlgorithm> fastest(const TuningSite &site) {
+    std::optional<TunedAlgorithm> best;
     float least = 0;
-    for (const ProductAlgorithm &algorithm : site.product->algorithms(kAlgorithms)) {
-      if (!site.product->choose(algorithm))
+    for (const TunedAlgorithm &algorithm : site.tunable->algorithms(kAlgorithms)) {
+      if (!site.tunable->choose(algorithm))
         continue;
       float took = milliseconds(site);
       if (!best || took < least)
@@ -135,7 +134,7 @@ private:
   }
   /// Of the fastest of some rounds, behind a run that loads the code.
   float milliseconds(const TuningSite &site) {
-    const Call call{gpu.firstStream(), site.buffers.data(), nullptr, workspace};
+    const Call call{gpu.firstStream(), site.buffers.data(), nullptr, site.workspace};
     site.op->run(rank, call);
     float least = 0;
     for (int round = 0; round < kRounds; ++round) {
@@ -153,7 +152,6 @@ private:
   std::span<const TuningSite> sites;
   Gpu &gpu;
   Rank &rank;
-  void *workspace;
   CUevent begin, end;
 };
 
@@ -166,9 +164,8 @@ std::string joined(const std::set<std::string> &keys) {
 
 } // namespace
 
-void tuneProducts(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, Rank &rank, void *workspace,
-                  Communicator *all) {
-  Tuner tuner(sites, gpu, rank, workspace);
+void tune(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, Rank &rank, Communicator *all) {
+  Tuner tuner(sites, gpu, rank);
   const size_t me = all ? static_cast<size_t>(all->index()) : 0;
   Choices choices;
   std::istringstream first(gather(me == 0 ? textOf(readFile(file)) : "", all).front());
@@ -195,13 +192,13 @@ void tuneProducts(std::span<const TuningSite> sites, const std::string &file, Gp
   }
   // No rank keeps what the others do not.
   for (const TuningSite &site : sites)
-    if (auto known = choices.find(tuner.keyOf(site)); known != choices.end() && !site.product->choose(known->second))
+    if (auto known = choices.find(tuner.keyOf(site)); known != choices.end() && !site.tunable->choose(known->second))
       failWith(Status::Device, "rank ", rank.abi.rank,
-               ": cublasLt refuses an algorithm that it took on another rank: ", tuner.keyOf(site));
+               ": the library refuses an algorithm that it took on another rank: ", tuner.keyOf(site));
   if (me == 0 && !taken.empty()) {
     writeWhole(file, std::string(kTitle) + '\n' + textOf(choices));
-    std::cerr << "note: measured " << taken.size() << (taken.size() == 1 ? " product" : " products") << " into " << file
-              << std::endl;
+    std::cerr << "note: measured " << taken.size() << (taken.size() == 1 ? " operation" : " operations") << " into "
+              << file << std::endl;
   }
 }
 

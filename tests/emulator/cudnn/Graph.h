@@ -1,0 +1,72 @@
+//===- Graph.h - Operations that the emulated cuDNN computes --- -*- C++ -*-=//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One operation after the other, each as cuDNN's documentation defines it by itself: nothing
+// here knows attention.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TESTS_EMULATOR_CUDNN_GRAPH_H
+#define DTCC_TESTS_EMULATOR_CUDNN_GRAPH_H
+
+#include "runtime/cuda/Cudnn.h"
+#include "tests/emulator/cuda/Element.h"
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dtcc::emulator {
+
+namespace dnn = rt::cuda::dnn;
+
+struct DnnTensor {
+  int64_t id = -1;
+  int type = 0;
+  std::array<int64_t, 4> sizes = {}, strides = {};
+  bool isVirtual = false, isValue = false;
+
+  bool operator==(const DnnTensor &) const = default;
+  int64_t cells() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3]; }
+  /// Cells from the first to behind the last.
+  int64_t span() const;
+  /// Of bool and i32, which no memory holds here, that of f32.
+  Element element() const;
+};
+
+struct DnnOperation {
+  int kind = 0; ///< the descriptor's
+  int mode = 0; ///< of pointwise operations and reductions
+  int computeType = 0;
+  int64_t axis = -1;
+  std::vector<DnnTensor> inputs;
+  DnnTensor output;
+};
+
+class DnnGraph {
+public:
+  /// What is wrong with the operation or how it meets those before; empty if nothing is.
+  std::string add(const DnnOperation &operation);
+
+  const std::map<int64_t, DnnTensor> &tensors() const { return known; }
+  /// Bytes of halves that are added up over groups of heads.
+  int64_t sharedBytes() const;
+  /// Whether a product is made in f32 in memory.
+  bool addsInMemory() const;
+  /// Computes all. Where tensors in memory and values lie, by their ids.
+  void run(const std::map<int64_t, char *> &memory) const;
+
+private:
+  std::map<int64_t, DnnTensor> known;
+  std::map<int64_t, bool> made;
+  std::vector<DnnOperation> operations;
+};
+
+} // namespace dtcc::emulator
+
+#endif // DTCC_TESTS_EMULATOR_CUDNN_GRAPH_H
