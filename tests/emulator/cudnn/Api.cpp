@@ -393,6 +393,13 @@ int cudnnBackendExecute(Handle *handle, Descriptor *planned, Descriptor *packed)
     if (scratchBytes)
       scratch = emulation.locate(*stream.device, reinterpret_cast<uint64_t>(pack.value<void *>(kPackWorkspace)),
                                  scratchBytes, "the workspace of cudnnBackendExecute");
+    const std::string kernel = "cudnn " + std::to_string(reinterpret_cast<uintptr_t>(plan.graph.get())) + ' ' +
+                               std::to_string(plan.engine.number);
+    if (stream.device->loaded.insert(kernel).second && stream.device->meetings > 0)
+      return wrong(
+          kFailed, "cudnnBackendExecute",
+          "its kernels are loaded when they are first used: the driver then waits for all work of the GPU, and "
+          "NCCL's may wait for other ranks");
     ++executed;
     emulation.enqueue(lock, stream,
                       [graph = plan.graph, memory, numbers, scratch, scratchBytes, seconds = plan.engine.seconds,
