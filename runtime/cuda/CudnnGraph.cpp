@@ -31,23 +31,34 @@ void check(int status, const char *call) {
   throw CudnnRefusal{std::string(call) + ": status " + std::to_string(status) + (words.empty() ? "" : ": ") + words};
 }
 
-CudnnPlan planOf(const CudnnTarget &target, const CudnnDescriptor &config) {
-  const Cudnn &dnn = cudnn();
+int64_t numberOf(const CudnnDescriptor &of, int attribute) {
+  int64_t value = 0, count = 0;
+  check(cudnn().getAttribute(of.get(), attribute, kDnnInt64, 1, &count, &value), "cudnnBackendGetAttribute");
+  return value;
+}
+
+/// Throws CudnnRefusal, before the library compiles anything for it if it wants too much.
+CudnnPlan planOf(const CudnnTarget &target, const CudnnDescriptor &config, int64_t mostWorkspace) {
+  CudnnDescriptor engine(kEngine);
+  void *into = engine.get();
+  int64_t count = 0;
+  check(cudnn().getAttribute(config.get(), kEngineConfigEngine, kDnnDescriptor, 1, &count, &into),
+        "cudnnBackendGetAttribute");
   CudnnPlan plan{CudnnDescriptor(kPlan)};
+  plan.engine = numberOf(engine, kEngineIndex);
+  auto limit = [&](int64_t bytes) {
+    if (bytes > mostWorkspace)
+      throw CudnnRefusal{"engine " + std::to_string(plan.engine) + " needs " + std::to_string(bytes) +
+                         " bytes of workspace, of " + std::to_string(mostWorkspace)};
+  };
+  limit(numberOf(config, kEngineConfigWorkspace));
   plan.descriptor.set(kPlanConfig, config);
   if (target.handle)
     plan.descriptor.set(kPlanHandle, kDnnHandle, target.handle);
   else
     plan.descriptor.set(kPlanDevice, *target.properties);
   plan.descriptor.finalize();
-  int64_t count = 0;
-  check(dnn.getAttribute(plan.descriptor.get(), kPlanWorkspace, kDnnInt64, 1, &count, &plan.workspaceBytes),
-        "cudnnBackendGetAttribute");
-  CudnnDescriptor engine(kEngine);
-  void *into = engine.get();
-  check(dnn.getAttribute(config.get(), kEngineConfigEngine, kDnnDescriptor, 1, &count, &into),
-        "cudnnBackendGetAttribute");
-  check(dnn.getAttribute(engine.get(), kEngineIndex, kDnnInt64, 1, &count, &plan.engine), "cudnnBackendGetAttribute");
+  limit(plan.workspaceBytes = numberOf(plan.descriptor, kPlanWorkspace));
   return plan;
 }
 
@@ -190,12 +201,7 @@ std::vector<CudnnPlan> CudnnGraph::plans(const CudnnTarget &target, int64_t most
   std::string reason = "its heuristic knows no engine";
   for (int64_t i = 0; i < std::min(count, kMostConfigs) && result.size() < most; ++i) {
     try {
-      CudnnPlan plan = planOf(target, configs[size_t(i)]);
-      if (plan.workspaceBytes <= mostWorkspace)
-        result.push_back(std::move(plan));
-      else
-        reason = "engine " + std::to_string(plan.engine) + " needs " + std::to_string(plan.workspaceBytes) +
-                 " bytes of workspace, of " + std::to_string(mostWorkspace);
+      result.push_back(planOf(target, configs[size_t(i)], mostWorkspace));
     } catch (const CudnnRefusal &refusal) {
       reason = refusal.reason;
     }

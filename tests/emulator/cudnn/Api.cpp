@@ -338,6 +338,8 @@ int cudnnBackendGetAttribute(Descriptor *descriptor, int attribute, int type, in
     }
     return *count ? kDone : without("no engine");
   }
+  if (c.kind == kEngineConfig && attribute == kEngineConfigWorkspace && type == kDnnInt64)
+    return give(c.engine.workspaceBytes + c.graph->sharedBytes());
   if (c.kind == kPlan && attribute == kPlanWorkspace && type == kDnnInt64)
     return give(c.workspaceBytes);
   if (c.kind == kEngineConfig && attribute == kEngineConfigEngine && type == kDnnDescriptor) {
