@@ -11,13 +11,19 @@
 
 namespace dtcc::rt::cuda {
 
+static constexpr const char *kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+
 const CublasLt &cublasLt() {
   static const CublasLt opened = [] {
     CublasLt library;
-    library.problem = openLibrary({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, {
+    // That of CUDA 13 does not run on older drivers.
+    const std::span all(kNames);
+    int version = 0;
+    driver().version(&version);
+    library.problem = openLibrary(version >= 13000 ? all : all.subspan(1), {
 #define DTCC_BLAS_FUNCTION(FIELD, SYMBOL, PARAMETERS) {#SYMBOL, reinterpret_cast<void **>(&library.FIELD)},
 #include "runtime/cuda/CublasLt.def"
-                                                                                                });
+                                                                           });
     return library;
   }();
   return opened;

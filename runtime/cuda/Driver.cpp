@@ -9,11 +9,25 @@
 
 #include "runtime/core/Error.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 
 namespace dtcc::rt::cuda {
 
+namespace {
+
+/// Streams share the queues through which the driver gives work to a GPU: 8 unless this is said before cuInit. What
+/// stands in a queue behind a send that waits for another rank would wait with it, and programs with messages have more
+/// streams, NCCL's own counted. Before main: nobody reads the environment yet.
+[[maybe_unused]] const int queues = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+
+} // namespace
+
 std::string openLibrary(std::initializer_list<const char *> names, std::initializer_list<Symbol> symbols) {
+  return openLibrary(std::span(names.begin(), names.size()), symbols);
+}
+
+std::string openLibrary(std::span<const char *const> names, std::initializer_list<Symbol> symbols) {
   void *library = nullptr;
   // The loader says what is wrong with the one that is there; else, that the newest is not.
   std::string problem;
@@ -29,7 +43,7 @@ std::string openLibrary(std::initializer_list<const char *> names, std::initiali
     return "cannot load " + problem;
   for (const Symbol &symbol : symbols)
     if (!(*symbol.address = dlsym(library, symbol.name)))
-      return std::string(*names.begin()) + " has no " + symbol.name;
+      return std::string(names.front()) + " has no " + symbol.name;
   return {};
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/cuda/CudaOp.h"
 
 #include <cstddef>
+#include <span>
 #include <string>
 
 typedef struct CUctx_st *CUcontext;
@@ -50,6 +51,7 @@ struct Symbol {
   void **address;
 };
 /// Opens the first of `names` that is there, and finds all symbols. Returns what is missing, or the empty string.
+std::string openLibrary(std::span<const char *const> names, std::initializer_list<Symbol> symbols);
 std::string openLibrary(std::initializer_list<const char *> names, std::initializer_list<Symbol> symbols);
 
 } // namespace dtcc::rt::cuda

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <string_view>
@@ -425,6 +426,9 @@ TEST_P(Executor, MessagesArriveInOrder) {
                 rank.abi.rank == 1 ? (std::vector<int64_t>{2, slot, 5, slot}) : std::vector<int64_t>(4));
   });
 }
+
+// The driver reads it when it is opened; the emulated one has a queue for each stream, whatever it says.
+TEST(Driver, IsAskedForQueuesForAllStreams) { EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32"); }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Executor, testing::Values("host", "cuda", "nccl"),
                          [](const auto &info) { return std::string(info.param); });
