@@ -14,109 +14,10 @@
 
 #include "passes/plan/Choice.h"
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
 namespace dtcc::plan {
-
-uint32_t ChoiceProblem::addNode(std::vector<double> costs) {
-  nodes.push_back(std::move(costs));
-  return nodes.size() - 1;
-}
-
-void ChoiceProblem::addEdge(uint32_t from, uint32_t to, std::vector<double> costs) {
-  edges.push_back({from, to, std::move(costs)});
-}
-
-/// What is wrong with a delivery between nodes of `nodes`.
-static std::string checkDelivery(const ChoiceProblem::Delivery &delivery,
-                                 const std::vector<std::vector<double>> &nodes) {
-  if (delivery.from >= nodes.size())
-    return "comes from no node";
-  if (delivery.forms > ChoiceProblem::Delivery::kMostForms)
-    return "has too many forms";
-  size_t sets = size_t(1) << delivery.forms;
-  if (delivery.costs.size() != nodes[delivery.from].size() * sets)
-    return "has costs for other numbers of candidates or forms";
-  for (size_t at = 0; at < delivery.costs.size(); ++at) {
-    if (!(delivery.costs[at] >= 0))
-      return "has a negative or undefined cost";
-    for (size_t form = 1; form < sets; form <<= 1)
-      if ((at & form) && delivery.costs[at] < delivery.costs[at - form])
-        return "costs less for more forms";
-  }
-  std::set<uint32_t> seen{delivery.from};
-  for (const ChoiceProblem::Delivery::Reader &reader : delivery.readers) {
-    if (reader.node >= nodes.size() || !seen.insert(reader.node).second)
-      return "must have readers that are other nodes, each once";
-    if (reader.wants.size() != nodes[reader.node].size())
-      return "has wants for other numbers of candidates";
-    for (uint32_t wants : reader.wants)
-      if (wants >= sets)
-        return "is wanted in a form that it has not";
-  }
-  return "";
-}
-
-std::string ChoiceProblem::check() const {
-  auto legal = [](double cost) { return cost >= 0; };
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].empty())
-      return "node " + std::to_string(i) + " has no candidate";
-    if (!std::all_of(nodes[i].begin(), nodes[i].end(), legal))
-      return "node " + std::to_string(i) + " has a negative or undefined cost";
-  }
-  for (size_t i = 0; i < edges.size(); ++i) {
-    const Edge &edge = edges[i];
-    if (edge.from >= nodes.size() || edge.to >= nodes.size() || edge.from == edge.to)
-      return "edge " + std::to_string(i) + " does not join two nodes";
-    if (edge.costs.size() != nodes[edge.from].size() * nodes[edge.to].size())
-      return "edge " + std::to_string(i) + " has costs for other numbers of candidates";
-    if (!std::all_of(edge.costs.begin(), edge.costs.end(), legal))
-      return "edge " + std::to_string(i) + " has a negative or undefined cost";
-  }
-  for (size_t i = 0; i < deliveries.size(); ++i)
-    if (std::string wrong = checkDelivery(deliveries[i], nodes); !wrong.empty())
-      return "delivery " + std::to_string(i) + " " + wrong;
-  return "";
-}
-
-double costOf(const ChoiceProblem &problem, const std::vector<uint32_t> &candidates) {
-  double cost = 0;
-  for (size_t i = 0; i < problem.nodes.size(); ++i)
-    cost += problem.nodes[i][candidates[i]];
-  for (const ChoiceProblem::Edge &edge : problem.edges)
-    cost += edge.costs[candidates[edge.from] * problem.nodes[edge.to].size() + candidates[edge.to]];
-  for (const ChoiceProblem::Delivery &delivery : problem.deliveries) {
-    uint32_t made = 0;
-    for (const ChoiceProblem::Delivery::Reader &reader : delivery.readers)
-      made |= reader.wants[candidates[reader.node]];
-    cost += delivery.costs[(size_t(candidates[delivery.from]) << delivery.forms) + made];
-  }
-  return cost;
-}
-
-ChoiceSolution solveExhaustively(const ChoiceProblem &problem) {
-  ChoiceSolution best;
-  best.cost = kForbidden;
-  best.candidates.assign(problem.nodes.size(), 0);
-  std::vector<uint32_t> choice(problem.nodes.size(), 0);
-  for (;;) {
-    double cost = costOf(problem, choice);
-    if (cost < best.cost) {
-      best.cost = cost;
-      best.candidates = choice;
-    }
-    size_t i = choice.size();
-    while (i > 0 && ++choice[i - 1] == problem.nodes[i - 1].size())
-      choice[--i] = 0;
-    if (i == 0)
-      break;
-  }
-  best.lowerBound = best.cost;
-  return best;
-}
 
 namespace {
 using Matrix = std::vector<double>;
@@ -165,14 +66,17 @@ private:
   void eliminate(Graph &graph, uint32_t node, std::vector<Elimination> &stack);
   void reduce(Graph &graph, std::vector<Elimination> &stack);
   bool eliminateAll(const Graph &graph, std::vector<Elimination> &stack) const;
+  static void fix(Graph &graph, std::vector<Elimination> &stack, uint32_t node, uint32_t candidate);
   void search(Graph graph, std::vector<Elimination> stack);
+  void improve(const Graph &graph, const std::vector<Elimination> &stack, uint64_t trials);
   void finish(const std::vector<Elimination> &stack);
   double bound(const Graph &graph, const std::vector<Elimination> &stack) const;
 
   const ChoiceProblem &problem;
   uint64_t branchesLeft, branches = 0;
   ChoiceSolution best;
-  double openBound = kForbidden; // least bound of what was not searched
+  std::vector<uint32_t> branched, hubs; // the nodes that are fixed now, and those that were when `best` was found
+  double openBound = kForbidden;        // least bound of what was not searched
 };
 
 /// R0, R1 and R2: the node's best answer to each choice of its neighbours becomes their cost.
@@ -386,6 +290,7 @@ void Solver::finish(const std::vector<Elimination> &stack) {
   if (cost < best.cost || best.candidates.empty()) {
     best.cost = cost;
     best.candidates = choice;
+    hubs = branched;
   }
 }
 
@@ -415,6 +320,24 @@ double Solver::bound(const Graph &graph, const std::vector<Elimination> &stack) 
   return sum;
 }
 
+/// The square of the nodes that are left, in units of `unit` nodes; at least one. What a branch and a trial count for:
+/// the graph is copied, and an order of elimination is looked for.
+static uint64_t priceOf(const Graph &graph, uint64_t unit) {
+  uint64_t units = std::count(graph.gone.begin(), graph.gone.end(), false) / unit;
+  return std::max<uint64_t>(1, units * units);
+}
+
+/// Takes the node out of the graph: its neighbours pay for the candidate.
+void Solver::fix(Graph &graph, std::vector<Elimination> &stack, uint32_t node, uint32_t candidate) {
+  for (auto &[other, costs] : graph.edges[node])
+    for (uint32_t j = 0; j < graph.nodes[other].size(); ++j)
+      graph.nodes[other][j] += costs[candidate * graph.nodes[other].size() + j];
+  std::vector<double> only(graph.nodes[node].size(), kForbidden);
+  only[candidate] = graph.nodes[node][candidate];
+  stack.push_back({node, only, {}});
+  graph.remove(node);
+}
+
 void Solver::search(Graph graph, std::vector<Elimination> stack) {
   reduce(graph, stack);
   uint32_t widest = graph.nodes.size();
@@ -441,25 +364,49 @@ void Solver::search(Graph graph, std::vector<Elimination> stack) {
     order.push_back({cost, i});
   }
   std::sort(order.begin(), order.end());
+  uint64_t price = priceOf(graph, 4);
   for (size_t number = 0; number < order.size(); ++number) {
     uint32_t i = order[number].second;
-    if (number > 0 && branchesLeft == 0) {
+    if (number > 0 && branchesLeft < price) {
       openBound = std::min(openBound, here);
       return;
     }
     if (number > 0)
-      --branchesLeft;
+      branchesLeft -= price;
     ++branches;
     Graph fixed = graph;
     std::vector<Elimination> trail = stack;
-    for (auto &[other, costs] : graph.edges[widest])
-      for (uint32_t j = 0; j < graph.nodes[other].size(); ++j)
-        fixed.nodes[other][j] += costs[i * graph.nodes[other].size() + j];
-    std::vector<double> only(graph.nodes[widest].size(), kForbidden);
-    only[i] = graph.nodes[widest][i];
-    trail.push_back({widest, only, {}});
-    fixed.remove(widest);
+    fix(fixed, trail, widest, i);
+    branched.push_back(widest);
     search(std::move(fixed), std::move(trail));
+    branched.pop_back();
+  }
+}
+
+/// Where the search was cut short it only went through the last of the nodes that it branched on. So each of those of
+/// the best solution is tried otherwise, the others as they are and the rest chosen for them exactly, until nothing
+/// gets better.
+void Solver::improve(const Graph &graph, const std::vector<Elimination> &stack, uint64_t trials) {
+  uint64_t price = priceOf(graph, 32);
+  double before = kForbidden;
+  while (best.cost < before) {
+    before = best.cost;
+    for (uint32_t hub : std::vector<uint32_t>(hubs))
+      for (uint32_t candidate = 0; candidate < graph.nodes[hub].size(); ++candidate) {
+        if (candidate == best.candidates[hub] || graph.nodes[hub][candidate] == kForbidden)
+          continue;
+        if (trials < price)
+          return;
+        trials -= price;
+        Graph fixed = graph;
+        std::vector<Elimination> trail = stack;
+        branched = hubs;
+        for (uint32_t node : branched)
+          fix(fixed, trail, node, node == hub ? candidate : best.candidates[node]);
+        reduce(fixed, trail);
+        if (std::find(fixed.gone.begin(), fixed.gone.end(), false) == fixed.gone.end() || eliminateAll(fixed, trail))
+          finish(trail);
+      }
   }
 }
 
@@ -471,7 +418,12 @@ ChoiceSolution Solver::run() {
   for (const ChoiceProblem::Edge &edge : problem.edges)
     graph.add(edge.from, edge.to, edge.costs);
   best.cost = kForbidden;
-  search(std::move(graph), {});
+  std::vector<Elimination> stack;
+  reduce(graph, stack);
+  uint64_t trials = branchesLeft;
+  search(graph, stack);
+  if (openBound < best.cost && best.cost != kForbidden)
+    improve(graph, stack, trials);
   best.branches = branches;
   best.lowerBound = std::min(best.cost, openBound);
   return best;

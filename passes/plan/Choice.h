@@ -82,9 +82,11 @@ double costOf(const ChoiceProblem &problem, const std::vector<uint32_t> &candida
 
 /// Exact reductions of nodes with at most two neighbours (R0, R1, R2), then of nodes with
 /// more, by tables over their neighbours; where these would be too large, branch and bound on
-/// the node of most neighbours, at most `maxBranches` of them; past that the best solution so
-/// far is returned with its bound. A delivery to one node is an edge, to
-/// several a node between them. Deterministic: among equal costs the lower candidate wins.
+/// the node of most neighbours, at most `maxBranches` of them. A branch of a large graph counts for
+/// more (by the square of its nodes): steps of a recurrent layer that share their weights neither
+/// reduce nor fold. Past the limit the best solution so far, improved one branched node at a time, is
+/// returned with its bound. A delivery to one node is an edge, to several a node between
+/// them. Deterministic: among equal costs the lower candidate wins.
 ChoiceSolution solve(const ChoiceProblem &problem, uint64_t maxBranches = 100000);
 
 /// All choices, for small problems: the oracle.

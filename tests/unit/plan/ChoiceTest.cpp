@@ -142,6 +142,35 @@ TEST(Choice, BoundHoldsWhenTheSearchIsCutShort) {
   }
 }
 
+/// Steps of a recurrent layer: a chain of nodes that all know the same few (its weights). Too large to prove, found all
+/// the same.
+TEST(Choice, FindsWhatItCannotProve) {
+  std::mt19937 random(3);
+  auto costs = [&](size_t count) {
+    std::vector<double> drawn(count);
+    for (double &cost : drawn)
+      cost = random() % 20;
+    return drawn;
+  };
+  for (int round = 0; round < 3; ++round) {
+    ChoiceProblem problem;
+    constexpr uint32_t kHubs = 10, kSteps = 24;
+    for (uint32_t node = 0; node < kHubs + kSteps; ++node) {
+      problem.addNode(costs(3));
+      for (uint32_t hub = 0; node >= kHubs && hub < kHubs; ++hub)
+        problem.addEdge(hub, node, costs(9));
+      if (node > kHubs)
+        problem.addEdge(node - 1, node, costs(9));
+    }
+    ChoiceSolution proven = solve(problem, 100000000), found = solve(problem, 150);
+    ASSERT_TRUE(proven.isOptimal());
+    EXPECT_FALSE(found.isOptimal());
+    EXPECT_LT(found.branches, proven.branches / 2);
+    EXPECT_LE(found.lowerBound, proven.cost);
+    EXPECT_LE(found.cost, 1.01 * proven.cost) << "round " << round;
+  }
+}
+
 TEST(Choice, LongChainsNeedNoBranch) {
   ChoiceProblem problem;
   for (int i = 0; i < 2000; ++i)
