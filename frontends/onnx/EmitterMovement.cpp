@@ -135,6 +135,23 @@ Tensor Emitter::broadcastTo(const Tensor &x, ArrayRef<int64_t> shape) {
   return finish(graph::BroadcastOp::create(builder, loc, type, value(compact), dims), {compact});
 }
 
+Tensor Emitter::reversed(const Tensor &x, int64_t dim) {
+  // A slice a cell: programs have views that go forwards alone.
+  constexpr int64_t kMostCells = 4096;
+  if (!x || shapeOf(x)[dim] < 2)
+    return x;
+  if (shapeOf(x)[dim] > kMostCells)
+    return error("can turn dimensions of at most " + Twine(kMostCells) + " cells, got: " + Twine(shapeOf(x)[dim]));
+  SmallVector<Tensor> cells;
+  SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), steps(rankOf(x), 1);
+  sizes[dim] = 1;
+  for (int64_t i = shapeOf(x)[dim] - 1; i >= 0; --i) {
+    offsets[dim] = i;
+    cells.push_back(slice(x, offsets, sizes, steps));
+  }
+  return concat(cells, dim);
+}
+
 Tensor Emitter::slice(const Tensor &x, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
   if (!x || (shapeOf(x) == sizes && llvm::all_of(offsets, [](int64_t offset) { return offset == 0; })))
     return x;
@@ -152,6 +169,19 @@ Tensor Emitter::slice(const Tensor &x, ArrayRef<int64_t> offsets, ArrayRef<int64
       }
       return affine(type, result);
     }
+  }
+  if (!x->constant && llvm::any_of(strides, [](int64_t stride) { return stride < 0; })) {
+    SmallVector<int64_t> firsts(offsets), steps(strides), turned;
+    for (auto [dim, step] : llvm::enumerate(steps))
+      if (step < 0) {
+        firsts[dim] += (sizes[dim] - 1) * step;
+        step = -step;
+        turned.push_back(static_cast<int64_t>(dim));
+      }
+    Tensor y = slice(x, firsts, sizes, steps);
+    for (int64_t dim : turned)
+      y = reversed(y, dim);
+    return y;
   }
   Value operand = value(x);
   // Labels padded at the end and cut at the start are a shift: the cells keep their dimension.

@@ -28,6 +28,7 @@ RuleTable::RuleTable() {
   addWindowRules(*this);
   addConvTransposeRules(*this);
   addResizeRules(*this);
+  addRecurrentRules(*this);
   addReductionRules(*this);
   addNormRules(*this);
   addBatchNormRules(*this);

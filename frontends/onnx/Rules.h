@@ -118,6 +118,7 @@ void addEinsumRules(RuleTable &table);
 void addWindowRules(RuleTable &table);
 void addConvTransposeRules(RuleTable &table);
 void addResizeRules(RuleTable &table);
+void addRecurrentRules(RuleTable &table);
 void addReductionRules(RuleTable &table);
 void addNormRules(RuleTable &table);
 void addBatchNormRules(RuleTable &table);

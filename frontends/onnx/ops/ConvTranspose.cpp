@@ -17,18 +17,6 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-/// Dimension `dim` from its end to its start.
-static Tensor reversed(Emitter &emit, const Tensor &x, int64_t dim) {
-  SmallVector<Tensor> cells;
-  SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), steps(rankOf(x), 1);
-  sizes[dim] = 1;
-  for (int64_t i = shapeOf(x)[dim] - 1; i >= 0; --i) {
-    offsets[dim] = i;
-    cells.push_back(emit.slice(x, offsets, sizes, steps));
-  }
-  return emit.concat(cells, dim);
-}
-
 /// Zeros between the cells of dimension `dim`, so that neighbours are `stride` apart.
 static Tensor spread(Emitter &emit, const Tensor &x, int64_t dim, int64_t stride) {
   SmallVector<int64_t> split(shapeOf(x)), joined(shapeOf(x)), cut(shapeOf(x)), none(rankOf(x), 0), unit(rankOf(x), 1);
@@ -117,7 +105,9 @@ static LogicalResult convTransposeRule(OpBinder &node) {
     for (int64_t d = 0; d < spatial; ++d) {
       int64_t reach = (window[d] - 1) * s->dilations[d], spreadSize = (image[d] - 1) * s->strides[d] + 1;
       x = spread(emit, x, d + 2, s->strides[d]);
-      kernel = reversed(emit, kernel, d + 2);
+      kernel = emit.reversed(kernel, d + 2);
+      if (!kernel)
+        return failure();
       turn.push_back(d + 3);
       low.push_back(reach - s->low[d]);
       result.push_back(spreadSize + reach - s->low[d] - s->high[d] + s->more[d]);

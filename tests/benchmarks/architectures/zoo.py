@@ -185,6 +185,16 @@ class Encoder(nn.Module):
         return self.head(self.layers(self.words(input_ids)))
 
 
+class Recurrent(nn.Module):
+    def __init__(self, kind, **settings):
+        super().__init__()
+        self.words, self.layers = nn.Embedding(WORDS, 32), kind(32, 16, 2, batch_first=True, bidirectional=True, **settings)
+        self.head = nn.Linear(32, WORDS)
+
+    def forward(self, input_ids):
+        return self.head(self.layers(self.words(input_ids))[0])
+
+
 class Loss(nn.Module):
     """A model of transformers that says its loss, by the names of its inputs."""
 
@@ -229,5 +239,8 @@ add("image", "unet_nearest", lambda: Unet(nn.Sequential(nn.Upsample(scale_factor
 add("image", "unet_bilinear", lambda: Unet(nn.Sequential(
     nn.Upsample(scale_factor=2, mode="bilinear"), nn.Conv2d(16, 8, 3, padding=1))))
 add("image", "mixer", Mixer)
+add("tokens", "rnn", lambda: Recurrent(nn.RNN, nonlinearity="relu"))
+add("tokens", "gru", lambda: Recurrent(nn.GRU))
+add("tokens", "lstm", lambda: Recurrent(nn.LSTM))
 add("tokens", "nanogpt", NanoGpt)
 add("tokens", "torch_encoder", Encoder)

@@ -191,5 +191,5 @@ TEST(NodeConformance, EveryModelIsRightOrRefused) {
   }
   RecordProperty("passed", passed);
   RecordProperty("refused", refused);
-  EXPECT_GE(passed, 960);
+  EXPECT_GE(passed, 970);
 }

@@ -162,6 +162,15 @@ for depth in ([0], [1, 2], [1 << 62]):
                            [ints("d", depth), helper.make_tensor("v", TensorProto.FLOAT, [2], [0, 1])], inputs=whole), "error: ")
 refused("norm", model([node("LpNormalization", ["x"], ["y"], p=3)]), "p must be 1 or 2, got: 3")
 refused("largest", model([node("ArgMax", ["x"], ["y"], axis=2)]), "axis must be within a tensor of rank 2, got: 2")
+sequence = [value("x", [5, 2, 3]), value("w", [1, 16, 3]), value("r", [1, 16, 4]), value("b", [1, 32]), value("h", [1, 2, 4]), value("l", [2], TensorProto.INT32)]
+for operands, attributes, expected in ((["x", "w", "w"], {}, "must be of 4 gates of 3 units, in 1 directions"), (["w", "x", "r"], {}, "gates of 4 units"),
+                                       (["x", "w", "r", "b"], {"direction": "bidirectional"}, "in 2 directions"),
+                                       (["x", "w", "r", "b", "l"], {}, "sequence_lens must be known"),
+                                       (["x", "w", "r", "b", "", "b"], {}, "error: "), (["x", "w", "r", "b", "", "h", "x"], {}, "must be [direction, batch, unit]"),
+                                       (["x", "w", "r"], {"activations": ["Tanh"]}, "activations must be Sigmoid, Tanh or Relu, 3 of them, got: ''"),
+                                       (["x", "w", "r"], {"clip": 1.0}, "peepholes, clip and input_forget"), (["b", "w", "r"], {}, "must have floats [seq, batch, from]")):
+    refused("recurrent", model([node("LSTM", operands, ["y"], **attributes)], inputs=sequence), expected)
+refused("long", model([node("RNN", ["x", "w", "r"], ["y"])], inputs=[value("x", [1025, 2, 3]), value("w", [1, 4, 3]), value("r", [1, 4, 4])]), "a sequence of 1 to 1024 steps")
 for scales, expected in (([1, 0], "must leave a cell in each axis"), ([1, -2], "must leave a cell"), ([1, float("nan")], "must leave a cell"),
                          ([1, 1e30], "must leave a cell"), ([1, 1e8], "must have at most 16777216 pairs of old and new cells"), ([2], "an entry an axis")):
     refused("resized", model([node("Resize", ["x", "", "s"], ["y"], mode="linear")],
