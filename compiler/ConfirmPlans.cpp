@@ -96,7 +96,9 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
   if (report.stages.size() == tried.lowered.stages.size())
     for (auto [stage, memory] : llvm::zip_equal(report.stages, tried.lowered.stages))
       stage.memory = memory;
-  report.fits = usable <= 0 || tried.lowered.most().total() <= usable;
+  const cost::HostSide &host = result.machine.host;
+  report.hostLack = std::max(0.0, tried.lowered.mostWithHost() - host.memoryBytes);
+  report.fits = (usable <= 0 || tried.lowered.most().total() <= usable) && report.hostLack == 0;
   return tried;
 }
 
@@ -119,7 +121,11 @@ void Confirmation::solveAgain(const Candidate &before, double times) {
 void Confirmation::passOver(const Tried &tried) {
   plan::PassedPlan passed{tried.candidate.plan.shape,
                           "the compiler refuses it: " + (tried.lowered.refusal ? tried.lowered.refusal->str() : "")};
-  if (tried.lowered.module)
+  if (tried.lowered.module && tried.report.hostLack > 0)
+    passed.why =
+        llvm::formatv("its program leaves {0} to the host of a rank, {1} more than that has",
+                      cost::formatBytes(tried.lowered.mostWithHost()), cost::formatBytes(tried.report.hostLack));
+  else if (tried.lowered.module)
     passed.why = llvm::formatv(
         "its program needs {0}, {1} more than there is; the estimate was {2}",
         cost::formatBytes(tried.lowered.most().total()),
@@ -150,6 +156,13 @@ LogicalResult Confirmation::refuse() {
     return failure();
   if (!least && refusal) {
     module.getContext()->getDiagEngine().emit(std::move(*refusal));
+    return failure();
+  }
+  if (least && least->report.hostLack > 0) {
+    errorStream() << "no plan fits: of the " << result.report.passed.size()
+                  << " best ones that were compiled, the one that needs least (" << least->candidate.plan.shape.str()
+                  << ") leaves " << bytesText(least->lowered.mostWithHost()) << " to the host of a rank, which has "
+                  << bytesText(result.machine.host.memoryBytes) << '\n';
     return failure();
   }
   errorStream() << "no plan fits: of the " << result.report.passed.size()

@@ -56,6 +56,7 @@ private:
   Level level();
   /// Plans that were given are compiled though they need more memory than there is.
   void warnOfMemory(exec::ProgramOp program);
+  void tellOfHost(exec::ProgramOp program);
   /// Says what begins, and what the last part took.
   void progress(StringRef what);
 
@@ -100,7 +101,7 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
   int64_t ranks = dist::toMesh(module.lookupSymbol<dist::MeshOp>(program.getMeshAttr())).ranks();
   double needed = 0, memory = machineMemory() / double(ranks);
   for (auto arena : program.getOps<exec::ArenaOp>())
-    needed += double(arena.getBytes());
+    needed += arena.getHost() ? 0 : double(arena.getBytes());
   if (isForGpus())
     memory = options.deviceMemory;
   if (needed > memory)
@@ -109,6 +110,25 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
         << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has " << bytesText(memory)
         << (isForGpus() ? std::string() : " for each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"))
         << ": the program is going to refuse to run " << (isForGpus() ? "there" : "here") << '\n';
+}
+
+/// What lies with the host is no memory that a device is known to lack.
+void Driver::tellOfHost(exec::ProgramOp program) {
+  double bytes = 0;
+  for (auto arena : program.getOps<exec::ArenaOp>())
+    bytes += arena.getHost() ? double(arena.getBytes()) : 0;
+  std::string of = " of its host's memory, and ";
+  if (bytes > options.hostMemory && options.hostMemory > 0)
+    llvm::WithColor::warning(llvm::errs(), "dtcc")
+        << "a rank needs " << cost::formatBytes(bytes) << of << "a device of --cluster=" << options.cluster << " has "
+        << cost::formatBytes(options.hostMemory) << " of that: the program is going to refuse to run there\n";
+  else if (bytes > 0 && options.hostMemory <= 0)
+    llvm::WithColor::note(llvm::errs(), "dtcc")
+        << "a rank locks " << cost::formatBytes(bytes) << of << "--cluster=" << options.cluster
+        << " does not say how much there is\n";
+  else if (bytes == 0 && options.offload == "optimizer" && isForGpus())
+    llvm::WithColor::note(llvm::errs(), "dtcc")
+        << "--offload=optimizer moves nothing: the optimizer keeps nothing beside parameters that the step reads\n";
 }
 
 LogicalResult Driver::emitKernels() {
@@ -157,6 +177,7 @@ LogicalResult Driver::emitCode() {
   if (failed(image))
     return failure();
   warnOfMemory(programs.front());
+  tellOfHost(programs.front());
   addProgram(*code, *image);
   progress("optimize and emit");
   if (failed(writeObject(*code, *processor, files.part("model.o"))))

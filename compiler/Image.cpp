@@ -76,7 +76,8 @@ LogicalResult ImageBuilder::addMemory() {
     if (op.getBytes() > int64_t(1) << 46)
       return op.emitOpError("must have at most 2^46 bytes, got: ") << op.getBytes();
     arenas[op.getSymName()] = tables.arenas.size();
-    tables.arenas.push_back({tables.string(op.getSymName()), uint32_t(options.memory), op.getBytes()});
+    tables.arenas.push_back(
+        {tables.string(op.getSymName()), uint32_t(op.getHost() ? DTCC_MEMORY_HOST : options.memory), op.getBytes()});
   }
   for (auto op : program.getOps<exec::BufferOp>()) {
     if (!op.getOffset())

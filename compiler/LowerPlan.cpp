@@ -13,6 +13,7 @@
 #include "mlir/IR/Verifier.h"
 #include "passes/dist/ApplyPlan.h"
 #include "passes/graph/Recompute.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -20,6 +21,13 @@ using namespace dtcc;
 plan::MemoryParts LoweredPlan::most() const {
   return *std::max_element(stages.begin(), stages.end(),
                            [](const auto &a, const auto &b) { return a.total() < b.total(); });
+}
+
+double LoweredPlan::mostWithHost() const {
+  double most = 0;
+  for (const plan::MemoryParts &stage : stages)
+    most = std::max(most, stage.host);
+  return most;
 }
 
 /// Where a bucket of state is counted; buckets that are made anew in each step are working memory.
@@ -39,10 +47,14 @@ static double plan::MemoryParts::*partOf(dist::BucketRole role) {
 static plan::MemoryParts memoryOf(exec::ProgramOp program, const SymbolTable &symbols) {
   plan::MemoryParts parts;
   double all = 0;
-  for (auto arena : program.getOps<exec::ArenaOp>())
-    all += double(arena.getBytes());
+  llvm::StringSet<> withHost;
+  for (auto arena : program.getOps<exec::ArenaOp>()) {
+    (arena.getHost() ? parts.host : all) += double(arena.getBytes());
+    if (arena.getHost())
+      withHost.insert(arena.getSymName());
+  }
   for (auto buffer : program.getOps<exec::BufferOp>()) {
-    if (!buffer.getPersistent() || !buffer.getBucketAttr())
+    if (!buffer.getPersistent() || !buffer.getBucketAttr() || withHost.contains(buffer.getArena()))
       continue;
     if (auto bucket = symbols.lookup<dist::BucketOp>(buffer.getBucketAttr().getAttr()))
       parts.*partOf(bucket.getRole()) += double(buffer.getBytes());

@@ -37,6 +37,8 @@ struct LoweredPlan {
 
   /// Of the rank that needs most.
   plan::MemoryParts most() const;
+  /// Bytes with its host, of the rank that has most there.
+  double mostWithHost() const;
 };
 
 /// Lowers a copy of a differentiated module; the module itself stays as it is. A program that needs more than `limit`

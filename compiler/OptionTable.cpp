@@ -91,7 +91,7 @@ const std::vector<Group> &table() {
           text("schedule", "NAME|FILE.csv", &Options::schedule, "gpipe, 1f1b, interleaved:V, zero-bubble, or a file"),
           text("recompute", "none|..|auto", &Options::recompute, "activations to recompute",
                "none|selective|full|auto"),
-          text("offload", "none|..", &Options::offload, "to hosts: optimizer, activations, all; planned alone",
+          text("offload", "none|..", &Options::offload, "to hosts: optimizer; planned: activations, all",
                "none|optimizer|activations|all"),
           list("pin", "GLOB=LAYOUT", &Options::pin, "hold a parameter or node: wte=[{tp},{}]"),
           text("plan", "FILE.json", &Options::plan, "a plan, or a part of one")}},
@@ -158,9 +158,10 @@ LogicalResult set(const Row &row, StringRef value, Options &options) {
 /// Refuses what is part of the command line's contract and not built yet: an option that
 /// is silently ignored trains something else than was asked for.
 static LogicalResult refuseLater(const Options &options) {
-  if (!options.offload.empty() && options.offload != "none" && options.emit != "plan")
+  if ((options.offload == "activations" || options.offload == "all") && options.emit != "plan")
     return usage("--offload=" + options.offload +
-                 " can be planned, but has no program yet: --emit=plan, or dtcc-plan search");
+                 " moves activations to hosts, which can be planned but has no program yet: --offload=optimizer, "
+                 "--emit=plan, or dtcc-plan search");
   if (options.lossScale > 0 && options.precision != "fp16")
     return usage("--loss-scale needs --precision=fp16");
   if (options.verify && (options.emit == "graph" || options.emit == "plan" || options.emit == "onnx"))

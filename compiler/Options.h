@@ -60,6 +60,8 @@ struct Options {
   bool tf32 = false;
   /// Of a GPU of the cluster, in bytes.
   double deviceMemory = 0;
+  /// What such a GPU has of its host's, in bytes; 0: the cluster does not say.
+  double hostMemory = 0;
   /// Of one that is compiled for, in products of --precision, FLOP/s.
   double devicePeak = 0;
 

@@ -74,7 +74,8 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   // Neighbours that share their loops become one kernel: fewer passes over memory.
   manager.addPass(exec::createFuse());
   // Values become boxes of memory, ops commands.
-  manager.addPass(exec::createBufferize({target.packsRows, target.plansWorkspace}));
+  manager.addPass(
+      exec::createBufferize({target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE}));
   // Many commands look at the same boxes.
   manager.addPass(createCSEPass());
   // What phases of a pipeline leave for each other has memory for the micro-batches in flight.

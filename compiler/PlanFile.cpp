@@ -128,6 +128,13 @@ void PlanFile::requestScalars() {
     fields["recompute"] = plan::toString(*mode);
   else if (auto text = fields.getString("recompute"))
     search.recompute = text->str();
+  if (!options.offload.empty()) {
+    fields.erase("offload");
+    if (options.offload != "none")
+      fields["offload"] = options.offload;
+  } else if (auto text = fields.getString("offload")) {
+    search.offload = text->str();
+  }
   if (!options.sequenceParallel.empty())
     fields["sequence_parallel"] = options.sequenceParallel == "on";
   if (auto on = fields.getBoolean("sequence_parallel")) {

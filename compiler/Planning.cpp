@@ -155,6 +155,7 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bo
   if (device.architecture == cost::Architecture::Cpu)
     return decide("cpu"), none;
   decide("cuda");
+  options.hostMemory = cluster->host().memoryBytes;
   // Weights do not matter to a plan, and structures without any are welcome.
   if (options.emit == "plan" || options.emit == "onnx")
     options.init = "random";
@@ -174,6 +175,8 @@ LogicalResult Search::readCluster() {
     if (failed(cluster))
       return failure();
     machine = cost::Machine::of(*cluster);
+    // Programs lock memory of their host; they spill to no disk.
+    machine.host.nvmeBytes = 0;
     kinds = cost::Machine::eachOf(*cluster);
     if (kinds.size() > 1)
       kindsText = cost::kindsText(cost::kindsOf(*cluster));
@@ -198,15 +201,17 @@ LogicalResult Search::readRequest() {
     return failure();
   pipeline = std::move(*given);
   request.recompute = plan::parseRecompute(options.recompute);
-  // What has no program is searched where it is asked for, or plans are made to look at.
   offload = plan::parseOffload(options.offload);
-  if (!offload && !options.planAlone)
-    offload.emplace();
-  if (offload && offload->any() && machine.host.memoryBytes <= 0)
+  if (offload && offload->any() && machine.isCpu())
     return wrong("--offload=" + options.offload +
-                 " needs the memory of the hosts: host-memory of the nodes in a cluster file, got: --cluster=" +
+                 " moves state from devices to their hosts, and ranks of processors have no memory but their host's, "
+                 "got: --cluster=" +
                  options.cluster);
-  request.mayOffloadActivations = !offload || offload->activations;
+  // What the cluster does not say is taken to be enough where it is asked for.
+  if (offload && offload->any() && machine.host.memoryBytes <= 0)
+    machine.host.memoryBytes = std::numeric_limits<double>::max();
+  // What has no program is searched where it is asked for, or plans are made to look at.
+  request.mayOffloadActivations = offload ? offload->activations : options.planAlone;
   request.exchange = *dist::parseSequenceExchange(options.cpAttention);
   request.experts = *dist::parseExpertExchange(options.moeDispatch);
   if (options.cpOrder != "auto")

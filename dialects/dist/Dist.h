@@ -40,6 +40,7 @@ inline constexpr llvm::StringLiteral kFlatAttr = "dist.flat";
 inline constexpr llvm::StringLiteral kZeroAttr = "dist.zero";
 inline constexpr llvm::StringLiteral kUnitAttr = "dist.unit";
 inline constexpr llvm::StringLiteral kComputeAttr = "dist.compute";
+inline constexpr llvm::StringLiteral kOffloadAttr = "dist.offload";
 inline constexpr llvm::StringLiteral kBucketAttr = "dist.bucket";
 inline constexpr llvm::StringLiteral kOffsetAttr = "dist.offset";
 

@@ -35,8 +35,9 @@ def Dist_Dialect : Dialect {
     Discardable attributes: a `graph.state` carries `dist.layout` (a TypeAttr of its
     `!dist.tensor`) and, if ranks hold shares of it, `dist.flat` (the axes that share
     it), `dist.zero` (what is shared: the stage, 1 to 3) and `dist.unit` (the name of
-    the group of states that are reduced and gathered together), and `dist.compute` (the
-    narrower type in which it is read, if it is read in no other); in the second form also `dist.bucket` and `dist.offset`
+    the group of states that are reduced and gathered together), `dist.compute` (the
+    narrower type in which it is read, if it is read in no other) and `dist.offload` (what only
+    its update touches lies with the host); in the second form also `dist.bucket` and `dist.offset`
     (elements), which are lists where several stages of a pipeline hold a copy.
   }];
   let useDefaultAttributePrinterParser = 1;

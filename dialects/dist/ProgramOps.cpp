@@ -27,6 +27,8 @@ LogicalResult BucketOp::verify() {
                            : "has no parameter bucket: `of` is for gradients, slots, transient and compute buckets");
   if ((getRole() == BucketRole::Slot) != getSlot().has_value())
     return emitOpError("slot buckets have a slot number, and only they");
+  if (getHost() && getRole() != BucketRole::Slot && getRole() != BucketRole::Parameter)
+    return emitOpError("must hold masters or slots to lie with the host, got: ") << stringifyBucketRole(getRole());
   return success();
 }
 
@@ -167,6 +169,9 @@ LogicalResult UpdateBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto copy = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), getCopyAttr());
   if (copy.getOfAttr() != getBucketAttr())
     return emitOpError("copy must be of ") << getBucketAttr() << ", got: " << getCopyAttr();
+  if (!copy.getFlat().empty() && *copied != share)
+    return emitOpError("copy must hold the share of ")
+           << share << " elements, got " << *copied << " in " << getCopyAttr();
   return success();
 }
 

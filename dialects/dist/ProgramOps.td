@@ -26,11 +26,13 @@ def Dist_BucketOp : Dist_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
     bucket holds a unit's whole gradients while a micro-batch makes them: it is storage
     from the first `accumulate`, which overwrites in every slot, to `reduce_bucket`. A
     `compute` bucket is the copy in a narrower type that readers see; its parameters are
-    then the masters, which updates alone touch.
+    then the masters, which updates alone touch. `host`: it lies in memory of the device's host, which
+    the device reaches; masters and slots may, since a step reads and writes them once.
     ```
     dist.bucket parameter @params.0 : 123456 x f32 sharded ["tp"]
     dist.bucket gradient @grads.0 : 123456 x f32 of @params.0 sharded ["tp"]
     dist.bucket slot @slots.0.0 : 123456 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
+    dist.bucket slot @slots.1.0 : 123456 x f32 of @params.1 slot 0 host
     dist.bucket transient @work.0 : 123456 x f32 of @params.0 sharded ["tp"]
     dist.bucket compute @compute.0 : 123456 x bf16 of @params.0 sharded ["tp"]
     dist.bucket scalar @scalars : 16 x f32
@@ -38,9 +40,11 @@ def Dist_BucketOp : Dist_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolU
   }];
   let arguments = (ins Dist_BucketRoleAttr:$role, SymbolNameAttr:$sym_name, I64Attr:$length, TypeAttr:$element_type,
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<I64Attr>:$slot,
-                       DefaultValuedAttr<StrArrayAttr, "{}">:$sharded, DefaultValuedAttr<StrArrayAttr, "{}">:$flat);
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$sharded, DefaultValuedAttr<StrArrayAttr, "{}">:$flat,
+                       UnitAttr:$host);
   let assemblyFormat = [{
-    $role $sym_name `:` $length `x` $element_type (`of` $of^)? (`slot` $slot^)? (`sharded` $sharded^)? (`flat` $flat^)? attr-dict
+    $role $sym_name `:` $length `x` $element_type (`of` $of^)? (`slot` $slot^)? (`sharded` $sharded^)? (`flat` $flat^)?
+    (`host` $host^)? attr-dict
   }];
   let hasVerifier = 1;
 }

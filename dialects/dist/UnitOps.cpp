@@ -65,7 +65,8 @@ LogicalResult ReduceBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult GatherUnitOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<Mesh> mesh = findMesh(*this);
-  FailureOr<BucketOp> bucket = findBucket(*this, symbols, getBucketAttr(), {BucketRole::Parameter});
+  FailureOr<BucketOp> bucket =
+      findBucket(*this, symbols, getBucketAttr(), {BucketRole::Parameter, BucketRole::Compute});
   if (failed(mesh) || failed(bucket) || failed(verifyAxes(*this, *mesh, toAxes(getAxes()))))
     return failure();
   if (toAxes(getAxes()) != toAxes(bucket->getFlat()))

@@ -20,6 +20,8 @@ def Exec_CommandOpInterface : OpInterface<"CommandOpInterface"> {
                     [{}], [{ return {}; }]>,
     InterfaceMethod<"Whether it reads the memory of output `index` too (sums, updates in place).", "bool", "readsOut",
                     (ins "unsigned":$index), [{}], [{ return false; }]>,
+    InterfaceMethod<"Whether it takes each cell at most once, in order: what it touches may lie with the host.", "bool",
+                    "streams", (ins), [{}], [{ return false; }]>,
     InterfaceMethod<"Events that it waits for.", "::mlir::OperandRange", "getAfter">,
     InterfaceMethod<"Its stream.", "uint64_t", "getStream">,
   ];

@@ -19,6 +19,11 @@ std::optional<uint32_t> dtcc::exec::getLibraryOp(StringRef mnemonic) {
       .Default(std::nullopt);
 }
 
+bool dtcc::exec::opStreams(StringRef mnemonic) {
+  std::optional<uint32_t> op = getLibraryOp(mnemonic);
+  return op && dtcc_streams(*op);
+}
+
 std::optional<uint8_t> dtcc::exec::getDType(Type type) {
   if (type.isF32())
     return DTCC_F32;

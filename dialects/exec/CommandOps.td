@@ -45,7 +45,7 @@ def Exec_KernelOp : Exec_CommandOp<"kernel", (ins FlatSymbolRefAttr:$function, O
 
 def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$parameters,
       Variadic<AnyStaticShapeMemRef>:$workspace, UnitAttr:$updates,
-      DefaultValuedAttr<F64Attr, "0.0">:$flops, UnitAttr:$predicated), ["readsOut", "getScratch"]> {
+      DefaultValuedAttr<F64Attr, "0.0">:$flops, UnitAttr:$predicated), ["readsOut", "getScratch", "streams"]> {
   let summary = "an op of the runtime, by its mnemonic in runtime/abi/LibraryOps.def";
   let description = [{
     `parameters` (its attributes in the table) stand in the order of LibraryOps.def: i64, f64, a symbol for the index
@@ -59,6 +59,7 @@ def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$para
   let extraClassDefinition = [{
     bool $cppClass::readsOut(unsigned) { return getUpdates(); }
     ::mlir::ValueRange $cppClass::getScratch() { return getWorkspace(); }
+    bool $cppClass::streams() { return opStreams(getOp()); }
   }];
   let hasVerifier = 1;
 }

@@ -49,8 +49,16 @@ def Exec_CommunicatorOp : Exec_ProgramPart<"communicator", [Symbol]> {
 
 def Exec_ArenaOp : Exec_ProgramPart<"arena", [Symbol]> {
   let summary = "one block of memory, allocated before the first step; `bytes` is 0 until planned";
-  let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntNonNegative]>:$bytes);
-  let assemblyFormat = "$sym_name `:` $bytes attr-dict";
+  let description = [{
+    Memory of the device that runs the commands, or, as `host`, of its host, locked so that the device reaches it.
+    Commands that stream (runtime/abi/LibraryOps.def) alone touch that: updates, once a step.
+    ```mlir
+    exec.arena @state : 65536
+    exec.arena @host : 131072 host
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntNonNegative]>:$bytes, UnitAttr:$host);
+  let assemblyFormat = "$sym_name `:` $bytes (`host` $host^)? attr-dict";
 }
 
 def Exec_BufferOp : Exec_ProgramPart<"buffer", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

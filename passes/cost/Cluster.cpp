@@ -69,8 +69,7 @@ Fabric Cluster::fabric(size_t group, size_t kind) const {
 HostSide Cluster::host(size_t group) const {
   const NodeGroup &node = nodes[group];
   double devices = double(node.devicesPerNode());
-  return {node.hostMemoryBytes / devices, node.nvmeBytes / devices, node.nvmeBytesPerSecond / devices,
-          node.devicesPerNode()};
+  return {node.hostMemoryBytes / devices, node.nvmeBytes / devices, node.nvmeBytesPerSecond / devices};
 }
 
 std::vector<DeviceKind> kindsOf(const Cluster &cluster) {

@@ -63,8 +63,6 @@ struct Device {
 struct HostSide {
   /// 0: not known, nothing is moved there.
   double memoryBytes = 0, nvmeBytes = 0, nvmeBytesPerSecond = 0;
-  /// That share the host.
-  int64_t devices = 1;
 };
 
 /// The preset of that name or other name, in any case; null if there is none.

@@ -31,7 +31,7 @@ struct Parallel {
   int64_t shareGroup = 0;
   bool sequenceParallel = false;
   Recomputation recompute = Recomputation::None;
-  /// The optimizer's state lies with the host, whose cores update (ZeRO-Offload, Ren 2021).
+  /// The optimizer's state lies with the host, where the device updates it.
   bool hostOptimizer = false;
 
   int64_t ranks() const { return tp * cp * dp * pp; }

@@ -147,12 +147,11 @@ double Pricer::sendSeconds() const {
   return 2 * one * double(std::max<int64_t>(plan.virtualStages, 1)) * (1 - problem.software.sendsHidden);
 }
 
-/// An optimizer whose state lies with the host: gradients go there, its cores update, parameters
-/// come back; what its memory does not hold is read from and written to NVMe.
+/// An optimizer whose state lies with the host: the device updates it there, reading and writing it over the
+/// link, both ways at once; what the host's memory does not hold is read from and written to NVMe.
 double Pricer::hostUpdate(double parameters) const {
-  double link = problem.device.hostLink.bytesPerSecond * constants.hostLink;
-  double seconds = (problem.software.gradientBytes + problem.software.gatherBytes) * parameters / link +
-                   parameters * double(problem.host.devices) / constants.hostUpdates;
+  double link = problem.device.hostLink.bytesPerSecond * constants.hostLink * constants.hostLinkBoth;
+  double seconds = problem.software.sharedBytes * parameters / link;
   double beyond = std::max(0.0, problem.software.sharedBytes * parameters - problem.host.memoryBytes);
   // Without NVMe it fits nowhere, which is not a matter of time.
   if (beyond > 0 && problem.host.nvmeBytesPerSecond > 0)

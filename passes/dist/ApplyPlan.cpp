@@ -547,6 +547,8 @@ LogicalResult PlanApplier::run() {
       state->setAttr(kFlatAttr, fromAxes(builder.getContext(), flat));
       state->setAttr(kZeroAttr, builder.getI64IntegerAttr(zero));
     }
+    if (plan.offload.optimizer && state.getTrainable())
+      state->setAttr(kOffloadAttr, builder.getUnitAttr());
   }
   module->setAttr("dist.plan", builder.getStringAttr(plan.toJson(/*indent=*/0)));
   return success();

@@ -42,7 +42,9 @@ struct ApplyPlanPass : impl::DistApplyPlanBase<ApplyPlanPass> {
       }
       sizes[at - names] = size;
     }
-    return plan::makeDefaultPlan(sizes[0], sizes[1], sizes[2], zero, 1, sizes[3]);
+    plan::Plan plan = plan::makeDefaultPlan(sizes[0], sizes[1], sizes[2], zero, 1, sizes[3]);
+    plan.offload.optimizer = offload;
+    return plan;
   }
 
   void runOnOperation() override {

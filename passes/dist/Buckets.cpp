@@ -57,6 +57,7 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
     // Nobody updates a frozen parameter: it needs no master.
     if (!key.trainable)
       key.elementType = key.computeType;
+    key.offloaded = key.trainable && state->hasAttr(kOffloadAttr);
     key.role = state.getRole();
     if (owners.size() > 1)
       key.owners = owners.vec();
@@ -94,13 +95,13 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
 
 void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
   auto make = [&](BucketRole role, const Twine &name, const Bucket &bucket, FlatSymbolRefAttr of,
-                  std::optional<int64_t> slot, const Axes &flat) {
+                  std::optional<int64_t> slot, const Axes &flat, bool host = false) {
     Type type = role == BucketRole::Compute ? bucket.key.computeType : bucket.key.elementType;
-    auto op =
-        BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), role), builder.getStringAttr(name),
-                         builder.getI64IntegerAttr(bucket.length), TypeAttr::get(type), of,
-                         slot ? builder.getI64IntegerAttr(*slot) : IntegerAttr(),
-                         fromAxes(builder.getContext(), bucket.key.sharded), fromAxes(builder.getContext(), flat));
+    auto op = BucketOp::create(builder, loc, BucketRoleAttr::get(builder.getContext(), role),
+                               builder.getStringAttr(name), builder.getI64IntegerAttr(bucket.length),
+                               TypeAttr::get(type), of, slot ? builder.getI64IntegerAttr(*slot) : IntegerAttr(),
+                               fromAxes(builder.getContext(), bucket.key.sharded), fromAxes(builder.getContext(), flat),
+                               host ? builder.getUnitAttr() : UnitAttr());
     if (!bucket.key.unit.empty())
       op->setAttr("unit", builder.getStringAttr(bucket.key.unit));
     return FlatSymbolRefAttr::get(op.getSymNameAttr());
@@ -108,11 +109,14 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
   for (Bucket &bucket : buckets) {
     const StateRow &row = stateRow(bucket.key.stage);
     bool parameters = bucket.key.role == graph::StateRole::parameter, narrow = bucket.key.isNarrow();
+    // Then readers see a copy in every stage: what the update alone touches are the masters.
+    bool hostsMasters = bucket.key.offloaded && narrow;
     bucket.values = make(parameters ? BucketRole::Parameter : BucketRole::Buffer,
                          (parameters ? "params." : "buffers.") + bucket.number, bucket, {}, {},
-                         sharedAxes(row.sharesMasters(narrow), bucket.key.flat));
-    if (row.keepsCopy(narrow))
-      bucket.copy = make(BucketRole::Compute, "compute." + bucket.number, bucket, bucket.values, {}, {});
+                         sharedAxes(row.sharesMasters(narrow), bucket.key.flat), hostsMasters);
+    if (row.keepsCopy(narrow) || hostsMasters)
+      bucket.copy = make(BucketRole::Compute, "compute." + bucket.number, bucket, bucket.values, {},
+                         sharedAxes(row.compute, bucket.key.flat));
     for (graph::StateOp state : bucket.states) {
       addBucket(state, bucket.values, places[state.getSymName()].offset);
     }
@@ -124,7 +128,7 @@ void Buckets::emit(OpBuilder &builder, Location loc, int64_t slots) {
       bucket.work = make(BucketRole::Transient, "work." + bucket.number, bucket, bucket.values, {}, {});
     for (int64_t i = 0; i < slots; ++i)
       bucket.slots.push_back(make(BucketRole::Slot, "slots." + bucket.number + "." + Twine(i), bucket, bucket.values, i,
-                                  sharedAxes(row.slots, bucket.key.flat)));
+                                  sharedAxes(row.slots, bucket.key.flat), bucket.key.offloaded));
   }
   // A stage of a pipeline before has declared it; each has its own storage.
   if (SymbolTable::lookupNearestSymbolFrom(builder.getInsertionBlock()->getParentOp(), builder.getStringAttr(kScalars)))
@@ -141,8 +145,9 @@ Value Buckets::read(OpBuilder &builder, Location loc, const StatePlace &place) c
   auto type = RankedTensorType::get(place.localType.getShape(), bucket.key.computeType);
   if (!stateRow(bucket.key.stage).compute)
     return ViewOp::create(builder, loc, type, bucket.copy ? bucket.copy : bucket.values, offset);
-  Value unit = GatherUnitOp::create(builder, loc, RankedTensorType::get({bucket.length}, bucket.key.computeType),
-                                    bucket.values, fromAxes(builder.getContext(), bucket.key.flat));
+  Value unit =
+      GatherUnitOp::create(builder, loc, RankedTensorType::get({bucket.length}, bucket.key.computeType),
+                           bucket.copy ? bucket.copy : bucket.values, fromAxes(builder.getContext(), bucket.key.flat));
   return UnitViewOp::create(builder, loc, type, unit, offset);
 }
 

@@ -8,8 +8,8 @@
 // States share a bucket if one collective and one update can serve them: the same axes
 // shard them, their gradients are partial over the same axes, the same axes share them
 // in the same stage, they belong to one unit, they have one element type and one compute
-// type, and all or none of them train. In a pipeline, gradients that are kept as shares share a bucket if the same
-// phases make them: it is then complete at the end of each.
+// type, all or none of them train, and what only the update touches lies in the same memory. In a pipeline, gradients
+// that are kept as shares share a bucket if the same phases make them: it is then complete at the end of each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +38,8 @@ struct BucketKey {
   int64_t stage = 0;
   std::string unit;
   bool trainable = false;
+  /// What only the update touches lies with the host.
+  bool offloaded = false;
   graph::StateRole role = graph::StateRole::parameter;
   /// Ranks of a pipeline that hold copies, if several do.
   std::vector<int64_t> owners;

@@ -61,7 +61,10 @@ void ProgramEvaluator::update(UpdateBucketOp op) {
     if (!op.getCopy())
       continue;
     const std::vector<double> &values = buckets[op.getBucket()][rank];
-    std::copy_n(values.begin() + (isShare ? 0 : first), gradient.size(), buckets[*op.getCopy()][rank].begin() + first);
+    // Of the copy a rank holds the whole, or its share.
+    std::vector<double> &copy = buckets[*op.getCopy()][rank];
+    std::copy_n(values.begin() + (isShare ? 0 : first), gradient.size(),
+                copy.begin() + (copy.size() == gradient.size() ? 0 : first));
   }
 }
 

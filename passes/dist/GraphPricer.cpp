@@ -79,8 +79,8 @@ GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds,
   step.walk([&](graph::UpdateOp update) {
     slots = cast<graph::OptimizerAttrInterface>(update.getOptimizer()).getSlotNames().size();
   });
-  // What a host is given: masters and slots, in f32.
-  software.sharedBytes = 4 * double(1 + slots);
+  // What a host is given: slots, and masters where readers see something narrower, in f32.
+  software.sharedBytes = 4 * double((isNarrow(step) ? 1 : 0) + slots);
   begins = request.given ? blocksOfCuts(input.blocks, request.given->cuts)
                          : blocksOfStages(input.blocks, request.nodeStages);
   for (const cost::Machine &other : kinds.drop_front()) {
@@ -146,10 +146,10 @@ plan::MemoryParts GraphPricer::stateOf(const PlanShape &shape, const BlockCost &
       StateBytes bytes = stateBytes(stage, 4 * count, slots, shared, narrow);
       parts.gradients += bytes.gradients;
       if (shape.hostOptimizer) {
-        // Masters and slots are the host's; what readers see stays, in shares where it is gathered.
+        // Slots are the host's, and masters beside what readers see, which stays: in shares where it is gathered.
         double seen = narrow > 0 ? narrow : 4 * count;
         parts.parameters += stateRow(stage).compute ? seen / double(shared) : seen;
-        parts.host += software.sharedBytes * count / double(stateRow(stage).slots ? shared : 1);
+        parts.host += bytes.slots + (narrow > 0 ? 4 * count / double(stateRow(stage).master ? shared : 1) : 0);
         continue;
       }
       parts.parameters += bytes.parameters;

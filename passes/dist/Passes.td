@@ -34,7 +34,8 @@ def DistApplyPlan : Pass<"dist-apply-plan", "::mlir::ModuleOp"> {
   let options = [
     Option<"planFile", "plan", "std::string", "\"\"", "the plan, a JSON file">,
     Option<"mesh", "mesh", "std::string", "\"\"", "instead of a plan: sizes of mb, dp, tp and cp, as mb=2,dp=2">,
-    Option<"zero", "zero", "int64_t", "0", "with mesh: the ZeRO stage, 0 or 1">,
+    Option<"zero", "zero", "int64_t", "0", "with mesh: the ZeRO stage">,
+    Option<"offload", "offload", "bool", "false", "with mesh: what only the update touches lies with the host">,
   ];
   let dependentDialects = ["::dtcc::dist::DistDialect"];
 }

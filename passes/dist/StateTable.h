@@ -23,7 +23,8 @@ namespace dtcc::dist {
 /// one bucket: it lies flat if `compute` says so, and a rank updates its share of it if
 /// `master` says so. Where they compute in a narrower type, the master lies flat if
 /// `master` says so, and there is a compute copy beside it unless that would lie flat:
-/// then what is gathered of the master is narrowed on its way.
+/// then what is gathered of the master is narrowed on its way. Masters that lie with the
+/// host always have one, which lies flat if `compute` says so.
 struct StateRow {
   int64_t stage;
   /// What PyTorch's FSDP calls it, for people.

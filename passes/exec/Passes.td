@@ -121,7 +121,9 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
   let options = [Option<"packsRows", "packs-rows", "bool", "false",
                         "rows wait in one piece to be sent to experts: give them room">,
                  Option<"plansWorkspace", "plans-workspace", "bool", "false",
-                        "library ops share a workspace that exec-reserve-workspace plans: give them none of their own">];
+                        "library ops share a workspace that exec-reserve-workspace plans: give them none of their own">,
+                 Option<"usesHost", "uses-host", "bool", "false",
+                        "the host has memory of its own: buckets that are to lie there do">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 
@@ -187,7 +189,7 @@ def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
     By the bytes alone: views stay inside their buffers in every slot and on every rank;
     buffers in use at the same time share no byte; nothing is read that nobody wrote;
     commands of two streams that touch the same bytes, one of them writing, are ordered
-    by an event. Collectives have no predicate and the program is one text for all
+    by an event; memory of the host holds state that only updates touch. Collectives have no predicate and the program is one text for all
     ranks, so that their order is the same everywhere. It changes nothing. Examples are
     in tests/passes/exec/verify-errors.mlir.
   }];

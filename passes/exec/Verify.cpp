@@ -16,6 +16,7 @@
 #include "passes/exec/Runs.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_VERIFY
@@ -50,12 +51,15 @@ public:
       buffers[buffer.getSymName()] = buffer;
     for (auto op : program.getOps<CommunicatorOp>())
       groups[op.getSymName()] = mesh.product(dist::toAxes(op.getAxes()));
+    for (auto arena : program.getOps<ArenaOp>())
+      if (arena.getHost())
+        hostArenas.insert(arena.getSymName());
   }
   LogicalResult run() {
     for (auto view : program.getOps<ViewOp>())
       if (failed(check(view)))
         return failure();
-    if (failed(checkSharing()))
+    if (failed(checkSharing()) || failed(checkHost()))
       return failure();
     for (auto phase : program.getOps<PhaseOp>())
       if (failed(check(phase)))
@@ -164,6 +168,35 @@ private:
       }
     return success();
   }
+  /// Memory of the host is for state, and what streams alone reaches over the link to it.
+  LogicalResult checkHost() {
+    if (hostArenas.empty())
+      return success();
+    auto onHost = [&](BufferOp buffer) { return hostArenas.contains(buffer.getArena()); };
+    for (auto buffer : program.getOps<BufferOp>())
+      if (onHost(buffer) && (!buffer.getPersistent() || !buffer.getBucketAttr()))
+        return buffer.emitOpError("must be a bucket of state to lie in memory of the host, @") << buffer.getArena();
+    // What the host itself writes and reads in a step it finds in the mirror of the device's memory.
+    auto seen = [&](Operation *op, Value view) -> LogicalResult {
+      auto of = view ? view.getDefiningOp<ViewOp>() : ViewOp();
+      if (!of || !onHost(bufferOf(of)))
+        return success();
+      return op->emitOpError("must lie in memory of the device, got buffer @") << of.getBuffer();
+    };
+    for (auto input : program.getOps<InputOp>())
+      if (failed(seen(input, input.getView())))
+        return failure();
+    for (auto scalar : program.getOps<ScalarOp>())
+      if (failed(seen(scalar, scalar.getView())))
+        return failure();
+    for (auto phase : program.getOps<PhaseOp>())
+      for (auto command : phase.getOps<CommandOpInterface>())
+        for (Access access : accessesOf(command))
+          if (!command.streams() && onHost(bufferOf(access.view)))
+            return command.emitOpError("must not touch memory of the host, which only updates do: buffer @")
+                   << access.view.getBuffer() << " of arena @" << bufferOf(access.view).getArena();
+    return success();
+  }
   static std::pair<StringRef, int64_t> startOf(BufferOp buffer) {
     return {buffer.getArena(), int64_t(*buffer.getOffset())};
   }
@@ -261,6 +294,7 @@ private:
   const dist::Mesh &mesh;
   llvm::StringMap<BufferOp> buffers;
   llvm::StringMap<int64_t> groups;
+  llvm::StringSet<> hostArenas;
   llvm::DenseSet<BufferOp> written;
 };
 

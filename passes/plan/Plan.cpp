@@ -53,12 +53,7 @@ std::string Plan::whyNoProgram() const {
                                        [&](const std::string &kind) { return kind != pipeline->devices.front(); });
   if (mixed)
     return "its stages lie on devices of several kinds, which no program does yet";
-  if (!offload.any())
-    return "";
-  std::string what = !offload.optimizer     ? "activations"
-                     : !offload.activations ? "the optimizer's state"
-                                            : "the optimizer's state and activations";
-  return "it moves " + what + " to the hosts, which no program does yet";
+  return offload.activations ? "it moves activations to the hosts, which no program does yet" : "";
 }
 
 template <typename... Args> static llvm::Error fail(const char *format, Args... args) {

@@ -23,6 +23,13 @@ size_t PlanReport::recomputed() const {
   return sum;
 }
 
+size_t PlanReport::offloaded() const {
+  size_t sum = 0;
+  for (const StageReport &stage : stages)
+    sum += stage.offloaded;
+  return sum;
+}
+
 double SearchReport::excess(const PlanReport &plan) const {
   return plan.fits ? 0 : std::max(0.0, plan.memory.total() - memoryBytes);
 }
@@ -47,6 +54,7 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
       stage.memory.host += chosen.hostBytes * problem.inFlight[s];
       stage.memory.working = std::max(stage.memory.working, type.workingBytes + chosen.workingBytes);
       stage.recomputed += mode == recomputes;
+      stage.offloaded += chosen.hostBytes > 0;
     }
     double scale = whole > 0 ? bytes / whole : 0;
     stage.memory.parameters = scale * state.parameters;
@@ -261,11 +269,11 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
 void noteOffload(SearchReport &report) {
   size_t plans = 0;
   for (const PlanReport &plan : report.plans)
-    plans += plan.memory.host > 0;
+    plans += plan.offloaded() > 0;
   if (plans)
     report.note = std::to_string(plans) +
-                  " of these plans move state or activations to the host: they can be planned, programs do not do it "
-                  "yet, and their memory is an estimate; --offload=none leaves them out";
+                  " of these plans move activations to the host: they can be planned, programs do not do it yet, and "
+                  "their memory is an estimate; --offload=optimizer and =none leave them out";
 }
 
 void explainPlans(SearchReport &report) {

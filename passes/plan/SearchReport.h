@@ -40,6 +40,8 @@ struct StageReport {
   size_t firstBlock = 0, blocks = 0;
   /// Blocks whose values are computed again.
   size_t recomputed = 0;
+  /// Blocks whose values wait with the host.
+  size_t offloaded = 0;
   /// Of a micro-batch, forward and backward.
   double seconds = 0;
   MemoryParts memory;
@@ -65,6 +67,7 @@ struct PlanReport {
   std::string reason;
 
   size_t recomputed() const;
+  size_t offloaded() const;
 };
 
 /// A plan that the search liked better and that will not do: its program needs too much, or the compiler refuses it.
@@ -121,7 +124,7 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
 /// host likewise, where that lacks something.
 std::string whatIsLacking(const PlanReport &nearest, double usable);
 
-/// Says under the report what no program does: that some of its plans move something to hosts.
+/// Says under the report what no program does: that some of its plans move activations to hosts.
 void noteOffload(SearchReport &report);
 
 /// Fills in the reasons of all plans but the first.

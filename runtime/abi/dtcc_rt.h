@@ -121,6 +121,8 @@ typedef struct dtcc_arena {
   uint32_t kind; /* dtcc_memory */
   uint64_t bytes;
 } dtcc_arena;
+/// Of the device that runs the commands; a program for GPUs may have memory of their host too, locked so that they
+/// reach it: commands that stream (dtcc_streams) alone touch that.
 typedef enum dtcc_memory { DTCC_MEMORY_HOST = 0, DTCC_MEMORY_DEVICE = 1 } dtcc_memory;
 
 /// A typed strided box of an arena. Sizes and strides are in elements, offsets
@@ -158,6 +160,17 @@ typedef enum dtcc_library_op {
 #include "runtime/abi/LibraryOps.def"
   DTCC_LIB_COUNT
 } dtcc_library_op;
+
+/// Whether the operands of a dtcc_library_op may lie in memory of a GPU's host.
+static inline int dtcc_streams(uint32_t op) {
+  switch (op) {
+#define DTCC_STREAMING_OP(NAME, MNEMONIC, DESCRIPTION) case DTCC_LIB_##NAME:
+#include "runtime/abi/LibraryOps.def"
+    return 1;
+  default:
+    return 0;
+  }
+}
 
 /// Operands: input, output. Both are contiguous. All members of a communicator
 /// issue the same sequence of collectives on it.

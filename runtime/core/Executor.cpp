@@ -14,7 +14,14 @@ namespace dtcc::rt {
 uint64_t arenaBytes(const Image &image, const dtcc_stage &stage) {
   uint64_t bytes = 0;
   for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
-    bytes += arena.bytes;
+    bytes += image.isOnHost(arena) ? 0 : arena.bytes;
+  return bytes;
+}
+
+uint64_t hostBytes(const Image &image, const dtcc_stage &stage) {
+  uint64_t bytes = 0;
+  for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+    bytes += image.isOnHost(arena) ? arena.bytes : 0;
   return bytes;
 }
 

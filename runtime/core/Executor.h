@@ -67,8 +67,10 @@ private:
 /// Which communicators are used beside the first stream.
 std::vector<bool> communicatorsOfStreams(const Image &image);
 
-/// Bytes of all arenas of one rank of a stage.
+/// Bytes of all arenas of one rank of a stage, in memory of its device.
 uint64_t arenaBytes(const Image &image, const dtcc_stage &stage);
+/// The same in memory of the host of a GPU.
+uint64_t hostBytes(const Image &image, const dtcc_stage &stage);
 
 } // namespace dtcc::rt
 

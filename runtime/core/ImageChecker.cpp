@@ -388,6 +388,27 @@ void checkInput(const Image &image, size_t i) {
     check.localSizes(input.dims, input.rank, input.view);
 }
 
+/// GPUs reach memory of their host over a link: for state that an update takes once a step.
+void checkHostMemory(const Image &image) {
+  auto onHost = [&](uint32_t view) {
+    return view != DTCC_NONE && image.isOnHost(image.arenas()[image.views()[view].arena]);
+  };
+  constexpr const char *what = "memory of the host must be touched by updates alone";
+  for (size_t i = 0; i < image.commands().size(); ++i) {
+    RowChecker check(image, "command", i);
+    const dtcc_command &command = image.commands()[i];
+    check.require(!onHost(command.predicate), what, command.predicate);
+    if (command.kind != DTCC_LIBRARY || !dtcc_streams(command.op))
+      for (uint32_t view : image.operands(command))
+        check.require(!onHost(view), what, view);
+  }
+  for (size_t i = 0; i < image.inputs().size(); ++i)
+    RowChecker(image, "input", i).require(!onHost(image.inputs()[i].view), what, image.inputs()[i].view);
+  for (const dtcc_stage &stage : image.stages())
+    for (uint32_t which = 0; which < DTCC_SCALAR_COUNT; ++which)
+      RowChecker(image, "scalar", which).require(!onHost(stage.scalars[which]), what, stage.scalars[which]);
+}
+
 void checkGpuCode(const Image &image) {
   for (size_t i = 0; i < image.gpuModules().size(); ++i) {
     RowChecker check(image, "module", i);
@@ -404,10 +425,10 @@ void checkGpuCode(const Image &image) {
     check.require(kernel.block >= 1 && kernel.block <= 1024, "threads of a block must be 1 to 1024", kernel.block);
     check.require(kernel.grid >= 1 && kernel.grid < int64_t(1) << 31, "blocks must be 1 to 2^31 - 1", kernel.grid);
   }
-  // Of one program all memory is of one kind: the executor asks one device for it.
+  // Memory is that of the one device that the executor asks, or of its host.
   for (size_t i = 0; i < image.arenas().size(); ++i)
     RowChecker(image, "arena", i)
-        .require((image.arenas()[i].kind == DTCC_MEMORY_DEVICE) == image.isForGpus(),
+        .require(image.arenas()[i].kind == DTCC_MEMORY_HOST || image.isForGpus(),
                  "memory kind must be that of the program", image.arenas()[i].kind);
 }
 
@@ -498,6 +519,7 @@ void checkTables(const Image &image, uint64_t kernelCount) {
   for (size_t i = 0; i < image.states().size(); ++i)
     checkState(image, i);
   checkCopies(image);
+  checkHostMemory(image);
   for (size_t i = 0; i < image.segments().size(); ++i) {
     RowChecker check(image, "segment", i);
     const dtcc_segment &segment = image.segments()[i];

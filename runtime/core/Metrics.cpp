@@ -8,6 +8,7 @@
 #include "runtime/core/Metrics.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/Executor.h"
 #include "runtime/core/GpuOverhead.h"
 
 #include <cerrno>
@@ -79,29 +80,37 @@ void Metrics::start(const RunFacts &facts) {
   Json mesh = Json::object(), bytes = Json::object();
   for (const dtcc_axis &axis : image.axes())
     mesh[std::string(image.string(axis.name))] = axis.size;
-  uint64_t largest = 0;
+  uint64_t largest = 0, withHost = 0;
+  Json onHost = Json::object();
   for (size_t i = 0; i < facts.bytes.size(); ++i) {
-    bytes["rank" + std::to_string(i)] = facts.bytes[i];
+    std::string name = "rank" + std::to_string(i);
+    bytes[name] = facts.bytes[i];
     largest = std::max(largest, facts.bytes[i]);
+    uint64_t moved = hostBytes(image, image.stageAt(image.mesh().coordinates(static_cast<int64_t>(i), 0)));
+    onHost[name] = moved;
+    withHost = std::max(withHost, moved);
   }
-  std::cerr << "memory: " << bytesText(static_cast<double>(largest)) << " a rank, " << facts.threads
+  std::cerr << "memory: " << bytesText(static_cast<double>(largest)) << " a rank, "
+            << (withHost > 0 ? bytesText(static_cast<double>(withHost)) + " of its host's, " : "") << facts.threads
             << (facts.threads == 1 ? " thread" : " threads") << " a rank, " << image.ranks()
             << (image.ranks() == 1 ? " rank" : " ranks") << "\n";
-  write(Json{{"event", "start"},
-             {"model", std::string(image.string(image.header().model))},
-             {"ranks", image.ranks()},
-             {"mesh", mesh},
-             {"transport", facts.transport},
-             {"threads", facts.threads},
-             {"batch", image.training().batch},
-             {"tokens", image.training().tokens},
-             {"steps", facts.steps},
-             {"first_step", facts.firstStep},
-             {"seed", facts.seed},
-             {"flops_per_step", flops},
-             {"peak_flops_per_second", peak > 0 ? Json(peak) : Json()},
-             {"bytes", bytes}}
-            .dump(-1, ' ', false, Json::error_handler_t::replace));
+  Json row{{"event", "start"},
+           {"model", std::string(image.string(image.header().model))},
+           {"ranks", image.ranks()},
+           {"mesh", mesh},
+           {"transport", facts.transport},
+           {"threads", facts.threads},
+           {"batch", image.training().batch},
+           {"tokens", image.training().tokens},
+           {"steps", facts.steps},
+           {"first_step", facts.firstStep},
+           {"seed", facts.seed},
+           {"flops_per_step", flops},
+           {"peak_flops_per_second", peak > 0 ? Json(peak) : Json()},
+           {"bytes", bytes}};
+  if (withHost > 0)
+    row["host_bytes"] = onHost;
+  write(row.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void Metrics::step(const StepFacts &facts) {
@@ -185,16 +194,17 @@ std::string infoText(const Image &image) {
   out << (image.axes().empty() ? " one rank" : "") << " (" << image.ranks() << " ranks, " << image.slots()
       << " micro-batches)\n";
   for (const dtcc_stage &stage : image.stages()) {
-    double bytes = 0;
-    for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
-      bytes += static_cast<double>(arena.bytes);
-    out << "memory   " << bytesText(bytes) << " a rank";
+    out << "memory   " << bytesText(static_cast<double>(arenaBytes(image, stage))) << " a rank";
     if (image.stages().size() > 1)
       out << " of " << image.string(stage.name);
     out << ":";
     for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
-      out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
+      if (!image.isOnHost(arena))
+        out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
     out << "\n";
+    if (uint64_t bytes = hostBytes(image, stage))
+      out << "host     " << bytesText(static_cast<double>(bytes))
+          << " of its host's memory a rank: state that updates alone touch\n";
     if (image.isForGpus())
       out << besidesText(gpuOverhead(image, stage));
   }

@@ -43,11 +43,11 @@ int defaultThreads(const Launch &launch) {
 
 /// Of this machine: a GPU says itself that it is too small.
 void checkMemory(const Image &image, const std::vector<int64_t> &ranks) {
-  if (image.isForGpus())
-    return;
   uint64_t needed = 0, available = availableMemory();
-  for (int64_t rank : ranks)
-    needed += arenaBytes(image, image.stageAt(image.mesh().coordinates(rank, 0)));
+  for (int64_t rank : ranks) {
+    const dtcc_stage &stage = image.stageAt(image.mesh().coordinates(rank, 0));
+    needed += image.isForGpus() ? hostBytes(image, stage) : arenaBytes(image, stage);
+  }
   if (needed > available)
     failWith(Status::Memory, "the plan needs ", bytesText(static_cast<double>(needed)), " of memory for ", ranks.size(),
              ranks.size() == 1 ? " rank, and " : " ranks, and ", bytesText(static_cast<double>(available)),

@@ -31,7 +31,15 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
     const dtcc_arena &row = image.arenas()[number];
-    arenas[number] = gpu.allocate(row.bytes, message("the arena '", image.string(row.name), "'"));
+    std::string what = message("the arena '", image.string(row.name), "'");
+    if (isOnHost(number)) {
+      // Both reach the same bytes.
+      rank.arenas[number] = gpu.allocateLocked(row.bytes, what);
+      arenas[number] = reinterpret_cast<CUdeviceptr>(rank.arenas[number]);
+      mirrors.emplace_back(0);
+      continue;
+    }
+    arenas[number] = gpu.allocate(row.bytes, what);
     rank.arenas[number] = mirrors.emplace_back(row.bytes).data();
     if (image.string(row.name) == gpu_workspace::arenaName)
       gpu.lendWorkspace(arenas[number], row.bytes);
@@ -81,6 +89,8 @@ void CudaDevice::loadProgram() {
          ": compile it again with --gpu-arch=sm_", mine);
   program = gpu.load(image.code(*best).data(), "the program's kernels");
 }
+
+bool CudaDevice::isOnHost(uint32_t arena) const { return setup.rank.image.arenas()[arena].kind == DTCC_MEMORY_HOST; }
 
 CudaDevice::Range CudaDevice::rangeOf(uint32_t view) const {
   const dtcc_view &row = setup.rank.image.views()[view];
@@ -266,6 +276,8 @@ void CudaDevice::begin() {
   loadLibraries();
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
+    if (isOnHost(number))
+      continue;
     Range range = states[number];
     gpu.copyToDevice(arenas[number] + range.begin, mirrors[i].data() + range.begin, range.end - range.begin,
                      gpu.firstStream());
@@ -296,6 +308,8 @@ void CudaDevice::downloadStates() {
   const Rank &rank = setup.rank;
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
+    if (isOnHost(number))
+      continue;
     Range range = states[number];
     gpu.copyToHost(mirrors[i].data() + range.begin, arenas[number] + range.begin, range.end - range.begin,
                    gpu.firstStream());

@@ -84,14 +84,15 @@ private:
   void communicate(uint32_t number, void *const *buffers);
   void fork(Stream &stream);
   bool isSet(const void *predicate, CUstream stream);
+  bool isOnHost(uint32_t arena) const;
   Range rangeOf(uint32_t view) const;
   CUdeviceptr address(uint32_t view, int64_t slot) const;
 
   DeviceSetup setup;
   Gpu gpu;
-  std::vector<CUdeviceptr> arenas; /* of the image; 0 for those of other stages */
+  std::vector<CUdeviceptr> arenas; /* of the image, as kernels see them; 0 for those of other stages */
   Range messageMemory;             /* what is left of it; addresses */
-  std::vector<HostMirror> mirrors; /* of the stage's arenas */
+  std::vector<HostMirror> mirrors; /* of the stage's arenas; empty for those that lie with the host */
   std::vector<Range> states;       /* of each of the image's arenas, what holds states */
   CUmodule program = nullptr;
   CUdeviceptr records = 0; /* of each slot the rank's dtcc_rank, then its coordinates */

@@ -60,6 +60,8 @@ Gpu::~Gpu() {
     cuda.destroyStream(stream);
   for (CUdeviceptr block : blocks)
     cuda.release(block);
+  for (void *block : lockedBlocks)
+    cuda.releaseLocked(block);
   cuda.releaseContext(device);
 }
 
@@ -94,6 +96,20 @@ CUdeviceptr Gpu::allocate(uint64_t bytes, std::string_view what) {
   blocks.push_back(address);
   check(cuda.setBytes(address, 0, bytes, firstStream()), "cuMemsetD8Async");
   return address;
+}
+
+std::byte *Gpu::allocateLocked(uint64_t bytes, std::string_view what) {
+  if (bytes == 0)
+    return nullptr;
+  void *start = nullptr;
+  CUresult error = cuda.allocateLocked(&start, bytes, kSeenByAllContexts | kSeenByKernels);
+  if (error == kOutOfMemory)
+    failWith(Status::Memory, "rank ", rank, ", ", title, ": ", what, " needs ", bytesText(static_cast<double>(bytes)),
+             " of the host's memory that the driver can lock, and it cannot");
+  check(error, "cuMemHostAlloc");
+  lockedBlocks.push_back(start);
+  std::memset(start, 0, bytes);
+  return static_cast<std::byte *>(start);
 }
 
 CUstream Gpu::stream(uint32_t number) {

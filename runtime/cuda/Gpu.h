@@ -65,6 +65,8 @@ public:
 
   /// Memory that lives as long as this, zeroed in the order of stream 0.
   CUdeviceptr allocate(uint64_t bytes, std::string_view what);
+  /// Locked memory of the host that kernels see at the same address; zeroed. Lives as long as this.
+  std::byte *allocateLocked(uint64_t bytes, std::string_view what);
   CUstream stream(uint32_t number);
   CUstream firstStream() { return stream(0); }
   /// One that no command of the table names.
@@ -131,6 +133,7 @@ private:
   int generation = 0, processors = 1;
   bool capturing = false;
   std::vector<CUdeviceptr> blocks;
+  std::vector<void *> lockedBlocks;
   std::map<uint32_t, CUstream> streams;
   std::vector<CUevent> events;
   std::vector<CUmodule> modules;

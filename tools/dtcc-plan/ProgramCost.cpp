@@ -40,6 +40,15 @@ static cost::Width widthOf(const ProgramFile &program, const dtcc_command &comma
   return half ? cost::Width::B16 : cost::Width::F32;
 }
 
+/// Of what an update reads and writes of its host's memory, both ways at once.
+static double secondsOverLink(const ProgramFile &program, const dtcc_command &command, const cost::Machine &machine) {
+  double bytes = 0, link = machine.device.hostLink.bytesPerSecond;
+  for (uint32_t view : program.operands(command))
+    if (const dtcc_view &row = program.views()[view]; program.isOnHost(program.arenas()[row.arena]))
+      bytes += double(viewBytes(row));
+  return bytes > 0 ? bytes / (link * machine.constants.hostLink * machine.constants.hostLinkBoth) : 0;
+}
+
 /// Work and messages of a stage, one after the other.
 static cost::StepSeconds secondsOf(const ProgramFile &program, const dtcc_stage &stage, const cost::Machine &machine) {
   cost::StepSeconds seconds;
@@ -52,7 +61,8 @@ static cost::StepSeconds secondsOf(const ProgramFile &program, const dtcc_stage 
       if (command.last_slot && !last)
         continue;
       if (command.kind != DTCC_COLLECTIVE && command.kind != DTCC_SEND && command.kind != DTCC_RECEIVE) {
-        seconds.compute += machine.secondsForWork(command.flops, command.bytes, widthOf(program, command));
+        seconds.compute += std::max(secondsOverLink(program, command, machine),
+                                    machine.secondsForWork(command.flops, command.bytes, widthOf(program, command)));
         continue;
       }
       uint64_t bytes = 0;
@@ -83,6 +93,7 @@ RunForecast dtcc::forecastProgram(const PlanOrProgram &file, double measured) {
     if (cost::StepSeconds seconds = secondsOf(program, stage, machine); seconds.total() > forecast.step.total())
       forecast.step = seconds;
     forecast.memoryBytes = std::max(forecast.memoryBytes, double(arenaBytes(program, stage)));
+    forecast.hostBytes = std::max(forecast.hostBytes, double(arenaBytes(program, stage, /*onHost=*/true)));
   }
   std::string devices = machine.isCpu() ? std::to_string(cores) + " cores of this machine"
                                         : std::to_string(forecast.ranks) + " x " + machine.device.name;

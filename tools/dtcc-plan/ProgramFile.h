@@ -45,6 +45,8 @@ public:
   llvm::ArrayRef<dtcc_stage> stages() const { return section<dtcc_stage>(header().stages); }
   llvm::ArrayRef<dtcc_gpu_kernel> gpuKernels() const { return section<dtcc_gpu_kernel>(header().gpu_kernels); }
   llvm::ArrayRef<dtcc_gpu_module> gpuModules() const { return section<dtcc_gpu_module>(header().gpu_modules); }
+  /// Whether an arena of a program for GPUs lies with their host.
+  bool isOnHost(const dtcc_arena &arena) const { return !gpuModules().empty() && arena.kind == DTCC_MEMORY_HOST; }
   /// "znver4", or "GPUs from sm_80 on (sm_90 assembled)".
   std::string processor() const;
   /// The rows of a section that belong to a stage.

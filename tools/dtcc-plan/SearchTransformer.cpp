@@ -56,7 +56,7 @@ static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
   return llvm::Error::success();
 }
 
-/// What --offload gives: what may be moved to the host. A host of unknown memory takes nothing.
+/// What --offload gives: what may be moved to the host. A host of unknown memory then has enough.
 static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space,
                                std::optional<plan::Offload> &offload) {
   StringRef text = arguments.value("offload");
@@ -65,9 +65,13 @@ static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProb
   offload = plan::parseOffload(text);
   if (!offload)
     return llvm::createStringError("--offload must be none, optimizer, activations or all, got: " + text);
+  if (offload->any() && problem.device.architecture == cost::Architecture::Cpu)
+    return llvm::createStringError("--offload=" + text +
+                                   " moves state from devices to their hosts, and ranks of processors have no memory "
+                                   "but their host's, got: --cluster=" +
+                                   arguments.value("cluster"));
   if (offload->any() && problem.host.memoryBytes <= 0)
-    return llvm::createStringError(
-        "--offload needs the memory of the hosts: host-memory of the nodes in a cluster file");
+    problem.host.memoryBytes = std::numeric_limits<double>::max();
   problem.mayOffloadActivations = offload->activations;
   space.hostOptimizer = {offload->optimizer};
   return llvm::Error::success();

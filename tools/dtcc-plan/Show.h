@@ -55,8 +55,8 @@ struct CollectiveRow {
 std::vector<CollectiveRow> collectivesOf(const ProgramFile &program);
 /// Of a step: how often each phase runs, on all stages.
 std::vector<uint64_t> countRuns(const ProgramFile &program);
-/// Of the arenas of a stage.
-uint64_t arenaBytes(const ProgramFile &program, const dtcc_stage &stage);
+/// Of the arenas of a stage in memory of the device, or of its host.
+uint64_t arenaBytes(const ProgramFile &program, const dtcc_stage &stage, bool onHost = false);
 
 } // namespace dtcc
 

@@ -15,6 +15,8 @@ static void writeStages(const ProgramFile &program, llvm::json::OStream &out) {
     out.object([&] {
       out.attribute("name", program.string(stage.name));
       out.attribute("bytes", int64_t(arenaBytes(program, stage)));
+      if (uint64_t bytes = arenaBytes(program, stage, /*onHost=*/true))
+        out.attribute("host_bytes", int64_t(bytes));
       out.attributeObject("arenas", [&] {
         for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
           out.attribute(program.string(arena.name), int64_t(arena.bytes));

@@ -66,6 +66,8 @@ static Svg drawArenas(const ProgramFile &program) {
   for (const dtcc_stage &stage : program.stages()) {
     bars.push_back({program.stages().size() > 1 ? program.string(stage.name).str() : "a rank", {}});
     for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas())) {
+      if (program.isOnHost(arena))
+        continue;
       std::string name = program.string(arena.name).str();
       auto known = llvm::find(names, name);
       size_t style = std::min<size_t>(size_t(known - names.begin()), std::size(styles) - 1);

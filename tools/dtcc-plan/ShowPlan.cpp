@@ -73,7 +73,7 @@ void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
         llvm::Twine(plan.offload.optimizer ? "the optimizer's state" : "") +
             (plan.offload.optimizer && moved ? " and " : "") +
             (moved ? "what " + std::to_string(moved) + " forward ops keep for the backward pass" : std::string()) +
-            "; no program does it yet");
+            (plan.offload.activations ? "; no program does it yet" : ""));
 }
 
 /// "factor 1 over tp, partial over cp".

@@ -12,10 +12,11 @@
 
 using namespace dtcc;
 
-uint64_t dtcc::arenaBytes(const ProgramFile &program, const dtcc_stage &stage) {
+uint64_t dtcc::arenaBytes(const ProgramFile &program, const dtcc_stage &stage, bool onHost) {
   uint64_t total = 0;
   for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
-    total = llvm::SaturatingAdd(total, arena.bytes);
+    if (program.isOnHost(arena) == onHost)
+      total = llvm::SaturatingAdd(total, arena.bytes);
   return total;
 }
 
@@ -29,8 +30,11 @@ static void printMemory(const ProgramFile &program, const dtcc_stage &stage, llv
     table.add({name.str(), formatCount(bytes), formatBytes(double(bytes))});
   };
   for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
-    add(program.string(arena.name), arena.bytes);
+    if (!program.isOnHost(arena))
+      add(program.string(arena.name), arena.bytes);
   add("all", arenaBytes(program, stage));
+  if (uint64_t bytes = arenaBytes(program, stage, /*onHost=*/true))
+    add("with its host", bytes);
   table.print(stream);
 }
 

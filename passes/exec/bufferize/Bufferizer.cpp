@@ -12,10 +12,12 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module, const SymbolTable &symbols, bool packsRows,
-                       bool plansWorkspace)
-    : source(source), theModule(module), symbols(symbols), rowsArePacked(packsRows), workspaceIsPlanned(plansWorkspace),
-      lifetimes(source), declarations(module.getContext()), commands(module.getContext()) {
+/// The one arena with the host.
+static constexpr StringLiteral kHostArena = "host";
+
+Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module, const SymbolTable &symbols, const TargetMemory &target)
+    : source(source), theModule(module), symbols(symbols), targetMemory(target), lifetimes(source),
+      declarations(module.getContext()), commands(module.getContext()) {
   for (Operation &op : module.getOps())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       names.insert(symbol.getName());
@@ -136,19 +138,19 @@ StringAttr Bufferizer::uniqueName(StringRef prefix) {
       return StringAttr::get(theModule.getContext(), name);
 }
 
-ArenaOp Bufferizer::arena(StringRef name) {
+ArenaOp Bufferizer::arena(StringRef name, bool host) {
   ArenaOp &op = arenas[name];
   if (!op) {
     OpBuilder start = OpBuilder::atBlockBegin(&program.getBody().front());
-    op = ArenaOp::create(start, source.getLoc(), name, 0);
+    op = ArenaOp::create(start, source.getLoc(), name, 0, host);
   }
   return op;
 }
 
 StringAttr Bufferizer::addBuffer(StringRef name, int64_t bytes, StringRef arenaName, bool persistent) {
   auto symbol = StringAttr::get(theModule.getContext(), name);
-  BufferOp::create(declarations, source.getLoc(), symbol, bytes, arena(arenaName).getSymName(), nullptr, persistent,
-                   nullptr);
+  BufferOp::create(declarations, source.getLoc(), symbol, bytes, arena(arenaName, arenaName == kHostArena).getSymName(),
+                   nullptr, persistent, nullptr);
   buffers[symbol].persistent = persistent;
   return symbol;
 }
@@ -169,7 +171,10 @@ Place Bufferizer::bucket(FlatSymbolRefAttr symbol) {
   auto type = RankedTensorType::get({share}, op.getElementType());
   // A transient bucket is memory while a command touches it; nobody writes over it before that.
   bool stays = op.getRole() != dist::BucketRole::Transient;
-  StringAttr buffer = addBuffer(symbol.getValue(), bytesOf(type), stays ? "state" : "activations", stays);
+  StringRef where = stays ? "state" : "activations";
+  if (targetMemory.usesHost && op.getHost())
+    where = kHostArena;
+  StringAttr buffer = addBuffer(symbol.getValue(), bytesOf(type), where, stays);
   buffers[buffer].persistent = true;
   cast<BufferOp>(&*std::prev(declarations.getInsertionPoint())).setBucketAttr(symbol);
   return entry->second = Place::dense(buffer, type);

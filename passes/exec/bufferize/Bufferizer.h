@@ -49,12 +49,21 @@ const OpRule *findRule(mlir::Operation *op);
 /// Sums over micro-batches, as library ops and kernels take them.
 enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };
 
+/// What targets have different (passes/exec/Target.h).
+struct TargetMemory {
+  /// Rows wait in one piece to be sent to experts.
+  bool packsRows = false;
+  /// Library ops have no workspace of their own.
+  bool plansWorkspace = false;
+  /// The host's memory is another than the device's: buckets that are to lie there do.
+  bool usesHost = false;
+};
+
 class Bufferizer {
 public:
-  /// `symbols`: of the module, as it is before anything is bufferized. `packsRows`: rows wait in one piece to be sent
-  /// to experts. `plansWorkspace`: library ops have no workspace of their own.
-  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols, bool packsRows,
-             bool plansWorkspace);
+  /// `symbols`: of the module, as it is before anything is bufferized.
+  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols,
+             const TargetMemory &target);
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();
 
@@ -120,7 +129,7 @@ public:
   /// Lets the host read a scalar that lies in a bucket.
   void showScalar(ScalarKind kind, const Place &place);
 
-  bool packsRows() const { return rowsArePacked; }
+  bool packsRows() const { return targetMemory.packsRows; }
   const dist::Mesh &mesh() const { return theMesh; }
   mlir::OpBuilder &builder() { return commands; }
   mlir::ModuleOp module() { return theModule; }
@@ -130,12 +139,12 @@ public:
 private:
   mlir::LogicalResult lowerPhase(dist::PhaseOp phase);
   mlir::StringAttr addBuffer(llvm::StringRef name, int64_t bytes, llvm::StringRef arena, bool persistent);
-  ArenaOp arena(llvm::StringRef name);
+  ArenaOp arena(llvm::StringRef name, bool host = false);
 
   dist::ProgramOp source;
   mlir::ModuleOp theModule;
   const mlir::SymbolTable &symbols;
-  bool rowsArePacked, workspaceIsPlanned;
+  TargetMemory targetMemory;
   dist::Mesh theMesh;
   Lifetimes lifetimes;
   ProgramOp program;

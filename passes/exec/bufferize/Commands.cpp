@@ -69,7 +69,7 @@ LogicalResult Bufferizer::store(const Place &from, const Destination &to, Locati
 LibraryOp Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins, ValueRange outs,
                               ArrayRef<Attribute> parameters, bool updates, int64_t workspaceBytes) {
   SmallVector<Value, 1> scratch;
-  if (workspaceBytes && !workspaceIsPlanned) {
+  if (workspaceBytes && !targetMemory.plansWorkspace) {
     if (!workspace) {
       addBuffer(uniqueName("workspace"), 0, "workspace", /*persistent=*/true);
       workspace = cast<BufferOp>(&*std::prev(declarations.getInsertionPoint()));

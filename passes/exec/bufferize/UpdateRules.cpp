@@ -119,14 +119,16 @@ static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
                          b.view(step)};
   if (guarded)
     ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
-  // A parameter bucket that itself is flat holds nothing but the share.
-  dist::BucketOp bucket = b.bucketOp(op.getBucketAttr());
-  Place storage = b.bucket(op.getBucketAttr());
-  SmallVector<Value> outs{b.view(bucket.getFlat().empty() ? shareOf(storage, op.getFlat(), b) : storage)};
+  // A bucket that itself is flat holds nothing but the share.
+  auto share = [&](FlatSymbolRefAttr bucket) {
+    Place storage = b.bucket(bucket);
+    return b.view(b.bucketOp(bucket).getFlat().empty() ? shareOf(storage, op.getFlat(), b) : storage);
+  };
+  SmallVector<Value> outs{share(op.getBucketAttr())};
   for (Attribute slot : op.getSlots())
     outs.push_back(b.view(b.bucket(cast<FlatSymbolRefAttr>(slot))));
   if (op.getCopy())
-    outs.push_back(b.view(shareOf(b.bucket(op.getCopyAttr()), op.getFlat(), b)));
+    outs.push_back(share(op.getCopyAttr()));
   SmallVector<Attribute> all{op.getBucketAttr(), b.coordinate(op.getFlat())};
   llvm::append_range(all, optimizer.getLibraryParameters(b.builder()));
   b.library(op, optimizer.getLibraryOp(), ins, outs, all, /*updates=*/true).setPredicated(guarded);

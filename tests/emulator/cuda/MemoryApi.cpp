@@ -199,8 +199,12 @@ CUresult cuMemHostAlloc(void **start, size_t bytes, unsigned) {
     forbidInCapture("cuMemHostAlloc");
     emulation.current();
     require(bytes > 0, kInvalidValue, "cuMemHostAlloc of no bytes");
+    if (emulation.lockableBytes && bytes > emulation.lockableBytes)
+      throw CallError{kOutOfMemory, ""};
     *start = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
     require(*start, kOutOfMemory, "no host memory left");
+    if (bytes <= kMostFilled)
+      std::memset(*start, 0xff, bytes);
     pin(emulation, *start, bytes);
   });
 }

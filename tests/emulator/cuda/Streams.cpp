@@ -24,6 +24,7 @@ static uint64_t variable(const char *name, uint64_t otherwise) {
 Emulation::Emulation() {
   uint64_t count = variable("DTCC_EMULATED_GPUS", 1);
   memoryBytes = variable("DTCC_EMULATED_GPU_MEMORY", uint64_t(4) << 30);
+  lockableBytes = variable("DTCC_EMULATED_LOCKABLE_MEMORY", 0);
   kernelThreads = unsigned(variable("DTCC_EMULATED_GPU_THREADS", 1));
   seed = variable("DTCC_EMULATED_GPU_SEED", 0);
   random.seed(seed);

@@ -108,6 +108,7 @@ public:
   std::vector<std::unique_ptr<Device>> devices;
   bool initialized = false;
   uint64_t memoryBytes = 0;
+  uint64_t lockableBytes = 0; ///< of the host, by one call; 0: any
   unsigned kernelThreads = 1;
   uint64_t seed = 0;
   uint64_t mostCaptured = 0; ///< work that a graph can hold; 0: any

@@ -271,19 +271,19 @@ TEST(Step, CalibrationScales) {
   EXPECT_GT(priceStep(gpt(plan), constants, {1, 100}).host, 1);
 }
 
-/// ZeRO-Offload: gradients over the link, Adam on the cores that 8 devices share, parameters back; what the
-/// host's memory does not hold is read from NVMe and written.
+/// Masters and moments over the link, both ways at once; what the host's memory does not hold is read from NVMe and
+/// written.
 TEST(Step, OptimizersOnTheHost) {
   Constants constants;
   Parallel plan;
   StepProblem problem = gpt(plan);
-  problem.host = {64e9, 0, 0, 8};
+  problem.host = {64e9, 0, 0};
   problem.parallel.hostOptimizer = true;
   HeldParameters held{1e9, 0};
   double stream = constants.updateBytes * 1e9 / (2039e9 * constants.stream);
-  double expected = 4e9 / (31e9 * constants.hostLink) + 1e9 * 8 / 4e9 + stream;
+  double expected = 12e9 / (31e9 * constants.hostLink * constants.hostLinkBoth) + stream;
   EXPECT_NEAR(priceEnd(problem, constants, held).update, expected, 1e-9);
-  problem.host = {2e9, 100e9, 1e9, 8};
+  problem.host = {2e9, 100e9, 1e9};
   EXPECT_NEAR(priceEnd(problem, constants, held).update, expected + 2 * (12 - 2), 1e-6);
 }
 

@@ -406,7 +406,7 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
       kinds.push_back(makeMachine(oneOf<int64_t>({1, 2})));
     if (hasHost) {
       for (cost::Machine &kind : kinds)
-        kind.host = {oneOf({1e4, 1e6, 1e9}), chance(30) ? 1e6 : 0, 1e9, 4};
+        kind.host = {oneOf({1e4, 1e6, 1e9}), chance(30) ? 1e6 : 0, 1e9};
       request.mayOffloadActivations = !isLarge && kinds.size() == 1 && chance(85);
     }
     if (chance(30) || isLarge || (kinds.size() > 1 && chance(50)))

@@ -95,7 +95,7 @@ TEST(TransformerPricer, OffloadsWhatDoesNotFit) {
   shape.zero = 1;
   shape.hostOptimizer = true;
   EXPECT_TRUE(solve(TransformerPricer(given).problem(shape)).isInfeasible());
-  given.host = {200e9, 0, 0, 8};
+  given.host = {200e9, 0, 0};
   EXPECT_EQ(shapeSpaceOf(given).hostOptimizer, (std::vector<bool>{false, true}));
   TransformerPricer pricer(given);
   shape.hostOptimizer = false;
@@ -116,7 +116,7 @@ TEST(TransformerPricer, OffloadsWhatDoesNotFit) {
   EXPECT_EQ(onNvme.offloaded(slow), 0);
   // Activations: with slow recomputation and a fast link they wait with the host.
   given = problemOf("llama2-7b", 8, 32);
-  given.host = {1e12, 0, 0, 8};
+  given.host = {1e12, 0, 0};
   given.device.memoryBytes = 32e9;
   given.device.hostLink.bytesPerSecond = 1e12;
   shape = {};

@@ -79,6 +79,12 @@ TEST(Image, NamesTheFirstWrongItem) {
       {"action 0: slot", [](ImageBuilder &b) { b.actions[0].slot = 3; }},
       {"arena 0: memory kind must be that of the program",
        [](ImageBuilder &b) { b.arenas[0].kind = DTCC_MEMORY_DEVICE; }},
+      {"command 0: memory of the host must be touched by updates alone",
+       [](ImageBuilder &b) {
+         b.gpuCode = {'p', 't', 'x', 0};
+         b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}};
+         b.gpuKernels = {{0, 32, 1}};
+       }},
       {"module 0: code must exist", [](ImageBuilder &b) { b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}}; }},
       {"module 0: PTX must end with 0",
        [](ImageBuilder &b) {

@@ -1,0 +1,87 @@
+// RUN: dtcc-opt %s -exec-verify -split-input-file -verify-diagnostics
+
+// A kernel that reads what lies with the host would wait for the link at each of its reads.
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+dist.bucket parameter @params.0 : 16 x f32
+exec.program @step mesh @mesh {
+  exec.arena @host : 64 host
+  exec.arena @state : 64
+  exec.buffer @params.0 : 64 in @host at 0 persistent {bucket = @params.0}
+  exec.buffer @y : 64 in @state at 0
+  exec.phase @p {
+    %x = exec.view @params.0[0] : memref<16xf32>
+    %y = exec.view @y[0] : memref<16xf32>
+    // expected-error@+1 {{must not touch memory of the host, which only updates do: buffer @params.0 of arena @host}}
+    exec.copy ins(%x : memref<16xf32>) outs(%y : memref<16xf32>)
+  }
+}
+
+// -----
+
+// A library op that is no update.
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+dist.bucket parameter @params.0 : 16 x f32
+exec.program @step mesh @mesh {
+  exec.arena @host : 64 host
+  exec.arena @state : 64
+  exec.buffer @params.0 : 64 in @host at 0 persistent {bucket = @params.0}
+  exec.buffer @y : 4 in @state at 0
+  exec.phase @p {
+    %x = exec.view @params.0[0] : memref<16xf32>
+    %y = exec.view @y[0] : memref<f32>
+    // expected-error@+1 {{must not touch memory of the host, which only updates do: buffer @params.0 of arena @host}}
+    exec.library "sum_squares" ins(%x : memref<16xf32>) outs(%y : memref<f32>) [0]
+  }
+}
+
+// -----
+
+// Updates alone go there, and what lies there stays: nothing is made there for a while.
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @host : 64 host
+  // expected-error@+1 {{must be a bucket of state to lie in memory of the host, @host}}
+  exec.buffer @x : 64 in @host at 0
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
+  }
+}
+
+// -----
+
+// What the host writes in every step goes to the device.
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+dist.bucket scalar @scalars : 16 x f32
+exec.program @step mesh @mesh {
+  exec.arena @host : 64 host
+  exec.buffer @scalars : 64 in @host at 0 persistent {bucket = @scalars}
+  %lr = exec.view @scalars[0] : memref<f32>
+  // expected-error@+1 {{must lie in memory of the device, got buffer @scalars}}
+  exec.scalar lr %lr : memref<f32>
+  exec.phase @p {
+  }
+}
+
+// -----
+
+// Two updates of one bucket on two streams race there as anywhere.
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+dist.bucket parameter @params.0 : 16 x f32
+exec.program @step mesh @mesh {
+  exec.arena @host : 64 host
+  exec.arena @state : 128
+  exec.buffer @params.0 : 64 in @host at 0 persistent {bucket = @params.0}
+  exec.buffer @grads : 64 in @state at 0 persistent
+  exec.buffer @cell : 8 in @state at 64 persistent
+  exec.phase @p {
+    %p = exec.view @params.0[0] : memref<16xf32>
+    %g = exec.view @grads[0] : memref<16xf32>
+    %c = exec.view @cell[0] : memref<f32>
+    %n = exec.view @cell[0] : memref<i64>
+    // expected-note@+1 {{the other command}}
+    exec.library "sgd" ins(%g, %c, %c, %n : memref<16xf32>, memref<f32>, memref<f32>, memref<i64>) outs(%p : memref<16xf32>) [@params.0, unit, 0.0, 0.0, 0] {updates}
+    // expected-error@+1 {{must wait for a command of another stream: one writes what the other uses, bytes 0 to 64 of @host}}
+    exec.library "sgd" ins(%g, %c, %c, %n : memref<16xf32>, memref<f32>, memref<f32>, memref<i64>) outs(%p : memref<16xf32>) [@params.0, unit, 0.0, 0.0, 0] {updates, stream = 1}
+  }
+}
