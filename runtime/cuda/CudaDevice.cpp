@@ -291,6 +291,8 @@ void CudaDevice::begin() {
 }
 
 void CudaDevice::upload(uint32_t view, int64_t slot) {
+  if (isOnHost(setup.rank.image.views()[view].arena))
+    return;
   Range range = rangeOf(view);
   gpu.copyToDevice(address(view, slot), setup.rank.address(view, slot), range.end - range.begin, gpu.firstStream());
 }
@@ -298,6 +300,8 @@ void CudaDevice::upload(uint32_t view, int64_t slot) {
 void CudaDevice::download(std::span<const uint32_t> views, int64_t slot) {
   gpu.nowDoing("end of the step");
   for (uint32_t view : views) {
+    if (isOnHost(setup.rank.image.views()[view].arena))
+      continue;
     Range range = rangeOf(view);
     gpu.copyToHost(setup.rank.address(view, slot), address(view, slot), range.end - range.begin, gpu.firstStream());
   }

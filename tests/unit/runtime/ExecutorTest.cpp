@@ -110,10 +110,10 @@ WORK:
 )";
 const char *const gpuKernelNames[] = {"add_one", "context", "flags"};
 
-/// The program for GPUs instead.
-void moveToGpus(ImageBuilder &b) {
-  for (dtcc_arena &arena : b.arenas)
-    arena.kind = DTCC_MEMORY_DEVICE;
+/// The program for GPUs instead; of its arenas `onHost` stays with the host.
+void moveToGpus(ImageBuilder &b, uint32_t onHost) {
+  for (uint32_t arena = 0; arena < b.arenas.size(); ++arena)
+    b.arenas[arena].kind = arena == onHost ? DTCC_MEMORY_HOST : DTCC_MEMORY_DEVICE;
   for (dtcc_command &command : b.commands)
     if (command.kind == DTCC_KERNEL) {
       b.gpuKernels.push_back({b.string(gpuKernelNames[command.op]), 1, command.extent});
@@ -141,13 +141,15 @@ protected:
   /// What the host writes before each step.
   std::function<void(Rank &, Device &)> beforeStep = [](Rank &, Device &) {};
   GraphUse graphs = GraphUse::Auto;
+  /// Of a program for GPUs, what lies with their host.
+  uint32_t onHost = DTCC_NONE;
 };
 
 /// Runs steps of a program on all its ranks as threads; then `inspect` each rank.
 void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank,
                       bool overlap) {
   if (std::string_view(GetParam()) != "host")
-    moveToGpus(b);
+    moveToGpus(b, onHost);
   std::vector<uint64_t> bytes = b.build();
   Image image(bytes.data(), std::size(kernels));
   Launch launch;
@@ -424,6 +426,44 @@ TEST_P(Executor, MessagesArriveInOrder) {
     for (int64_t slot = 0; slot < 4; ++slot)
       EXPECT_EQ(contents<int64_t>(rank, got, slot),
                 rank.abi.rank == 1 ? (std::vector<int64_t>{2, slot, 5, slot}) : std::vector<int64_t>(4));
+  });
+}
+
+// Parameters and momentum in an arena of their own, which on GPUs is memory of the host: zero at the start, whatever is
+// written there before the first step is seen, and the host sees what the steps left.
+TEST_P(Executor, UpdatesReachMemoryOfTheHost) {
+  ImageBuilder b;
+  b.axis("dp", 2);
+  constexpr int64_t size = 5000; // some blocks of the update's kernel, the last one not full
+  uint32_t host = onHost = b.arena("host"), arena = b.arena("work");
+  uint32_t p = b.view(host, DTCC_F32, {size}), momentum = b.view(host, DTCC_F32, {size});
+  uint32_t gradient = b.view(arena, DTCC_F32, {size}), scale = b.view(arena, DTCC_F32, {});
+  uint32_t lr = b.view(arena, DTCC_F32, {}), step = b.view(arena, DTCC_I64, {});
+  b.fill(gradient, std::bit_cast<int32_t>(1.0f));
+  b.fill(scale, std::bit_cast<int32_t>(2.0f));
+  b.fill(lr, std::bit_cast<int32_t>(0.5f));
+  b.fill(step, 2);
+  b.command(DTCC_LIBRARY, DTCC_LIB_SGD, {gradient, scale, lr, step, p, momentum},
+            {0, -1, std::bit_cast<int64_t>(0.5), 0, 0});
+  b.action(b.phase("all"));
+  dtcc_bucket bucket{};
+  bucket.view = p, bucket.length = size, bucket.parameters = DTCC_NONE;
+  b.buckets.push_back(bucket);
+  dtcc_state state{};
+  state.name = b.string("p"), state.view = p, state.rank = state.saved_rank = 1, state.parameter = DTCC_NONE;
+  state.trainable = 1, state.saved_sizes[0] = size, state.dims[0] = dimOf(size, size);
+  b.states.push_back(state);
+  b.segments.push_back({0, 0, 0, size, 0, 1});
+  beforeStep = [&](Rank &rank, Device &device) {
+    if (rank.abi.step != 3)
+      return;
+    device.downloadStates();                                                 // what is saved in between
+    EXPECT_EQ(contents<float>(rank, momentum), std::vector<float>(size, 3)); // 2, then 1 + 2
+    EXPECT_EQ(contents<float>(rank, p), std::vector<float>(size, -2.5));
+  };
+  runAll(b, 3, [&](Rank &rank) {
+    EXPECT_EQ(contents<float>(rank, momentum), std::vector<float>(size, 3.5));
+    EXPECT_EQ(contents<float>(rank, p), std::vector<float>(size, -4.25));
   });
 }
 
