@@ -9,7 +9,9 @@
 // sibling that reads the same values, if the domain analysis says that the result is
 // still one kernel and no path leaves the kernel and comes back. Then a kernel whose values
 // one other kernel alone reads joins that. What the backward pass computes from values of
-// the forward pass stays in the backward pass, unless it is smaller than what it reads.
+// the forward pass stays in the backward pass, unless it is smaller than what it reads. In
+// the end kernels make again what they would read and can make of half the bytes: f32 of
+// halves, which were exact before, and differences to a mean.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +19,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/graph/Precision.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/exec/BlockOrder.h"
@@ -54,6 +57,8 @@ private:
   Group *onlyReader(const Group &group) const;
   bool frees(const Group &group, const Group &reader) const;
   void mergeIntoReaders();
+  bool repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses);
+  void repeatInReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
   SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
   bool leavesAndReturns(const Group &group, Operation *op) const;
@@ -68,6 +73,8 @@ private:
   llvm::DenseMap<Operation *, unsigned> fences;
   /// The number of the first dist.send that depends on an op: other stages wait for it.
   llvm::DenseMap<Operation *, unsigned> sends;
+  /// By kernel and value, what it has of its own instead.
+  llvm::DenseMap<std::pair<Group *, Value>, Value> repeated;
   /// The op with effects before an op with effects: their order stays.
   llvm::DenseMap<Operation *, Operation *> effectsBefore;
 };
@@ -284,6 +291,91 @@ void BlockFusion::mergeIntoReaders() {
   llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
 }
 
+/// Whether a kernel may make the op's result again for next to nothing: no op that multiplies, since a product and a
+/// sum in one kernel may round once.
+static bool isRepeatable(Operation *op) {
+  if (auto cast = dyn_cast<graph::CastOp>(op))
+    return graph::isHalf(cast.getX()) && bytesOf(cast.getX()) < bytesOf(cast.getResult());
+  return isa<graph::AddOp, graph::SubOp>(op);
+}
+
+/// Lets `reader` make the op's result itself for `uses`, if what it reads for that is at most half as large. Else
+/// returns false, and all is as it was.
+bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses) {
+  llvm::SmallPtrSet<Operation *, 16> members(reader.ops.begin(), reader.ops.end());
+  double reads = 0;
+  for (Value operand : op->getOperands()) {
+    // What a broadcast repeats is read.
+    for (Operation *producer = operand.getDefiningOp();
+         producer && isFusible(producer) && isDuplicable(producer) && producer->getNumOperands() == 1;
+         producer = operand.getDefiningOp())
+      operand = producer->getOperand(0);
+    bool isThere = repeated.count({&reader, operand}) || members.contains(operand.getDefiningOp()) ||
+                   llvm::any_of(operand.getUsers(), [&](Operation *user) { return members.contains(user); });
+    reads += isThere ? 0 : bytesOf(operand);
+  }
+  Value result = op->getResult(0);
+  if (reads > bytesOf(result) / 2)
+    return false;
+  auto isEarlier = [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); };
+  Operation *first = uses.front()->getOwner();
+  for (OpOperand *use : uses)
+    first = isEarlier(use->getOwner(), first) ? use->getOwner() : first;
+  Operation *made = OpBuilder(first).clone(*op);
+  for (OpOperand &operand : made->getOpOperands())
+    if (Value own = repeated.lookup({&reader, operand.get()}))
+      operand.set(own);
+  numbers[made] = numbers.lookup(first) - 1;
+  for (OpOperand *use : uses)
+    use->set(made->getResult(0));
+  SmallVector<Operation *> ops(reader.ops);
+  ops.push_back(made);
+  llvm::sort(ops, isEarlier);
+  llvm::SmallPtrSet<Operation *, 16> all(ops.begin(), ops.end());
+  auto isOutput = [&](Value value) { return all.contains(value.getDefiningOp()) && isReadOutside(value, all); };
+  if (failed(KernelDomain::analyze(withDuplicates(ops), isOutput))) {
+    for (OpOperand *use : uses)
+      use->set(result);
+    numbers.erase(made);
+    made->erase();
+    return false;
+  }
+  reader.ops = std::move(ops);
+  groupOf[made] = &reader;
+  repeated[{&reader, result}] = made->getResult(0);
+  return true;
+}
+
+/// What a kernel would write for others that can make it again of less: halves instead of their f32, sums with a number
+/// a row.
+void BlockFusion::repeatInReaders() {
+  for (std::unique_ptr<Group> &group : groups)
+    for (Operation *op : SmallVector<Operation *>(group->ops)) {
+      if (!isRepeatable(op))
+        continue;
+      llvm::MapVector<Group *, SmallVector<OpOperand *>> readers;
+      bool isStored = false; // whatever kernels do
+      for (OpOperand &use : op->getUses()) {
+        Group *reader = groupOf.lookup(use.getOwner());
+        isStored |= !reader;
+        if (reader != group.get())
+          readers[reader].push_back(&use);
+      }
+      for (auto &[reader, uses] : readers)
+        if (isStored || !repeat(op, *reader, uses))
+          break;
+      if (op->use_empty() && readers.size()) {
+        llvm::erase(group->ops, op);
+        groupOf.erase(op);
+        // Another op may be made where it lay.
+        for (Group *reader : llvm::make_first_range(readers))
+          repeated.erase({reader, op->getResult(0)});
+        op->erase();
+      }
+    }
+  llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
+}
+
 void BlockFusion::place(Operation *op) {
   // Nearest first: producers, then other readers of the same values.
   llvm::SetVector<Group *> candidates;
@@ -383,7 +475,8 @@ void BlockFusion::run() {
       if (Operation *producer = operand.getDefiningOp())
         fence = std::max(fence, fences.lookup(producer));
     fences[&op] = fence;
-    numbers[&op] = number++;
+    // Between two there is room for what is repeated before the second.
+    numbers[&op] = number += 2;
   }
   for (Operation &op : llvm::reverse(block)) {
     if (isa<dist::SendOp>(op))
@@ -405,6 +498,7 @@ void BlockFusion::run() {
     place(&op);
   }
   mergeIntoReaders();
+  repeatInReaders();
   for (std::unique_ptr<Group> &group : groups)
     outline(*group);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

@@ -72,7 +72,8 @@ def Fuse : Pass<"exec-fuse"> {
     Every elementwise op, broadcast and reduction of f32 ends in an `exec.fused` with
     the neighbours that share its loops: see codegen/KernelDomain.h for what one kernel
     can be. Splat constants, broadcasts and iotas are repeated in each kernel that reads
-    them. The order of ops with effects does not change. What the backward pass makes of
+    them, f32 of halves and sums where that halves what it reads
+    (tests/passes/exec/fuse-repeat.mlir). The order of ops with effects does not change. What the backward pass makes of
     values of the forward pass stays there, unless it is smaller than what it reads: in
     a forward kernel it would be kept instead. Example (tests/passes/exec/fuse.mlir): a
     residual sum and the layer norm after it become one kernel with two results.
