@@ -45,6 +45,8 @@ HEADS = dict(num_key_value_heads=2, head_dim=8)
 WINDOW = dict(sliding_window=8)
 EXPERTS = dict(num_experts=4, num_experts_per_tok=2)
 OWN = dict(vocab_size=WORDS, use_cache=False)
+TWO_STACKS = dict(d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+                  encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=64)
 
 for name, (kind, make) in {
     "qwen2": language("Qwen2", **GROUPED),
@@ -92,14 +94,83 @@ for name, (kind, make) in {
     "electra": language("Electra", "ForMaskedLM", embedding_size=32, pad_token_id=1),
     "modernbert": language("ModernBert", "ForMaskedLM", pad_token_id=1, cls_token_id=2, sep_token_id=3,
                            local_attention=8),
+    "albert": language("Albert", "ForMaskedLM", embedding_size=16, pad_token_id=1),
+    "deberta": language("DebertaV2", "ForMaskedLM", relative_attention=True, pos_att_type=["p2c", "c2p"], pad_token_id=1),
+    "esm": language("Esm", "ForMaskedLM", pad_token_id=1, mask_token_id=3, position_embedding_type="rotary"),
+    "ernie4_5": language("Ernie4_5", **GROUPED),
+    "ernie4_5_moe": language("Ernie4_5_Moe", **GROUPED, moe_num_experts=4, moe_k=2, moe_intermediate_size=32,
+                             moe_layer_start_index=1),
+    "exaone4": language("Exaone4", **GROUPED, **WINDOW),
+    "hunyuan": language("HunYuanDenseV1", **HEADS),
+    "arcee": language("Arcee", **GROUPED),
+    "apertus": language("Apertus", **GROUPED),
+    "nanochat": language("NanoChat", **GROUPED),
+    "persimmon": language("Persimmon"),
+    "codegen": language("CodeGen", base=OWN, n_embd=32, n_layer=2, n_head=4, rotary_dim=4, n_positions=64, n_ctx=64),
+    "glm4_moe": language("Glm4Moe", **HEADS, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=16,
+                         n_group=1, topk_group=1, first_k_dense_replace=1, n_shared_experts=1),
+    "lfm2": language("Lfm2", **GROUPED, layer_types=["conv", "full_attention"]),
+    "jamba": language("Jamba", **GROUPED, num_experts=2, num_experts_per_tok=1, attn_layer_period=2, attn_layer_offset=1,
+                      expert_layer_period=2, expert_layer_offset=1, mamba_d_state=4, mamba_d_conv=4, mamba_expand=2,
+                      use_mamba_kernels=False),
+    "bamba": language("Bamba", **GROUPED, mamba_n_heads=4, mamba_d_head=16, mamba_d_state=4, mamba_chunk_size=8,
+                      attn_layer_indices=[1]),
+    "falcon_h1": language("FalconH1", **HEADS, mamba_n_heads=4, mamba_d_head=16, mamba_d_state=4, mamba_d_ssm=64,
+                          mamba_chunk_size=8),
+    "recurrent_gemma": language("RecurrentGemma", **HEADS, lru_width=32, attention_window_size=8),
+    "qwen3_next": language("Qwen3Next", **HEADS, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8,
+                           linear_value_head_dim=8, **EXPERTS, moe_intermediate_size=16, shared_expert_intermediate_size=16,
+                           layer_types=["linear_attention", "full_attention"]),
+    "pegasus": language("Pegasus", "ForConditionalGeneration", kind="seq2seq", base=OWN, **TWO_STACKS, pad_token_id=0,
+                        decoder_start_token_id=0),
+    "marian": language("Marian", "MTModel", kind="seq2seq", base=OWN, **TWO_STACKS, pad_token_id=0,
+                       decoder_start_token_id=0),
+    "umt5": language("UMT5", "ForConditionalGeneration", kind="seq2seq", base=OWN, d_model=32, d_kv=8, d_ff=64,
+                     num_layers=2, num_heads=4, pad_token_id=0, decoder_start_token_id=0),
     "t5": language("T5", "ForConditionalGeneration", kind="seq2seq", base=OWN, d_model=32, d_kv=8, d_ff=64,
                    num_layers=2, num_heads=4, pad_token_id=0, decoder_start_token_id=0),
-    "bart": language("Bart", "ForConditionalGeneration", kind="seq2seq", base=OWN, d_model=32, encoder_layers=2,
-                     decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
-                     decoder_ffn_dim=64, max_position_embeddings=64, pad_token_id=1, bos_token_id=0, eos_token_id=2,
-                     decoder_start_token_id=2),
+    "bart": language("Bart", "ForConditionalGeneration", kind="seq2seq", base=OWN, **TWO_STACKS, pad_token_id=1,
+                     bos_token_id=0, eos_token_id=2, decoder_start_token_id=2),
 }.items():
     add(kind, name, make)
+
+
+
+class Sight(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(pixel_values=x).logits
+
+
+def sight(family, **sizes):
+    """A classifier of images of transformers, ten classes."""
+    def make():
+        config = getattr(transformers, family + "Config")(**{**dict(
+            hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, image_size=32, patch_size=8,
+            num_labels=10, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), **sizes})
+        for field in ("drop_path_rate", "dropout", "classifier_dropout_prob"):
+            if hasattr(config, field):
+                setattr(config, field, 0.0)
+        return Sight(getattr(transformers, family + "ForImageClassification")(config))
+    return make
+
+
+STAGES = dict(num_encoder_blocks=2, depths=[1, 1], hidden_sizes=[8, 16], strides=[4, 2], num_attention_heads=[1, 2])
+for family, sizes in {
+    "DeiT": {}, "Dinov2": {}, "Dinov2WithRegisters": {}, "Beit": {}, "IJepa": {}, "ViTMSN": {},
+    "ConvNextV2": dict(num_stages=2, hidden_sizes=[8, 16], depths=[1, 1]),
+    "PoolFormer": dict(hidden_sizes=[8, 16], depths=[1, 1], num_encoder_blocks=2, strides=[4, 2], patch_sizes=[7, 3],
+                       padding=[2, 1], mlp_ratio=2.0),
+    "Segformer": dict(**STAGES, sr_ratios=[2, 1], patch_sizes=[7, 3], mlp_ratios=[2, 2], decoder_hidden_size=16),
+    "Pvt": dict(**STAGES, sequence_reduction_ratios=[2, 1], patch_sizes=[4, 2], mlp_ratios=[2, 2]),
+    "PvtV2": dict(**STAGES, sr_ratios=[2, 1], patch_sizes=[7, 3], mlp_ratios=[2, 2]),
+    "FocalNet": dict(embed_dim=16, depths=[1, 1], focal_levels=[2, 2], focal_windows=[3, 3]),
+    "MobileViT": dict(hidden_sizes=[16, 24, 32], neck_hidden_sizes=[8, 8, 16, 16, 24, 24, 32]),
+}.items():
+    add("image", family.lower(), sight(family, **sizes))
 
 # torchvision: ten classes, images of 32 x 32 --------------------------------------------------------------------------
 
