@@ -26,10 +26,14 @@ using plan::PipelineSchedule;
 using plan::PlanShape;
 
 /// Scratch memory of library operations, which a program of a GPU has all the time (passes/exec/ReserveWorkspace.cpp):
-/// that of products, what others need is less.
-static double scratchBytes(const cost::Machine &machine) {
-  bool planned = exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->plansWorkspace;
-  return planned ? double(gpu_workspace::productBytes) : 0;
+/// that of products, or of attention, what others need is less.
+static double scratchBytes(const cost::Machine &machine, const std::vector<BlockCost> &costs) {
+  if (!exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->plansWorkspace)
+    return 0;
+  double most = double(gpu_workspace::productBytes);
+  for (const BlockCost &block : costs)
+    most = std::max(most, block.scratchBytes);
+  return most;
 }
 
 /// What the programs of this compiler do by themselves.
@@ -335,7 +339,7 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
     double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;
     double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
-    blocks.workingBytes = working + logits + unitBytes(shape, costs, type) + scratchBytes(machine);
+    blocks.workingBytes = working + logits + unitBytes(shape, costs, type) + scratchBytes(machine, costs);
     // Whole gradients of a parameter that the first and the last block read are there all the while between.
     if (shape.zero >= 2 && shape.pp == 1)
       for (plan::BlockMode &mode : modes)

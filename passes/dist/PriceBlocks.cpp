@@ -10,6 +10,7 @@
 #include "passes/dist/PlaceExperts.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/exec/Target.h"
+#include "runtime/abi/GpuWorkspace.h"
 #include <cmath>
 
 using namespace mlir;
@@ -64,7 +65,7 @@ private:
   struct OpCost {
     std::optional<cost::Gemm> gemm;
     std::optional<cost::Attention> attention;
-    double streamBytes = 0;
+    double streamBytes = 0, scratchBytes = 0;
     void addTo(cost::Work &work) const {
       if (gemm)
         work.gemms.push_back(*gemm);
@@ -74,6 +75,7 @@ private:
     }
   };
   OpCost costOf(const OpWork &op) const;
+  double scratchOf(const OpWork &op) const;
   std::optional<cost::Gemm> productOf(const OpWork &op, ArrayRef<int64_t> sizes, double flops) const;
   /// A value that is brought to one of its forms.
   struct Moved {
@@ -121,6 +123,19 @@ std::optional<cost::Gemm> BlockPrices::Evaluation::productOf(const OpWork &op, A
   return gemm;
 }
 
+/// What programs of GPUs reserve for the gradient of an attention of halves: q, k and v are its first operands.
+double BlockPrices::Evaluation::scratchOf(const OpWork &op) const {
+  SmallVector<int64_t> q;
+  for (const Extent &extent : of(op.attention->queries))
+    q.push_back(sizeOf(extent));
+  auto v = cast<ShapedType>(op.op->getOperand(2).getType());
+  if (!op.attention->backward || v.getElementTypeBitWidth() != 16 || q.size() < 4)
+    return 0;
+  gpu_workspace::LibraryAttention sizes = {
+      q[0], q[1], v.getShape()[1], q[2], q.size() > 4 ? q[3] : 1, q.back(), v.getShape().back()};
+  return sizes.fits() ? double(sizes.backward()) : 0;
+}
+
 BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op) const {
   OpCost cost;
   SmallVector<int64_t> sizes;
@@ -139,6 +154,7 @@ BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op
                       attends.causal,
                       attends.backward,
                       cost::AttentionKernel::Tuned};
+    cost.scratchBytes = scratchOf(op);
     return cost;
   }
   double cells = 1;
@@ -257,6 +273,7 @@ void BlockPrices::Evaluation::addWork() {
     OpCost cost = op.works ? costOf(op) : OpCost();
     cost.addTo(block.*op.phase);
     (block.*op.phase).exchangeSeconds += moved[number];
+    block.scratchBytes = std::max(block.scratchBytes, cost.scratchBytes);
     block.attentions += op.attends;
     block.expertLayers += op.dispatches;
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)

@@ -42,6 +42,8 @@ struct BlockCost {
   double lateLogitBytes = 0;
   /// By plan::Recompute: besides what is held, at the peak of the block.
   std::array<double, kRecomputeModes> workingBytes{};
+  /// What library operations of GPUs want for as long as they run, the most of them.
+  double scratchBytes = 0;
   /// Held all the time: tables, casts of parameters.
   double onceBytes = 0;
   /// Parameters that are brought to other layouts than they lie in: with several micro-batches once a step, and held
