@@ -1,6 +1,6 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Some fifty architectures, exported, compiled and trained for four steps of AdamW, against PyTorch in double precision.
+"""Some hundred architectures, exported, compiled and trained for four steps of AdamW, against PyTorch in double precision.
 
 Prints a JSON line for each model and plan: the greatest relative difference of a loss, and beside it PyTorch's own in
 single precision. Fails if one is above 1e-5 and four times PyTorch's own (batch norms of four cells are that far off). Runs
