@@ -84,4 +84,20 @@ plan::MeetingProgram meetingsOf(ProgramOp program, int64_t stages, std::vector<s
   return result;
 }
 
+void settleMeetings(ModuleOp module, llvm::function_ref<void(std::vector<plan::MeetingProgram> &)> settle,
+                    llvm::function_ref<void(Operation *, const plan::Meeting &)> tell) {
+  SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
+  if (programs.empty() || !programs.front().getStage())
+    return;
+  std::vector<plan::MeetingProgram> meetings;
+  std::vector<std::vector<std::vector<Operation *>>> ops(programs.size());
+  for (auto [stage, program] : llvm::enumerate(programs))
+    meetings.push_back(meetingsOf(program, programs.size(), &ops[stage]));
+  settle(meetings);
+  for (auto [stage, program] : llvm::enumerate(meetings))
+    for (auto [phase, list] : llvm::enumerate(program.phases))
+      for (auto [at, meeting] : llvm::enumerate(list.meetings))
+        tell(ops[stage][phase][at], meeting);
+}
+
 } // namespace dtcc::dist

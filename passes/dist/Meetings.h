@@ -20,6 +20,11 @@ std::optional<plan::Meeting> meetingOf(mlir::Operation *op, llvm::StringRef axis
 plan::MeetingProgram meetingsOf(ProgramOp program, int64_t stages,
                                 std::vector<std::vector<mlir::Operation *>> *ops = nullptr);
 
+/// Has `settle` decide something of the meetings of all stages of a pipeline, and tells each op its own by `tell`. A
+/// step that is no pipeline has none.
+void settleMeetings(mlir::ModuleOp module, llvm::function_ref<void(std::vector<plan::MeetingProgram> &)> settle,
+                    llvm::function_ref<void(mlir::Operation *, const plan::Meeting &)> tell);
+
 } // namespace dtcc::dist
 
 #endif // DTCC_PASSES_DIST_MEETINGS_H

@@ -18,20 +18,12 @@ namespace dtcc::dist {
 namespace {
 struct MergeChannelsPass : impl::DistMergeChannelsBase<MergeChannelsPass> {
   void runOnOperation() override {
-    SmallVector<ProgramOp> programs(getOperation().getOps<ProgramOp>());
-    if (programs.empty() || !programs.front().getStage())
-      return;
-    std::vector<plan::MeetingProgram> meetings;
-    std::vector<std::vector<std::vector<Operation *>>> ops(programs.size());
-    for (auto [stage, program] : llvm::enumerate(programs))
-      meetings.push_back(meetingsOf(program, programs.size(), &ops[stage]));
-    plan::mergeChannels(meetings);
-    for (auto [stage, program] : llvm::enumerate(meetings))
-      for (auto [phase, list] : llvm::enumerate(program.phases))
-        for (auto [at, meeting] : llvm::enumerate(list.meetings)) {
-          auto rename = [&number = meeting.channel](auto op) { op.setChannel(std::stoll(number)); };
-          llvm::TypeSwitch<Operation *>(ops[stage][phase][at]).Case<SendOp, ReceiveOp>(rename);
-        }
+    settleMeetings(
+        getOperation(), [](auto &meetings) { plan::mergeChannels(meetings); },
+        [](Operation *op, const plan::Meeting &meeting) {
+          auto rename = [&](auto message) { message.setChannel(std::stoll(meeting.channel)); };
+          llvm::TypeSwitch<Operation *>(op).Case<SendOp, ReceiveOp>(rename);
+        });
   }
 };
 } // namespace

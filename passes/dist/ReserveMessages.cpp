@@ -17,19 +17,12 @@ namespace dtcc::dist {
 namespace {
 struct ReserveMessagesPass : impl::DistReserveMessagesBase<ReserveMessagesPass> {
   void runOnOperation() override {
-    SmallVector<ProgramOp> programs(getOperation().getOps<ProgramOp>());
-    if (programs.empty() || !programs.front().getStage())
-      return;
-    std::vector<plan::MeetingProgram> meetings;
-    std::vector<std::vector<std::vector<Operation *>>> ops(programs.size());
-    for (auto [stage, program] : llvm::enumerate(programs))
-      meetings.push_back(meetingsOf(program, programs.size(), &ops[stage]));
-    plan::reserveMeetings(meetings);
-    for (auto [stage, program] : llvm::enumerate(meetings))
-      for (auto [phase, list] : llvm::enumerate(program.phases))
-        for (auto [at, meeting] : llvm::enumerate(list.meetings))
-          if (auto send = dyn_cast<SendOp>(ops[stage][phase][at]))
+    settleMeetings(
+        getOperation(), [](auto &meetings) { plan::reserveMeetings(meetings); },
+        [](Operation *op, const plan::Meeting &meeting) {
+          if (auto send = dyn_cast<SendOp>(op))
             send.setRoom(meeting.room);
+        });
   }
 };
 } // namespace

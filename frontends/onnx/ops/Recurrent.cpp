@@ -30,7 +30,7 @@ struct Layer {
   Emitter &emit;
   /// The gates that one product gives, after each other: Cell::products.
   SmallVector<Tensor> recurrent;
-  Tensor inputBias, recurrentBias;
+  Tensor recurrentBias;
   SmallVector<CellFunction> functions;
   bool linearBeforeReset = false;
 
@@ -194,7 +194,7 @@ static Memory runDirection(OpBinder &node, const Cell &cell, const Sequence &s, 
     Tensor own = cellAt(emit, x, 0, direction);
     return emit.reshape(sliceOf(emit, own, 0, first, cell.gates * s.units), shape);
   };
-  Layer layer{emit, {}, nullptr, nullptr, {}};
+  Layer layer{emit, {}, nullptr, {}};
   int64_t first = 0;
   for (int64_t count : cell.products) {
     layer.recurrent.push_back(sliceOf(emit, gates(s.recurrent, 0), 0, first, count));
@@ -206,9 +206,8 @@ static Memory runDirection(OpBinder &node, const Cell &cell, const Sequence &s, 
   layer.linearBeforeReset = node.integer("linear_before_reset", 0) != 0;
   Tensor projected = emit.contract("sbi,ghi->sbgh", s.x, gates(s.weights, 0));
   if (s.biases) {
-    layer.inputBias = gates(s.biases, 0);
+    Tensor bias = gates(s.biases, 0);
     layer.recurrentBias = gates(s.biases, cell.gates * s.units);
-    Tensor bias = layer.inputBias;
     // Of a GRU's hidden gate the step adds it, where it is reset or not.
     if (cell.step == gruStep) {
       Tensor zero = emit.splat(emit.typeLike(bias, {1, s.units}), 0);
