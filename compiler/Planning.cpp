@@ -19,30 +19,21 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include <thread>
-#include <unistd.h>
 
 using namespace mlir;
 using namespace dtcc;
-
-double dtcc::machineMemory() { return double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)); }
-
-std::string dtcc::bytesText(double bytes) { return llvm::formatv("{0:f2} GiB", bytes / double(1 << 30)); }
 
 /// Numbers of devices that are tried: each is a search.
 static constexpr int64_t kMostDevices = 1 << 16, kNodesOneByOne = 8;
 /// Plans among which the one that lacks least is looked for.
 static constexpr size_t kNearest = 1000;
 
-/// Ranks of --cluster; 0: as many as the mesh says.
-static std::optional<int64_t> ranksOf(const Options &options);
-
 /// What an annotated model asks for, unless the options ask otherwise or for other devices.
 static Options withAnnotations(ModuleOp module, const Options &given, const SearchLimits &limits) {
   auto placement = module->getAttrOfType<DictionaryAttr>("dtcc.placement");
   if (!placement || limits.devices)
     return given;
-  int64_t devices = placement.getAs<IntegerAttr>("devices").getInt(), ranks = ranksOf(given).value_or(devices);
+  int64_t devices = placement.getAs<IntegerAttr>("devices").getInt(), ranks = ranksOfCluster(given).value_or(devices);
   std::string instead = !given.mesh.empty()         ? "--mesh=" + given.mesh
                         : !given.pin.empty()        ? "--pin=" + given.pin.front()
                         : ranks && ranks != devices ? "--cluster=" + given.cluster
@@ -101,75 +92,16 @@ private:
   std::shared_ptr<dist::GraphPricer> pricer;
 };
 
-/// --cluster=cpu or cpu:4: the number of ranks, 0 if it is not given; nothing for others.
-std::optional<int64_t> ranksOfThisMachine(StringRef text) {
-  if (text == "cpu")
-    return 0;
-  int64_t ranks = 0;
-  if (text.consume_front("cpu:") && !text.getAsInteger(10, ranks) && ranks >= 1 && ranks <= kMostRanks)
-    return ranks;
-  return std::nullopt;
-}
-
-int64_t coresOfThisMachine() { return std::max(1u, std::thread::hardware_concurrency()); }
-
-FailureOr<cost::Cluster> clusterOf(const Options &options) {
-  llvm::Expected<cost::Cluster> cluster = cost::readCluster(options.cluster);
-  if (!cluster)
-    return wrong(llvm::toString(cluster.takeError()));
-  return std::move(*cluster);
-}
-
 } // namespace
-
-static std::optional<int64_t> ranksOf(const Options &options) {
-  if (std::optional<int64_t> ranks = ranksOfThisMachine(options.cluster))
-    return ranks;
-  llvm::Expected<cost::Cluster> cluster = cost::readCluster(options.cluster);
-  if (cluster)
-    return cluster->devices();
-  llvm::consumeError(cluster.takeError()); // told when the cluster is read for the search
-  return std::nullopt;
-}
-
-bool dtcc::isThisMachine(const Options &options) { return ranksOfThisMachine(options.cluster).has_value(); }
-
-FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bool mayMix) {
-  auto decide = [&](StringRef target) {
-    if (options.target.empty())
-      options.target = target.str();
-    if (options.precision.empty())
-      options.precision = targetOf(options).precision;
-  };
-  std::optional<cost::Device> none;
-  if (ranksOfThisMachine(options.cluster))
-    return decide("cpu"), none;
-  FailureOr<cost::Cluster> cluster = clusterOf(options);
-  if (failed(cluster))
-    return failure();
-  if (!cluster->isUniform() && !mayMix)
-    return wrong("--cluster must be of one kind of device: stages of several kinds can be planned (dtcc-plan search), "
-                 "but have no program yet; name one of the kinds, got: " +
-                 options.cluster);
-  const cost::Device &device = cluster->nodes[0].devices[0].device;
-  if (device.architecture == cost::Architecture::Cpu)
-    return decide("cpu"), none;
-  decide("cuda");
-  options.hostMemory = cluster->host().memoryBytes;
-  // Weights do not matter to a plan, and structures without any are welcome.
-  if (options.emit == "plan" || options.emit == "onnx")
-    options.init = "random";
-  return std::optional<cost::Device>(device);
-}
 
 LogicalResult Search::readCluster() {
   int64_t product = mesh.product();
-  if (std::optional<int64_t> ranks = ranksOfThisMachine(options.cluster)) {
+  if (std::optional<int64_t> ranks = ranksOfThisMachine(options)) {
     // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
     int64_t count = limits.devices ? limits.devices : *ranks ? *ranks : product;
     if (count > kMostRanks)
       return wrong("--mesh must have at most " + Twine(kMostRanks) + " ranks, got: " + Twine(count));
-    machine = cost::Machine::cpu(count, coresOfThisMachine(), machineMemory());
+    machine = cost::Machine::cpu(count, machineCores(), machineMemory());
   } else {
     FailureOr<cost::Cluster> cluster = clusterOf(options);
     if (failed(cluster))
@@ -399,7 +331,7 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
     if (state.getRole() == graph::StateRole::parameter)
       report.parameters += double(llvm::product_of(state.getSavedShape()));
   report.cluster = options.cluster;
-  report.device = ranksOfThisMachine(options.cluster) ? "rank of this machine"
+  report.device = isThisMachine(options) ? "rank of this machine"
                   : kindsText.empty()                 ? machine.device.name
                                                       : kindsText;
   report.devices = machine.ranks;
@@ -550,7 +482,7 @@ FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options
 
 FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
   if (!options.plan.empty()) {
-    std::optional<int64_t> ranks = ranksOfThisMachine(options.cluster);
+    std::optional<int64_t> ranks = ranksOfThisMachine(options);
     if (!ranks) {
       FailureOr<cost::Cluster> cluster = clusterOf(options);
       if (failed(cluster))

@@ -8,7 +8,7 @@
 #ifndef DTCC_COMPILER_PLANNING_H
 #define DTCC_COMPILER_PLANNING_H
 
-#include "compiler/Options.h"
+#include "compiler/ClusterOption.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/dist/GraphPricer.h"
@@ -33,19 +33,6 @@ struct SearchResult {
 
   plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
 };
-
-/// Bytes of memory of this machine.
-double machineMemory();
-/// "1.25 GiB"
-std::string bytesText(double bytes);
-
-/// Devices of several kinds are for commands that plan alone and say so by `mayMix`; the first kind is returned then.
-/// The GPU that --cluster has, a preset or of a file; nothing where it is of cores. Target and precision that are not
-/// given become those of the devices. Failure after one message.
-mlir::FailureOr<std::optional<cost::Device>> resolveCluster(Options &options, bool mayMix = false);
-
-/// Is --cluster a number of ranks of this machine, which share its memory?
-bool isThisMachine(const Options &options);
 
 /// What searches of one model have placed and priced: another of them begins where they ended. Their options may
 /// differ in what is given of the plan, in nothing else.
