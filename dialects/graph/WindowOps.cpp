@@ -179,12 +179,10 @@ template <typename OpTy> static LogicalResult verifyPool(OpTy op, Value x, Value
     if (op.getWindow()[dim] < 1)
       return op.emitOpError() << "window must be at least 1, got: " << op.getWindow()[dim];
     for (int64_t i = 0; i < shapeOf(y)[leading + dim]; ++i) {
-      bool any = false;
-      for (int64_t j = 0; j < op.getWindow()[dim] && !any; ++j) {
-        int64_t cell = i * op.getStrides()[dim] + j * op.getDilations()[dim] - op.getLow()[dim];
-        any = cell >= 0 && cell < size;
-      }
-      if (!any)
+      int64_t start = i * op.getStrides()[dim] - op.getLow()[dim], step = op.getDilations()[dim];
+      // The first that does not lie before the image.
+      int64_t first = start < 0 ? (step - 1 - start) / step : 0;
+      if (first >= op.getWindow()[dim] || start + first * step >= size)
         return op.emitOpError() << "every window must hold a cell of the image, none in window " << i
                                 << " of dimension " << leading + dim;
     }

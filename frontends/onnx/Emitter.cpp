@@ -20,7 +20,7 @@ using namespace dtcc::onnx;
 std::optional<int64_t> dtcc::onnx::checkedSize(ArrayRef<int64_t> shape) {
   int64_t cells = 1;
   for (int64_t size : shape)
-    if (size < 0 || llvm::MulOverflow(cells, size, cells))
+    if (size < 0 || llvm::MulOverflow(cells, size, cells) || cells > kMostCells)
       return std::nullopt;
   return cells;
 }
@@ -32,9 +32,18 @@ Tensor Emitter::error(const Twine &message) {
   return nullptr;
 }
 
+bool Emitter::fits(RankedTensorType type) {
+  if (checkedSize(type.getShape()))
+    return true;
+  emitError(loc) << "a result is too large: " << type;
+  return false;
+}
+
 Tensor Emitter::fromValue(Value value) {
   auto data = std::make_shared<TensorData>();
   data->type = cast<RankedTensorType>(value.getType());
+  if (!fits(data->type))
+    return nullptr;
   data->value = value;
   return data;
 }
@@ -65,6 +74,8 @@ Tensor Emitter::integers(ArrayRef<int64_t> values) {
 }
 
 Tensor Emitter::affine(RankedTensorType type, Affine affine) {
+  if (!fits(type))
+    return nullptr;
   auto data = std::make_shared<TensorData>();
   data->type = type;
   // A dimension of one cell has no step that could be seen.
@@ -78,6 +89,8 @@ Tensor Emitter::affine(RankedTensorType type, Affine affine) {
 Tensor Emitter::splat(RankedTensorType type, double value) {
   if (!isa<FloatType>(type.getElementType()))
     return affine(type, {int64_t(value), SmallVector<int64_t>(type.getRank(), 0)});
+  if (!fits(type))
+    return nullptr;
   auto data = std::make_shared<TensorData>();
   data->type = type;
   data->splat = std::make_shared<const HostTensor>(scalarCell(value, type.getElementType()));
@@ -214,7 +227,7 @@ Tensor Emitter::finish(Operation *op, ArrayRef<Tensor> operands) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto reference = dyn_cast<ReferenceOpInterface>(op);
   SmallVector<HostTensor> cells;
-  if (reference && op->getNumResults() == 1 && cellsOf(type.getShape()) <= kMaxFoldedCells &&
+  if (reference && op->getNumResults() == 1 && checkedSize(type.getShape()).value_or(kMostCells) <= kMaxFoldedCells &&
       llvm::all_of(operands, [](const Tensor &x) { return x->constant != nullptr; })) {
     for (const Tensor &operand : operands)
       cells.push_back(*operand->constant);

@@ -122,6 +122,8 @@ public:
   mlir::RankedTensorType typeLike(const Tensor &x, llvm::ArrayRef<int64_t> shape) {
     return mlir::RankedTensorType::get(shape, elementOf(x));
   }
+  /// Whether a tensor may have so many cells; if not, the error is out.
+  bool fits(mlir::RankedTensorType type);
   /// Broadcasts all to their common shape. False: they do not fit (the error is out) or one is null.
   bool broadcastTogether(llvm::ArrayRef<Tensor *> xs);
 

@@ -34,6 +34,8 @@ std::optional<SmallVector<int64_t>> Emitter::commonShape(ArrayRef<Tensor *> xs) 
       }
     }
   }
+  if (!xs.empty() && !fits(typeLike(*xs.front(), shape)))
+    return std::nullopt;
   return shape;
 }
 

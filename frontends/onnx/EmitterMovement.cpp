@@ -205,6 +205,8 @@ Tensor Emitter::pad(const Tensor &x, ArrayRef<int64_t> low, ArrayRef<int64_t> hi
   SmallVector<int64_t> shape;
   for (auto [size, before, after] : llvm::zip_equal(shapeOf(x), low, high))
     shape.push_back(size + before + after);
+  if (!fits(typeLike(x, shape)))
+    return nullptr;
   if (shapeOf(x) == ArrayRef(shape))
     return x;
   return finish(graph::PadOp::create(builder, loc, typeLike(x, shape), this->value(x), low, high, APFloat(value)), {x});
@@ -254,8 +256,11 @@ Tensor Emitter::concat(ArrayRef<Tensor> xs, int64_t dim) {
     return parts[0];
   SmallVector<int64_t> shape(shapeOf(parts[0]));
   shape[dim] = 0;
-  for (const Tensor &x : parts)
+  for (const Tensor &x : parts) {
     shape[dim] += shapeOf(x)[dim];
+    if (!fits(typeLike(x, shape)))
+      return nullptr;
+  }
   RankedTensorType type = typeLike(parts[0], shape);
   bool shapeArithmetic = llvm::all_of(parts, [](const Tensor &x) { return x->constant != nullptr; });
   if (!isFloat(parts[0]) && !shapeArithmetic) {

@@ -106,6 +106,9 @@ private:
 
 constexpr unsigned kAnyNumber = ~0u;
 
+/// Sides of images and windows, their steps and pads are no larger: products of two fit, and loops over one end.
+constexpr int64_t kMostWindow = int64_t(1) << 28;
+
 // The families.
 void addMathRules(RuleTable &table);
 void addActivationRules(RuleTable &table);

@@ -23,6 +23,8 @@ namespace dtcc::onnx {
 
 /// Tensors of more cells are never folded: masks must stay predicates.
 constexpr int64_t kMaxFoldedCells = 16 * 1024;
+/// No tensor has more: products of its size and a type's, and sums of sizes, fit 63 bits.
+constexpr int64_t kMostCells = int64_t(1) << 56;
 /// f32 holds every count up to this.
 constexpr int64_t kMostExactCount = int64_t(1) << 24;
 
@@ -60,9 +62,9 @@ inline int64_t rankOf(const Tensor &x) { return x->type.getRank(); }
 inline mlir::Type elementOf(const Tensor &x) { return x->type.getElementType(); }
 inline bool isFloat(const Tensor &x) { return mlir::isa<mlir::FloatType>(elementOf(x)); }
 
-/// Product of sizes; static shapes of an importable model fit 63 bits (see checkedSize).
+/// Product of sizes; every Tensor passed checkedSize.
 int64_t cellsOf(llvm::ArrayRef<int64_t> shape);
-/// The product, or nothing if a size is negative or the product overflows.
+/// The product, or nothing if a size is negative or the product above kMostCells.
 std::optional<int64_t> checkedSize(llvm::ArrayRef<int64_t> shape);
 
 } // namespace dtcc::onnx

@@ -53,10 +53,14 @@ static FailureOr<Spreading> spreadingOf(OpBinder &node, ArrayRef<int64_t> image,
   s.low.assign(pads.begin(), pads.begin() + spatial);
   s.high.assign(pads.begin() + spatial, pads.end());
   for (int64_t d = 0; d < spatial; ++d) {
-    int64_t reach = (window[d] - 1) * s.dilations[d];
     if (s.strides[d] < 1 || s.dilations[d] < 1 || s.more[d] < 0 || s.low[d] < 0 || s.high[d] < 0)
       return node.error("strides and dilations must be at least 1, pads and output_padding at least 0, in dimension " +
                         Twine(d));
+    if (int64_t most = std::max({image[d], window[d], s.strides[d], s.dilations[d], s.low[d], s.high[d], s.more[d]});
+        most > kMostWindow)
+      return node.error("the image, the kernel, strides, dilations, pads and output_padding must be at most " +
+                        Twine(kMostWindow) + ", got: " + Twine(most) + " in dimension " + Twine(d));
+    int64_t reach = (window[d] - 1) * s.dilations[d];
     if (s.low[d] > reach || s.high[d] > reach + s.more[d])
       return node.error("pads must not be larger than the kernel reaches, " + Twine(reach) +
                         ", got: " + Twine(std::max(s.low[d], s.high[d])));
@@ -106,7 +110,7 @@ static LogicalResult convTransposeRule(OpBinder &node) {
       int64_t reach = (window[d] - 1) * s->dilations[d], spreadSize = (image[d] - 1) * s->strides[d] + 1;
       x = spread(emit, x, d + 2, s->strides[d]);
       kernel = emit.reversed(kernel, d + 2);
-      if (!kernel)
+      if (!x || !kernel)
         return failure();
       turn.push_back(d + 3);
       low.push_back(reach - s->low[d]);

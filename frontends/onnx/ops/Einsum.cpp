@@ -21,6 +21,9 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
+/// Operands of one product.
+static constexpr unsigned kMostFactors = 16;
+
 namespace {
 
 /// A tensor whose dimensions are named by letters, each once.
@@ -42,6 +45,8 @@ public:
     auto [left, right] = StringRef(equation).split("->");
     SmallVector<StringRef> terms;
     left.split(terms, ',');
+    if (node.numInputs() > kMostFactors)
+      return node.error("must have at most " + Twine(kMostFactors) + " operands, got: " + Twine(node.numInputs()));
     if (terms.size() != node.numInputs())
       return node.error("the equation must have a term for each of the " + Twine(node.numInputs()) +
                         " operands, got: " + equation);
@@ -203,7 +208,4 @@ private:
 
 static LogicalResult einsumRule(OpBinder &node) { return Einsum(node).run(); }
 
-void dtcc::onnx::addEinsumRules(RuleTable &table) {
-  constexpr unsigned kMostTerms = 16;
-  table.on("Einsum", 12, {1, kMostTerms}, einsumRule);
-}
+void dtcc::onnx::addEinsumRules(RuleTable &table) { table.on("Einsum", 12, {1, kAnyNumber}, einsumRule); }

@@ -194,8 +194,10 @@ static LogicalResult oneHotRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor indices = node.input(0), values = node.input(2);
   FailureOr<SmallVector<int64_t>> depth = node.constantIntegers(1);
+  if (failed(depth))
+    return failure();
   FailureOr<int64_t> axis = node.axis(node.integer("axis", -1), rankOf(indices) + 1);
-  if (failed(depth) || failed(axis))
+  if (failed(axis))
     return failure();
   if (depth->size() != 1 || (*depth)[0] < 1 || (*depth)[0] > kMostExactCount || isFloat(indices) ||
       shapeOf(values) != ArrayRef<int64_t>{2})

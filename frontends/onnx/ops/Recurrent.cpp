@@ -131,11 +131,20 @@ struct Sequence {
 };
 } // namespace
 
-/// Operand i of the start; zeros, which exporters write for none, are null.
-static Tensor startOf(OpBinder &node, unsigned i, bool batchFirst) {
-  if (!node.has(i) || node.emit().knownSplat(node.input(i)) == 0.0)
-    return nullptr;
-  return batchFirst ? node.emit().transpose(node.input(i), {1, 0, 2}) : node.input(i);
+/// Operand i of the start [direction, batch, unit]; zeros, which exporters write for none, are null.
+static FailureOr<Tensor> startOf(OpBinder &node, unsigned i, const Sequence &s) {
+  if (!node.has(i))
+    return Tensor();
+  SmallVector<int64_t> shape{s.directions, shapeOf(s.x)[1], s.units};
+  if (s.batchFirst)
+    std::swap(shape[0], shape[1]);
+  Tensor start = node.input(i);
+  if (shapeOf(start) != ArrayRef(shape))
+    return node.error(
+        "what a layer starts with must be [direction, batch, unit], or, by layout, [batch, direction, unit]");
+  if (node.emit().knownSplat(start) == 0.0)
+    return Tensor();
+  return s.batchFirst ? node.emit().transpose(start, {1, 0, 2}) : start;
 }
 
 static FailureOr<Sequence> sequenceOf(OpBinder &node, const Cell &cell) {
@@ -168,10 +177,13 @@ static FailureOr<Sequence> sequenceOf(OpBinder &node, const Cell &cell) {
   }
   if (node.has(7) || node.hasAttribute("clip") || node.integer("input_forget", 0) != 0)
     return node.error("peepholes, clip and input_forget are not supported");
-  s.start = {startOf(node, 5, s.batchFirst), cell.gates == 4 ? startOf(node, 6, s.batchFirst) : nullptr};
-  for (const Tensor &start : {s.start.h, s.start.c})
-    if (start && shapeOf(start) != ArrayRef<int64_t>{s.directions, shapeOf(s.x)[1], s.units})
-      return node.error("what a layer starts with must be [direction, batch, unit]");
+  FailureOr<Tensor> h = startOf(node, 5, s);
+  if (failed(h))
+    return failure();
+  FailureOr<Tensor> c = cell.gates == 4 ? startOf(node, 6, s) : Tensor();
+  if (failed(c))
+    return failure();
+  s.start = {*h, *c};
   const ::onnx::AttributeProto *named = node.attribute("activations");
   for (int64_t i = 0, count = s.directions * cell.functions.size(); i < count; ++i) {
     StringRef name = cell.functions[i % cell.functions.size()];

@@ -31,12 +31,12 @@ struct Windows {
   }
   /// Cells of window `i` along dimension `d`; pads count if `pads`.
   int64_t cells(int64_t d, int64_t i, bool pads) const {
-    int64_t count = 0;
-    for (int64_t j = 0; j < window[d]; ++j) {
-      int64_t cell = i * strides[d] + j * dilations[d] - low[d];
-      count += cell >= (pads ? -low[d] : 0) && cell < image[d] + (pads ? high[d] : 0);
-    }
-    return count;
+    int64_t start = i * strides[d] - low[d];
+    // Of its cells start, start + dilation, ..: how many lie before `end`.
+    auto before = [&](int64_t end) {
+      return end <= start ? 0 : std::min(window[d], (end - start + dilations[d] - 1) / dilations[d]);
+    };
+    return before(image[d] + (pads ? high[d] : 0)) - before(pads ? -low[d] : 0);
   }
 };
 } // namespace
@@ -73,6 +73,10 @@ static FailureOr<Windows> windowsOf(OpBinder &node, const Tensor &x, ArrayRef<in
     if (w.window[d] < 1 || w.strides[d] < 1 || w.dilations[d] < 1 || pads[d] < 0 || pads[spatial + d] < 0)
       return node.error("kernel_shape, strides and dilations must be at least 1 and pads at least 0, in dimension " +
                         Twine(d));
+    if (int64_t most = std::max({w.image[d], w.window[d], w.strides[d], w.dilations[d], pads[d], pads[spatial + d]});
+        most > kMostWindow)
+      return node.error("the image, kernel_shape, strides, dilations and pads must be at most " + Twine(kMostWindow) +
+                        ", got: " + Twine(most) + " in dimension " + Twine(d));
     int64_t reach = (w.window[d] - 1) * w.dilations[d] + 1;
     if (automatic != "NOTSET")
       w.low[d] = w.high[d] = 0;
@@ -202,7 +206,12 @@ static LogicalResult averagePoolRule(OpBinder &node) {
   }
   SmallVector<int64_t> ones{channels, 1};
   llvm::append_range(ones, w->window);
-  Tensor sum = convolution(emit, x, emit.splat(emit.typeLike(x, ones), 1), channels, *w);
+  Tensor kernel = emit.splat(emit.typeLike(x, ones), 1);
+  Tensor sum = kernel ? convolution(emit, x, kernel, channels, *w) : nullptr;
+  if (!sum)
+    return failure();
+  if (std::optional<int64_t> windows = checkedSize(w->result); !windows || *windows > kMostExactCount)
+    return node.error("averages must be of at most " + Twine(kMostExactCount) + " windows");
   HostTensor shares(w->result, elementOf(x));
   bool empty = false;
   forEachIndex(w->result, [&](ArrayRef<int64_t> index, int64_t position) {

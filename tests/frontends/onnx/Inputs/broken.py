@@ -137,6 +137,16 @@ refused("empty_window", model([node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2]
         "every window must hold a cell of the image: none in window 0 of spatial dimension 0")
 refused("indices", model([node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2]), node("Relu", ["i"], ["z"])],
                          inputs=image, outputs=[value("y", None), value("z", None)]), "the output of indices is not supported")
+most = (1 << 63) - 1
+for name, operands, attributes in (("Conv", ["x", "w"], {"dilations": [1 << 62, 1]}), ("Conv", ["x", "w"], {"pads": [most, 1, 1, 1]}),
+                                   ("ConvTranspose", ["x", "v"], {"strides": [most, 3]}), ("ConvTranspose", ["x", "v"], {"dilations": [1 << 62, 1]}),
+                                   ("MaxPool", ["x"], {"kernel_shape": [most, 2], "pads": [1 << 62, 0, 1 << 62, 0]})):
+    refused("far_windows", model([node(name, operands, ["y"], **attributes)], inputs=[*image, value("v", [4, 2, 3, 3])]), "must be at most 268435456, got:")
+# Loops over windows end, and results are counted before they are made.
+wide = [1 << 28, 1 << 28]
+for name in ("MaxPool", "AveragePool"):
+    refused("wide_windows", model([node(name, ["x"], ["y"], kernel_shape=wide, pads=wide + wide)], inputs=image), "error: ")
+refused("spread", model([node("ConvTranspose", ["x", "v"], ["y"], strides=wide)], inputs=[image[0], value("v", [4, 2, 3, 3])]), "a result is too large")
 refused("auto_pad", model([node("Conv", ["x", "w"], ["y"], auto_pad="HALF")], inputs=image), "auto_pad must be NOTSET")
 refused("statistics", model([node("BatchNormalization", ["x", "s", "s", "s", "v"], ["y"])],
                             inputs=[image[0], value("s", [4]), value("v", [3])]), "operand 4 must hold 4 values")
@@ -168,7 +178,8 @@ for operands, attributes, expected in ((["x", "w", "w"], {}, "must be of 4 gates
                                        (["x", "w", "r", "b", "l"], {}, "sequence_lens must be known"),
                                        (["x", "w", "r", "b", "", "b"], {}, "error: "), (["x", "w", "r", "b", "", "h", "x"], {}, "must be [direction, batch, unit]"),
                                        (["x", "w", "r"], {"activations": ["Tanh"]}, "activations must be Sigmoid, Tanh or Relu, 3 of them, got: ''"),
-                                       (["x", "w", "r"], {"clip": 1.0}, "peepholes, clip and input_forget"), (["b", "w", "r"], {}, "must have floats [seq, batch, from]")):
+                                       (["x", "w", "r"], {"clip": 1.0}, "peepholes, clip and input_forget"),
+                                       (["x", "w", "r", "", "", "l"], {"layout": 1}, "must be [direction, batch, unit], or, by layout,"), (["b", "w", "r"], {}, "must have floats [seq, batch, from]")):
     refused("recurrent", model([node("LSTM", operands, ["y"], **attributes)], inputs=sequence), expected)
 refused("long", model([node("RNN", ["x", "w", "r"], ["y"])], inputs=[value("x", [1025, 2, 3]), value("w", [1, 4, 3]), value("r", [1, 4, 4])]), "a sequence of 1 to 1024 steps")
 for scales, expected in (([1, 0], "must leave a cell in each axis"), ([1, -2], "must leave a cell"), ([1, float("nan")], "must leave a cell"),
@@ -187,6 +198,18 @@ refused("coins", model([node("Bernoulli", ["x"], ["y"])], inputs=whole), "must h
 labels = [value("x", [2, 3]), value("l", [3], TensorProto.INT64), value("w", [3])]
 refused("labels", model([node("SoftmaxCrossEntropyLoss", ["x", "l", "w"], ["y"])], inputs=labels), "labels must be integers")
 refused("logs", model([node("NegativeLogLikelihoodLoss", ["l", "l"], ["y"])], inputs=labels), "must be floats")
+
+# Results that nobody could count the cells of.
+far = [value("x", [1 << 40, 1]), value("b", [1, 1 << 40]), value("i", [1 << 40], TensorProto.INT64)]
+for name, operands in (("Add", ["x", "b"]), ("MatMul", ["x", "b"]), ("Gather", ["b", "i"])):
+    refused("far", model([node(name, operands, ["y"])], inputs=far), "a result is too large: 'tensor<1099511627776x")
+refused("far_join", model([node("Concat", ["x"] * 256, ["y"], axis=0)], inputs=[value("x", [1 << 56])]), "a result is too large")
+refused("far_input", model([node("Relu", ["x"], ["y"])], inputs=[value("x", [1 << 57])]), "is too large")
+# Operators of any number of operands.
+for name, attributes in (("Sum", {}), ("Mean", {}), ("Max", {}), ("Concat", {"axis": 0}), ("Einsum", {"equation": "ij,jk->ik"})):
+    refused("left_out", model([node(name, ["x", ""], ["y"], **attributes)]), "must name each of its 2 operands, got none as operand 1")
+refused("many_terms", model([node("Einsum", ["x"] * 99, ["y"], equation="ij")]), "operands, got: 99")
+refused("onehot", model([node("OneHot", ["x", "x", "x"], ["y"], axis=9)], inputs=whole), "must be integers known at compile time")
 
 # Stored tensors.
 short = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 3], raw_data=b"\0" * 20)
