@@ -52,6 +52,23 @@ FailureOr<cost::Cluster> dtcc::clusterOf(const Options &options) {
   return std::move(*cluster);
 }
 
+FailureOr<ProgramMachine> dtcc::machineOf(const Options &options, int64_t ranks) {
+  bool isForCores = targetOf(options).memory == DTCC_MEMORY_HOST;
+  if (!isThisMachine(options)) {
+    FailureOr<cost::Cluster> cluster = clusterOf(options);
+    if (failed(cluster))
+      return failure();
+    cost::Machine machine = cost::Machine::of(*cluster);
+    if (machine.isCpu() == isForCores) {
+      machine.ranks = ranks;
+      return ProgramMachine{machine, llvm::formatv("{0} x {1}", ranks, machine.device.name)};
+    }
+  }
+  return ProgramMachine{
+      cost::Machine::cpu(ranks, machineCores(), machineMemory()),
+      llvm::formatv("{0} {1} as of the compiler's machine", machineCores(), machineCores() == 1 ? "core" : "cores")};
+}
+
 FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bool mayMix) {
   auto decide = [&](StringRef target) {
     if (options.target.empty())

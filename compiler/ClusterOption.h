@@ -30,6 +30,14 @@ std::optional<int64_t> ranksOfCluster(const Options &options);
 /// The preset or the file of --cluster, which is not this machine. Failure after one message.
 mlir::FailureOr<cost::Cluster> clusterOf(const Options &options);
 
+/// What runs a program of `ranks` ranks, and how it is called: the devices of --cluster, or cores of this machine where
+/// it is compiled for those. Failure after one message.
+struct ProgramMachine {
+  cost::Machine machine;
+  std::string name;
+};
+mlir::FailureOr<ProgramMachine> machineOf(const Options &options, int64_t ranks);
+
 /// The GPU that --cluster has, a preset or of a file; nothing where it is of cores. Target and precision that are not
 /// given become those of the devices. Devices of several kinds are for commands that plan alone and say so by
 /// `mayMix`; the first kind is returned then. Failure after one message.

@@ -7,6 +7,7 @@
 
 #include "compiler/Driver.h"
 #include "compiler/GpuCode.h"
+#include "compiler/Image.h"
 #include "compiler/LabelShift.h"
 #include "compiler/Link.h"
 #include "compiler/Object.h"
@@ -21,6 +22,7 @@
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/ApplyPlan.h"
+#include "passes/exec/PriceCommands.h"
 #include "passes/exec/codegen/KernelGenerator.h"
 #include "passes/graph/Recompute.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -49,6 +51,8 @@ private:
         [&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
   }
   LogicalResult emitCode();
+  /// What `--info` of the program forecasts by.
+  LogicalResult priceCommands(exec::ProgramOp program, ImageOptions &image);
   /// The kernels as text: IR of LLVM, or PTX.
   LogicalResult emitKernels();
   bool isForGpus() const { return targetOf(options).memory == DTCC_MEMORY_DEVICE; }
@@ -146,6 +150,17 @@ LogicalResult Driver::emitKernels() {
   return code ? files.writeText([&](raw_ostream &stream) { stream << *code; }) : failure();
 }
 
+LogicalResult Driver::priceCommands(exec::ProgramOp program, ImageOptions &image) {
+  dist::Mesh mesh = dist::toMesh(module.lookupSymbol<dist::MeshOp>(program.getMeshAttr()));
+  FailureOr<ProgramMachine> found = machineOf(options, mesh.ranks());
+  if (failed(found))
+    return failure();
+  image.machine = found->name;
+  image.hostSeconds = found->machine.secondsOfHost(mesh.slots());
+  return runPasses("forecast",
+                   [&](OpPassManager &manager) { manager.addPass(exec::createPriceCommandsFor(found->machine)); });
+}
+
 LogicalResult Driver::emitCode() {
   auto programs = llvm::to_vector(module.getOps<exec::ProgramOp>());
   bool weights = hasWeights(module);
@@ -159,6 +174,8 @@ LogicalResult Driver::emitCode() {
   imageOptions.memory = targetOf(options).memory;
   imageOptions.tf32 = options.tf32;
   imageOptions.devicePeak = options.devicePeak;
+  if (failed(priceCommands(programs.front(), imageOptions)))
+    return failure();
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
   progress("lower kernels");
   llvm::LLVMContext context;

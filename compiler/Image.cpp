@@ -11,6 +11,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/interfaces/PhaseRun.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/exec/PriceCommands.h"
 #include "llvm/ADT/bit.h"
 #include <cstring>
 #include <limits>
@@ -259,15 +260,12 @@ LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
   if (auto collective = dyn_cast<exec::CollectiveOp>(op.getOperation()))
     command.last_slot = collective.getLast();
   SmallVector<uint32_t> operands;
-  double bytes = 0;
   for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts()), op.getScratch()})
     for (Value value : views) {
       FailureOr<uint32_t> view = viewIndex(value);
       if (failed(view))
         return failure();
       operands.push_back(*view);
-      auto type = cast<MemRefType>(value.getType());
-      bytes += double(type.getNumElements()) * exec::getElementBytes(type.getElementType());
     }
   // Inputs stand first, and the predicate behind them.
   if (auto library = dyn_cast<exec::LibraryOp>(op.getOperation()); library && library.getPredicated()) {
@@ -277,7 +275,9 @@ LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
   }
   command.first_operand = tables.append(tables.operands, operands);
   command.operand_count = operands.size();
-  command.bytes = bytes;
+  command.bytes = exec::bytesMoved(op);
+  if (auto seconds = op->getAttrOfType<FloatAttr>(exec::kSecondsAttr))
+    command.seconds = seconds.getValueAsDouble();
   command.first_attribute = tables.attributes.size();
   if (failed(addOwn(op, command)))
     return failure();
@@ -357,6 +357,8 @@ FailureOr<Image> ImageBuilder::run(ArrayRef<exec::ProgramOp> programs) {
   header.plan = tables.string(options.plan);
   header.cpu = tables.string(options.cpu);
   header.weights = tables.string(options.weights);
+  header.machine = tables.string(options.machine);
+  header.host_seconds = options.hostSeconds;
   header.stage_axis = DTCC_NONE;
   exec::ProgramOp first = programs.front();
   int64_t wanted = 1;

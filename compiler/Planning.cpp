@@ -331,9 +331,7 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
     if (state.getRole() == graph::StateRole::parameter)
       report.parameters += double(llvm::product_of(state.getSavedShape()));
   report.cluster = options.cluster;
-  report.device = isThisMachine(options) ? "rank of this machine"
-                  : kindsText.empty()                 ? machine.device.name
-                                                      : kindsText;
+  report.device = isThisMachine(options) ? "rank of this machine" : kindsText.empty() ? machine.device.name : kindsText;
   report.devices = machine.ranks;
   report.domain = std::min(machine.ranks, machine.fabric.domain);
   // Plans count their communicators.

@@ -24,6 +24,19 @@ bool dtcc::exec::opStreams(StringRef mnemonic) {
   return op && dtcc_streams(*op);
 }
 
+double dtcc::exec::bytesMoved(CommandOpInterface command) {
+  auto bytes = [](Value view) {
+    auto type = cast<MemRefType>(view.getType());
+    return double(type.getNumElements()) * double(getElementBytes(type.getElementType()));
+  };
+  double moved = 0;
+  for (Value view : command.getIns())
+    moved += bytes(view);
+  for (auto [index, view] : llvm::enumerate(command.getOuts()))
+    moved += bytes(view) * (command.readsOut(index) ? 2 : 1);
+  return moved;
+}
+
 std::optional<uint8_t> dtcc::exec::getDType(Type type) {
   if (type.isF32())
     return DTCC_F32;

@@ -48,4 +48,9 @@ int64_t getSpan(mlir::MemRefType type);
 #define GET_OP_CLASSES
 #include "dialects/exec/ExecOps.h.inc"
 
+namespace dtcc::exec {
+/// Bytes that a command reads and writes: its inputs, its outputs, and these again where it reads them.
+double bytesMoved(CommandOpInterface command);
+} // namespace dtcc::exec
+
 #endif // DTCC_DIALECTS_EXEC_EXEC_H

@@ -7,6 +7,7 @@
 //
 #include "passes/cost/Machine.h"
 #include "passes/cost/Kernels.h"
+#include "passes/cost/Step.h"
 #include <algorithm>
 
 namespace dtcc::cost {
@@ -56,6 +57,17 @@ double Machine::secondsForSent(double bytes, const Group &group) const {
 
 double Machine::secondsToSend(double bytes, int64_t stride) const {
   return Collectives(fabric, constants).secondsToSend(bytes, stride);
+}
+
+// No clock of its own slows one rank of a processor, and nothing stands between a program and its cores.
+double Machine::straggling() const {
+  Parallel plan;
+  plan.dp = ranks;
+  return isCpu() ? 1 : dtcc::cost::straggling(plan, constants);
+}
+
+double Machine::secondsOfHost(int64_t microbatches) const {
+  return isCpu() ? 0 : constants.hostStep + double(microbatches) * constants.hostMicrobatch;
 }
 
 Machine Machine::withoutLatency() const {

@@ -43,6 +43,10 @@ struct Machine {
   double secondsForSent(double bytes, const Group &group) const;
   /// Of one message between neighbours.
   double secondsToSend(double bytes, int64_t stride) const;
+  /// What a rank needs of its time alone if it waits for the slowest of all.
+  double straggling() const;
+  /// Of a step of `microbatches`, around what the device does.
+  double secondsOfHost(int64_t microbatches) const;
   /// The same machine where starting a collective costs nothing.
   Machine withoutLatency() const;
 };

@@ -211,4 +211,14 @@ def VerifyMessages : Pass<"exec-verify-messages", "::mlir::ModuleOp"> {
   }];
 }
 
+def PriceCommands : Pass<"exec-price-commands", "::mlir::ModuleOp"> {
+  let summary = "say what each command takes on a machine";
+  let description = [{
+    `seconds` of every command, by the search's cost model: the null device runs a program by them, and `--info` forecasts
+    its step. Kernels are generated already, since their bytes are known then. Example
+    (tests/passes/exec/price-commands.mlir): a product, a kernel and an all-reduce on two H100s.
+  }];
+  let options = [Option<"cluster", "cluster", "std::string", "\"cpu:1\"", "a preset, as of --cluster">];
+}
+
 #endif // DTCC_PASSES_EXEC_PASSES

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 8u
+#define DTCC_ABI_VERSION 9u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -210,8 +210,9 @@ typedef struct dtcc_command {
   uint32_t last_slot;    /* 1: the command runs in the last slot of a step alone, 0: in every slot */
   int64_t extent;        /* kernels: the trip count of the parallel loop, shared out over the threads of the rank */
   int64_t grain;         /* kernels: least number of iterations worth a thread */
-  double flops;          /* of the command on one rank: for the share of peak, traces and the null device */
+  double flops;          /* of the command on one rank: for the share of peak and traces */
   double bytes;          /* read and written */
+  double seconds;        /* that a rank is going to need for it, by the compiler's cost model (StepClock.h) */
 } dtcc_command;
 
 /// Wait for `command` (an index of the command table) in the action `distance`
@@ -401,8 +402,11 @@ typedef struct dtcc_image_header {
   uint32_t cpu;   /* string: the processor the kernels were generated for, e.g. "znver4"; of a program for GPUs empty */
   uint32_t weights; /* string: file name of the weights beside the program, or empty */
   dtcc_training training;
-  uint32_t stage_axis;  /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
-  uint32_t tf32;        /* GPUs: products of f32 may round their factors to 10 bits of mantissa */
+  uint32_t stage_axis; /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
+  uint32_t tf32;       /* GPUs: products of f32 may round their factors to 10 bits of mantissa */
+  uint32_t machine;    /* string: what the commands' seconds are of, "8 x h100-sxm"; empty: they have none */
+  uint32_t reserved;
+  double host_seconds;  /* of a step: what the host adds to the commands' */
   double peak_flops;    /* a second, of all ranks' devices by their data sheets; 0: not known */
   dtcc_section strings; /* char, each NUL-terminated; a string is its byte offset here */
   dtcc_section axes;    /* dtcc_axis */

@@ -72,6 +72,8 @@ public:
   /// Whether an earlier stage has a state of the same name: that one is saved.
   bool isCopy(const dtcc_state &state) const { return copies[static_cast<size_t>(&state - states().data())]; }
 
+  std::span<const int64_t> attributes() const { return section<int64_t>(head->attributes); }
+  std::span<const dtcc_wait> waits() const { return section<dtcc_wait>(head->waits); }
   /// View indices of a command: inputs, outputs, workspace.
   std::span<const uint32_t> operands(const dtcc_command &command) const;
   std::span<const int64_t> attributes(const dtcc_command &command) const;

@@ -244,6 +244,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   check.require(command.reduction <= DTCC_MIN, "reduction must be known", command.reduction);
   check.require(command.last_slot <= 1, "last_slot must be 0 or 1", command.last_slot);
   check.require(command.extent >= 0, "extent must be at least 0", command.extent);
+  check.require(std::isfinite(command.seconds) && command.seconds >= 0, "seconds must be a time", command.seconds);
   if (command.predicate != DTCC_NONE) {
     check.index(command.predicate, image.views().size(), "predicate must be a view");
     check.require(image.views()[command.predicate].dtype == DTCC_I32, "predicate must be of type i32",
@@ -463,8 +464,10 @@ void checkHeader(const dtcc_image_header &header) {
 void checkTables(const Image &image, uint64_t kernelCount) {
   const dtcc_image_header &header = image.header();
   RowChecker top(image, "header", 0);
-  for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights})
+  for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine})
     top.string(offset, "name must be a string");
+  top.require(std::isfinite(header.host_seconds) && header.host_seconds >= 0, "the host's seconds must be a time",
+              header.host_seconds);
   for (const dtcc_axis &axis : image.axes()) {
     top.string(axis.name, "axis name must be a string");
     top.require(axis.kind <= DTCC_AXIS_TIME, "axis kind must be known", axis.kind);

@@ -68,12 +68,6 @@ private:
 /// Floating-point operations of one step on one rank.
 double stepFlops(const Image &image);
 
-/// "1.23 GiB"
-std::string bytesText(double bytes);
-
-/// The text of --info.
-std::string infoText(const Image &image);
-
 } // namespace dtcc::rt
 
 #endif // DTCC_RUNTIME_CORE_METRICS_H

@@ -119,8 +119,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->check(atLeast<int64_t>(1))
       ->group(output);
   app.add_flag("--resume", options.resume, "Go on from the newest checkpoint, if there is one")->group(output);
-  app.add_option("--profile", options.profile, "Trace for Perfetto")->group(output);
-  app.add_flag("--info", options.info, "Print plan, memory and defaults, and stop")->group(output);
+  app.add_option("--profile", options.profile, "Trace for Perfetto; with --info, of the forecast")->group(output);
+  app.add_flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop")->group(output);
 
   std::string machine = "Machine";
   app.add_option("--threads", options.threads, "Threads of each rank (default: cores / ranks)")

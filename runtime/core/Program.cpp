@@ -9,8 +9,10 @@
 
 #include "runtime/checkpoint/WholeFile.h"
 #include "runtime/core/Agreement.h"
+#include "runtime/core/AmountText.h"
 #include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Info.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/OpenMp.h"
 #include "runtime/core/RankRun.h"
@@ -260,6 +262,18 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   return static_cast<int>(results[0].interrupted ? Status::Interrupted : Status::Done);
 }
 
+/// With --profile, a trace of the step as it is forecast.
+void printInfo(const Image &image, const Options &options) {
+  std::optional<Forecast> forecast = Forecast::of(image);
+  if (!options.profile.empty()) {
+    if (!forecast)
+      fail("--info has no forecast to write to ", options.profile, ": the program names no machine that it is for");
+    checkOutputs(options);
+    writeWhole(options.profile, forecast->trace());
+  }
+  std::cout << infoText(image, forecast);
+}
+
 } // namespace
 
 int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const Options &options) {
@@ -270,7 +284,7 @@ int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const O
   detectLauncher(launch);
   if (options.info) {
     if (launch.process == 0)
-      std::cout << infoText(image);
+      printInfo(image, options);
     return 0;
   }
   launch.threads = options.threads > 0 ? options.threads : defaultThreads(launch);

@@ -8,8 +8,8 @@
 #include "runtime/cuda/Gpu.h"
 
 #include "runtime/abi/GpuWorkspace.h"
+#include "runtime/core/AmountText.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/Metrics.h"
 #include "runtime/cuda/CublasLt.h"
 #include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/KernelModules.h"

@@ -140,6 +140,12 @@ void TableChecker::work() {
   each<dtcc_command>("command", program.commands(), [&](const dtcc_command &command) {
     require(command.kind <= DTCC_RECEIVE, "kind must be known", command.kind);
     range(command.first_operand, command.operand_count, header.operands.count, "operands must exist");
+    range(command.first_attribute, command.attribute_count, header.attributes.count, "attributes must exist");
+    range(command.first_wait, command.wait_count, header.waits.count, "waits must exist");
+    require(command.seconds >= 0 && std::isfinite(command.seconds), "seconds must be a time", int64_t(command.seconds));
+    if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE)
+      require(command.attribute_count == (command.kind == DTCC_SEND ? 2 : 1), "a message must have a peer",
+              command.attribute_count);
     if (!problem.empty())
       return;
     for (uint32_t view : program.operands(command))
@@ -193,8 +199,10 @@ void TableChecker::state() {
 
 std::string TableChecker::run() {
   table = "header";
-  for (uint32_t name : {header.model, header.plan, header.cpu, header.weights})
+  for (uint32_t name : {header.model, header.plan, header.cpu, header.weights, header.machine})
     string(name);
+  require(header.host_seconds >= 0 && std::isfinite(header.host_seconds), "the host's seconds must be a time",
+          int64_t(header.host_seconds));
   for (auto check : {&TableChecker::mesh, &TableChecker::memory, &TableChecker::work, &TableChecker::state})
     if (problem.empty())
       (this->*check)();

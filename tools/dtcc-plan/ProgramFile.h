@@ -37,6 +37,8 @@ public:
   llvm::ArrayRef<dtcc_arena> arenas() const { return section<dtcc_arena>(header().arenas); }
   llvm::ArrayRef<dtcc_view> views() const { return section<dtcc_view>(header().views); }
   llvm::ArrayRef<dtcc_command> commands() const { return section<dtcc_command>(header().commands); }
+  llvm::ArrayRef<dtcc_wait> waits() const { return section<dtcc_wait>(header().waits); }
+  llvm::ArrayRef<int64_t> attributes() const { return section<int64_t>(header().attributes); }
   llvm::ArrayRef<dtcc_phase> phases() const { return section<dtcc_phase>(header().phases); }
   llvm::ArrayRef<dtcc_action> actions() const { return section<dtcc_action>(header().actions); }
   llvm::ArrayRef<dtcc_input> inputs() const { return section<dtcc_input>(header().inputs); }

@@ -48,9 +48,9 @@ struct RunForecast {
 void printText(const RunForecast &forecast, llvm::raw_ostream &stream);
 void printJson(const RunForecast &forecast, llvm::raw_ostream &stream);
 
-/// A step of a compiled program on this machine's cores, from the flops and bytes of its commands; `measured`
-/// seconds instead, if they are above 0.
-RunForecast forecastProgram(const PlanOrProgram &file, double measured);
+/// A step of a compiled program, from its commands, as `--info` of it forecasts; `measured` seconds instead, if they
+/// are above 0. Fails if its stages wait for each other for ever.
+llvm::Expected<RunForecast> forecastProgram(const PlanOrProgram &file, double measured);
 
 } // namespace dtcc
 

@@ -20,6 +20,7 @@ ImageBuilder::ImageBuilder() : header{} {
   header.plan = string("{}");
   header.cpu = string("");
   header.weights = string("");
+  header.machine = string("");
   header.stage_axis = DTCC_NONE;
 }
 

@@ -60,7 +60,7 @@ struct Damage {
 TEST(Image, NamesTheFirstWrongItem) {
   const Damage damages[] = {
       {"magic", [](ImageBuilder &b) { b.header.magic = 1; }},
-      {"compile it again", [](ImageBuilder &b) { b.header.abi_version = 9; }},
+      {"compile it again", [](ImageBuilder &b) { b.header.abi_version = DTCC_ABI_VERSION + 1; }},
       {"view 0: arena must exist", [](ImageBuilder &b) { b.views[0].arena = 7; }},
       {"view 0: the view must end inside its arena", [](ImageBuilder &b) { b.views[0].sizes[0] = 1 << 20; }},
       {"view 0: the view must end inside its arena", [](ImageBuilder &b) { b.views[0].strides[0] = INT64_MAX; }},

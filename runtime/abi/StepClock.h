@@ -1,0 +1,231 @@
+//===- StepClock.h - When the commands of a step are going to run
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A step by its command table and the `seconds` of each row, without a device: what the null
+// device (runtime/device/NullDevice.h) and `dtcc-plan cost PROGRAM` say of a program is one
+// figure. All ranks of a stage do the same at the same time, so that one stands for them.
+//
+// Commands of a stream run in order, each behind what it waits for; an action begins when all
+// streams of the one before have ended. A send takes its seconds to copy the message and goes
+// on, while there is room for one more on its way; a receive takes its own to bring it over,
+// from when both sides are there. Streams that run at the same time do not slow each other
+// here, nor do messages that share a link.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_ABI_STEPCLOCK_H
+#define DTCC_RUNTIME_ABI_STEPCLOCK_H
+
+#include "runtime/abi/dtcc_rt.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace dtcc {
+
+class StepClock {
+public:
+  /// Sections of a checked image, which outlive the clock.
+  struct Tables {
+    const dtcc_command *commands;
+    const dtcc_wait *waits;
+    const int64_t *attributes;
+    const dtcc_communicator *communicators;
+  };
+  /// A command that has run, in seconds from the beginning of the step.
+  struct Span {
+    uint32_t command, slot;
+    double begin, end;
+  };
+  /// Where the time of a stage goes, up to the end of its last command: `waits` for messages that were not sent yet.
+  struct Parts {
+    double compute = 0, messages = 0, waits = 0;
+    std::map<uint32_t, double> collectives; /* by communicator: those beside which nothing is computed */
+
+    double total() const {
+      double sum = compute + messages + waits;
+      for (const auto &[communicator, seconds] : collectives)
+        sum += seconds;
+      return sum;
+    }
+  };
+
+  /// `overlaps`: streams run beside each other; else commands run in the order of the table.
+  StepClock(const Tables &tables, size_t stageCount, bool overlaps)
+      : tables(tables), overlaps(overlaps), stages(stageCount) {}
+
+  /// What a stage does next, in the order in which its rank issues it.
+  void issue(size_t stage, uint32_t command, uint32_t slot);
+  void endAction(size_t stage) { stages[stage].log.push_back({kEndOfAction, 0}); }
+
+  /// Runs all that was issued. False if a message is waited for that nobody sends, or room for one.
+  bool run();
+  /// Of all stages, in seconds.
+  double end() const;
+  const std::vector<Span> &spans(size_t stage) const { return stages[stage].spans; }
+  Parts parts(size_t stage) const;
+
+private:
+  static constexpr uint32_t kEndOfAction = std::numeric_limits<uint32_t>::max();
+  struct Issued {
+    uint32_t command, slot;
+  };
+  /// Messages of a communicator from one stage to another, in order: when they were copied, and were there.
+  struct Channel {
+    std::vector<double> sent, received;
+    size_t room = 0;
+  };
+  struct Stage {
+    std::vector<Issued> log;
+    size_t next = 0;
+    double actionBegin = 0, latest = 0;
+    std::map<uint32_t, double> streams;     /* when each is free, of those that the running action has used */
+    std::map<uint32_t, double> ended;       /* by command, in the running action */
+    std::map<uint32_t, Channel *> channels; /* by command that sends or receives */
+    std::vector<Span> spans;
+  };
+
+  size_t peerStage(const dtcc_command &row) const;
+  bool runNext(Stage &stage);
+
+  Tables tables;
+  bool overlaps;
+  std::vector<Stage> stages;
+  std::map<std::tuple<uint32_t, size_t, size_t>, Channel> channels; /* by communicator, from, to */
+};
+
+/// Messages go along the axis of the stages: the number of the member that a message goes to, or comes from.
+inline size_t StepClock::peerStage(const dtcc_command &row) const {
+  auto peer = static_cast<uint64_t>(tables.attributes[row.first_attribute]);
+  uint64_t members = tables.communicators[row.communicator].members;
+  for (size_t stage = 0; members != 0 && stage < 64; ++stage)
+    if (members >> stage & 1 && peer-- == 0)
+      return stage;
+  return static_cast<size_t>(peer);
+}
+
+inline void StepClock::issue(size_t stage, uint32_t command, uint32_t slot) {
+  stages[stage].log.push_back({command, slot});
+  const dtcc_command &row = tables.commands[command];
+  if (row.kind != DTCC_SEND && row.kind != DTCC_RECEIVE)
+    return;
+  Channel *&channel = stages[stage].channels[command];
+  if (channel)
+    return;
+  size_t from = stage, to = peerStage(row);
+  if (row.kind == DTCC_RECEIVE)
+    std::swap(from, to);
+  channel = &channels[{row.communicator, from, to}];
+  if (row.kind == DTCC_SEND)
+    channel->room += static_cast<size_t>(tables.attributes[row.first_attribute + 1]);
+}
+
+/// False if it waits for another stage.
+inline bool StepClock::runNext(Stage &stage) {
+  auto [number, slot] = stage.log[stage.next];
+  if (number == kEndOfAction) {
+    stage.actionBegin = stage.latest;
+    stage.streams.clear();
+    stage.ended.clear();
+    ++stage.next;
+    return true;
+  }
+  const dtcc_command &row = tables.commands[number];
+  double &free = stage.streams.try_emplace(overlaps ? row.stream : 0, stage.actionBegin).first->second;
+  double begin = free;
+  for (uint32_t i = 0; i < row.wait_count; ++i)
+    if (const dtcc_wait &wait = tables.waits[row.first_wait + i]; wait.distance == 0)
+      if (auto found = stage.ended.find(wait.command); found != stage.ended.end())
+        begin = std::max(begin, found->second);
+  if (row.kind == DTCC_SEND) {
+    Channel &channel = *stage.channels[number];
+    if (channel.sent.size() >= channel.room) {
+      size_t freed = channel.sent.size() - channel.room;
+      if (freed >= channel.received.size())
+        return false;
+      begin = std::max(begin, channel.received[freed]);
+    }
+    channel.sent.push_back(begin + row.seconds);
+  } else if (row.kind == DTCC_RECEIVE) {
+    Channel &channel = *stage.channels[number];
+    size_t next = channel.received.size();
+    if (next >= channel.sent.size())
+      return false;
+    begin = std::max(begin, channel.sent[next]);
+    channel.received.push_back(begin + row.seconds);
+  }
+  double end = begin + row.seconds;
+  free = stage.ended[number] = end;
+  stage.latest = std::max(stage.latest, end);
+  stage.spans.push_back({number, slot, begin, end});
+  ++stage.next;
+  return true;
+}
+
+inline bool StepClock::run() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Stage &stage : stages)
+      while (stage.next < stage.log.size() && runNext(stage))
+        moved = true;
+  }
+  return std::all_of(stages.begin(), stages.end(), [](const Stage &stage) { return stage.next == stage.log.size(); });
+}
+
+inline double StepClock::end() const {
+  double end = 0;
+  for (const Stage &stage : stages)
+    end = std::max(end, stage.latest);
+  return end;
+}
+
+inline StepClock::Parts StepClock::parts(size_t number) const {
+  // What goes on at a moment is what is computed, else what is exchanged, else a message, else nothing.
+  enum Kind { Compute, Collective, Message };
+  struct Edge {
+    double time;
+    int change;
+    Kind kind;
+    uint32_t communicator;
+  };
+  std::vector<Edge> edges;
+  for (const Span &span : stages[number].spans) {
+    const dtcc_command &row = tables.commands[span.command];
+    Kind kind = row.kind == DTCC_COLLECTIVE                         ? Collective
+                : row.kind == DTCC_SEND || row.kind == DTCC_RECEIVE ? Message
+                                                                    : Compute;
+    if (span.end > span.begin)
+      edges.insert(edges.end(), {{span.begin, 1, kind, row.communicator}, {span.end, -1, kind, row.communicator}});
+  }
+  std::sort(edges.begin(), edges.end(), [](const Edge &a, const Edge &b) { return a.time < b.time; });
+  Parts parts;
+  int running[3] = {};
+  std::map<uint32_t, int> groups;
+  double before = 0;
+  for (const Edge &edge : edges) {
+    double seconds = edge.time - before;
+    if (running[Compute])
+      parts.compute += seconds;
+    else if (running[Collective])
+      parts.collectives[groups.begin()->first] += seconds;
+    else
+      (running[Message] ? parts.messages : parts.waits) += seconds;
+    before = edge.time;
+    running[edge.kind] += edge.change;
+    if (edge.kind == Collective && (groups[edge.communicator] += edge.change) == 0)
+      groups.erase(edge.communicator);
+  }
+  return parts;
+}
+
+} // namespace dtcc
+
+#endif // DTCC_RUNTIME_ABI_STEPCLOCK_H
