@@ -141,17 +141,22 @@ static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
   int64_t beside = spec.byGroup ? outer * cellBytes
                                 : grouped_workspace::productRow(outer, outBytes, rows / std::max<int64_t>(outRows, 1));
   int64_t bytes = grouped_workspace::bytes(rows, groupCount, inner * cellBytes, beside);
+  LibraryOp command;
   Value leftView = b.view(asGroups(left, lhs, {letters.lhsRows, letters.lhsColumns}, b));
   if (!spec.byGroup) {
     Value rightView = b.view(asGroups(right, rhs, {group, letters.lhsColumns, columns}, b));
-    b.library(op, "grouped_matmul", {leftView, rightView, b.view(ids)}, b.view(*target),
-              {b.coordinate(op.getGroupAxes())}, /*updates=*/false, bytes);
+    command = b.library(op, "grouped_matmul", {leftView, rightView, b.view(ids)}, b.view(*target),
+                        {b.coordinate(op.getGroupAxes())}, /*updates=*/false, bytes);
   } else {
     Value rightView = b.view(asGroups(right, rhs, {letters.rhsRows, letters.rhsColumns}, b));
     int64_t adds = temporary.buffer ? int64_t(Overwrite) : accumulate;
-    b.library(op, "grouped_matmul_grad", {leftView, rightView, b.view(ids)}, b.view(*target),
-              {b.coordinate(op.getGroupAxes()), b.builder().getI64IntegerAttr(adds)}, adds != 0, bytes);
+    command = b.library(op, "grouped_matmul_grad", {leftView, rightView, b.view(ids)}, b.view(*target),
+                        {b.coordinate(op.getGroupAxes()), b.builder().getI64IntegerAttr(adds)}, adds != 0, bytes);
   }
+  // Of the rows, those that picked a group of another rank are passed over.
+  if (std::optional<ArrayAttr> axes = op.getGroupAxes())
+    command.setFlops(
+        llvm::APFloat(command.getFlops().convertToDouble() / double(b.mesh().product(dist::toAxes(*axes)))));
   if (!temporary.buffer)
     return success();
   return b.store(temporary, {result.transposed(dimsOf(out, order)), accumulate}, op.getLoc());
