@@ -14,6 +14,7 @@
 #define DTCC_COMPILER_OPTIONS_H
 
 #include "mlir/Support/LLVM.h"
+#include "passes/cost/BucketSize.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>
 #include <vector>
@@ -62,6 +63,8 @@ struct Options {
   double deviceMemory = 0;
   /// What such a GPU has of its host's, in bytes; 0: the cluster does not say.
   double hostMemory = 0;
+  /// What is gathered or reduced by itself has as many bytes, at least about (cost::Machine::latencyBytes).
+  double latencyBytes = cost::kLatencyBytes;
   /// Of one that is compiled for, in products of --precision, FLOP/s.
   double devicePeak = 0;
 

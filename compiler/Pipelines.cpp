@@ -40,7 +40,7 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(graph::createGraphVerifyStep());
 }
 
-void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
+void dtcc::buildDistPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createCSEPass());
   // Layouts, partial sums and padding are what they say.
   manager.addPass(dist::createDistVerify());
@@ -49,7 +49,7 @@ void dtcc::buildDistPipeline(OpPassManager &manager, const Options &) {
   // Parameters are stored for their readers, and travel, in the type that these compute in.
   manager.addPass(dist::createDistAssignComputeTypes());
   // What is gathered and reduced at a time.
-  manager.addPass(dist::createDistFormUnits());
+  manager.addPass(dist::createDistFormUnits({options.latencyBytes}));
   // The program of a rank: local tensors, collectives, buckets.
   manager.addPass(dist::createDistLowerToProgram());
   // Stages have few channels to each other, each with buffers of its own.

@@ -70,6 +70,13 @@ double Machine::secondsOfHost(int64_t microbatches) const {
   return isCpu() ? 0 : constants.hostStep + double(microbatches) * constants.hostMicrobatch;
 }
 
+double Machine::latencyBytes() const {
+  constexpr double kLarge = 1e9;
+  Group near{std::max<int64_t>(2, std::min(ranks, fabric.domain)), 1};
+  double start = secondsForTransfer({CollectiveKind::AllGather, 1, near});
+  return start * kLarge / (secondsForTransfer({CollectiveKind::AllGather, kLarge, near}) - start);
+}
+
 Machine Machine::withoutLatency() const {
   Machine machine = *this;
   machine.constants.collectiveLaunch = machine.constants.collectiveLatency = machine.constants.sendLatency = 0;

@@ -47,6 +47,9 @@ struct Machine {
   double straggling() const;
   /// Of a step of `microbatches`, around what the device does.
   double secondsOfHost(int64_t microbatches) const;
+  /// Bytes that the ranks of a node gather from each other in the time in which that starts: fewer are not worth a
+  /// collective of their own. Where a node is one rank, of two nodes.
+  double latencyBytes() const;
   /// The same machine where starting a collective costs nothing.
   Machine withoutLatency() const;
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/cost/Collectives.h"
+#include "passes/cost/Machine.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -63,6 +64,20 @@ TEST(Collectives, GroupsAndTheirNodes) {
   EXPECT_EQ(across.ranksPerNode, 1);
   EXPECT_EQ(spreadOf({4, 2}, 8).nodes, 1);
   EXPECT_EQ(spreadOf({64, 1}, 72).nodes, 1);
+}
+
+TEST(Collectives, BytesThatAreWorthACollective) {
+  std::string error;
+  std::optional<Cluster> cluster = parseCluster("2x8xh100", error);
+  ASSERT_TRUE(cluster) << error;
+  Machine machine = Machine::of(*cluster);
+  Group node{8, 1};
+  double start = machine.secondsForTransfer({CollectiveKind::AllGather, 1, node}), bytes = machine.latencyBytes();
+  double both = machine.secondsForTransfer({CollectiveKind::AllGather, bytes, node});
+  EXPECT_GT(both, 2 * start) << "as long to move as to start, and short messages move slower";
+  EXPECT_LT(both, 3.5 * start);
+  machine.fabric.link.bytesPerSecond /= 10;
+  EXPECT_NEAR(machine.latencyBytes(), bytes / 10, 0.1 * bytes / 10);
 }
 
 TEST(Collectives, MoreCostsMore) {
