@@ -27,6 +27,11 @@ std::optional<int64_t> dtcc::onnx::checkedSize(ArrayRef<int64_t> shape) {
 
 int64_t dtcc::onnx::cellsOf(ArrayRef<int64_t> shape) { return *checkedSize(shape); }
 
+bool dtcc::onnx::accumulate(int64_t &sum, int64_t factor, int64_t value) {
+  int64_t product;
+  return !llvm::MulOverflow(factor, value, product) && !llvm::AddOverflow(sum, product, sum);
+}
+
 Tensor Emitter::error(const Twine &message) {
   emitError(loc, message);
   return nullptr;
@@ -107,16 +112,17 @@ std::optional<Affine> Emitter::knownAffine(const Tensor &x) {
   SmallVector<int64_t> strides = cells.strides();
   Affine result{cells.ints[0], SmallVector<int64_t>(cells.rank(), 0)};
   for (int64_t dim = 0; dim < cells.rank(); ++dim)
-    if (cells.shape[dim] > 1)
-      result.steps[dim] = cells.ints[strides[dim]] - cells.ints[0];
+    if (cells.shape[dim] > 1 && llvm::SubOverflow(cells.ints[strides[dim]], cells.ints[0], result.steps[dim]))
+      return std::nullopt;
   if (elementOf(x).isInteger(1) && !result.isSplat())
     return std::nullopt;
   SmallVector<int64_t> index(cells.rank(), 0);
   for (int64_t cell : cells.ints) {
     int64_t expected = result.offset;
+    bool fits = true;
     for (auto [i, step] : llvm::zip_equal(index, result.steps))
-      expected += i * step;
-    if (cell != expected)
+      fits &= accumulate(expected, i, step);
+    if (!fits || cell != expected)
       return std::nullopt;
     for (int64_t dim = cells.rank() - 1; dim >= 0 && ++index[dim] == cells.shape[dim]; --dim)
       index[dim] = 0;

@@ -61,19 +61,16 @@ static std::optional<std::pair<Affine, Affine>> positions(Emitter &emitter, cons
                    *emitter.knownAffine(emitter.broadcastTo(y, shape)));
 }
 
-/// Sum of two positions, the second times `factor`.
-static Affine combine(Affine x, const Affine &y, int64_t factor) {
-  x.offset += factor * y.offset;
+/// Sum of two positions, the second times `factor`. Nothing: an op must compute it, as it wraps round.
+static std::optional<Affine> combine(Affine x, const Affine &y, int64_t factor) {
+  bool fits = accumulate(x.offset, factor, y.offset);
   for (auto [step, other] : llvm::zip_equal(x.steps, y.steps))
-    step += factor * other;
-  return x;
+    fits &= accumulate(step, factor, other);
+  return fits ? std::optional(x) : std::nullopt;
 }
 
-static Affine scale(Affine x, int64_t factor) {
-  x.offset *= factor;
-  for (int64_t &step : x.steps)
-    step *= factor;
-  return x;
+static std::optional<Affine> scale(const Affine &x, int64_t factor) {
+  return combine({0, SmallVector<int64_t>(x.steps.size(), 0)}, x, factor);
 }
 
 /// A float identity: `x op cell` is x. The shape must not grow.
@@ -92,7 +89,8 @@ Tensor Emitter::add(const Tensor &x, const Tensor &y) {
   if (!shape)
     return nullptr;
   if (auto at = positions(*this, x, y, *shape))
-    return affine(typeLike(x, *shape), combine(at->first, at->second, 1));
+    if (auto sum = combine(at->first, at->second, 1))
+      return affine(typeLike(x, *shape), *sum);
   if (isNeutral(*this, x, y, 0.0))
     return x;
   if (isNeutral(*this, y, x, 0.0))
@@ -106,7 +104,8 @@ Tensor Emitter::sub(const Tensor &x, const Tensor &y) {
   if (!shape)
     return nullptr;
   if (auto at = positions(*this, x, y, *shape))
-    return affine(typeLike(x, *shape), combine(at->first, at->second, -1));
+    if (auto difference = combine(at->first, at->second, -1))
+      return affine(typeLike(x, *shape), *difference);
   return binary<graph::SubOp>(x, y);
 }
 
@@ -116,10 +115,13 @@ Tensor Emitter::mul(const Tensor &x, const Tensor &y) {
   if (!shape)
     return nullptr;
   if (auto at = positions(*this, x, y, *shape)) {
+    std::optional<Affine> product;
     if (at->first.isSplat())
-      return affine(typeLike(x, *shape), scale(at->second, at->first.offset));
-    if (at->second.isSplat())
-      return affine(typeLike(x, *shape), scale(at->first, at->second.offset));
+      product = scale(at->second, at->first.offset);
+    else if (at->second.isSplat())
+      product = scale(at->first, at->second.offset);
+    if (product)
+      return affine(typeLike(x, *shape), *product);
   }
   if (isNeutral(*this, x, y, 1.0))
     return x;
@@ -154,16 +156,18 @@ Tensor Emitter::compare(graph::Predicate predicate, const Tensor &x, const Tenso
   if (!shape)
     return nullptr;
   auto type = RankedTensorType::get(*shape, builder.getI1Type());
-  if (auto at = positions(*this, x, y, *shape)) {
-    Affine difference = combine(at->first, at->second, -1);
+  auto at = positions(*this, x, y, *shape);
+  auto difference = at ? combine(at->first, at->second, -1) : std::nullopt;
+  if (difference) {
     // The range of the difference may already decide.
-    int64_t low = difference.offset, high = difference.offset;
-    for (auto [step, size] : llvm::zip_equal(difference.steps, *shape))
-      (step < 0 ? low : high) += step * (size - 1);
-    if (difference.isSplat())
-      return splat(type, holds(predicate, difference.offset));
+    int64_t low = difference->offset, high = difference->offset;
+    bool isRange = true;
+    for (auto [step, size] : llvm::zip_equal(difference->steps, *shape))
+      isRange &= accumulate(step < 0 ? low : high, step, size - 1);
+    if (difference->isSplat())
+      return splat(type, holds(predicate, difference->offset));
     bool ordered = predicate != graph::Predicate::eq && predicate != graph::Predicate::ne;
-    if (ordered && holds(predicate, low) == holds(predicate, high))
+    if (isRange && ordered && holds(predicate, low) == holds(predicate, high))
       return splat(type, holds(predicate, low));
     // Compare over the dimensions that count, then repeat: a causal mask is [t, s].
     SmallVector<int64_t> dims, sizes;

@@ -163,9 +163,9 @@ Tensor Emitter::slice(const Tensor &x, ArrayRef<int64_t> offsets, ArrayRef<int64
     std::optional<Affine> known = cellsOf(shapeOf(x)) > 64 || !x->constant ? knownAffine(x) : std::nullopt;
     if (known) {
       Affine result{known->offset, {}};
-      for (auto [offset, stride, step] : llvm::zip_equal(offsets, strides, known->steps)) {
+      for (auto [offset, size, stride, step] : llvm::zip_equal(offsets, sizes, strides, known->steps)) {
         result.offset += offset * step;
-        result.steps.push_back(stride * step);
+        result.steps.push_back(size > 1 ? stride * step : 0);
       }
       return affine(type, result);
     }

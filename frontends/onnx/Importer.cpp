@@ -184,7 +184,7 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   if (count > entry->maxInputs)
     return emitError(emitter.getLoc()) << "must have at most " << entry->maxInputs << " operands, got: " << count;
   for (unsigned i = 0; i < count; ++i)
-    if (binder.has(i) && !(entry->numbers >> i & 1) && !binder.input(i))
+    if (binder.has(i) && !entry->readsNumbers(i) && !binder.input(i))
       return failure();
   return entry->rule(binder);
 }

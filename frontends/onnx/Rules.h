@@ -89,6 +89,7 @@ struct RuleEntry {
   Rule rule;
   /// Operands (bits) that are numbers for the rule to read, never parameters: see Importer::numbers.
   unsigned numbers = 0;
+  bool readsNumbers(unsigned i) const { return i < 32 && (numbers >> i & 1); }
 };
 
 class RuleTable {
@@ -107,7 +108,7 @@ private:
 constexpr unsigned kAnyNumber = ~0u;
 
 /// Sides of images and windows, their steps and pads are no larger: products of two fit, and loops over one end.
-constexpr int64_t kMostWindow = int64_t(1) << 28;
+constexpr int64_t kMostWindow = int64_t(1) << 24;
 
 // The families.
 void addMathRules(RuleTable &table);

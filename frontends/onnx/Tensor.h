@@ -62,6 +62,8 @@ inline int64_t rankOf(const Tensor &x) { return x->type.getRank(); }
 inline mlir::Type elementOf(const Tensor &x) { return x->type.getElementType(); }
 inline bool isFloat(const Tensor &x) { return mlir::isa<mlir::FloatType>(elementOf(x)); }
 
+/// sum += factor * value; false: that needs more than 64 bits.
+bool accumulate(int64_t &sum, int64_t factor, int64_t value);
 /// Product of sizes; every Tensor passed checkedSize.
 int64_t cellsOf(llvm::ArrayRef<int64_t> shape);
 /// The product, or nothing if a size is negative or the product above kMostCells.

@@ -61,7 +61,7 @@ enum class Verdict { Passed, Refused, Wrong };
 static bool isNumber(const dtcc::onnx::RuleTable &table, const ::onnx::ModelProto &model, const std::string &input) {
   for (const ::onnx::NodeProto &node : model.graph().node())
     for (int i = 0; i < node.input_size(); ++i)
-      if (node.input(i) == input && table.find(node.op_type(), model.opset_import(0).version())->numbers >> i & 1)
+      if (node.input(i) == input && table.find(node.op_type(), model.opset_import(0).version())->readsNumbers(i))
         return true;
   return false;
 }
