@@ -39,12 +39,13 @@ struct Heuristic {
 };
 /// What an algorithm of this library looks like, with the workspace that it uses.
 constexpr uint64_t kAlgorithm = 0x656d756c61746564;
-/// The heuristic's order, which is not that of what a product takes in emulated seconds.
+/// The heuristic's order, which is not that of what a product takes in emulated seconds: so many that a busy machine's
+/// own do not count.
 struct Kind {
   size_t workspaceBytes;
   double seconds;
 };
-constexpr Kind kKinds[] = {{1 << 16, 3}, {1 << 20, 1}, {0, 2}, {uint64_t{1} << 40, 0}};
+constexpr Kind kKinds[] = {{1 << 16, 3e3}, {1 << 20, 1e3}, {0, 2e3}, {uint64_t{1} << 40, 0}};
 /// Words of an algorithm: what it is, its kind, its workspace, how A, B, C and D are aligned.
 constexpr int kKindWord = 1, kWorkspaceWord = 2, kAlignmentWord = 3;
 char handle;
