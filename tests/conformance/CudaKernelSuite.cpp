@@ -53,7 +53,12 @@ public:
     op->run(rank, {stream, addresses.data(), predicate(arena, memory.size(), stream), workspace});
     gpu.copyToHost(memory.data(), arena, memory.size(), stream);
     gpu.synchronize(stream);
+    if (keepsOps)
+      kept.push_back(std::move(op));
   }
+  /// Ops live on, as those of a program's layers do.
+  bool keepsOps = false;
+  void dropOps() { kept.clear(); }
   /// What the commands' predicate holds; none if negative.
   int32_t predicateValue = -1;
   /// Our own kernels alone, as where NVIDIA's libraries are missing.
@@ -83,6 +88,7 @@ private:
   }
   TestGpu gpu{0, 0};
   uint32_t streams = 0;
+  std::vector<std::unique_ptr<cuda::CudaOp>> kept;
 };
 
 GpuRunner &gpuRunner() {
@@ -235,6 +241,35 @@ TEST(CudaKernels, AreCudnnsWhereItTakesTheAttention) {
     EXPECT_EQ(names, std::string(engines) == "none" ? std::set<std::string>() : taken);
   }
   unsetenv("DTCC_EMULATED_CUDNN");
+}
+
+/// Layers share what cuDNN made for one of them only if their tensors lie alike.
+TEST(CudaKernels, AttentionOfTensorsThatLieOtherwiseIsAnother) {
+  OneCommand::runner = nullptr;
+  std::vector<KernelCase> cases = kernelCases();
+  gpuRunner().useOwnKernels(false);
+  gpuRunner().keepsOps = true;
+  for (KernelCase &each : cases) {
+    if (!each.name.starts_with("attention, causal, type " + std::to_string(DTCC_BF16)))
+      continue;
+    SCOPED_TRACE(each.name);
+    for (bool byHeads : {false, true}) {
+      KernelCase got = each;
+      // Queries [b, t, h, ..] that lie as [b, h, t, ..].
+      dtcc_view &q = got.command.view(0);
+      if (byHeads)
+        q.strides[1] = q.strides[2], q.strides[2] = q.strides[1] * q.sizes[1];
+      OneCommand want = got.command;
+      const std::vector<char> before = got.command.memory;
+      OneCommand::runner = nullptr;
+      want.run(got.rank, got.slot);
+      OneCommand::runner = &gpuRunner();
+      ASSERT_NO_THROW(got.command.run(got.rank, got.slot));
+      expectAlike(got, want, before);
+    }
+  }
+  gpuRunner().keepsOps = false;
+  gpuRunner().dropOps();
 }
 
 TEST(CudaKernels, DoNothingWhereTheirPredicateIsZero) {

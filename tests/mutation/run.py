@@ -48,6 +48,15 @@ DEVICES = Test(("runtime-core", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
 NCCL = Test(("nccl-suite", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
             "LD_LIBRARY_PATH=tests/emulator DTCC_EMULATED_GPUS=4 tests/unit/nccl-suite")
 
+CUDNN = Test(("cuda-kernel-suite", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt", "dtcc_emulated_cudnn"),
+             "LD_LIBRARY_PATH=tests/emulator tests/unit/cuda-kernel-suite "
+             "--gtest_filter='CudaKernels.ComputeWhat*:CudaKernels.A*'")
+IMPORT = unit("onnx-node-conformance")
+CHANNELS = unit("plan-schedule", "Rendezvous.*")
+CHOICE = unit("plan-choice")
+OFFLOAD = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q tests/passes --filter '(offload|verify-host-errors)'")
+WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
+
 
 @dataclass
 class Mutation:
@@ -147,6 +156,63 @@ MUTATIONS = [
              "begin + packing.first * rowBytes", "begin", NCCL),
     Mutation("rows between GPUs: places of other members' experts keep what lay there", "runtime/cuda/kernels/RowExchange.cu",
              "number < 0 ? Unit{} : waiting", "number < 0 ? waiting[0] : waiting", NCCL),
+    Mutation("cudnn: a query does not see its own key", "runtime/cuda/ops/AttentionGraph.cpp",
+             "select(s, kDnnAtLeast, shifted", "select(s, kDnnGreater, shifted", CUDNN),
+    Mutation("cudnn: gradients of queries are not scaled", "runtime/cuda/ops/AttentionGraph.cpp",
+             "g.matmul(scaled, keys, dqSums)", "g.matmul(ds, keys, dqSums)", CUDNN),
+    Mutation("cudnn: statistics without the greatest score", "runtime/cuda/ops/AttentionGraph.cpp",
+             "g.pointwise(kDnnAdd, kDnnF32, {top, log}, lse);", "g.pointwise(kDnnIdentity, kDnnF32, {log}, lse);", CUDNN),
+    Mutation("cudnn: tensors that lie otherwise share an engine", "runtime/cuda/ops/LibraryAttention.cpp",
+             "out << ' ' << stride;", "(void)stride;", CUDNN),
+    Mutation("cudnn: what was bound for the CPU's stream runs there", "runtime/cuda/ops/LibraryAttention.cpp",
+             "if (int status = cudnn().setStream(handle, call.stream))", "if (int status = 0)", CUDNN),
+    Mutation("cudnn: no room for gradients of shared heads", "runtime/abi/GpuWorkspace.h", "return groups == 1 ? 0 :",
+             "return groups >= 1 ? 0 :", CUDNN),
+    Mutation("cudnn: sums have no room for the rows that fill a block", "runtime/abi/GpuWorkspace.h",
+             "return (count + 63) / 64 * 64;", "return count;", WORKSPACE),
+    Mutation("cudnn: an engine's workspace is not asked for", "runtime/cuda/CudnnGraph.cpp",
+             "if (bytes > mostWorkspace)", "if (false && bytes > mostWorkspace)", CUDNN),
+    Mutation("offload: units are gathered of masters", "passes/dist/Buckets.cpp",
+             "bucket.copy ? bucket.copy : bucket.values, fromAxes", "bucket.values, fromAxes", OFFLOAD),
+    Mutation("offload: slots stay on the device", "passes/dist/Buckets.cpp",
+             "sharedAxes(row.slots, bucket.key.flat), bucket.key.offloaded)", "sharedAxes(row.slots, bucket.key.flat), false)",
+             OFFLOAD),
+    Mutation("offload: anything may touch memory of the host", "passes/exec/Verify.cpp",
+             "if (!command.streams() && onHost", "if (false && onHost", OFFLOAD),
+    Mutation("offload: a program's commands may touch memory of the host", "runtime/core/ImageChecker.cpp",
+             "if (command.kind != DTCC_LIBRARY || !dtcc_streams(command.op))", "if (command.kind != DTCC_LIBRARY)",
+             unit("runtime-core", "*Image*")),
+    Mutation("channels: merged by who sends alone", "passes/plan/MeetingProgram.cpp", "if (agreeOn(groups[number]))",
+             "if (true || agreeOn(groups[number]))", CHANNELS),
+    Mutation("channels: messages to all stages are of one order", "passes/plan/MeetingProgram.cpp",
+             "for (auto [phase, slot] : program.runs)\n      for (const Meeting",
+             "for (size_t phase = 0; phase < program.phases.size(); ++phase)\n      for (const Meeting", CHANNELS),
+    Mutation("uniform: a rank's cells are numbered from its first", "dialects/graph/RandomOps.cpp",
+             "    factor.kind = FactorKind::Index;\n", "    (void)factor;\n", OPS),
+    Mutation("uniform: zero may be drawn", "dialects/graph/RandomKernel.cpp",
+             "real(builder, loc, type, 0.5)", "real(builder, loc, type, 0)", unit("codegen-kernel", "*Uniform*")),
+    Mutation("recurrent: all directions go forwards", "frontends/onnx/ops/Recurrent.cpp",
+             "backwards ? s.length - 1 - i : i", "i", Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q tests/e2e --filter recurrent")),
+    Mutation("recurrent: both directions have the weights of the first", "frontends/onnx/ops/Recurrent.cpp",
+             "Tensor own = cellAt(emit, x, 0, direction);", "Tensor own = cellAt(emit, x, 0, 0);", IMPORT),
+    Mutation("recurrent: gates in PyTorch's order", "frontends/onnx/ops/Recurrent.cpp",
+             "emit.mul(of(2, 0), memory.c)", "emit.mul(of(1, 0), memory.c)", IMPORT),
+    Mutation("recurrent: reset after the product where it was asked before", "frontends/onnx/ops/Recurrent.cpp",
+             "layer.linearBeforeReset ? memory.h : emit.mul(reset, memory.h)", "memory.h", IMPORT),
+    Mutation("resize: cells are where their corners are", "frontends/onnx/ops/Resize.cpp",
+             "double half = (x + 0.5) / axis.scale - 0.5;", "double half = x / axis.scale;", IMPORT),
+    Mutation("resize: what lies outside takes its weight along", "frontends/onnx/ops/Resize.cpp",
+             "      row[cell] /= kept;", "      row[cell] /= 1;", IMPORT),
+    Mutation("resize: smaller images without aliases are as large ones", "frontends/onnx/ops/Resize.cpp",
+             "antialias ? std::min(scale, 1.0) : 1", "1", IMPORT),
+    Mutation("transposed convolution: kernels are not turned", "frontends/onnx/ops/ConvTranspose.cpp",
+             "kernel = emit.reversed(kernel, d + 2);", "(void)kernel;", IMPORT),
+    Mutation("windows: pads count as cells", "frontends/onnx/ops/Window.cpp", "before(pads ? -low[d] : 0)",
+             "before(-low[d])", IMPORT),
+    Mutation("choice: a value is sent as its last reader wants it", "passes/plan/ChoiceProblem.cpp",
+             "made |= reader.wants", "made = reader.wants", CHOICE),
+    Mutation("choice: the oracle stops before the last candidate", "passes/plan/ChoiceProblem.cpp",
+             "++choice[i - 1] == problem.nodes[i - 1].size()", "++choice[i - 1] + 1 >= problem.nodes[i - 1].size()", CHOICE),
 ]
 
 
