@@ -13,9 +13,8 @@
 namespace dtcc::rt {
 namespace {
 
-/// Elements that are worth a thread.
-constexpr int64_t grainElements = 16384;
 int64_t grainOf(int64_t elementsEach) {
+  constexpr int64_t grainElements = 16384; // worth a thread
   return std::max<int64_t>(1, grainElements / std::max<int64_t>(elementsEach, 1));
 }
 

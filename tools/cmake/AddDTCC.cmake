@@ -2,7 +2,7 @@
 #
 #   dtcc_tablegen(TARGET FILE.td -gen-op-decls FILE.h.inc ...)  generated headers
 #   dtcc_library(NAME SOURCES ... [TABLEGEN targets] [LINK libraries])
-#   dtcc_runtime_library(NAME SOURCES ... [LINK libraries])     no LLVM in it
+#   dtcc_runtime_sources(...)                                   of libdtcc_rt.a: no LLVM in it
 #   dtcc_tool(NAME SOURCES ... LINK libraries)
 #   dtcc_unit_test(NAME [MLIR] SOURCES ... [LINK libraries])    GoogleTest, run by ctest; MLIR: it sees the dialects
 #
@@ -96,13 +96,20 @@ function(dtcc_plain_library name)
   dtcc_unify(${name})
 endfunction()
 
-# Runtime code runs inside the programs: optimized in every preset.
-function(dtcc_runtime_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK})
-  target_compile_options(${name} PRIVATE ${DTCC_WARNINGS} -O3)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+# Sources of a folder for the runtime's archive, some at a time as one too, but never of two folders: of an archive, a program
+# takes the members that it needs, as those for GPUs only where it was compiled for them.
+function(dtcc_runtime_sources)
+  target_sources(dtcc_rt PRIVATE ${ARGN})
+  if(DTCC_UNITY GREATER 1)
+    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/runtime ${CMAKE_CURRENT_SOURCE_DIR})
+    string(MAKE_C_IDENTIFIER ${folder} folder)
+    set(count 0)
+    foreach(source IN LISTS ARGN)
+      math(EXPR group "${count} / ${DTCC_UNITY}")
+      set_source_files_properties(${source} TARGET_DIRECTORY dtcc_rt PROPERTIES UNITY_GROUP ${folder}_${group})
+      math(EXPR count "${count} + 1")
+    endforeach()
+  endif()
 endfunction()
 
 function(dtcc_tool name)
