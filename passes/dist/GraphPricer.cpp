@@ -117,24 +117,12 @@ bool GraphPricer::offloads() const { return request.mayOffloadActivations && mac
 cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const Local &local) const {
   cost::StepProblem step = local.step;
   cost::Parallel &plan = step.parallel = plan::parallelOf(shape);
-  // Local sizes know the experts of a rank already.
-  plan.ep = 1;
   plan.shareGroup = shape.dp * shape.cp / request.groups;
   step.host = machine.host;
+  // Of several stages on a rank the last one's backward pass alone has reductions beside it (PlaceUnits.cpp).
+  if (hasVirtualStages(shape))
+    step.software.dataWindow /= double(stagesOf(shape)) / double(shape.pp);
   return step;
-}
-
-/// At the end of a step or at its beginning: what no input reaches, and the experts' gradients and update, whose
-/// copies are fewer.
-double GraphPricer::onceSeconds(const PlanShape &shape, const cost::StepProblem &step, const Local &local,
-                                size_t type) const {
-  double parameters = local.costs[type].expertParameters;
-  if (parameters == 0)
-    return local.once[type];
-  cost::StepProblem experts = step;
-  experts.parallel.dp = std::max<int64_t>(1, shape.dp / shape.ep);
-  experts.parallel.shareGroup = std::max<int64_t>(1, shape.dp * shape.cp / request.groups / shape.ep);
-  return local.once[type] + cost::secondsAtEnd(experts, machine.constants, {parameters, 0}, 0);
 }
 
 plan::MemoryParts GraphPricer::stateOf(const PlanShape &shape, const BlockCost &block) const {
@@ -359,8 +347,12 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
   for (size_t type = 0; type < costs.size(); ++type) {
     const BlockCost &block = costs[type];
     problem.types[type].sendSeconds = send;
-    problem.types[type].tailSeconds = (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) +
-                                      onceSeconds(shape, step, local, type);
+    problem.types[type].tailSeconds =
+        (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) + local.once[type];
+    // The experts' copies are fewer.
+    if (block.expertParameters > 0)
+      problem.types[type].tailSeconds +=
+          cost::secondsAtEnd(step, machine.constants, {0, block.expertParameters}, /*backward=*/0);
   }
   for (const StepBlocks::Block &block : row.blocks())
     problem.blocks.push_back(block.type);

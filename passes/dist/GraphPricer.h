@@ -144,8 +144,6 @@ private:
                             const std::vector<BlockCost> &costs) const;
   GraphPricer &kind(size_t number) { return number ? *others[number - 1] : *this; }
   size_t kindOf(const plan::StageSolution &solution, size_t rank) const;
-  double onceSeconds(const plan::PlanShape &shape, const cost::StepProblem &step, const Local &local,
-                     size_t type) const;
   /// Has a program of the shape a prologue, where parameters are brought to their readers' layouts?
   static bool bringsAtOnce(const plan::PlanShape &shape) { return shape.pp > 1 || shape.microbatches > 1; }
   /// Of a block, what there is all the time beside its state.

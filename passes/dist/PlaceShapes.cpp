@@ -171,7 +171,8 @@ void GraphPricer::priceLocal(const PlanShape &shape, Placed &placed, Local &loca
       layer.inputGradient = block.inputGradient;
       layer.weightGradient = block.weightGradient;
       layer.recompute = block.again[size_t(recomputeOf(mode))];
-      layer.parameters = block.parameters; // experts apart: other ranks share them
+      layer.parameters = block.parameters;
+      layer.expertParameters = block.expertParameters;
       layer.passes = input.blocks.countOf(type) > 1 ? passes : 0;
       if (isOnHost(mode))
         cost::moveToHost(layer, block.heldBytes[size_t(recomputeOf(mode))]);

@@ -254,9 +254,16 @@ static llvm::StringMap<std::pair<size_t, int64_t>> lastRuns(ProgramOp program) {
 }
 
 /// Moves reductions of the update phase into the phase that accumulates last. If that repeats they
-/// run in its last slot, beside what is left of its backward pass.
+/// run in its last slot, beside what is left of its backward pass. Where other phases follow, those of further stages
+/// of the rank, they stay: an action ends when its reductions have ended, and all stages of the pipeline would wait for
+/// that in turn.
 static void hoistReductions(ProgramOp program) {
   auto last = lastRuns(program);
+  auto endsLater = [&](PhaseOp maker, PhaseOp update) {
+    return llvm::any_of(program.getOps<PhaseOp>(), [&](PhaseOp other) {
+      return other != update && last.lookup(maker.getSymName()).first < last.lookup(other.getSymName()).first;
+    });
+  };
   llvm::DenseMap<Attribute, PhaseOp> makers;
   for (auto phase : program.getOps<PhaseOp>())
     for (Operation &op : llvm::make_early_inc_range(phase.getBody().front())) {
@@ -272,7 +279,7 @@ static void hoistReductions(ProgramOp program) {
       if (std::optional<StringRef> axis = program.getAxis(); axis && contains(toAxes(reduce.getSum()), axis->str()))
         continue;
       PhaseOp maker = makers.lookup(reduce.getBucketAttr());
-      if (!maker || maker == phase)
+      if (!maker || maker == phase || endsLater(maker, phase))
         continue;
       // A schedule from a file may end with another micro-batch than the last.
       if (last.lookup(maker.getSymName()).second + 1 != static_cast<int64_t>(maker.getRepeat()))

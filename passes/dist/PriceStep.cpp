@@ -33,7 +33,7 @@ GraphPricer::SolvedStep GraphPricer::solvedStep(const PlanShape &shape, const pl
       uint32_t type = input.blocks.blocks()[block].type;
       layers.push_back(type * each + solution.modes[block]);
       ++counts[rank][layers.back()];
-      solved.once[rank] += onceSeconds(shape, solved.problem, local, type);
+      solved.once[rank] += local.once[type];
       solved.exchanged[rank] += local.costs[type].once.exchangeSeconds;
     }
     solved.layers.push_back(std::move(layers));
@@ -52,6 +52,8 @@ plan::SimulatedStep GraphPricer::simulatedStep(const SolvedStep &solved) const {
   plan::SimulatedStep step = plan::simulatedStepOf(solved.problem, solved.layers, machine.constants);
   for (size_t rank = 0; rank < solved.once.size(); ++rank)
     step.ends[rank].update += solved.once[rank];
+  if (solved.problem.parallel.virtualStages > 1)
+    step.reduceWindow = 0;
   return step;
 }
 

@@ -57,6 +57,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", default=[], help="cases whose names have all of these words")
     parser.add_argument("--plan", action="append", help="options of a plan instead of those of memory_promise.py")
+    parser.add_argument("--cluster", help="GPUs instead of those of memory_promise.py")
+    parser.add_argument("--bind", help="sizes instead of those of memory_promise.py")
     parser.add_argument("--run", action="store_true", help="run the programs of this machine's cores")
     parser.add_argument("--steps", type=int, default=3, help="measured steps of a run")
     parser.add_argument("--within", type=float, help="the most percent that the two forecasts may differ")
@@ -65,6 +67,8 @@ def main():
     for name, file, options in memory_promise.cases(False, False, arguments.plan):
         if not all(word in name for word in arguments.only) or not os.path.exists(file):
             continue
+        for what, value in (("--cluster=", arguments.cluster), ("--bind=", arguments.bind)):
+            options = [what + value if value and o.startswith(what) else o for o in options]
         with tempfile.TemporaryDirectory() as folder:
             plan, program = os.path.join(folder, "plan.json"), os.path.join(folder, "program")
             before, parts = searched(file, options, plan)
