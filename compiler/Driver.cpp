@@ -21,6 +21,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/cost/AmountText.h"
 #include "passes/dist/ApplyPlan.h"
 #include "passes/exec/PriceCommands.h"
 #include "passes/exec/codegen/KernelGenerator.h"
