@@ -52,6 +52,7 @@ CUDNN = Test(("cuda-kernel-suite", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt
              "LD_LIBRARY_PATH=tests/emulator tests/unit/cuda-kernel-suite "
              "--gtest_filter='CudaKernels.ComputeWhat*:CudaKernels.A*'")
 IMPORT = unit("onnx-node-conformance")
+RECURRENT = Test(("dtcc",), "lit-22 -q tests/e2e --filter recurrent")
 CHANNELS = unit("plan-schedule", "Rendezvous.*")
 CHOICE = unit("plan-choice")
 OFFLOAD = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q tests/passes --filter '(offload|verify-host-errors)'")
@@ -187,22 +188,22 @@ MUTATIONS = [
     Mutation("channels: messages to all stages are of one order", "passes/plan/MeetingProgram.cpp",
              "for (auto [phase, slot] : program.runs)\n      for (const Meeting",
              "for (size_t phase = 0; phase < program.phases.size(); ++phase)\n      for (const Meeting", CHANNELS),
-    Mutation("uniform: a rank's cells are numbered from its first", "dialects/graph/RandomOps.cpp",
-             "    factor.kind = FactorKind::Index;\n", "    (void)factor;\n", OPS),
+    Mutation("uniform: a rank's cells are numbered from the first of all", "passes/dist/LocalForms.cpp",
+             "axes.push_back(factor == kNoFactor ?", "axes.push_back(factor >= kNoFactor ?", OPS),
     Mutation("uniform: zero may be drawn", "dialects/graph/RandomKernel.cpp",
              "real(builder, loc, type, 0.5)", "real(builder, loc, type, 0)", unit("codegen-kernel", "*Uniform*")),
     Mutation("recurrent: all directions go forwards", "frontends/onnx/ops/Recurrent.cpp",
-             "backwards ? s.length - 1 - i : i", "i", Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q tests/e2e --filter recurrent")),
+             "backwards ? s.length - 1 - i : i", "backwards ? i : i", RECURRENT),
     Mutation("recurrent: both directions have the weights of the first", "frontends/onnx/ops/Recurrent.cpp",
-             "Tensor own = cellAt(emit, x, 0, direction);", "Tensor own = cellAt(emit, x, 0, 0);", IMPORT),
+             "Tensor own = cellAt(emit, x, 0, direction);", "Tensor own = cellAt(emit, x, 0, direction * 0);", RECURRENT),
     Mutation("recurrent: gates in PyTorch's order", "frontends/onnx/ops/Recurrent.cpp",
-             "emit.mul(of(2, 0), memory.c)", "emit.mul(of(1, 0), memory.c)", IMPORT),
+             "emit.mul(of(2, 0), memory.c)", "emit.mul(of(1, 0), memory.c)", RECURRENT),
     Mutation("recurrent: reset after the product where it was asked before", "frontends/onnx/ops/Recurrent.cpp",
-             "layer.linearBeforeReset ? memory.h : emit.mul(reset, memory.h)", "memory.h", IMPORT),
+             "layer.linearBeforeReset ? memory.h : emit.mul(reset, memory.h)", "memory.h", RECURRENT),
     Mutation("resize: cells are where their corners are", "frontends/onnx/ops/Resize.cpp",
              "double half = (x + 0.5) / axis.scale - 0.5;", "double half = x / axis.scale;", IMPORT),
     Mutation("resize: what lies outside takes its weight along", "frontends/onnx/ops/Resize.cpp",
-             "      row[cell] /= kept;", "      row[cell] /= 1;", IMPORT),
+             "      row[cell] /= kept;", "      row[cell] /= kept > 0 ? 1 : kept;", IMPORT),
     Mutation("resize: smaller images without aliases are as large ones", "frontends/onnx/ops/Resize.cpp",
              "antialias ? std::min(scale, 1.0) : 1", "1", IMPORT),
     Mutation("transposed convolution: kernels are not turned", "frontends/onnx/ops/ConvTranspose.cpp",

@@ -304,6 +304,17 @@ exec.func @k buffers [memref<7x19xf32>, memref<7x19xf32>] accumulate [0] in_plac
   %0 = graph.uniform %x {id = 3 : i64} : tensor<7x19xf32>
   exec.yield %0 : tensor<7x19xf32>
 })");
+  // None is 0, of which a normal number takes the logarithm: all are half a unit more than whole ones.
+  check(R"(
+exec.func @k buffers [memref<7x19xf32>, memref<7x19xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<7x19xf32>):
+  %u = graph.uniform %x {id = 3 : i64} : tensor<7x19xf32>
+  %units = graph.constant dense<8388608.0> : tensor<7x19xf32> : tensor<7x19xf32>
+  %0 = graph.mul %u, %units : (tensor<7x19xf32>, tensor<7x19xf32>) -> tensor<7x19xf32>
+  %1 = graph.floor %0 : tensor<7x19xf32>
+  %2 = graph.sub %0, %1 : (tensor<7x19xf32>, tensor<7x19xf32>) -> tensor<7x19xf32>
+  exec.yield %2 : tensor<7x19xf32>
+})");
 }
 
 TEST_F(Kernel, ScalarsAndWholeSums) {

@@ -85,6 +85,13 @@ TEST(Image, NamesTheFirstWrongItem) {
          b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}};
          b.gpuKernels = {{0, 32, 1}};
        }},
+      // Of the library's ops those alone that take each cell once.
+      {"command 0: memory of the host must be touched by updates alone",
+       [](ImageBuilder &b) {
+         b.gpuCode = {'p', 't', 'x', 0};
+         b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}};
+         b.commands[0].kind = DTCC_LIBRARY, b.commands[0].op = DTCC_LIB_SUM_SQUARES;
+       }},
       {"module 0: code must exist", [](ImageBuilder &b) { b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}}; }},
       {"module 0: PTX must end with 0",
        [](ImageBuilder &b) {
