@@ -46,6 +46,8 @@ std::optional<int64_t> dtcc::ranksOfCluster(const Options &options) {
 }
 
 FailureOr<cost::Cluster> dtcc::clusterOf(const Options &options) {
+  if (StringRef(options.cluster).starts_with("cpu:") && !isThisMachine(options))
+    return wrong("--cluster=cpu:RANKS must be of 1 to " + Twine(kMostRanks) + " ranks, got: " + options.cluster);
   llvm::Expected<cost::Cluster> cluster = cost::readCluster(options.cluster);
   if (!cluster)
     return wrong(llvm::toString(cluster.takeError()));

@@ -67,10 +67,17 @@ public:
   FailureOr<SearchResult> run();
 
 private:
+  /// The shapes of the search.
+  FailureOr<std::vector<plan::PlanShape>> prepare();
   LogicalResult readCluster();
   LogicalResult readRequest();
   LogicalResult readPins();
   FailureOr<std::vector<plan::PlanShape>> shapes();
+  struct Held {
+    std::string text;
+    void (*leaveOut)(Options &); // null: other options say what it means
+  };
+  std::vector<Held> held() const;
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
   LogicalResult noneFits(const std::vector<plan::PlanShape> &all);
   void report(SearchResult &result, const plan::ShapeResult &found);
@@ -216,7 +223,8 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
       request.stages ? request.stages : mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
   if (stages > int64_t(pricer->blocks().blocks().size()))
     return step.emitError("can be cut into at most ")
-           << pricer->blocks().blocks().size() << " stages that each train a parameter, got: " << stages;
+           << pricer->blocks().blocks().size()
+           << " stages that each train a parameter: give a smaller pp, or fewer of them a rank, got: " << stages;
   int64_t virtualStages = 0;
   if (!pipeline.schedule.empty() && !options.schedule.empty()) {
     virtualStages = plan::stagesPerRank(pipeline.schedule).value_or(1);
@@ -253,6 +261,21 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   return all;
 }
 
+/// What is held rather than searched, as it was written; an option that the user may leave out goes with how.
+std::vector<Search::Held> Search::held() const {
+  std::vector<Held> rows;
+  auto add = [&](StringRef name, const std::string &value, void (*leaveOut)(Options &)) {
+    if (!value.empty())
+      rows.push_back({("--" + name + "=" + value).str(), leaveOut});
+  };
+  add("mesh", options.mesh, nullptr);
+  add("zero", options.zero >= 0 ? std::to_string(options.zero) : "", [](Options &options) { options.zero = -1; });
+  add("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "",
+      [](Options &options) { options.microbatches = 0; });
+  add("schedule", options.schedule, [](Options &options) { options.schedule.clear(); });
+  return rows;
+}
+
 /// Which of what was given contradict each other.
 LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
   if (limits.silent)
@@ -262,13 +285,28 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
     return dist::refuseBatch(step, batch, 1, 1, microbatches);
   int64_t model = mesh.tp.value_or(1) * mesh.cp.value_or(1) * mesh.pp.value_or(1) * ep;
   int64_t dp = mesh.dp.value_or(mesh.tp ? machine.ranks / model : 1);
-  if (batch % (dp * ep * microbatches) == 0)
-    return wrong(llvm::formatv(
-        "no sizes of axes take all {0} ranks and divide the batch of {1} as given: --mesh={2}{3}{4}{5}", machine.ranks,
-        batch, options.mesh, options.microbatches ? " --microbatches=" + std::to_string(options.microbatches) : "",
-        options.schedule.empty() ? "" : " --schedule=" + options.schedule,
-        options.zero >= 0 ? " --zero=" + std::to_string(options.zero) : ""));
-  return dist::refuseBatch(step, batch, dp, ep, microbatches);
+  if (batch % (dp * ep * microbatches) != 0)
+    return dist::refuseBatch(step, batch, dp, ep, microbatches);
+  // Without which of the options is there a plan?
+  std::string all, one;
+  for (const Held &row : held()) {
+    all += " " + row.text;
+    if (!row.leaveOut)
+      continue;
+    Options fewer = options;
+    row.leaveOut(fewer);
+    SearchLimits silent = limits;
+    silent.silent = true;
+    Search search(module, fewer, silent);
+    ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
+    FailureOr<std::vector<plan::PlanShape>> shapes = search.prepare();
+    if (succeeded(shapes))
+      one += (one.empty() ? "leave " : ", or ") + row.text + " out, which allows " + shapes->front().str();
+  }
+  return wrong(
+      llvm::formatv("no plan for {0} ranks and a batch of {1} keeps{2}: {3}", machine.ranks, batch,
+                    all.empty() ? " all ranks at work" : all,
+                    one.empty() ? "choose another number of ranks, or bind a batch that more of them divide" : one));
 }
 
 /// The plan that lacks least, and what it lacks; how many devices would do.
@@ -290,7 +328,9 @@ LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
     least.recompute = "full";
   FailureOr<SearchResult> found = searchPlans(module, least, any);
   if (failed(found))
-    return pricer->hasRefusal() ? pricer->emitRefusal() : wrong("no plan of this mesh can be placed");
+    return pricer->hasRefusal() ? pricer->emitRefusal()
+                                : step.emitError("cannot be placed on ") << machine.ranks << " ranks by any of "
+                                                                         << all.size() << " plans: choose another mesh";
   auto smaller = [](const plan::PlanReport &a, const plan::PlanReport &b) {
     return a.memory.total() + a.hostLack < b.memory.total() + b.hostLack;
   };
@@ -377,14 +417,18 @@ std::shared_ptr<dist::GraphPricer> Search::makePricer() {
   return made;
 }
 
-FailureOr<SearchResult> Search::run() {
+FailureOr<std::vector<plan::PlanShape>> Search::prepare() {
   step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || !step.getBody().hasOneBlock())
     return module.emitError("needs a function @step of one block: run graph-differentiate first");
   if (failed(parseMesh(options.mesh, mesh)) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
     return failure();
   pricer = makePricer();
-  FailureOr<std::vector<plan::PlanShape>> all = shapes();
+  return shapes();
+}
+
+FailureOr<SearchResult> Search::run() {
+  FailureOr<std::vector<plan::PlanShape>> all = prepare();
   if (failed(all))
     return failure();
   plan::ShapeResult found = plan::searchShapes(*all, *pricer, limits.keep);

@@ -192,7 +192,9 @@ LogicalResult PlanApplier::classify() {
   sequenceClasses = positionClasses(step, classes);
   if (sequenceClasses.empty())
     return step.emitError("has no positions to split over ")
-           << llvm::join(sequenceAxes, ",") << ": none of its inputs are tokens of sequences";
+           << llvm::join(sequenceAxes, ",")
+           << ": none of its inputs are tokens of sequences; leave that axis out, got: "
+           << llvm::join(sequenceAxes, ",") << "=" << plan.mesh.product(sequenceAxes);
   for (unsigned id : sequenceClasses)
     if (batchClasses.contains(id))
       return step.emitError("examples and positions meet each other; they cannot be split over different axes");

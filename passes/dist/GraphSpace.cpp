@@ -72,9 +72,8 @@ plan::ShapeSpace GraphPricer::space() {
 
 LogicalResult refuseBatch(func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches) {
   if (microbatches > batch)
-    return step.emitError("a batch of ") << batch
-                                         << " examples must have one for each micro-batch, got: " << microbatches
-                                         << " micro-batches";
+    return step.emitError("a batch of ") << batch << " examples must have one for each micro-batch: give at most "
+                                         << batch << ", got: " << microbatches << " micro-batches";
   InFlightDiagnostic error = step.emitError("a batch of ") << batch << " examples must divide";
   if (dp > 1)
     error << " into dp=" << dp << " parts";
@@ -82,7 +81,8 @@ LogicalResult refuseBatch(func::FuncOp step, int64_t batch, int64_t dp, int64_t 
     error << (dp > 1 ? " of ep=" : " into ep=") << ep << " parts";
   if (microbatches > 1)
     error << (dp * ep > 1 ? " of " : " into ") << microbatches << " micro-batches";
-  error << ": bind a batch that is a multiple of " << dp * ep * microbatches << ", or choose another mesh";
+  error << ": bind a batch that is a multiple of " << dp * ep * microbatches << ", or choose another ";
+  error << (microbatches == 1 ? "mesh" : dp * ep == 1 ? "number of them" : "mesh or number of micro-batches");
   return error;
 }
 

@@ -113,7 +113,7 @@ FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::
     }
   }
   if (!any)
-    return step.emitError("has no mixture of experts for the axis ep, got: ep=") << axis->size;
+    return step.emitError("has no mixture of experts for the axis ep: leave that axis out, got: ep=") << axis->size;
   sortEntries(plan);
   return seconds;
 }

@@ -40,7 +40,23 @@ static LogicalResult checkSequenceParallel(func::FuncOp step, int64_t tp) {
       return step.emitError("sequence parallelism needs sequences that divide by tp=")
              << tp << ", got: " << type.getDimSize(1) << " positions";
   }
-  return any ? success() : step.emitError("sequence parallelism needs inputs of tokens: this model has no positions");
+  return any ? success()
+             : step.emitError("sequence parallelism needs inputs of tokens: this model has no positions; leave "
+                              "--sequence-parallel=on out");
+}
+
+/// Says that ranks of `tp` that nobody asked for would all do the same.
+static LogicalResult refuseRepeating(func::FuncOp step, int64_t tp, int64_t examples) {
+  int64_t parameters = 0;
+  for (auto state : step->getParentOfType<ModuleOp>().getOps<graph::StateOp>())
+    if (state.getRole() == graph::StateRole::parameter)
+      parameters += llvm::product_of(state.getSavedShape());
+  return step.emitError("is too small to be shared out over tp=")
+         << tp << ": with " << parameters << " parameters and " << examples
+         << " examples all of these ranks would do the same work; use fewer ranks, a batch that divides by more of "
+            "them, "
+            "or --mesh=tp="
+         << tp << " to share it out all the same";
 }
 
 LogicalResult GraphPricer::tryToPlace(const PlanShape &shape, Placed &placed) const {
@@ -62,7 +78,7 @@ LogicalResult GraphPricer::tryToPlace(const PlanShape &shape, Placed &placed) co
       llvm::none_of(plan.ops, [](const plan::OpPlan &op) {
         return llvm::any_of(op.factors, [](const auto &factor) { return contains(factor.second, "tp"); });
       }))
-    return failure();
+    return refuseRepeating(function, shape.tp, examples);
   plan::Plan whole = plan;
   placed.exchanges = std::make_unique<ReshardPrices>(plan.mesh, secondsOfMoves(plan.mesh, machine));
   return success(succeeded(placeExperts(function, whole, machine, request.experts)) &&
