@@ -27,7 +27,7 @@ Decides where a model's training runs, and shows what was decided.
 
 MODEL: .onnx or .mlir, with the options of dtcc (--bind=batch=8,seq=128). NAME: llama3-8b, gpt3-175b, ..,
 or layers=32,hidden=4096,heads=32,..  --cluster: cpu:4, 8xh100, 2048x8xh100 or a file.
-Exit status: 0 done, 1 bad input, 2 wrong usage.
+Exit status: 0 done, 1 bad input, 2 wrong usage, 3 interrupted.
 )";
 
 namespace {
@@ -45,7 +45,8 @@ holds, the bound below which no plan is, and why the runners-up lost.
   --mesh=dp=2,tp=2  --zero=1  --microbatches=8  a part of the plan; the rest is searched
   --offload=none|optimizer|activations|all      to hosts whose memory a cluster file gives
   --top=10                                      how many plans
-  --precision=bf16  --software=NeMo             what layers compute in; whose defaults
+  --precision=bf16                              what layers compute in
+  --software=NeMo                               whose defaults a step has (of --transformer)
   -o plan.json                                  writes the best plan, for dtcc --plan=plan.json
   --html=report.html                            one page with pictures; nothing is fetched
   --trace=step.json                             the forecast of a step, for Perfetto
@@ -97,9 +98,9 @@ of ZeRO and each kind of recomputation, what fits, and the fewest devices that h
 dtcc-plan cost [PLAN.json] MODEL --cluster=8xh100 --bind=batch=64,seq=4096 --tokens=15e12
 dtcc-plan cost PROGRAM --tokens=1e9 --price=0.1
 Time of a step and its parts, memory of a device, days and dollars. A program alone is
-priced by its tables on the cores of this machine.
+priced by its commands, on the machine that it was compiled for.
 
-  --mesh=tp=2,pp=4 --zero=1 --recompute=none|selective|full --schedule=interleaved:4
+  --mesh=tp=2,pp=4  --zero=1  --recompute=none|selective|full  --schedule=interleaved:4
                                   the plan, where no file gives it; of MODEL the rest is searched
   --batch=512 --micro-batch=1     examples of a step, and at once on a rank (of --transformer)
   --precision=bf16                f32, bf16, fp16, fp8, fp4
@@ -116,9 +117,11 @@ Forecasts measured runs and says how far off it is, by source.
                    (and then with two scales, where --calibrate is given)
   --json           for scripts
 )"},
-    {"calibrate", R"(dtcc-plan calibrate -o cluster.yaml [--ranks=N]
+    {"calibrate", R"(dtcc-plan calibrate -o cluster.yaml
 Measures this machine by a program that trains on it.
 
+  --ranks=N                           from 2 on; else the cores, or 2
+  --size=2048                         rows and columns of the products that are measured
   --runs=RUNS.csv --cluster=8xh100    corrects a description by measured runs instead
 )"}};
 

@@ -148,7 +148,8 @@ static int runCalibrate(llvm::ArrayRef<const char *> arguments) {
   if (parsed->has("runs") != parsed->has("cluster"))
     return usage("--runs and --cluster go together: runs, and the machines they ran on");
   if (*ranks == 1 || *ranks > 4096 || *size < 64 || *size > 16384)
-    return usage("--ranks must be 2 to 4096 and --size 64 to 16384");
+    return usage("--ranks must be 2 to 4096 and --size 64 to 16384, got: --ranks=" + llvm::Twine(*ranks) +
+                 " --size=" + llvm::Twine(*size));
   CalibrateOptions options{parsed->value("o").str(), parsed->value("runs").str(), parsed->value("cluster").str(),
                            *ranks, *size};
   return succeeded(calibrate(options, llvm::outs())) ? kDone : kBadInput;
