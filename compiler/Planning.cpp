@@ -398,6 +398,8 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
     report.note = plan::noteOfMixedDevices(result.pricer->stagesText(found.plans.front().stages));
   report.lowerBound = found.lowerBound;
   report.modelled = found.modelled;
+  report.placements = result.pricer->placements().all;
+  report.unproven = result.pricer->placements().unproven;
   report.shapes = found.shapes;
   report.placed = found.solved;
   report.infeasible = found.infeasible;

@@ -101,6 +101,11 @@ public:
   const cost::Software &programs() const { return software; }
   /// Bytes that a plan may use of a device; 0: not known.
   double usableBytes(const plan::PlanShape &shape) const;
+  /// Ways to split the model that were placed; those whose placement is the best that was found, without a proof.
+  struct Placements {
+    size_t all = 0, unproven = 0;
+  };
+  Placements placements() const;
   /// What was said of a split that cannot be placed, the first time; it is said once more.
   mlir::LogicalResult emitRefusal();
   bool hasRefusal() const { return refusal != nullptr; }

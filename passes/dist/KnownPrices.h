@@ -25,6 +25,8 @@ namespace dtcc::dist {
 struct GraphPricer::Placed {
   plan::Plan plan;
   bool possible = false;
+  /// Does no other placement cost less?
+  bool proven = true;
   const BlockPrices *prices = nullptr;
   /// Of values among the ranks of the model; between positions.
   std::unique_ptr<ReshardPrices> reshards, exchanges;

@@ -70,8 +70,11 @@ LogicalResult GraphPricer::tryToPlace(const PlanShape &shape, Placed &placed) co
   if (request.given) {
     plan.ops = request.given->ops;
     plan.states = request.given->states;
-  } else if (failed(solveFirstPlacement(input, plan, machine, request.share && shape.tp > 1))) {
-    return failure();
+  } else {
+    FailureOr<bool> proven = solveFirstPlacement(input, plan, machine, request.share && shape.tp > 1);
+    if (failed(proven))
+      return failure();
+    placed.proven = *proven;
   }
   // Ranks that all do the same are nobody's plan, though it may be the fastest for a tiny model.
   if (!request.share && !request.given && !request.pins.splitting() && shape.tp > 1 &&
@@ -89,6 +92,7 @@ void GraphPricer::place(const PlanShape &shape, Placed &placed) const {
   if (first) {
     const Placed &there = first->placedFor(shape);
     placed.possible = there.possible;
+    placed.proven = there.proven;
     placed.plan = there.plan;
     return;
   }
@@ -108,6 +112,15 @@ GraphPricer::Placed &GraphPricer::placedFor(const PlanShape &shape) {
   Placed &placed = known->splits[Known::splitOf(shape)];
   place(shape, placed);
   return placed;
+}
+
+GraphPricer::Placements GraphPricer::placements() const {
+  Placements sums;
+  for (const auto &[split, placed] : known->splits) {
+    sums.all += placed.possible;
+    sums.unproven += placed.possible && !placed.proven;
+  }
+  return sums;
 }
 
 int64_t GraphPricer::localExamples(const PlanShape &shape) const {

@@ -50,8 +50,8 @@ public:
         machine(share ? machine.withoutLatency() : machine), axes(std::move(axes)), share(share),
         classes(input.classes), moves(plan.mesh, this->machine) {}
 
-  /// `firsts`: of blocks that are alike, the first alone is written.
-  LogicalResult run(bool firsts);
+  /// `firsts`: of blocks that are alike, the first alone is written. True: proven best.
+  FailureOr<bool> run(bool firsts);
   /// Sets up the problem: what every candidate costs, and every pair of neighbours.
   LogicalResult prepare();
   /// Of what was prepared.
@@ -529,19 +529,19 @@ PlacementProblem PlacementSolver::describe() const {
   return result;
 }
 
-LogicalResult PlacementSolver::run(bool firsts) {
+FailureOr<bool> PlacementSolver::run(bool firsts) {
   plan.ops.clear();
   plan.states.clear();
   // There is nothing to choose, unless pins want what cannot be.
   if (axes.empty() && input.pins.empty())
-    return success();
+    return true;
   if (failed(prepare()))
     return failure();
   plan::ChoiceSolution solution = plan::solve(problem);
   if (solution.cost == plan::kForbidden)
     return step.emitError("no placement of the step on axes ") << llvm::join(axes, ",") << " is possible";
   if (axes.empty())
-    return success();
+    return true;
   // Every block takes what was found for the first of its type.
   llvm::StringSet<> placed;
   for (Operation &op : step.getBody().front()) {
@@ -558,7 +558,7 @@ LogicalResult PlacementSolver::run(bool firsts) {
     }
   }
   sortEntries(plan);
-  return success();
+  return solution.isOptimal();
 }
 } // namespace
 
@@ -572,11 +572,11 @@ static PlacementSolver makeSolver(const PlacementInput &input, plan::Plan &plan,
 }
 
 LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, bool share) {
-  return makeSolver(input, plan, machine, share).run(/*firsts=*/false);
+  return success(succeeded(makeSolver(input, plan, machine, share).run(/*firsts=*/false)));
 }
 
-LogicalResult solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
-                                  bool share) {
+FailureOr<bool> solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                    bool share) {
   return makeSolver(input, plan, machine, share).run(/*firsts=*/true);
 }
 

@@ -66,9 +66,9 @@ mlir::LogicalResult solvePlacement(mlir::ModuleOp module, plan::Plan &plan, cons
                                    bool share = false);
 
 /// The same in two steps, the second of which a search takes for few of its plans: the first of blocks that are alike,
-/// then all of them as the first.
-mlir::LogicalResult solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
-                                        bool share = false);
+/// then all of them as the first. True if the placement is proven best, false if the search for it was cut short.
+mlir::FailureOr<bool> solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                          bool share = false);
 void placeAlike(const PlacementInput &input, plan::Plan &plan);
 
 } // namespace dtcc::dist

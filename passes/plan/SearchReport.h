@@ -100,6 +100,9 @@ struct SearchReport {
   std::vector<PassedPlan> passed;
   /// No plan takes less in the model of the search, whose best takes `modelled`; 0: no bound.
   double lowerBound = 0, modelled = 0;
+  /// Ways to split ops over ranks that were placed, and those whose placement is not proven best: the bound is of plans
+  /// with the placements that were found.
+  size_t placements = 0, unproven = 0;
   /// Shapes in the space; those whose blocks were placed; those that do not fit.
   size_t shapes = 0, placed = 0, infeasible = 0;
 

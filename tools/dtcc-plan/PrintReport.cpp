@@ -113,6 +113,10 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
   if (report.lowerBound > 0)
     stream << "; by the model of the search no plan takes less than " << formatSeconds(report.lowerBound)
            << ", the best of it " << formatSeconds(report.modelled) << formatv(" (gap {0:f2} %)", 100 * report.gap());
+  // Below that would be plans whose ops lie otherwise.
+  if (report.unproven > 0)
+    stream << "; with the placements of ops that were found: " << report.unproven << " of " << report.placements
+           << " are not proven best, their search was cut short";
   stream << '\n';
   if (!report.given.empty())
     stream << "held, not searched: " << llvm::join(report.given, " ") << '\n';
@@ -193,6 +197,8 @@ void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &ou
     out.attribute("lower_bound_seconds", report.lowerBound);
     out.attribute("modelled_seconds", report.modelled);
     out.attribute("gap", report.gap());
+    out.attribute("placements", int64_t(report.placements));
+    out.attribute("placements_not_proven_best", int64_t(report.unproven));
   }
   out.attributeArray("plans", [&] {
     for (const plan::PlanReport &plan : report.plans)

@@ -30,6 +30,8 @@ static void writeTiles(const plan::SearchReport &report, HtmlPage &page) {
   if (report.lowerBound > 0) {
     tiles.push_back({"no plan takes less than", formatSeconds(report.lowerBound)});
     tiles.push_back({"gap of the search", formatv("{0:f2} %", 100 * report.gap()).str()});
+    if (report.unproven > 0)
+      tiles.push_back({"placements not proven best", formatv("{0} of {1}", report.unproven, report.placements).str()});
   }
   tiles.push_back({"shapes, placed, too large", formatv("{0}, {1}, {2}", formatCount(report.shapes),
                                                         formatCount(report.placed), formatCount(report.infeasible))
