@@ -56,6 +56,10 @@ RECURRENT = Test(("dtcc",), "lit-22 -q tests/e2e --filter recurrent")
 CHANNELS = unit("plan-schedule", "Rendezvous.*")
 CHOICE = unit("plan-choice")
 OFFLOAD = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q tests/passes --filter '(offload|verify-host-errors)'")
+CLOCK = unit("runtime-core", "StepClock.*:Forecast.*")
+PRICES = Test(("dtcc", "dtcc-opt", "dtcc-plan"),
+              "lit-22 -q tests/passes tests/compiler --filter '(price-commands|bufferize-experts|dist/stages|units-by-machine)'")
+FORECASTS = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/e2e --filter forecast-plans")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
 
 
@@ -214,6 +218,23 @@ MUTATIONS = [
              "made |= reader.wants", "made = reader.wants", CHOICE),
     Mutation("choice: the oracle stops before the last candidate", "passes/plan/ChoiceProblem.cpp",
              "++choice[i - 1] == problem.nodes[i - 1].size()", "++choice[i - 1] + 1 >= problem.nodes[i - 1].size()", CHOICE),
+    Mutation("forecast: streams run in turn", "runtime/abi/StepClock.h", "overlaps ? row.stream : 0", "overlaps ? 0 : row.stream",
+             CLOCK),
+    Mutation("forecast: there is always room for a message", "runtime/abi/StepClock.h",
+             "if (channel.sent.size() >= channel.room) {", "if (false) {", CLOCK),
+    Mutation("forecast: stages run on while others wait", "runtime/abi/StepClock.h",
+             "begin = std::max(begin, channel.sent[next]);", "", CLOCK),
+    Mutation("prices: rows of other ranks' experts are computed", "passes/exec/bufferize/ExpertRules.cpp",
+             "double(b.mesh().product(dist::toAxes(*axes)))", "1.0", PRICES),
+    Mutation("prices: the host's link is as fast as memory", "passes/exec/PriceCommands.cpp",
+             "onHost > 0 ? onHost / link : 0", "onHost < 0 ? onHost / link : 0",
+             PRICES),
+    Mutation("units: a collective starts as fast everywhere", "compiler/Pipelines.cpp", "{options.latencyBytes}",
+             "{15e3}", PRICES),
+    Mutation("pipelines: reductions keep other stages waiting", "passes/dist/PlaceUnits.cpp",
+             "endsLater(maker, phase)", "(endsLater(maker, phase) && false)", PRICES),
+    Mutation("search: experts' gradients are reduced once", "passes/dist/PlaceShapes.cpp",
+             "layer.expertParameters = block.expertParameters;", "", FORECASTS),
 ]
 
 
