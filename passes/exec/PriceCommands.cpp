@@ -111,6 +111,7 @@ private:
   double secondsOfKernel(KernelOp op) const;
   double secondsOfCollective(CollectiveOp op) const;
   double secondsOfReceive(ReceiveOp op) const;
+  double secondsOfCopy(CopyOp op) const;
   /// Of what only moves; a GPU needs as long to start a kernel as to move some megabytes.
   double secondsOfStream(double bytes) const { return atLeastStarted(kernels.secondsForStream(bytes)); }
   double atLeastStarted(double seconds) const {
@@ -166,7 +167,8 @@ double ProgramPrices::ownSeconds(CommandOpInterface command) const {
       .Case([&](KernelOp op) { return secondsOfKernel(op); })
       .Case([&](CollectiveOp op) { return secondsOfCollective(op); })
       .Case([&](ReceiveOp op) { return secondsOfReceive(op); })
-      // Copies, fills; a message is copied to where it waits for its receiver.
+      .Case([&](CopyOp op) { return secondsOfCopy(op); })
+      // Fills; a message is copied to where it waits for its receiver.
       .Default([&](Operation *) { return secondsOfStream(bytesMoved(command)); });
 }
 
@@ -193,6 +195,14 @@ double ProgramPrices::secondsOfKernel(KernelOp op) const {
   };
   double bytes = real("dtcc.bytes");
   return atLeastStarted(machine.secondsForWork(real("dtcc.flops"), bytes > 0 ? bytes : bytesMoved(op)));
+}
+
+/// To memory of the host, or from there, over the link.
+double ProgramPrices::secondsOfCopy(CopyOp op) const {
+  for (Value view : {op.getIns()[0], op.getOuts()[0]})
+    if (hostBuffers.contains(view.getDefiningOp<ViewOp>().getBuffer()))
+      return atLeastStarted(viewBytes(view) / (machine.device.hostLink.bytesPerSecond * machine.constants.hostLink));
+  return secondsOfStream(bytesMoved(op));
 }
 
 /// Of the outermost axis some coordinates alone may take part.

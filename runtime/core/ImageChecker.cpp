@@ -389,18 +389,21 @@ void checkInput(const Image &image, size_t i) {
     check.localSizes(input.dims, input.rank, input.view);
 }
 
-/// GPUs reach memory of their host over a link: for state that an update takes once a step.
+/// GPUs reach memory of their host over a link: for state that an update takes once a step, and for what waits there.
 void checkHostMemory(const Image &image) {
   auto onHost = [&](uint32_t view) {
     return view != DTCC_NONE && image.isOnHost(image.arenas()[image.views()[view].arena]);
   };
-  constexpr const char *what = "memory of the host must be touched by updates alone";
+  auto isDense = [&](uint32_t view) { return isContiguous(image.views()[view]); };
+  constexpr const char *what = "memory of the host must be touched by updates and by copies of dense views alone";
   for (size_t i = 0; i < image.commands().size(); ++i) {
     RowChecker check(image, "command", i);
     const dtcc_command &command = image.commands()[i];
     check.require(!onHost(command.predicate), what, command.predicate);
-    if (command.kind != DTCC_LIBRARY || !dtcc_streams(command.op))
-      for (uint32_t view : image.operands(command))
+    auto views = image.operands(command);
+    bool copies = command.kind == DTCC_COPY && std::all_of(views.begin(), views.end(), isDense);
+    if (!copies && (command.kind != DTCC_LIBRARY || !dtcc_streams(command.op)))
+      for (uint32_t view : views)
         check.require(!onHost(view), what, view);
   }
   for (size_t i = 0; i < image.inputs().size(); ++i)

@@ -77,6 +77,8 @@ public:
   // In a step.
   /// Errors carry rank, op and call. `parameters`: the address of each.
   virtual void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) = 0;
+  /// Bytes between memory of the GPU and locked memory of the host, beside kernels: by no multiprocessor.
+  virtual void copy(void *to, const void *from, uint64_t bytes, CUstream stream) = 0;
 };
 
 /// Makes the op of one DTCC_LIBRARY, DTCC_COPY or DTCC_FILL command of the rank's image. Throws Error if operands or

@@ -166,6 +166,12 @@ void Gpu::copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream
     check(waiting([&] { return cuda.copyToHost(to, from, bytes, stream); }), "cuMemcpyDtoHAsync");
 }
 
+void Gpu::copy(void *to, const void *from, uint64_t bytes, CUstream stream) {
+  if (bytes > 0)
+    check(cuda.copy(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream),
+          "cuMemcpyAsync");
+}
+
 CUgraphExec Gpu::capture(CUstream origin, const std::function<void()> &work) {
   // Of this thread: other ranks of the process may allocate meanwhile.
   check(cuda.beginCapture(origin, kCaptureOfThread), "cuStreamBeginCapture");

@@ -108,6 +108,7 @@ public:
   void *products() override;
   void *fusions() override;
   void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) override;
+  void copy(void *to, const void *from, uint64_t bytes, CUstream stream) override;
 
   /// Attention by kernels of ours alone.
   void useOwnAttention() { dnnTried = true; }

@@ -100,6 +100,21 @@ private:
   Box box;
 };
 
+/// To memory of the host, or from there.
+class HostCopyOp final : public CudaOp {
+public:
+  HostCopyOp(const dtcc_view &view, Launcher &launcher)
+      : launcher(launcher), bytes(static_cast<uint64_t>(dtcc_dtype_size(view.dtype))) {
+    for (int d = 0; d < view.rank; ++d)
+      bytes *= static_cast<uint64_t>(view.sizes[d]);
+  }
+  void run(Rank &, const Call &call) override { launcher.copy(call.buffers[1], call.buffers[0], bytes, call.stream); }
+
+private:
+  Launcher &launcher;
+  uint64_t bytes;
+};
+
 class FillOp final : public CudaOp {
 public:
   FillOp(const dtcc_view &view, int64_t bits, Launcher &launcher) : box(view, view, fills, launcher) {
@@ -118,6 +133,9 @@ private:
 
 std::unique_ptr<CudaOp> bindCopy(const dtcc_view &from, const dtcc_view &to, Launcher &launcher) {
   return std::make_unique<CopyOp>(from, to, launcher);
+}
+std::unique_ptr<CudaOp> bindHostCopy(const dtcc_view &view, Launcher &launcher) {
+  return std::make_unique<HostCopyOp>(view, launcher);
 }
 std::unique_ptr<CudaOp> bindFill(const dtcc_view &view, int64_t bits, Launcher &launcher) {
   return std::make_unique<FillOp>(view, bits, launcher);

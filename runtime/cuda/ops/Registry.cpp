@@ -24,6 +24,8 @@ std::unique_ptr<CudaOp> createCudaOp(const dtcc_command &command, Rank &rank, La
   auto operand = [&](size_t i) -> const dtcc_view & { return image.views()[image.operands(command)[i]]; };
   switch (command.kind) {
   case DTCC_COPY:
+    if (image.isOnHost(image.arenas()[operand(0).arena]) || image.isOnHost(image.arenas()[operand(1).arena]))
+      return bindHostCopy(operand(0), launcher);
     return bindCopy(operand(0), operand(1), launcher);
   case DTCC_FILL:
     return bindFill(operand(0), image.attributes(command)[0], launcher);

@@ -231,6 +231,10 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return waitingCall([&](Emulation &emulation, Lock &lock) { copyOut(to, from, bytes, emulation, lock, stream); });
 }
+/// Each end is memory of the device, or of the host that is locked.
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return call([&](Emulation &emulation, Lock &lock) { copyWithin(to, from, bytes, emulation, lock, stream); });
+}
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return call([&](Emulation &emulation, Lock &lock) { copyWithin(to, from, bytes, emulation, lock, stream); });
 }

@@ -19,6 +19,8 @@
 // CHECK: exec.library "embedding" {{.*}}seconds = 6.000000e-06 : f64
 // What lies with the host comes and goes over a link of 63 GB/s, of which 0.82 * 0.72 is reached: 400 MB.
 // CHECK: exec.library "sgd" {{.*}}seconds = 0.010{{[0-9]+}}
+// A copy goes one way.
+// CHECK: exec.copy {{.*}}seconds = 0.007{{[0-9]+}}
 // CHECK: exec.collective all_reduce {{.*}}seconds = 0.00119{{[0-9]+}}
 // Alone in its group.
 // CHECK: exec.collective all_reduce {{.*}}seconds = 0.000000e+00
@@ -70,6 +72,7 @@ exec.program @step mesh @mesh {
     %g = exec.view @x[0] : memref<100000000xf32>
     %p = exec.view @m[0] : memref<100000000xf32>
     exec.library "sgd" ins(%g, %x, %x, %x : memref<100000000xf32>, memref<1xf32>, memref<1xf32>, memref<1xf32>) outs(%p : memref<100000000xf32>) [0, unit, 0.0, 0.0, 0] {updates}
+    exec.copy ins(%g : memref<100000000xf32>) outs(%p : memref<100000000xf32>)
     exec.collective all_reduce sum on @dp ins(%g : memref<100000000xf32>) outs(%g : memref<100000000xf32>)
     exec.collective all_reduce sum on @tp ins(%g : memref<100000000xf32>) outs(%g : memref<100000000xf32>)
     exec.collective barrier sum on @dp

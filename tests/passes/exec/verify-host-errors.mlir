@@ -1,6 +1,6 @@
 // RUN: dtcc-opt %s -exec-verify -split-input-file -verify-diagnostics
 
-// A kernel that reads what lies with the host would wait for the link at each of its reads.
+// A copy between other strides is a kernel, which would wait for the link at each of its reads.
 dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
 dist.bucket parameter @params.0 : 16 x f32
 exec.program @step mesh @mesh {
@@ -9,10 +9,10 @@ exec.program @step mesh @mesh {
   exec.buffer @params.0 : 64 in @host at 0 persistent {bucket = @params.0}
   exec.buffer @y : 64 in @state at 0
   exec.phase @p {
-    %x = exec.view @params.0[0] : memref<16xf32>
-    %y = exec.view @y[0] : memref<16xf32>
-    // expected-error@+1 {{must not touch memory of the host, which only updates do: buffer @params.0 of arena @host}}
-    exec.copy ins(%x : memref<16xf32>) outs(%y : memref<16xf32>)
+    %x = exec.view @params.0[0] : memref<4x4xf32>
+    %y = exec.view @y[0] : memref<4x4xf32, strided<[1, 4]>>
+    // expected-error@+1 {{must not touch memory of the host, which updates and copies alone do: buffer @params.0 of arena @host}}
+    exec.copy ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32, strided<[1, 4]>>)
   }
 }
 
@@ -29,21 +29,21 @@ exec.program @step mesh @mesh {
   exec.phase @p {
     %x = exec.view @params.0[0] : memref<16xf32>
     %y = exec.view @y[0] : memref<f32>
-    // expected-error@+1 {{must not touch memory of the host, which only updates do: buffer @params.0 of arena @host}}
+    // expected-error@+1 {{must not touch memory of the host, which updates and copies alone do: buffer @params.0 of arena @host}}
     exec.library "sum_squares" ins(%x : memref<16xf32>) outs(%y : memref<f32>) [0]
   }
 }
 
 // -----
 
-// Updates alone go there, and what lies there stays: nothing is made there for a while.
+// Nothing is made there, what waits there is copied.
 dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
 exec.program @step mesh @mesh {
   exec.arena @host : 64 host
-  // expected-error@+1 {{must be a bucket of state to lie in memory of the host, @host}}
   exec.buffer @x : 64 in @host at 0
   exec.phase @p {
     %x = exec.view @x[0] : memref<16xf32>
+    // expected-error@+1 {{must not touch memory of the host, which updates and copies alone do: buffer @x of arena @host}}
     exec.fill 0.0 : f32 outs(%x : memref<16xf32>)
   }
 }
@@ -83,5 +83,28 @@ exec.program @step mesh @mesh {
     exec.library "sgd" ins(%g, %c, %c, %n : memref<16xf32>, memref<f32>, memref<f32>, memref<i64>) outs(%p : memref<16xf32>) [@params.0, unit, 0.0, 0.0, 0] {updates}
     // expected-error@+1 {{must wait for a command of another stream: one writes what the other uses, bytes 0 to 64 of @host}}
     exec.library "sgd" ins(%g, %c, %c, %n : memref<16xf32>, memref<f32>, memref<f32>, memref<i64>) outs(%p : memref<16xf32>) [@params.0, unit, 0.0, 0.0, 0] {updates, stream = 1}
+  }
+}
+
+// -----
+
+// What comes back waits until it is there.
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+exec.program @step mesh @mesh {
+  exec.arena @host : 64 host
+  exec.arena @activations : 128
+  exec.buffer @kept.host : 64 in @host at 0
+  exec.buffer @kept : 64 in @activations at 0
+  exec.buffer @kept.back0 : 64 in @activations at 64
+  exec.phase @p {
+    %h = exec.view @kept.host[0] : memref<64xi8>
+    %k = exec.view @kept[0] : memref<64xi8>
+    %b = exec.view @kept.back0[0] : memref<64xi8>
+    %x = exec.view @kept[0] : memref<16xf32>
+    %made = exec.fill 0.0 : f32 outs(%x : memref<16xf32>) -> !exec.event
+    // expected-note@+1 {{the other command}}
+    exec.copy ins(%k : memref<64xi8>) outs(%h : memref<64xi8>) after(%made) {stream = 2}
+    // expected-error@+1 {{must wait for a command of another stream: one writes what the other uses, bytes 0 to 64 of @host}}
+    exec.copy ins(%h : memref<64xi8>) outs(%b : memref<64xi8>) after(%made) {stream = 3}
   }
 }

@@ -79,7 +79,7 @@ TEST(Image, NamesTheFirstWrongItem) {
       {"action 0: slot", [](ImageBuilder &b) { b.actions[0].slot = 3; }},
       {"arena 0: memory kind must be that of the program",
        [](ImageBuilder &b) { b.arenas[0].kind = DTCC_MEMORY_DEVICE; }},
-      {"command 0: memory of the host must be touched by updates alone",
+      {"command 0: memory of the host must be touched by updates and by copies of dense views alone",
        [](ImageBuilder &b) {
          b.gpuCode = {'p', 't', 'x', 0};
          b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}};
