@@ -26,6 +26,7 @@
 #include "passes/exec/PriceCommands.h"
 #include "passes/exec/codegen/KernelGenerator.h"
 #include "passes/graph/Recompute.h"
+#include "passes/plan/Offload.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
@@ -131,9 +132,11 @@ void Driver::tellOfHost(exec::ProgramOp program) {
     llvm::WithColor::note(llvm::errs(), "dtcc")
         << "a rank locks " << cost::formatBytes(bytes) << of << "--cluster=" << options.cluster
         << " does not say how much there is\n";
-  else if (bytes == 0 && options.offload == "optimizer" && isForGpus())
+  else if (bytes == 0 && isForGpus() && plan::parseOffload(options.offload).value_or(plan::Offload()).any())
     llvm::WithColor::note(llvm::errs(), "dtcc")
-        << "--offload=optimizer moves nothing: the optimizer keeps nothing beside parameters that the step reads\n";
+        << "--offload=" << options.offload << " moves nothing: "
+        << (options.offload == "activations" ? "nothing that the plan leaves to hosts waits long enough\n"
+                                             : "the optimizer keeps nothing beside parameters that the step reads\n");
 }
 
 LogicalResult Driver::emitKernels() {

@@ -94,7 +94,7 @@ const std::vector<Group> &table() {
           text("schedule", "NAME|FILE.csv", &Options::schedule, "gpipe, 1f1b, interleaved:V, zero-bubble, or a file"),
           text("recompute", "none|..|auto", &Options::recompute, "none, selective, full; auto: as little as fits",
                "none|selective|full|auto"),
-          text("offload", "none|..", &Options::offload, "to hosts: optimizer; planned: activations, all",
+          text("offload", "none|..", &Options::offload, "to hosts of GPUs: optimizer, activations, all",
                "none|optimizer|activations|all"),
           list("pin", "GLOB=LAYOUT", &Options::pin, "hold a parameter or node: wte=[{tp},{}]"),
           text("plan", "FILE.json", &Options::plan, "a plan, or a part of one")}},
@@ -161,10 +161,6 @@ LogicalResult set(const Row &row, StringRef value, Options &options) {
 /// Refuses what is part of the command line's contract and not built yet: an option that
 /// is silently ignored trains something else than was asked for.
 static LogicalResult refuseLater(const Options &options) {
-  if ((options.offload == "activations" || options.offload == "all") && options.emit != "plan")
-    return usage("--offload=" + options.offload +
-                 " moves activations to hosts, which can be planned but has no program yet: --offload=optimizer, "
-                 "--emit=plan, or dtcc-plan search");
   if (options.lossScale > 0 && options.precision != "fp16")
     return usage("--loss-scale needs --precision=fp16");
   if (options.verify && (options.emit == "graph" || options.emit == "plan" || options.emit == "onnx"))

@@ -78,10 +78,15 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
       exec::createBufferize({target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE}));
   // Many commands look at the same boxes.
   manager.addPass(createCSEPass());
+  // What the plan leaves to the host for a while is copied there and back.
+  if (target.copyCommands > 0)
+    manager.addNestedPass<exec::ProgramOp>(exec::createOffloadValues({target.copyCommands}));
   // What phases of a pipeline leave for each other has memory for the micro-batches in flight.
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots({target.alignment}));
-  // Gradients and units move while others are computed.
-  manager.addNestedPass<exec::ProgramOp>(exec::createAssignStreams());
+  // Gradients and units, and these copies, move while others are computed.
+  exec::AssignStreamsOptions streams;
+  streams.behind = target.copyCommands;
+  manager.addNestedPass<exec::ProgramOp>(exec::createAssignStreams(streams));
   // What library ops need besides is memory of the plan.
   if (target.plansWorkspace)
     manager.addNestedPass<exec::ProgramOp>(exec::createReserveWorkspace());

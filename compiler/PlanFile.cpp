@@ -132,6 +132,10 @@ void PlanFile::requestScalars() {
     fields.erase("offload");
     if (options.offload != "none")
       fields["offload"] = options.offload;
+    if (llvm::json::Array *ops = fields.getArray("ops"); ops && !plan::parseOffload(options.offload)->activations)
+      for (llvm::json::Value &op : *ops)
+        if (llvm::json::Object *entry = op.getAsObject())
+          entry->erase("on_host");
   } else if (auto text = fields.getString("offload")) {
     search.offload = text->str();
   }

@@ -149,8 +149,9 @@ LogicalResult Search::readRequest() {
   // What the cluster does not say is taken to be enough where it is asked for.
   if (offload && offload->any() && machine.host.memoryBytes <= 0)
     machine.host.memoryBytes = std::numeric_limits<double>::max();
-  // What has no program is searched where it is asked for, or plans are made to look at.
-  request.mayOffloadActivations = offload ? offload->activations : options.planAlone;
+  request.mayOffloadActivations = !offload || offload->activations;
+  // A plan that is given says which.
+  request.mustOffloadActivations = offload && offload->activations && !limits.given;
   request.exchange = *dist::parseSequenceExchange(options.cpAttention);
   request.experts = *dist::parseExpertExchange(options.moeDispatch);
   if (options.cpOrder != "auto")

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/dist/ApplyPlan.h"
+#include "dialects/dist/OnHost.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/PositionOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -521,9 +522,13 @@ LogicalResult PlanApplier::run() {
         layout.dims[dim] = sequenceAxes;
     argument.setType(typeOf(argument, padded(layout, argument)));
   }
-  for (Operation &op : llvm::make_early_inc_range(step.getBody().front()))
+  for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {
+    if (const plan::OpPlan *entry = plan.findOp(graph::getOrigin(&op).value_or(-1));
+        entry && entry->onHost && graph::getPhase(&op) == graph::Phase::Forward)
+      op.setAttr(kOnHostAttr, builder.getUnitAttr());
     if (failed(rewrite(op)))
       return failure();
+  }
   step.setType(builder.getFunctionType(step.getBody().front().getArgumentTypes(),
                                        step.getBody().front().getTerminator()->getOperandTypes()));
   for (auto state : module.getOps<graph::StateOp>()) {

@@ -87,6 +87,8 @@ std::optional<GivenPlacement> GivenPlacement::of(func::FuncOp step, const plan::
       text << " partial";
       print(text, *entry.partial);
     }
+    if ((entry.onHost = op.onHost))
+      text << " on the host";
     given.ring |= op.ring;
     if (op.dispatch)
       given.dispatches = *op.dispatch;

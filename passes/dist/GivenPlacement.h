@@ -24,8 +24,8 @@ struct GivenPlacement {
   /// model.
   static std::optional<GivenPlacement> of(mlir::func::FuncOp step, const plan::Plan &plan);
 
-  /// On tp alone: what is over examples, positions and experts follows from the shape. States that the plan does not
-  /// list lie as the first forward op that reads them wants them.
+  /// On tp alone: what is over examples, positions and experts follows from the shape; and what waits with hosts.
+  /// States that the plan does not list lie as the first forward op that reads them wants them.
   std::vector<plan::OpPlan> ops;
   std::vector<plan::StatePlan> states;
   /// Origins at which stages begin.

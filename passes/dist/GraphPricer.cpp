@@ -7,6 +7,7 @@
 
 #include "passes/dist/GraphPricer.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/cost/Memory.h"
 #include "passes/dist/HeldStages.h"
@@ -16,6 +17,7 @@
 #include "passes/plan/ShapeParallel.h"
 #include "runtime/abi/GpuMemory.h"
 #include "runtime/abi/GpuWorkspace.h"
+#include "llvm/ADT/SetVector.h"
 #include <limits>
 
 using namespace mlir;
@@ -87,6 +89,8 @@ GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds,
   software.sharedBytes = 4 * double((isNarrow(step) ? 1 : 0) + slots);
   begins = request.given ? blocksOfCuts(input.blocks, request.given->cuts)
                          : blocksOfStages(input.blocks, request.nodeStages);
+  if (request.given)
+    findGivenOnHost();
   for (const cost::Machine &other : kinds.drop_front()) {
     others.push_back(std::make_unique<GraphPricer>(step, other, request, mostBlocks));
     others.back()->first = this;
@@ -97,6 +101,18 @@ GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds,
 }
 
 GraphPricer::~GraphPricer() = default;
+
+void GraphPricer::findGivenOnHost() {
+  givenOnHost.resize(input.blocks.types());
+  llvm::DenseSet<int64_t> origins;
+  for (const plan::OpPlan &op : request.given->ops)
+    if (op.onHost && offloads())
+      origins.insert(op.origin);
+  for (Operation &op : step.front())
+    if (std::optional<uint32_t> block = input.blocks.blockOf(&op))
+      if (std::optional<int64_t> origin = graph::getOrigin(&op); origin && origins.contains(*origin))
+        givenOnHost[input.blocks.blocks()[*block].type] = true;
+}
 
 LogicalResult GraphPricer::emitRefusal() {
   if (!refusal)
@@ -226,11 +242,15 @@ double GraphPricer::unitBytes(const PlanShape &shape, const std::vector<BlockCos
 /// Stages are cut by time, and one of them has more of the memory than the mean.
 static constexpr double kUneven = 1.25;
 
+double GraphPricer::leftAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
+  return std::min(double(stage) + 1, double(shape.microbatches)) * block.leftBytes[size_t(mode)];
+}
+
 double GraphPricer::heldAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
   double held = block.heldBytes[size_t(mode)], weights = block.weightBytes[size_t(mode)];
   double most = double(shape.microbatches), stages = double(shape.pp);
   return std::min(stages, most) * weights + std::min(stages - double(stage), most) * (held - weights) +
-         std::min(double(stage) + 1, most) * block.leftBytes[size_t(mode)];
+         leftAtStage(shape, block, mode, stage);
 }
 
 /// What waits of a block for each micro-batch that the first stage has in flight. Of zero-bubble schedules between the
@@ -259,9 +279,11 @@ bool GraphPricer::mayOffload(const PlanShape &shape, const cost::StepProblem &st
                              double inFlight) const {
   if (!offloads())
     return false;
+  // What must lie there may be computed again as far as it can.
+  plan::Recompute mode = mustOffload() ? modes().back() : modes().front();
   double kept = 0;
   for (size_t type = 0; type < costs.size(); ++type)
-    kept += inFlight * heldBytes(shape, costs[type], modes().front()) * double(input.blocks.countOf(type));
+    kept += inFlight * heldBytes(shape, costs[type], mode) * double(input.blocks.countOf(type));
   return cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs),
                        (shape.pp > 1 ? kUneven : 1) * kept / double(shape.pp));
 }
@@ -286,6 +308,28 @@ plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
   for (const std::unique_ptr<GraphPricer> &other : others)
     problem.addClasses(other->problemOn(shape));
   return problem;
+}
+
+void GraphPricer::addTurn(const std::vector<BlockCost> &costs, plan::StageProblem &problem) {
+  for (size_t number = 0; number < problem.blocks.size(); ++number) {
+    uint32_t last = problem.blocks[number];
+    if (costs[last].logitBytes <= 0)
+      continue;
+    // A layer has one block of each kind.
+    llvm::SmallSetVector<uint32_t, 4> layer;
+    for (size_t before = number; before > 0 && problem.blocks[before - 1] != last; --before)
+      if (!layer.insert(problem.blocks[before - 1]))
+        break;
+    for (size_t mode = 0; mode < problem.types[last].modes[0].size(); ++mode) {
+      double moved = 0;
+      for (uint32_t type : layer)
+        moved += problem.types[type].modes[0][mode].hostBytes;
+      for (uint32_t type : layer)
+        if (plan::BlockMode &own = problem.types[type].modes[0][mode]; own.hostBytes > 0)
+          own.workingBytes =
+              std::max(own.workingBytes, problem.types[last].workingBytes + moved - problem.types[type].workingBytes);
+    }
+  }
 }
 
 plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
@@ -314,15 +358,21 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
     double working = std::numeric_limits<double>::max();
     for (plan::Recompute mode : allowed)
       working = std::min(working, block.workingBytes[size_t(mode)]);
-    for (auto [i, mode] : llvm::enumerate(allowed))
-      modes.push_back({seconds[type * each + i].total(), heldBytes(shape, block, mode) + brought(mode), 0,
-                       block.workingBytes[size_t(mode)] - working});
-    if (onHost) {
-      modes.push_back(plan::keptByHost(seconds[type * each + allowed.size()].total(), modes.front().heldBytes));
+    for (uint32_t number = 0; number < each; ++number) {
+      bool moves = request.given ? givenOnHost[type] : isOnHost(number) && (onHost || mustOffload());
+      if (isOnHost(number) && !moves) {
+        modes.push_back(modes.front());
+        continue;
+      }
+      plan::Recompute mode = recomputeOf(number);
+      size_t priced = pricedMode(uint32_t(type), number);
+      double held = block.heldBytes[size_t(mode)], time = seconds[type * each + priced].total();
+      modes.push_back(moves ? plan::keptByHost(time, held) : plan::BlockMode{time, heldBytes(shape, block, mode), 0});
+      // Input gradients leave gradients.
+      modes.back().heldBytes += brought(mode) + (moves && hasWeightsApart(shape) ? block.leftBytes[size_t(mode)] : 0);
       // What comes back is there while the block runs.
-      modes.back().workingBytes = modes.front().workingBytes + block.heldBytes[size_t(allowed.front())];
-    } else if (offloads())
-      modes.push_back(modes.front());
+      modes.back().workingBytes = block.workingBytes[size_t(mode)] - working + (moves ? held : 0);
+    }
     blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
     // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
     double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;
@@ -356,6 +406,8 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
   }
   for (const StepBlocks::Block &block : row.blocks())
     problem.blocks.push_back(block.type);
+  if (shape.pp == 1)
+    addTurn(costs, problem);
   // Of several stages on a rank the problem knows the ranks alone; where these are cut is said by cutsOf.
   if (int64_t(begins.size()) == shape.pp && !hasVirtualStages(shape))
     problem.begins = begins;
@@ -365,7 +417,8 @@ plan::StageProblem GraphPricer::problemOn(const PlanShape &shape) {
                                   ? usable
                                   : std::numeric_limits<double>::max()}};
   // The host must hold what it is given.
-  if (!request.anyMemory && !cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)))
+  if (!request.anyMemory &&
+      (!cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)) || (mustOffload() && !onHost)))
     problem.classes[0].memoryBytes = 0;
   bool falls = request.stages == 0 && shape.schedule != PipelineSchedule::ZeroBubble &&
                shape.schedule != PipelineSchedule::GPipe;

@@ -52,6 +52,8 @@ struct GraphRequest {
   bool anyMemory = false;
   /// Activations of a block may wait with the host, where that has memory of its own (passes/plan/Offload.h).
   bool mayOffloadActivations = false;
+  /// Then all that blocks keep does, whatever they compute again.
+  bool mustOffloadActivations = false;
 };
 
 struct BlockCost;
@@ -117,6 +119,8 @@ public:
   /// micro-batches behind the input gradients (Qi et al. 2023): stage s of p has p micro-batches of what these read, p
   /// - s of what only input gradients read, and s + 1 of what input gradients leave for them.
   static double heldAtStage(const plan::PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage);
+  /// The last of these, which no host takes.
+  static double leftAtStage(const plan::PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage);
 
 private:
   /// What is found once (KnownPrices.h): a step placed for one way to split it; its blocks, for so many examples.
@@ -136,11 +140,24 @@ private:
   /// What the cost model is asked about a shape; without its layers, which Local has.
   cost::StepProblem stepOf(const plan::PlanShape &shape, const Local &local) const;
   std::vector<plan::Recompute> modes() const;
-  /// Ways to keep the values of a block: modes(), and where there is a host to take them its memory.
-  size_t modeCount() const { return modes().size() + (offloads() ? 1 : 0); }
+  /// Ways to keep the values of a block: modes(), with the host if they must be there; and where they may, one more.
+  size_t modeCount() const { return modes().size() + (offloads() && !mustOffload() ? 1 : 0); }
   bool offloads() const;
-  bool isOnHost(uint32_t mode) const { return mode >= modes().size(); }
-  plan::Recompute recomputeOf(uint32_t mode) const { return modes()[isOnHost(mode) ? 0 : mode]; }
+  bool mustOffload() const { return request.mustOffloadActivations && offloads(); }
+  bool isOnHost(uint32_t mode) const { return mustOffload() || mode >= modes().size(); }
+  plan::Recompute recomputeOf(uint32_t mode) const { return modes()[mode >= modes().size() ? 0 : mode]; }
+  /// In a step whose passes are one phase, while the last block turns from one to the other: what the layer before
+  /// keeps is still on its way to the host.
+  static void addTurn(const std::vector<BlockCost> &costs, plan::StageProblem &problem);
+  /// Of a plan that is given, by type of blocks: what it keeps waits with the host.
+  std::vector<bool> givenOnHost;
+  void findGivenOnHost();
+  /// The mode by which blocks of a type are priced: of a plan that is given they lie where it says.
+  uint32_t pricedMode(uint32_t type, uint32_t mode) const {
+    if (!request.given)
+      return mode;
+    return givenOnHost[type] ? uint32_t(modeCount() - 1) : isOnHost(mode) ? 0 : mode;
+  }
   /// On devices of this kind.
   plan::StageProblem problemOn(const plan::PlanShape &shape);
   bool mayOffload(const plan::PlanShape &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,

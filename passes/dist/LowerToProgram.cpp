@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/OnHost.h"
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/dist/AssignStages.h"
@@ -64,6 +65,7 @@ private:
   void send(const StageEdge &edge);
   LogicalResult emitOp(Operation &op);
   LogicalResult emitReshard(ReshardOp op);
+  void markWaiting(Value value);
   /// False after a message.
   bool emitFactored(Operation &op);
   /// The local value of `value` in the phase being built; views and constants come to be here.
@@ -239,10 +241,21 @@ void ProgramBuilder::emitInput(BlockArgument argument) {
                       step.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), "graph.bounds"));
 }
 
+/// What a forward op leaves to the host waits there in whatever layout, and on whatever stage.
+void ProgramBuilder::markWaiting(Value value) {
+  Operation *source = value.getDefiningOp(), *made = values[value].getDefiningOp();
+  while (auto reshard = dyn_cast_or_null<ReshardOp>(source))
+    source = reshard.getX().getDefiningOp();
+  if (source && made && source->hasAttr(kOnHostAttr))
+    made->setAttr(kOnHostAttr, builder.getUnitAttr());
+}
+
 void ProgramBuilder::receive(const StageEdge &edge) {
-  for (Value value : edge.values)
+  for (Value value : edge.values) {
     values[value] = ReceiveOp::create(builder, value.getLoc(), localTypeOf(value), edge.from.rank,
                                       builder.getStringAttr(stages->axis()), edge.channel);
+    markWaiting(value);
+  }
 }
 
 void ProgramBuilder::send(const StageEdge &edge) {
@@ -312,8 +325,10 @@ LogicalResult ProgramBuilder::emitOp(Operation &op) {
   } else {
     return op.emitError("has no local form in this version");
   }
-  for (Value result : op.getResults())
+  for (Value result : op.getResults()) {
+    markWaiting(result);
     accumulate(result);
+  }
   return success();
 }
 

@@ -31,7 +31,7 @@ GraphPricer::SolvedStep GraphPricer::solvedStep(const PlanShape &shape, const pl
     std::vector<size_t> layers;
     for (size_t block = firsts[stage]; block < end; ++block) {
       uint32_t type = input.blocks.blocks()[block].type;
-      layers.push_back(type * each + solution.modes[block]);
+      layers.push_back(type * each + pricedMode(uint32_t(type), solution.modes[block]));
       ++counts[rank][layers.back()];
       solved.once[rank] += local.once[type];
       solved.exchanged[rank] += local.costs[type].once.exchangeSeconds;

@@ -47,7 +47,6 @@ std::vector<plan::MemoryParts> GraphPricer::memoryByRank(const PlanShape &shape,
   if (hasVirtualStages(shape))
     flights.assign(flightsOf(shape).begin(), flightsOf(shape).end());
   const std::vector<BlockCost> &costs = costsOf(shape);
-  std::vector<plan::Recompute> allowed = modes();
   std::vector<size_t> firsts = cutsOf(shape, solution);
   firsts.insert(firsts.begin(), 0);
   std::vector<plan::MemoryParts> ranks(shape.pp);
@@ -65,9 +64,12 @@ std::vector<plan::MemoryParts> GraphPricer::memoryByRank(const PlanShape &shape,
       memory.activations += onceBytes(shape, cost);
       uint32_t number = solution.modes[block];
       const plan::BlockMode &mode = type.modes[0][number];
-      memory.activations += hasWeightsApart(shape) && !isOnHost(number)
-                                ? heldAtStage(shape, cost, allowed[number], int64_t(stage))
-                                : mode.heldBytes * flights[stage];
+      if (hasWeightsApart(shape)) {
+        auto waiting = mode.hostBytes > 0 ? leftAtStage : heldAtStage;
+        memory.activations += waiting(shape, cost, recomputeOf(number), int64_t(stage));
+      } else {
+        memory.activations += mode.heldBytes * flights[stage];
+      }
       memory.host += state.host + mode.hostBytes * flights[stage];
       memory.working = std::max(memory.working, type.workingBytes + mode.workingBytes);
     }

@@ -53,10 +53,15 @@ void GraphPricer::addRecomputation(plan::Plan &plan, const plan::StageSolution &
 /// What lies with the hosts: of blocks whose values do, op by op.
 void GraphPricer::addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution) {
   plan.offload.optimizer = shape.hostOptimizer;
+  const std::vector<BlockCost> &costs = costsOf(shape);
+  auto moves = [&](uint32_t block) {
+    uint32_t mode = solution.modes[block];
+    return isOnHost(mode) && costs[input.blocks.blocks()[block].type].heldBytes[size_t(recomputeOf(mode))] > 0;
+  };
   llvm::MapVector<int64_t, Operation *> moved;
   for (Operation &op : step.front())
-    if (std::optional<uint32_t> block = input.blocks.blockOf(&op); block && isOnHost(solution.modes[*block]))
-      if (graph::getPhase(&op) == graph::Phase::Forward && op.getNumResults() > 0)
+    if (std::optional<uint32_t> block = input.blocks.blockOf(&op); block && moves(*block))
+      if (graph::getPhase(&op) == graph::Phase::Forward && isa<FactorOpInterface>(op) && op.getNumResults() > 0)
         moved[*graph::getOrigin(&op)] = &op;
   plan.offload.activations = !moved.empty();
   markEntries(plan, moved, [](plan::OpPlan &entry) { entry.onHost = true; });

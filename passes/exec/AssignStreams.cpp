@@ -1,4 +1,4 @@
-//===- AssignStreams.cpp - Collectives and messages beside the commands that compute
+//===- AssignStreams.cpp - Exchanges and copies beside the commands that compute
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,6 +14,9 @@
 // that follows, up to the next reduction of the group. So at most one more bucket of a
 // unit's gradients is held, and sums stay in their order: the bits are the same.
 //
+// Copies to memory of the host and from there have a stream each: the link goes both ways at
+// once, and what is fetched does not stand behind what is put away.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/Liveness.h"
@@ -21,6 +24,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <array>
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_ASSIGNSTREAMS
@@ -34,24 +38,43 @@ namespace {
 
 class PhaseStreams {
 public:
-  PhaseStreams(PhaseOp phase, int64_t inFlight, const llvm::StringSet<> &persistent)
-      : commands(phase.getOps<CommandOpInterface>()), inFlight(std::max<int64_t>(1, inFlight)), persistent(persistent) {
+  /// Names of the buffers that outlive the phase, and of those that lie with the host.
+  struct Buffers {
+    llvm::StringSet<> persistent, onHost;
+  };
+  /// What may be on its way to others when more is issued; commands for which what is on its way to the host may stay.
+  struct Limits {
+    int64_t inFlight, behind;
+  };
+  PhaseStreams(PhaseOp phase, const Limits &limits, const Buffers &buffers)
+      : commands(phase.getOps<CommandOpInterface>()), limits(limits), buffers(buffers) {
+    this->limits.behind = commandsBesideCopies(limits.behind, commands.size());
   }
 
   void run() {
     llvm::StringSet<> moved = choose();
-    if (moved.empty())
-      return;
     sinkSums(moved);
     for (size_t i = 0; i < commands.size(); ++i)
-      if (std::optional<StringRef> communicator = communicatorOf(i); communicator && moved.contains(*communicator))
-        issue(i);
+      if (Stream stream = streamOf(i, moved); stream != Computes)
+        issue(i, stream);
       else
         waitForAll(i);
   }
 
 private:
-  static constexpr uint64_t kStream = 1;
+  enum Stream : size_t { Computes, Exchanges, ToHost, FromHost };
+  static constexpr size_t kStreams = 4;
+
+  bool isOnHost(Value view) const { return buffers.onHost.contains(view.getDefiningOp<ViewOp>().getBuffer()); }
+
+  Stream streamOf(size_t at, const llvm::StringSet<> &moved) {
+    if (std::optional<StringRef> communicator = communicatorOf(at))
+      return moved.contains(*communicator) ? Exchanges : Computes;
+    auto copy = dyn_cast<CopyOp>(commands[at].getOperation());
+    if (copy && isOnHost(copy.getOuts()[0]))
+      return ToHost;
+    return copy && isOnHost(copy.getIns()[0]) ? FromHost : Computes;
+  }
 
   /// Of what may move; else none.
   std::optional<StringRef> communicatorOf(size_t at) {
@@ -77,7 +100,7 @@ private:
         !isa<KernelOp>(commands[at].getOperation()) || !conflict(collective, at))
       return false;
     return commands[at]->getNumResults() == 0 && llvm::all_of(accessesOf(commands[at]), [&](Access access) {
-             return !access.writes || persistent.contains(access.view.getBuffer());
+             return !access.writes || buffers.persistent.contains(access.view.getBuffer());
            });
   }
 
@@ -153,49 +176,109 @@ private:
             [&](auto op) { op.getAfterMutable().append(event); });
   }
 
-  void issue(size_t at) {
+  /// A stream beside the first.
+  struct Side {
+    SmallVector<size_t> issued;
+    /// By what is issued: of each stream, the last that ends before it; and how many commands of the first stream stand
+    /// before it.
+    SmallVector<std::array<int64_t, kStreams>> ends;
+    SmallVector<int64_t> computed;
+    /// The last of them that the first stream has waited for.
+    int64_t waited = -1;
+  };
+
+  /// The last command of a stream behind number `from` of it that touches what `at` does, one of them writing; else -1.
+  int64_t lastConflict(const Side &side, size_t at, int64_t from) {
+    for (int64_t i = int64_t(side.issued.size()) - 1; i > from; --i)
+      if (conflict(side.issued[i], at))
+        return i;
+    return -1;
+  }
+
+  void issue(size_t at, Stream stream) {
+    Side &mine = sides[stream];
+    std::array<int64_t, kStreams> ends;
+    ends.fill(-1);
+    if (!mine.issued.empty())
+      ends = mine.ends.back();
     // It runs no earlier than it stands: gathers would else take memory from the start.
-    if (at && (issued.empty() || issued.back() != at - 1))
-      addWait(at, eventOf(at - 1));
-    llvm::TypeSwitch<Operation *>(commands[at].getOperation()).Case<CollectiveOp, SendOp>([](auto op) {
-      op.setStream(kStream);
+    if (last && (mine.issued.empty() || mine.computed.back() != computed))
+      addWait(at, eventOf(*last));
+    for (size_t other = Exchanges; other < kStreams; ++other) {
+      const Side &its = sides[other];
+      int64_t before = std::max(ends[other], its.waited), end = other == stream ? -1 : lastConflict(its, at, before);
+      ends[other] = std::max(before, end);
+      if (end < 0)
+        continue;
+      addWait(at, eventOf(its.issued[end]));
+      for (size_t third = Exchanges; third < kStreams; ++third)
+        ends[third] = std::max(ends[third], its.ends[end][third]);
+    }
+    llvm::TypeSwitch<Operation *>(commands[at].getOperation()).Case<CollectiveOp, SendOp, CopyOp>([&](auto op) {
+      op.setStream(stream);
     });
-    issued.push_back(at);
+    ends[stream] = int64_t(mine.issued.size());
+    mine.issued.push_back(at);
+    mine.ends.push_back(ends);
+    mine.computed.push_back(computed);
+  }
+
+  /// What is on its way at most, which is a bound on the memory that it holds: the last that has to have ended.
+  int64_t lastThatEnds(Stream stream, const Side &side) const {
+    int64_t count = int64_t(side.issued.size());
+    if (stream == Exchanges)
+      return count - 1 - limits.inFlight;
+    // What comes back takes its memory from its beginning to its use.
+    if (stream == FromHost)
+      return -1;
+    return int64_t(llvm::upper_bound(side.computed, computed - limits.behind) - side.computed.begin()) - 1;
   }
 
   void waitForAll(size_t at) {
-    int64_t last = waited;
-    for (int64_t i = issued.size() - 1; i > waited; --i)
-      if (conflict(issued[i], at)) {
-        last = i;
-        break;
-      }
-    // A bound on what is on its way is one on the memory that it holds.
-    last = std::max<int64_t>(last, int64_t(issued.size()) - 1 - inFlight);
-    if (last > waited) {
-      addWait(at, eventOf(issued[last]));
-      waited = last;
+    std::array<int64_t, kStreams> ends;
+    for (size_t stream = Exchanges; stream < kStreams; ++stream) {
+      const Side &side = sides[stream];
+      ends[stream] = std::max({side.waited, lastConflict(side, at, side.waited), lastThatEnds(Stream(stream), side)});
     }
+    // What has ended for that has too: said, so that its memory is free.
+    for (size_t stream = Exchanges; stream < kStreams; ++stream)
+      if (ends[stream] > sides[stream].waited)
+        for (size_t other = Exchanges; other < kStreams; ++other)
+          ends[other] = std::max(ends[other], sides[stream].ends[ends[stream]][other]);
+    for (size_t stream = Exchanges; stream < kStreams; ++stream)
+      if (Side &side = sides[stream]; ends[stream] > side.waited) {
+        addWait(at, eventOf(side.issued[ends[stream]]));
+        side.waited = ends[stream];
+      }
+    last = at;
+    ++computed;
   }
 
   SmallVector<CommandOpInterface> commands;
-  int64_t inFlight;
-  /// Names of the buffers that outlive the phase.
-  const llvm::StringSet<> &persistent;
-  /// Commands of the second stream, and the last of them that the first has waited for.
-  SmallVector<size_t> issued;
-  int64_t waited = -1;
+  Limits limits;
+  const Buffers &buffers;
+  std::array<Side, kStreams> sides;
+  /// Of the first stream: the last command so far, and how many there were.
+  std::optional<size_t> last;
+  int64_t computed = 0;
 };
 
 struct AssignStreams : dtcc::exec::impl::AssignStreamsBase<AssignStreams> {
   using AssignStreamsBase::AssignStreamsBase;
   void runOnOperation() override {
-    llvm::StringSet<> persistent;
-    for (auto buffer : getOperation().getOps<BufferOp>())
+    llvm::StringSet<> hosts;
+    for (auto arena : getOperation().getOps<ArenaOp>())
+      if (arena.getHost())
+        hosts.insert(arena.getSymName());
+    PhaseStreams::Buffers buffers;
+    for (auto buffer : getOperation().getOps<BufferOp>()) {
       if (buffer.getPersistent())
-        persistent.insert(buffer.getSymName());
+        buffers.persistent.insert(buffer.getSymName());
+      if (hosts.contains(buffer.getArena()))
+        buffers.onHost.insert(buffer.getSymName());
+    }
     for (auto phase : getOperation().getOps<PhaseOp>())
-      PhaseStreams(phase, inFlight, persistent).run();
+      PhaseStreams(phase, {std::max<int64_t>(1, inFlight), behind}, buffers).run();
   }
 };
 } // namespace

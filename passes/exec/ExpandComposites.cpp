@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/dist/OnHost.h"
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Origin.h"
 #include "mlir/IR/PatternMatch.h"
@@ -224,13 +225,23 @@ struct ExpandRotary : OpRewritePattern<graph::RotaryOp> {
 /// is then another op to CSE: it is computed again there, in a kernel that reads these operands anyway, instead of
 /// being kept between the passes. So for gradients of inputs and of weights, which walk rows and columns and are two
 /// kernels.
+/// And where what it makes waits.
 struct KeepPhases : RewriterBase::Listener {
   std::optional<graph::Phase> phase;
-  void notifyPatternBegin(const Pattern &, Operation *op) override { phase = graph::findPhase(op); }
-  void notifyPatternEnd(const Pattern &, LogicalResult) override { phase = std::nullopt; }
+  Attribute onHost;
+  void notifyPatternBegin(const Pattern &, Operation *op) override {
+    phase = graph::findPhase(op);
+    onHost = op->getAttr(dist::kOnHostAttr);
+  }
+  void notifyPatternEnd(const Pattern &, LogicalResult) override {
+    phase = std::nullopt;
+    onHost = {};
+  }
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (phase)
       graph::setPhase(op, *phase);
+    if (onHost)
+      op->setAttr(dist::kOnHostAttr, onHost);
   }
 };
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/OnHost.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/ContractSpec.h"
 #include "dialects/graph/Graph.h"
@@ -108,8 +109,11 @@ template <typename Op> Op userOf(Value value, Block *block) {
 
 ProductOp create(OpBuilder &builder, graph::ContractOp op, const Factors &factors, Value bias, Value slope, bool gelu,
                  Type kept, Type sums) {
-  return ProductOp::create(builder, op.getLoc(), op.getY().getType(), kept, sums, factors.spec.str(), factors.lhs,
-                           factors.rhs, bias, slope, gelu);
+  auto product = ProductOp::create(builder, op.getLoc(), op.getY().getType(), kept, sums, factors.spec.str(),
+                                   factors.lhs, factors.rhs, bias, slope, gelu);
+  if (Attribute onHost = op->getAttr(dist::kOnHostAttr))
+    product->setAttr(dist::kOnHostAttr, onHost);
+  return product;
 }
 
 struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {

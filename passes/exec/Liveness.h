@@ -22,6 +22,9 @@
 
 namespace dtcc::exec {
 
+/// The one arena with the host.
+inline constexpr llvm::StringLiteral kHostArena = "host";
+
 /// Positions [begin, end] of commands, both included.
 struct Interval {
   int64_t begin = 0, end = -1;
@@ -44,6 +47,12 @@ struct Access {
 };
 /// All accesses of a command; scratch memory is written.
 llvm::SmallVector<Access> accessesOf(CommandOpInterface command);
+
+/// Commands of a phase beside which a copy to the host or from there is planned to be on its way: `most`, and fewer of
+/// a phase of few, each of which takes long.
+inline int64_t commandsBesideCopies(int64_t most, size_t commands) {
+  return std::max<int64_t>(1, std::min(most, int64_t(commands / 8)));
+}
 
 class Liveness {
 public:

@@ -124,7 +124,7 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
                  Option<"plansWorkspace", "plans-workspace", "bool", "false",
                         "library ops share a workspace that exec-reserve-workspace plans: give them none of their own">,
                  Option<"usesHost", "uses-host", "bool", "false",
-                        "the host has memory of its own: buckets that are to lie there do">];
+                        "the host has memory of its own: what is to lie or to wait there does">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 
@@ -137,9 +137,34 @@ def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
     way when the next is issued. A kernel that adds what a reduction brings to state moves
     behind the work that follows, up to the next reduction: else it would wait at once.
     An action ends when its streams have ended. Example (tests/passes/exec/assign-streams.mlir):
-    a product between a reduce-scatter and the norm of its result.
+    a product between a reduce-scatter and the norm of its result. Copies to memory of the host have a stream, and those
+    from there another; the first stream waits for one to the host `behind` commands later at the latest, since what it
+    copies stays till then (tests/passes/exec/offload-values.mlir).
   }];
-  let options = [Option<"inFlight", "in-flight", "int64_t", "2", "collectives on their way besides the last one">];
+  let options = [Option<"inFlight", "in-flight", "int64_t", "2", "collectives on their way besides the last one">,
+                 Option<"behind", "behind", "int64_t", "12", "commands beside which a copy to the host is on its way">];
+}
+
+def OffloadValues : Pass<"exec-offload-values", "::dtcc::exec::ProgramOp"> {
+  let summary = "let what the backward pass wants later wait with the host";
+  let description = [{
+    A buffer with `dist.on_host` (what a forward op makes of which the plan says so) is copied to memory of the host
+    behind the last command that touches it before the longest time in which none does, and back, into another
+    buffer, `ahead` commands before the next. In a pipeline that time is from the phase that makes it to each later
+    one of the micro-batch; a phase that reads it fetches it for itself, unless one before leaves something else
+    there. What is wanted within twice `ahead` commands stays; in a phase of few, `ahead` is an eighth of them.
+    exec-assign-streams puts the copies on streams of their own. Example
+    (tests/passes/exec/offload-values.mlir):
+    ```mlir
+    exec.buffer @kept : 64 in @activations {dist.on_host}   // also @kept.host in @host, @kept.back0 in @activations
+    exec.kernel @make outs(%kept : memref<16xf32>)
+    exec.copy ins(%all : memref<64xi8>) outs(%host : memref<64xi8>) {name = "to_host"}
+    ...
+    exec.copy ins(%host : memref<64xi8>) outs(%back : memref<64xi8>) {name = "from_host"}
+    exec.kernel @read ins(%kept_again : memref<16xf32>)     // of @kept.back0
+    ```
+  }];
+  let options = [Option<"ahead", "ahead", "int64_t", "12", "commands beside which a copy is on its way">];
 }
 
 def AssignSlots : Pass<"exec-assign-slots", "::dtcc::exec::ProgramOp"> {
@@ -190,7 +215,7 @@ def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
     By the bytes alone: views stay inside their buffers in every slot and on every rank;
     buffers in use at the same time share no byte; nothing is read that nobody wrote;
     commands of two streams that touch the same bytes, one of them writing, are ordered
-    by an event; memory of the host holds state that only updates touch. Collectives have no predicate and the program is one text for all
+    by an event; memory of the host is touched by updates and by copies alone. Collectives have no predicate and the program is one text for all
     ranks, so that their order is the same everywhere. It changes nothing. Examples are
     in tests/passes/exec/verify-errors.mlir.
   }];

@@ -48,6 +48,9 @@ struct Target {
   bool plansWorkspace;
   /// Whether rows on their way to experts wait in one piece to be sent (a processor's are read where they lie).
   bool packsRows;
+  /// Commands beside which a copy to memory of the host, or from there, is planned to be on its way: a layer of a
+  /// transformer has a dozen (Liveness.h). 0: the host's memory is the device's, and nothing waits there.
+  int64_t copyCommands;
   /// Of products: a processor's kernels do the same with rows that are in its caches, in fewer passes over memory.
   ProductEpilogues epilogues;
   /// A symbol of the runtime that programs are linked with and nothing in them names: their device, so that no program
@@ -57,7 +60,7 @@ struct Target {
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, false, {}, nullptr},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, false, 0, {}, nullptr},
     {"cuda",
      "bf16",
      DTCC_MEMORY_DEVICE,
@@ -65,6 +68,7 @@ inline constexpr Target kTargets[] = {
      int64_t(512) << 20,
      true,
      true,
+     12,
      {true, true, true},
      "dtcc_create_cuda_device"},
 };

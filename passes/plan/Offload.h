@@ -7,9 +7,9 @@
 //
 // Devices whose hosts have memory of their own may give the optimizer's state to them
 // (ZeRO-Offload, Ren 2021; NVMe takes what does not fit, ZeRO-Infinity, Rajbhandari 2021)
-// and activations until the backward pass wants them. Searches plan both; programs for
-// GPUs do the first: their updates read and write that state where it lies, in locked
-// memory of the host (dialects/exec/Rationale.md). Free of MLIR.
+// and activations until the backward pass wants them. Searches plan both, programs for
+// GPUs do both: their updates read and write that state where it lies, in locked memory of
+// the host, and copies take values there and back (dialects/exec/Rationale.md). Free of MLIR.
 //
 //===----------------------------------------------------------------------===//
 

@@ -51,9 +51,7 @@ int64_t PipelinePlan::stageOf(int64_t origin) const {
 std::string Plan::whyNoProgram() const {
   bool mixed = pipeline && std::any_of(pipeline->devices.begin(), pipeline->devices.end(),
                                        [&](const std::string &kind) { return kind != pipeline->devices.front(); });
-  if (mixed)
-    return "its stages lie on devices of several kinds, which no program does yet";
-  return offload.activations ? "it moves activations to the hosts, which no program does yet" : "";
+  return mixed ? "its stages lie on devices of several kinds, which no program does yet" : "";
 }
 
 template <typename... Args> static llvm::Error fail(const char *format, Args... args) {

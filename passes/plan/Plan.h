@@ -126,7 +126,7 @@ struct Plan {
   llvm::Error check() const;
   /// As docs/plan-format.md says; `indent` 0 gives one line.
   std::string toJson(unsigned indent = 2) const;
-  /// What of the plan no program does: empty, or "it moves activations to the hosts, which no program does yet".
+  /// What of the plan no program does: empty, or "its stages lie on devices of several kinds, ..".
   std::string whyNoProgram() const;
   bool operator==(const Plan &) const = default;
 

@@ -266,16 +266,6 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
   return text;
 }
 
-void noteOffload(SearchReport &report) {
-  size_t plans = 0;
-  for (const PlanReport &plan : report.plans)
-    plans += plan.offloaded() > 0;
-  if (plans)
-    report.note = std::to_string(plans) +
-                  " of these plans move activations to the host: they can be planned, programs do not do it yet, and "
-                  "their memory is an estimate; --offload=optimizer and =none leave them out";
-}
-
 void explainPlans(SearchReport &report) {
   for (size_t i = 1; i < report.plans.size(); ++i)
     report.plans[i].reason = whyBehind(report.plans[i], report.plans.front(), report);

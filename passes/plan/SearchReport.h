@@ -127,9 +127,6 @@ std::string whyBehind(const PlanReport &plan, const PlanReport &best, const Sear
 /// host likewise, where that lacks something.
 std::string whatIsLacking(const PlanReport &nearest, double usable);
 
-/// Says under the report what no program does: that some of its plans move activations to hosts.
-void noteOffload(SearchReport &report);
-
 /// Fills in the reasons of all plans but the first.
 void explainPlans(SearchReport &report);
 

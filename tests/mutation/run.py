@@ -39,6 +39,7 @@ SCHEDULES = unit("plan-schedule")
 COST = unit("cost-model")
 COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/exec tests/compiler")
 CONTEXT = Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter context-parallel-gpt2")
+OFFLOAD = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter offload-values")
 FUSION = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter fuse")
 KERNELS = unit("codegen-kernel")
 DEVICES = Test(("runtime-core", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
@@ -105,6 +106,12 @@ MUTATIONS = [
              "end = std::max(end, other.offset + other.bytes - 64);", COMPILE),
     Mutation("arena: a gap too small", "passes/exec/PlanArena.cpp", "gap >= item.bytes", "gap + 64 >= item.bytes",
              COMPILE),
+    Mutation("offload: what comes back does not wait for what goes", "passes/exec/AssignStreams.cpp",
+             "addWait(at, eventOf(its.issued[end]));", "", OFFLOAD),
+    Mutation("offload: memory of what goes is free at once", "passes/exec/Liveness.cpp",
+             "windows.push_back({std::min(first, at), other ?", "windows.push_back({std::min(first, at), false ?", OFFLOAD),
+    Mutation("offload: what a phase left for the next is fetched once more", "passes/exec/OffloadValues.cpp",
+             "if (llvm::none_of(readers, [](const PhaseUses &each) { return each.writes; })) {", "if (true) {", OFFLOAD),
     Mutation("schedule: a weight gradient too early", "passes/plan/ScheduleGenerators.cpp", "if (k >= rank)",
              "if (k >= rank - 1)", SCHEDULES),
     Mutation("schedule: warm-up of interleaved stages", "passes/plan/ScheduleGenerators.cpp",

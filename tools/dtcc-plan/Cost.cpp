@@ -216,7 +216,6 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, StringRe
   forecast.items = report->sequence > 0 ? "tokens" : "examples";
   forecast.memoryBytes = priced.memory.total();
   forecast.hostBytes = priced.memory.host;
-  forecast.offloadsActivations = priced.offloaded() > 0;
   forecast.capacity = report->memoryBytes;
   forecast.device = question.kinds.empty() ? report->device : "device of the first kind (" + report->device + ")";
   forecast.fits = priced.fits;

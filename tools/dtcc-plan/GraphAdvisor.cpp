@@ -147,7 +147,7 @@ static Options holding(const Options &given, const plan::PlanShape &shape) {
   options.microbatches = shape.microbatches;
   options.schedule = shape.scheduleName();
   if (shape.hostOptimizer && options.offload.empty())
-    options.offload = "all";
+    options.offload = "optimizer";
   options.sequenceParallel = shape.tp == 1 ? "" : shape.sequenceParallel ? "on" : "off";
   return options;
 }

@@ -136,6 +136,5 @@ llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, boo
     recordBest(*result);
   plan::SearchReport report = std::move(result->report);
   report.plans.resize(std::min(top, report.plans.size()));
-  plan::noteOffload(report);
   return report;
 }

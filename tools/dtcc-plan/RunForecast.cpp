@@ -51,8 +51,7 @@ void dtcc::printText(const RunForecast &forecast, llvm::raw_ostream &stream) {
                       formatBytes(forecast.capacity), forecast.device);
   stream << '\n';
   if (forecast.hostBytes > 0)
-    stream << formatv("  {0,-36} {1,10}{2}\n", "with its host", formatBytes(forecast.hostBytes),
-                      forecast.offloadsActivations ? "     no program does it yet" : "");
+    stream << formatv("  {0,-36} {1,10}\n", "with its host", formatBytes(forecast.hostBytes));
   if (forecast.run <= 0)
     return;
   stream << formatv("  {0:e1} {1}: {2}, {3} device-hours", forecast.run, forecast.items, durationOf(forecast.seconds()),

@@ -29,8 +29,6 @@ struct RunForecast {
   /// Share of the 16-bit peak in the model's products.
   std::optional<double> utilisation;
   double memoryBytes = 0, hostBytes = 0;
-  /// What no program does: activations wait with the host.
-  bool offloadsActivations = false;
   /// Bytes of a device, of what kind, and whether it fits them; 0: not known.
   double capacity = 0;
   std::string device;

@@ -34,7 +34,6 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     return failure();
   if (result->report.plans.size() > output.top)
     result->report.plans.resize(output.top);
-  plan::noteOffload(result->report);
   if (reports.any())
     recordBest(*result);
   if (!tell(reports.write(result->report)))

@@ -185,9 +185,7 @@ llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool recor
     for (const plan::StageSolution::Stage &stage : result.plans[0].stages.stages)
       stages += (stages.empty() ? "" : ", ") + problem.kinds[stage.deviceClass].device.name;
     report.note = plan::noteOfMixedDevices(stages);
-    return report;
   }
-  plan::noteOffload(report);
   return report;
 }
 

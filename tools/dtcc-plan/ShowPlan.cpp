@@ -72,8 +72,7 @@ void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
         stream, "with the hosts",
         llvm::Twine(plan.offload.optimizer ? "the optimizer's state" : "") +
             (plan.offload.optimizer && moved ? " and " : "") +
-            (moved ? "what " + std::to_string(moved) + " forward ops keep for the backward pass" : std::string()) +
-            (plan.offload.activations ? "; no program does it yet" : ""));
+            (moved ? "what " + std::to_string(moved) + " forward ops keep for the backward pass" : std::string()));
 }
 
 /// "factor 1 over tp, partial over cp".

@@ -6,14 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/bufferize/Bufferizer.h"
+#include "dialects/dist/OnHost.h"
+#include "passes/exec/Liveness.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
-
-/// The one arena with the host.
-static constexpr StringLiteral kHostArena = "host";
 
 Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module, const SymbolTable &symbols, const TargetMemory &target)
     : source(source), theModule(module), symbols(symbols), targetMemory(target), lifetimes(source),
@@ -65,10 +64,23 @@ LogicalResult Bufferizer::lowerPhase(dist::PhaseOp phase) {
   return success();
 }
 
+/// Whether the plan leaves what a forward op makes, alone or in a kernel, to the host.
+static bool waitsOnHost(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto fused = dyn_cast_or_null<FusedOp>(op)) {
+    Operation *yield = fused.getBody().front().getTerminator();
+    op = yield->getOperand(cast<OpResult>(value).getResultNumber()).getDefiningOp();
+  }
+  return op && op->hasAttr(dist::kOnHostAttr);
+}
+
 void Bufferizer::setPlace(Value value, const Place &place) {
   // `place` may stand in the map, which may grow.
   Place copy = place;
-  buffers[copy.buffer].values.push_back(value);
+  BufferInfo &buffer = buffers[copy.buffer];
+  buffer.values.push_back(value);
+  if (targetMemory.usesHost && !buffer.persistent && waitsOnHost(value))
+    buffer.op->setAttr(dist::kOnHostAttr, declarations.getUnitAttr());
   places[value] = std::move(copy);
 }
 
@@ -149,9 +161,11 @@ ArenaOp Bufferizer::arena(StringRef name, bool host) {
 
 StringAttr Bufferizer::addBuffer(StringRef name, int64_t bytes, StringRef arenaName, bool persistent) {
   auto symbol = StringAttr::get(theModule.getContext(), name);
-  BufferOp::create(declarations, source.getLoc(), symbol, bytes, arena(arenaName, arenaName == kHostArena).getSymName(),
-                   nullptr, persistent, nullptr);
-  buffers[symbol].persistent = persistent;
+  auto op = BufferOp::create(declarations, source.getLoc(), symbol, bytes,
+                             arena(arenaName, arenaName == kHostArena).getSymName(), nullptr, persistent, nullptr);
+  BufferInfo &info = buffers[symbol];
+  info.persistent = persistent;
+  info.op = op;
   return symbol;
 }
 

@@ -55,7 +55,7 @@ struct TargetMemory {
   bool packsRows = false;
   /// Library ops have no workspace of their own.
   bool plansWorkspace = false;
-  /// The host's memory is another than the device's: buckets that are to lie there do.
+  /// The host's memory is another than the device's: buckets that are to lie there do, values may wait there.
   bool usesHost = false;
 };
 
@@ -158,6 +158,7 @@ private:
   llvm::DenseMap<mlir::Value, Destination> destinations;
   struct BufferInfo {
     bool persistent;
+    BufferOp op;
     llvm::SmallVector<mlir::Value> values;
   };
   llvm::DenseMap<mlir::StringAttr, BufferInfo> buffers;
