@@ -9,12 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/GpuKernelGenerator.h"
 
@@ -29,6 +23,8 @@ namespace dtcc::exec {
 namespace {
 
 struct GenerateGpuKernels : impl::GenerateGpuKernelsBase<GenerateGpuKernels> {
+  void getDependentDialects(DialectRegistry &registry) const override { addGpuKernelDialects(registry); }
+
   void runOnOperation() override {
     auto generate = [](OpBuilder &builder, const KernelSource &source) -> LogicalResult {
       FailureOr<GeneratedGpuKernel> kernel = generateGpuKernel(builder, source);

@@ -103,9 +103,6 @@ def GenerateGpuKernels : Pass<"exec-generate-gpu-kernels", "::mlir::ModuleOp"> {
     aligned as the views of the `exec.kernel` that name it. Example (tests/passes/exec/generate-gpu-kernels.mlir): rows
     of a softmax are walked by a block each, which folds them by shuffles and shared memory.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-                           "::mlir::vector::VectorDialect"];
 }
 
 def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {

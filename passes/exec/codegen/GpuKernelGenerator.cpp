@@ -8,6 +8,9 @@
 #include "passes/exec/codegen/GpuKernelGenerator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/exec/codegen/KernelBuilder.h"
 
 using namespace mlir;
@@ -372,6 +375,11 @@ FailureOr<GeneratedGpuKernel> GpuKernelGenerator::run() {
   return kernel;
 }
 } // namespace
+
+void addGpuKernelDialects(DialectRegistry &registry) {
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                  vector::VectorDialect>();
+}
 
 FailureOr<GeneratedGpuKernel> generateGpuKernel(OpBuilder &builder, const KernelSource &source) {
   return GpuKernelGenerator(builder, source).run();

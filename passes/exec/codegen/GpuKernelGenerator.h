@@ -27,6 +27,9 @@
 
 namespace dtcc::exec {
 
+/// The dialects of generated kernels. NVVM's headers take seconds to parse: one file includes them.
+void addGpuKernelDialects(mlir::DialectRegistry &registry);
+
 /// A kernel and its launch: `grid` blocks of `block` threads, both one-dimensional.
 struct GeneratedGpuKernel {
   mlir::LLVM::LLVMFuncOp function;
