@@ -86,7 +86,7 @@ TEST(Image, NamesTheFirstWrongItem) {
          b.gpuKernels = {{0, 32, 1}};
        }},
       // Of the library's ops those alone that take each cell once.
-      {"command 0: memory of the host must be touched by updates alone",
+      {"command 0: memory of the host must be touched by updates and by copies of dense views alone",
        [](ImageBuilder &b) {
          b.gpuCode = {'p', 't', 'x', 0};
          b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}};
