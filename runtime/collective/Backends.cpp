@@ -9,6 +9,7 @@
 #include "runtime/core/Error.h"
 
 #include <cstdlib>
+#include <cstring>
 
 namespace dtcc::rt {
 
@@ -23,16 +24,34 @@ struct Launcher {
   const char *name;
   const char *size;
   const char *needs; /* this process's number */
-  const char *node;  /* processes of this node */
+  const char *node;  /* processes of this node, or of all: "4(x2),3" */
   const char *local; /* this process's number on its node */
 };
 const Launcher launchers[] = {
     {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_NTASKS_PER_NODE", "SLURM_LOCALID"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_LOCALID"},
     {"mpirun", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"},
     {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", "LOCAL_RANK"},
 };
+
+/// Of the node of that number: of "4(x2),3" node 2 has 3. One number is that of the process's own node.
+int64_t processesOf(const char *counts, int64_t node) {
+  int64_t count = 0;
+  while (*counts) {
+    char *end = nullptr;
+    int64_t nodes = 1;
+    count = std::strtoll(counts, &end, 10);
+    if (std::strncmp(end, "(x", 2) == 0)
+      nodes = std::strtoll(end + 2, &end, 10);
+    node -= nodes;
+    const char *next = std::strchr(end, ',');
+    if (node < 0 || !next)
+      break;
+    counts = next + 1;
+  }
+  return count;
+}
 
 } // namespace
 
@@ -44,8 +63,9 @@ void detectLauncher(Launch &launch) {
     launch.launcher = launcher.name;
     launch.processes = launch.nodeProcesses = std::strtoll(size, nullptr, 10);
     launch.process = launch.nodeProcess = std::strtoll(number, nullptr, 10);
-    if (const char *node = std::getenv(launcher.node))
-      launch.nodeProcesses = std::strtoll(node, nullptr, 10);
+    const char *node = std::getenv("SLURM_NODEID");
+    if (const char *counts = std::getenv(launcher.node))
+      launch.nodeProcesses = processesOf(counts, node ? std::strtoll(node, nullptr, 10) : 0);
     if (const char *local = std::getenv(launcher.local))
       launch.nodeProcess = std::strtoll(local, nullptr, 10);
     return;

@@ -295,9 +295,13 @@ public:
   explicit MpiTransport(const Launch &launch) : stops(aborted, launch) {
     // Processes that outnumber the cores must not spin inside MPI either; a value
     // that the user gave stands.
-    if (const char *local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE"))
-      if (std::atoi(local) * launch.threads > machineCores())
-        setenv("OMPI_MCA_mpi_yield_when_idle", "1", /*overwrite=*/0);
+    if (launch.nodeProcesses * launch.threads > machineCores())
+      setenv("OMPI_MCA_mpi_yield_when_idle", "1", /*overwrite=*/0);
+#ifdef OPEN_MPI
+    // It would end the process with a message about a "NULL communicator".
+    if (launch.launcher == "srun" && !std::getenv("PMIX_RANK") && !std::getenv("PMI_RANK"))
+      fail("srun started this process for no MPI: give srun --mpi=pmix (srun --mpi=list says what this cluster has)");
+#endif
     int provided = 0, size = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
