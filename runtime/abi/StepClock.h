@@ -72,6 +72,8 @@ public:
   double end() const;
   const std::vector<Span> &spans(size_t stage) const { return stages[stage].spans; }
   Parts parts(size_t stage) const;
+  /// Of the stage that waits least for the others, up to the end of all of them.
+  Parts busiest() const;
 
 private:
   static constexpr uint32_t kEndOfAction = std::numeric_limits<uint32_t>::max();
@@ -185,6 +187,17 @@ inline double StepClock::end() const {
   for (const Stage &stage : stages)
     end = std::max(end, stage.latest);
   return end;
+}
+
+inline StepClock::Parts StepClock::busiest() const {
+  Parts busiest;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    Parts parts = this->parts(stage);
+    parts.waits += end() - parts.total();
+    if (stage == 0 || parts.waits < busiest.waits)
+      busiest = std::move(parts);
+  }
+  return busiest;
 }
 
 inline StepClock::Parts StepClock::parts(size_t number) const {

@@ -56,21 +56,6 @@ std::optional<Forecast> Forecast::of(const Image &image) {
   return Forecast(image, std::move(clock));
 }
 
-StepClock::Parts Forecast::parts() const {
-  StepClock::Parts busiest = clock.parts(0);
-  double idle = clock.end() - busiest.total() + busiest.waits;
-  for (size_t stage = 1; stage < image.stages().size(); ++stage) {
-    StepClock::Parts parts = clock.parts(stage);
-    double waits = clock.end() - parts.total() + parts.waits;
-    if (waits < idle) {
-      busiest = std::move(parts);
-      idle = waits;
-    }
-  }
-  busiest.waits = idle;
-  return busiest;
-}
-
 std::string Forecast::text() const {
   const dtcc_training &training = image.training();
   bool tokens = training.tokens > 0;

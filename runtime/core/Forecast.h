@@ -28,8 +28,8 @@ public:
 
   /// Of a step.
   double seconds() const { return clock.end() + image.header().host_seconds; }
-  /// Of the stage that is busy longest: the others wait for it.
-  StepClock::Parts parts() const;
+  /// Where they go, but those of the host.
+  StepClock::Parts parts() const { return clock.busiest(); }
   /// "forecast 1.27 ms a step on 8 x h100-sxm: ..", and a line for each part, for --info.
   std::string text() const;
   /// The step as a trace for Perfetto: a process for a rank of each stage, a thread for each stream.

@@ -32,25 +32,19 @@ static llvm::Expected<StepClock> runStep(const ProgramFile &program) {
   return std::move(clock);
 }
 
-/// Of the stage that waits least for the others.
 static cost::StepSeconds secondsOf(const ProgramFile &program, const StepClock &clock) {
-  cost::StepSeconds busiest;
-  for (size_t stage = 0; stage < program.stages().size(); ++stage) {
-    StepClock::Parts parts = clock.parts(stage);
-    cost::StepSeconds seconds;
-    seconds.compute = parts.compute;
-    seconds.stages = parts.messages;
-    for (auto [communicator, exposed] : parts.collectives) {
-      std::string axes = "," + program.names(program.communicators()[communicator].axes) + ",";
-      bool within = llvm::StringRef(axes).contains(",tp,") || llvm::StringRef(axes).contains(",cp,");
-      (within ? seconds.tensor : seconds.data) += exposed;
-    }
-    seconds.bubble = clock.end() - seconds.total();
-    if (stage == 0 || seconds.bubble < busiest.bubble)
-      busiest = seconds;
+  StepClock::Parts parts = clock.busiest();
+  cost::StepSeconds seconds;
+  seconds.compute = parts.compute;
+  seconds.stages = parts.messages;
+  seconds.bubble = parts.waits;
+  for (auto [communicator, exposed] : parts.collectives) {
+    std::string axes = "," + program.names(program.communicators()[communicator].axes) + ",";
+    bool within = llvm::StringRef(axes).contains(",tp,") || llvm::StringRef(axes).contains(",cp,");
+    (within ? seconds.tensor : seconds.data) += exposed;
   }
-  busiest.host = program.header().host_seconds;
-  return busiest;
+  seconds.host = program.header().host_seconds;
+  return seconds;
 }
 
 /// Bytes of a rank, of a preset or of this machine; 0: not known.
