@@ -8,6 +8,7 @@
 #include "compiler/ConfirmPlans.h"
 #include "compiler/ErrorStream.h"
 #include "compiler/LowerPlan.h"
+#include "compiler/StatusLine.h"
 #include "passes/cost/AmountText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <deque>
@@ -82,6 +83,9 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
   plan::PlanReport estimate = candidate.report;
   Tried tried{std::move(candidate), std::move(estimate), {}};
   const plan::ShapePlan &plan = tried.candidate.plan;
+  std::optional<Status> status;
+  if (!silent)
+    status.emplace("compile " + plan.shape.str());
   // Without a limit, and with a mesh that is given, any may be what is taken in the end.
   double usable = result.pricer->usableBytes(plan.shape);
   bool isLimited = usable > 0 && !result.anyMemory && !result.meshGiven;

@@ -14,6 +14,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/Planning.h"
 #include "compiler/Ptx.h"
+#include "compiler/StatusLine.h"
 #include "compiler/StepCheck.h"
 #include "compiler/TargetOption.h"
 #include "compiler/Training.h"
@@ -74,6 +75,7 @@ private:
   std::unique_ptr<llvm::TargetMachine> processor;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
   std::string current;
+  std::optional<Status> status;
   /// What was asked for is written already.
   bool finished = false;
 };
@@ -81,9 +83,14 @@ private:
 void Driver::progress(StringRef what) {
   auto now = std::chrono::steady_clock::now();
   if ((options.progress || options.verbose) && !current.empty())
-    llvm::errs() << llvm::formatv("{0,-28} {1,6:f2} s\n", current, std::chrono::duration<double>(now - last).count());
+    messageStream() << llvm::formatv("{0,-28} {1,6:f2} s\n", current,
+                                     std::chrono::duration<double>(now - last).count());
   last = now;
   current = what.str();
+  if (what.empty())
+    status.reset();
+  else
+    status.emplace(what);
 }
 
 Level Driver::level() {
@@ -111,7 +118,7 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
   if (isForGpus())
     memory = options.deviceMemory;
   if (needed > memory)
-    llvm::WithColor::warning(llvm::errs(), "dtcc")
+    llvm::WithColor::warning(messageStream(), "dtcc")
         << "the plan needs " << bytesText(needed) << " of memory a rank, and "
         << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has " << bytesText(memory)
         << (isForGpus() ? std::string() : " for each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"))
@@ -125,15 +132,15 @@ void Driver::tellOfHost(exec::ProgramOp program) {
     bytes += arena.getHost() ? double(arena.getBytes()) : 0;
   std::string of = " of its host's memory, and ";
   if (bytes > options.hostMemory && options.hostMemory > 0)
-    llvm::WithColor::warning(llvm::errs(), "dtcc")
+    llvm::WithColor::warning(messageStream(), "dtcc")
         << "a rank needs " << cost::formatBytes(bytes) << of << "a device of --cluster=" << options.cluster << " has "
         << cost::formatBytes(options.hostMemory) << " of that: the program is going to refuse to run there\n";
   else if (bytes > 0 && options.hostMemory <= 0)
-    llvm::WithColor::note(llvm::errs(), "dtcc")
+    llvm::WithColor::note(messageStream(), "dtcc")
         << "a rank locks " << cost::formatBytes(bytes) << of << "--cluster=" << options.cluster
         << " does not say how much there is\n";
   else if (bytes == 0 && isForGpus() && plan::parseOffload(options.offload).value_or(plan::Offload()).any())
-    llvm::WithColor::note(llvm::errs(), "dtcc")
+    llvm::WithColor::note(messageStream(), "dtcc")
         << "--offload=" << options.offload << " moves nothing: "
         << (options.offload == "activations" ? "nothing that the plan leaves to hosts waits long enough\n"
                                              : "the optimizer keeps nothing beside parameters that the step reads\n");
@@ -273,7 +280,11 @@ LogicalResult Driver::distribute() {
   if (!check)
     return success();
   progress("verify");
-  return check->run(module, kVerifySteps, llvm::errs());
+  std::string report;
+  llvm::raw_string_ostream stream(report);
+  LogicalResult equal = check->run(module, kVerifySteps, stream);
+  messageStream() << report;
+  return equal;
 }
 
 LogicalResult Driver::run() {

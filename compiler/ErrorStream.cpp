@@ -6,16 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/ErrorStream.h"
+#include "compiler/StatusLine.h"
 #include "llvm/Support/WithColor.h"
 
-static std::string &toolName() {
+static std::string &name() {
   static std::string name = "dtcc";
   return name;
 }
 
-void dtcc::setToolName(llvm::StringRef name) { toolName() = name.str(); }
+void dtcc::setToolName(llvm::StringRef to) { name() = to.str(); }
 
-llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(llvm::errs(), toolName()); }
+llvm::StringRef dtcc::toolName() { return name(); }
+
+llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(messageStream(), toolName()); }
 
 mlir::LogicalResult dtcc::wrong(const llvm::Twine &message) {
   errorStream() << message << '\n';

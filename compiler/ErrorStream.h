@@ -19,6 +19,7 @@ namespace dtcc {
 
 /// Of a main other than dtcc's, before anything is told.
 void setToolName(llvm::StringRef name);
+llvm::StringRef toolName();
 
 /// Standard error behind "dtcc: error: ": one message and its end of line are to follow.
 llvm::raw_ostream &errorStream();

@@ -8,6 +8,7 @@
 #include "compiler/GpuCode.h"
 #include "compiler/ErrorStream.h"
 #include "compiler/Ptx.h"
+#include "compiler/StatusLine.h"
 #include "compiler/TargetOption.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
@@ -53,7 +54,7 @@ FailureOr<std::vector<GpuModule>> dtcc::makeGpuModules(ModuleOp module, const Op
     return modules;
   llvm::ErrorOr<std::string> assembler = llvm::sys::findProgramByName("ptxas");
   if (!assembler && options.verbose)
-    llvm::errs() << "no ptxas on the path: drivers compile the kernels for the GPUs that they find\n";
+    messageStream() << "no ptxas on the path: drivers compile the kernels for the GPUs that they find\n";
   for (const std::string &architecture : architectures) {
     if (!assembler)
       break;

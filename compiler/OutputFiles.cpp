@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/OutputFiles.h"
+#include "compiler/StatusLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
@@ -57,7 +58,7 @@ OutputFiles::~OutputFiles() {
 }
 
 LogicalResult OutputFiles::cannotWrite(StringRef file, const Twine &why) const {
-  llvm::WithColor::error(llvm::errs(), tool) << "cannot write " << file << ": " << why << '\n';
+  llvm::WithColor::error(messageStream(), tool) << "cannot write " << file << ": " << why << '\n';
   return failure();
 }
 
@@ -120,6 +121,7 @@ LogicalResult OutputFiles::writeText(llvm::function_ref<void(raw_ostream &)> pri
     return code ? cannotWrite(name, code.message()) : success();
   };
   if (path == "-") {
+    clearStatus();
     print(llvm::outs());
     return check(llvm::outs(), "to standard output");
   }
@@ -149,6 +151,7 @@ void dtcc::endOnInterrupt(int status) {
       return;
     remains().lock.lock();
     remains().removeAll();
+    clearStatus();
     _exit(status);
   }).detach();
 }

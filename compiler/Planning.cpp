@@ -11,6 +11,7 @@
 #include "compiler/MeshOption.h"
 #include "compiler/PipelinePlanning.h"
 #include "compiler/PlanFile.h"
+#include "compiler/StatusLine.h"
 #include "compiler/TargetOption.h"
 #include "dialects/graph/Graph.h"
 #include "passes/cost/ClusterFile.h"
@@ -204,6 +205,9 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   if (request.pins.splitting())
     llvm::erase(space.tp, 1);
   hold(space.tp, mesh.tp, whole);
+  // It shares positions out over tp.
+  if (options.sequenceParallel == "on")
+    llvm::erase(space.tp, 1);
   hold(space.cp, mesh.cp, whole);
   hold(space.ep, mesh.ep, whole);
   hold(space.pp, pipeline.actions.ranks.empty() ? mesh.pp : std::optional<int64_t>(pipeline.actions.ranks.size()),
@@ -274,6 +278,7 @@ std::vector<Search::Held> Search::held() const {
   add("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "",
       [](Options &options) { options.microbatches = 0; });
   add("schedule", options.schedule, [](Options &options) { options.schedule.clear(); });
+  add("sequence-parallel", options.sequenceParallel, [](Options &options) { options.sequenceParallel.clear(); });
   return rows;
 }
 
@@ -431,6 +436,9 @@ FailureOr<std::vector<plan::PlanShape>> Search::prepare() {
 }
 
 FailureOr<SearchResult> Search::run() {
+  std::optional<Status> status;
+  if (!limits.silent)
+    status.emplace("search plans");
   FailureOr<std::vector<plan::PlanShape>> all = prepare();
   if (failed(all))
     return failure();
@@ -520,8 +528,9 @@ FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options
   FailureOr<SearchResult> result = searchPlans(module, options);
   if (succeeded(result) && options.verbose)
     for (const plan::PlanReport &plan : result->report.plans)
-      llvm::errs() << llvm::formatv("plan {0}: {1:f3} s a step, {2:f2} GiB a rank{3}\n", plan.shape.str(), plan.seconds,
-                                    plan.memory.total() / double(1 << 30), plan.fits ? "" : ", does not fit");
+      messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2:f2} GiB a rank{3}\n", plan.shape.str(),
+                                       plan.seconds, plan.memory.total() / double(1 << 30),
+                                       plan.fits ? "" : ", does not fit");
   return result;
 }
 
@@ -547,6 +556,6 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
     return failure();
   if (options.verbose)
     for (const plan::PassedPlan &passed : result->report.passed)
-      llvm::errs() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
+      messageStream() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
   return MadePlan{result->plan(0), std::move(result->lowered)};
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "tools/model/Diagnostics.h"
+#include "compiler/StatusLine.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/WithColor.h"
@@ -45,7 +46,7 @@ static Place findPlace(Location location) {
 
 static void print(const Diagnostic &diagnostic) {
   Place place = findPlace(diagnostic.getLocation());
-  llvm::raw_ostream &stream = llvm::errs();
+  llvm::raw_ostream &stream = messageStream();
   if (!place.file.empty())
     stream << place.file << ": ";
   switch (diagnostic.getSeverity()) {

@@ -8,6 +8,7 @@
 #include "tools/model/LoadModel.h"
 #include "compiler/Driver.h"
 #include "compiler/ErrorStream.h"
+#include "compiler/StatusLine.h"
 #include "frontends/onnx/Import.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -59,6 +60,7 @@ static LogicalResult fillImportOptions(const Options &options, onnx::ImportOptio
 }
 
 OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, const Options &options) {
+  Status status("read " + options.input);
   if (!StringRef(options.input).ends_with(".onnx")) {
     auto text = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
     if (!text) {
