@@ -246,9 +246,9 @@ void CudaDevice::tune() {
   Rank &rank = setup.rank;
   std::vector<TuningSite> sites;
   for (size_t i = 0; i < bound.size(); ++i)
-    if (auto *tunable = dynamic_cast<TunableOp *>(bound[i].op.get())) {
+    if (auto *op = dynamic_cast<TunableOp *>(bound[i].op.get())) {
       const uint32_t stream = rank.image.commands()[rank.stage.commands.first + i].stream;
-      sites.push_back({tunable, bound[i].op.get(), buffersOf(i), streams[stream].workspace});
+      sites.push_back({op, stream, streams[stream].workspace, buffersOf(i)});
     }
   std::unique_ptr<Communicator> all;
   if (setup.transport) {

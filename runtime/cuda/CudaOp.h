@@ -17,10 +17,12 @@
 
 #include "runtime/core/Rank.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 // The driver's handles, which its header declares in the same way.
 typedef struct CUfunc_st *CUfunction;
@@ -40,10 +42,17 @@ struct Call {
   void *workspace = nullptr;
 };
 
+/// How a library computes an op: what the same version of it takes again, of cublasLt a cublasLtMatmulAlgo_t.
+using LibraryAlgorithm = std::array<uint64_t, 8>;
+
 class CudaOp {
 public:
   virtual ~CudaOp() = default;
   virtual void run(Rank &rank, const Call &call) = 0;
+  /// At most `most`, the likely best first, none with more workspace than is planned. What has no choice has zeros.
+  virtual std::vector<LibraryAlgorithm> algorithms(int /*most*/) { return {LibraryAlgorithm()}; }
+  /// False if it cannot be run so here, or only with more workspace.
+  virtual bool choose(const LibraryAlgorithm &algorithm) { return algorithm == LibraryAlgorithm(); }
   /// Names the kernels of a library that the first run loads, which waits for all that the GPU has to do; ops of one
   /// name have the same. Empty: all is loaded when the op is bound.
   virtual std::string_view loads() const { return {}; }

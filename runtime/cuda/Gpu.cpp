@@ -283,6 +283,14 @@ void Gpu::launch(CUfunction function, CUstream stream, const LaunchShape &shape,
         "cuLaunchKernel");
 }
 
+void Gpu::reserveWorkspace(uint64_t bytes) {
+  uint64_t &most = reserved[boundFor];
+  if (bytes > most && workspaces.count(boundFor))
+    fail("operations of stream ", boundFor, " have ", most, " bytes of workspace, and one that --tune tries wants ",
+         bytes);
+  most = std::max(most, bytes);
+}
+
 void *Gpu::workspace(uint32_t stream) {
   auto [at, isNew] = workspaces.try_emplace(stream, 0);
   if (isNew && lentBytes) {

@@ -99,10 +99,7 @@ public:
 
   // Launcher
   CUfunction kernel(const char *module, const char *name, uint64_t sharedBytes) override;
-  void reserveWorkspace(uint64_t bytes) override {
-    uint64_t &most = reserved[boundFor];
-    most = std::max(most, bytes);
-  }
+  void reserveWorkspace(uint64_t bytes) override;
   const void *upload(std::span<const std::byte> bytes) override;
   int multiprocessors() const override { return processors; }
   void *products() override;

@@ -1,4 +1,4 @@
-//===- Tuning.cpp - Algorithms of libraries by measurement ---- -*- C++ -*-===//
+//===- Tuning.cpp - Ways of commands by measurement ----------- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,16 +25,16 @@ namespace {
 constexpr const char *kTitle = "dtcc choices 1";
 constexpr int kAlgorithms = 8, kRuns = 5, kRounds = 3;
 
-using Choices = std::map<std::string, TunedAlgorithm>;
+using Choices = std::map<std::string, Choice>;
 
-/// One line a choice: the problem, a tab, the words of the algorithm.
+/// One line a choice: the problem, a tab, the name of the way, the words of its algorithm.
 std::string textOf(const Choices &choices) {
   std::ostringstream text;
   text << std::hex;
-  for (const auto &[problem, algorithm] : choices) {
-    text << problem << '\t';
-    for (size_t i = 0; i < algorithm.size(); ++i)
-      text << (i ? " " : "") << algorithm[i];
+  for (const auto &[problem, choice] : choices) {
+    text << problem << '\t' << choice.way;
+    for (uint64_t word : choice.algorithm)
+      text << ' ' << word;
     text << '\n';
   }
   return text.str();
@@ -47,13 +47,14 @@ size_t readChoices(std::istream &text, Choices &choices) {
     const size_t tab = line.rfind('\t');
     std::istringstream words(tab == std::string::npos ? "" : line.substr(tab + 1));
     words >> std::hex;
-    TunedAlgorithm algorithm;
-    for (uint64_t &word : algorithm)
+    Choice choice;
+    words >> choice.way;
+    for (uint64_t &word : choice.algorithm)
       words >> word;
     std::string rest;
     if (tab == 0 || words.fail() || words >> rest)
       return number;
-    choices[line.substr(0, tab)] = algorithm;
+    choices[line.substr(0, tab)] = choice;
   }
   return 0;
 }
@@ -100,13 +101,17 @@ public:
 
   /// The line of a site's problem: with the GPU and the library, since choices are theirs.
   std::string keyOf(const TuningSite &site) const {
-    return gpu.model() + "; " + site.tunable->library() + "; " + site.tunable->problem();
+    return gpu.model() + "; " + site.op->library() + "; " + site.op->problem();
   }
-  /// Of the sites whose choice is not there, or no longer one that the library takes.
-  std::set<std::string> missing(const Choices &choices) const {
+  bool choose(const TuningSite &site, const Choice &choice) {
+    gpu.bindFor(site.stream);
+    return site.op->choose(choice);
+  }
+  /// Of the sites whose choice is not there, or no longer one that is taken.
+  std::set<std::string> missing(const Choices &choices) {
     std::set<std::string> keys;
     for (const TuningSite &site : sites)
-      if (auto known = choices.find(keyOf(site)); known == choices.end() || !site.tunable->choose(known->second))
+      if (auto known = choices.find(keyOf(site)); known == choices.end() || !choose(site, known->second))
         keys.insert(keyOf(site));
     return keys;
   }
@@ -114,21 +119,22 @@ public:
     Choices choices;
     for (const TuningSite &site : sites)
       if (std::string key = keyOf(site); keys.count(key) && !choices.count(key))
-        if (std::optional<TunedAlgorithm> best = fastest(site))
+        if (std::optional<Choice> best = fastest(site))
           choices[key] = *best;
     return choices;
   }
 
 private:
-  std::optional<TunedAlgorithm> fastest(const TuningSite &site) {
-    std::optional<TunedAlgorithm> best;
+  std::optional<Choice> fastest(const TuningSite &site) {
+    std::optional<Choice> best;
     float least = 0;
-    for (const TunedAlgorithm &algorithm : site.tunable->algorithms(kAlgorithms)) {
-      if (!site.tunable->choose(algorithm))
+    gpu.bindFor(site.stream);
+    for (const Choice &choice : site.op->choices(kAlgorithms)) {
+      if (!choose(site, choice))
         continue;
       float took = milliseconds(site);
       if (!best || took < least)
-        best = algorithm, least = took;
+        best = choice, least = took;
     }
     return best;
   }
@@ -192,9 +198,9 @@ void tune(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, 
   }
   // No rank keeps what the others do not.
   for (const TuningSite &site : sites)
-    if (auto known = choices.find(tuner.keyOf(site)); known != choices.end() && !site.tunable->choose(known->second))
+    if (auto known = choices.find(tuner.keyOf(site)); known != choices.end() && !tuner.choose(site, known->second))
       failWith(Status::Device, "rank ", rank.abi.rank,
-               ": the library refuses an algorithm that it took on another rank: ", tuner.keyOf(site));
+               ": what was chosen on another rank is none of the ways here: ", tuner.keyOf(site));
   if (me == 0 && !taken.empty()) {
     writeWhole(file, std::string(kTitle) + '\n' + textOf(choices));
     std::cerr << "note: measured " << taken.size() << (taken.size() == 1 ? " operation" : " operations") << " into "

@@ -13,6 +13,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/HalfFloat.h"
 #include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/TunableOp.h"
 #include "tests/conformance/KernelCases.h"
 
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -38,6 +40,13 @@ public:
     dtcc_command bound = command;
     bound.predicate = predicateValue < 0 ? DTCC_NONE : 0;
     std::unique_ptr<cuda::CudaOp> op = cuda::createCudaOp(bound, rank, gpu);
+    auto *tunable = dynamic_cast<cuda::TunableOp *>(op.get());
+    ways.clear();
+    for (const cuda::Choice &choice : tunable ? tunable->choices(1) : std::vector<cuda::Choice>()) {
+      ways.push_back(choice.way);
+      if (ways.size() == way + 1)
+        ASSERT_TRUE(tunable->choose(choice));
+    }
     // A stream's workspace is as large as all reservations before it was first asked for.
     if (std::exchange(gpu.grown, false))
       ++streams;
@@ -61,6 +70,9 @@ public:
   void dropOps() { kept.clear(); }
   /// What the commands' predicate holds; none if negative.
   int32_t predicateValue = -1;
+  /// By which way of a command that has several it is run, and the names of all that the last one has.
+  size_t way = 0;
+  std::vector<std::string> ways;
   /// Our own kernels alone, as where NVIDIA's libraries are missing.
   void useOwnKernels(bool own) { gpu.own = own; }
 
@@ -180,18 +192,26 @@ TEST(CudaWorkspace, HasAPieceOfThePlanForEachStream) {
   EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(0)), lent);
   EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(2)), lent + 256);
   EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(0)), lent);
-  try {
-    gpu.workspace(3);
-    ADD_FAILURE() << "more than the plan has";
-  } catch (const Error &error) {
-    EXPECT_EQ(std::string(error.what()),
-              "operations of stream 3 want 1 bytes of workspace, and the program was planned with 0");
-  }
+  auto expectError = [](const char *message, const auto &call) {
+    try {
+      call();
+      ADD_FAILURE() << message;
+    } catch (const Error &error) {
+      EXPECT_EQ(std::string(error.what()), message);
+    }
+  };
+  expectError("operations of stream 3 want 1 bytes of workspace, and the program was planned with 0",
+              [&] { gpu.workspace(3); });
+  gpu.bindFor(2);
+  gpu.reserveWorkspace(512);
+  expectError("operations of stream 2 have 512 bytes of workspace, and one that --tune tries wants 513",
+              [&] { gpu.reserveWorkspace(513); });
 }
 
 TEST(CudaKernels, ComputeWhatProcessorsCompute) {
   OneCommand::runner = nullptr;
   std::vector<KernelCase> cases = kernelCases();
+  std::map<uint32_t, std::set<std::string>> ways; // by op
   for (KernelCase &each : cases) {
     SCOPED_TRACE(each.name);
     OneCommand want = each.command;
@@ -204,11 +224,24 @@ TEST(CudaKernels, ComputeWhatProcessorsCompute) {
         continue;
       SCOPED_TRACE(own ? "dtcc's kernels" : "the library");
       gpuRunner().useOwnKernels(own);
-      KernelCase got = each;
-      ASSERT_NO_THROW(got.command.run(each.rank, each.slot));
-      expectAlike(got, want, before);
+      for (size_t &way = gpuRunner().way = 0; way == 0 || way < gpuRunner().ways.size(); ++way) {
+        SCOPED_TRACE(way);
+        KernelCase got = each;
+        ASSERT_NO_THROW(got.command.run(each.rank, each.slot));
+        expectAlike(got, want, before);
+      }
+      gpuRunner().way = 0;
+      ways[each.command.op()].insert(gpuRunner().ways.begin(), gpuRunner().ways.end());
     }
   }
+  if (!graphsByCudnn())
+    return; // libraries that are missing have no ways
+  using Names = std::set<std::string>;
+  EXPECT_EQ(ways[DTCC_LIB_MATMUL], (Names{"cublaslt", "cublaslt+ours"}));
+  for (auto op : {DTCC_LIB_CONVOLUTION, DTCC_LIB_CONVOLUTION_INPUT_GRAD, DTCC_LIB_CONVOLUTION_KERNEL_GRAD})
+    EXPECT_EQ(ways[op], (Names{"cublaslt", "ours"}));
+  for (auto op : {DTCC_LIB_ATTENTION, DTCC_LIB_ATTENTION_GRAD})
+    EXPECT_EQ(ways[op], (Names{"cudnn", "ours"}));
 }
 
 /// What cuDNN computes of the cases above is no more and no less than this, in bf16 and f16. `ampere`: engines that

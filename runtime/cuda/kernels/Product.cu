@@ -42,13 +42,14 @@ static DTCC_DEVICE float geluTangent(float x) {
 }
 
 DTCC_KERNEL(product_epilogue, ProductEpilogue, epilogueThreads) {
-  const int64_t cell = blockX() * epilogueThreads + threadIndex(), i = cell / p.n, j = cell % p.n;
-  if (i >= p.m)
+  const int64_t cell = blockX() * epilogueThreads + threadIndex(), row = cell / p.n, j = cell % p.n;
+  if (row >= p.g * p.m)
     return;
-  const int64_t at = i * p.outStrides[0] + j * p.outStrides[1];
+  const int64_t g = row / p.m, i = row % p.m;
+  const int64_t at = g * p.outStrides[0] + i * p.outStrides[1] + j * p.outStrides[2];
   float x = cellAt(p.out, p.type, at);
   if (p.bias)
-    x += cellAt(p.bias, p.type, j * p.biasStride);
+    x += cellAt(p.bias, p.biasType, j * p.biasStride);
   if (p.kept)
     storeCell(p.kept, p.type, i * p.keptStride + j, x);
   if (p.activation == static_cast<int64_t>(dtcc::ProductActivation::Slope)) {

@@ -31,13 +31,13 @@ struct Product {
 };
 
 /// product_epilogue: cells of a product become what matmul_epilogue stores (LibraryOps.def), where no library does it
-/// in passing. A thread a cell.
+/// in passing; g is 1 unless all that follows is a bias. A thread a cell.
 struct ProductEpilogue {
-  int64_t m, n;
+  int64_t g, m, n;
   void *out, *kept;                                        // kept: or null
   const void *bias, *at;                                   // or null
-  int64_t outStrides[2], biasStride, keptStride, atStride; // of rows
-  int32_t type;                                            // dtcc_dtype
+  int64_t outStrides[3], biasStride, keptStride, atStride; // of rows
+  int32_t type, biasType;                                  // dtcc_dtype
   int64_t activation;                                      // ProductActivation
 };
 constexpr int epilogueThreads = 256;

@@ -5,20 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Three ways, the first that fits: windows of one cell are a product of the library; groups
-// of few channels are summed cell by cell; all else is a product that gathers its columns
-// (kernels/Convolution.cu). A library of convolutions would stand before these, as
-// bindLibraryProduct does before products of our own.
+// The first that fits: windows of one cell are a product of the library, unless --tune finds
+// kernels of ours faster; groups of few channels are summed cell by cell; all else is a
+// product that gathers its columns (kernels/Convolution.cu). A library of convolutions would
+// stand before these, as bindLibraryProduct does before products of our own.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/GpuWorkspace.h"
+#include "runtime/cuda/TunableOp.h"
 #include "runtime/cuda/kernels/Convolution.h"
 #include "runtime/cuda/ops/LibraryProduct.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/kernels/WindowCommands.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace dtcc::rt::cuda {
@@ -175,6 +177,8 @@ public:
     reordered.buffers = buffers;
     product->run(rank, reordered);
   }
+  std::vector<LibraryAlgorithm> algorithms(int most) override { return product->algorithms(most); }
+  bool choose(const LibraryAlgorithm &algorithm) override { return product->choose(algorithm); }
   std::string_view loads() const override { return product->loads(); }
 
 private:
@@ -182,11 +186,17 @@ private:
   std::array<size_t, 2> sides;
 };
 
+/// A product, and where its operands lie.
+struct PointwiseProduct {
+  ProductCommand command;
+  std::vector<ProductView> views;
+};
+
 /// Windows of one cell that leave none out: a product for each example of a single group, or for each group of a single
-/// example. Null where it is none, where the library is not there, or where rows do not begin at multiples of 16
-/// bytes, without which its fast algorithms are out.
-std::unique_ptr<CudaOp> bindPointwise(const ConvolutionCommand &command, Direction direction,
-                                      const CheckedOperands &operands, Rank &rank, Launcher &launcher) {
+/// example. None where it is none, or where rows do not begin at multiples of 16 bytes, without which the library's
+/// fast algorithms are out.
+std::optional<PointwiseProduct> pointwiseProduct(const ConvolutionCommand &command, Direction direction,
+                                                 const CheckedOperands &operands, const Rank &rank) {
   const ConvolutionProblem &c = command.problem;
   const int64_t cells = c.window.resultCells(), unit = 16 / static_cast<int64_t>(dtcc_dtype_size(c.type));
   bool whole = c.window.windowCells() == 1 && cells == c.window.imageCells() && !operands.isPredicated();
@@ -194,7 +204,7 @@ std::unique_ptr<CudaOp> bindPointwise(const ConvolutionCommand &command, Directi
     whole &= c.window.strides[d] == 1 && c.window.low[d] == 0;
   if (!whole || (c.groups > 1 && c.examples > 1) || (direction == KernelGrad && c.examples > 1) || cells % unit != 0 ||
       c.inputs % unit != 0 || c.outputs % unit != 0)
-    return nullptr;
+    return std::nullopt;
   ProductCommand product;
   product.g = c.examples * c.groups, product.type = c.type, product.outType = c.outType;
   product.accumulate = command.accumulate;
@@ -228,22 +238,35 @@ std::unique_ptr<CudaOp> bindPointwise(const ConvolutionCommand &command, Directi
              view(2, c.outputs, c.inputs, c.outputs * c.inputs, c.inputs, 1)};
     break;
   }
-  std::unique_ptr<CudaOp> bound = bindLibraryProduct(product, std::move(views), rank, launcher);
-  return bound ? std::make_unique<ReorderedProduct>(std::move(bound), rowOf(direction).sides) : nullptr;
+  return PointwiseProduct{product, std::move(views)};
+}
+
+std::unique_ptr<CudaOp> makeOwnConvolution(const ConvolutionCommand &command, Direction direction,
+                                           const Convolution &parameters, const CheckedOperands &operands,
+                                           Launcher &launcher) {
+  /// Channels of a group in and out: more are worth a tile.
+  constexpr int64_t mostDirect = 4;
+  const ConvolutionProblem &c = command.problem;
+  if (c.inputs * c.outputs <= mostDirect)
+    return std::make_unique<DirectConvolutionOp>(command, direction, parameters, launcher);
+  return std::make_unique<GatheredConvolutionOp>(command, direction, parameters, operands, launcher);
 }
 
 std::unique_ptr<CudaOp> bindConvolution(const CheckedOperands &operands, Rank &rank, Launcher &launcher,
                                         Direction direction) {
-  /// Channels of a group in and out: more are worth a tile.
-  constexpr int64_t mostDirect = 4;
   const ConvolutionCommand command(operands, direction);
-  const ConvolutionProblem &c = command.problem;
-  const Convolution parameters = parametersOf(c, operands);
-  if (std::unique_ptr<CudaOp> library = bindPointwise(command, direction, operands, rank, launcher))
-    return library;
-  if (c.inputs * c.outputs <= mostDirect)
-    return std::make_unique<DirectConvolutionOp>(command, direction, parameters, launcher);
-  return std::make_unique<GatheredConvolutionOp>(command, direction, parameters, operands, launcher);
+  const Convolution parameters = parametersOf(command.problem, operands);
+  auto byOurs = [=, &launcher] { return makeOwnConvolution(command, direction, parameters, operands, launcher); };
+  const auto product = pointwiseProduct(command, direction, operands, rank);
+  if (!product || !launcher.products())
+    return byOurs();
+  auto byLibrary = [=, &rank, &launcher]() -> std::unique_ptr<CudaOp> {
+    std::unique_ptr<CudaOp> bound = bindLibraryProduct(product->command, product->views, rank, launcher);
+    return bound ? std::make_unique<ReorderedProduct>(std::move(bound), rowOf(direction).sides) : nullptr;
+  };
+  return TunableOp::make(productLibrary(),
+                         rowOf(direction).kernel + (" " + textOf(product->command, product->views, rank)),
+                         {{"cublaslt", byLibrary}, {"ours", byOurs}});
 }
 
 } // namespace

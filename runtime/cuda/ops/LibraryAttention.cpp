@@ -9,7 +9,7 @@
 
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/Tuning.h"
+#include "runtime/cuda/TunableOp.h"
 #include "runtime/cuda/ops/Operands.h"
 
 #include <algorithm>
@@ -80,17 +80,14 @@ void sayOnce(const Rank &rank, const std::string &reason) {
               << reason << std::endl;
 }
 
-/// An algorithm's first word: whose it is. Of cuDNN's the number of the engine and the place among ways follow.
-enum : uint64_t { kOurs, kCudnns };
 /// How many of cuDNN's are measured.
 constexpr size_t kMeasuredWays = 4;
 
-class LibraryAttention final : public CudaOp, public TunableOp {
+/// Of its algorithms the words are the number of the engine and the place among ways.
+class LibraryAttention final : public CudaOp {
 public:
-  LibraryAttention(AttentionCommand command, const AttentionProblem &problem, const AttentionForm &form, void *handle,
-                   std::function<std::unique_ptr<CudaOp>()> makeOwn)
-      : command(std::move(command)), form(form), of(problem), text(textOf(problem, form)), handle(handle),
-        makeOwn(std::move(makeOwn)) {}
+  LibraryAttention(AttentionCommand command, const AttentionProblem &problem, const AttentionForm &form, void *handle)
+      : command(std::move(command)), form(form), of(problem), text(textOf(problem, form)), handle(handle) {}
 
   /// The way that the heuristic has first. Throws CudnnRefusal if the library has none.
   void takeFirst() {
@@ -98,31 +95,24 @@ public:
     way = &ways->front();
   }
 
-  std::string library() const override { return "cudnn " + cudnn().version(); }
-  const std::string &problem() const override { return text; }
-  std::vector<TunedAlgorithm> algorithms(int most) override {
-    std::vector<TunedAlgorithm> result = {{kOurs}};
+  std::vector<LibraryAlgorithm> algorithms(int most) override {
+    std::vector<LibraryAlgorithm> result;
     const Ways known = sharedWays(of, form, text, handle, kMeasuredWays);
     for (uint64_t i = 0; i < known->size() && result.size() < static_cast<size_t>(most); ++i)
-      result.push_back({kCudnns, static_cast<uint64_t>((*known)[i].plan.engine), i});
+      result.push_back({static_cast<uint64_t>((*known)[i].plan.engine), i});
     return result;
   }
-  bool choose(const TunedAlgorithm &algorithm) override {
-    own = algorithm[0] == kOurs ? makeOwn() : nullptr;
-    if (algorithm[0] != kCudnns)
-      return own != nullptr;
+  bool choose(const LibraryAlgorithm &algorithm) override {
     const Ways known = sharedWays(of, form, text, handle, kMeasuredWays);
-    const uint64_t place = algorithm[2];
-    if (place >= known->size() || static_cast<uint64_t>((*known)[place].plan.engine) != algorithm[1])
+    const auto [engine, place] = std::pair(algorithm[0], algorithm[1]);
+    if (place >= known->size() || static_cast<uint64_t>((*known)[place].plan.engine) != engine)
       return false;
     ways = known, way = &(*known)[place];
     return true;
   }
 
-  std::string_view loads() const override { return own ? std::string_view() : text; }
+  std::string_view loads() const override { return text; }
   void run(Rank &rank, const Call &call) override {
-    if (own)
-      return own->run(rank, call);
     Solver solver(*this, rank, call);
     command.run(rank, call.buffers, solver);
   }
@@ -161,10 +151,8 @@ private:
   const AttentionProblem of;
   const std::string text;
   void *handle;
-  std::function<std::unique_ptr<CudaOp>()> makeOwn;
   Ways ways;
   const AttentionWay *way = nullptr; // of these
-  std::unique_ptr<CudaOp> own;       // if it was chosen
 };
 
 } // namespace
@@ -201,7 +189,7 @@ std::vector<AttentionWay> attentionWays(const AttentionProblem &problem, const A
 
 std::unique_ptr<CudaOp> bindLibraryAttention(const CheckedOperands &operands, Rank &rank, Launcher &launcher,
                                              bool backward, std::function<std::unique_ptr<CudaOp>()> makeOwn) {
-  AttentionCommand command(operands, rank, backward, /*isPart=*/false);
+  const AttentionCommand command(operands, rank, backward, /*isPart=*/false);
   AttentionForm form;
   form.type = command.type(), form.backward = backward, form.masksKeys = command.masksKeys();
   const AttentionProblem problem = command.problemOf(rank);
@@ -212,16 +200,21 @@ std::unique_ptr<CudaOp> bindLibraryAttention(const CheckedOperands &operands, Ra
   void *handle = launcher.fusions();
   if (!handle)
     return nullptr;
-  try {
-    auto op = std::make_unique<LibraryAttention>(std::move(command), problem, form, handle, std::move(makeOwn));
-    op->takeFirst();
-    const gpu_workspace::LibraryAttention sizes = workspaceOf(problem);
-    launcher.reserveWorkspace(static_cast<uint64_t>(backward ? sizes.backward() : sizes.forward()));
-    return op;
-  } catch (const CudnnRefusal &refusal) {
-    sayOnce(rank, refusal.reason);
-    return nullptr;
-  }
+  // Kernels of ours need less workspace, and no other.
+  auto makeLibrarys = [=, &rank, &launcher]() -> std::unique_ptr<CudaOp> {
+    try {
+      auto op = std::make_unique<LibraryAttention>(command, problem, form, handle);
+      op->takeFirst();
+      const gpu_workspace::LibraryAttention sizes = workspaceOf(problem);
+      launcher.reserveWorkspace(static_cast<uint64_t>(backward ? sizes.backward() : sizes.forward()));
+      return op;
+    } catch (const CudnnRefusal &refusal) {
+      sayOnce(rank, refusal.reason);
+      return nullptr;
+    }
+  };
+  return TunableOp::make("cudnn " + cudnn().version(), textOf(problem, form),
+                         {{"cudnn", makeLibrarys}, {"ours", std::move(makeOwn)}});
 }
 
 } // namespace dtcc::rt::cuda

@@ -28,8 +28,8 @@ struct AttentionWay {
 std::vector<AttentionWay> attentionWays(const AttentionProblem &problem, const AttentionForm &form,
                                         const CudnnTarget &target, size_t most);
 
-/// The command by cuDNN, by its heuristic's choice or as --tune measures. Null where the library is not there or does
-/// not take it. `makeOwn` binds it to kernels of ours.
+/// The command by cuDNN, by its heuristic's choice, or by what --tune measures of that and `makeOwn`, which binds it to
+/// kernels of ours. Null where the library is not there or does not take such commands.
 std::unique_ptr<CudaOp> bindLibraryAttention(const CheckedOperands &operands, Rank &rank, Launcher &launcher,
                                              bool backward, std::function<std::unique_ptr<CudaOp>()> makeOwn);
 

@@ -10,7 +10,6 @@
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/CublasLt.h"
-#include "runtime/cuda/Tuning.h"
 #include "runtime/cuda/kernels/Product.h"
 #include "runtime/cuda/ops/Operands.h"
 
@@ -65,7 +64,11 @@ uint64_t alignmentOf(const ProductView &of) {
   return bits & -bits;
 }
 
-class LibraryProduct final : public CudaOp, public TunableOp {
+bool usesTf32(const ProductCommand &command, const Rank &rank) {
+  return rank.image.header().tf32 != 0 && command.type == DTCC_F32;
+}
+
+class LibraryProduct final : public CudaOp {
 public:
   LibraryProduct(const ProductCommand &command, std::vector<ProductView> views, void *handle)
       : command(command), views(std::move(views)), handle(handle) {}
@@ -88,8 +91,7 @@ public:
                                       byRows ? columnsOf(out, 2, 1) : columnsOf(out, 1, 2)};
     if (!sides[0] || !sides[1] || !sides[2] || sides[2]->transposed)
       return false;
-    bool tf32 = rank.image.header().tf32 != 0 && lhs.dtype == DTCC_F32;
-    bool made = lt.createProduct(&product, tf32 ? kComputeTf32 : kComputeF32, kTypeF32) == 0;
+    bool made = lt.createProduct(&product, usesTf32(command, rank) ? kComputeTf32 : kComputeF32, kTypeF32) == 0;
     int transposes[] = {sides[0]->transposed, sides[1]->transposed};
     made = made && lt.setProduct(product, kTransposeA, &transposes[0], sizeof(int)) == 0 &&
            lt.setProduct(product, kTransposeB, &transposes[1], sizeof(int)) == 0;
@@ -102,8 +104,11 @@ public:
              lt.setLayout(layouts[i], kBatchStride, &sides[i]->batchStride, sizeof(int64_t)) == 0;
     if (!made || !describeEpilogue(byRows))
       return false;
-    describe(sides, tf32);
-    if (std::vector<TunedAlgorithm> best = algorithms(1); best.empty() || !choose(best.front()))
+    text = textOf(command, views, rank);
+    const size_t order[] = {size_t(first), size_t(1 - first), command.out, command.out};
+    for (int i = 0; i < 4; ++i)
+      alignments[i] = static_cast<uint32_t>(alignmentOf(views[order[i]]));
+    if (std::vector<LibraryAlgorithm> best = algorithms(1); best.empty() || !choose(best.front()))
       return false;
     WorkspaceLayout layout;
     if (command.sums && command.sumsAccumulate != Accumulation::Never) {
@@ -115,11 +120,9 @@ public:
     return true;
   }
 
-  std::string library() const override { return "cublasLt " + lt.version(); }
-  const std::string &problem() const override { return text; }
   std::string_view loads() const override { return text; }
 
-  std::vector<TunedAlgorithm> algorithms(int most) override {
+  std::vector<LibraryAlgorithm> algorithms(int most) override {
     std::vector<CublasLt::Algorithm> found(static_cast<size_t>(most));
     void *preference = nullptr;
     if (lt.createPreference(&preference) != 0)
@@ -131,14 +134,14 @@ public:
     made = made && lt.heuristic(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], preference, most,
                                 found.data(), &count) == 0;
     lt.destroyPreference(preference);
-    std::vector<TunedAlgorithm> result;
+    std::vector<LibraryAlgorithm> result;
     for (int i = 0; made && i < count; ++i)
       if (const CublasLt::Algorithm &each = found[static_cast<size_t>(i)]; each.status == 0)
         std::copy(std::begin(each.data), std::end(each.data), result.emplace_back().begin());
     return result;
   }
 
-  bool choose(const TunedAlgorithm &data) override {
+  bool choose(const LibraryAlgorithm &data) override {
     CublasLt::Algorithm checked = {};
     if (lt.check(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], data.data(), &checked) != 0 ||
         checked.workspaceBytes > kWorkspaceBytes)
@@ -180,11 +183,11 @@ private:
     bool activates = command.activation != ProductActivation::None;
     if ((command.bias || activates) && !byRows)
       return false;
+    if (command.bias && command.biasType != command.outType)
+      return false;
     int epilogue = 0;
-    epilogueText.clear();
     auto describe = [&](int parts, int attribute, size_t operand) {
       epilogue |= parts;
-      epilogueText += std::to_string(alignmentOf(views[operand])) + ' ';
       const auto address = reinterpret_cast<void *>(alignmentOf(views[operand]));
       return lt.setProduct(product, attribute, &address, sizeof address) == 0;
     };
@@ -197,46 +200,62 @@ private:
       return false;
     if (activates)
       epilogue |= command.activation == ProductActivation::Slope ? kEpilogueGeluSlope : kEpilogueGelu;
-    int64_t auxLeading = 0;
     if (auto aux = command.kept ? command.kept : command.at) {
       const dtcc_view &view = views[*aux].view;
-      const int64_t leading = auxLeading = command.m == 1 ? command.n : view.strides[1];
+      const int64_t leading = command.m == 1 ? command.n : view.strides[1];
       if (leading % kAuxMultiple != 0 || leading < command.n || alignmentOf(views[*aux]) < kAuxAlignment ||
           !describe(kEpilogueAux, kAux, *aux) || lt.setProduct(product, kAuxLeading, &leading, sizeof leading) != 0)
         return false;
     }
-    epilogueText = "epilogue " + std::to_string(epilogue) + ' ' + epilogueText + std::to_string(auxLeading);
     return epilogue == 0 || lt.setProduct(product, kEpilogue, &epilogue, sizeof epilogue) == 0;
-  }
-
-  /// Says in `text` all that the library is told of the product, and how its matrices are aligned.
-  void describe(const std::optional<Columns> (&sides)[3], bool tf32) {
-    const size_t order[] = {size_t(first), size_t(1 - first), command.out, command.out};
-    for (int i = 0; i < 4; ++i)
-      alignments[i] = static_cast<uint32_t>(alignmentOf(views[order[i]]));
-    std::ostringstream out;
-    out << command.g << " x " << sides[2]->rows << " x " << sides[2]->columns << " x " << command.k
-        << (tf32 ? " tf32" : "") << ", " << epilogueText;
-    const char *names[] = {"; A ", "; B ", "; D "};
-    for (int i = 0; i < 3; ++i)
-      out << names[i] << typeName(sides[i]->type) << (sides[i]->transposed ? " T " : " N ") << sides[i]->leading << ' '
-          << sides[i]->batchStride << ' ' << alignments[i];
-    text = out.str();
   }
 
   const CublasLt &lt = cublasLt();
   const ProductCommand command;
   const std::vector<ProductView> views; // as the command numbers its operands
   void *handle, *product = nullptr, *layouts[3] = {};
-  TunedAlgorithm algorithm = {};
+  LibraryAlgorithm algorithm = {};
   uint64_t algorithmBytes = 0, workspaceAt = 0;
   uint32_t alignments[4] = {}; /* of A, B, C, D */
-  std::string text, epilogueText;
+  std::string text;
   int first = 0; /* which operand is the library's A */
   Kernel addSums;
 };
 
 } // namespace
+
+std::vector<ProductView> productViews(const CheckedOperands &operands, const Rank &rank) {
+  std::vector<ProductView> views;
+  for (size_t i = 0; i < operands.operandCount(); ++i)
+    views.push_back({operands.operand(i), static_cast<uint64_t>(rank.offset(operands.viewIndex(i)))});
+  return views;
+}
+
+std::string productLibrary() { return "cublasLt " + cublasLt().version(); }
+
+std::string textOf(const ProductCommand &c, const std::vector<ProductView> &views, const Rank &rank) {
+  std::ostringstream out;
+  out << c.g << " x " << c.m << " x " << c.n << " x " << c.k << (usesTf32(c, rank) ? " tf32" : "");
+  auto number = [&](const char *name, int64_t value) {
+    if (value != 0)
+      out << ", " << name << ' ' << value;
+  };
+  number("accumulate", static_cast<int64_t>(c.accumulate));
+  number("activation", static_cast<int64_t>(c.activation));
+  number("accumulate sums", static_cast<int64_t>(c.sumsAccumulate));
+  auto operand = [&](const char *name, std::optional<size_t> at) {
+    if (!at)
+      return;
+    const auto &[view, offset] = views[*at];
+    out << "; " << name << ' ' << typeName(view.dtype);
+    for (int d = 0; d < view.rank; ++d)
+      out << ' ' << strideOf(view, d);
+    out << ' ' << alignmentOf(views[*at]);
+  };
+  operand("lhs", 0), operand("rhs", 1), operand("bias", c.bias), operand("at", c.at);
+  operand("out", c.out), operand("kept", c.kept), operand("sums", c.sums);
+  return out.str();
+}
 
 std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, std::vector<ProductView> views, Rank &rank,
                                            Launcher &launcher) {
@@ -247,14 +266,6 @@ std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, std::v
   if (!product->prepare(rank, launcher))
     return nullptr;
   return product;
-}
-
-std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
-                                           Launcher &launcher) {
-  std::vector<ProductView> views;
-  for (size_t i = 0; i < operands.operandCount(); ++i)
-    views.push_back({operands.operand(i), static_cast<uint64_t>(rank.offset(operands.viewIndex(i)))});
-  return bindLibraryProduct(command, std::move(views), rank, launcher);
 }
 
 } // namespace dtcc::rt::cuda

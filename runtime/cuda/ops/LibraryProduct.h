@@ -17,6 +17,7 @@
 #include "runtime/cuda/CudaOp.h"
 #include "runtime/cuda/ops/ProductCommand.h"
 
+#include <string>
 #include <vector>
 
 namespace dtcc::rt::cuda {
@@ -27,11 +28,15 @@ struct ProductView {
   uint64_t offset; // from an address that is aligned to 256 bytes
 };
 
+std::vector<ProductView> productViews(const CheckedOperands &operands, const Rank &rank);
+
+/// The library and its version.
+std::string productLibrary();
+/// All that a product's time depends on, in one line: sizes, types, strides, alignment, what is added and what follows.
+std::string textOf(const ProductCommand &command, const std::vector<ProductView> &views, const Rank &rank);
+
 /// The command as one call of cublasLt, its algorithm chosen by the library's heuristic. Null where the library is not
 /// there or has no algorithm for these types, strides and epilogue.
-std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
-                                           Launcher &launcher);
-/// The same of views that no command has.
 std::unique_ptr<CudaOp> bindLibraryProduct(const ProductCommand &command, std::vector<ProductView> views, Rank &rank,
                                            Launcher &launcher);
 

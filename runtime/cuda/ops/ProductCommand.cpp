@@ -65,7 +65,7 @@ ProductCommand ProductCommand::matmulEpilogue(const CheckedOperands &operands) {
     operands.reject("must be one product, got: ", c.g);
   const auto type = static_cast<dtcc_dtype>(c.outType);
   if (c.bias)
-    operands.tensor(*c.bias, "bias", {c.n}, type);
+    operands.tensor(*c.bias, "bias", {c.n}, type), c.biasType = type;
   if (c.at)
     checkRows(c, operands, *c.at, "at");
   if (c.kept)

@@ -30,7 +30,7 @@ struct ProductCommand {
   bool hasEpilogue() const { return bias || sums || activation != ProductActivation::None; }
 
   int64_t g = 0, m = 0, n = 0, k = 0;
-  uint32_t type = DTCC_F32, outType = DTCC_F32;
+  uint32_t type = DTCC_F32, outType = DTCC_F32, biasType = DTCC_F32;
   Accumulation accumulate = Accumulation::Never;
   ProductActivation activation = ProductActivation::None;
   /// Positions of operands; lhs and rhs are 0 and 1.

@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// By the library with what follows the product; else by the library alone, and what
-// follows by a kernel of ours; else both by ours.
+// By the library with what follows the product, or by the library alone and what follows by
+// a kernel of ours: --tune measures which, and the first is taken where it can. What the
+// library cannot multiply is by kernels of ours.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cuda/TunableOp.h"
 #include "runtime/cuda/kernels/Product.h"
 #include "runtime/cuda/ops/LibraryProduct.h"
 #include "runtime/cuda/ops/Operands.h"
@@ -53,16 +55,18 @@ private:
   Kernel kernel;
 };
 
-/// A product alone, then what the library does not do in passing.
+/// A product alone, then what follows it. Its algorithms are the product's, where that is the library's.
 class ProductThenEpilogue final : public CudaOp {
 public:
   ProductThenEpilogue(const ProductCommand &command, const CheckedOperands &operands, Launcher &launcher,
                       std::unique_ptr<CudaOp> product)
       : command(command), product(std::move(product)) {
     const auto type = static_cast<int32_t>(command.outType);
-    const dtcc_view &out = operands.operand(command.out), &rhs = operands.operand(1);
-    p.m = command.m, p.n = command.n, p.type = type, p.activation = static_cast<int64_t>(command.activation);
-    p.outStrides[0] = strideOf(out, 1), p.outStrides[1] = strideOf(out, 2);
+    const dtcc_view &rhs = operands.operand(1);
+    p.g = command.g, p.m = command.m, p.n = command.n;
+    p.type = type, p.biasType = static_cast<int32_t>(command.biasType);
+    p.activation = static_cast<int64_t>(command.activation);
+    bindStrides(p.outStrides, operands.operand(command.out));
     if (command.bias)
       p.biasStride = strideOf(operands.operand(*command.bias), 0);
     if (command.kept)
@@ -79,6 +83,9 @@ public:
     s.sumsStride = strideOf(operands.operand(*command.sums), 0);
   }
 
+  std::vector<LibraryAlgorithm> algorithms(int most) override { return product->algorithms(most); }
+  bool choose(const LibraryAlgorithm &algorithm) override { return product->choose(algorithm); }
+
   void run(Rank &rank, const Call &call) override {
     product->run(rank, call);
     if (command.sums) {
@@ -90,7 +97,7 @@ public:
     p.bias = command.bias ? call.buffers[*command.bias] : nullptr;
     p.kept = command.kept ? call.buffers[*command.kept] : nullptr;
     p.at = command.at ? call.buffers[*command.at] : nullptr;
-    epilogue(call, partsOf(p.m * p.n, epilogueThreads), epilogueThreads, p);
+    epilogue(call, partsOf(p.g * p.m * p.n, epilogueThreads), epilogueThreads, p);
   }
   std::string_view loads() const override { return product->loads(); }
 
@@ -102,13 +109,36 @@ private:
   Kernel epilogue, sums;
 };
 
-/// A bias of matmul is f32: the library adds one of the type of the result alone. Nor does it ask a predicate.
+/// A product by kernels of ours: its own adds a bias of f32.
+std::unique_ptr<CudaOp> makeOwnProduct(const ProductCommand &command, const CheckedOperands &operands,
+                                       Launcher &launcher) {
+  const bool addsBias = command.biasType == DTCC_F32 && command.activation == ProductActivation::None && !command.sums;
+  auto product = std::make_unique<OwnProduct>(addsBias ? command : command.alone(), operands, launcher);
+  if (addsBias)
+    return product;
+  return std::make_unique<ProductThenEpilogue>(command, operands, launcher, std::move(product));
+}
+
+/// The library does not ask a predicate.
 std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
                                     Launcher &launcher) {
-  if (!command.bias && !operands.isPredicated())
-    if (std::unique_ptr<CudaOp> library = bindLibraryProduct(command, operands, rank, launcher))
-      return library;
-  return std::make_unique<OwnProduct>(command, operands, launcher);
+  if (operands.isPredicated() || !launcher.products())
+    return makeOwnProduct(command, operands, launcher);
+  const std::vector<ProductView> views = productViews(operands, rank);
+  auto byLibrary = [=, &rank, &launcher] { return bindLibraryProduct(command, views, rank, launcher); };
+  auto thenByOurs = [=, &rank, &launcher]() -> std::unique_ptr<CudaOp> {
+    std::unique_ptr<CudaOp> product = bindLibraryProduct(command.alone(), views, rank, launcher);
+    if (!product)
+      return nullptr;
+    return std::make_unique<ProductThenEpilogue>(command, operands, launcher, std::move(product));
+  };
+  // What the library does in passing is not always faster.
+  std::vector<TunableOp::Way> ways = {{"cublaslt", byLibrary}};
+  if (command.hasEpilogue())
+    ways.push_back({"cublaslt+ours", thenByOurs});
+  if (auto op = TunableOp::make(productLibrary(), textOf(command, views, rank), std::move(ways)))
+    return op;
+  return makeOwnProduct(command, operands, launcher);
 }
 
 } // namespace
@@ -121,13 +151,7 @@ std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_MATMUL>(const CheckedOperands &opera
 template <>
 std::unique_ptr<CudaOp> bindCudaOp<DTCC_LIB_MATMUL_EPILOGUE>(const CheckedOperands &operands, Rank &rank,
                                                              Launcher &launcher) {
-  const ProductCommand command = ProductCommand::matmulEpilogue(operands);
-  if (!command.hasEpilogue())
-    return bindProduct(command, operands, rank, launcher);
-  if (std::unique_ptr<CudaOp> library = bindLibraryProduct(command, operands, rank, launcher))
-    return library;
-  return std::make_unique<ProductThenEpilogue>(command, operands, launcher,
-                                               bindProduct(command.alone(), operands, rank, launcher));
+  return bindProduct(ProductCommand::matmulEpilogue(operands), operands, rank, launcher);
 }
 
 } // namespace dtcc::rt::cuda

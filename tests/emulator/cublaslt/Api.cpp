@@ -37,6 +37,12 @@ struct Heuristic {
   float waves;
   int reserved[4];
 };
+/// DTCC_EMULATED_CUBLASLT.
+bool isEmulated(const char *what) {
+  const char *set = std::getenv("DTCC_EMULATED_CUBLASLT");
+  return set && std::strcmp(set, what) == 0;
+}
+
 /// What an algorithm of this library looks like, with the workspace that it uses.
 constexpr uint64_t kAlgorithm = 0x656d756c61746564;
 /// The heuristic's order, which is not that of what a product takes in emulated seconds: so many that a busy machine's
@@ -152,8 +158,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *, Description *how, Layout *a, Layout *
   Product product{*how, *a, *b, *c, *d};
   if (const char *problem = product.problem())
     return wrong(kUnsupported, "cublasLtMatmulAlgoGetHeuristic", problem);
-  if (how->epilogue != kPlain && std::getenv("DTCC_EMULATED_EPILOGUES") &&
-      std::strcmp(std::getenv("DTCC_EMULATED_EPILOGUES"), "0") == 0)
+  if (how->epilogue != kPlain && isEmulated("plain"))
     return kUnsupported; // as where a GPU has no kernel for them
   for (uint64_t kind = 0; kind < std::size(kKinds) && *found < wanted; ++kind) {
     const size_t bytes = kKinds[kind].workspaceBytes;
@@ -249,6 +254,10 @@ int cublasLtMatmul(void *, Description *how, const void *alpha, const void *a, L
           "may wait for other ranks");
     size_t scratchBytes = scratch ? algorithm[kWorkspaceWord] : 0;
     double seconds = algorithm ? kKinds[algorithm[kKindWord]].seconds : 0;
+    if (isEmulated("fast")) // than anything else
+      seconds -= 1e6;
+    else if (how->epilogue != kPlain)
+      seconds += isEmulated("slow-epilogues") ? 1e3 : -10;
     emulation.enqueue(lock, stream, [product, scratch, scratchBytes, seconds, device = stream.device] {
       product.run();
       device->emulatedSeconds += seconds;

@@ -196,9 +196,9 @@ protected:
     } catch (const Error &error) {
       GTEST_SKIP() << error.what();
     }
-    setenv("DTCC_EMULATED_EPILOGUES", GetParam() ? "1" : "0", 1);
+    setenv("DTCC_EMULATED_CUBLASLT", GetParam() ? "" : "plain", 1);
   }
-  void TearDown() override { unsetenv("DTCC_EMULATED_EPILOGUES"); }
+  void TearDown() override { unsetenv("DTCC_EMULATED_CUBLASLT"); }
   /// How many products the library did something besides.
   static uint64_t byLibrary() {
     void *library = dlopen("libcublasLt.so.13", RTLD_LAZY);

@@ -1,0 +1,77 @@
+//===- TunableOp.h - A command that can be computed in several ways -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A way is an op with a name: a call of a library, one that leaves the rest to a kernel of
+// ours, or kernels of ours alone; and may have several algorithms. The first way that can be
+// made is taken unless --tune measures (Tuning.h), and the others are not made.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_TUNABLEOP_H
+#define DTCC_RUNTIME_CUDA_TUNABLEOP_H
+
+#include "runtime/cuda/CudaOp.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dtcc::rt::cuda {
+
+/// One way to compute a command, as files of choices keep it. Ways are known by name, so that a file of another version
+/// of this runtime is not taken for what it does not say.
+struct Choice {
+  std::string way;
+  LibraryAlgorithm algorithm = {};
+};
+
+class TunableOp final : public CudaOp {
+public:
+  struct Way {
+    /// A word.
+    const char *name;
+    /// Null if this is no way here. It reserves no more workspace than the first way does: it may be called when that
+    /// has been shared out.
+    std::function<std::unique_ptr<CudaOp>()> make;
+  };
+  /// By the first of the ways that can be made; null if none can. `library`: which, and its version. `problem`: all
+  /// else that a choice depends on but the GPU, in one line.
+  static std::unique_ptr<TunableOp> make(std::string library, std::string problem, std::vector<Way> ways);
+
+  const std::string &library() const { return libraryText; }
+  const std::string &problem() const { return problemText; }
+  /// Of each way at most `most`.
+  std::vector<Choice> choices(int most);
+  /// False if it is none of these, or not here.
+  bool choose(const Choice &choice);
+  using CudaOp::choose;
+
+  /// Where a way loads something: of another problem other algorithms may be chosen.
+  std::string_view loads() const override { return current->loads().empty() ? std::string_view() : problemText; }
+  void run(Rank &rank, const Call &call) override { current->run(rank, call); }
+
+private:
+  struct Made {
+    Way way;
+    std::unique_ptr<CudaOp> op;
+    bool tried = false;
+    CudaOp *get() {
+      if (!std::exchange(tried, true))
+        op = way.make();
+      return op.get();
+    }
+  };
+
+  std::string libraryText, problemText;
+  std::vector<Made> ways;
+  CudaOp *current = nullptr; // of one of these
+};
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_TUNABLEOP_H
