@@ -121,6 +121,10 @@ public:
       if (std::string key = keyOf(site); keys.count(key) && !choices.count(key))
         if (std::optional<Choice> best = fastest(site))
           choices[key] = *best;
+    if (failures)
+      std::cerr << "note: rank " << rank.abi.rank << " passed over " << failures
+                << (failures == 1 ? " algorithm that failed: " : " algorithms that failed, the first: ") << firstFailure
+                << std::endl;
     return choices;
   }
 
@@ -129,13 +133,21 @@ private:
     std::optional<Choice> best;
     float least = 0;
     gpu.bindFor(site.stream);
-    for (const Choice &choice : site.op->choices(kAlgorithms)) {
-      if (!choose(site, choice))
-        continue;
-      float took = milliseconds(site);
-      if (!best || took < least)
-        best = choice, least = took;
-    }
+    std::vector<Choice> choices = site.op->choices(kAlgorithms);
+    if (choices.size() == 1)
+      return choices.front();
+    for (Choice &choice : choices)
+      try {
+        if (!choose(site, choice))
+          continue;
+        const float took = milliseconds(site);
+        if (!best || took < least)
+          best = std::move(choice), least = took;
+      } catch (const Error &error) {
+        // Some algorithms of a heuristic turn out to be none when they are run.
+        if (failures++ == 0)
+          firstFailure = error.what();
+      }
     return best;
   }
   /// Of the fastest of some rounds, behind a run that loads the code.
@@ -159,6 +171,8 @@ private:
   Gpu &gpu;
   Rank &rank;
   CUevent begin, end;
+  int failures = 0;
+  std::string firstFailure;
 };
 
 std::string joined(const std::set<std::string> &keys) {

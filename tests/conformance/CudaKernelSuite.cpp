@@ -328,6 +328,26 @@ TEST(CudaKernels, DoNothingWhereTheirPredicateIsZero) {
   }
 }
 
+/// A product with an epilogue, of which processors know nothing.
+TEST(CudaKernels, DoNothingBehindAProductWhosePredicateIsZero) {
+  OneCommand product(DTCC_LIB_MATMUL_EPILOGUE);
+  product.floats({1, 2, 2}, {1, 2, 3, 4});
+  product.floats({1, 2, 8}, std::vector<float>(16, 1));
+  product.floats({8}, std::vector<float>(8, 10));
+  const size_t out = product.output({1, 2, 8});
+  for (int64_t value : {0, 1, 0, -1}) // accumulate, bias, activation, sums
+    product.attribute(value);
+  gpuRunner().useOwnKernels(false);
+  OneCommand::runner = &gpuRunner();
+  for (int32_t value : {0, 1}) {
+    OneCommand command = product;
+    gpuRunner().predicateValue = value;
+    command.run();
+    gpuRunner().predicateValue = -1;
+    EXPECT_EQ(command.content(out)[8], value ? 17 : -77);
+  }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {

@@ -52,6 +52,9 @@ NCCL = Test(("nccl-suite", "dtcc_emulated_cuda", "dtcc_emulated_nccl"),
 CUDNN = Test(("cuda-kernel-suite", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt", "dtcc_emulated_cudnn"),
              "LD_LIBRARY_PATH=tests/emulator tests/unit/cuda-kernel-suite "
              "--gtest_filter='CudaKernels.ComputeWhat*:CudaKernels.A*'")
+PREDICATES = Test(CUDNN.targets, CUDNN.command.split(" --gtest")[0] + " --gtest_filter='CudaKernels.DoNothing*'")
+TUNE = Test(("dtcc", "dtcc_rt", "dtcc_emulated_cuda", "dtcc_emulated_cublaslt", "dtcc_emulated_cudnn"),
+            "lit-22 -q -j 2 tests/e2e --filter cuda-tune")
 IMPORT = unit("onnx-node-conformance")
 RECURRENT = Test(("dtcc",), "lit-22 -q tests/e2e --filter recurrent")
 CHANNELS = unit("plan-schedule", "Rendezvous.*")
@@ -184,6 +187,17 @@ MUTATIONS = [
              "return (count + 63) / 64 * 64;", "return count;", WORKSPACE),
     Mutation("cudnn: an engine's workspace is not asked for", "runtime/cuda/CudnnGraph.cpp",
              "if (bytes > mostWorkspace)", "if (false && bytes > mostWorkspace)", CUDNN),
+    Mutation("tune: the slowest way is taken", "runtime/cuda/Tuning.cpp", "took < least)", "took > least)", TUNE),
+    Mutation("tune: a way that this runtime has not is its first", "runtime/cuda/TunableOp.cpp",
+             "way == ways.end() ? nullptr : way->get()", "(way == ways.end() ? ways.begin() : way)->get()", TUNE),
+    Mutation("tune: what follows a product is no part of its problem", "runtime/cuda/ops/LibraryProduct.cpp",
+             'number("activation", static_cast<int64_t>(c.activation));', "", TUNE),
+    Mutation("tune: an algorithm that fails ends the program", "runtime/cuda/Tuning.cpp", "} catch (const Error &error) {",
+             "} catch (const int &error) {", TUNE),
+    Mutation("products: a bias behind the library's is read as the result's type", "runtime/cuda/kernels/Product.cu",
+             "cellAt(p.bias, p.biasType,", "cellAt(p.bias, p.type,", CUDNN),
+    Mutation("products: the library makes what has a predicate", "runtime/cuda/ops/ProductOps.cpp",
+             "operands.isPredicated() || ", "", PREDICATES),
     Mutation("offload: units are gathered of masters", "passes/dist/Buckets.cpp",
              "bucket.copy ? bucket.copy : bucket.values, fromAxes", "bucket.values, fromAxes", OFFLOAD),
     Mutation("offload: slots stay on the device", "passes/dist/Buckets.cpp",

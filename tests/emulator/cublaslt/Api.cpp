@@ -229,6 +229,8 @@ int cublasLtMatmul(void *, Description *how, const void *alpha, const void *a, L
     }
     char *scratch = nullptr;
     if (algorithm) {
+      if (algorithm[kKindWord] == 1 && isEmulated("refuses"))
+        return kUnsupported;
       if (algorithm[0] != kAlgorithm)
         return wrong(kWrongValue, "cublasLtMatmul", "an algorithm that no heuristic gave");
       if (algorithm[kWorkspaceWord] > workspaceBytes)

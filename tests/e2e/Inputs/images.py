@@ -1,0 +1,16 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes x.npy, two images of 16 channels and 4 x 4 cells, and labels.npy, a class of 8 for each cell, into a folder."""
+import array
+import sys
+
+
+def write(name, kind, shape, values):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+    with open(f"{sys.argv[1]}/{name}.npy", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + values.tobytes())
+
+
+write("x", "<f4", (2, 16, 4, 4), array.array("f", [(i * i * 7 % 41 - 20) / 16 for i in range(512)]))
+write("labels", "<i8", (2, 4, 4), array.array("q", [i * 5 % 8 for i in range(32)]))
