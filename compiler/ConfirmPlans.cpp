@@ -54,6 +54,10 @@ private:
     LoweredPlan lowered;
   };
   static Tried unlowered(Candidate candidate);
+  /// Of a device, for a program that was lowered.
+  double usableBytes(const Tried &tried) const {
+    return result.pricer->usableBytes(tried.candidate.plan.shape, tried.lowered.separateBytes);
+  }
   /// Lowers the first of the row: what becomes of it, if it is to be taken.
   std::optional<Tried> next();
   Tried lower(Candidate candidate, const plan::Plan &plan);
@@ -87,16 +91,14 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
   if (!silent)
     status.emplace("compile " + plan.shape.str());
   // Without a limit, and with a mesh that is given, any may be what is taken in the end.
-  double usable = result.pricer->usableBytes(plan.shape);
+  double usable = result.pricer->usableBytes(plan.shape, /*separate=*/0);
   bool isLimited = usable > 0 && !result.anyMemory && !result.meshGiven;
   tried.lowered = lowerPlan(module, options, written, isLimited ? usable : std::numeric_limits<double>::infinity());
   if (!tried.lowered.module)
     return tried;
+  usable = usableBytes(tried);
   plan::PlanReport &report = tried.report;
-  report.estimated = report.memory;
-  double communicators = report.memory.communicators;
-  report.memory = tried.lowered.most();
-  report.memory.communicators = communicators;
+  report.confirm(tried.lowered.most(), tried.lowered.separateBytes);
   if (report.stages.size() == tried.lowered.stages.size())
     for (auto [stage, memory] : llvm::zip_equal(report.stages, tried.lowered.stages))
       stage.memory = memory;
@@ -130,11 +132,10 @@ void Confirmation::passOver(const Tried &tried) {
         llvm::formatv("its program leaves {0} to the host of a rank, {1} more than that has",
                       cost::formatBytes(tried.lowered.mostWithHost()), cost::formatBytes(tried.report.hostLack));
   else if (tried.lowered.module)
-    passed.why = llvm::formatv(
-        "its program needs {0}, {1} more than there is; the estimate was {2}",
-        cost::formatBytes(tried.lowered.most().total()),
-        cost::formatBytes(tried.lowered.most().total() - result.pricer->usableBytes(tried.candidate.plan.shape)),
-        cost::formatBytes(withoutCommunicators(*tried.report.estimated)));
+    passed.why = llvm::formatv("its program needs {0}, {1} more than there is; the estimate was {2}",
+                               cost::formatBytes(tried.lowered.most().total()),
+                               cost::formatBytes(tried.lowered.most().total() - usableBytes(tried)),
+                               cost::formatBytes(withoutCommunicators(*tried.report.estimated)));
   result.report.passed.push_back(std::move(passed));
 }
 
@@ -173,7 +174,7 @@ LogicalResult Confirmation::refuse() {
                 << " best ones that were compiled, none needs less than "
                 << bytesText(least ? least->lowered.most().total() : 0) << " a rank ("
                 << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
-                << bytesText(least ? result.pricer->usableBytes(least->candidate.plan.shape) : 0) << '\n';
+                << bytesText(least ? usableBytes(*least) : 0) << '\n';
   return failure();
 }
 

@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/LowerPlan.h"
+#include "compiler/ClusterOption.h"
 #include "compiler/Pipelines.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/cost/Collectives.h"
 #include "passes/dist/ApplyPlan.h"
+#include "passes/dist/PriceMoves.h"
 #include "passes/graph/Recompute.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -64,6 +67,22 @@ static plan::MemoryParts memoryOf(exec::ProgramOp program, const SymbolTable &sy
   return parts;
 }
 
+/// Of the communicators that parameters have for themselves.
+static FailureOr<double> separateBytes(exec::ProgramOp program, const SymbolTable &symbols, const Options &options) {
+  double bytes = 0;
+  for (auto communicator : program.getOps<exec::CommunicatorOp>()) {
+    if (!communicator.getOfParameters())
+      continue;
+    dist::Mesh mesh = dist::toMesh(symbols.lookup<dist::MeshOp>(program.getMeshAttr().getAttr()));
+    FailureOr<ProgramMachine> machine = machineOf(options, mesh.ranks());
+    if (failed(machine))
+      return failure();
+    cost::Group group = dist::groupOf(dist::toAxes(communicator.getAxes()), mesh);
+    bytes += cost::communicatorBytes(cost::spreadOf(group, machine->machine.fabric.domain));
+  }
+  return bytes;
+}
+
 /// The passes that `build` adds.
 static LogicalResult runPasses(ModuleOp module, const Options &options, bool verifies,
                                function_ref<void(OpPassManager &)> build) {
@@ -86,8 +105,13 @@ static LogicalResult lower(LoweredPlan &lowered, const Options &options, const p
                        [&](OpPassManager &passes) { buildMemoryPipeline(passes, options); })))
     return failure();
   SymbolTable symbols(module);
-  for (auto program : module.getOps<exec::ProgramOp>())
+  for (auto program : module.getOps<exec::ProgramOp>()) {
     lowered.stages.push_back(memoryOf(program, symbols));
+    FailureOr<double> separate = separateBytes(program, symbols, options);
+    if (failed(separate))
+      return failure();
+    lowered.separateBytes = std::max(lowered.separateBytes, *separate);
+  }
   if (lowered.most().total() > limit)
     return success();
   return success(succeeded(mlir::verify(module)) &&

@@ -30,6 +30,8 @@ struct LoweredPlan {
   /// By stage, what a rank of it holds: parameters, gradients and optimizer's state as they are stored, all else as
   /// activations. Communicators are the device's matter and not counted.
   std::vector<plan::MemoryParts> stages;
+  /// Bytes of communicators that parameters have for themselves (exec-separate-parameters), of the stage with most.
+  double separateBytes = 0;
   /// Why the plan is refused: the first error, if there is one.
   std::optional<mlir::Diagnostic> refusal;
   /// What else was said on the way.

@@ -83,6 +83,9 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
     manager.addNestedPass<exec::ProgramOp>(exec::createOffloadValues({target.copyCommands}));
   // What phases of a pipeline leave for each other has memory for the micro-batches in flight.
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots({target.alignment}));
+  // Where activations go over the group of parameters, both need an order of their own.
+  if (target.runsStreams)
+    manager.addNestedPass<exec::ProgramOp>(exec::createSeparateParameters());
   // Gradients and units, and these copies, move while others are computed.
   exec::AssignStreamsOptions streams;
   streams.behind = target.copyCommands;

@@ -37,13 +37,16 @@ class Exec_ProgramPart<string mnemonic, list<Trait> traits = []>
 def Exec_CommunicatorOp : Exec_ProgramPart<"communicator", [Symbol]> {
   let summary = "the ranks that differ only in `axes`; a rank's index is the linear index of these, outermost first";
   let description = [{
-    With `members`, only these coordinates of the outermost axis take part.
+    With `members`, only these coordinates of the outermost axis take part. `ofParameters`: the same ranks have another,
+    and this one is for what reduces and gathers buckets alone.
     ```mlir
     exec.communicator @over.dp over ["dp"]
+    exec.communicator @over.dp.parameters over ["dp"] {ofParameters}
     exec.communicator @over.pp.0.3 over ["pp"] members [0, 3]
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$members);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$members,
+                       UnitAttr:$ofParameters);
   let assemblyFormat = "$sym_name `over` $axes (`members` $members^)? attr-dict";
 }
 

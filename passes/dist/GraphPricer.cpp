@@ -85,6 +85,7 @@ GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds,
   step.walk([&](graph::UpdateOp update) {
     slots = cast<graph::OptimizerAttrInterface>(update.getOptimizer()).getSlotNames().size();
   });
+  step.walk([&](graph::BatchNormOp) { statistics = true; });
   // What a host is given: slots, and masters where readers see something narrower, in f32.
   software.sharedBytes = 4 * double((isNarrow(step) ? 1 : 0) + slots);
   begins = request.given ? blocksOfCuts(input.blocks, request.given->cuts)
@@ -179,13 +180,24 @@ int64_t GraphPricer::stagesOf(const PlanShape &shape) const {
   return request.stages > 0 && shape.pp > 1 ? request.stages : shape.pp * shape.virtualStages;
 }
 
-double GraphPricer::usableBytes(const PlanShape &shape) const {
+/// A mesh has an axis for the ranks of cp, for those of ep, and for the other copies. If parameters are shared over one
+/// of them alone, that is the group over which keys and values, rows of experts or statistics of the batch go.
+double GraphPricer::separateBytes(const PlanShape &shape) const {
+  const int64_t copies = shape.meshDp(), experts = shape.dp / copies;
+  const bool exchanges = copies == 1 ? (experts > 1) != (shape.cp > 1)
+                                     : experts == 1 && shape.cp == 1 && request.groups == 1 && statistics;
+  if (!exchanges || machine.isCpu())
+    return 0;
+  return cost::communicatorBytes(cost::spreadOf({shape.dp * shape.cp, shape.tp}, machine.fabric.domain));
+}
+
+double GraphPricer::usableBytes(const PlanShape &shape, double separate) const {
   double all = machine.memoryBytes();
   if (all <= 0)
     return 0;
   if (machine.isCpu())
     return all;
-  double reserve = double(gpu_memory::contextBytes);
+  double reserve = double(gpu_memory::contextBytes) + separate;
   // Stages sum what they report.
   int64_t domain = machine.fabric.domain, axes = 0, stride = shape.tp * shape.cp * shape.dp;
   for (auto [ranks, step] : {std::pair(shape.tp, int64_t{1}), {shape.cp, 1}, {shape.dp, 1}, {shape.pp, stride}})
@@ -499,6 +511,7 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   double limit = usableBytes(found.shape);
   if (!machine.isCpu())
     report.memory.communicators = cost::usableBytes(machine.memoryBytes()) - limit;
+  report.separateBytes = separateBytes(found.shape);
   report.fits = machine.memoryBytes() <= 0 || report.memory.total() - report.memory.communicators <= limit;
   if (isMixed()) {
     report.fits = true;

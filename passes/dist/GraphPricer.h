@@ -101,8 +101,10 @@ public:
   llvm::ArrayRef<uint32_t> heldStages() const { return begins; }
   /// What the programs of this compiler do by themselves, as the cost model has it.
   const cost::Software &programs() const { return software; }
-  /// Bytes that a plan may use of a device; 0: not known.
-  double usableBytes(const plan::PlanShape &shape) const;
+  /// Bytes that a plan may use of a device; 0: not known. `separate`: of the communicators that parameters have for
+  /// themselves, if the program is known; else those that they may have.
+  double usableBytes(const plan::PlanShape &shape, double separate) const;
+  double usableBytes(const plan::PlanShape &shape) const { return usableBytes(shape, separateBytes(shape)); }
   /// Ways to split the model that were placed; those whose placement is the best that was found, without a proof.
   struct Placements {
     size_t all = 0, unproven = 0;
@@ -173,6 +175,7 @@ private:
   double shareOfHeld(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, int64_t stage) const;
   double unitBytes(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const;
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
+  double separateBytes(const plan::PlanShape &shape) const;
   bool hasVirtualStages(const plan::PlanShape &shape) const { return stagesOf(shape) != shape.pp; }
   /// By stage, also virtual ones, micro-batches that it has in flight at most.
   const std::vector<int64_t> &flightsOf(const plan::PlanShape &shape);
@@ -213,6 +216,8 @@ private:
   std::vector<std::unique_ptr<GraphPricer>> others;
   GraphPricer *first = nullptr;
   int64_t examples = 1, slots = 0;
+  /// Whether the step has batch norms: statistics of a batch, or what moves by them, go over all copies.
+  bool statistics = false;
   std::vector<uint32_t> begins;
   std::unique_ptr<Known> known;
   std::unique_ptr<mlir::Diagnostic> refusal;

@@ -19,10 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/exec/Liveness.h"
+#include "passes/exec/ExchangeSlack.h"
 #include "passes/exec/Passes.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <array>
 
@@ -36,7 +34,7 @@ using namespace dtcc::exec;
 
 namespace {
 
-class PhaseStreams {
+class PhaseStreams : ExchangeSlack {
 public:
   /// Names of the buffers that outlive the phase, and of those that lie with the host.
   struct Buffers {
@@ -47,12 +45,12 @@ public:
     int64_t inFlight, behind;
   };
   PhaseStreams(PhaseOp phase, const Limits &limits, const Buffers &buffers)
-      : commands(phase.getOps<CommandOpInterface>()), limits(limits), buffers(buffers) {
+      : ExchangeSlack(phase, buffers.persistent), limits(limits), buffers(buffers) {
     this->limits.behind = commandsBesideCopies(limits.behind, commands.size());
   }
 
   void run() {
-    llvm::StringSet<> moved = choose();
+    llvm::StringSet<> moved = movable();
     sinkSums(moved);
     for (size_t i = 0; i < commands.size(); ++i)
       if (Stream stream = streamOf(i, moved); stream != Computes)
@@ -76,45 +74,6 @@ private:
     return copy && isOnHost(copy.getIns()[0]) ? FromHost : Computes;
   }
 
-  /// Of what may move; else none.
-  std::optional<StringRef> communicatorOf(size_t at) {
-    if (auto collective = dyn_cast<CollectiveOp>(commands[at].getOperation()))
-      return collective.getCommunicator();
-    if (auto send = dyn_cast<SendOp>(commands[at].getOperation()))
-      return send.getCommunicator();
-    return std::nullopt;
-  }
-
-  bool conflict(size_t a, size_t b) {
-    for (Access x : accessesOf(commands[a]))
-      for (Access y : accessesOf(commands[b]))
-        if (x.view.getBuffer() == y.view.getBuffer() && (x.writes || y.writes))
-          return true;
-    return false;
-  }
-
-  /// Whether the command behind the collective adds what that brings to state, and does nothing else.
-  bool isSum(size_t collective) {
-    size_t at = collective + 1;
-    if (at == commands.size() || !isa<CollectiveOp>(commands[collective].getOperation()) ||
-        !isa<KernelOp>(commands[at].getOperation()) || !conflict(collective, at))
-      return false;
-    return commands[at]->getNumResults() == 0 && llvm::all_of(accessesOf(commands[at]), [&](Access access) {
-             return !access.writes || buffers.persistent.contains(access.view.getBuffer());
-           });
-  }
-
-  /// Before which command the sum behind the collective may stand at the latest.
-  size_t lastPlaceOfSum(size_t collective) {
-    auto of = cast<CollectiveOp>(commands[collective].getOperation());
-    size_t i = collective + 2;
-    for (; i < commands.size() && !conflict(collective + 1, i); ++i)
-      if (auto next = dyn_cast<CollectiveOp>(commands[i].getOperation());
-          next && next.getCommunicator() == of.getCommunicator() && next.getKind() != CollectiveKind::all_gather)
-        break;
-    return i;
-  }
-
   void sinkSums(const llvm::StringSet<> &moved) {
     for (size_t i = 0; i < commands.size(); ++i) {
       auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation());
@@ -126,32 +85,6 @@ private:
       commands[i + 1]->moveAfter(commands[place - 1]);
       std::rotate(commands.begin() + i + 1, commands.begin() + i + 2, commands.begin() + place);
     }
-  }
-
-  /// Whether something is computed between the command and the first that needs it or its memory.
-  bool hasSlack(size_t at) {
-    bool sum = isSum(at);
-    size_t end = sum ? lastPlaceOfSum(at) : commands.size();
-    for (size_t i = at + 1 + sum; i < end && !conflict(at, i); ++i)
-      if (isa<KernelOp, LibraryOp>(commands[i].getOperation()))
-        return true;
-    return false;
-  }
-
-  /// Communicators most of whose commands have something to hide behind.
-  llvm::StringSet<> choose() {
-    llvm::StringMap<std::pair<int64_t, int64_t>> counts; // with slack, all
-    for (size_t i = 0; i < commands.size(); ++i)
-      if (std::optional<StringRef> communicator = communicatorOf(i)) {
-        auto &[slack, all] = counts[*communicator];
-        slack += hasSlack(i);
-        ++all;
-      }
-    llvm::StringSet<> result;
-    for (const auto &entry : counts)
-      if (2 * entry.second.first > entry.second.second)
-        result.insert(entry.first());
-    return result;
   }
 
   /// The event of a command, which is made again if it has none.
@@ -254,7 +187,6 @@ private:
     ++computed;
   }
 
-  SmallVector<CommandOpInterface> commands;
   Limits limits;
   const Buffers &buffers;
   std::array<Side, kStreams> sides;
@@ -270,13 +202,10 @@ struct AssignStreams : dtcc::exec::impl::AssignStreamsBase<AssignStreams> {
     for (auto arena : getOperation().getOps<ArenaOp>())
       if (arena.getHost())
         hosts.insert(arena.getSymName());
-    PhaseStreams::Buffers buffers;
-    for (auto buffer : getOperation().getOps<BufferOp>()) {
-      if (buffer.getPersistent())
-        buffers.persistent.insert(buffer.getSymName());
+    PhaseStreams::Buffers buffers{persistentBuffers(getOperation()), {}};
+    for (auto buffer : getOperation().getOps<BufferOp>())
       if (hosts.contains(buffer.getArena()))
         buffers.onHost.insert(buffer.getSymName());
-    }
     for (auto phase : getOperation().getOps<PhaseOp>())
       PhaseStreams(phase, {std::max<int64_t>(1, inFlight), behind}, buffers).run();
   }

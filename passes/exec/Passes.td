@@ -142,6 +142,24 @@ def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
                  Option<"behind", "behind", "int64_t", "12", "commands beside which a copy to the host is on its way">];
 }
 
+def SeparateParameters : Pass<"exec-separate-parameters", "::dtcc::exec::ProgramOp"> {
+  let summary = "give parameters a communicator of their own where only that hides their exchanges";
+  let description = [{
+    exec-assign-streams moves all exchanges of a communicator or none. Where reductions of gradients and gathers of
+    parameters (`ofParameters`) share one with exchanges of activations that are wanted at once, they get a second
+    one of the same ranks, if they would move in some phase and the whole does not, and are at least `least` of the
+    bytes that the group exchanges: NCCL holds some 0.5 GiB for each communicator. Groups over the stages of a pipeline stay
+    as they are: each stage is another program. Example (tests/passes/exec/separate-parameters.mlir):
+    ```mlir
+    exec.communicator @over.cp over ["cp"]               // keys and values, wanted at once
+    exec.communicator @over.cp.parameters over ["cp"] {ofParameters}    // made here
+    exec.collective reduce_scatter sum on @over.cp.parameters ins(..) outs(..) {ofParameters}
+    ```
+  }];
+  let options = [Option<"least", "least", "double", "0.1",
+                        "of the bytes that a group exchanges, the part from which a second communicator is worth it">];
+}
+
 def OffloadValues : Pass<"exec-offload-values", "::dtcc::exec::ProgramOp"> {
   let summary = "let what the backward pass wants later wait with the host";
   let description = [{
@@ -212,7 +230,8 @@ def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
     By the bytes alone: views stay inside their buffers in every slot and on every rank;
     buffers in use at the same time share no byte; nothing is read that nobody wrote;
     commands of two streams that touch the same bytes, one of them writing, are ordered
-    by an event; memory of the host is touched by updates and by copies alone. Collectives have no predicate and the program is one text for all
+    by an event; collectives over one communicator stand on one stream in a phase; memory of the host is touched by
+    updates and by copies alone. Collectives have no predicate and the program is one text for all
     ranks, so that their order is the same everywhere. It changes nothing. Examples are
     in tests/passes/exec/verify-errors.mlir.
   }];

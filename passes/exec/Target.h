@@ -51,6 +51,9 @@ struct Target {
   /// Commands beside which a copy to memory of the host, or from there, is planned to be on its way: a layer of a
   /// transformer has a dozen (Liveness.h). 0: the host's memory is the device's, and nothing waits there.
   int64_t copyCommands;
+  /// Whether what stands on two streams runs at the same time (on a processor with --overlap alone, and its cores are
+  /// busy): then parameters may have a communicator of their own.
+  bool runsStreams;
   /// Of products: a processor's kernels do the same with rows that are in its caches, in fewer passes over memory.
   ProductEpilogues epilogues;
   /// A symbol of the runtime that programs are linked with and nothing in them names: their device, so that no program
@@ -60,7 +63,7 @@ struct Target {
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, false, 0, {}, nullptr},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, false, 0, false, {}, nullptr},
     {"cuda",
      "bf16",
      DTCC_MEMORY_DEVICE,
@@ -69,6 +72,7 @@ inline constexpr Target kTargets[] = {
      true,
      true,
      12,
+     true,
      {true, true, true},
      "dtcc_create_cuda_device"},
 };

@@ -225,7 +225,20 @@ private:
     llvm::SmallDenseSet<uint64_t> streams;
     for (CommandOpInterface command : commands)
       streams.insert(command.getStream());
-    return streams.size() < 2 ? success() : checkRaces(commands, orderOf(commands), touches);
+    if (streams.size() < 2)
+      return success();
+    return success(succeeded(checkOrders(phase)) && succeeded(checkRaces(commands, orderOf(commands), touches)));
+  }
+
+  /// Members of a group meet in the order of one stream, which is the text's on each of them.
+  static LogicalResult checkOrders(PhaseOp phase) {
+    llvm::StringMap<uint64_t> streamOf;
+    for (auto op : phase.getOps<CollectiveOp>())
+      if (uint64_t first = streamOf.try_emplace(op.getCommunicator(), op.getStream()).first->second;
+          first != op.getStream())
+        return op.emitOpError("must be on the stream of all collectives over @")
+               << op.getCommunicator() << " in this phase, " << first << ", got: " << op.getStream();
+    return success();
   }
 
   /// Per command, those that have ended when it begins: of its stream, by events, and theirs.

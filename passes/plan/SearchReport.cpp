@@ -9,12 +9,18 @@
 #include "passes/cost/AmountText.h"
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace dtcc::plan {
 
 using cost::formatBytes;
 using cost::formatSeconds;
 using cost::StepSeconds;
+
+void PlanReport::confirm(const MemoryParts &most, double separate) {
+  estimated = std::exchange(memory, most);
+  memory.communicators = estimated->communicators + separate - std::exchange(separateBytes, separate);
+}
 
 size_t PlanReport::recomputed() const {
   size_t sum = 0;

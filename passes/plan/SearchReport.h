@@ -57,6 +57,9 @@ struct PlanReport {
   MemoryParts memory;
   /// The estimate, where `memory` is that of the program: a plan that is confirmed.
   std::optional<MemoryParts> estimated;
+  /// Of what communicators take, those that parameters have for themselves beside others of the same ranks
+  /// (exec-separate-parameters): in an estimate, where programs may have them.
+  double separateBytes = 0;
   bool fits = true;
   /// Bytes that the host lacks for what is left to it.
   double hostLack = 0;
@@ -65,6 +68,9 @@ struct PlanReport {
   cost::StepTimeline timeline;
   /// Why it is not the first: filled by explainPlans.
   std::string reason;
+
+  /// As its program has it: the arenas of `most`, and `separate` bytes of such communicators.
+  void confirm(const MemoryParts &most, double separate);
 
   size_t recomputed() const;
   size_t offloaded() const;

@@ -13,6 +13,8 @@
 #include "runtime/core/Metrics.h"
 #include "runtime/device/NullDevice.h"
 
+#include <algorithm>
+
 namespace dtcc::rt {
 
 /// A rank of each stage, by the number of the stage.
@@ -68,8 +70,12 @@ std::string Forecast::text() const {
                        100 * stepFlops(image) * static_cast<double>(image.ranks()) / seconds() / peak);
   StepClock::Parts parts = this->parts();
   std::vector<std::pair<std::string, double>> rows{{"kernels", parts.compute}};
-  for (const auto &[communicator, seconds] : parts.collectives)
-    rows.emplace_back("collectives over " + axesText(image, image.communicators()[communicator].axes), seconds);
+  for (const auto &[communicator, seconds] : parts.collectives) {
+    // Parameters may have a communicator of their own over the same axes.
+    std::string name = "collectives over " + axesText(image, image.communicators()[communicator].axes);
+    auto same = std::ranges::find(rows, name, &std::pair<std::string, double>::first);
+    (same != rows.end() ? *same : rows.emplace_back(name, 0.0)).second += seconds;
+  }
   rows.insert(rows.end(), {{"messages between stages", parts.messages},
                            {"waits for other stages", parts.waits},
                            {"host", image.header().host_seconds}});

@@ -64,6 +64,7 @@ CLOCK = unit("runtime-core", "StepClock.*:Forecast.*")
 PRICES = Test(("dtcc", "dtcc-opt", "dtcc-plan"),
               "lit-22 -q tests/passes tests/compiler --filter '(price-commands|bufferize-experts|dist/stages|units-by-machine)'")
 FORECASTS = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/e2e --filter forecast-plans")
+SEPARATE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(separate-parameters|verify-errors)'")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
 
 
@@ -115,6 +116,15 @@ MUTATIONS = [
              "windows.push_back({std::min(first, at), other ?", "windows.push_back({std::min(first, at), false ?", OFFLOAD),
     Mutation("offload: what a phase left for the next is fetched once more", "passes/exec/OffloadValues.cpp",
              "if (llvm::none_of(readers, [](const PhaseUses &each) { return each.writes; })) {", "if (true) {", OFFLOAD),
+    Mutation("streams: a communicator of parameters' own where all may move", "passes/exec/SeparateParameters.cpp",
+             "!together.contains(name) && ", "", SEPARATE),
+    Mutation("streams: a stage decides for the others", "passes/exec/SeparateParameters.cpp", "!axis ||", "true ||",
+             SEPARATE),
+    Mutation("streams: activations go with the parameters", "passes/exec/SeparateParameters.cpp",
+             "op.getOfParameters() && own != made.end()", "own != made.end()", SEPARATE),
+    Mutation("streams: a communicator for next to nothing", "passes/exec/SeparateParameters.cpp",
+             "hidden.lookup(name) < least * all.lookup(name)", "false", SEPARATE),
+    Mutation("streams: one group in two orders", "passes/exec/Verify.cpp", "first != op.getStream())", "false)", SEPARATE),
     Mutation("schedule: a weight gradient too early", "passes/plan/ScheduleGenerators.cpp", "if (k >= rank)",
              "if (k >= rank - 1)", SCHEDULES),
     Mutation("schedule: warm-up of interleaved stages", "passes/plan/ScheduleGenerators.cpp",

@@ -213,10 +213,7 @@ std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Plan &plan) {
     return report;
   // Of memory its program tells, if there is one.
   if (LoweredPlan lowered = lowerPlan(question.graph->module(), question.options, plan); lowered.module) {
-    double communicators = report->memory.communicators;
-    report->estimated = report->memory;
-    report->memory = lowered.most();
-    report->memory.communicators = communicators;
+    report->confirm(lowered.most(), lowered.separateBytes);
     report->fits = memoryBytes <= 0 || report->memory.total() <= memoryBytes;
   }
   return report;

@@ -109,8 +109,8 @@ public:
   /// `ins`, `outs`: views. Flops are those of `op`'s work. A workspace of its own only where the target plans none.
   LibraryOp library(mlir::Operation *op, llvm::StringRef mnemonic, mlir::ValueRange ins, mlir::ValueRange outs,
                     mlir::ArrayRef<mlir::Attribute> parameters, bool updates = false, int64_t workspaceBytes = 0);
-  void collective(CollectiveKind kind, Reduction reduction, mlir::ArrayAttr axes, const Place &in, const Place &out,
-                  llvm::ArrayRef<int64_t> members = {}, bool last = false);
+  CollectiveOp collective(CollectiveKind kind, Reduction reduction, mlir::ArrayAttr axes, const Place &in,
+                          const Place &out, llvm::ArrayRef<int64_t> members = {});
   /// Emits a kernel of `body`; inputs then outputs of `func`'s buffers stand in these places.
   mlir::LogicalResult kernel(mlir::Location loc, llvm::StringRef name, mlir::Block &body, mlir::ArrayRef<Place> inputs,
                              mlir::ArrayRef<Destination> outputs, mlir::ArrayRef<int64_t> inPlace);

@@ -91,19 +91,21 @@ LibraryOp Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins,
                            commands.getArrayAttr(parameters), scratch, updates, llvm::APFloat(flops));
 }
 
-void Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in, const Place &out,
-                            ArrayRef<int64_t> members, bool last) {
+CollectiveOp Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in,
+                                    const Place &out, ArrayRef<int64_t> members) {
   Value from = view(in), to = view(out);
-  CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
-                       commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
-                       communicator(axes, members).getValue(), last, IntegerAttr());
+  return CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
+                              commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
+                              communicator(axes, members).getValue(), /*last=*/false, /*ofParameters=*/false,
+                              IntegerAttr());
 }
 
 CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, DenseI64ArrayAttr members) {
   CommunicatorOp &op = communicators[name.str()];
   if (!op) {
     OpBuilder start = OpBuilder::atBlockBegin(&program.getBody().front());
-    op = CommunicatorOp::create(start, source.getLoc(), start.getStringAttr(name), axes, members);
+    op = CommunicatorOp::create(start, source.getLoc(), start.getStringAttr(name), axes, members,
+                                /*ofParameters=*/false);
   }
   return op;
 }

@@ -47,11 +47,15 @@ static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
   }
   // Without a sum over slots the collective writes where the share is kept.
   bool direct = into && !into->accumulate && op.getSum().empty() && !op.getScatter().empty();
+  auto reduce = [&](CollectiveKind kind, ArrayAttr axes, const Place &from, const Place &to) {
+    CollectiveOp made = b.collective(kind, Reduction::sum, axes, from, to);
+    made.setOfParameters(true);
+    made.setLast(op.getLast());
+  };
   if (!op.getScatter().empty())
-    b.collective(CollectiveKind::reduce_scatter, Reduction::sum, op.getScatter(), whole, direct ? into->place : share,
-                 {}, op.getLast());
+    reduce(CollectiveKind::reduce_scatter, op.getScatter(), whole, direct ? into->place : share);
   if (!op.getSum().empty())
-    b.collective(CollectiveKind::all_reduce, Reduction::sum, op.getSum(), share, share, {}, op.getLast());
+    reduce(CollectiveKind::all_reduce, op.getSum(), share, share);
   return into && !direct ? b.store(share, *into, op.getLoc()) : success();
 }
 
@@ -70,7 +74,7 @@ static LogicalResult lowerGatherUnit(dist::GatherUnitOp op, Bufferizer &b) {
       return failure();
     share = part;
   }
-  b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), share, whole);
+  b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), share, whole).setOfParameters(true);
   return success();
 }
 

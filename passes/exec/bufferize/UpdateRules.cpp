@@ -158,7 +158,8 @@ static LogicalResult lowerAdjustLossScale(dist::AdjustLossScaleOp op, Bufferizer
 
 static LogicalResult lowerGatherBucket(dist::GatherBucketOp op, Bufferizer &b) {
   Place whole = b.bucket(op.getBucketAttr());
-  b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), shareOf(whole, op.getAxes(), b), whole);
+  Place share = shareOf(whole, op.getAxes(), b);
+  b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), share, whole).setOfParameters(true);
   return success();
 }
 

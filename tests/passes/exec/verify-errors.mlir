@@ -95,6 +95,24 @@ exec.program @step mesh @mesh {
 
 // -----
 
+// Two orders for one group.
+dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+exec.program @step mesh @mesh {
+  exec.communicator @dp over ["dp"]
+  exec.arena @a : 128
+  exec.buffer @x : 64 in @a at 0 persistent
+  exec.buffer @y : 64 in @a at 64 persistent
+  exec.phase @p {
+    %x = exec.view @x[0] : memref<16xf32>
+    %y = exec.view @y[0] : memref<16xf32>
+    exec.collective all_reduce sum on @dp ins(%x : memref<16xf32>) outs(%x : memref<16xf32>) {stream = 1 : i64}
+    // expected-error@+1 {{must be on the stream of all collectives over @dp in this phase, 1, got: 0}}
+    exec.collective all_reduce sum on @dp ins(%y : memref<16xf32>) outs(%y : memref<16xf32>)
+  }
+}
+
+// -----
+
 // expected-error@+1 {{must name a dist.mesh, got: @mesh}}
 exec.program @step mesh @mesh {
 }

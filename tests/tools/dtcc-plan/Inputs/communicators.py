@@ -1,7 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""communicators.py MODEL BIND CLUSTER OPTION...: what --info of the program says of the stage for which the search charges as
-much for communicators, launches of a graph aside; status 1 if it is none."""
+"""communicators.py MODEL BIND CLUSTER OPTION...: what --info of the plan's program says of the stage for which the search
+charges as much for communicators, launches of a graph aside; status 1 if it is none."""
 import json
 import re
 import subprocess
@@ -16,9 +16,10 @@ def main():
     def run(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    searched = run("dtcc-plan", "search", model, bind, f"--cluster={cluster}", *options, "--json")
+    searched = run("dtcc-plan", "search", model, bind, f"--cluster={cluster}", *options, "--json", "-o", "plan.json")
     charged = json.loads(searched)["plans"][0]["bytes"]["communicators"]
-    run("dtcc", model, bind, "--target=cuda", *options, "-o", "program")
+    own = [option for option in options if option.startswith(("--precision", "--batch-norm"))]
+    run("dtcc", model, bind, f"--cluster={cluster}", "--plan=plan.json", "--init=random", *own, "-o", "program")
     lines = re.findall(r"besides .*", run("./program", "--info"))
     for line in lines:
         parts = re.findall(r"(?:driver and code|NCCL's \w+) ([0-9.]+) (\w+)", line)
