@@ -30,29 +30,6 @@ struct Product {
   int32_t accumulate;
 };
 
-/// product_epilogue: cells of a product become what matmul_epilogue stores (LibraryOps.def), where no library does it
-/// in passing; g is 1 unless all that follows is a bias. A thread a cell.
-struct ProductEpilogue {
-  int64_t g, m, n;
-  void *out, *kept;                                        // kept: or null
-  const void *bias, *at;                                   // or null
-  int64_t outStrides[3], biasStride, keptStride, atStride; // of rows
-  int32_t type, biasType;                                  // dtcc_dtype
-  int64_t activation;                                      // ProductActivation
-};
-constexpr int epilogueThreads = 256;
-
-/// product_sums: sums[n] = (accumulate ? sums : 0) + sum of rows[k, n] over k, in f64. A block for 32 columns.
-struct ProductSums {
-  int64_t k, n;
-  const void *rows;
-  int64_t strides[2], sumsStride;
-  void *sums;
-  int32_t type, sumsType; // dtcc_dtype
-  int32_t accumulate;
-};
-constexpr int sumsColumns = 32, sumsThreads = 256;
-
 } // namespace dtcc::rt::cuda
 
 #endif // DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_H

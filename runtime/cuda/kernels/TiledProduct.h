@@ -14,29 +14,11 @@
 #ifndef DTCC_RUNTIME_CUDA_KERNELS_TILEDPRODUCT_H
 #define DTCC_RUNTIME_CUDA_KERNELS_TILEDPRODUCT_H
 
-#include "runtime/abi/dtcc_rt.h"
+#include "runtime/cuda/kernels/Cells.h"
 #include "runtime/cuda/kernels/Math.h"
 #include "runtime/cuda/kernels/Product.h"
 
 namespace dtcc::rt::cuda {
-
-/// A cell of a matrix of f32, bf16 or f16 at an offset in elements.
-DTCC_DEVICE float cellAt(const void *data, int32_t type, int64_t offset) {
-  if (type == DTCC_F32)
-    return static_cast<const float *>(data)[offset];
-  if (type == DTCC_BF16)
-    return static_cast<float>(static_cast<const __bf16 *>(data)[offset]);
-  return static_cast<float>(static_cast<const _Float16 *>(data)[offset]);
-}
-
-DTCC_DEVICE void storeCell(void *data, int32_t type, int64_t offset, float value) {
-  if (type == DTCC_F32)
-    static_cast<float *>(data)[offset] = value;
-  else if (type == DTCC_BF16)
-    static_cast<__bf16 *>(data)[offset] = static_cast<__bf16>(value);
-  else
-    static_cast<_Float16 *>(data)[offset] = static_cast<_Float16>(value);
-}
 
 /// Square number `tile` of the product of lhs(i, x) and rhs(x, j), i < m, x < k, j < n: calls store(i, j, sum) for its
 /// cells. `lhsAlongK`, `rhsAlongK`: neighbours in memory are neighbours along k. All productThreads threads call.

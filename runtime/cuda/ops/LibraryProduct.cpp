@@ -10,7 +10,7 @@
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/CublasLt.h"
-#include "runtime/cuda/kernels/Product.h"
+#include "runtime/cuda/kernels/ProductEpilogue.h"
 #include "runtime/cuda/ops/Operands.h"
 
 #include <algorithm>
@@ -53,15 +53,6 @@ std::optional<Columns> columnsOf(const dtcc_view &view, int r, int c) {
   if (adjacent(c) && (rows == 1 || view.strides[r] >= columns))
     return make(columns, rows, view.strides[r], true);
   return std::nullopt;
-}
-
-/// The greatest power of two, at most kBestAlignment, that divides the address of the view in every slot and batch.
-uint64_t alignmentOf(const ProductView &of) {
-  int64_t batchStride = of.view.rank == 3 ? strideOf(of.view, 0) : 0;
-  auto bits = static_cast<uint64_t>(of.offset | of.view.slot_stride |
-                                    batchStride * static_cast<int64_t>(dtcc_dtype_size(of.view.dtype))) |
-              kBestAlignment;
-  return bits & -bits;
 }
 
 bool usesTf32(const ProductCommand &command, const Rank &rank) {
@@ -113,7 +104,7 @@ public:
     WorkspaceLayout layout;
     if (command.sums && command.sumsAccumulate != Accumulation::Never) {
       layout.take(gpu_workspace::productSums(command.n));
-      addSums = Kernel(launcher, "Product", "product_sums");
+      addSums = Kernel(launcher, "ProductEpilogue", "product_sums");
     }
     workspaceAt = layout.take(static_cast<int64_t>(kWorkspaceBytes));
     launcher.reserveWorkspace(layout.bytes());
@@ -166,9 +157,11 @@ public:
     if (status != 0)
       failWith(Status::Device, "rank ", rank.abi.rank, ": cublasLtMatmul: status ", status);
     if (addsSums) {
-      const auto type = static_cast<int32_t>(command.outType);
-      addSums(call, partsOf(command.n, sumsColumns), sumsThreads,
-              ProductSums{1, command.n, scratch, {0, 1}, 1, call.buffers[*command.sums], type, type, 1});
+      ProductSums s = {};
+      s.k = s.depth = s.strides[1] = s.sumsStride = s.accumulate = 1, s.n = command.n;
+      s.type = s.sumsType = static_cast<int32_t>(command.outType);
+      s.rows = scratch, s.sums = call.buffers[*command.sums];
+      addSums(call, partsOf(command.n, sumsColumns), sumsThreads, s);
     }
   }
 
@@ -223,6 +216,14 @@ private:
 };
 
 } // namespace
+
+uint64_t alignmentOf(const ProductView &of) {
+  int64_t batchStride = of.view.rank == 3 ? strideOf(of.view, 0) : 0;
+  auto bits = static_cast<uint64_t>(of.offset | of.view.slot_stride |
+                                    batchStride * static_cast<int64_t>(dtcc_dtype_size(of.view.dtype))) |
+              kBestAlignment;
+  return bits & -bits;
+}
 
 std::vector<ProductView> productViews(const CheckedOperands &operands, const Rank &rank) {
   std::vector<ProductView> views;

@@ -28,6 +28,9 @@ struct ProductView {
   uint64_t offset; // from an address that is aligned to 256 bytes
 };
 
+/// The greatest power of two, at most 256, that divides the address of the view in every slot and batch.
+uint64_t alignmentOf(const ProductView &of);
+
 std::vector<ProductView> productViews(const CheckedOperands &operands, const Rank &rank);
 
 /// The library and its version.

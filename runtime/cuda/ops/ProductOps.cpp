@@ -13,6 +13,7 @@
 
 #include "runtime/cuda/TunableOp.h"
 #include "runtime/cuda/kernels/Product.h"
+#include "runtime/cuda/kernels/ProductEpilogue.h"
 #include "runtime/cuda/ops/LibraryProduct.h"
 #include "runtime/cuda/ops/Operands.h"
 
@@ -55,90 +56,149 @@ private:
   Kernel kernel;
 };
 
-/// A product alone, then what follows it. Its algorithms are the product's, where that is the library's.
-class ProductThenEpilogue final : public CudaOp {
+/// A product alone, and what follows it. Its algorithms are the product's.
+class ProductThen : public CudaOp {
 public:
-  ProductThenEpilogue(const ProductCommand &command, const CheckedOperands &operands, Launcher &launcher,
-                      std::unique_ptr<CudaOp> product)
-      : command(command), product(std::move(product)) {
-    const auto type = static_cast<int32_t>(command.outType);
-    const dtcc_view &rhs = operands.operand(1);
-    p.g = command.g, p.m = command.m, p.n = command.n;
-    p.type = type, p.biasType = static_cast<int32_t>(command.biasType);
-    p.activation = static_cast<int64_t>(command.activation);
-    bindStrides(p.outStrides, operands.operand(command.out));
-    if (command.bias)
-      p.biasStride = strideOf(operands.operand(*command.bias), 0);
-    if (command.kept)
-      p.keptStride = strideOf(operands.operand(*command.kept), 1);
-    if (command.at)
-      p.atStride = strideOf(operands.operand(*command.at), 1);
-    if (command.bias || command.activation != ProductActivation::None)
-      epilogue = Kernel(launcher, "Product", "product_epilogue");
-    if (!command.sums)
-      return;
-    sums = Kernel(launcher, "Product", "product_sums");
-    s.k = command.k, s.n = command.n, s.type = static_cast<int32_t>(command.type), s.sumsType = type;
-    s.strides[0] = strideOf(rhs, 1), s.strides[1] = strideOf(rhs, 2);
-    s.sumsStride = strideOf(operands.operand(*command.sums), 0);
-  }
-
-  std::vector<LibraryAlgorithm> algorithms(int most) override { return product->algorithms(most); }
-  bool choose(const LibraryAlgorithm &algorithm) override { return product->choose(algorithm); }
-
-  void run(Rank &rank, const Call &call) override {
+  ProductThen(const ProductCommand &command, std::unique_ptr<CudaOp> product)
+      : command(command), product(std::move(product)) {}
+  void run(Rank &rank, const Call &call) final {
     product->run(rank, call);
-    if (command.sums) {
-      s.rows = call.buffers[1], s.sums = call.buffers[*command.sums];
-      s.accumulate = accumulates(command.sumsAccumulate, rank);
-      return sums(call, partsOf(command.n, sumsColumns), sumsThreads, s);
-    }
-    p.out = call.buffers[command.out];
-    p.bias = command.bias ? call.buffers[*command.bias] : nullptr;
-    p.kept = command.kept ? call.buffers[*command.kept] : nullptr;
-    p.at = command.at ? call.buffers[*command.at] : nullptr;
-    epilogue(call, partsOf(p.g * p.m * p.n, epilogueThreads), epilogueThreads, p);
+    follow(rank, call);
   }
-  std::string_view loads() const override { return product->loads(); }
+  std::vector<LibraryAlgorithm> algorithms(int most) final { return product->algorithms(most); }
+  bool choose(const LibraryAlgorithm &algorithm) final { return product->choose(algorithm); }
+  std::string_view loads() const final { return product->loads(); }
+
+protected:
+  virtual void follow(Rank &rank, const Call &call) = 0;
+  const ProductCommand command;
 
 private:
-  const ProductCommand command;
   std::unique_ptr<CudaOp> product;
-  ProductEpilogue p = {};
-  ProductSums s = {};
-  Kernel epilogue, sums;
 };
+
+/// How many cells of a row a thread takes of each of these matrices: what 16 bytes hold, where rows lie so.
+int64_t cellsAtOnce(std::initializer_list<const ProductView *> matrices) {
+  int64_t cells = 1;
+  for (const ProductView *each : matrices) {
+    const dtcc_view &view = each->view;
+    cells = 16 / dtcc_dtype_size(view.dtype);
+    if (view.strides[2] != 1 || view.sizes[2] % cells != 0 || strideOf(view, 1) % cells != 0 ||
+        alignmentOf(*each) % 16 != 0)
+      return 1;
+  }
+  return cells;
+}
+
+Kernel kernelFor(Launcher &launcher, std::string name, int64_t cells) {
+  if (cells > 1)
+    name += "_" + std::to_string(cells);
+  return Kernel(launcher, "ProductEpilogue", name.c_str());
+}
+
+class ProductThenEpilogue final : public ProductThen {
+public:
+  ProductThenEpilogue(const ProductCommand &command, const std::vector<ProductView> &views, Launcher &launcher,
+                      std::unique_ptr<CudaOp> product)
+      : ProductThen(command, std::move(product)) {
+    const ProductView &out = views[command.out], &kept = views[command.kept.value_or(command.out)],
+                      &at = views[command.at.value_or(command.out)];
+    p.g = command.g, p.m = command.m, p.n = command.n;
+    p.type = static_cast<int32_t>(command.outType), p.biasType = static_cast<int32_t>(command.biasType);
+    p.activation = static_cast<int64_t>(command.activation);
+    bindStrides(p.outStrides, out.view);
+    p.keptStride = strideOf(kept.view, 1), p.atStride = strideOf(at.view, 1);
+    if (command.bias)
+      p.biasStride = strideOf(views[*command.bias].view, 0);
+    cells = cellsAtOnce({&out, &kept, &at});
+    kernel = kernelFor(launcher, "product_epilogue", cells);
+  }
+
+private:
+  void follow(Rank &, const Call &call) override {
+    auto addressOf = [&](std::optional<size_t> operand) { return operand ? call.buffers[*operand] : nullptr; };
+    p.out = call.buffers[command.out];
+    p.bias = addressOf(command.bias), p.kept = addressOf(command.kept), p.at = addressOf(command.at);
+    kernel(call, partsOf(p.g * p.m * p.n / cells, epilogueThreads), epilogueThreads, p);
+  }
+
+  ProductEpilogue p = {};
+  int64_t cells = 1;
+  Kernel kernel;
+};
+
+class ProductThenSums final : public ProductThen {
+public:
+  ProductThenSums(const ProductCommand &command, const std::vector<ProductView> &views, Launcher &launcher,
+                  std::unique_ptr<CudaOp> product)
+      : ProductThen(command, std::move(product)) {
+    const ProductView &rhs = views[1];
+    p.k = command.k, p.n = command.n;
+    p.type = static_cast<int32_t>(command.type), p.sumsType = static_cast<int32_t>(command.outType);
+    p.strides[0] = strideOf(rhs.view, 1), p.strides[1] = strideOf(rhs.view, 2);
+    p.sumsStride = strideOf(views[*command.sums].view, 0);
+    const int64_t cells = cellsAtOnce({&rhs}), columns = partsOf(p.n, sumsColumns * cells);
+    p.depth = partsOf(p.k, sumsParts(columns, p.k));
+    shape.grid[0] = static_cast<unsigned>(columns);
+    shape.grid[1] = static_cast<unsigned>(p.depth ? partsOf(p.k, p.depth) : 1);
+    shape.block[0] = sumsThreads;
+    kernel = kernelFor(launcher, "product_sums", cells);
+    if (shape.grid[1] == 1)
+      return;
+    parts = Kernel(launcher, "ProductEpilogue", "product_sums_parts");
+    launcher.reserveWorkspace(shape.grid[1] * static_cast<uint64_t>(p.n) * sizeof(double));
+  }
+
+private:
+  void follow(Rank &rank, const Call &call) override {
+    p.rows = call.buffers[1], p.sums = call.buffers[*command.sums];
+    p.accumulate = accumulates(command.sumsAccumulate, rank);
+    p.parts = shape.grid[1] > 1 ? at<double>(call, 0) : nullptr;
+    kernel(call, shape, p);
+    if (p.parts)
+      parts(call, partsOf(p.n, sumsThreads), sumsThreads, p);
+  }
+
+  ProductSums p = {};
+  LaunchShape shape;
+  Kernel kernel, parts;
+};
+
+std::unique_ptr<CudaOp> thenByOurs(const ProductCommand &command, const std::vector<ProductView> &views,
+                                   Launcher &launcher, std::unique_ptr<CudaOp> product) {
+  if (command.sums)
+    return std::make_unique<ProductThenSums>(command, views, launcher, std::move(product));
+  return std::make_unique<ProductThenEpilogue>(command, views, launcher, std::move(product));
+}
 
 /// A product by kernels of ours: its own adds a bias of f32.
 std::unique_ptr<CudaOp> makeOwnProduct(const ProductCommand &command, const CheckedOperands &operands,
-                                       Launcher &launcher) {
+                                       const std::vector<ProductView> &views, Launcher &launcher) {
   const bool addsBias = command.biasType == DTCC_F32 && command.activation == ProductActivation::None && !command.sums;
   auto product = std::make_unique<OwnProduct>(addsBias ? command : command.alone(), operands, launcher);
   if (addsBias)
     return product;
-  return std::make_unique<ProductThenEpilogue>(command, operands, launcher, std::move(product));
+  return thenByOurs(command, views, launcher, std::move(product));
 }
 
 /// The library does not ask a predicate.
 std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const CheckedOperands &operands, Rank &rank,
                                     Launcher &launcher) {
-  if (operands.isPredicated() || !launcher.products())
-    return makeOwnProduct(command, operands, launcher);
   const std::vector<ProductView> views = productViews(operands, rank);
+  if (operands.isPredicated() || !launcher.products())
+    return makeOwnProduct(command, operands, views, launcher);
   auto byLibrary = [=, &rank, &launcher] { return bindLibraryProduct(command, views, rank, launcher); };
-  auto thenByOurs = [=, &rank, &launcher]() -> std::unique_ptr<CudaOp> {
+  auto byBoth = [=, &rank, &launcher] {
     std::unique_ptr<CudaOp> product = bindLibraryProduct(command.alone(), views, rank, launcher);
-    if (!product)
-      return nullptr;
-    return std::make_unique<ProductThenEpilogue>(command, operands, launcher, std::move(product));
+    return product ? thenByOurs(command, views, launcher, std::move(product)) : nullptr;
   };
   // What the library does in passing is not always faster.
   std::vector<TunableOp::Way> ways = {{"cublaslt", byLibrary}};
   if (command.hasEpilogue())
-    ways.push_back({"cublaslt+ours", thenByOurs});
+    ways.push_back({"cublaslt+ours", byBoth});
   if (auto op = TunableOp::make(productLibrary(), textOf(command, views, rank), std::move(ways)))
     return op;
-  return makeOwnProduct(command, operands, launcher);
+  return makeOwnProduct(command, operands, views, launcher);
 }
 
 } // namespace

@@ -63,6 +63,8 @@ struct Case {
   int64_t sums = -1;
   int64_t accumulate = 0;
   bool outByColumns = false;
+  bool rhsByColumns = false;
+  int64_t k = 37;
 };
 
 /// A view of random cells; its values in f64, as they lie in memory.
@@ -72,14 +74,16 @@ struct Matrix {
   std::vector<double> values;
 };
 
-constexpr int64_t m = 5, n = 16, k = 37;
+constexpr int64_t m = 5, n = 16;
 
 class Trial {
 public:
-  explicit Trial(const Case &test) : test(test), random(7) {
+  explicit Trial(const Case &test) : test(test), k(test.k), random(7) {
     arena = b.arena("work");
     b.axis("mb", 2, DTCC_AXIS_TIME);
     lhs = matrix(test.type, {1, m, k}), rhs = matrix(test.type, {1, k, n});
+    if (test.rhsByColumns)
+      b.views[rhs.view].strides[1] = 1, b.views[rhs.view].strides[2] = k;
     std::vector<uint32_t> views{lhs.view, rhs.view};
     auto add = [&](Matrix &to, std::vector<int64_t> sizes) {
       to = matrix(test.outType, std::move(sizes));
@@ -153,15 +157,15 @@ private:
 
   /// What stands there after both slots.
   void compute() {
-    std::vector<double> before = out.values, sumsBefore = sums.values;
+    const auto depth = static_cast<size_t>(k);
     for (int slot = 0; slot < 2; ++slot) {
       auto adds = [&](int64_t mode) { return mode == 1 || (mode == 2 && slot != 0); };
       for (size_t i = 0; i < m; ++i)
         for (size_t j = 0; j < n; ++j) {
           const size_t cell = i * n + j, where = test.outByColumns ? j * m + i : cell;
           double sum = test.bias ? bias.values[j] : 0;
-          for (size_t x = 0; x < k; ++x)
-            sum += lhs.values[i * k + x] * rhs.values[x * n + j];
+          for (size_t x = 0; x < depth; ++x)
+            sum += lhs.values[i * depth + x] * rhsAt(x, j);
           if (adds(test.accumulate))
             sum += out.values[where];
           if (test.activation == ProductActivation::GeluKept)
@@ -174,14 +178,19 @@ private:
         }
       for (size_t j = 0; j < sums.values.size(); ++j) {
         double sum = adds(test.sums) ? sums.values[j] : 0;
-        for (size_t x = 0; x < k; ++x)
-          sum += rhs.values[x * n + j];
+        for (size_t x = 0; x < depth; ++x)
+          sum += rhsAt(x, j);
         sums.values[j] = sum;
       }
     }
   }
 
+  double rhsAt(size_t row, size_t column) const {
+    return rhs.values[test.rhsByColumns ? column * static_cast<size_t>(k) + row : row * n + column];
+  }
+
   const Case test;
+  const int64_t k;
   std::mt19937 random;
   ImageBuilder b;
   uint32_t arena;
@@ -240,6 +249,15 @@ TEST_P(ProductEpilogue, SumsOfTheGradientOfABias) {
     for (auto [sums, accumulate] : {std::pair(0, 0), {2, 2}, {1, 0}})
       checkAll([&](dtcc_dtype type) {
         return Case{type, DTCC_F32, false, ProductActivation::None, sums, accumulate, outByColumns};
+      });
+}
+
+/// Rows of 16 bytes and others, in one part and in several.
+TEST_P(ProductEpilogue, SumsOfDeepFactors) {
+  for (bool rhsByColumns : {false, true})
+    for (int64_t k : {37, 600})
+      checkAll([&](dtcc_dtype type) {
+        return Case{type, DTCC_F32, false, ProductActivation::None, 2, 2, false, rhsByColumns, k};
       });
 }
 
