@@ -158,7 +158,8 @@ Value CellEmitter::laneOffsets(const Access &access, Value offset) {
 }
 
 unsigned CellEmitter::vectorAlignment(Type memory) const {
-  return alignmentOf(memory) * (aligned ? unsigned(lanes) : 1);
+  // Wider ones are read and written in parts.
+  return aligned ? std::min(alignmentOf(memory) * unsigned(lanes), kVectorBytes) : alignmentOf(memory);
 }
 
 static Value allLanes(OpBuilder &builder, Location loc, VectorType i1) {

@@ -21,6 +21,9 @@
 
 namespace dtcc::exec {
 
+/// Bytes that one access of a GPU moves at most.
+inline constexpr unsigned kVectorBytes = 16;
+
 /// One loop of the kernel: a run of domain dimensions that every buffer walks with one stride.
 struct KernelLoop {
   int64_t size = 1;
@@ -44,11 +47,14 @@ struct Access {
 struct Position {
   llvm::SmallVector<mlir::Value> indices;
   mlir::Value mask;
+  /// An i1, or null for true: whether the vector counts at all. One that does not may be read, never be written.
+  mlir::Value counts = {};
 };
 
 class CellEmitter {
 public:
-  /// `lanes`: cells of a vector. With `aligned`, a vector in memory stands at a multiple of its size.
+  /// `lanes`: cells of a vector. With `aligned`, a vector in memory stands at a multiple of its size, or of
+  /// kVectorBytes.
   CellEmitter(mlir::OpBuilder &builder, mlir::Location loc, const KernelDomain &domain, int64_t lanes,
               bool aligned = false)
       : builder(builder), loc(loc), domain(domain), lanes(lanes), aligned(aligned) {}
@@ -61,12 +67,15 @@ public:
   /// Starts a row: forgets its scalars. They are emitted before `innerLoop` while that is set.
   void startRow() { rowCells.clear(); }
   void setInnerLoop(mlir::Operation *loop) { innerLoop = loop; }
-  /// Moves to another position: forgets the vectors.
-  void moveTo(Position position) {
+  /// Vectors by the value of the body.
+  using Cells = llvm::DenseMap<mlir::Value, mlir::Value>;
+  /// Moves to another position: forgets the vectors, except what is `known` of it.
+  void moveTo(Position position, Cells known = Cells()) {
     here = std::move(position);
-    cells.clear();
+    cells = std::move(known);
   }
   const Position &position() const { return here; }
+  const Cells &known() const { return cells; }
 
   /// The vector of `value` at the current position.
   mlir::Value vectorOf(mlir::Value value);
@@ -104,7 +113,7 @@ private:
   bool aligned;
   Position here;
   mlir::Operation *innerLoop = nullptr;
-  llvm::DenseMap<mlir::Value, mlir::Value> cells;
+  Cells cells;
   llvm::DenseMap<mlir::Value, mlir::Value> rowCells;
 };
 

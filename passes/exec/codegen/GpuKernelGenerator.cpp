@@ -18,28 +18,39 @@ using namespace mlir;
 namespace dtcc::exec {
 namespace {
 
-/// Bytes that a thread reads or writes at once.
-constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kWarp = 32;
-/// Threads of a block, at most.
+/// Threads of a block; twice as many where blocks are few.
 constexpr int64_t kThreads = 256;
-/// Threads of a column kernel's block that share a column.
-constexpr int64_t kRowThreads = kThreads / kWarp;
-/// Blocks that keep a GPU of today busy: below it, column kernels take narrower vectors.
-constexpr int64_t kBusy = 128;
-/// Blocks that a multiprocessor must hold at once.
-constexpr int32_t kBlocksOnProcessor = 2;
+/// Registers of a multiprocessor are shared out so that it holds this many threads at least: 128 registers each.
+constexpr int64_t kThreadsOnProcessor = 2 * kThreads;
+/// Cells of a vector, at most.
+constexpr int64_t kMostLanes = 8;
+/// Blocks that keep a GPU of today busy: two for each multiprocessor. Below it, a block gets more threads and fewer
+/// columns.
+constexpr int64_t kBusy = 264;
+/// Bytes of a row that memory hands out at once: no block of columns is narrower.
+constexpr int64_t kSectorBytes = 32;
+/// Cells of all inputs that a thread keeps in registers, or reads before it uses the first; and vectors of one input.
+constexpr int64_t kHeldCells = 64;
+constexpr int64_t kHeldVectors = 8;
 constexpr unsigned kSharedSpace = 3;
 
 class GpuKernelGenerator : KernelBuilder {
 public:
   using KernelBuilder::KernelBuilder;
+  using BodyOfLoop = llvm::function_ref<SmallVector<Value>(Value, ValueRange)>;
 
   FailureOr<GeneratedGpuKernel> run();
 
 private:
-  int64_t widestVector() const;
+  /// Calls `fn` with all accesses of memory and the alignments of their buffers.
+  void eachAccess(llvm::function_ref<void(const Access &, int64_t)> fn) const;
+  int64_t widestVector(int64_t most) const;
   void chooseLaunch();
+  void chooseRow(int64_t rows);
+  void chooseColumn(int64_t outer);
+  /// Inputs with a cell for every iteration.
+  int64_t fullInputs() const;
   void emitMap(CellEmitter &emitter);
   void emitRow(CellEmitter &emitter);
   void emitColumn(CellEmitter &emitter);
@@ -47,12 +58,9 @@ private:
     storeOutputs(emitter, makeOutputs(emitter, [](Value) { return true; }, /*scalar=*/false), /*scalar=*/false);
   }
 
-  /// Loops over the `around` loops, and inside them over the vectors of the last loop that
-  /// are this thread's.
-  SmallVector<Value> rowLoop(CellEmitter &emitter, ArrayRef<int64_t> around, SmallVector<Value> indices,
-                             ValueRange carried, BodyBuilder fill);
   /// The reduction of one scalar of each thread, known to all of them.
   Value foldBlock(graph::ReduceOp reduce, Value scalar);
+  Value shuffle(Value value, int64_t distance);
   void onlyIf(Value condition, llvm::function_ref<void()> build);
   /// The rest of the kernel is run unless there is a predicate, at this address, that is 0.
   void obey(Value predicate);
@@ -68,8 +76,14 @@ private:
 
   GeneratedGpuKernel kernel;
   int64_t lanes = 1;
-  /// Vectors that a map kernel has; blocks of columns side by side in a column kernel.
-  int64_t vectors = 1, blocks = 1;
+  /// Vectors of a map kernel, or of a row.
+  int64_t vectors = 1;
+  /// Vectors of its row that a thread keeps from the first pass to the last; 0: it reads them in each pass.
+  int64_t held = 0;
+  /// Vectors that a thread reads before it uses the first, where it does not keep them.
+  int64_t unroll = 1;
+  /// Of a column kernel: blocks side by side, threads side by side in a block and below each other.
+  int64_t blocks = 1, across = 1, deep = 1;
   Value thread, group;
   /// f32 of shared memory that are taken.
   int64_t shared = 0;
@@ -80,31 +94,33 @@ private:
 // Sizes
 //===----------------------------------------------------------------------===//
 
-/// The widest vector of the innermost loop that every buffer can be read and written by.
-int64_t GpuKernelGenerator::widestVector() const {
-  int64_t widest = 1;
-  auto bytesOf = [](const Access &access) {
-    return int64_t(llvm::divideCeil(access.elementType.getIntOrFloatBitWidth(), 8));
-  };
-  auto each = [&](llvm::function_ref<void(const Access &, int64_t)> fn) {
-    ArrayRef<int64_t> alignments = source.alignments;
-    auto next = [&] { return std::exchange(alignments, alignments.drop_front()).front(); };
-    for (const auto &entry : accesses)
-      if (isa<BlockArgument>(entry.first))
-        fn(entry.second, next());
-      else if (entry.first.getDefiningOp<graph::ConstantOp>())
-        fn(entry.second, kMostAligned);
-    for (const Access &access : outputAccesses)
-      fn(access, next());
-  };
-  each([&](const Access &access, int64_t) { widest = std::max(widest, bytesOf(access)); });
-  for (int64_t width = kVectorBytes / widest; width > 1; width /= 2) {
+static int64_t bytesOf(const Access &access) {
+  return int64_t(llvm::divideCeil(access.elementType.getIntOrFloatBitWidth(), 8));
+}
+
+void GpuKernelGenerator::eachAccess(llvm::function_ref<void(const Access &, int64_t)> fn) const {
+  ArrayRef<int64_t> alignments = source.alignments;
+  auto next = [&] { return std::exchange(alignments, alignments.drop_front()).front(); };
+  for (const auto &entry : accesses)
+    if (isa<BlockArgument>(entry.first))
+      fn(entry.second, next());
+    else if (entry.first.getDefiningOp<graph::ConstantOp>())
+      fn(entry.second, kMostAligned);
+  for (const Access &access : outputAccesses)
+    fn(access, next());
+}
+
+/// The widest vector of the innermost loop, of `most` lanes, that every buffer can be read and written by.
+int64_t GpuKernelGenerator::widestVector(int64_t most) const {
+  for (int64_t width = most; width > 1; width /= 2) {
     bool possible = loops.back().size % width == 0;
-    each([&](const Access &access, int64_t alignment) {
-      if (access.strides.back() == 1)
-        possible &=
-            alignment % (width * bytesOf(access)) == 0 &&
-            llvm::all_of(ArrayRef(access.strides).drop_back(), [&](int64_t stride) { return stride % width == 0; });
+    eachAccess([&](const Access &access, int64_t alignment) {
+      if (access.strides.back() != 1)
+        return;
+      int64_t bytes = std::min<int64_t>(width * bytesOf(access), kVectorBytes);
+      possible &= alignment % bytes == 0 && llvm::all_of(ArrayRef(access.strides).drop_back(), [&](int64_t stride) {
+                    return stride * bytesOf(access) % bytes == 0;
+                  });
     });
     if (possible)
       return width;
@@ -112,30 +128,78 @@ int64_t GpuKernelGenerator::widestVector() const {
   return 1;
 }
 
-void GpuKernelGenerator::chooseLaunch() {
-  lanes = widestVector();
-  int64_t rows = 1, outer = 1;
-  for (const KernelLoop &loop : ArrayRef(loops).drop_back()) {
-    outer *= loop.size;
-    rows *= loop.reduced ? 1 : loop.size;
+int64_t GpuKernelGenerator::fullInputs() const {
+  return std::max<int64_t>(
+      1, llvm::count_if(accesses, [&](auto &entry) { return isa<BlockArgument>(entry.first) && isFull(entry.first); }));
+}
+
+void GpuKernelGenerator::chooseRow(int64_t rows) {
+  kernel.grid = rows;
+  int64_t most = std::clamp<int64_t>(kHeldCells / (lanes * fullInputs()), 1, kHeldVectors);
+  for (int64_t threads : {kThreads, 2 * kThreads}) {
+    // Without a thread too many, if that can be.
+    for (held = 1; held <= most; ++held)
+      if (vectors % (held * kWarp) == 0 && vectors / held <= threads)
+        break;
+    if (held > most)
+      held = llvm::divideCeil(vectors, threads);
+    if (held <= most) {
+      kernel.block = llvm::alignTo(llvm::divideCeil(vectors, held), kWarp);
+      return;
+    }
   }
-  int64_t inner = loops.back().size;
+  held = 0;
+  unroll = llvm::bit_floor(uint64_t(std::min(most, kHeldVectors / 2)));
+  kernel.block = 2 * kThreads;
+}
+
+void GpuKernelGenerator::chooseColumn(int64_t outer) {
+  int64_t inner = loops.back().size, rows = 1, narrowest = kVectorBytes;
+  for (const KernelLoop &loop : loops)
+    rows = loop.reduced ? loop.size : rows; // of the loop that threads share
+  for (const auto &[value, access] : accesses)
+    if (isa<BlockArgument>(value) && isFull(value))
+      narrowest = std::min(narrowest, bytesOf(access));
+  unroll = std::clamp<int64_t>(llvm::bit_floor(uint64_t(kHeldCells / (lanes * fullInputs()))), 1, kHeldVectors);
+  unroll = std::min<int64_t>(unroll, llvm::bit_floor(uint64_t(rows)));
+  auto columns = [&](int64_t threads) { return outer * int64_t(llvm::divideCeil(inner, threads * lanes)); };
+  across = std::min<int64_t>(2 * kWarp, llvm::PowerOf2Ceil(llvm::divideCeil(inner, lanes)));
+  while (across > 1 && across * lanes * narrowest > kSectorBytes && columns(across) < kBusy)
+    across /= 2;
+  kernel.block = columns(across) < kBusy ? 2 * kThreads : kThreads;
+  // Every thread has a row, and every warp 32 threads.
+  deep = std::clamp<int64_t>(kernel.block / across, 1, llvm::bit_floor(uint64_t(std::max<int64_t>(1, rows / unroll))));
+  deep = std::max(deep, kWarp / std::min(across, kWarp));
+  kernel.block = across * deep;
+  blocks = llvm::divideCeil(inner, across * lanes);
+  kernel.grid = outer * blocks;
+}
+
+void GpuKernelGenerator::chooseLaunch() {
+  int64_t narrowest = kVectorBytes, widest = 1;
+  eachAccess([&](const Access &access, int64_t) {
+    narrowest = std::min(narrowest, bytesOf(access));
+    widest = std::max(widest, bytesOf(access));
+  });
+  lanes = widestVector(std::min(kMostLanes, kVectorBytes / narrowest));
+  int64_t rows = 1, reduced = 1, inner = loops.back().size;
+  for (const KernelLoop &loop : ArrayRef(loops).drop_back())
+    (loop.reduced ? reduced : rows) *= loop.size;
   switch (domain.kind) {
   case KernelKind::Map:
-    vectors = outer * (inner / lanes);
+    // Of little to do, each has less.
+    while (lanes * widest > kVectorBytes && rows * inner / lanes < kBusy * kThreads)
+      lanes /= 2;
+    vectors = rows * (inner / lanes);
     kernel.block = kThreads;
     kernel.grid = llvm::divideCeil(vectors, kThreads);
     break;
   case KernelKind::Row:
-    kernel.block = std::clamp<int64_t>(llvm::PowerOf2Ceil(inner / lanes), kWarp, kThreads);
-    kernel.grid = rows;
+    vectors = reduced * (inner / lanes);
+    chooseRow(rows);
     break;
   case KernelKind::Column:
-    while (lanes > 1 && rows * llvm::divideCeil(inner, kWarp * lanes) < kBusy)
-      lanes /= 2;
-    blocks = llvm::divideCeil(inner, kWarp * lanes);
-    kernel.block = kThreads;
-    kernel.grid = rows * blocks;
+    chooseColumn(rows);
     break;
   }
 }
@@ -166,38 +230,33 @@ void GpuKernelGenerator::obey(Value predicate) {
   builder.setInsertionPointToStart(works);
 }
 
-SmallVector<Value> GpuKernelGenerator::rowLoop(CellEmitter &emitter, ArrayRef<int64_t> around,
-                                               SmallVector<Value> indices, ValueRange carried, BodyBuilder fill) {
-  bool last = around.empty();
-  Value low = last ? mul(thread, lanes) : i64(0);
-  Value high = i64(last ? loops.back().size : loops[around[0]].size);
-  scf::ForOp loop = forLoop(low, high, last ? kernel.block * lanes : 1, carried, [&](Value index, ValueRange values) {
-    indices[last ? loops.size() - 1 : around[0]] = index;
-    if (!last)
-      return rowLoop(emitter, around.drop_front(), indices, values, fill);
-    emitter.moveTo({indices, nullptr});
-    return fill(values);
-  });
-  return llvm::to_vector_of<Value>(loop.getResults());
-}
-
 Value GpuKernelGenerator::sharedAt(Value index) {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
   Value base = LLVM::AddressOfOp::create(builder, loc, pointer, memory.getSymName());
   return LLVM::GEPOp::create(builder, loc, pointer, builder.getF32Type(), base, ValueRange{index});
 }
 
+/// Cells of the lane whose number differs by `distance`, of a scalar or a vector.
+Value GpuKernelGenerator::shuffle(Value value, int64_t distance) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector)
+    return NVVM::ShflOp::create(builder, loc, builder.getF32Type(), i32(-1), value, i32(int32_t(distance)),
+                                i32(kWarp - 1), NVVM::ShflKind::bfly, UnitAttr());
+  SmallVector<Value> cells;
+  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
+    cells.push_back(shuffle(vector::ExtractOp::create(builder, loc, value, lane), distance));
+  return vector::FromElementsOp::create(builder, loc, vector, cells);
+}
+
 Value GpuKernelGenerator::foldBlock(graph::ReduceOp reduce, Value scalar) {
-  for (int32_t distance = kWarp / 2; distance > 0; distance /= 2) {
-    Value other = NVVM::ShflOp::create(builder, loc, builder.getF32Type(), i32(-1), scalar, i32(distance),
-                                       i32(kWarp - 1), NVVM::ShflKind::bfly, UnitAttr());
-    scalar = combine(reduce, scalar, other);
-  }
+  for (int64_t distance = kWarp / 2; distance > 0; distance /= 2)
+    scalar = combine(reduce, scalar, shuffle(scalar, distance));
   int64_t warps = kernel.block / kWarp;
   if (warps == 1)
     return scalar;
   int64_t first = shared;
-  shared += warps;
+  // Whole vectors: LLVM reads what is left of the last one too.
+  shared += llvm::alignTo(warps, kVectorBytes / sizeof(float));
   onlyIf(compare(arith::CmpIPredicate::eq, remainder(thread, kWarp), i64(0)),
          [&] { LLVM::StoreOp::create(builder, loc, scalar, sharedAt(add(quotient(thread, kWarp), i64(first)))); });
   NVVM::Barrier0Op::create(builder, loc);
@@ -234,11 +293,60 @@ void GpuKernelGenerator::emitRow(CellEmitter &emitter) {
   around.pop_back();
   SmallVector<Value> indices(loops.size());
   delinearize(group, outer, indices);
+
+  // Vectors of the row are numbered over all its loops.
+  auto place = [&](Value number, Value counts) {
+    Position position{indices, nullptr, counts};
+    int64_t inner = loops.back().size / lanes;
+    delinearize(quotient(number, inner), around, position.indices);
+    position.indices.back() = mul(around.empty() ? number : remainder(number, inner), lanes);
+    return position;
+  };
+  SmallVector<CellEmitter::Cells> kept(held);
+  SmallVector<std::pair<Position, Made>> made;
+  // `count` vectors, a block apart, from `begin` blocks behind `first` on; stores come when all is read.
+  auto several = [&](Value first, int64_t begin, int64_t count, ValueRange carried, BodyBuilder fill) {
+    auto values = llvm::to_vector_of<Value>(carried);
+    for (int64_t n = 0; n < count; ++n) {
+      Value number = add(first, i64((begin + n) * kernel.block)), counts;
+      if ((begin + n + 1) * kernel.block > vectors) {
+        counts = compare(arith::CmpIPredicate::ult, number, i64(vectors));
+        number = arith::SelectOp::create(builder, loc, counts, number, i64(0));
+      }
+      emitter.moveTo(place(number, counts), held ? kept[n] : CellEmitter::Cells());
+      values = fill(values);
+      if (held)
+        kept[n] = emitter.known();
+    }
+    for (auto &[position, outputs] : made) {
+      emitter.moveTo(position);
+      auto store = [&, &outputs = outputs] { storeOutputs(emitter, outputs, /*scalar=*/false); };
+      if (position.counts)
+        onlyIf(position.counts, store);
+      else
+        store();
+    }
+    made.clear();
+    return values;
+  };
+  auto overRow = [&](ValueRange carried, BodyBuilder fill) {
+    if (held)
+      return several(thread, 0, held, carried, fill);
+    int64_t step = kernel.block * unroll, whole = vectors / step * step;
+    auto values = llvm::to_vector_of<Value>(carried);
+    if (whole) {
+      scf::ForOp loop = forLoop(i64(0), i64(whole), step, carried, [&](Value base, ValueRange inner) {
+        return several(add(base, thread), 0, unroll, inner, fill);
+      });
+      values = llvm::to_vector_of<Value>(loop.getResults());
+    }
+    return several(thread, whole / kernel.block, llvm::divideCeil(vectors - whole, kernel.block), values, fill);
+  };
   emitRowPasses(
       emitter, indices,
-      {lanes, [&](ValueRange carried, BodyBuilder fill) { return rowLoop(emitter, around, indices, carried, fill); },
-       [&](graph::ReduceOp reduce, Value vector) { return foldBlock(reduce, fold(reduce, vector)); },
-       [&](llvm::function_ref<void()> store) { onlyIf(compare(arith::CmpIPredicate::eq, thread, i64(0)), store); }});
+      {lanes, overRow, [&](graph::ReduceOp reduce, Value vector) { return foldBlock(reduce, fold(reduce, vector)); },
+       [&](llvm::function_ref<void()> store) { onlyIf(compare(arith::CmpIPredicate::eq, thread, i64(0)), store); },
+       [&](const Made &outputs) { made.push_back({emitter.position(), outputs}); }});
 }
 
 void GpuKernelGenerator::emitColumn(CellEmitter &emitter) {
@@ -248,71 +356,102 @@ void GpuKernelGenerator::emitColumn(CellEmitter &emitter) {
   columns.pop_back();
   SmallVector<Value> indices(loops.size());
   delinearize(quotient(group, blocks), columns, indices);
-  Value across = remainder(thread, kWarp), down = quotient(thread, kWarp);
-  Value column = mul(add(mul(remainder(group, blocks), kWarp), across), lanes);
+  Value side = remainder(thread, across), down = quotient(thread, across);
+  Value column = mul(add(mul(remainder(group, blocks), across), side), lanes);
   indices.back() = column;
   // Threads beside the last column have no rows.
-  Value inside = compare(arith::CmpIPredicate::ult, column, i64(loops.back().size));
+  Value inside;
+  if (loops.back().size % (across * lanes) != 0)
+    inside = compare(arith::CmpIPredicate::ult, column, i64(loops.back().size));
+  auto upTo = [&](int64_t size) -> Value {
+    return inside ? arith::SelectOp::create(builder, loc, inside, i64(size), i64(0)).getResult() : i64(size);
+  };
 
   SmallVector<Value> zero;
   for (graph::ReduceOp reduce : reductions)
     zero.push_back(neutral(reduce, lanes));
-  auto addRow = [&](ValueRange carried) {
-    emitter.moveTo({indices, nullptr});
+  // `count` rows from `first` on, added up by halves before they are added to the sum; stores come when all is read.
+  auto addRows = [&](int64_t loop, Value first, int64_t count, ValueRange carried) {
+    SmallVector<SmallVector<Value>> terms(reductions.size());
+    SmallVector<std::pair<Position, Made>> made;
+    for (int64_t n = 0; n < count; ++n) {
+      indices[loop] = add(first, i64(n * deep));
+      emitter.moveTo({indices, nullptr});
+      for (auto [reduce, term] : llvm::zip_equal(reductions, terms))
+        term.push_back(emitter.vectorOf(reduce.getX()));
+      auto full = [&](Value value) { return isFull(value); };
+      made.push_back({emitter.position(), makeOutputs(emitter, full, /*scalar=*/false)});
+    }
+    for (auto &[position, outputs] : made) {
+      emitter.moveTo(position);
+      storeOutputs(emitter, outputs, /*scalar=*/false);
+    }
     SmallVector<Value> next;
-    for (auto [reduce, sum] : llvm::zip_equal(reductions, carried))
-      next.push_back(combine(reduce, sum, emitter.vectorOf(reduce.getX())));
-    storeOutputs(emitter,
-                 makeOutputs(
-                     emitter, [&](Value value) { return isFull(value); }, /*scalar=*/false),
-                 /*scalar=*/false);
+    for (auto [reduce, sum, term] : llvm::zip_equal(reductions, carried, terms)) {
+      for (size_t half = term.size() / 2; half > 0; half /= 2)
+        for (size_t n = 0; n < half; ++n)
+          term[n] = combine(reduce, term[n], term[n + half]);
+      next.push_back(combine(reduce, sum, term[0]));
+    }
     return next;
   };
-  // The last row loop is shared out to the threads of a column, in chunks whose sums are added to the thread's.
+  // The last row loop is shared out to the threads of a column.
   std::function<SmallVector<Value>(ArrayRef<int64_t>, ValueRange)> overRows = [&](ArrayRef<int64_t> left,
                                                                                   ValueRange carried) {
-    Value size = i64(loops[left[0]].size);
-    Value high = arith::SelectOp::create(builder, loc, inside, size, i64(0));
-    scf::ForOp loop;
+    int64_t size = loops[left[0]].size, step = deep * unroll, whole = size / step * step;
+    auto values = llvm::to_vector_of<Value>(carried);
+    auto overLoop = [&](Value low, int64_t high, int64_t by, BodyOfLoop fill) {
+      values = llvm::to_vector_of<Value>(forLoop(low, upTo(high), by, values, fill).getResults());
+    };
     if (left.size() > 1) {
-      loop = forLoop(i64(0), high, 1, carried, [&](Value index, ValueRange values) {
+      overLoop(i64(0), size, 1, [&](Value index, ValueRange inner) {
         indices[left[0]] = index;
-        return overRows(left.drop_front(), values);
+        return overRows(left.drop_front(), inner);
       });
-      return llvm::to_vector_of<Value>(loop.getResults());
+      return values;
     }
-    loop = forLoop(down, high, kRowThreads * kRowChunk, carried, [&](Value begin, ValueRange values) {
-      Value end = arith::MinSIOp::create(builder, loc, add(begin, i64(kRowThreads * kRowChunk)), high);
-      scf::ForOp chunk = forLoop(begin, end, kRowThreads, zero, [&](Value index, ValueRange inner) {
-        indices[left[0]] = index;
-        return addRow(inner);
-      });
-      SmallVector<Value> next;
-      for (auto [reduce, value, sum] : llvm::zip_equal(reductions, values, chunk.getResults()))
-        next.push_back(combine(reduce, value, sum));
-      return next;
-    });
-    return llvm::to_vector_of<Value>(loop.getResults());
+    if (whole)
+      overLoop(i64(0), whole, step,
+               [&](Value base, ValueRange inner) { return addRows(left[0], add(base, down), unroll, inner); });
+    if (whole != size)
+      overLoop(add(down, i64(whole)), size, deep,
+               [&](Value index, ValueRange inner) { return addRows(left[0], index, 1, inner); });
+    return values;
   };
   SmallVector<Value> sums = overRows(rows, zero);
 
-  // Per reduction [row thread][column thread][lane].
+  // Threads of a column in one warp fold by shuffles; what is left lies in memory as [reduction][group][column
+  // thread][lane].
+  for (auto [reduce, sum] : llvm::zip_equal(reductions, sums))
+    for (int64_t distance = kWarp / 2; distance >= across; distance /= 2)
+      sum = combine(reduce, sum, shuffle(sum, distance));
+  bool inWarp = across < kWarp;
+  int64_t groups = inWarp ? kernel.block / kWarp : deep;
+  Value mine = inWarp ? quotient(thread, kWarp) : down;
   auto place = [&](size_t reduction, Value row) {
-    return sharedAt(mul(add(mul(add(row, i64(int64_t(reduction) * kRowThreads)), kWarp), across), lanes));
+    return sharedAt(mul(add(mul(add(row, i64(int64_t(reduction) * groups)), across), side), lanes));
   };
-  unsigned alignment = unsigned(lanes) * 4;
-  shared = int64_t(reductions.size()) * kThreads * lanes;
-  for (auto [number, sum] : llvm::enumerate(sums))
-    LLVM::StoreOp::create(builder, loc, sum, place(number, down), alignment);
-  NVVM::Barrier0Op::create(builder, loc);
-  Value first = compare(arith::CmpIPredicate::eq, down, i64(0));
-  onlyIf(arith::AndIOp::create(builder, loc, first, inside), [&] {
+  unsigned alignment = std::min(unsigned(lanes) * 4, kVectorBytes);
+  auto keep = [&] {
+    for (auto [number, sum] : llvm::enumerate(sums))
+      LLVM::StoreOp::create(builder, loc, sum, place(number, mine), alignment);
+  };
+  if (groups > 1) {
+    shared = int64_t(reductions.size()) * groups * across * lanes;
+    if (inWarp)
+      onlyIf(compare(arith::CmpIPredicate::ult, remainder(thread, kWarp), i64(across)), keep);
+    else
+      keep();
+    NVVM::Barrier0Op::create(builder, loc);
+  }
+  Value first = compare(arith::CmpIPredicate::ult, thread, i64(across));
+  onlyIf(inside ? arith::AndIOp::create(builder, loc, first, inside).getResult() : first, [&] {
     emitter.moveTo({indices, nullptr});
     for (auto [number, reduce] : llvm::enumerate(reductions)) {
       Value sum = sums[number];
-      for (int64_t row = 1; row < kRowThreads; ++row)
-        sum =
-            combine(reduce, sum, LLVM::LoadOp::create(builder, loc, sum.getType(), place(number, i64(row)), alignment));
+      for (int64_t group = 1; group < groups; ++group)
+        sum = combine(reduce, sum,
+                      LLVM::LoadOp::create(builder, loc, sum.getType(), place(number, i64(group)), alignment));
       for (auto [index, value] : llvm::enumerate(body.getTerminator()->getOperands()))
         if (reduce.getY() == value)
           emitter.storeVector(outputAccesses[index], sum, accumulate[index], firstSlot);
@@ -328,7 +467,7 @@ FailureOr<GeneratedGpuKernel> GpuKernelGenerator::run() {
   if (failed(collectLoops()))
     return failure();
   chooseLaunch();
-  narrow = kernel.grid * kernel.block <= std::numeric_limits<int32_t>::max();
+  narrow = std::max(kernel.grid * kernel.block, vectors) <= std::numeric_limits<int32_t>::max();
   MLIRContext *context = builder.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
   SmallVector<Type> parameters(2 + source.inputs.size() + source.outputs.size(), pointer);
@@ -342,7 +481,9 @@ FailureOr<GeneratedGpuKernel> GpuKernelGenerator::run() {
   kernel.function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                            builder.getDenseI32ArrayAttr({int32_t(kernel.block)}));
   // Left to itself, NVIDIA's assembler spills to have more blocks on a multiprocessor.
-  kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(kBlocksOnProcessor));
+  kernel.function->setAttr(
+      NVVM::NVVMDialect::getMinctasmAttrName(),
+      builder.getI32IntegerAttr(int32_t(std::max<int64_t>(1, kThreadsOnProcessor / kernel.block))));
   OpBuilder::InsertionGuard guard(builder);
   Block *entry = kernel.function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);

@@ -6,14 +6,18 @@
 //===----------------------------------------------------------------------===//
 //
 // The same bodies, loops and cells as KernelGenerator's, on the threads of a GPU. A
-// thread works on a vector of 16 bytes where sizes, strides and addresses allow, else of fewer.
+// thread works on vectors of up to 8 cells, 16 bytes of the narrowest buffer, where
+// sizes, strides and addresses allow.
 //
 //   Map     a thread a vector
-//   Row     a block a row: threads walk it together, fold by shuffles inside warps and
-//           through shared memory between them
-//   Column  a block for 32 vectors of columns, 8 threads deep over the rows; sums of a
-//           column are folded through shared memory
+//   Row     a block a row, which its threads keep in registers from the first pass to the
+//           last, or read again where it is too long; they fold by shuffles inside warps
+//           and through shared memory between them
+//   Column  a block for some columns, of no less than what memory hands out at once, and
+//           narrower the fewer columns there are; as many threads as fit share the rows.
+//           Sums of a column are folded as those of rows
 //
+// Memory answers late: a thread asks for several vectors before it uses the first.
 // Folds have a fixed order: equal bits in every run.
 //
 //===----------------------------------------------------------------------===//

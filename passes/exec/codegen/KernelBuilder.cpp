@@ -300,7 +300,8 @@ void KernelBuilder::emitRowPasses(CellEmitter &emitter, ArrayRef<Value> indices,
     inRow(emitter, [&] {
       sums = steps.loop(start, [&](ValueRange carried) {
         SmallVector<Value> next;
-        Value mask = emitter.position().mask;
+        const Position &here = emitter.position();
+        Value mask = here.mask ? here.mask : here.counts;
         for (auto [reduce, accumulator] : llvm::zip_equal(now, carried)) {
           Value cells = emitter.vectorOf(reduce.getX());
           if (mask)
@@ -322,7 +323,7 @@ void KernelBuilder::emitRowPasses(CellEmitter &emitter, ArrayRef<Value> indices,
   if (llvm::any_of(body.getTerminator()->getOperands(), full))
     inRow(emitter, [&] {
       steps.loop({}, [&](ValueRange) -> SmallVector<Value> {
-        storeOutputs(emitter, makeOutputs(emitter, full, /*scalar=*/false), /*scalar=*/false);
+        steps.store(makeOutputs(emitter, full, /*scalar=*/false));
         return {};
       });
     });

@@ -58,6 +58,10 @@ protected:
   /// Builds a loop over a row: scalars of the row that it needs stand before it.
   void inRow(CellEmitter &emitter, llvm::function_ref<void()> build);
 
+  /// Numbers and values of the outputs that `which` accepts, all computed before the first is
+  /// stored: an output may lie in the memory of an input that another reads.
+  using Made = llvm::SmallVector<std::pair<size_t, mlir::Value>>;
+
   /// Emits the row at `indices` of a row kernel: one pass over it for each level of reductions, then its
   /// scalars, then a pass that stores its cells. What differs between processors is `steps`'.
   using BodyBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange carried)>;
@@ -69,12 +73,11 @@ protected:
     llvm::function_ref<mlir::Value(graph::ReduceOp reduce, mlir::Value vector)> whole;
     /// Emits stores of the row's scalars.
     llvm::function_ref<void(llvm::function_ref<void()> store)> once;
+    /// Stores what was made at the emitter's position.
+    llvm::function_ref<void(const Made &made)> store;
   };
   void emitRowPasses(CellEmitter &emitter, llvm::ArrayRef<mlir::Value> indices, const RowSteps &steps);
 
-  /// Numbers and values of the outputs that `which` accepts, all computed before the first is
-  /// stored: an output may lie in the memory of an input that another reads.
-  using Made = llvm::SmallVector<std::pair<size_t, mlir::Value>>;
   Made makeOutputs(CellEmitter &emitter, llvm::function_ref<bool(mlir::Value)> which, bool scalar);
   void storeOutputs(CellEmitter &emitter, const Made &made, bool scalar);
 

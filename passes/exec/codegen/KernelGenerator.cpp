@@ -131,7 +131,8 @@ void KernelGenerator::emitRow(CellEmitter &emitter, Value iteration) {
                 {kLanes,
                  [&](ValueRange carried, BodyBuilder fill) { return rowLoop(emitter, around, indices, carried, fill); },
                  [&](graph::ReduceOp reduce, Value vector) { return fold(reduce, vector); },
-                 [](llvm::function_ref<void()> store) { store(); }});
+                 [](llvm::function_ref<void()> store) { store(); },
+                 [&](const Made &made) { storeOutputs(emitter, made, /*scalar=*/false); }});
 }
 
 void KernelGenerator::emitColumn(CellEmitter &emitter, Value iteration) {

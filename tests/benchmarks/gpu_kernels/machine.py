@@ -19,6 +19,7 @@ class Machine:
     shared: int = 227 << 10
     memory_seconds: float = 700e-9  # until a load under traffic arrives
     cache_cycles: int = 270
+    port: float = 64  # bytes that a multiprocessor gets from the second cache in a cycle
 
 
 H100 = Machine("h100", 3.35e12)
@@ -90,11 +91,11 @@ def bound(machine, code, launch, moved, registers, shared):
     counts, chain, flight, touched = warp.walk(code, launch, launch.grid // 2, latency)
     blocks = resident(machine, launch.block, registers, shared)
     each, what = cycles(counts)
-    instructions = each * launch.grid / machine.processors / machine.clock
+    instructions = each * math.ceil(launch.grid / machine.processors) / machine.clock
     waits = math.ceil(launch.grid / (machine.processors * blocks)) * chain / machine.clock
-    if launch.grid * each / machine.processors < each * math.ceil(launch.grid / machine.processors):
-        instructions = each * math.ceil(launch.grid / machine.processors) / machine.clock
+    port = math.ceil(launch.grid / machine.processors) * touched / machine.port / machine.clock
     memory = moved / machine.bandwidth
-    limit = what if instructions > waits else "latency" if launch.grid >= machine.processors * blocks else "grid"
+    limit = what if instructions > max(waits, port) else "port" if port > waits else (
+        "latency" if launch.grid >= machine.processors * blocks else "grid")
     here = min(blocks, math.ceil(launch.grid / machine.processors))
-    return Bound(memory, instructions, waits, limit, counts, blocks, flight * here, touched * launch.grid)
+    return Bound(memory, instructions, max(waits, port), limit, counts, blocks, flight * here, touched * launch.grid)

@@ -47,21 +47,24 @@ exec.func @halves buffers [memref<16x8xbf16>, memref<16x8xbf16>] accumulate [0] 
 
 // -----
 
-// A softmax: a block walks a row twice for its maximum and its sum and once to store it. Warps fold by shuffles, and
-// through shared memory between them.
+// A softmax: a block reads a row once and keeps it, for its maximum, its sum and its cells, whose exponentials are taken
+// once. Warps fold by shuffles, and through shared memory between them.
 // CHECK: llvm.mlir.global internal @softmax.shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<16 x f32>
 // CHECK-LABEL: llvm.func @softmax(
 // CHECK-SAME: dtcc.block = 256 : i64
 // CHECK-SAME: dtcc.grid = 6 : i64
-// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK: arith.maximumf
 // CHECK-COUNT-5: nvvm.shfl.sync bfly
 // CHECK: nvvm.barrier0
-// CHECK: scf.for
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr -> vector
+// CHECK: math.exp
 // CHECK: arith.addf
 // CHECK-COUNT-5: nvvm.shfl.sync bfly
 // CHECK: nvvm.barrier0
-// CHECK: scf.for
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr -> vector
+// CHECK-NOT: math.exp
 // CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>
 exec.func @softmax buffers [memref<6x1024xf32>, memref<6x1024xf32>] accumulate [0] in_place [0] {
 ^bb0(%x: tensor<6x1024xf32>):
@@ -77,16 +80,60 @@ exec.func @softmax buffers [memref<6x1024xf32>, memref<6x1024xf32>] accumulate [
 
 // -----
 
-// Sums of columns: 32 columns and 8 rows of threads, which meet in shared memory; the first row of them adds up and stores.
-// CHECK: llvm.mlir.global internal @bias.shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<256 x f32>
-// CHECK-LABEL: llvm.func @bias(
+// A row of 1201 vectors is kept by 256 threads as five each, of which the last is for some; those of others read what is
+// there and neither count nor write.
+// CHECK-LABEL: llvm.func @uneven(
 // CHECK-SAME: dtcc.block = 256 : i64
-// CHECK-SAME: dtcc.grid = 24 : i64
+// CHECK-NOT: scf.for
+// CHECK-COUNT-5: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK: arith.select %[[INSIDE:.*]], %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK-COUNT-4: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>
+// CHECK: scf.if
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>
+exec.func @uneven buffers [memref<300x4804xf32, strided<[4804, 1]>>, memref<300x4804xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<300x4804xf32>):
+  %0 = graph.reduce #graph<reduce_kind sum> %x [1] : (tensor<300x4804xf32>) -> tensor<300xf32>
+  %1 = graph.broadcast %0 [0] : (tensor<300xf32>) -> tensor<300x4804xf32>
+  %2 = graph.sub %x, %1 : (tensor<300x4804xf32>, tensor<300x4804xf32>) -> tensor<300x4804xf32>
+  exec.yield %2 : tensor<300x4804xf32>
+}
+
+// A row that is too long is read in each pass, four vectors before the first is used.
+// CHECK-LABEL: llvm.func @long(
+// CHECK-SAME: dtcc.block = 512 : i64
 // CHECK: scf.for
-// CHECK: llvm.store %{{.*}} : vector<1xf32>, !llvm.ptr<3>
+// CHECK-COUNT-4: llvm.load %{{.*}} : !llvm.ptr -> vector<1xf32>
+// CHECK: scf.yield
+// CHECK: nvvm.shfl.sync bfly
+// CHECK: scf.for
+// CHECK-COUNT-4: llvm.load %{{.*}} : !llvm.ptr -> vector<1xf32>
+// CHECK-COUNT-4: llvm.store %{{.*}} : vector<1xf32>
+exec.func @long buffers [memref<300x50257xf32>, memref<300x50257xf32>] accumulate [0] in_place [-1] {
+^bb0(%x: tensor<300x50257xf32>):
+  %0 = graph.reduce #graph<reduce_kind sum> %x [1] : (tensor<300x50257xf32>) -> tensor<300xf32>
+  %1 = graph.broadcast %0 [0] : (tensor<300xf32>) -> tensor<300x50257xf32>
+  %2 = graph.sub %x, %1 : (tensor<300x50257xf32>, tensor<300x50257xf32>) -> tensor<300x50257xf32>
+  exec.yield %2 : tensor<300x50257xf32>
+}
+
+// -----
+
+// Sums of few columns: blocks of 8 columns, what memory hands out at once, whose rows 64 threads share, eight at a time. Those
+// of one warp meet by shuffles, warps in shared memory; the first threads add up and store.
+// CHECK: llvm.mlir.global internal @bias.shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<32 x f32>
+// CHECK-LABEL: llvm.func @bias(
+// CHECK-SAME: dtcc.block = 128 : i64
+// CHECK-SAME: dtcc.grid = 96 : i64
+// CHECK: scf.for
+// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK: scf.yield
+// CHECK-COUNT-16: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK: llvm.store %{{.*}} : vector<4xf32>, !llvm.ptr<3>
 // CHECK: nvvm.barrier0
 // CHECK: scf.if
-// CHECK-COUNT-7: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<1xf32>
+// CHECK-COUNT-3: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<4xf32>
 // CHECK: llvm.store
 exec.func @bias buffers [memref<512x768xf32>, memref<768xf32>] accumulate [1] in_place [-1] {
 ^bb0(%x: tensor<512x768xf32>):

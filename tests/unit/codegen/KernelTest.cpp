@@ -276,6 +276,69 @@ exec.func @k buffers [memref<3x4x5x6xf32>, memref<4x5xf32>] accumulate [0] in_pl
 })");
 }
 
+/// `text` with its sizes: `$R` and `$C`.
+std::string sized(StringRef text, int64_t rows, int64_t columns) {
+  std::string result;
+  for (char c : text) {
+    if (!result.empty() && result.back() == '$' && (c == 'R' || c == 'C')) {
+      result.pop_back();
+      result += std::to_string(c == 'R' ? rows : columns);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+TEST_F(Kernel, RowsThatThreadsKeepAndLongerOnes) {
+  // Whole blocks of vectors, some that are not, and rows that are read in each pass, with a rest and without.
+  for (auto [rows, columns] : {std::pair(3, 512), {2, 1300}, {2, 4804}, {300, 96}, {2, 20480}, {2, 20481}, {2, 33000}})
+    check(sized(R"(
+exec.func @k buffers [memref<$Rx$Cxf32>, memref<$Cxf32>, memref<$Rx$Cxf32>, memref<$Rxf32>]
+    accumulate [0, 0] in_place [0, -1] {
+^bb0(%x: tensor<$Rx$Cxf32>, %s: tensor<$Cxf32>):
+  %0 = graph.reduce #graph<reduce_kind max> %x [1] : (tensor<$Rx$Cxf32>) -> tensor<$Rxf32>
+  %1 = graph.broadcast %0 [0] : (tensor<$Rxf32>) -> tensor<$Rx$Cxf32>
+  %2 = graph.sub %x, %1 : (tensor<$Rx$Cxf32>, tensor<$Rx$Cxf32>) -> tensor<$Rx$Cxf32>
+  %3 = graph.mul %2, %2 : (tensor<$Rx$Cxf32>, tensor<$Rx$Cxf32>) -> tensor<$Rx$Cxf32>
+  %4 = graph.reduce #graph<reduce_kind min> %3 [1] : (tensor<$Rx$Cxf32>) -> tensor<$Rxf32>
+  %5 = graph.broadcast %4 [0] : (tensor<$Rxf32>) -> tensor<$Rx$Cxf32>
+  %6 = graph.broadcast %s [1] : (tensor<$Cxf32>) -> tensor<$Rx$Cxf32>
+  %7 = graph.mul %6, %5 : (tensor<$Rx$Cxf32>, tensor<$Rx$Cxf32>) -> tensor<$Rx$Cxf32>
+  %8 = graph.add %7, %3 : (tensor<$Rx$Cxf32>, tensor<$Rx$Cxf32>) -> tensor<$Rx$Cxf32>
+  exec.yield %8, %4 : tensor<$Rx$Cxf32>, tensor<$Rxf32>
+})",
+                rows, columns));
+}
+
+TEST_F(Kernel, RowsOfSeveralLoops) {
+  // A row of each channel, as those of batch norms: dimensions on both sides of it.
+  for (auto [rows, columns] : {std::pair(4, 49), {60, 64}, {40, 196}})
+    check(sized(R"(
+exec.func @k buffers [memref<$Rx3x$Cxf32>, memref<$Rx3x$Cxf32>] accumulate [1] in_place [-1] {
+^bb0(%x: tensor<$Rx3x$Cxf32>):
+  %0 = graph.reduce #graph<reduce_kind max> %x [0, 2] : (tensor<$Rx3x$Cxf32>) -> tensor<3xf32>
+  %1 = graph.broadcast %0 [1] : (tensor<3xf32>) -> tensor<$Rx3x$Cxf32>
+  %2 = graph.sub %x, %1 : (tensor<$Rx3x$Cxf32>, tensor<$Rx3x$Cxf32>) -> tensor<$Rx3x$Cxf32>
+  exec.yield %2 : tensor<$Rx3x$Cxf32>
+})",
+                rows, columns));
+}
+
+TEST_F(Kernel, ColumnsOfAllWidths) {
+  // Few columns and many rows, a rest of each, and one row a thread.
+  for (auto [rows, columns] : {std::pair(2051, 8), {600, 36}, {4100, 3}, {33, 9000}, {3, 70000}, {1, 5}})
+    check(sized(R"(
+exec.func @k buffers [memref<$Rx$Cxf32>, memref<$Cxf32>, memref<$Cxf32>] accumulate [1, 0] in_place [-1, -1] {
+^bb0(%x: tensor<$Rx$Cxf32>):
+  %0 = graph.reduce #graph<reduce_kind max> %x [0] : (tensor<$Rx$Cxf32>) -> tensor<$Cxf32>
+  %1 = graph.neg %x : tensor<$Rx$Cxf32>
+  %2 = graph.reduce #graph<reduce_kind max> %1 [0] : (tensor<$Rx$Cxf32>) -> tensor<$Cxf32>
+  exec.yield %0, %2 : tensor<$Cxf32>, tensor<$Cxf32>
+})",
+                rows, columns));
+}
+
 TEST_F(Kernel, IotaComparesAndIntegers) {
   check(R"(
 exec.func @k buffers [memref<9xi64>, memref<9x18xi1>, memref<9x18xf32>] accumulate [0, 0] in_place [-1, -1] {
