@@ -212,6 +212,8 @@ MUTATIONS = [
              "throw;\n        if (failures++ == 0)", TUNE),
     Mutation("products: a bias behind the library's is read as the result's type", "runtime/cuda/kernels/ProductEpilogue.cu",
              "cellAt(p.bias, p.biasType,", "cellAt(p.bias, p.type,", CUDNN),
+    Mutation("products: parts of a sum are added up in halves", "runtime/cuda/ops/LibraryProduct.cpp",
+             "command.outType != DTCC_F32)", "false)", CUDNN),
     Mutation("products: the library makes what has a predicate", "runtime/cuda/ops/ProductOps.cpp",
              "operands.isPredicated() || ", "", PREDICATES),
     Mutation("offload: units are gathered of masters", "passes/dist/Buckets.cpp",

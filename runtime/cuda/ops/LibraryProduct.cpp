@@ -119,6 +119,9 @@ public:
     if (lt.createPreference(&preference) != 0)
       return {};
     bool made = lt.setPreference(preference, kMostWorkspace, &kWorkspaceBytes, sizeof kWorkspaceBytes) == 0;
+    // Sums that are cut along k (split-K) are added up in f32, as LibraryOps.def says, and not in halves.
+    if (const uint32_t reductions = kReduceInComputeType; command.outType != DTCC_F32)
+      made = made && lt.setPreference(preference, kReductions, &reductions, sizeof reductions) == 0;
     for (int i = 0; i < 4; ++i)
       made = made && lt.setPreference(preference, kAlignmentA + i, &alignments[i], sizeof alignments[i]) == 0;
     int count = 0;

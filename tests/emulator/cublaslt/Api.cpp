@@ -26,6 +26,7 @@ constexpr int kDone = 0, kNoHandle = 1, kWrongValue = 7, kFailed = 13, kUnsuppor
 
 struct Preference {
   uint64_t workspace = 0;
+  uint32_t reductions = 7; ///< cublasLtReductionScheme_t
   uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
@@ -51,7 +52,10 @@ struct Kind {
   size_t workspaceBytes;
   double seconds;
 };
-constexpr Kind kKinds[] = {{1 << 16, 3e3}, {1 << 20, 1e3}, {0, 2e3}, {uint64_t{1} << 40, 0}};
+constexpr Kind kKinds[] = {{1 << 16, 3e3}, {1 << 20, 1e3}, {0, 2e3}, {uint64_t{1} << 40, 0}, {0, 500}};
+/// The last one adds up parts in the type of the result; the heuristic has it first where that is a half.
+constexpr uint64_t kOrder[] = {4, 0, 1, 2, 3}, kRounds = 4;
+constexpr uint32_t kInOutputType = 1 | 4;
 /// Words of an algorithm: what it is, its kind, its workspace, how A, B, C and D are aligned.
 constexpr int kKindWord = 1, kWorkspaceWord = 2, kAlignmentWord = 3;
 char handle;
@@ -137,11 +141,11 @@ int cublasLtMatmulPreferenceDestroy(Preference *preference) {
   return kDone;
 }
 int cublasLtMatmulPreferenceSetAttribute(Preference *preference, int attribute, const void *value, size_t bytes) {
-  uint32_t mode, mask;
+  uint32_t mode;
   float waves;
   const Attribute rows[] = {{0, 4, &mode},
                             {1, 8, &preference->workspace},
-                            {3, 4, &mask},
+                            {3, 4, &preference->reductions},
                             {5, 4, &preference->alignment[0]},
                             {6, 4, &preference->alignment[1]},
                             {7, 4, &preference->alignment[2]},
@@ -160,9 +164,10 @@ int cublasLtMatmulAlgoGetHeuristic(void *, Description *how, Layout *a, Layout *
     return wrong(kUnsupported, "cublasLtMatmulAlgoGetHeuristic", problem);
   if (how->epilogue != kPlain && isEmulated("plain"))
     return kUnsupported; // as where a GPU has no kernel for them
-  for (uint64_t kind = 0; kind < std::size(kKinds) && *found < wanted; ++kind) {
+  for (uint64_t kind : kOrder) {
     const size_t bytes = kKinds[kind].workspaceBytes;
-    if (bytes > preference->workspace && kind != 0)
+    const bool reduces = bytesOf(d->element()) == 2 && (preference->reductions & kInOutputType);
+    if ((bytes > preference->workspace && kind != 0) || (kind == kRounds && !reduces) || *found == wanted)
       continue;
     Heuristic &result = results[(*found)++];
     result = {};
@@ -200,6 +205,7 @@ int cublasLtMatmul(void *, Description *how, const void *alpha, const void *a, L
     return wrong(kUnsupported, "cublasLtMatmul", problem);
   bool doubles = how->scaleType == 1;
   product.alpha = doubles ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
+  product.roundsParts = algorithm && algorithm[kKindWord] == kRounds;
   product.beta = doubles ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
   Emulation &emulation = Emulation::get();
   Lock lock = emulation.hold();

@@ -127,6 +127,11 @@ void Product::run() const {
         const float *from = &right[size_t(l * n)];
         for (int64_t j = 0; j < n; ++j)
           to[j] += factor * from[j];
+        for (int64_t j = 0; roundsParts && l % 8 == 7 && j < n; ++j) {
+          char cell[8];
+          storeFloat(cell, 0, d.element(), to[j]);
+          to[j] = float(loadFloat(cell, 0, d.element()));
+        }
       }
     if (how.has(kBiasGradientA) || how.has(kBiasGradientB))
       for (int64_t l = 0; l < k; ++l)

@@ -56,6 +56,7 @@ struct Product {
   const char *aData = nullptr, *bData = nullptr, *cData = nullptr;
   char *dData = nullptr, *biasData = nullptr, *auxData = nullptr;
   double alpha = 1, beta = 0;
+  bool roundsParts = false; ///< sums of parts along k are added up in the type of D
 
   int64_t rows() const { return int64_t(d.rows); }
   int64_t columns() const { return int64_t(d.columns); }
