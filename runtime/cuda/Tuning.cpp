@@ -140,7 +140,7 @@ private:
       try {
         if (!choose(site, choice))
           continue;
-        const float took = milliseconds(site);
+        const float took = milliseconds(site, least);
         if (!best || took < least)
           best = std::move(choice), least = took;
       } catch (const Error &error) {
@@ -150,8 +150,8 @@ private:
       }
     return best;
   }
-  /// Of the fastest of some rounds, behind a run that loads the code.
-  float milliseconds(const TuningSite &site) {
+  /// Of the fastest of some rounds, behind a run that loads the code; of the first, if that is far from `best`.
+  float milliseconds(const TuningSite &site, float best) {
     const Call call{gpu.firstStream(), site.buffers.data(), nullptr, site.workspace};
     site.op->run(rank, call);
     float least = 0;
@@ -163,6 +163,8 @@ private:
       gpu.synchronize(gpu.firstStream());
       float took = gpu.milliseconds(begin, end);
       least = round == 0 ? took : std::min(least, took);
+      if (best > 0 && least > 2 * best)
+        break;
     }
     return least;
   }
