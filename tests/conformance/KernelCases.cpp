@@ -101,8 +101,9 @@ public:
 using Cases = std::vector<KernelCase>;
 
 void addCopies(Cases &cases) {
-  const std::vector<std::vector<int64_t>> shapes = {{},         {1000},       {3, 4, 5},
-                                                    {2, 16, 8}, {1, 7, 1, 9}, {2, 2, 2, 2, 2, 2, 2, 2}};
+  // The last one is more than four times what one grid holds.
+  const std::vector<std::vector<int64_t>> shapes = {
+      {}, {1000}, {3, 4, 5}, {2, 16, 8}, {1, 7, 1, 9}, {2, 2, 2, 2, 2, 2, 2, 2}, {3, 30001}};
   for (auto type : {DTCC_F32, DTCC_BF16})
     for (const auto &shape : shapes)
       for (int kind : {0, 1, 2}) {
@@ -212,7 +213,7 @@ void addEmbeddings(Cases &cases) {
 }
 
 void addCrossEntropy(Cases &cases) {
-  for (int64_t columns : {3, 50, 1500})
+  for (int64_t columns : {3, 50, 1500, 5000})
     for (int64_t rank : {0, 1}) {
       const int64_t rows = 9, classes = 2 * columns - 2;
       auto labels = [&](Maker &m) { m.integers(rank ? DTCC_I64 : DTCC_I32, rows, -1, classes); };

@@ -16,29 +16,52 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-/// Index: what numbers the units, the narrower the faster to divide.
+struct Places {
+  int64_t from, to;
+};
+
+/// Where unit i lies.
+template <typename Index> DTCC_DEVICE Places placesOf(const StridedBox &p, Index i) {
+  Places places = {0, 0};
+  for (int d = p.rank - 1; d >= 0; --d) {
+    Index size = static_cast<Index>(p.sizes[d]), at = d == 0 ? i : i % size;
+    i = d == 0 ? 0 : i / size;
+    places.from += static_cast<int64_t>(at) * p.fromStrides[d];
+    places.to += static_cast<int64_t>(at) * p.toStrides[d];
+  }
+  return places;
+}
+
+/// Index: what numbers the units, the narrower the faster to divide. It holds four steps past the last unit.
 template <typename Index, typename Unit, bool fills> DTCC_DEVICE void moveUnits(const StridedBox &p) {
-  Unit pattern = {};
-  if (fills)
-    pattern = *reinterpret_cast<const Unit *>(p.pattern);
   const Index units = static_cast<Index>(p.units), step = static_cast<Index>(blocksX() * copyThreads);
-  for (Index i = static_cast<Index>(blockX() * copyThreads + threadIndex()); i < units; i += step) {
-    int64_t from = 0, to = 0;
-    Index rest = i;
-    for (int d = p.rank - 1; d >= 0; --d) {
-      Index size = static_cast<Index>(p.sizes[d]), at = d == 0 ? rest : rest % size;
-      rest = d == 0 ? 0 : rest / size;
-      from += static_cast<int64_t>(at) * p.fromStrides[d];
-      to += static_cast<int64_t>(at) * p.toStrides[d];
-    }
-    Unit *target = reinterpret_cast<Unit *>(static_cast<char *>(p.to) + to);
-    *target = fills ? pattern : *reinterpret_cast<const Unit *>(static_cast<const char *>(p.from) + from);
+  auto load = [&](const Places &places) DTCC_INLINE -> Unit {
+    if (fills)
+      return *reinterpret_cast<const Unit *>(p.pattern);
+    return *reinterpret_cast<const Unit *>(static_cast<const char *>(p.from) + places.from);
+  };
+  auto store = [&](const Places &places, const Unit &unit)
+                   DTCC_INLINE { *reinterpret_cast<Unit *>(static_cast<char *>(p.to) + places.to) = unit; };
+  Index i = static_cast<Index>(blockX() * copyThreads + threadIndex());
+  // Four are asked for before the first is stored: memory answers late.
+  for (; i + 3 * step < units; i += 4 * step) {
+    const Places a = placesOf(p, i), b = placesOf(p, static_cast<Index>(i + step)),
+                 c = placesOf(p, static_cast<Index>(i + 2 * step)), d = placesOf(p, static_cast<Index>(i + 3 * step));
+    const Unit first = load(a), second = load(b), third = load(c), fourth = load(d);
+    store(a, first);
+    store(b, second);
+    store(c, third);
+    store(d, fourth);
+  }
+  for (; i < units; i += step) {
+    const Places place = placesOf(p, i);
+    store(place, load(place));
   }
 }
 
 template <typename Unit, bool fills> DTCC_DEVICE void moveBox(const StridedBox &p) {
-  // A step past the last unit must not wrap around.
-  if (p.units < (int64_t{1} << 31))
+  // Steps past the last unit must not wrap around.
+  if (p.units < (int64_t{1} << 31) && blocksX() * copyThreads * 4 < (int64_t{1} << 31))
     moveUnits<uint32_t, Unit, fills>(p);
   else
     moveUnits<int64_t, Unit, fills>(p);

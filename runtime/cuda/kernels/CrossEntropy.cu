@@ -44,22 +44,53 @@ DTCC_DEVICE void take(Running &state, float value) {
   }
 }
 
-DTCC_DEVICE void takeFour(Running &state, const Floats4 &four) {
+/// Vectors that a thread asks for before it uses the first: memory answers late.
+constexpr int together = 4;
+
+template <int count> DTCC_DEVICE void takeAll(Running &state, const Floats4 (&vectors)[count]) {
   float top = state.largest;
-  for (float cell : four.cells)
-    top = largest(cell, top);
-  if (top == -infinity)
-    return take(state, four.cells[0] + four.cells[1] + four.cells[2] + four.cells[3]); // NaN counts
-  bool same = top == state.largest || state.largest == -infinity;
-  float sum = same ? state.sum : state.sum * exponential(state.largest - top);
-  for (float cell : four.cells)
-    sum += exponential(cell - top);
+#pragma unroll
+  for (const Floats4 &four : vectors)
+    for (float cell : four.cells)
+      top = largest(cell, top);
+  if (top == -infinity) {
+    float all = 0; // -infinity, or NaN, which counts
+#pragma unroll
+    for (const Floats4 &four : vectors)
+      all += four.cells[0] + four.cells[1] + four.cells[2] + four.cells[3];
+    return take(state, all);
+  }
+  // Without a number so far the sum is 0, or NaN: 0 times it is the same.
+  float sum = state.sum * exponential(state.largest - top);
+#pragma unroll
+  for (const Floats4 &four : vectors) {
+    float part = 0;
+    for (float cell : four.cells)
+      part += exponential(cell - top);
+    sum += part;
+  }
   state = {top, sum};
 }
 
 DTCC_DEVICE int64_t columnOf(const ClassRows &shape, int64_t label) {
   int64_t column = label - shape.offset;
   return column >= 0 && column < shape.valid ? column : -1;
+}
+
+/// Stores cell(logit, its column) of `count` vectors, a block's apart from column `first` on.
+template <int count, typename Cell>
+DTCC_DEVICE void makeVectors(const float *row, float *grad, int64_t first, Cell cell) {
+  Floats4 vectors[count];
+#pragma unroll
+  for (int n = 0; n < count; ++n)
+    vectors[n] = *reinterpret_cast<const Floats4 *>(row + first + n * crossEntropyThreads * 4);
+#pragma unroll
+  for (int n = 0; n < count; ++n) {
+    int64_t c = first + n * crossEntropyThreads * 4;
+    for (int64_t j = 0; j < 4; ++j)
+      vectors[n].cells[j] = cell(vectors[n].cells[j], c + j);
+    *reinterpret_cast<Floats4 *>(grad + c) = vectors[n];
+  }
 }
 
 DTCC_DEVICE bool ignores(const ClassRows &shape, int64_t label) {
@@ -71,7 +102,7 @@ DTCC_DEVICE bool ignores(const ClassRows &shape, int64_t label) {
 
 using namespace dtcc::rt::cuda;
 
-DTCC_KERNEL(cross_entropy_stats, CrossEntropyStats, crossEntropyThreads) {
+DTCC_KERNEL_BLOCKS(cross_entropy_stats, CrossEntropyStats, crossEntropyThreads, 4) {
   DTCC_SHARED float tops[crossEntropyThreads / warpSize];
   DTCC_SHARED double sums[crossEntropyThreads / warpSize];
   for (int64_t i = blockX(); i < p.shape.rows; i += blocksX()) {
@@ -81,10 +112,20 @@ DTCC_KERNEL(cross_entropy_stats, CrossEntropyStats, crossEntropyThreads) {
     if (threadIndex() < head)
       take(state, row[threadIndex()]);
     const Floats4 *aligned = reinterpret_cast<const Floats4 *>(row + head);
-    for (int64_t c = threadIndex(); c < fours; c += crossEntropyThreads)
-      takeFour(state, aligned[c]);
-    if (int64_t c = head + fours * 4 + threadIndex(); c < p.shape.valid)
-      take(state, row[c]);
+    int64_t c = threadIndex();
+    for (; c + (together - 1) * crossEntropyThreads < fours; c += together * crossEntropyThreads) {
+      Floats4 vectors[together];
+#pragma unroll
+      for (int n = 0; n < together; ++n)
+        vectors[n] = aligned[c + n * crossEntropyThreads];
+      takeAll(state, vectors);
+    }
+    for (; c < fours; c += crossEntropyThreads) {
+      Floats4 vectors[1] = {aligned[c]};
+      takeAll(state, vectors);
+    }
+    if (int64_t last = head + fours * 4 + threadIndex(); last < p.shape.valid)
+      take(state, row[last]);
     float top = reduceBlock(state.largest, tops, [](float a, float b) { return largest(a, b); });
     // A thread without a column, or with nothing but -infinity, adds nothing; and NaN is kept in its sum.
     double mine = state.largest == -infinity ? state.sum : state.sum * exponential(state.largest - top);
@@ -141,13 +182,11 @@ DTCC_KERNEL(cross_entropy_grad, CrossEntropyGrad, crossEntropyThreads) {
     const int64_t fours = alike ? (p.shape.columns - head) / 4 : 0;
     if (threadIndex() < head)
       grad[threadIndex()] = cell(row[threadIndex()], threadIndex());
-    for (int64_t x = threadIndex(); x < fours; x += crossEntropyThreads) {
-      int64_t c = head + x * 4;
-      Floats4 four = *reinterpret_cast<const Floats4 *>(row + c);
-      for (int64_t j = 0; j < 4; ++j)
-        four.cells[j] = cell(four.cells[j], c + j);
-      *reinterpret_cast<Floats4 *>(grad + c) = four;
-    }
+    int64_t x = threadIndex();
+    for (; x + (together - 1) * crossEntropyThreads < fours; x += together * crossEntropyThreads)
+      makeVectors<together>(row, grad, head + x * 4, cell);
+    for (; x < fours; x += crossEntropyThreads)
+      makeVectors<1>(row, grad, head + x * 4, cell);
     for (int64_t c = head + fours * 4 + threadIndex(); c < p.shape.columns; c += crossEntropyThreads)
       grad[c] = cell(row[c], c);
   }

@@ -51,6 +51,7 @@ DTCC_KERNEL(embedding_2, EmbeddingLookup, embeddingThreads) { lookUp<uint16_t>(p
 DTCC_KERNEL(embedding_4, EmbeddingLookup, embeddingThreads) { lookUp<uint32_t>(p); }
 DTCC_KERNEL(embedding_16, EmbeddingLookup, embeddingThreads) { lookUp<Unit16>(p); }
 
-DTCC_KERNEL(embedding_grad_f32, EmbeddingGrad, embeddingThreads) { addRows<float>(p); }
-DTCC_KERNEL(embedding_grad_bf16, EmbeddingGrad, embeddingThreads) { addRows<__bf16>(p); }
-DTCC_KERNEL(embedding_grad_f16, EmbeddingGrad, embeddingThreads) { addRows<_Float16>(p); }
+// A block reads a few numbers one after the other before it works: many wait at once.
+DTCC_KERNEL_BLOCKS(embedding_grad_f32, EmbeddingGrad, embeddingThreads, 16) { addRows<float>(p); }
+DTCC_KERNEL_BLOCKS(embedding_grad_bf16, EmbeddingGrad, embeddingThreads, 16) { addRows<__bf16>(p); }
+DTCC_KERNEL_BLOCKS(embedding_grad_f16, EmbeddingGrad, embeddingThreads, 16) { addRows<_Float16>(p); }
