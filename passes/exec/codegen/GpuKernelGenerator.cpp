@@ -160,13 +160,15 @@ void GpuKernelGenerator::chooseColumn(int64_t outer) {
   for (const auto &[value, access] : accesses)
     if (isa<BlockArgument>(value) && isFull(value))
       narrowest = std::min(narrowest, bytesOf(access));
-  unroll = std::clamp<int64_t>(llvm::bit_floor(uint64_t(kHeldCells / (lanes * fullInputs()))), 1, kHeldVectors);
-  unroll = std::min<int64_t>(unroll, llvm::bit_floor(uint64_t(rows)));
   auto columns = [&](int64_t threads) { return outer * int64_t(llvm::divideCeil(inner, threads * lanes)); };
   across = std::min<int64_t>(2 * kWarp, llvm::PowerOf2Ceil(llvm::divideCeil(inner, lanes)));
   while (across > 1 && across * lanes * narrowest > kSectorBytes && columns(across) < kBusy)
     across /= 2;
   kernel.block = columns(across) < kBusy ? 2 * kThreads : kThreads;
+  // Where few multiprocessors have a block, each asks for more, as long as registers last.
+  int64_t share = columns(across) < kBusy / 4 && fullInputs() == 1 ? 2 : 1;
+  uint64_t most = std::clamp<int64_t>(share * kHeldCells / (lanes * fullInputs()), 1, share * kHeldVectors);
+  unroll = std::min(llvm::bit_floor(most), llvm::bit_floor(uint64_t(rows)));
   // Every thread has a row, and every warp 32 threads.
   deep = std::clamp<int64_t>(kernel.block / across, 1, llvm::bit_floor(uint64_t(std::max<int64_t>(1, rows / unroll))));
   deep = std::max(deep, kWarp / std::min(across, kWarp));
