@@ -55,6 +55,8 @@ def dependences(i):
         # Results stand first: two predicates, or a register and predicates before or behind it.
         if i.base.removeprefix("U") in ("ISETP", "FSETP", "DSETP", "HSETP2", "PLOP3"):
             writes += names(operands.pop(0)) + names(operands.pop(0))
+        elif i.base == "FCHK":
+            writes += names(operands.pop(0))
         else:
             while operands and re.fullmatch(r"U?(R|P)(\d+|Z|T)", operands[0]):
                 found = operands.pop(0)
@@ -84,12 +86,18 @@ def split(operands):
     return [operand.replace(".reuse", "").strip() for operand in operands.split(",")] if operands else []
 
 
+def guard_of(row):
+    """P2R's source stands in the same field."""
+    guard = row.get("predicate", "")
+    return guard[1:] if guard.startswith("@") else ""
+
+
 def functions(text):
     """Instructions by function."""
     found = {}
     for function in json.loads(text)[1]:
         found[function["function-name"]] = [
-            Instruction(16 * number, row.get("predicate", "")[1:], row["opcode"], split(row.get("operands", "")))
+            Instruction(16 * number, guard_of(row), row["opcode"], split(row.get("operands", "")))
             for number, row in enumerate(function["sass-instructions"])]
     return found
 

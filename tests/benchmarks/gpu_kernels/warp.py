@@ -8,6 +8,7 @@ one after the other, as a warp does whose threads part; a call of a subroutine b
 of a division or a root, and is not walked. What decides how often a loop runs must be known: else Unclear is raised.
 """
 import re
+import struct
 
 import sass
 
@@ -16,9 +17,9 @@ MASK = 0xFFFFFFFF
 RESULT = {"MUFU": 24, "SHFL": 24, "LDS": 29, "S2R": 20, "S2UR": 20, "LDC": 20, "ULDC": 12, "POPC": 20, "I2F": 24,
           "F2I": 24, "F2F": 24, "DADD": 10, "DMUL": 10, "DFMA": 10, "R2UR": 12}
 UNKNOWN_RESULTS = set("""
-    FADD FMUL FFMA FSETP FSET FSEL FMNMX MUFU F2FP F2F F2I I2F I2FP FCHK HADD2 HMUL2 HFMA2 HMNMX2 HSETP2 DADD
+    FADD FMUL FFMA FSETP FSET FSEL FMNMX F2FP F2F I2FP FCHK HADD2 HMUL2 HFMA2 HMNMX2 HSETP2 DADD
     DMUL DFMA DSETP DMNMX FRND F2IP I2I I2IP FSWZADD LDG LDS LD LDL ATOM ATOMG SHFL VOTE VOTEU MATCH FLO UFLO
-    POPC UPOPC BREV UBREV P2R R2P UP2UR BMOV IABS VABSDIFF""".split())
+    POPC UPOPC BREV UBREV R2P UP2UR BMOV IABS VABSDIFF""".split())
 NOTHING = set("NOP BAR WARPSYNC BSSY BSYNC MEMBAR ERRBAR CCTL YIELD DEPBAR STG STS ST STL RED BREAK".split())
 
 
@@ -46,9 +47,11 @@ class Latency:
 class Block:
     """What the warps of a block have in common."""
 
-    def __init__(self, launch, number, latency):
+    def __init__(self, launch, number, latency, jumps=False):
         self.launch, self.number, self.latency = launch, number, latency
         self.sectors = {}
+        # Where a whole warp goes a way that is not known: whether it jumps, and whether there was such a place.
+        self.jumps, self.unknown = jumps, False
 
     def load(self, address, now, size):
         """(when it arrives, bytes that come from memory)."""
@@ -72,7 +75,7 @@ class Warp:
         self.counts = {}
         self.flying, self.most = [], 0  # loads on their way: (when they arrive, bytes); the most at once
         self.moved = 0  # bytes of a lane, loaded from memory for the first time or stored
-        self.joins = []  # where parted threads meet: (place, ways still to walk, values of a way that is done)
+        self.joins = []  # where parted threads meet: (barrier, place, ways)
         self.steps = 0
 
     # Operands.
@@ -92,8 +95,8 @@ class Warp:
             found = self.values.get(name)
         elif name.startswith("0x"):
             found = int(name, 16)
-        elif match := re.fullmatch(r"c\[0x0\]\[(0x[0-9a-f]+)\]", name):
-            found = self.block.launch.constants.get(int(match[1], 16))
+        elif match := re.fullmatch(r"c\[0x0\]\[(0x[0-9a-f]+|RZ)\]", name):
+            found = self.block.launch.constants.get(0 if match[1] == "RZ" else int(match[1], 16))
         else:
             return None
         if found is None or isinstance(found, bool):
@@ -145,9 +148,9 @@ class Warp:
                 if self.branch(i, go):
                     continue
             elif i.base == "BSSY":
-                self.joins.append([int(i.operands[1], 16), []])
+                self.joins.append((i.operands[0], int(i.operands[1], 16), []))
             elif i.base == "BSYNC":
-                if self.join():
+                if self.join(i):
                     continue
             elif i.base == "BAR" and go:
                 yield self.now
@@ -178,9 +181,11 @@ class Warp:
             elif target <= i.place:
                 raise Unclear(f"the loop back to {target:#x} runs as often as memory says")
             elif not self.joins:
-                raise Unclear(f"the branch at {i.place:#x} depends on memory")
+                # The whole warp goes one way.
+                self.block.unknown = True
+                go = self.block.jumps
             else:
-                self.joins[-1][1].append(("walk", target, dict(self.values)))
+                self.joins[-1][2].append(("walk", target, dict(self.values)))
                 go = False
         if go:
             if target == i.place:
@@ -188,11 +193,15 @@ class Warp:
             self.place = target
         return bool(go)
 
-    def join(self):
+    def join(self, i):
         """At a meeting point: walks what is left to walk, and keeps what all ways agree on."""
+        # Points that were jumped over.
+        while self.joins and self.joins[-1][0] != i.operands[0]:
+            if self.joins.pop()[2]:
+                raise Unclear(f"threads that parted meet elsewhere, at {i.place:#x}")
         if not self.joins:
             return False
-        place, ways = self.joins[-1]
+        _, place, ways = self.joins[-1]
         for at, (state, target, values) in enumerate(ways):
             if state == "walk":
                 ways[at] = ("done", None, dict(self.values))
@@ -314,9 +323,10 @@ def shifts_and_adds(warp, i):
         return {}
     if "HI" in i.parts:
         a, b, c, shift = values
-        return low_high(i, ((c << 32 | a) << shift >> 32) + b + carry & MASK)
-    a, b, shift = values[:3]
-    total = (a << shift & MASK) + b + carry
+        total = ((c << 32 | a) << shift >> 32 & MASK) + b + carry
+    else:
+        a, b, shift = values[:3]
+        total = (a << shift & MASK) + b + carry
     results = low_high(i, total & MASK)
     for out in outs:
         results[out] = total >> 32 != 0
@@ -427,6 +437,48 @@ def extends(warp, i):
     return low_high(i, value - (1 << bits) & MASK if negative else value)
 
 
+def packs(warp, i):
+    mask = int(i.operands[-1], 16)
+    bits = [warp.values.get(f"P{n}") for n in range(7) if mask >> n & 1]
+    if not mask or None in bits:
+        return {}
+    return low_high(i, sum(warp.values[f"P{n}"] << n for n in range(7) if mask >> n & 1))
+
+
+# Floats that are known are those by which integers are divided: bits, as registers hold them.
+
+
+def float_of(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def bits_of(number):
+    return struct.unpack("<I", struct.pack("<f", number))[0]
+
+
+def to_float(warp, i):
+    value = warp.value(i.operands[1])
+    if value is None or i.parts[1:3] != ("U32", "RP"):
+        return {}
+    bits = bits_of(value)
+    return low_high(i, bits + (float_of(bits) < value))
+
+
+def to_integer(warp, i):
+    value = warp.value(i.operands[1])
+    if value is None or "U32" not in i.parts or "TRUNC" not in i.parts:
+        return {}
+    number = float_of(value)
+    return low_high(i, min(int(number), MASK)) if number >= 0 and number < 2**33 else {}
+
+
+def functions(warp, i):
+    value = warp.value(i.operands[1])
+    if value is None or i.parts[1] != "RCP" or not 1 <= float_of(value) < 2**32:
+        return {}
+    return low_high(i, bits_of(1 / float_of(value)))
+
+
 def constant_halves(_, i):
     high, low = (sass.half_bits(o) for o in i.operands[3:5])
     return low_high(i, high << 16 | low)
@@ -435,13 +487,22 @@ def constant_halves(_, i):
 RULES = {"MOV": moves, "R2UR": moves, "LDC": loads_constant, "S2R": special, "S2UR": special, "CS2R": special,
          "IMAD": multiplies, "IADD3": adds, "VIADD": adds, "LEA": shifts_and_adds, "SHF": shifts, "LOP3": logic,
          "ISETP": compares, "PLOP3": predicates, "SEL": selects, "SGXT": extends, "IMNMX": least, "VIMNMX": least,
-         "PRMT": permutes, "HFMA2": constant_halves}
+         "PRMT": permutes, "HFMA2": constant_halves, "I2F": to_float, "F2I": to_integer, "MUFU": functions,
+         "P2R": packs}
 
 
 def walk(code, launch, number, latency):
     """All warps of a block, from barrier to barrier. Returns (instructions, cycles, bytes of loads on their way, bytes
-    moved), the last two of all lanes."""
-    block = Block(launch, number, latency)
+    moved), the last two of all lanes. Where whole warps go a way that is not known, the slower of going on and of jumping
+    at each such branch."""
+    block, found = walk_block(code, Block(launch, number, latency))
+    if block.unknown:
+        found = max(found, walk_block(code, Block(launch, number, latency, jumps=True))[1], key=lambda each: each[1])
+    return found
+
+
+def walk_block(code, block):
+    launch = block.launch
     warps = [Warp(code, block, thread) for thread in range(0, launch.block, 32)]
     running = [(warp, warp.run()) for warp in warps]
     while running:
@@ -457,5 +518,5 @@ def walk(code, launch, number, latency):
         for opcode, count in warp.counts.items():
             counts[opcode] = counts.get(opcode, 0) + count
     lanes = min(32, launch.block)
-    return (counts, max(warp.now for warp in warps), lanes * sum(warp.most for warp in warps),
-            lanes * sum(warp.moved for warp in warps))
+    return block, (counts, max(warp.now for warp in warps), lanes * sum(warp.most for warp in warps),
+                   lanes * sum(warp.moved for warp in warps))

@@ -63,6 +63,35 @@ LDG.E R4,desc[UR4][R2.64]
 BAR.SYNC.DEFER_BLOCKING 0x0
 EXIT
 """
+# A predicate that is kept in a register, and a quotient of integers by a reciprocal: 3 turns.
+KEPT = """
+S2R R0,SR_TID.X
+ISETP.GE.U32.AND P2,PT,R0,RZ,PT
+P2R R27,RZ,0x4
+FCHK P2,R0,R1
+ISETP.NE.AND P1,PT,R27,RZ,PT
+@!P1 EXIT
+MOV R9,0x1000
+I2F.U32.RP R4,R9
+MUFU.RCP R4,R4
+VIADD R5,R4,0xffffffe
+F2I.FTZ.U32.TRUNC.NTZ R3,R5
+SHF.R.U32.HI R3,RZ,0x12,R3
+IADD3 R3,R3,-0x1,RZ
+ISETP.NE.AND P0,PT,R3,RZ,PT
+@P0 BRA 0xc0
+EXIT
+"""
+# All threads of the warp skip the additions, or none does: the slower counts.
+SKIPPED = """
+LDG.E R0,desc[UR4][R2.64]
+FSETP.GT.AND P0,PT,R0,RZ,PT
+@P0 BRA 0x60
+FADD R1,R0,R0
+FADD R1,R1,R1
+FADD R1,R1,R1
+EXIT
+"""
 LOOP = """
 LDG.E R0,desc[UR4][R2.64]
 ISETP.NE.AND P0,PT,R0,RZ,PT
@@ -108,6 +137,10 @@ def main():
     print(f"parted: {counts['FADD']} FADD")
     counts = warp.walk(code(DIVISION), launch(1, 32), 0, latency)[0]
     print(f"division: {counts['FFMA']} FFMA, {counts.get('CALL.REL.NOINC', 0)} CALL")
+    counts = warp.walk(code(KEPT), launch(1, 32), 0, latency)[0]
+    print(f"kept: {counts['BRA']} turns")
+    counts = warp.walk(code(SKIPPED), launch(1, 32), 0, latency)[0]
+    print(f"skipped: {counts['FADD']} FADD")
     one, two = (warp.walk(code(BARRIER), launch(1, block), 0, latency)[1] for block in (32, 64))
     print(f"barrier: {one > 1000 and two == one}")
     print("resident:", *(machine.resident(machine.H100, 256, *held) for held in ((32, 0), (40, 4096), (16, 100 << 10))))
