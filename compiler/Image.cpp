@@ -252,13 +252,13 @@ LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
 
 LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
   dtcc_command command = {};
-  command.communicator = command.predicate = DTCC_NONE;
+  command.communicator = command.predicate = command.only_slot = DTCC_NONE;
   auto name = op->getAttrOfType<StringAttr>("name");
   auto kernel = dyn_cast<exec::KernelOp>(op.getOperation());
   command.name = tables.string(name ? name.getValue() : kernel ? kernel.getFunction() : "");
   command.stream = op.getStream();
   if (auto collective = dyn_cast<exec::CollectiveOp>(op.getOperation()))
-    command.last_slot = collective.getLast();
+    command.only_slot = collective.getSlot().value_or(DTCC_NONE);
   SmallVector<uint32_t> operands;
   for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts()), op.getScratch()})
     for (Value value : views) {
@@ -284,7 +284,7 @@ LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
   command.attribute_count = tables.attributes.size() - command.first_attribute;
   command.first_wait = tables.waits.size();
   for (Value event : op.getAfter())
-    tables.waits.push_back({eventCommands.lookup(event), 0});
+    tables.waits.push_back({eventCommands.lookup(event)});
   command.wait_count = tables.waits.size() - command.first_wait;
   for (Value event : op->getResults())
     eventCommands[event] = tables.commands.size();

@@ -49,10 +49,12 @@ LogicalResult ReduceBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
   int64_t stored = bucket->getLength() / mesh->product(toAxes(bucket->getFlat())), group = mesh->product(scatter);
   if (stored % group)
     return emitOpError("length of the bucket must divide by the group of ") << group << ", got: " << stored;
+  if (auto phase = (*this)->getParentOfType<PhaseOp>(); phase && getSlot() && *getSlot() >= phase.getRepeat())
+    return emitOpError("slot must be one of the ") << phase.getRepeat() << " of its phase, got: " << *getSlot();
   if (!getInto())
     return getAgain() ? emitOpError("must go into shares to be added again, got: in place") : success();
-  if (getLast())
-    return emitOpError("into shares must run in every slot, got: last");
+  if (getSlot())
+    return emitOpError("into shares must run in every slot, got: slot ") << *getSlot();
   FailureOr<BucketOp> shares = findBucket(*this, symbols, getIntoAttr(), {BucketRole::Gradient});
   if (failed(shares))
     return failure();

@@ -25,18 +25,18 @@ def Dist_ReduceBucketOp : Dist_BucketUser<"reduce_bucket", [MemoryEffects<[MemRe
     all that is stored, without `scatter`). In place the share stays where it lies in
     the bucket. With `into` the bucket is transient, its whole content is given up, and
     the share is added to what the other bucket stores: slot 0 overwrites, later slots
-    add; `again`: slot 0 adds too, to what another phase has put there. `last`: in the
-    last slot alone, when all micro-batches are in the bucket.
+    add; `again`: slot 0 adds too, to what another phase has put there. `slot`: in this
+    slot alone, when all micro-batches are in the bucket.
     ```
     dist.reduce_bucket @grads.0 scatter ["dp"] sum ["tp"]      // ZeRO-1, once a step
-    dist.reduce_bucket @grads.0 scatter ["dp"] last            // the same in a phase that repeats
+    dist.reduce_bucket @grads.0 scatter ["dp"] slot 3          // the same in a phase that repeats, in the last of four
     dist.reduce_bucket @work.3 scatter ["dp"] into @grads.3    // ZeRO-2 and 3, every micro-batch
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Dist_OptionalAxes:$scatter, Dist_OptionalAxes:$sum,
-                       OptionalAttr<FlatSymbolRefAttr>:$into, UnitAttr:$last, UnitAttr:$again);
+                       OptionalAttr<FlatSymbolRefAttr>:$into, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$slot, UnitAttr:$again);
   let assemblyFormat =
-      "$bucket (`scatter` $scatter^)? (`sum` $sum^)? (`into` $into^)? (`again` $again^)? (`last` $last^)? attr-dict";
+      "$bucket (`scatter` $scatter^)? (`sum` $sum^)? (`into` $into^)? (`again` $again^)? (`slot` $slot^)? attr-dict";
 }
 def Dist_GatherUnitOp : Dist_BucketUser<"gather_unit", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the whole of a parameter bucket of which ranks store shares";

@@ -119,6 +119,8 @@ static LogicalResult verifyRowExchange(CollectiveOp op) {
 }
 
 LogicalResult CollectiveOp::verify() {
+  if (auto phase = (*this)->getParentOfType<PhaseOp>(); getSlot() && *getSlot() >= phase.getRepeat())
+    return emitOpError("slot must be one of the ") << phase.getRepeat() << " of its phase, got: " << *getSlot();
   if (getKind() == CollectiveKind::barrier)
     return verifyCounts(*this, 0, 0);
   bool exchangesRows = getKind() == CollectiveKind::dispatch_rows || getKind() == CollectiveKind::combine_rows;

@@ -75,17 +75,18 @@ def Exec_Reduction : I32EnumAttr<"Reduction", "dtcc_reduction", [
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$kind, Exec_Reduction:$reduction,
-                                                          FlatSymbolRefAttr:$communicator, UnitAttr:$last,
+                                                          FlatSymbolRefAttr:$communicator,
+                                                          OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$slot,
                                                           UnitAttr:$ofParameters,
                                                           OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts)> {
   let summary = "a collective on dense views; `reduction` says nothing where nothing is reduced";
   let description = [{
-    `last`: in the last slot alone; its event is there in all slots. `ofParameters`: it reduces or
+    `slot`: in this slot alone; its event is there in all slots. `ofParameters`: it reduces or
     gathers a bucket, and may have an order of its own (exec-separate-parameters).
     `dispatch_rows` and `combine_rows` read rows and picks of `experts` a member; behind their output they write the
     room of their exchange: rows that come back (combine_rows), rows that wait to be sent (on GPUs), lists of integers.
   }];
-  let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator (`last` $last^)? (`experts` $experts^)? ">.format;
+  let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator (`slot` $slot^)? (`experts` $experts^)? ">.format;
   let hasVerifier = 1;
 }
 

@@ -68,6 +68,8 @@ struct Software {
   double gatherBytes = 2;
   /// Under ZeRO 2 parameters stay whole, and are gathered once a step; else for each forward pass.
   bool keepsParameters = false;
+  /// Of several stages on a rank, all but the last that is complete are reduced beside those that follow.
+  bool reducesByStage = false;
 };
 
 /// The defaults of the software whose words stand in `text`, in any case.

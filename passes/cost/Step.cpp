@@ -196,7 +196,8 @@ EndSeconds Pricer::end(const HeldParameters &parameters) const {
 /// Gradients of what a rank holds are reduced, shares updated and gathered.
 double Pricer::endOfStep(const HeldParameters &parameters, StepSeconds &step, double backward) const {
   EndSeconds seconds = end(parameters);
-  step.data += std::max(0.0, seconds.reduce + seconds.gather - problem.software.dataWindow * backward);
+  double last = problem.software.reducesByStage ? 1 / double(plan.virtualStages) : 1;
+  step.data += std::max(0.0, last * seconds.reduce + seconds.gather - problem.software.dataWindow * last * backward);
   return seconds.update;
 }
 

@@ -158,7 +158,7 @@ void Buckets::emitShares(OpBuilder &builder, Location loc, Block &phase) const {
   for (const Bucket &bucket : buckets)
     if (bucket.work && accumulated.contains(bucket.work))
       ReduceBucketOp::create(builder, loc, bucket.work, fromAxes(builder.getContext(), bucket.key.flat),
-                             builder.getArrayAttr({}), bucket.gradients);
+                             builder.getArrayAttr({}), bucket.gradients, IntegerAttr());
 }
 
 const StatePlace *Buckets::find(StringRef state) const {

@@ -26,8 +26,8 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
       program.getBody().front().empty() ? FailureOr<Mesh>(failure()) : findMesh(&program.getBody().front().front());
   if (failed(mesh))
     return rows;
-  auto add = [&](PhaseOp phase, StringRef kind, ArrayAttr names, int64_t bytes, bool last = false) {
-    int64_t times = last ? 1 : phase.getRepeat();
+  auto add = [&](PhaseOp phase, StringRef kind, ArrayAttr names, int64_t bytes, bool once = false) {
+    int64_t times = once ? 1 : phase.getRepeat();
     CollectiveRow row{phase.getSymName().str(), kind.str(), toAxes(names), mesh->product(toAxes(names)), 0, 0};
     auto at = llvm::find_if(rows, [&](const CollectiveRow &other) {
       return other.phase == row.phase && other.kind == row.kind && other.axes == row.axes;
@@ -50,10 +50,10 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
         int64_t bytes = bucket.getLength() * ((bucket.getElementType().getIntOrFloatBitWidth() + 7) / 8) /
                         mesh->product(toAxes(bucket.getFlat()));
         if (!reduce.getScatter().empty())
-          add(phase, "reduce_scatter", reduce.getScatter(), bytes, reduce.getLast());
+          add(phase, "reduce_scatter", reduce.getScatter(), bytes, reduce.getSlot().has_value());
         if (!reduce.getSum().empty())
           add(phase, "all_reduce", reduce.getSum(), bytes / mesh->product(toAxes(reduce.getScatter())),
-              reduce.getLast());
+              reduce.getSlot().has_value());
       } else if (isa<DispatchRowsOp, CombineRowsOp>(op)) {
         // At most: each row to as many others as it has picks.
         bool out = isa<DispatchRowsOp>(op);

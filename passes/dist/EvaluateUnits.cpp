@@ -76,7 +76,7 @@ void ProgramEvaluator::reduceBucket(ReduceBucketOp op, int64_t slot) {
 
 bool ProgramEvaluator::runUnitOp(Operation *op, int64_t slot) {
   if (auto reduce = dyn_cast<ReduceBucketOp>(op)) {
-    if (!reduce.getLast() || slot == lockStep.mesh.slots() - 1)
+    if (slot == int64_t(reduce.getSlot().value_or(slot)))
       reduceBucket(reduce, slot);
     return true;
   }

@@ -53,6 +53,7 @@ static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
   software.fragments = 0;
   // Ranks of a processor share its cores: nothing is hidden there.
   software.dataWindow = machine.isCpu() ? 0 : 0.5;
+  software.reducesByStage = !machine.isCpu();
   return software;
 }
 
@@ -136,8 +137,8 @@ cost::StepProblem GraphPricer::stepOf(const PlanShape &shape, const Local &local
   cost::Parallel &plan = step.parallel = plan::parallelOf(shape);
   plan.shareGroup = shape.dp * shape.cp / request.groups;
   step.host = machine.host;
-  // Of several stages on a rank the last one's backward pass alone has reductions beside it (PlaceUnits.cpp).
-  if (hasVirtualStages(shape))
+  // Actions of a file are on stages of which the formulas do not know: by these the last has reductions beside it.
+  if (request.stages > 0 && shape.pp > 1)
     step.software.dataWindow /= double(stagesOf(shape)) / double(shape.pp);
   return step;
 }

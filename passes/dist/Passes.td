@@ -157,10 +157,10 @@ def DistPlaceUnits : Pass<"dist-place-units", "::mlir::ModuleOp"> {
     fewer than two other units between them: for the forward and for the backward pass
     (with what is computed again for it); at most three. A gather stands one unit
     ahead of its use; a `dist.release` follows the last use. Reductions of gradients
-    follow the last accumulation, also out of the update phase; where micro-batches
-    repeat they then run in the last of them alone (`last`), unless the schedule of a
-    pipeline ends with another, or other stages take part. A message is sent when its
-    value is made.
+    follow the last accumulation, also out of the update phase, in the last run of the
+    phase alone (`slot`); those of a stage that others follow on the rank are dealt out
+    over the runs of these, up to the last run of the next stage that is complete. Sums
+    in which other stages take part stay. A message is sent when its value is made.
 
     ```mlir
     %u = dist.gather_unit @params.1 over ["dp"] : tensor<4096xf32>

@@ -21,6 +21,7 @@
 #include "passes/dist/Passes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include <map>
 
 using namespace mlir;
 
@@ -241,59 +242,106 @@ static void hoistSends(PhaseOp phase) {
   }
 }
 
-/// By phase, the place among the program's actions and the slot of its last run.
-static llvm::StringMap<std::pair<size_t, int64_t>> lastRuns(ProgramOp program) {
-  llvm::StringMap<std::pair<size_t, int64_t>> last;
+/// What a rank runs in a step, in order.
+static std::vector<PhaseRun> runsOf(ProgramOp program) {
   if (ArrayAttr actions = program.getActionsAttr())
-    for (auto [number, run] : llvm::enumerate(toPhaseRuns(actions)))
-      last[run.phase] = {number, run.slot};
-  else
-    for (auto [number, phase] : llvm::enumerate(program.getOps<PhaseOp>()))
-      last[phase.getSymName()] = {number, static_cast<int64_t>(phase.getRepeat()) - 1};
-  return last;
+    return toPhaseRuns(actions);
+  std::vector<PhaseRun> runs;
+  for (auto phase : program.getOps<PhaseOp>())
+    for (int64_t slot = 0; slot < int64_t(phase.getRepeat()); ++slot)
+      runs.push_back({phase.getSymName().str(), slot});
+  return runs;
 }
 
-/// Moves reductions of the update phase into the phase that accumulates last. If that repeats they
-/// run in its last slot, beside what is left of its backward pass. Where other phases follow, those of further stages
-/// of the rank, they stay: an action ends when its reductions have ended, and all stages of the pipeline would wait for
-/// that in turn.
-static void hoistReductions(ProgramOp program) {
-  auto last = lastRuns(program);
-  auto endsLater = [&](PhaseOp maker, PhaseOp update) {
-    return llvm::any_of(program.getOps<PhaseOp>(), [&](PhaseOp other) {
-      return other != update && last.lookup(maker.getSymName()).first < last.lookup(other.getSymName()).first;
-    });
-  };
-  llvm::DenseMap<Attribute, PhaseOp> makers;
-  for (auto phase : program.getOps<PhaseOp>())
-    for (Operation &op : llvm::make_early_inc_range(phase.getBody().front())) {
-      if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
-        PhaseOp &maker = makers[accumulate.getBucketAttr()];
-        if (!maker || last.lookup(maker.getSymName()) < last.lookup(phase.getSymName()))
-          maker = phase;
-      }
-      auto reduce = dyn_cast<ReduceBucketOp>(op);
-      if (!reduce || reduce.getInto())
-        continue;
-      // Other stages of a pipeline still wait for what this phase sends.
-      if (std::optional<StringRef> axis = program.getAxis(); axis && contains(toAxes(reduce.getSum()), axis->str()))
-        continue;
-      PhaseOp maker = makers.lookup(reduce.getBucketAttr());
-      if (!maker || maker == phase || endsLater(maker, phase))
-        continue;
-      // A schedule from a file may end with another micro-batch than the last.
-      if (last.lookup(maker.getSymName()).second + 1 != static_cast<int64_t>(maker.getRepeat()))
-        continue;
-      reduce->moveBefore(maker.getBody().front().getTerminator());
-      reduce.setLast(maker.getRepeat() > 1);
+/// Moves reductions of the update phase to where their buckets are complete. The phase that accumulates last has them
+/// in its last slot, beside what is left of its backward pass, if no phase of another stage follows on the rank. Else
+/// they would keep all stages of the pipeline waiting, since an action ends when its reductions have ended: those of a
+/// stage are dealt out over the runs up to the last one of the next stage that is complete, each for the one slot, so
+/// that every run has a few beside all that it computes.
+class ReductionPlacer {
+public:
+  explicit ReductionPlacer(ProgramOp program) : program(program), runs(runsOf(program)) {
+    for (auto phase : program.getOps<PhaseOp>())
+      phases[phase.getSymName()] = phase;
+    for (auto [number, run] : llvm::enumerate(runs))
+      last[run.phase] = number;
+  }
+
+  void run() {
+    collect();
+    for (auto at = complete.begin(); at != complete.end(); ++at) {
+      auto &[ready, reductions] = *at;
+      auto next = std::next(at);
+      size_t end = next == complete.end() ? update : next->first + 1;
+      if (ready + 1 < end)
+        dealOut(reductions, ready + 1, end - ready - 1);
+      else
+        for (ReduceBucketOp reduce : reductions)
+          place(reduce, ready, &phases.lookup(runs[ready].phase).getBody().front().back());
     }
-}
+  }
+
+private:
+  /// By the run after which their buckets are complete, the reductions that may move.
+  void collect() {
+    llvm::DenseMap<Attribute, PhaseOp> makers;
+    for (auto phase : program.getOps<PhaseOp>())
+      for (Operation &op : phase.getBody().front()) {
+        if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
+          PhaseOp &maker = makers[accumulate.getBucketAttr()];
+          if (!maker || last.lookup(maker.getSymName()) < last.lookup(phase.getSymName()))
+            maker = phase;
+        }
+        auto reduce = dyn_cast<ReduceBucketOp>(op);
+        if (!reduce || reduce.getInto())
+          continue;
+        // Other stages of a pipeline still wait for what this phase sends.
+        if (std::optional<StringRef> axis = program.getAxis(); axis && contains(toAxes(reduce.getSum()), axis->str()))
+          continue;
+        PhaseOp maker = makers.lookup(reduce.getBucketAttr());
+        if (!maker || maker == phase)
+          continue;
+        complete[last.lookup(maker.getSymName())].push_back(reduce);
+        update = last.lookup(phase.getSymName());
+      }
+  }
+
+  void place(ReduceBucketOp reduce, size_t run, Operation *before) {
+    reduce->moveBefore(before);
+    if (phases.lookup(runs[run].phase).getRepeat() > 1)
+      reduce.setSlot(runs[run].slot);
+  }
+
+  /// Over `count` runs from `first` on; in each, over its ops.
+  void dealOut(ArrayRef<ReduceBucketOp> reductions, size_t first, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      // Early rather than late, if there are fewer than runs.
+      auto before = [&](size_t run) { return (reductions.size() * run + count - 1) / count; };
+      auto mine = reductions.slice(before(i), before(i + 1) - before(i));
+      if (mine.empty())
+        continue;
+      SmallVector<Operation *> ops;
+      for (Operation &op : phases.lookup(runs[first + i].phase).getBody().front())
+        ops.push_back(&op);
+      for (auto [number, reduce] : llvm::enumerate(mine))
+        place(reduce, first + i, ops[(ops.size() - 1) * number / mine.size()]);
+    }
+  }
+
+  ProgramOp program;
+  std::vector<PhaseRun> runs;
+  llvm::StringMap<PhaseOp> phases;
+  llvm::StringMap<size_t> last;
+  std::map<size_t, SmallVector<ReduceBucketOp>> complete;
+  /// The run in which they were.
+  size_t update = 0;
+};
 
 struct PlaceUnits : impl::DistPlaceUnitsBase<PlaceUnits> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto program : getOperation().getOps<ProgramOp>()) {
-      hoistReductions(program);
+      ReductionPlacer(program).run();
       for (auto phase : program.getOps<PhaseOp>()) {
         PhasePlacer(phase, symbols).run();
         hoistSends(phase);

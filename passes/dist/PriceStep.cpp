@@ -52,8 +52,6 @@ plan::SimulatedStep GraphPricer::simulatedStep(const SolvedStep &solved) const {
   plan::SimulatedStep step = plan::simulatedStepOf(solved.problem, solved.layers, machine.constants);
   for (size_t rank = 0; rank < solved.once.size(); ++rank)
     step.ends[rank].update += solved.once[rank];
-  if (solved.problem.parallel.virtualStages > 1)
-    step.reduceWindow = 0;
   return step;
 }
 

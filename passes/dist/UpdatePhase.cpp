@@ -59,7 +59,7 @@ static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, con
   Axes scatter = sharedAxes(row.master && !row.gradient, bucket.key.flat);
   if (!scatter.empty() || !rest.empty())
     ReduceBucketOp::create(builder, loc, bucket.gradients, fromAxes(builder.getContext(), scatter),
-                           fromAxes(builder.getContext(), rest), FlatSymbolRefAttr());
+                           fromAxes(builder.getContext(), rest), FlatSymbolRefAttr(), IntegerAttr());
   int64_t stored = bucket.length / mesh.product(sharedAxes(row.gradient, bucket.key.flat));
   Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {stored}, bucket.key.elementType);
   if (!scatter.empty())

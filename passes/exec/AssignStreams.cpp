@@ -14,6 +14,9 @@
 // that follows, up to the next reduction of the group. So at most one more bucket of a
 // unit's gradients is held, and sums stay in their order: the bits are the same.
 //
+// What others wait for does not stand behind reductions of gradients: where both move in a phase,
+// messages, and exchanges that are not of parameters, have a stream beside theirs.
+//
 // Copies to memory of the host and from there have a stream each: the link goes both ways at
 // once, and what is fetched does not stand behind what is put away.
 //
@@ -51,6 +54,7 @@ public:
 
   void run() {
     llvm::StringSet<> moved = movable();
+    findLasting(moved);
     sinkSums(moved);
     for (size_t i = 0; i < commands.size(); ++i)
       if (Stream stream = streamOf(i, moved); stream != Computes)
@@ -60,18 +64,32 @@ public:
   }
 
 private:
-  enum Stream : size_t { Computes, Exchanges, ToHost, FromHost };
-  static constexpr size_t kStreams = 4;
+  enum Stream : size_t { Computes, Exchanges, ToHost, FromHost, Urgent };
+  static constexpr size_t kStreams = 5;
 
   bool isOnHost(Value view) const { return buffers.onHost.contains(view.getDefiningOp<ViewOp>().getBuffer()); }
 
   Stream streamOf(size_t at, const llvm::StringSet<> &moved) {
-    if (std::optional<StringRef> communicator = communicatorOf(at))
-      return moved.contains(*communicator) ? Exchanges : Computes;
+    if (std::optional<StringRef> communicator = communicatorOf(at)) {
+      if (!moved.contains(*communicator))
+        return Computes;
+      return lasting.empty() || lasting.contains(*communicator) ? Exchanges : Urgent;
+    }
     auto copy = dyn_cast<CopyOp>(commands[at].getOperation());
     if (copy && isOnHost(copy.getOuts()[0]))
       return ToHost;
     return copy && isOnHost(copy.getIns()[0]) ? FromHost : Computes;
+  }
+
+  /// Communicators that move and are of parameters alone.
+  void findLasting(const llvm::StringSet<> &moved) {
+    llvm::StringSet<> others;
+    for (CommandOpInterface command : commands)
+      if (auto collective = dyn_cast<CollectiveOp>(command.getOperation()))
+        (collective.getOfParameters() ? lasting : others).insert(collective.getCommunicator());
+    for (StringRef name : llvm::to_vector(lasting.keys()))
+      if (others.contains(name) || !moved.contains(name))
+        lasting.erase(name);
   }
 
   void sinkSums(const llvm::StringSet<> &moved) {
@@ -159,7 +177,7 @@ private:
   /// What is on its way at most, which is a bound on the memory that it holds: the last that has to have ended.
   int64_t lastThatEnds(Stream stream, const Side &side) const {
     int64_t count = int64_t(side.issued.size());
-    if (stream == Exchanges)
+    if (stream == Exchanges || stream == Urgent)
       return count - 1 - limits.inFlight;
     // What comes back takes its memory from its beginning to its use.
     if (stream == FromHost)
@@ -189,6 +207,7 @@ private:
 
   Limits limits;
   const Buffers &buffers;
+  llvm::StringSet<> lasting;
   std::array<Side, kStreams> sides;
   /// Of the first stream: the last command so far, and how many there were.
   std::optional<size_t> last;

@@ -57,18 +57,43 @@ bool ExchangeSlack::hasSlack(size_t at) {
 }
 
 llvm::StringSet<> ExchangeSlack::movable() {
-  llvm::StringMap<std::pair<int64_t, int64_t>> counts; // with slack, all
+  struct Sums {
+    double slack = 0, all = 0;
+  };
+  struct Exchanges {
+    Sums commands, bytes;
+    bool ofParameters = true;
+  };
+  llvm::StringMap<Exchanges> exchanges;
   for (size_t i = 0; i < commands.size(); ++i)
     if (std::optional<StringRef> communicator = communicatorOf(i)) {
-      auto &[slack, all] = counts[*communicator];
-      slack += hasSlack(i);
-      ++all;
+      Exchanges &sums = exchanges[*communicator];
+      auto collective = dyn_cast<CollectiveOp>(commands[i].getOperation());
+      sums.ofParameters &= collective && collective.getOfParameters();
+      bool slack = hasSlack(i);
+      double bytes = collective ? exchangedBytes(collective) : 0;
+      for (auto [sum, weight] : {std::pair(&sums.commands, 1.0), {&sums.bytes, bytes}}) {
+        sum->slack += slack ? weight : 0;
+        sum->all += weight;
+      }
     }
   llvm::StringSet<> result;
-  for (const auto &entry : counts)
-    if (2 * entry.second.first > entry.second.second)
+  for (const auto &entry : exchanges) {
+    const Sums &sums = entry.second.ofParameters ? entry.second.bytes : entry.second.commands;
+    if (2 * sums.slack > sums.all)
       result.insert(entry.first());
+  }
   return result;
+}
+
+double dtcc::exec::exchangedBytes(CollectiveOp op) {
+  int64_t most = 0;
+  for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts())})
+    for (Value view : views) {
+      auto type = cast<MemRefType>(view.getType());
+      most = std::max(most, type.getNumElements() * getElementBytes(type.getElementType()));
+    }
+  return double(most);
 }
 
 llvm::StringSet<> dtcc::exec::persistentBuffers(ProgramOp program) {

@@ -27,7 +27,8 @@ public:
   ExchangeSlack(PhaseOp phase, const llvm::StringSet<> &persistent, const llvm::StringMap<std::string> &apart = {})
       : commands(phase.getOps<CommandOpInterface>()), persistent(persistent), apart(apart) {}
 
-  /// Communicators most of whose commands have something to hide behind.
+  /// Communicators most of whose commands have something to hide behind; of those of parameters alone most of whose
+  /// bytes have: a small bucket that is wanted at once keeps no large ones.
   llvm::StringSet<> movable();
 
   /// The communicator of what may move; else none.
@@ -49,6 +50,8 @@ private:
   llvm::StringMap<std::string> apart;
 };
 
+/// Bytes of its larger side.
+double exchangedBytes(CollectiveOp op);
 /// Buffers that outlive a phase.
 llvm::StringSet<> persistentBuffers(ProgramOp program);
 

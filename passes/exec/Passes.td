@@ -132,7 +132,8 @@ def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
     phase, go to a stream of their own. Each waits for the command that stands before it, the
     first command that needs its bytes waits for it, and at most `in-flight` are on their
     way when the next is issued. A kernel that adds what a reduction brings to state moves
-    behind the work that follows, up to the next reduction: else it would wait at once.
+    behind the work that follows, up to the next reduction: else it would wait at once. Where communicators of parameters
+    alone move, what else moves has another stream: others wait for messages, not for gradients.
     An action ends when its streams have ended. Example (tests/passes/exec/assign-streams.mlir):
     a product between a reduce-scatter and the norm of its result. Copies to memory of the host have a stream, and those
     from there another; the first stream waits for one to the host `behind` commands later at the latest, since what it
@@ -147,8 +148,7 @@ def SeparateParameters : Pass<"exec-separate-parameters", "::dtcc::exec::Program
   let description = [{
     exec-assign-streams moves all exchanges of a communicator or none. Where reductions of gradients and gathers of
     parameters (`ofParameters`) share one with exchanges of activations that are wanted at once, they get a second
-    one of the same ranks, if they would move in some phase and the whole does not, and are at least `least` of the
-    bytes that the group exchanges: NCCL holds some 0.5 GiB for each communicator. Groups over the stages of a pipeline stay
+    one of the same ranks, if they would move in some phase and the whole does not, and are at least `least` of the bytes that the group exchanges: NCCL holds some 0.5 GiB for each communicator. Groups over the stages of a pipeline stay
     as they are: each stage is another program. Example (tests/passes/exec/separate-parameters.mlir):
     ```mlir
     exec.communicator @over.cp over ["cp"]               // keys and values, wanted at once

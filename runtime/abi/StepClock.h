@@ -144,9 +144,8 @@ inline bool StepClock::runNext(Stage &stage) {
   double &free = stage.streams.try_emplace(overlaps ? row.stream : 0, stage.actionBegin).first->second;
   double begin = free;
   for (uint32_t i = 0; i < row.wait_count; ++i)
-    if (const dtcc_wait &wait = tables.waits[row.first_wait + i]; wait.distance == 0)
-      if (auto found = stage.ended.find(wait.command); found != stage.ended.end())
-        begin = std::max(begin, found->second);
+    if (auto found = stage.ended.find(tables.waits[row.first_wait + i].command); found != stage.ended.end())
+      begin = std::max(begin, found->second);
   if (row.kind == DTCC_SEND) {
     Channel &channel = *stage.channels[number];
     if (channel.sent.size() >= channel.room) {

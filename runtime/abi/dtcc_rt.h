@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 9u
+#define DTCC_ABI_VERSION 10u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -207,7 +207,7 @@ typedef struct dtcc_command {
   uint32_t communicator; /* of a collective, send or receive; else DTCC_NONE */
   uint32_t predicate;    /* view of one i32: the command runs if it is not 0; or DTCC_NONE. Collectives have none. */
   uint32_t reduction;    /* dtcc_reduction */
-  uint32_t last_slot;    /* 1: the command runs in the last slot of a step alone, 0: in every slot */
+  uint32_t only_slot;    /* the command runs in this slot of a step alone; DTCC_NONE: in every slot */
   int64_t extent;        /* kernels: the trip count of the parallel loop, shared out over the threads of the rank */
   int64_t grain;         /* kernels: least number of iterations worth a thread */
   double flops;          /* of the command on one rank: for the share of peak and traces */
@@ -215,11 +215,9 @@ typedef struct dtcc_command {
   double seconds;        /* that a rank is going to need for it, by the compiler's cost model (StepClock.h) */
 } dtcc_command;
 
-/// Wait for `command` (an index of the command table) in the action `distance`
-/// actions back (0: this one).
+/// Wait for `command` (an index of the command table) in this action.
 typedef struct dtcc_wait {
   uint32_t command;
-  uint32_t distance;
 } dtcc_wait;
 
 typedef struct dtcc_phase {

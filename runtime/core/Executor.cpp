@@ -93,7 +93,7 @@ void Executor::runAction(const dtcc_action &action) {
   rank.enterSlot(slot);
   const dtcc_phase &phase = rank.image.phases()[action.phase];
   for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number) {
-    if (rank.image.commands()[number].last_slot && slot + 1 < rank.image.slots())
+    if (const uint32_t only = rank.image.commands()[number].only_slot; only != DTCC_NONE && only != action.slot)
       continue;
     Bound &bound = table[number - rank.stage.commands.first];
     if (bound.slot != slot) {

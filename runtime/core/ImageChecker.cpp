@@ -237,12 +237,13 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   for (const dtcc_wait &wait : image.waits(command)) {
     check.index(wait.command, image.commands().size(), "a wait must name a command");
     // One stream of program order satisfies a wait only if it looks back.
-    check.require(wait.distance > 0 || wait.command < i, "a wait must name an earlier command", wait.command);
+    check.require(wait.command < i, "a wait must name an earlier command", wait.command);
   }
   bool communicates = command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE;
   check.index(command.communicator, image.communicators().size(), "communicator must exist", !communicates);
   check.require(command.reduction <= DTCC_MIN, "reduction must be known", command.reduction);
-  check.require(command.last_slot <= 1, "last_slot must be 0 or 1", command.last_slot);
+  check.require(command.only_slot == DTCC_NONE || static_cast<int64_t>(command.only_slot) < image.slots(),
+                "only_slot must be a slot", command.only_slot);
   check.require(command.extent >= 0, "extent must be at least 0", command.extent);
   check.require(std::isfinite(command.seconds) && command.seconds >= 0, "seconds must be a time", command.seconds);
   if (command.predicate != DTCC_NONE) {

@@ -65,6 +65,7 @@ PRICES = Test(("dtcc", "dtcc-opt", "dtcc-plan"),
               "lit-22 -q tests/passes tests/compiler --filter '(price-commands|bufferize-experts|dist/stages|units-by-machine)'")
 FORECASTS = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/e2e --filter forecast-plans")
 SEPARATE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(separate-parameters|verify-errors)'")
+PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(dist/stages|assign-streams|separate-parameters)'")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
 
 
@@ -125,6 +126,12 @@ MUTATIONS = [
     Mutation("streams: a communicator for next to nothing", "passes/exec/SeparateParameters.cpp",
              "hidden.lookup(name) < least * all.lookup(name)", "false", SEPARATE),
     Mutation("streams: one group in two orders", "passes/exec/Verify.cpp", "first != op.getStream())", "false)", SEPARATE),
+    Mutation("streams: a small bucket keeps the large ones", "passes/exec/ExchangeSlack.cpp",
+             "entry.second.ofParameters ? entry.second.bytes", "false ? entry.second.bytes", PLACES),
+    Mutation("streams: messages behind gradients", "passes/exec/AssignStreams.cpp", "lasting.empty() ||", "true ||",
+             PLACES),
+    Mutation("pipeline: a stage reduced before its last gradient", "passes/dist/PlaceUnits.cpp",
+             "dealOut(reductions, ready + 1, end - ready - 1);", "dealOut(reductions, ready, end - ready - 1);", PLACES),
     Mutation("schedule: a weight gradient too early", "passes/plan/ScheduleGenerators.cpp", "if (k >= rank)",
              "if (k >= rank - 1)", SCHEDULES),
     Mutation("schedule: warm-up of interleaved stages", "passes/plan/ScheduleGenerators.cpp",
@@ -271,7 +278,7 @@ MUTATIONS = [
     Mutation("units: a collective starts as fast everywhere", "compiler/Pipelines.cpp", "{options.latencyBytes}",
              "{15e3}", PRICES),
     Mutation("pipelines: reductions keep other stages waiting", "passes/dist/PlaceUnits.cpp",
-             "endsLater(maker, phase)", "(endsLater(maker, phase) && false)", PRICES),
+             "if (ready + 1 < end)", "if (false)", PRICES),
     Mutation("search: experts' gradients are reduced once", "passes/dist/PlaceShapes.cpp",
              "layer.expertParameters = block.expertParameters;", "", FORECASTS),
 ]

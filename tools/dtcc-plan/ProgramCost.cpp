@@ -18,12 +18,11 @@ static llvm::Expected<StepClock> runStep(const ProgramFile &program) {
   StepClock clock(
       {program.commands().data(), program.waits().data(), program.attributes().data(), program.communicators().data()},
       program.stages().size(), /*overlaps=*/!program.gpuModules().empty());
-  int64_t slots = program.product(DTCC_AXIS_TIME);
   for (auto [stage, row] : llvm::enumerate(program.stages()))
     for (const dtcc_action &action : ProgramFile::rowsOf(row.actions, program.actions())) {
       const dtcc_phase &phase = program.phases()[action.phase];
       for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number)
-        if (!program.commands()[number].last_slot || action.slot + 1 == slots)
+        if (const uint32_t only = program.commands()[number].only_slot; only == DTCC_NONE || only == action.slot)
           clock.issue(stage, number, action.slot);
       clock.endAction(stage);
     }

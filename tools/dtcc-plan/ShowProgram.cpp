@@ -158,7 +158,7 @@ std::vector<CollectiveRow> dtcc::collectivesOf(const ProgramFile &program) {
       for (uint32_t view : program.operands(command))
         bytes = std::max(bytes, viewBytes(program.views()[view]));
       CollectiveRow &row = groups[{i, {nameOf(command), command.communicator}}];
-      uint64_t times = command.last_slot ? std::min<uint64_t>(1, runs[i]) : runs[i];
+      uint64_t times = command.only_slot != DTCC_NONE ? std::min<uint64_t>(1, runs[i]) : runs[i];
       row.phase = i;
       row.name = nameOf(command);
       row.communicator = command.communicator;

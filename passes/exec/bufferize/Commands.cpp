@@ -96,7 +96,7 @@ CollectiveOp Bufferizer::collective(CollectiveKind kind, Reduction reduction, Ar
   Value from = view(in), to = view(out);
   return CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
                               commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
-                              communicator(axes, members).getValue(), /*last=*/false, /*ofParameters=*/false,
+                              communicator(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false,
                               IntegerAttr());
 }
 

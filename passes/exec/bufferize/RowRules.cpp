@@ -41,7 +41,7 @@ template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, Coll
   SmallVector<Value> ins{b.view(rows), b.view(ids)};
   CollectiveOp::create(builder, op.getLoc(), Type(), ins, outs, ValueRange(), 0,
                        builder.getStringAttr(stringifyCollectiveKind(kind)), kind, Reduction::sum,
-                       b.communicator(op.getAxes()).getValue(), /*last=*/false,
+                       b.communicator(op.getAxes()).getValue(), /*slot=*/IntegerAttr(),
                        /*ofParameters=*/false, op.getExpertsAttr());
   return success();
 }

@@ -50,7 +50,7 @@ static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
   auto reduce = [&](CollectiveKind kind, ArrayAttr axes, const Place &from, const Place &to) {
     CollectiveOp made = b.collective(kind, Reduction::sum, axes, from, to);
     made.setOfParameters(true);
-    made.setLast(op.getLast());
+    made.setSlotAttr(op.getSlotAttr());
   };
   if (!op.getScatter().empty())
     reduce(CollectiveKind::reduce_scatter, op.getScatter(), whole, direct ? into->place : share);

@@ -6,8 +6,20 @@ dist.bucket gradient @shares : 128 x f32 of @params flat ["dp"]
 dist.bucket transient @work : 128 x f32 of @params
 dist.program @step mesh @mesh {
   dist.phase @microbatch repeat 2 {
-    // expected-error@+1 {{into shares must run in every slot, got: last}}
-    dist.reduce_bucket @work scatter ["dp"] into @shares last
+    // expected-error@+1 {{into shares must run in every slot, got: slot 1}}
+    dist.reduce_bucket @work scatter ["dp"] into @shares slot 1
+  }
+}
+
+// -----
+
+dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
+dist.bucket parameter @params : 128 x f32
+dist.bucket gradient @grads : 128 x f32 of @params
+dist.program @step mesh @mesh {
+  dist.phase @microbatch repeat 2 {
+    // expected-error@+1 {{slot must be one of the 2 of its phase, got: 2}}
+    dist.reduce_bucket @grads sum ["dp"] slot 2
   }
 }
 

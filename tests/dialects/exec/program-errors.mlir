@@ -57,6 +57,18 @@ exec.program @step mesh @mesh {
 exec.program @step mesh @mesh {
   exec.arena @a : 64
   exec.buffer @x : 64 in @a
+  exec.phase @p repeat 2 {
+    %v = exec.view @x[0] : memref<4xf32>
+    // expected-error@+1 {{slot must be one of the 2 of its phase, got: 2}}
+    exec.collective all_reduce sum on @dp slot 2 ins(%v : memref<4xf32>) outs(%v : memref<4xf32>)
+  }
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.arena @a : 64
+  exec.buffer @x : 64 in @a
   exec.phase @p {
     %v = exec.view @x[0] : memref<4xf32, strided<[2]>>
     // expected-error@+1 {{views must be dense, got: 'memref<4xf32, strided<[2]>>'}}

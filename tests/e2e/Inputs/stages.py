@@ -91,7 +91,7 @@ def main():
     calls, lasts = defaultdict(list), []
     for phase, body in re.findall(r"exec\.phase @(\w+)[^\n]*\{\n(.*?)\n    \}", commands, re.S):
         for kind, last, ins, outs, element in re.findall(
-                r"exec\.collective (\w+) \w+ on @\S+ (last )?ins\(%\S+ : memref<(?:(\d+)x)?\w+>\) outs\(%\S+ : memref<(?:(\d+)x)?(f32|bf16|f16)>\)",
+                r"exec\.collective (\w+) \w+ on @\S+ (slot \d+ )?ins\(%\S+ : memref<(?:(\d+)x)?\w+>\) outs\(%\S+ : memref<(?:(\d+)x)?(f32|bf16|f16)>\)",
                 body):
             calls[phase, kind].append((4 if element == "f32" else 2) * max(int(ins or 1), int(outs or 1)))
             if last:

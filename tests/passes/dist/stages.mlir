@@ -10,27 +10,32 @@
 // RUN: sed -e 's/"gpipe"/"interleaved:2"/' -e 's/\[3\]/[1, 3, 4]/' %S/Inputs/mlp-pipeline.json > %t.virtual.json
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --dist-apply-plan="plan=%t.virtual.json" --dist-form-units="latency-bytes=1" --dist-lower-to-program --dist-place-units | FileCheck %s --check-prefix=VIRTUAL
 
-// Gradients are reduced in the last micro-batch, in the phase that makes them, if no other phase of the rank follows: the
-// other stages would wait for what it sends. Those that other stages make parts of are reduced at the end.
+// Gradients are reduced in the last micro-batch, in the phase that makes them, if no other phase of the rank follows: it would
+// end later, and the other stages wait. Else beside a run that follows. Those that other stages make parts of are reduced at the end.
 // EARLY: dist.program @step.0
 // EARLY: dist.phase @backward
-// EARLY: dist.reduce_bucket @grads.0.0 sum ["dp"] last
+// EARLY: dist.reduce_bucket @grads.0.0 sum ["dp"] slot 1
 // EARLY: dist.phase @update
 // EARLY-NOT: dist.reduce_bucket
 // EARLY: dist.program @step.1
 // EARLY: dist.phase @forward
 // EARLY-NOT: dist.reduce_bucket
+// EARLY: dist.phase @backward repeat 2
+// EARLY-NEXT: dist.reduce_bucket @grads.1.0 sum ["dp"] slot 0
 // EARLY: dist.phase @update
-// EARLY: dist.reduce_bucket @grads.1.0 sum ["dp"]{{$}}
+// EARLY-NOT: dist.reduce_bucket
 // VIRTUAL: dist.program @step.1
 // VIRTUAL: dist.phase @forward.3
 // VIRTUAL: dist.accumulate %{{.*}} into @grads.1.[[LAST:[0-9]]][0] : tensor<6x9xf32>
 // VIRTUAL-NOT: dist.reduce_bucket
+// VIRTUAL: dist.phase @backward.3
+// VIRTUAL: dist.reduce_bucket @grads.1.[[LAST]] sum ["dp"] slot 1
 // VIRTUAL: dist.phase @backward.1
 // VIRTUAL: dist.accumulate %{{.*}} into @grads.1.[[FIRST:[0-9]]][0] : tensor<6xf32>
-// VIRTUAL: dist.reduce_bucket @grads.1.[[FIRST]] sum ["dp"] last
+// VIRTUAL: dist.reduce_bucket @grads.1.[[FIRST]] sum ["dp"] slot 1
 // VIRTUAL: dist.phase @update
-// VIRTUAL: dist.reduce_bucket @grads.1.[[LAST]] sum ["dp"]{{$}}
+// VIRTUAL-NOT: dist.reduce_bucket
+// VIRTUAL: dist.report
 // TOGETHER-COUNT-2: dist.phase @update
 // TOGETHER: dist.reduce_bucket @grads.1.0 sum ["pp", "dp"]{{$}}
 

@@ -51,7 +51,7 @@
 // With several, whole gradients are reduced once, in the backward pass of the last. 472 bytes are one bucket.
 // LATE: dist.phase @microbatch repeat 2
 // LATE: dist.accumulate %{{.*}} into @grads.0
-// LATE: dist.reduce_bucket @grads.0 sum ["dp"] last
+// LATE: dist.reduce_bucket @grads.0 sum ["dp"] slot 1
 // LATE: dist.phase @update
 // LATE-NOT: dist.reduce_bucket
 

@@ -1,5 +1,6 @@
 // RUN: dtcc-opt %s -exec-assign-streams | FileCheck %s
 // RUN: dtcc-opt %s -exec-assign-streams | FileCheck %s --check-prefix=SEND
+// RUN: dtcc-opt %s -exec-assign-streams | FileCheck %s --check-prefix=SMALL
 // RUN: dtcc-opt %s -exec-assign-streams -exec-plan-arena -exec-verify | FileCheck %s --check-prefix=ARENA
 // RUN: dtcc-opt %s -exec-plan-arena | FileCheck %s --check-prefix=SERIAL
 
@@ -11,6 +12,8 @@ exec.program @step mesh @mesh {
   exec.arena @activations : 0
   exec.buffer @x : 64 in @state persistent
   exec.buffer @share : 32 in @state persistent
+  exec.buffer @large : 64 in @state persistent
+  exec.buffer @small : 8 in @state persistent
   // A buffer that is reduced beside the next product cannot lend it its memory.
   // ARENA: exec.arena @activations : 192
   // SERIAL: exec.arena @activations : 128
@@ -39,6 +42,19 @@ exec.program @step mesh @mesh {
     // What reads the share waits.
     // CHECK: exec.fill {{.*}}after(%[[REDUCED]])
     exec.fill 0.0 : f32 outs(%share : memref<8xf32>)
+  }
+  // Of parameters alone bytes decide: the small one, which is wanted at once, does not keep the large one.
+  // SMALL-LABEL: exec.phase @parameters
+  exec.phase @parameters {
+    %x = exec.view @x[0] : memref<4x4xf32>
+    %a = exec.view @large[0] : memref<4x4xf32>
+    %b = exec.view @small[0] : memref<2xf32>
+    %c = exec.view @share[0] : memref<2xf32>
+    // SMALL-COUNT-2: exec.collective all_reduce sum on @over.dp {{.*}}ofParameters, stream = 1
+    exec.collective all_reduce sum on @over.dp ins(%b : memref<2xf32>) outs(%b : memref<2xf32>) {ofParameters}
+    exec.copy ins(%b : memref<2xf32>) outs(%c : memref<2xf32>)
+    exec.collective all_reduce sum on @over.dp ins(%a : memref<4x4xf32>) outs(%a : memref<4x4xf32>) {ofParameters}
+    exec.library "matmul" ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%x : memref<4x4xf32>) [0, 0]
   }
   // A message goes while the next product is made, what nothing is computed behind stays.
   // SEND-LABEL: exec.phase @backward

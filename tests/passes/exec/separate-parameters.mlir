@@ -27,8 +27,8 @@ exec.program @step mesh @mesh {
     %k = exec.view @k[0] : memref<2x4xf32>
     %keys = exec.view @keys[0] : memref<4x4xf32>
     exec.library "matmul" ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%g : memref<4x4xf32>) [0, 0]
-    // CHECK: exec.collective all_reduce sum on @over.cp.parameters last {{.*}} {ofParameters, stream = 1 : i64}
-    exec.collective all_reduce sum on @over.cp last ins(%g : memref<4x4xf32>) outs(%g : memref<4x4xf32>) {ofParameters}
+    // CHECK: exec.collective all_reduce sum on @over.cp.parameters slot 1 {{.*}} {ofParameters, stream = 1 : i64}
+    exec.collective all_reduce sum on @over.cp slot 1 ins(%g : memref<4x4xf32>) outs(%g : memref<4x4xf32>) {ofParameters}
     exec.fill 1.0 : f32 outs(%k : memref<2x4xf32>)
     // CHECK: exec.collective all_gather sum on @over.cp ins(%{{[^)]*}}) outs(%{{[^)]*}}){{$}}
     exec.collective all_gather sum on @over.cp ins(%k : memref<2x4xf32>) outs(%keys : memref<4x4xf32>)
@@ -45,7 +45,7 @@ exec.program @step mesh @mesh {
 
 // -----
 
-// All may move together: one communicator will do.
+// All may move together, and what is no parameter is a loss: one communicator will do.
 // CHECK-NOT: parameters over
 dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
 exec.program @together mesh @mesh {
@@ -57,9 +57,9 @@ exec.program @together mesh @mesh {
   exec.phase @microbatch {
     %x = exec.view @x[0] : memref<4x4xf32>
     %g = exec.view @g[0] : memref<4x4xf32>
-    %h = exec.view @h[0] : memref<4x4xf32>
+    %h = exec.view @h[0] : memref<1xf32>
     // CHECK: exec.collective all_reduce sum on @over.dp {{.*}} {stream = 1 : i64}
-    exec.collective all_reduce sum on @over.dp ins(%h : memref<4x4xf32>) outs(%h : memref<4x4xf32>)
+    exec.collective all_reduce sum on @over.dp ins(%h : memref<1xf32>) outs(%h : memref<1xf32>)
     // CHECK: exec.collective all_reduce sum on @over.dp {{.*}} {ofParameters, stream = 1 : i64}
     exec.collective all_reduce sum on @over.dp ins(%g : memref<4x4xf32>) outs(%g : memref<4x4xf32>) {ofParameters}
     exec.library "matmul" ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%x : memref<4x4xf32>) [0, 0]
@@ -120,5 +120,28 @@ exec.program @step.0 mesh @mesh stage 0 over "pp" {
     exec.collective all_reduce sum on @over.pp ins(%g : memref<4x4xf32>) outs(%g : memref<4x4xf32>) {ofParameters}
     exec.library "matmul" ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%x : memref<4x4xf32>) [0, 0]
     exec.collective all_reduce sum on @over.pp ins(%x : memref<4x4xf32>) outs(%x : memref<4x4xf32>)
+  }
+}
+
+// -----
+
+// A message, which another stage waits for, does not stand behind gradients.
+dist.mesh @mesh [#dist.axis<"pp", 2, rank>, #dist.axis<"dp", 2, rank>]
+exec.program @step.0 mesh @mesh stage 0 over "pp" {
+  exec.communicator @over.dp over ["dp"]
+  exec.communicator @channel.pp.0 over ["pp"]
+  exec.arena @state : 0
+  exec.buffer @x : 64 in @state persistent
+  exec.buffer @g : 64 in @state persistent
+  exec.buffer @k : 64 in @state persistent
+  exec.phase @backward {
+    %x = exec.view @x[0] : memref<4x4xf32>
+    %g = exec.view @g[0] : memref<4x4xf32>
+    %k = exec.view @k[0] : memref<4x4xf32>
+    // CHECK: exec.collective all_reduce sum on @over.dp {{.*}} {ofParameters, stream = 1 : i64}
+    exec.collective all_reduce sum on @over.dp ins(%g : memref<4x4xf32>) outs(%g : memref<4x4xf32>) {ofParameters}
+    // CHECK: exec.send to 1 on @channel.pp.0 {{.*}} {stream = 4 : i64}
+    exec.send to 1 on @channel.pp.0 ins(%k : memref<4x4xf32>)
+    exec.library "matmul" ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%x : memref<4x4xf32>) [0, 0]
   }
 }

@@ -246,6 +246,21 @@ TEST(Step, UnevenStages) {
   }
 }
 
+/// Of a rank's stages all but the last that is complete are reduced beside the others.
+TEST(Step, StagesReducedBesideOthers) {
+  Constants constants;
+  Parallel plan;
+  plan.pp = plan.virtualStages = 4;
+  plan.dp = 8;
+  StepProblem problem = gpt(plan);
+  HeldParameters held{1e9, 0};
+  auto tail = [&] { return secondsAtEnd(problem, constants, held, /*backward=*/0); };
+  double whole = tail(), reduce = priceEnd(problem, constants, held).reduce;
+  EXPECT_GT(reduce, 0);
+  problem.software.reducesByStage = true;
+  EXPECT_NEAR(whole - tail(), 0.75 * reduce, 1e-9);
+}
+
 /// DeepSpeed sends and receives in turns, and gathers what came in parts.
 TEST(Step, SerialSends) {
   Constants constants;

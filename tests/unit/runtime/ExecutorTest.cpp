@@ -289,18 +289,18 @@ TEST_P(Executor, PredicatesDecide) {
   }
 }
 
-TEST_P(Executor, LastSlotAlone) {
+TEST_P(Executor, OneSlotAlone) {
   ImageBuilder b;
   uint32_t arena = b.arena("work");
   b.axis("mb", 3, DTCC_AXIS_TIME);
-  uint32_t last = b.view(arena, DTCC_F32, {4}), every = b.view(arena, DTCC_F32, {4});
-  b.kernel(0, {last}, 4).last_slot = 1;
+  uint32_t second = b.view(arena, DTCC_F32, {4}), every = b.view(arena, DTCC_F32, {4});
+  b.kernel(0, {second}, 4).only_slot = 1;
   b.kernel(0, {every}, 4);
   uint32_t phase = b.phase("microbatch");
   for (uint32_t slot = 0; slot < 3; ++slot)
     b.action(phase, slot);
   runAll(b, 2, [&](Rank &rank) {
-    EXPECT_EQ(contents<float>(rank, last)[0], 2);
+    EXPECT_EQ(contents<float>(rank, second)[0], 2);
     EXPECT_EQ(contents<float>(rank, every)[0], 6);
   });
 }
@@ -349,7 +349,7 @@ TEST_P(Executor, StreamsOverlap) {
     b.collective(DTCC_ALL_REDUCE, group, mine, sum).stream = 1;
     b.kernel(0, {other}, 1000, 10);
     dtcc_command &reader = b.kernel(0, {sum}, 50000, 100);
-    b.waits.push_back({1, 0}); // the reduction
+    b.waits.push_back({1}); // the reduction
     reader.wait_count = 1;
     b.action(b.phase("all"));
     runAll(
@@ -381,7 +381,7 @@ TEST_P(Executor, KeptStepsSeeWhatChanges) {
     b.kernel(0, {odd}, 4).predicate = flag;
     b.collective(DTCC_ALL_REDUCE, group, all, sum).stream = 1;
     dtcc_command &reader = b.kernel(0, {all}, 4);
-    b.waits.push_back({4, 0});
+    b.waits.push_back({4});
     reader.wait_count = 1;
     uint32_t phase = b.phase("all");
     for (uint32_t slot = 0; slot < 3; ++slot)

@@ -24,6 +24,7 @@ struct Tables {
   uint32_t add(dtcc_command_kind kind, double seconds, uint32_t stream = 0, std::vector<dtcc_wait> after = {}) {
     dtcc_command row{};
     row.kind = kind;
+    row.only_slot = DTCC_NONE;
     row.seconds = seconds;
     row.stream = stream;
     row.first_wait = static_cast<uint32_t>(waits.size());
@@ -53,7 +54,7 @@ struct Tables {
 TEST(StepClock, StreamsRunBesideEachOther) {
   Tables t;
   uint32_t first = t.add(DTCC_KERNEL, 1), exchange = t.add(DTCC_COLLECTIVE, 2, /*stream=*/1),
-           second = t.add(DTCC_KERNEL, 0.5), third = t.add(DTCC_KERNEL, 0.25, 0, {{exchange, 0}});
+           second = t.add(DTCC_KERNEL, 0.5), third = t.add(DTCC_KERNEL, 0.25, 0, {dtcc_wait{exchange}});
   StepClock clock = t.clock({{first, exchange, second, third}});
   ASSERT_TRUE(clock.run());
   EXPECT_EQ(clock.end(), 2.25);
@@ -70,7 +71,7 @@ TEST(StepClock, StreamsRunBesideEachOther) {
 
 TEST(StepClock, AnActionBeginsWhenAllStreamsHaveEnded) {
   Tables t;
-  uint32_t exchange = t.add(DTCC_COLLECTIVE, 2, /*stream=*/1), kernel = t.add(DTCC_KERNEL, 1, 0, {{exchange, 1}});
+  uint32_t exchange = t.add(DTCC_COLLECTIVE, 2, /*stream=*/1), kernel = t.add(DTCC_KERNEL, 1, 0, {dtcc_wait{exchange}});
   StepClock clock = t.clock({{kernel, exchange}});
   clock.issue(0, kernel, 1);
   clock.endAction(0);
@@ -160,7 +161,7 @@ struct Pipeline {
         compute();
         dtcc_command &sum = b.collective(DTCC_ALL_REDUCE, group, view, view);
         sum.seconds = 1;
-        sum.last_slot = 1;
+        sum.only_slot = 3;
       }
       uint32_t phase = b.phase("phase");
       for (uint32_t slot = 0; slot < 4; ++slot)

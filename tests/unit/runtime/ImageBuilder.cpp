@@ -75,7 +75,7 @@ dtcc_command &ImageBuilder::command(dtcc_command_kind kind, uint32_t op, std::ve
   row.first_attribute = static_cast<uint32_t>(attributes.size());
   row.attribute_count = static_cast<uint32_t>(values.size());
   row.first_wait = static_cast<uint32_t>(waits.size());
-  row.communicator = row.predicate = DTCC_NONE;
+  row.communicator = row.predicate = row.only_slot = DTCC_NONE;
   operands.insert(operands.end(), viewIds.begin(), viewIds.end());
   attributes.insert(attributes.end(), values.begin(), values.end());
   commands.push_back(row);

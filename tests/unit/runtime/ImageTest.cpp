@@ -105,7 +105,7 @@ TEST(Image, NamesTheFirstWrongItem) {
       {"communicator 0: an axis", [](ImageBuilder &b) { b.communicators[0].axes.ids[0] = 9; }},
       {"a wait must name an earlier command",
        [](ImageBuilder &b) {
-         b.waits.push_back({1, 0});
+         b.waits.push_back({1});
          b.commands[0].wait_count = 1;
        }},
       {"scalar 3: element type", [](ImageBuilder &b) { b.scalars[DTCC_SCALAR_LR] = 1; }},
