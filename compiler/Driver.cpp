@@ -167,7 +167,6 @@ LogicalResult Driver::priceCommands(exec::ProgramOp program, ImageOptions &image
   if (failed(found))
     return failure();
   image.machine = found->name;
-  image.hostSeconds = found->machine.secondsOfHost(mesh.slots());
   return runPasses("forecast",
                    [&](OpPassManager &manager) { manager.addPass(exec::createPriceCommandsFor(found->machine)); });
 }

@@ -358,7 +358,6 @@ FailureOr<Image> ImageBuilder::run(ArrayRef<exec::ProgramOp> programs) {
   header.cpu = tables.string(options.cpu);
   header.weights = tables.string(options.weights);
   header.machine = tables.string(options.machine);
-  header.host_seconds = options.hostSeconds;
   header.stage_axis = DTCC_NONE;
   exec::ProgramOp first = programs.front();
   int64_t wanted = 1;

@@ -59,15 +59,11 @@ double Machine::secondsToSend(double bytes, int64_t stride) const {
   return Collectives(fabric, constants).secondsToSend(bytes, stride);
 }
 
-// No clock of its own slows one rank of a processor, and nothing stands between a program and its cores.
+// No clock of its own slows one rank of a processor.
 double Machine::straggling() const {
   Parallel plan;
   plan.dp = ranks;
   return isCpu() ? 1 : dtcc::cost::straggling(plan, constants);
-}
-
-double Machine::secondsOfHost(int64_t microbatches) const {
-  return isCpu() ? 0 : constants.hostStep + double(microbatches) * constants.hostMicrobatch;
 }
 
 double Machine::latencyBytes() const {

@@ -45,8 +45,6 @@ struct Machine {
   double secondsToSend(double bytes, int64_t stride) const;
   /// What a rank needs of its time alone if it waits for the slowest of all.
   double straggling() const;
-  /// Of a step of `microbatches`, around what the device does.
-  double secondsOfHost(int64_t microbatches) const;
   /// Bytes that the ranks of a node gather from each other in the time in which that starts: fewer are not worth a
   /// collective of their own. Where a node is one rank, of two nodes.
   double latencyBytes() const;

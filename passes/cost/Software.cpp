@@ -70,10 +70,20 @@ Software softwareOf(Framework framework) { return kFrameworks[static_cast<int>(f
 std::string_view toString(Framework framework) { return kFrameworks[static_cast<int>(framework)].name; }
 
 double hostSeconds(const Software &software, const Constants &constants, int64_t tensorParallel) {
+  if (software.host == HostMode::Commands)
+    return 0;
   double share = software.host == HostMode::Eager      ? 1
                  : software.host == HostMode::Compiled ? constants.hostCompiled
                                                        : constants.hostGraph;
   return constants.host * share * (1 + constants.hostTensorParallel * std::log2(double(tensorParallel)));
+}
+
+double hostSecondsOfMicrobatch(const Software &software, const Constants &constants) {
+  return software.host == HostMode::Commands ? 0 : constants.hostMicrobatch;
+}
+
+double hostSecondsOfStep(const Software &software, const Constants &constants) {
+  return software.host == HostMode::Commands ? 0 : constants.hostStep;
 }
 
 } // namespace dtcc::cost

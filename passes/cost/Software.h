@@ -23,8 +23,9 @@ enum class Framework {
 #include "passes/cost/Software.def"
 };
 
-/// How the host issues kernels: one by one, by a compiler's code, or a step at once.
-enum class HostMode { Eager, Compiled, Graph };
+/// How the host issues kernels: one by one, by a compiler's code, a step at once, or as a list of commands, which has
+/// no interpreter to wait for and is ahead of the device also from one step to the next.
+enum class HostMode { Eager, Compiled, Graph, Commands };
 
 /// What is computed again for the backward pass. Partial: some 0.4 of a forward pass, as
 /// JAX's policies do.
@@ -77,8 +78,10 @@ Software softwareOf(std::string_view text);
 Software softwareOf(Framework framework);
 std::string_view toString(Framework framework);
 
-/// Seconds that the host needs for a pass of a layer.
+/// Seconds that the host needs for a pass of a layer; around a micro-batch, and around a step.
 double hostSeconds(const Software &software, const Constants &constants, int64_t tensorParallel);
+double hostSecondsOfMicrobatch(const Software &software, const Constants &constants);
+double hostSecondsOfStep(const Software &software, const Constants &constants);
 
 } // namespace dtcc::cost
 

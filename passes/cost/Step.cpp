@@ -239,7 +239,8 @@ StepSeconds Pricer::run() {
                               mean * (others.input.total() + others.recompute.total()), mean * others.weight.total());
   double backward = slowest.input.total() + slowest.weight.total() + slowest.recompute.total();
   step.compute += endOfStep(parameters, step, backward);
-  step.host += calibration.host * (constants.hostStep + m * constants.hostMicrobatch);
+  step.host += calibration.host * (hostSecondsOfStep(problem.software, constants) +
+                                   m * hostSecondsOfMicrobatch(problem.software, constants));
   // Others wait for the slowest rank.
   double slower = straggling(plan, constants);
   for (double StepSeconds::*part : {&StepSeconds::compute, &StepSeconds::recompute, &StepSeconds::tensor,

@@ -41,15 +41,16 @@ static double scratchBytes(const cost::Machine &machine, const std::vector<Block
 /// What the programs of this compiler do by themselves.
 static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
   cost::Software software;
-  software.host = cost::HostMode::Graph;
+  software.host = cost::HostMode::Commands;
   software.fused = true;
   software.attention = cost::AttentionKernel::Tuned;
   software.gradientBytes = 4;
   software.gatherBytes = machine.isCpu() || !narrow ? 4 : 2;
   software.scatteredSends = false;
   software.keepsParameters = true;
-  // Later micro-batches add to the sums of the first.
-  software.accumulateBytes = 8;
+  // Later micro-batches add to the sums of the first: products of GPUs in passing, as those of Megatron-LM, for whose
+  // runs nothing was to be added.
+  software.accumulateBytes = machine.isCpu() ? 8 : 0;
   software.fragments = 0;
   // Ranks of a processor share its cores: nothing is hidden there.
   software.dataWindow = machine.isCpu() ? 0 : 0.5;
@@ -57,11 +58,10 @@ static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
   return software;
 }
 
-static cost::Machine withHost(cost::Machine machine) {
-  // No interpreter issues the kernels of a processor, and no clock of its own slows one rank.
+static cost::Machine withStragglers(cost::Machine machine) {
+  // No clock of its own slows one rank of a processor.
   if (machine.isCpu())
-    machine.constants.host = machine.constants.hostStep = machine.constants.hostMicrobatch =
-        machine.constants.straggling = 0;
+    machine.constants.straggling = 0;
   return machine;
 }
 
@@ -76,7 +76,7 @@ static bool isNarrow(func::FuncOp step) {
 GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds, const GraphRequest &request,
                          size_t mostBlocks)
     : step(step), input(step, mostBlocks, request.pins, request.given.get()), values(input.blocks),
-      machine(withHost(kinds.front())), own(machine.ranks), software(softwareFor(machine, isNarrow(step))),
+      machine(withStragglers(kinds.front())), own(machine.ranks), software(softwareFor(machine, isNarrow(step))),
       request(request), known(std::make_unique<Known>(input, values)) {
   for (Type type : step.getArgumentTypes())
     if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {

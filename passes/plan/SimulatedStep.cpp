@@ -55,7 +55,7 @@ static bool isInUnits(const std::vector<cost::UnitSeconds> &seconds) {
 static void addHost(std::vector<SimulatedUnit> &units, const cost::StepProblem &problem,
                     const cost::Constants &constants, const cost::Calibration &calibration) {
   double chunks = double(std::max<int64_t>(problem.parallel.virtualStages, 1));
-  double host = calibration.host * constants.hostMicrobatch / (2 * chunks);
+  double host = calibration.host * cost::hostSecondsOfMicrobatch(problem.software, constants) / (2 * chunks);
   units.front().forward += host;
   units.back().inputGradient += host;
 }
@@ -86,7 +86,7 @@ static void addRest(SimulatedStep &step, const cost::StepProblem &problem, bool 
   step.reduceWindow = std::min(1.0, software.dataWindow);
   step.ahead = software.dataWindow > 0;
   step.contended = inUnits && step.ahead ? constants.contended : 0;
-  step.hostSeconds = calibration.host * constants.hostStep;
+  step.hostSeconds = calibration.host * cost::hostSecondsOfStep(software, constants);
   step.straggling = cost::straggling(plan, constants);
 }
 

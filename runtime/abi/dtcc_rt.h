@@ -404,7 +404,6 @@ typedef struct dtcc_image_header {
   uint32_t tf32;       /* GPUs: products of f32 may round their factors to 10 bits of mantissa */
   uint32_t machine;    /* string: what the commands' seconds are of, "8 x h100-sxm"; empty: they have none */
   uint32_t reserved;
-  double host_seconds;  /* of a step: what the host adds to the commands' */
   double peak_flops;    /* a second, of all ranks' devices by their data sheets; 0: not known */
   dtcc_section strings; /* char, each NUL-terminated; a string is its byte offset here */
   dtcc_section axes;    /* dtcc_axis */

@@ -76,9 +76,7 @@ std::string Forecast::text() const {
     auto same = std::ranges::find(rows, name, &std::pair<std::string, double>::first);
     (same != rows.end() ? *same : rows.emplace_back(name, 0.0)).second += seconds;
   }
-  rows.insert(rows.end(), {{"messages between stages", parts.messages},
-                           {"waits for other stages", parts.waits},
-                           {"host", image.header().host_seconds}});
+  rows.insert(rows.end(), {{"messages between stages", parts.messages}, {"waits for other stages", parts.waits}});
   text += "\n";
   for (const auto &[name, part] : rows)
     if (part >= 1e-3 * seconds())

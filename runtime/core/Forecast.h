@@ -27,8 +27,8 @@ public:
   static std::optional<Forecast> of(const Image &image);
 
   /// Of a step.
-  double seconds() const { return clock.end() + image.header().host_seconds; }
-  /// Where they go, but those of the host.
+  double seconds() const { return clock.end(); }
+  /// Where they go.
   StepClock::Parts parts() const { return clock.busiest(); }
   /// "forecast 1.27 ms a step on 8 x h100-sxm: ..", and a line for each part, for --info.
   std::string text() const;

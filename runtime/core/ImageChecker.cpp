@@ -470,8 +470,6 @@ void checkTables(const Image &image, uint64_t kernelCount) {
   RowChecker top(image, "header", 0);
   for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine})
     top.string(offset, "name must be a string");
-  top.require(std::isfinite(header.host_seconds) && header.host_seconds >= 0, "the host's seconds must be a time",
-              header.host_seconds);
   for (const dtcc_axis &axis : image.axes()) {
     top.string(axis.name, "axis name must be a string");
     top.require(axis.kind <= DTCC_AXIS_TIME, "axis kind must be known", axis.kind);

@@ -42,7 +42,6 @@ static cost::StepSeconds secondsOf(const ProgramFile &program, const StepClock &
     bool within = llvm::StringRef(axes).contains(",tp,") || llvm::StringRef(axes).contains(",cp,");
     (within ? seconds.tensor : seconds.data) += exposed;
   }
-  seconds.host = program.header().host_seconds;
   return seconds;
 }
 

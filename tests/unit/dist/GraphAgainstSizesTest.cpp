@@ -136,9 +136,10 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       // Bytes of ops between products, of which the sizes know fewer: those of a gated feed-forward part least.
       expectRatio(graph.compute, sizes.compute, 1, 1.3, "compute");
       expectRatio(graph.recompute, sizes.recompute, 0.9, 1.1, "recompute");
-      expectRatio(graph.host, sizes.host, 0.95, 1.2, "host");
-      // What is hidden depends on where blocks begin.
-      EXPECT_NEAR(graph.data, sizes.data, 0.1 * sizes.total()) << "gradients and parameters";
+      EXPECT_EQ(graph.host, 0) << "commands are issued ahead";
+      EXPECT_EQ(sizes.host, 0) << "by the same software";
+      // What is hidden depends on where blocks begin, and gathers of so small layers take as long as their products.
+      EXPECT_NEAR(graph.data, sizes.data, 0.25 * sizes.total()) << "gradients and parameters";
       if (given.pp > 1) {
         // Of stages the longest decides, blocks are not layers, and the graph is simulated too. By sizes the stage with
         // the head is the longest by far, and what waits is the other, shorter one; the graph is cut by time.
@@ -149,7 +150,7 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       // saves more of computing; and of a tp that is asked for, starts of collectives are free to it.
       expectRatio(graph.tensor, sizes.tensor, given.sequenceParallel ? 0.5 : 0.9, given.sequenceParallel ? 1.9 : 1.1,
                   "tensor communication");
-      expectRatio(graph.total(), sizes.total(), 0.95, 1.25, "step");
+      expectRatio(graph.total(), sizes.total(), 0.95, 1.4, "step");
 
       const plan::MemoryParts &memory = both.graph.memory;
       if (given.pp == 1 && !given.sequenceParallel) {
