@@ -68,14 +68,16 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   // Norms, softmax and rotary embedding as cells and sums, which kernels compute.
   manager.addPass(exec::createExpandComposites());
   manager.addPass(createCSEPass());
+  // Gradients of logits are halves where products read halves.
+  manager.addPass(exec::createNarrowLosses());
   // What the library of products does in passing.
   if (const exec::ProductEpilogues &some = target.epilogues; some.bias || some.gelu || some.biasGradient)
     manager.addPass(exec::createFoldEpilogues({some.bias, some.gelu, some.biasGradient}));
   // Neighbours that share their loops become one kernel: fewer passes over memory.
   manager.addPass(exec::createFuse());
   // Values become boxes of memory, ops commands.
-  manager.addPass(
-      exec::createBufferize({target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE}));
+  manager.addPass(exec::createBufferize(
+      {target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE, target.rowAlignment}));
   // Many commands look at the same boxes.
   manager.addPass(createCSEPass());
   // What the plan leaves to the host for a while is copied there and back.

@@ -67,7 +67,7 @@ double Kernels::seconds(const Gemm &gemm) const {
   double slower = 1 + constants.wave * unfilled;
   if (!aligned(gemm.m / gemm.groups) || !aligned(gemm.n) || !aligned(gemm.k))
     slower *= constants.misaligned;
-  if (std::fmod(gemm.n, 8) != 0 || std::fmod(gemm.k, 8) != 0)
+  if (!gemm.alignedRows && (std::fmod(gemm.n, 8) != 0 || std::fmod(gemm.k, 8) != 0))
     slower *= constants.odd;
   // Filling and writing a tile takes as long however fast its products are.
   double ends = m * n / (kTileRows * kTileColumns) / double(device.units) * constants.tile;

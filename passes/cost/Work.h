@@ -24,6 +24,8 @@ struct Gemm {
   double m = 0, n = 0, k = 0, count = 1;
   Width width = Width::B16;
   double groups = 1;
+  /// Rows of its matrices start at multiples of 16 bytes, whatever their length.
+  bool alignedRows = false;
 };
 
 /// Products and softmax; FlashAttention, its first version (Triton's) or its second; the makers' own.

@@ -120,6 +120,12 @@ std::optional<cost::Gemm> BlockPrices::Evaluation::productOf(const OpWork &op, A
   double cost::Gemm::*const part[] = {&cost::Gemm::count, &cost::Gemm::k, &cost::Gemm::m, &cost::Gemm::n};
   for (auto [role, size] : llvm::zip_equal(op.roles, sizes))
     gemm.*part[size_t(role)] *= double(size);
+  // Programs of GPUs keep wide rows apart.
+  auto aligned = [&](double columns) {
+    int64_t bytes = int64_t(columns) * (op.width == cost::Width::B16 ? 2 : 4);
+    return exec::rowBytes(bytes, exec::findTarget("cuda")->rowAlignment) % exec::kUnitOfProducts == 0;
+  };
+  gemm.alignedRows = aligned(gemm.n) && aligned(gemm.k);
   return gemm;
 }
 

@@ -49,6 +49,16 @@ def ChunkClassifier : Pass<"exec-chunk-classifier"> {
   let dependentDialects = ["::dtcc::dist::DistDialect"];
 }
 
+def NarrowLosses : Pass<"exec-narrow-losses"> {
+  let summary = "let gradients of logits be stored in the halves that products read";
+  let description = [{
+    A `graph.cast` to halves of the gradient of a cross entropy, which nobody else reads, becomes the type of that
+    gradient: a pass over the logits less, the largest values of a step. Loss and statistics are f32 as before, and what
+    is rounded is the same. Example (tests/passes/exec/narrow-losses.mlir): a gradient that two products read in bf16.
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def FoldEpilogues : Pass<"exec-fold-epilogues"> {
   let summary = "let products add biases, take activations and sum gradients of biases";
   let description = [{
@@ -114,14 +124,17 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
     Contractions become matrix products over merged dimensions. Equal fused bodies over
     equally laid out buffers become one `exec.func`. Example
     (tests/passes/exec/bufferize.mlir): the gradient of a weight is a product that adds
-    to its bucket, with no buffer of its own.
+    to its bucket, with no buffer of its own. Wide rows of matrices stand apart where their length is no multiple of what
+    the library of products wants (tests/passes/exec/bufferize-rows.mlir): logits of 50,257 classes.
   }];
   let options = [Option<"packsRows", "packs-rows", "bool", "false",
                         "rows wait in one piece to be sent to experts: give them room">,
                  Option<"plansWorkspace", "plans-workspace", "bool", "false",
                         "library ops share a workspace that exec-reserve-workspace plans: give them none of their own">,
                  Option<"usesHost", "uses-host", "bool", "false",
-                        "the host has memory of its own: what is to lie or to wait there does">];
+                        "the host has memory of its own: what is to lie or to wait there does">,
+                 Option<"rowAlignment", "row-alignment", "int64_t", "0",
+                        "wide rows of matrices that products read or write start at multiples of so many bytes">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 

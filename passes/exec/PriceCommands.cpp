@@ -17,6 +17,7 @@
 #include "passes/cost/Kernels.h"
 #include "passes/dist/PriceMoves.h"
 #include "passes/exec/Passes.h"
+#include "passes/exec/Target.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -38,11 +39,19 @@ static cost::Width widthOf(Value factor) {
   return memrefOf(factor).getElementTypeBitWidth() == 16 ? cost::Width::B16 : cost::Width::F32;
 }
 
+/// Of [g, rows, columns], or its transpose.
+static bool hasAlignedRows(Value view) {
+  SmallVector<int64_t> strides = getStrides(memrefOf(view));
+  int64_t row = std::max(strides[1], strides[2]) * getElementBytes(memrefOf(view).getElementType());
+  return row % kUnitOfProducts == 0;
+}
+
 /// lhs[g, m, k] by rhs[g, k, n].
 static double secondsOfProduct(LibraryOp op, const cost::Kernels &kernels) {
   Value left = op.getIns()[0], right = op.getIns()[1];
-  return kernels.seconds(
-      cost::Gemm{sizeOf(left, 1), sizeOf(right, 2), sizeOf(left, 2), sizeOf(left, 0), widthOf(left)});
+  cost::Gemm gemm{sizeOf(left, 1), sizeOf(right, 2), sizeOf(left, 2), sizeOf(left, 0), widthOf(left)};
+  gemm.alignedRows = llvm::all_of(ValueRange{left, right, op.getOuts()[0]}, hasAlignedRows);
+  return kernels.seconds(gemm);
 }
 
 /// Of picked rows, as many as the op's FLOP are of, with a matrix each of rhs[e, k, n], or of out[e, k, n].

@@ -44,6 +44,10 @@ struct Target {
   /// Largest logits of a chunk, in bytes of f32: a processor's cores are busy with few rows, and read the gradient
   /// while it is in their caches; a GPU wants some thousand rows of a vocabulary of 50,000 in a product.
   int64_t logitsBytes;
+  /// Wide rows of matrices that products read or write start at multiples of so many bytes (rowBytes()); 0: rows lie
+  /// densely, and a vocabulary of 50,257 has most of them start anywhere. Tensor cores are fed in units of 16 bytes,
+  /// and the library's kernels for rows that start elsewhere reach a fraction of the others' speed.
+  int64_t rowAlignment;
   /// Whether library ops need scratch memory that is planned (a processor's take it of their threads).
   bool plansWorkspace;
   /// Whether rows on their way to experts wait in one piece to be sent (a processor's are read where they lie).
@@ -63,12 +67,13 @@ struct Target {
 
 /// The first is the default.
 inline constexpr Target kTargets[] = {
-    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, false, false, 0, false, {}, nullptr},
+    {"cpu", "f32", DTCC_MEMORY_HOST, 64, int64_t(64) << 20, 0, false, false, 0, false, {}, nullptr},
     {"cuda",
      "bf16",
      DTCC_MEMORY_DEVICE,
      256,
      int64_t(512) << 20,
+     128,
      true,
      true,
      12,
@@ -76,6 +81,16 @@ inline constexpr Target kTargets[] = {
      {true, true, true},
      "dtcc_create_cuda_device"},
 };
+
+/// Narrower rows lie densely: heads of attention are read as one with their neighbours.
+inline constexpr int64_t kWideRow = 4096, kUnitOfProducts = 16;
+
+/// From the beginning of a row of `bytes` to that of the next.
+constexpr int64_t rowBytes(int64_t bytes, int64_t alignment) {
+  if (alignment == 0 || bytes < kWideRow || bytes % kUnitOfProducts == 0)
+    return bytes;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 
 /// Null if there is none of that name.
 constexpr const Target *findTarget(std::string_view name) {

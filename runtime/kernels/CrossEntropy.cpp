@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/CrossEntropy.h"
+#include "runtime/core/HalfFloat.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 namespace dtcc::rt {
 namespace {
@@ -73,13 +75,22 @@ void crossEntropyLoss(int64_t rows, Vector<const float> gmax, Vector<const float
   count = (accumulate ? count : 0.0f) + static_cast<float>(counted);
 }
 
+/// A row of halves.
+static void storeHalves(const float *wide, int64_t count, uint16_t *halves, dtcc_dtype type) {
+  if (type == DTCC_BF16)
+    std::transform(wide, wide + count, halves, toBF16);
+  else
+    std::transform(wide, wide + count, halves, toF16);
+}
+
 void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const ClassShard &shard, const float *logits,
                       int64_t rowStride, const Integers &labels, Vector<const float> lse, const IgnoredLabels &ignored,
-                      float *dlogits, int64_t gradStride) {
+                      void *dlogits, int64_t gradStride, dtcc_dtype type) {
   const int64_t valid = shard.valid();
   team.parallelFor(shard.rows, grainRows(shard), [&](int64_t begin, int64_t end) {
+    std::vector<float> wide(type == DTCC_F32 ? 0 : static_cast<size_t>(shard.columns));
     for (int64_t i = begin; i < end; ++i) {
-      float *grad = dlogits + i * gradStride;
+      float *grad = type == DTCC_F32 ? static_cast<float *>(dlogits) + i * gradStride : wide.data();
       int64_t label = labels[i], written = ignored.ignores(label) ? 0 : valid;
       if (written > 0) {
         kernels.shiftedExponential(logits + i * rowStride, written, lse[i], grad);
@@ -87,6 +98,8 @@ void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const Clas
           grad[column] -= 1;
       }
       std::memset(grad + written, 0, static_cast<size_t>(shard.columns - written) * sizeof(float));
+      if (type != DTCC_F32)
+        storeHalves(grad, shard.columns, static_cast<uint16_t *>(dlogits) + i * gradStride, type);
     }
   });
 }

@@ -61,11 +61,11 @@ void crossEntropyLoss(int64_t rows, Vector<const float> gmax, Vector<const float
                       const Integers &labels, const IgnoredLabels &ignored, bool accumulate, Vector<float> lse,
                       float &lossSum, float &count);
 
-/// dlogits = exp(logit - lse) - onehot(label); 0 in ignored rows and padding
-/// columns. `dlogits` may be `logits`.
+/// dlogits = exp(logit - lse) - onehot(label); 0 in ignored rows and padding columns. `type`: of dlogits, f32 or a
+/// half, to which each is rounded; `dlogits` may be `logits` where it is f32.
 void crossEntropyGrad(ThreadTeam &team, const VectorKernels &kernels, const ClassShard &shard, const float *logits,
                       int64_t rowStride, const Integers &labels, Vector<const float> lse, const IgnoredLabels &ignored,
-                      float *dlogits, int64_t gradStride);
+                      void *dlogits, int64_t gradStride, dtcc_dtype type = DTCC_F32);
 
 } // namespace dtcc::rt
 

@@ -119,14 +119,14 @@ public:
       : shard((operands.expect(4, 4), operands), operands.communicator(0), operands.integer(1)),
         labels(labelsOf(operands.integers(1, "labels", shard.shape.rows))), lse(operands, 2, "lse", shard.shape.rows),
         ignored{operands.flag(3), operands.integer(2)} {
-    const dtcc_view &grad = operands.tensor(3, "dlogits", {shard.shape.rows, shard.shape.columns});
+    const dtcc_view &grad = operands.floats(3, "dlogits", {shard.shape.rows, shard.shape.columns});
     operands.expectContiguousRows(grad, "dlogits");
-    gradStride = strideOf(grad, 0);
+    gradStride = strideOf(grad, 0), type = static_cast<dtcc_dtype>(grad.dtype);
   }
   void run(Rank &rank, void *const *buffers) override {
     labels.data = buffers[1];
     crossEntropyGrad(rank.team, vectorKernels(), shard.on(rank), static_cast<const float *>(buffers[0]),
-                     shard.rowStride, labels, lse.read(buffers), ignored, static_cast<float *>(buffers[3]), gradStride);
+                     shard.rowStride, labels, lse.read(buffers), ignored, buffers[3], gradStride, type);
   }
 
 private:
@@ -135,6 +135,7 @@ private:
   Operand lse;
   IgnoredLabels ignored;
   int64_t gradStride;
+  dtcc_dtype type;
 };
 
 } // namespace

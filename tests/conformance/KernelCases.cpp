@@ -225,12 +225,13 @@ void addCrossEntropy(Cases &cases) {
       s.attributes({0, classes});
       s.made.rank = rank;
       cases.push_back(s.made);
-      for (int inPlace : {0, 1}) {
-        Maker g("cross entropy gradient " + text({columns, rank, inPlace}), DTCC_LIB_CE_GRAD, 2);
+      for (auto [inPlace, type] :
+           {std::pair(0, DTCC_F32), std::pair(1, DTCC_F32), std::pair(0, DTCC_BF16), std::pair(0, DTCC_F16)}) {
+        Maker g("cross entropy gradient " + text({type, columns, rank, inPlace}), DTCC_LIB_CE_GRAD, 2);
         size_t logits = g.floats(DTCC_F32, {rows, columns}, {}, rank, 4);
         labels(g);
         g.content(DTCC_F32, {rows}, std::vector<float>(static_cast<size_t>(rows), 9.5f));
-        size_t grad = g.output(DTCC_F32, std::vector<int64_t>{rows, columns}, {}, inPlace ? rank : 2);
+        size_t grad = g.output(type, std::vector<int64_t>{rows, columns}, {}, inPlace ? rank : 2);
         if (inPlace) {
           g.command().view(grad) = g.command().view(logits);
         }

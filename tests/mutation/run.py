@@ -64,6 +64,7 @@ CLOCK = unit("runtime-core", "StepClock.*:Forecast.*")
 PRICES = Test(("dtcc", "dtcc-opt", "dtcc-plan"),
               "lit-22 -q tests/passes tests/compiler --filter '(price-commands|bufferize-experts|dist/stages|units-by-machine)'")
 FORECASTS = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/e2e --filter forecast-plans")
+ROWS = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(bufferize-rows|narrow-losses)'")
 SEPARATE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(separate-parameters|verify-errors)'")
 PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(dist/stages|assign-streams|separate-parameters)'")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
@@ -270,6 +271,10 @@ MUTATIONS = [
              "if (channel.sent.size() >= channel.room) {", "if (false) {", CLOCK),
     Mutation("forecast: stages run on while others wait", "runtime/abi/StepClock.h",
              "begin = std::max(begin, channel.sent[next]);", "", CLOCK),
+    Mutation("rows: what products read lies densely", "passes/exec/bufferize/Bufferizer.cpp", "if (row == columns ||",
+             "if (row >= columns ||", ROWS),
+    Mutation("losses: sums are of rounded gradients", "passes/exec/NarrowLosses.cpp",
+             "gradient && gradient.getDlogits().hasOneUse()", "gradient", ROWS),
     Mutation("prices: rows of other ranks' experts are computed", "passes/exec/bufferize/ExpertRules.cpp",
              "double(b.mesh().product(dist::toAxes(*axes)))", "1.0", PRICES),
     Mutation("prices: the host's link is as fast as memory", "passes/exec/PriceCommands.cpp",

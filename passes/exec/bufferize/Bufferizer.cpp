@@ -8,6 +8,7 @@
 #include "passes/exec/bufferize/Bufferizer.h"
 #include "dialects/dist/OnHost.h"
 #include "passes/exec/Liveness.h"
+#include "passes/exec/Target.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
@@ -122,7 +123,7 @@ Place Bufferizer::place(Value result) {
   if (auto destination = destinationOf(result))
     where = destination->place;
   else
-    where = allocate(cast<ShapedType>(result.getType()), result.getDefiningOp()->getName().stripDialect());
+    where = allocateRows(result);
   setPlace(result, where);
   return where;
 }
@@ -135,11 +136,13 @@ bool Bufferizer::diesAt(Value value, Operation *op) const {
 
 Place Bufferizer::placeOver(Value result, Value operand, Operation *op) {
   const Place &from = placeOf(operand);
-  bool fits = from.isDense() && !from.blockOf && from.element == cast<ShapedType>(result.getType()).getElementType() &&
-              from.elements() == cast<ShapedType>(result.getType()).getNumElements();
+  auto type = cast<ShapedType>(result.getType());
+  bool same = findRule(op)->takesRows && ArrayRef<int64_t>(from.sizes) == type.getShape();
+  bool fits = (same || from.isDense()) && !from.blockOf && from.element == type.getElementType() &&
+              from.elements() == type.getNumElements();
   if (destinationOf(result) || !fits || !diesAt(operand, op))
     return place(result);
-  Place where = *from.reshaped(cast<ShapedType>(result.getType()).getShape());
+  Place where = same ? from : *from.reshaped(type.getShape());
   setPlace(result, where);
   return where;
 }
@@ -174,6 +177,29 @@ static int64_t bytesOf(ShapedType type) { return type.getNumElements() * getElem
 Place Bufferizer::allocate(ShapedType type, StringRef name, bool persistent) {
   StringAttr buffer = addBuffer(uniqueName(name), bytesOf(type), persistent ? "inputs" : "activations", persistent);
   return Place::dense(buffer, type);
+}
+
+/// Whether all that make and read a value may have its rows stand apart, and one of them is a product.
+static bool isMatrix(Value value) {
+  bool wanted = false;
+  auto takes = [&](Operation *op) {
+    const OpRule *rule = findRule(op);
+    wanted |= rule && rule->wantsAlignedRows;
+    return rule && rule->takesRows;
+  };
+  return takes(value.getDefiningOp()) && llvm::all_of(value.getUsers(), takes) && wanted;
+}
+
+Place Bufferizer::allocateRows(Value value) {
+  auto type = cast<ShapedType>(value.getType());
+  StringRef name = value.getDefiningOp()->getName().stripDialect();
+  int64_t each = getElementBytes(type.getElementType()), columns = type.getRank() > 1 ? type.getShape().back() : 0;
+  int64_t row = rowBytes(columns * each, targetMemory.rowAlignment) / each;
+  if (row == columns || !isMatrix(value))
+    return allocate(type, name);
+  SmallVector<int64_t> shape(type.getShape()), offsets(type.getRank(), 0), steps(type.getRank(), 1);
+  shape.back() = row;
+  return allocate(type.clone(shape), name).sliced(offsets, steps, type.getShape());
 }
 
 Place Bufferizer::bucket(FlatSymbolRefAttr symbol) {

@@ -36,6 +36,8 @@ struct OpRule {
   mlir::LogicalResult (*lower)(mlir::Operation *, Bufferizer &);
   /// The results may be views of the operands.
   bool isView = false;
+  /// Rows of operands and results may stand apart; products want those that are wide to start at aligned addresses.
+  bool takesRows = false, wantsAlignedRows = false;
   /// Results may be written with any strides; and added to what is there.
   bool writesStrided = false;
   bool accumulates = false;
@@ -57,6 +59,8 @@ struct TargetMemory {
   bool plansWorkspace = false;
   /// The host's memory is another than the device's: buckets that are to lie there do, values may wait there.
   bool usesHost = false;
+  /// Of wide rows (rowBytes()).
+  int64_t rowAlignment = 0;
 };
 
 class Bufferizer {
@@ -85,8 +89,10 @@ public:
   Destination ensureDestination(mlir::Value result);
   /// A place for a result: its destination (which must not accumulate), or new memory.
   Place place(mlir::Value result);
-  /// The same, over the memory of `operand` if that dies here and lies densely.
+  /// The same, over the memory of `operand` if that dies here and lies densely, or in rows that may stand apart.
   Place placeOver(mlir::Value result, mlir::Value operand, mlir::Operation *op);
+  /// New memory, dense but for the rows of matrices.
+  Place allocateRows(mlir::Value value);
   /// New memory, dense.
   Place allocate(mlir::ShapedType type, llvm::StringRef name, bool persistent = false);
   /// Whether nobody reads the memory of `value` after `op`.

@@ -137,8 +137,11 @@ void dtcc::exec::addLibraryRules(OpRules &rules) {
       ruleOf<graph::EmbeddingGradOp, lowerEmbeddingGrad>();
   table.accumulates = true;
   rules[graph::CrossEntropyOp::getOperationName()] = ruleOf<graph::CrossEntropyOp, lowerCrossEntropy>();
-  rules[graph::CrossEntropyStatsOp::getOperationName()] = ruleOf<graph::CrossEntropyStatsOp, lowerStats>();
+  OpRule &stats = rules[graph::CrossEntropyStatsOp::getOperationName()] =
+      ruleOf<graph::CrossEntropyStatsOp, lowerStats>();
   rules[graph::CrossEntropyMergeOp::getOperationName()] = ruleOf<graph::CrossEntropyMergeOp, lowerMerge>();
   rules[graph::CrossEntropyLossOp::getOperationName()] = ruleOf<graph::CrossEntropyLossOp, lowerLoss>();
-  rules[graph::CrossEntropyGradOp::getOperationName()] = ruleOf<graph::CrossEntropyGradOp, lowerCrossEntropyGrad>();
+  OpRule &gradient = rules[graph::CrossEntropyGradOp::getOperationName()] =
+      ruleOf<graph::CrossEntropyGradOp, lowerCrossEntropyGrad>();
+  stats.takesRows = gradient.takesRows = true;
 }

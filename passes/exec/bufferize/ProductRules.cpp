@@ -257,5 +257,5 @@ void dtcc::exec::addProductRules(OpRules &rules) {
   OpRule &contract = rules[graph::ContractOp::getOperationName()] = ruleOf<graph::ContractOp, lowerContract>();
   OpRule &product = rules[ProductOp::getOperationName()] = ruleOf<ProductOp, lowerProduct>();
   for (OpRule *rule : {&contract, &product})
-    rule->writesStrided = rule->accumulates = true;
+    rule->writesStrided = rule->accumulates = rule->takesRows = rule->wantsAlignedRows = true;
 }

@@ -22,6 +22,9 @@ namespace {
 struct alignas(16) Floats4 {
   float cells[4];
 };
+template <typename T> struct alignas(4 * sizeof(T)) Stored4 {
+  T cells[4];
+};
 
 /// Columns before the first address that is a multiple of 16.
 DTCC_DEVICE int64_t columnsToAligned(const float *row, int64_t columns) {
@@ -78,8 +81,8 @@ DTCC_DEVICE int64_t columnOf(const ClassRows &shape, int64_t label) {
 }
 
 /// Stores cell(logit, its column) of `count` vectors, a block's apart from column `first` on.
-template <int count, typename Cell>
-DTCC_DEVICE void makeVectors(const float *row, float *grad, int64_t first, Cell cell) {
+template <int count, typename T, typename Cell>
+DTCC_DEVICE void makeVectors(const float *row, T *grad, int64_t first, Cell cell) {
   Floats4 vectors[count];
 #pragma unroll
   for (int n = 0; n < count; ++n)
@@ -87,9 +90,10 @@ DTCC_DEVICE void makeVectors(const float *row, float *grad, int64_t first, Cell 
 #pragma unroll
   for (int n = 0; n < count; ++n) {
     int64_t c = first + n * crossEntropyThreads * 4;
+    Stored4<T> stored;
     for (int64_t j = 0; j < 4; ++j)
-      vectors[n].cells[j] = cell(vectors[n].cells[j], c + j);
-    *reinterpret_cast<Floats4 *>(grad + c) = vectors[n];
+      stored.cells[j] = static_cast<T>(cell(vectors[n].cells[j], c + j));
+    *reinterpret_cast<Stored4<T> *>(grad + c) = stored;
   }
 }
 
@@ -167,10 +171,11 @@ DTCC_KERNEL(cross_entropy_loss, CrossEntropyLoss, crossEntropyLossThreads) {
   }
 }
 
-DTCC_KERNEL(cross_entropy_grad, CrossEntropyGrad, crossEntropyThreads) {
+/// Gradients are rounded as they are stored: products read halves.
+template <typename T> static DTCC_DEVICE void gradient(const CrossEntropyGrad &p) {
   for (int64_t i = blockX(); i < p.shape.rows; i += blocksX()) {
     const float *row = p.logits + i * p.rowStride;
-    float *grad = p.dlogits + i * p.gradStride;
+    T *grad = static_cast<T *>(p.dlogits) + i * p.gradStride;
     const int64_t label = p.shape.labels[i], column = columnOf(p.shape, label);
     const int64_t valid = ignores(p.shape, label) ? 0 : p.shape.valid;
     const float lse = p.lse[i];
@@ -178,16 +183,20 @@ DTCC_KERNEL(cross_entropy_grad, CrossEntropyGrad, crossEntropyThreads) {
       return c < valid ? exponential(logit - lse) - (c == column ? 1.0f : 0.0f) : 0.0f;
     };
     const int64_t head = columnsToAligned(row, p.shape.columns);
-    const bool alike = head == columnsToAligned(grad, p.shape.columns);
+    const bool alike = reinterpret_cast<uint64_t>(grad + head) % sizeof(Stored4<T>) == 0;
     const int64_t fours = alike ? (p.shape.columns - head) / 4 : 0;
     if (threadIndex() < head)
-      grad[threadIndex()] = cell(row[threadIndex()], threadIndex());
+      grad[threadIndex()] = static_cast<T>(cell(row[threadIndex()], threadIndex()));
     int64_t x = threadIndex();
     for (; x + (together - 1) * crossEntropyThreads < fours; x += together * crossEntropyThreads)
       makeVectors<together>(row, grad, head + x * 4, cell);
     for (; x < fours; x += crossEntropyThreads)
       makeVectors<1>(row, grad, head + x * 4, cell);
     for (int64_t c = head + fours * 4 + threadIndex(); c < p.shape.columns; c += crossEntropyThreads)
-      grad[c] = cell(row[c], c);
+      grad[c] = static_cast<T>(cell(row[c], c));
   }
 }
+
+DTCC_KERNEL(cross_entropy_grad_f32, CrossEntropyGrad, crossEntropyThreads) { gradient<float>(p); }
+DTCC_KERNEL(cross_entropy_grad_bf16, CrossEntropyGrad, crossEntropyThreads) { gradient<__bf16>(p); }
+DTCC_KERNEL(cross_entropy_grad_f16, CrossEntropyGrad, crossEntropyThreads) { gradient<_Float16>(p); }

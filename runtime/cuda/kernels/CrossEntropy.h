@@ -45,11 +45,11 @@ struct CrossEntropyLoss {
   int32_t accumulate;
 };
 
-/// cross_entropy_grad: a block a row.
+/// cross_entropy_grad_TYPE, that of `dlogits`: a block a row.
 struct CrossEntropyGrad {
   ClassRows shape;
   const float *logits;
-  float *dlogits;
+  void *dlogits;
   int64_t rowStride, gradStride;
   FloatVector lse;
 };

@@ -116,10 +116,10 @@ class GradOp final : public CudaOp {
 public:
   GradOp(const CheckedOperands &operands, Rank &, Launcher &launcher)
       : shard((operands.expect(4, 4), operands), operands.communicator(0), operands.integer(1)),
-        lse(operands, 2, "lse", shard.rows), kernel(launcher, "CrossEntropy", "cross_entropy_grad"),
-        blocks(loopBlocks(shard.rows, launcher)) {
-    const dtcc_view &grad = operands.tensor(3, "dlogits", {shard.rows, shard.columns});
+        lse(operands, 2, "lse", shard.rows), blocks(loopBlocks(shard.rows, launcher)) {
+    const dtcc_view &grad = operands.floats(3, "dlogits", {shard.rows, shard.columns});
     operands.expectContiguousRows(grad, "dlogits");
+    kernel = Kernel(launcher, "CrossEntropy", (std::string("cross_entropy_grad_") + typeName(grad.dtype)).c_str());
     gradStride = strideOf(grad, 0);
     ignoreIndex = operands.integer(2), hasIgnore = operands.flag(3);
   }
@@ -127,7 +127,7 @@ public:
     ClassRows shape = shard.on(rank, call);
     shape.ignoreIndex = ignoreIndex, shape.hasIgnore = hasIgnore;
     kernel(call, blocks, crossEntropyThreads,
-           CrossEntropyGrad{shape, address<const float>(call, 0), address<float>(call, 3), shard.rowStride, gradStride,
+           CrossEntropyGrad{shape, address<const float>(call, 0), call.buffers[3], shard.rowStride, gradStride,
                             lse.at(call)});
   }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/CrossEntropy.h"
+#include "runtime/core/HalfFloat.h"
 
 #include "tests/unit/kernels/Fixture.h"
 
@@ -102,6 +103,29 @@ void runCase(const Case &c, const VectorKernels &kernels, int threads, bool wide
           want = std::exp(whole[n(i)][n(column)] - lse[n(i)]) - (column == labels[n(i)] ? 1 : 0);
         ASSERT_NEAR(got, want, 3e-7) << "row " << i << " class " << column;
       }
+  }
+}
+
+TEST(CrossEntropy, RoundsGradientsToHalvesAsTheyAreStored) {
+  ThreadTeam team(2);
+  auto n = [](int64_t i) { return static_cast<size_t>(i); };
+  const int64_t rows = 3, classes = 37, stride = 40;
+  std::vector<float> logits(n(rows * classes)), wide(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i)
+    logits[i] = static_cast<float>(i % 11) / 3 - 2;
+  const std::vector<int64_t> labels = {5, -100, 36};
+  const std::vector<float> lse = {3.1f, 3.2f, 3.3f};
+  const Integers given{labels.data(), rows, 1, true};
+  const ClassShard shard{rows, classes, 0, classes};
+  crossEntropyGrad(team, vectorKernels(), shard, logits.data(), classes, given, {lse.data()}, {true, -100}, wide.data(),
+                   classes);
+  for (auto [type, narrow] : {std::pair(DTCC_BF16, &toBF16), std::pair(DTCC_F16, &toF16)}) {
+    std::vector<uint16_t> halves(n(rows * stride), 0xabcd);
+    crossEntropyGrad(team, vectorKernels(), shard, logits.data(), classes, given, {lse.data()}, {true, -100},
+                     halves.data(), stride, type);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < stride; ++j)
+        EXPECT_EQ(halves[n(i * stride + j)], j < classes ? narrow(wide[n(i * classes + j)]) : 0xabcd) << i << ' ' << j;
   }
 }
 
