@@ -70,8 +70,8 @@ def cases():
     rows = ROWS // 8
     p = Parameters().classes(rows).buffer(logits).add("q", CLASSES)
     yield "CrossEntropy", "cross_entropy_stats", logits, p.vector(rows).vector(rows).vector(rows).launch(looping(rows), 256)
-    p = Parameters().classes(rows).buffer(logits).buffer(logits).add("qq", CLASSES, CLASSES)
-    yield "CrossEntropy", "cross_entropy_grad", 2 * logits, p.vector(4 * rows).launch(looping(rows), 256)
+    p = Parameters().classes(rows).buffer(logits).buffer(logits // 2).add("qq", CLASSES, CLASSES)
+    yield "CrossEntropy", "cross_entropy_grad_bf16", logits + logits // 2, p.vector(4 * rows).launch(looping(rows), 256)
 
     size = 124_401_408
     p = Parameters().buffer(64, [0, 0, size & warp.MASK, size >> 32]).buffer(64).add("qq", 1, size).buffer(4 * size)
