@@ -122,11 +122,13 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   app.add_option("--profile", options.profile, "Trace for Perfetto; with --info, of the forecast")->group(output);
   app.add_flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop")->group(output);
 
-  std::string machine = "Machine";
+  std::string machine = "Machine", hidden; // what does nothing here is not shown
   app.add_option("--threads", options.threads, "Threads of each rank (default: cores / ranks)")
       ->check(CLI::Range(1, 4096))
       ->group(machine);
-  app.add_flag("--overlap", options.overlap, "Exchange on a thread beside those that compute")->group(machine);
+  // GPUs always do.
+  app.add_flag("--overlap", options.overlap, "Exchange on a thread beside those that compute")
+      ->group(image.isForGpus() ? hidden : machine);
   std::map<std::string, GraphUse> uses{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}};
   if (image.isForGpus())
     app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (where it can be), on, off")
@@ -140,7 +142,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
         ->group(machine);
   app.add_option("--tune", options.tune,
                  "Measure GPUs' matrix products and attention at start, and keep the choices in this file")
-      ->group(machine);
+      ->group(image.isForGpus() ? machine : hidden);
   app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which a wait counts as a hang")
       ->check(atLeast<int>(1))
       ->capture_default_str()
