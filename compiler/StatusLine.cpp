@@ -20,10 +20,10 @@ namespace {
 class Terminal {
 public:
   Terminal() {
-    StringRef terminal = getenv("TERM") ? getenv("TERM") : "";
+    llvm::StringRef terminal = getenv("TERM") ? getenv("TERM") : "";
     isThere = llvm::sys::Process::StandardErrIsDisplayed() && !terminal.empty() && terminal != "dumb";
   }
-  void show(StringRef text) {
+  void show(llvm::StringRef text) {
     if (!isThere)
       return;
     // LLVM knows the columns that the environment names alone.
@@ -40,7 +40,7 @@ public:
 private:
   static constexpr size_t kColumns = 79;
   /// At once: standard error has no buffer either.
-  static void write(StringRef text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
+  static void write(llvm::StringRef text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 
   bool isThere = false;
   /// Threads of a search tell what is wrong.

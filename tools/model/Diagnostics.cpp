@@ -46,7 +46,7 @@ static Place findPlace(Location location) {
 
 static void print(const Diagnostic &diagnostic) {
   Place place = findPlace(diagnostic.getLocation());
-  llvm::raw_ostream &stream = messageStream();
+  llvm::raw_ostream &stream = dtcc::messageStream();
   if (!place.file.empty())
     stream << place.file << ": ";
   switch (diagnostic.getSeverity()) {
