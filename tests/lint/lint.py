@@ -146,8 +146,8 @@ def paths(root):
 
 
 def skips(root):
-    """A test that may be skipped is named in docs/STATUS.md with the reason."""
-    section = re.search(r"^## Tests that skip.*?(?=^## |\Z)", text(root, "docs/STATUS.md"), re.M | re.S)
+    """A test that may be skipped is named in docs/coverage.md with the reason."""
+    section = re.search(r"^## Tests that skip.*?(?=^## |\Z)", text(root, "docs/coverage.md"), re.M | re.S)
     rows = section.group(0) if section else ""
     named, folders = set(re.findall(r"[\w-]+", rows)), set(re.findall(r"^\| `lit-(\w+)` \|", rows, re.M))
     for file in files(root):
@@ -157,7 +157,7 @@ def skips(root):
         folder, stem = file.split("/")[1], os.path.basename(file).split(".")[0]
         if match and stem not in named and folder not in folders:
             number = text(root, file).count("\n", 0, match.start()) + 1
-            yield file, number, f"say in docs/STATUS.md, under the tests that skip, where {stem} does"
+            yield file, number, f"say in docs/coverage.md, under the tests that skip, where {stem} does"
 
 
 def mutations(root):
