@@ -7,7 +7,7 @@
 //
 // ONNX files of IR version 11 on may say where nodes run and how their inputs and outputs
 // are split: a configuration of devices, and for each node a pipeline stage and a sharding
-// of tensors (onnx.proto, docs/proposals/ONNXMultiDeviceProposal.md of ONNX). It knows
+// of tensors (onnx.proto, and ONNX's proposal ONNXMultiDeviceProposal.md). It knows
 // splits and copies, and no partial sums.
 //
 //===----------------------------------------------------------------------===//

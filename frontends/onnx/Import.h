@@ -7,7 +7,7 @@
 //
 // One topological pass that folds and infers: every ONNX value is either known now
 // (shape arithmetic, positions, small constants) or a value of static type. What
-// the file does not say about training (see the design's section 6) is mended with a
+// the file does not say about training (docs/onnx-import.md) is mended with a
 // note where it can be inferred, and refused where not.
 //
 //===----------------------------------------------------------------------===//

@@ -7,7 +7,7 @@
 //
 // Closed formulas for the memory of published runs, and quick bounds. What this compiler
 // plans for a graph of its own is exact and comes from its arena instead. Formulas:
-// ZeRO (Rajbhandari 2020) and Korthikanti 2022 as in reference/planners.md, section 4.
+// ZeRO (Rajbhandari et al., 2020) and selective recomputation (Korthikanti et al., 2022).
 // Free of MLIR.
 //
 //===----------------------------------------------------------------------===//

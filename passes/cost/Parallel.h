@@ -51,7 +51,7 @@ struct Parallel {
 
 /// Seconds in which a rank waits for others in one step of a pipeline of `stages`, whose
 /// stages but the slowest need `forward`, `input` and `weight` (gradient) for a micro-batch, in the mean:
-/// reference/planners.md, section 4.
+/// GPipe (Huang et al., 2019), interleaved 1F1B (Narayanan et al., 2021), zero bubble (Qi et al., 2023).
 double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
                      double weight);
 

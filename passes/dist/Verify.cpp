@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rules, numbered as in the design notes: V1 axes exist and extents divide; V2 the
+// The rules, numbered as in docs/verification.md: V1 axes exist and extents divide; V2 the
 // layouts of an op are projections of axes of its factors; V3 partial sums reach linear
 // operands alone; V4 reshards are possible; V6 sums over padded cells see zeros; V7 states
 // are read and updated as they lie.

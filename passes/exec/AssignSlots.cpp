@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rule V9 of the design: what a phase leaves for a later one of the same micro-batch must
+// Rule V9 of docs/verification.md: what a phase leaves for a later one of the same micro-batch must
 // outlast the micro-batches that begin in between. How many are under way at a time
 // follows from the actions, for each buffer by itself: from its first to its last use.
 //

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Checks the final program by the bytes that its commands touch, knowing nothing of
-// how it was made: rules V11 and V12 of the design.
+// how it was made: rules V11 and V12 of docs/verification.md.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rule V10 of the design on the final programs: the check of a schedule knows of one message
+// Rule V10 of docs/verification.md, on final programs: the check of a schedule knows of one message
 // an edge, not of which value is sent when, nor of what passes added since. Commands are
 // taken in the order of the program: those of a second stream wait for less.
 //

@@ -7,7 +7,7 @@
 //
 // Schedules are data: per rank of the pipeline axis a list of actions on micro-batches.
 // The compiler's phases, slots and memory follow from it, so it is fixed at compile time
-// and checked before anything is made of it (rules V9 and V10 of the design). Names make
+// and checked before anything is made of it (rules V9 and V10 of docs/verification.md). Names make
 // one (generators), files of PyTorch's format say one (torch.distributed.pipelining).
 //
 // A stage is a piece of the model; a rank may hold several (virtual stages). Free of MLIR.

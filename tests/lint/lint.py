@@ -145,6 +145,29 @@ def paths(root):
                     yield file, number, "a path of one machine"
 
 
+def references(root):
+    """A path that a page or a comment names is in the repository."""
+    tops = sorted(set(FLOORS) - {"runtime/abi"}) + ["docs", "tests", "examples"]
+    named = re.compile(rf"(?<![\w./*%$}}-])(?:{'|'.join(tops)})/[\w./*-]*[\w*]")
+    for file in files(root):
+        if file.startswith("tests/lint/"):
+            continue  # its own examples of what is wrong
+        page = file.endswith(".md")
+        if not page and not file.endswith(CODE + (".txt",)):
+            continue
+        folder = os.path.dirname(os.path.join(root, file))
+        for number, line in enumerate(text(root, file).splitlines(), 1):
+            said = line if page else "".join(re.findall(r"(?://|#(?!\s*include)).*", line))
+            for path in named.findall(said):
+                if not glob.glob(os.path.join(root, path) + "*"):
+                    yield file, number, f"{path} is not in the repository"
+            if re.search(r"(?<![\w/])reference/\w+\.md", said):
+                yield file, number, "the folder reference is not in the repository: cite the paper or say the fact"
+            for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", line) if page else []:
+                if not os.path.exists(os.path.join(folder, link)):
+                    yield file, number, f"the link {link} leads nowhere"
+
+
 def skips(root):
     """A test that may be skipped is named in docs/coverage.md with the reason."""
     section = re.search(r"^## Tests that skip.*?(?=^## |\Z)", text(root, "docs/coverage.md"), re.M | re.S)
@@ -189,7 +212,7 @@ def formatting(root, clang_format):
 
 
 RULES = {"includes": includes, "passes": passes, "sizes": sizes, "names": names, "licence": licence, "paths": paths,
-         "skips": skips, "mutations": mutations, "formatting": formatting}
+         "references": references, "skips": skips, "mutations": mutations, "formatting": formatting}
 
 
 def main():

@@ -21,7 +21,7 @@ double state(int zero, int64_t ranks) {
 }
 } // namespace
 
-/// reference/planners.md, section 4: 18 bytes a parameter with gradients in f32, 6 + 12/d with the
+/// ZeRO (Rajbhandari et al., 2020), table 1: 18 bytes a parameter with gradients in f32, 6 + 12/d with the
 /// optimizer shared, all of it over d in stage 3.
 TEST(Memory, State) {
   EXPECT_NEAR(state(0, 8), 18, 1e-9);

@@ -13,7 +13,7 @@
 
 using namespace dtcc::cost;
 
-/// reference/planners.md, section 4.
+/// GPipe (Huang et al., 2019), interleaved 1F1B (Narayanan et al., 2021), zero bubble (Qi et al., 2023).
 TEST(Pipeline, Bubbles) {
   double f = 1, b = 1.2, w = 0.9;
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::None, 1, 1, f, b, w), 0);
@@ -222,7 +222,8 @@ TEST(Step, PartsAddUp) {
   EXPECT_GT(staged.bubble / staged.total(), 0.3);
 }
 
-/// Sum of all stages and, for every other micro-batch, the slowest again: reference/planners.md, section 4.
+/// Sum of all stages and, for every other micro-batch, the slowest again (GPipe, Huang et al., 2019, with uneven
+/// stages).
 TEST(Step, UnevenStages) {
   Constants constants;
   constants.hostStep = constants.hostMicrobatch = 0;

@@ -1,4 +1,4 @@
-//===- tests/unit/onnx/DimensionClassesTest.cpp - Splitting and joining of dimensions
+//===- tests/unit/graph/DimensionClassesTest.cpp - Splitting and joining of dimensions
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -34,7 +34,7 @@ double secondsOf(const SimulatedStep &step, const Schedule &schedule) {
   return simulate(step, schedule).seconds;
 }
 
-/// reference/planners.md, section 4: m (F + B + W) and the bubble.
+/// A rank takes m (F + B + W) and the bubble.
 TEST(StepSimulation, BubblesAreThoseOfTheFormulas) {
   using cost::PipelineKind;
   for (int64_t p : {1, 2, 4, 8})
