@@ -36,7 +36,7 @@ struct CublasLt {
 
   /// "13.1.0"
   std::string version() const;
-  /// What is missing; empty if the library is there.
+  /// Reason why the library cannot be used; empty if it is there.
   std::string problem;
 };
 

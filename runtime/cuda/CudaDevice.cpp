@@ -427,7 +427,7 @@ void CudaDevice::communicate(uint32_t number, void *const *buffers) {
 
 void CudaDevice::runPart(uint32_t number, const std::function<void()> &run) {
   graphs.run(number, [this, &run] {
-    // What a capture that failed left half done is begun anew.
+    // A failed capture may have stopped half way: start again with no stream in use.
     for (Stream &stream : streams)
       stream.used = false;
     ++issued;

@@ -9,9 +9,9 @@
 // records an event. The streams of an action meet at its end. The host waits where a
 // message goes through it (Exchange.h), and at the end of a step for the loss.
 //
-// Where no command does, the parts of a step are kept as graphs (StepGraphs.h).
+// If no command needs the host, the parts of a step are kept as CUDA graphs (StepGraphs.h).
 //
-// What a launch needs is looked up when its command is bound: a step allocates nothing.
+// Everything that a launch needs is looked up when its command is bound: a step allocates nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,7 +78,7 @@ private:
   bool goesThroughHost(const dtcc_command &command) const;
   void tune();
   void loadLibraries();
-  /// Of a command of the stage, in the first slot.
+  /// Addresses of the buffers of command `number` of the stage, in the first slot.
   std::vector<void *> buffersOf(size_t number) const;
   void launchKernel(uint32_t number, void *const *buffers, const void *predicate);
   void communicate(uint32_t number, void *const *buffers);

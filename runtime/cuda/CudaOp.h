@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What runtime/kernels/LibraryOp.h is on processors: one CudaOp per command and rank, made
+// A CudaOp is to GPUs what runtime/kernels/LibraryOp.h is to processors: one per command and rank, made
 // in the bind phase. It asks its Launcher for kernels, scratch memory and tables there;
 // run() issues launches and neither waits nor allocates. Scalars that a command reads lie
 // in the GPU's memory, so that no step waits for one.
@@ -64,7 +64,7 @@ struct LaunchShape {
   unsigned sharedBytes = 0;
 };
 
-/// What an op may ask of its device.
+/// The services of a device that an op may use while it is bound and run.
 class Launcher {
 public:
   virtual ~Launcher() = default;

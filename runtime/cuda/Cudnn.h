@@ -31,7 +31,7 @@ struct Cudnn {
 
   /// "9.10.2"
   std::string version() const;
-  /// What is missing; empty if the library is there.
+  /// Reason why the library cannot be used; empty if it is there.
   std::string problem;
 };
 

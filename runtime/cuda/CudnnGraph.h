@@ -24,7 +24,7 @@
 
 namespace dtcc::rt::cuda {
 
-/// What the library does not do, thrown: no error of a program, which goes on without it.
+/// Thrown when cuDNN does not support a graph. This is no error: the program goes on with its own kernel.
 struct CudnnRefusal {
   std::string reason;
 };
@@ -50,8 +50,8 @@ private:
   void *descriptor = nullptr;
 };
 
-/// Where a plan is to run: on the GPU of a handle, or on one of these properties (CUDNN_ATTR_DEVICEPROP), which needs
-/// no GPU and cannot be executed.
+/// The GPU that a plan is made for: that of a handle, or one with these properties (CUDNN_ATTR_DEVICEPROP). The second
+/// form needs no GPU, and its plan cannot be executed.
 struct CudnnTarget {
   void *handle = nullptr;
   const CudnnDescriptor *properties = nullptr;
@@ -79,7 +79,7 @@ public:
   Tensor value(int32_t number);
   /// Between operations.
   Tensor between(int type, const CudnnSizes &sizes);
-  /// The same with strides, which tell a transposed view from a copy.
+  /// A tensor between two operations, with strides: they tell a transposed view from a copy.
   Tensor between(int type, const CudnnSizes &sizes, const CudnnSizes &strides);
 
   void matmul(Tensor a, Tensor b, Tensor c);
@@ -88,7 +88,7 @@ public:
                  std::optional<int64_t> axis = std::nullopt);
   /// Over the dimensions in which y has size 1.
   void reduce(int op, Tensor x, Tensor y);
-  /// The same cells as seen by y's sizes and strides.
+  /// Views the cells of x with y's sizes and strides.
   void reshape(Tensor x, Tensor y);
 
   /// At most `most` plans, in the order of the library's heuristic, that need at most so many bytes of workspace.

@@ -38,7 +38,7 @@ struct Driver {
 #define DTCC_CUDA_FUNCTION(FIELD, SYMBOL, PARAMETERS) CUresult(*FIELD) PARAMETERS = nullptr;
 #include "runtime/cuda/Driver.def"
 
-  /// What the driver says of an error.
+  /// The driver's own text for an error.
   std::string text(CUresult error) const;
 };
 

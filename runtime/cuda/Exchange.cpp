@@ -16,7 +16,7 @@ namespace {
 struct Operands {
   size_t first, last;
 };
-/// What a command reads, and what it writes; what follows is room for the host's own lists.
+/// Operands that a command reads and operands that it writes. Operands behind these are room for the host's lists.
 struct Traffic {
   Operands reads, writes;
 };

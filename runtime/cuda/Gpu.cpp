@@ -46,7 +46,7 @@ Gpu::Gpu(int64_t rank, int64_t ordinal) : cuda(driver()), rank(rank) {
 void Gpu::makeCurrent() const { check(cuda.setContext(context), "cuCtxSetCurrent"); }
 
 Gpu::~Gpu() {
-  // What is under way may still use what is about to go. Errors have been told, or are an echo of one that was.
+  // Running kernels may still use the memory that is freed below. Errors were reported before, or repeat such a one.
   cuda.synchronizeContext();
   if (blas)
     cublasLt().destroy(blas);
@@ -173,7 +173,7 @@ void Gpu::copy(void *to, const void *from, uint64_t bytes, CUstream stream) {
 }
 
 CUgraphExec Gpu::capture(CUstream origin, const std::function<void()> &work) {
-  // Of this thread: other ranks of the process may allocate meanwhile.
+  // The capture is of this thread alone, because other ranks of the process may allocate meanwhile.
   check(cuda.beginCapture(origin, kCaptureOfThread), "cuStreamBeginCapture");
   CUgraph graph = nullptr;
   capturing = true;

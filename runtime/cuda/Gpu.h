@@ -53,7 +53,7 @@ public:
       waits->end();
     return result;
   }
-  /// What errors say that the rank is doing.
+  /// Sets the activity that error messages of this rank name.
   void nowDoing(std::string_view what) { doing = what; }
   /// "rank 1, layer3.all_reduce, GPU 1 (NVIDIA ..)", for messages.
   std::string where() const;
@@ -87,8 +87,8 @@ public:
   void copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream);
   void copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream);
 
-  /// What `work` gives to `origin`, and to streams that wait for its events and are waited for, as a graph. Nothing of
-  /// it is run. `work` must not wait or allocate; what it throws ends the capture.
+  /// Captures as a graph the commands that `work` issues to `origin` and to streams that are joined to it by events.
+  /// Nothing is run. `work` must not wait or allocate; an exception from it ends the capture.
   CUgraphExec capture(CUstream origin, const std::function<void()> &work);
   void launch(CUgraphExec graph, CUstream stream);
   void destroy(CUgraphExec graph);
@@ -111,7 +111,7 @@ public:
   void useOwnAttention() { dnnTried = true; }
   /// Lets streams work in memory that the plan has for them, or a message says that their ops want more.
   void lendWorkspace(CUdeviceptr address, uint64_t bytes) { lent = address, lentBytes = bytes; }
-  /// What is bound from now on runs on `stream`, and reserves for it.
+  /// Ops that are bound from now on run on `stream`, and reserve scratch memory of that stream.
   void bindFor(uint32_t stream) { boundFor = stream; }
   /// Scratch memory of a stream, after all reservations: of the plan where that has some, a piece a stream; else memory
   /// that is enough for any op.

@@ -60,7 +60,7 @@ void GpuRows::run(Gpu &gpu, NcclCommunicator &group, CUstream stream, void *cons
     if (count < 0)
       fail(gpu.where(), ": a router's pick must be one of ", experts * n, " experts");
 
-  // Of a combine all goes the other way: what came in is sent back.
+  // A combine is the reverse of a dispatch: rows that came in are sent back.
   auto there = combines ? incoming() : outgoing(), here = combines ? outgoing() : incoming();
   const int32_t *leaving = lists + (combines ? n * tokens : 0), *coming = lists + (combines ? 0 : n * tokens);
   int unit = 4;
@@ -75,7 +75,7 @@ void GpuRows::run(Gpu &gpu, NcclCommunicator &group, CUstream stream, void *cons
     std::byte *to = received;
     for (size_t peer = 0; peer < sends.size(); ++peer) {
       sends[peer] = {packed + static_cast<int64_t>(peer) * room * rowBytes, inRound(there[peer])};
-      // What comes back lies behind that of the members before, what is spread at the end of the member's part.
+      // Rows that come back lie behind those of earlier members. Rows to be spread lie at the end of the member's part.
       std::byte *begin = combines ? to : received + (static_cast<int64_t>(peer + 1) * tokens - here[peer]) * rowBytes;
       receives[peer] = {begin + packing.first * rowBytes, inRound(here[peer])};
       to += here[peer] * rowBytes;

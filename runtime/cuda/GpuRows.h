@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What RowExchange.h is on processors: rows stay on GPUs, and results have the same bits.
+// The GPU form of RowExchange.h: rows stay on GPUs, and results have the same bits.
 // How many go where follows from the picks, which lie on the GPU, and NCCL wants counts
 // from the host: it waits for two integers a member, nothing else of an exchange.
 //
@@ -33,7 +33,7 @@ struct RowShape {
   int64_t members, tokens, picks, experts, columns;
   dtcc_dtype type, idType;
 
-  /// Of a command, which has been checked.
+  /// Shape of the rows that a checked command exchanges.
   static RowShape of(const dtcc_command &command, const Image &image);
   /// The members that a row goes to at most.
   int64_t copies() const { return std::min(members, picks); }

@@ -46,7 +46,7 @@ public:
   void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override;
   void shift(const void *in, void *out, int64_t bytes) override;
 
-  // What GpuRows does, and what takes() leaves to the host. Throw.
+  // These throw. GpuRows exchanges rows instead, and messages for which takes() is false go through the host.
   void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) override;
   void barrier() override;
   void reserveSend(int64_t peer, int64_t bytes) override;

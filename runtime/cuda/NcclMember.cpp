@@ -21,7 +21,7 @@ void check(const Gpu &gpu, int error, const char *call) {
     failWith(Status::Device, gpu.where(), ": ", call, ": ", nccl().errorString(error));
 }
 
-/// What members tell each other before they join.
+/// Message that members exchange before they join a communicator.
 struct Offer {
   unsigned char uuid[16];
   unsigned char there, mayShare;

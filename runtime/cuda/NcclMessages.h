@@ -39,7 +39,7 @@ namespace dtcc::rt::cuda {
 
 class NcclMessages {
 public:
-  /// What this member sends to another.
+  /// Room that messages from this member to another one need.
   struct Room {
     int64_t messages = 0; /* that may be under way at a time */
     int64_t bytes = 0;    /* of the largest */

@@ -39,19 +39,19 @@ public:
     /// has been shared out.
     std::function<std::unique_ptr<CudaOp>()> make;
   };
-  /// By the first of the ways that can be made; null if none can. `library`: which, and its version. `problem`: all
-  /// else that a choice depends on but the GPU, in one line.
+  /// Makes an op that starts with the first way that can be made; null if none can. `library` names the library and its
+  /// version. `problem` is one line with everything else that a choice depends on, except the GPU.
   static std::unique_ptr<TunableOp> make(std::string library, std::string problem, std::vector<Way> ways);
 
   const std::string &library() const { return libraryText; }
   const std::string &problem() const { return problemText; }
-  /// Of each way at most `most`.
+  /// Candidates to measure, at most `most` of each way.
   std::vector<Choice> choices(int most);
   /// False if it is none of these, or not here.
   bool choose(const Choice &choice);
   using CudaOp::choose;
 
-  /// Where a way loads something: of another problem other algorithms may be chosen.
+  /// The problem, if the current way loads code for it: another problem may choose another algorithm.
   std::string_view loads() const override { return current->loads().empty() ? std::string_view() : problemText; }
   void run(Rank &rank, const Call &call) override { current->run(rank, call); }
 

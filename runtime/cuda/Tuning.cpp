@@ -59,8 +59,8 @@ size_t readChoices(std::istream &text, Choices &choices) {
   return 0;
 }
 
-/// What a file holds; nothing if it is not there, or not whole, which a line says. Throws if it is something else: it
-/// would be written over.
+/// Reads the choices of a file. A missing file gives none; a damaged file gives none and a line that says so. Throws if
+/// the file is something else, because it would be overwritten.
 Choices readFile(const std::string &file) {
   Choices choices;
   std::ifstream stream(file);
@@ -107,7 +107,7 @@ public:
     gpu.bindFor(site.stream);
     return site.op->choose(choice);
   }
-  /// Of the sites whose choice is not there, or no longer one that is taken.
+  /// Keys of the sites that have no choice, or one that is no longer accepted.
   std::set<std::string> missing(const Choices &choices) {
     std::set<std::string> keys;
     for (const TuningSite &site : sites)
@@ -150,7 +150,8 @@ private:
       }
     return best;
   }
-  /// Of the fastest of some rounds, behind a run that loads the code; of the first, if that is far from `best`.
+  /// Time of the fastest of several rounds, after one run that loads the code. If the first round is far slower than
+  /// `best`, its time is returned at once.
   float milliseconds(const TuningSite &site, float best) {
     const Call call{gpu.firstStream(), site.buffers.data(), nullptr, site.workspace};
     site.op->run(rank, call);
@@ -192,7 +193,7 @@ void tune(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, 
   Choices choices;
   std::istringstream first(gather(me == 0 ? textOf(readFile(file)) : "", all).front());
   readChoices(first, choices);
-  // What any rank misses is measured by the first that has it, one rank after the other: two may share a GPU.
+  // A missing choice is measured by the first rank that has the site. Ranks take turns, because two may share a GPU.
   std::vector<std::string> wanted = gather(joined(tuner.missing(choices)), all);
   std::set<std::string> taken, mine;
   for (size_t i = 0; i < wanted.size(); ++i) {

@@ -45,7 +45,7 @@ Watchdog::Close Watchdog::remove(Group &group) {
   std::lock_guard<std::mutex> guard(lock);
   if (groups.erase(&group) == 0)
     return Close::Nothing;
-  // What this rank or another has failed with; then kernels may wait for ever.
+  // After a failure of any rank, kernels may wait for ever: abort instead of waiting for them.
   return transport.watch()->look(0) ? Close::Abort : Close::Destroy;
 }
 
@@ -115,7 +115,7 @@ void Watchdog::loop() {
       failure = reason(std::chrono::duration<double>(waited).count());
       if (!failure)
         continue;
-      // By a thread of its own: NCCL may wait for the rank's thread.
+      // A thread of its own aborts, because NCCL may wait for the rank's thread.
       std::vector<std::function<void()>> all;
       for (Group *group : groups)
         all.push_back(group->abort);

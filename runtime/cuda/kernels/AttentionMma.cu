@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The same sums as AttentionForward.cu and AttentionBackward.cu, a warp a tile of 16 rows.
+// Attention on tensor cores: the sums of AttentionForward.cu and AttentionBackward.cu, one warp per tile of 16 rows.
 // Weights are rounded to the operands' type where they meet values, as in FlashAttention 2
 // (Dao 2023), and everything is summed in f32. Heads smaller than the kernel's are filled up
 // with zeros. Scores with a cap are left to the other kernels.
@@ -39,9 +39,9 @@ template <int count, typename T> DTCC_DEVICE void loadHalves(const HeadRows &fro
   }
 }
 
-/// Where a lane's two rows stand in its block.
+/// Index in the block of a lane's row r (0 or 1).
 DTCC_DEVICE int laneRow(int r) { return warp() * 16 + lane() / 4 + r * 8; }
-/// And its columns: cell c of tile n.
+/// Column of a lane's cell c in tile n.
 DTCC_DEVICE int laneColumn(int n, int c) { return n * 8 + lane() % 4 * 2 + c; }
 
 /// The columns [low, high] of the block that a lane's row sees of the tile at hand, and of a lane's columns (bit
@@ -208,8 +208,8 @@ template <typename T> DTCC_DEVICE void forward(const Attention &p) {
   }
 }
 
-/// What the gradients keep in shared memory: own rows, and the others that they meet. `first` of each meets `first` of
-/// the other in scores, `second` in the gradient of these.
+/// Shared memory of the gradient kernels: the block's own rows, and the other rows that they are multiplied with.
+/// `first` times `first` gives scores; `second` times `second` gives the gradient of the scores.
 template <typename T> struct Halves {
   T *ownFirst, *ownSecond, *otherFirst, *otherSecond;
   float *lse, *dots; // of other queries

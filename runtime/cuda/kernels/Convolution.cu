@@ -8,8 +8,8 @@
 // Compiled for tiles of DTCC_SIZE rows and operands of DTCC_TYPE. Sums are f32, in ascending
 // order of the depth: a result depends neither on the tile nor on the grid.
 //
-// Where strides are not 1, an image cell meets those window cells alone that a stride comes
-// from: the cells fall into phases by their remainders, and each phase is a product of its
+// If strides are not 1, an image cell meets only the window cells that a stride comes from.
+// The cells fall into phases by their remainders, and each phase is a product of its
 // own over its part of the window. So the input's gradient multiplies nothing by the zeros
 // that strides would have between results.
 //
@@ -39,7 +39,7 @@ DTCC_DEVICE WindowTap imageTap(const Convolution &p, int32_t i) {
   tap.offset = channel * p.image.cells() + p.image.cell(tap.at[0], tap.at[1], tap.at[2]);
   return tap;
 }
-/// Where the window of an example's result cell begins in x, of the first channel of group 0.
+/// First cell in x of the window of a result cell, in the first channel of group 0.
 DTCC_DEVICE WindowCell imageCell(const Convolution &p, int32_t i) {
   const int32_t example = p.resultCells(i);
   WindowCell cell;

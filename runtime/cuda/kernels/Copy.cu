@@ -20,7 +20,7 @@ struct Places {
   int64_t from, to;
 };
 
-/// Where unit i lies.
+/// Offsets of unit i in both boxes.
 template <typename Index> DTCC_DEVICE Places placesOf(const StridedBox &p, Index i) {
   Places places = {0, 0};
   for (int d = p.rank - 1; d >= 0; --d) {

@@ -15,7 +15,8 @@ namespace dtcc::rt::cuda {
 constexpr int crossEntropyThreads = 256;
 constexpr int crossEntropyLossThreads = 1024;
 
-/// What LibraryOps.def calls labels; column 0 of a row is class `offset`, and columns from `valid` on are padding.
+/// Rows of class scores with their labels (LibraryOps.def). Column 0 of a row is class `offset`; columns from `valid`
+/// on are padding.
 struct ClassRows {
   int64_t rows, columns, offset, valid;
   Integers labels;

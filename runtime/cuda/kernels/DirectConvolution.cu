@@ -60,8 +60,8 @@ DTCC_DEVICE float sumOfWindow(const DirectConvolution &d, int64_t plane, int32_t
   return sum;
 }
 
-/// What is summed into, or from: planes of `cells` an example and group, and how many windows of the kernel lie between
-/// two.
+/// Memory that a sum reads or writes: planes of `cells` per sample and group, and the number of kernel windows between
+/// two planes.
 struct Planes {
   const Box &cells;
   int32_t planes;

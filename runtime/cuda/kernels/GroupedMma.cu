@@ -132,7 +132,7 @@ template <typename T> DTCC_DEVICE void gradient(const GroupedProduct &p) {
 
 } // namespace
 
-// Where registers allow, two blocks share a multiprocessor: one multiplies while the other waits for memory.
+// If registers allow, two blocks share a multiprocessor: one multiplies while the other waits for memory.
 #define DTCC_GROUPED(NAME, TYPE)                                                                                       \
   DTCC_KERNEL_BLOCKS(grouped_product_k_##NAME, GroupedProduct, halfThreads, 2) { product<TYPE, true>(p); }             \
   DTCC_KERNEL_BLOCKS(grouped_product_n_##NAME, GroupedProduct, halfThreads, 2) { product<TYPE, false>(p); }            \

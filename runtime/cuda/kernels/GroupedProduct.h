@@ -23,9 +23,10 @@ struct RepeatedRows {
   int32_t units; // eight halves of a row, from a multiple of eight on, are one load of 16 bytes
 };
 
-/// Of f32, in GroupedProduct.cu; of halves (_bf16, _f16) in GroupedMma.cu, where squares are halfTile large and the
-/// first has two forms: cells of a matrix adjacent along k (_k) or n (_n), or neither.
-/// grouped_product       the rows of a group times its matrix: to out where each row is one of out's, else to products.
+/// Arguments of the grouped products. The f32 kernels are in GroupedProduct.cu; those of halves (_bf16, _f16) are in
+/// GroupedMma.cu, with squares of halfTile and two forms of the first: cells of a matrix adjacent along k (_k) or n
+/// (_n). grouped_product       the rows of a group times its matrix: to out where each row is one of out's, else to
+/// products.
 ///                       Grid: squares of rows (at most rows / square + groups), of columns.
 /// grouped_combine       out[i, n] = the sum over its rows, in order, of their products; rows of out of no group get 0.
 ///                       A block a row.

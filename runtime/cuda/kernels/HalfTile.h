@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of HalfProduct.h, for kernels and for those that launch them.
+// Tile sizes of HalfProduct.h, for kernels and for the code that launches them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -52,7 +52,7 @@ struct UpdateRange {
   int64_t begin, end;
   double decay, lrScale;
 };
-/// What a range's elements meet in this step.
+/// Factors that this step applies to the elements of one range.
 struct RangeStep {
   float decay, keep, rate; // Adam: L2 decay, 1 - lr wd, lr / correction; SGD: decay, -, lr; Lion: -, 1 - lr wd, lr
   float root;              // Adam: the root of v's correction

@@ -57,7 +57,7 @@ DTCC_KERNEL(max_pool, Pool, poolThreads) {
   storeCell(p.y, p.type, i, cellAt(p.x, p.type, plane + largestOf(p, plane, i % cells)));
 }
 
-// What windows give a cell, in their order.
+// Sums the gradients that a cell gets from the windows that contain it, in the order of the windows.
 DTCC_KERNEL(max_pool_grad, Pool, poolThreads) {
   const Window &w = p.window;
   const int64_t cells = w.imageCells(), i = blockX() * poolThreads + threadIndex();

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What cublasLt does not take, or where it is missing: correct for every view, and far from
+// Products that cublasLt does not support, or all of them if it is missing: correct for every view, and far from
 // what tensor cores give.
 //
 //===----------------------------------------------------------------------===//

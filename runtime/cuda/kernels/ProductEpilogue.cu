@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where cublasLt has no epilogue for it, or is faster without: one pass over what it made.
+// The epilogue as one pass over a product's result, for cases in which cublasLt has no such epilogue or is slower with
+// it.
 //
 //===----------------------------------------------------------------------===//
 

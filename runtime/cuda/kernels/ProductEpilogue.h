@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of each kernel there are three forms, by how many neighbours of a row a thread takes at
-// once: 1, or what 16 bytes hold, 4 of f32 (`_4`) and 8 of halves (`_8`), where rows begin
+// Each kernel has three forms, by how many neighbours of a row a thread takes at
+// once: 1, or as many as 16 bytes hold. These are 4 of f32 (`_4`) and 8 of halves (`_8`), if rows begin
 // at multiples of 16 bytes and columns divide by that.
 //
 //===----------------------------------------------------------------------===//

@@ -12,7 +12,7 @@
 
 namespace dtcc::rt::cuda {
 
-/// What one access moves at most.
+/// Largest unit that one memory access moves.
 struct alignas(16) Unit16 {
   uint32_t words[4];
 };

@@ -50,8 +50,8 @@ constexpr int sumStride = convolutionColumns + 4; // of sums on their way out
 using Words =
     uint32_t __attribute__((ext_vector_type(4))); // a vector is kept in registers where a structure may not be
 
-/// What is multiplied: rows [row, row + rows) and columns [column, column + 128) of a product m x n, over depths
-/// [begin, end).
+/// The block of a product m x n that is computed: rows [row, row + rows) and columns [column, column + 128), over
+/// depths [begin, end).
 template <typename Cell> struct WindowOperands {
   const Cell *left, *right;
   int64_t leftRow; // from row to row
@@ -193,7 +193,7 @@ DTCC_DEVICE void multiplyWindowsBy(const WindowOperands<typename TileOf<T, rows,
   constexpr int cells = cellsAlongDepth ? depth : columns, parts = threads / cells;
   constexpr int gathered = (cellsAlongDepth ? columns : depth) / parts;
   const int thread = threadIndex(), own = thread % cells, part = thread / cells;
-  // Of the left matrix 16 bytes of a row at a time, or a depth of rows that lie so far apart.
+  // A thread reads the left matrix in chunks of 16 bytes of a row, or one depth of every rowStep-th row.
   constexpr int chunk = 16 / sizeof(Cell), rowStep = threads / depth;
   static_assert(threads * 2 * chunk == rows * depth, "two chunks a thread");
 

@@ -34,7 +34,7 @@ Band bandOf(const AttentionProblem &p) {
     band.last = std::min(band.last.value_or(p.keys), p.firstQuery + p.windowRight);
   if (p.windowLeft >= 0)
     band.first = p.windowLeft - p.firstQuery;
-  // What hides nothing is no mask.
+  // A bound that hides nothing is dropped.
   if (band.last && *band.last >= p.keys - 1)
     band.last.reset();
   if (band.first && *band.first >= p.queries)

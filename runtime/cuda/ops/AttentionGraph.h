@@ -21,7 +21,7 @@
 
 namespace dtcc::rt::cuda {
 
-/// What an AttentionProblem leaves open.
+/// Properties of an attention command that AttentionProblem does not hold.
 struct AttentionForm {
   dtcc_dtype type = DTCC_BF16;
   bool backward = false, isPart = false, masksKeys = false;

@@ -164,7 +164,7 @@ private:
   AttentionKernels kernels;
 };
 
-/// By cuDNN where it takes the command; else by kernels of ours.
+/// Binds attention to cuDNN if it supports the command, else to our own kernels.
 std::unique_ptr<CudaOp> bindAttention(const CheckedOperands &operands, Rank &rank, Launcher &launcher, bool backward) {
   auto makeOwn = [operands, &rank, &launcher, backward]() -> std::unique_ptr<CudaOp> {
     return std::make_unique<AttentionOp>(operands, rank, launcher, backward, /*isPart=*/false);

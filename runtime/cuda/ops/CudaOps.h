@@ -29,7 +29,7 @@ std::unique_ptr<CudaOp> bindCudaOp(const CheckedOperands &operands, Rank &rank, 
 
 /// DTCC_COPY and DTCC_FILL.
 std::unique_ptr<CudaOp> bindCopy(const dtcc_view &from, const dtcc_view &to, Launcher &launcher);
-/// Of dense views, one of which lies with the host.
+/// Copies between dense views, one of which lies in host memory.
 std::unique_ptr<CudaOp> bindHostCopy(const dtcc_view &view, Launcher &launcher);
 std::unique_ptr<CudaOp> bindFill(const dtcc_view &view, int64_t bits, Launcher &launcher);
 

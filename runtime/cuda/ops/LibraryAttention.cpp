@@ -83,7 +83,7 @@ void sayOnce(const Rank &rank, const std::string &reason) {
 /// How many of cuDNN's are measured.
 constexpr size_t kMeasuredWays = 4;
 
-/// Of its algorithms the words are the number of the engine and the place among ways.
+/// Attention by cuDNN. An algorithm's words are the number of its engine and its place among the plans.
 class LibraryAttention final : public CudaOp {
 public:
   LibraryAttention(AttentionCommand command, const AttentionProblem &problem, const AttentionForm &form, void *handle)

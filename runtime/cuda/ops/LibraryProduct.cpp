@@ -19,9 +19,9 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-/// What NVIDIA recommends on Hopper; older ones want less.
+/// Workspace that NVIDIA recommends on Hopper; older GPUs need less.
 constexpr uint64_t kWorkspaceBytes = gpu_workspace::productBytes;
-/// Of what the driver allocates: enough for every algorithm.
+/// Alignment of memory from the driver, in bytes: enough for every algorithm.
 constexpr uint64_t kBestAlignment = 256;
 /// The leading dimension of an auxiliary matrix must divide by 8 (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD), and its
 /// vectors are of 16 bytes.

@@ -27,7 +27,7 @@ private:
   int64_t stride = 1;
 };
 
-/// The same of ids or labels; -1 stands for any size.
+/// An operand of ids or labels; -1 stands for any size.
 class IntegerOperand {
 public:
   IntegerOperand() = default;
@@ -46,7 +46,7 @@ private:
 
 template <typename T> T *address(const Call &call, size_t operand) { return static_cast<T *>(call.buffers[operand]); }
 
-/// What names of kernels end with.
+/// Suffix of a kernel's name for a type.
 inline const char *typeName(uint32_t dtype) { return dtype == DTCC_BF16 ? "bf16" : dtype == DTCC_F16 ? "f16" : "f32"; }
 
 } // namespace dtcc::rt::cuda

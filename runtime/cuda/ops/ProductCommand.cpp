@@ -10,7 +10,7 @@
 namespace dtcc::rt::cuda {
 namespace {
 
-/// What both commands have; `out` is known.
+/// Binds the operands that both product commands have; `out` is known.
 void bindFactors(ProductCommand &c, const CheckedOperands &operands) {
   const dtcc_view &lhs = operands.floats(0, "lhs", {-1, -1, -1});
   const dtcc_view &rhs =

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// By the library with what follows the product, or by the library alone and what follows by
-// a kernel of ours: --tune measures which, and the first is taken where it can. What the
-// library cannot multiply is by kernels of ours.
+// A product is computed by the library with its epilogue, or by the library alone and the epilogue by
+// a kernel of ours. The first is taken if it exists; --tune measures which is faster. Products that the
+// library does not support are computed by kernels of ours.
 //
 //===----------------------------------------------------------------------===//
 
@@ -192,7 +192,7 @@ std::unique_ptr<CudaOp> bindProduct(const ProductCommand &command, const Checked
     std::unique_ptr<CudaOp> product = bindLibraryProduct(command.alone(), views, rank, launcher);
     return product ? thenByOurs(command, views, launcher, std::move(product)) : nullptr;
   };
-  // What the library does in passing is not always faster.
+  // An epilogue inside the library is not always faster than a pass of our own.
   std::vector<TunableOp::Way> ways = {{"cublaslt", byLibrary}};
   if (command.hasEpilogue())
     ways.push_back({"cublaslt+ours", byBoth});
