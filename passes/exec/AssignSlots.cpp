@@ -82,7 +82,7 @@ struct AssignSlots : dtcc::exec::impl::AssignSlotsBase<AssignSlots> {
                        ArrayRef<ViewOp> views) {
     int64_t count = 1;
     for (size_t phase : use.phases) {
-      // What runs once is the same for all micro-batches.
+      // A phase that runs once leaves the same value for all micro-batches.
       if (phases[phase].getRepeat() == 1)
         return success();
       count = phases[phase].getRepeat();

@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What moves is decided by communicator, not by command: all collectives of one group in
-// a phase stay in one order, which is then the same on every rank. So do the messages of a
-// channel that a phase sends; what it receives is wanted at once.
+// The pass moves communicators, not single commands: all collectives of one group in
+// a phase stay in one order, which is then the same on every rank. So do the messages that a
+// phase sends over a channel. Received messages do not move: they are needed at once.
 //
-// Where micro-batches add up shares of gradients, a sum stands right behind each reduction
-// and would wait for it at once. Nothing in the phase reads it: it moves behind the work
-// that follows, up to the next reduction of the group. So at most one more bucket of a
-// unit's gradients is held, and sums stay in their order: the bits are the same.
+// If micro-batches accumulate shards of gradients, a sum stands right behind each reduction
+// and would wait for it at once. Nothing in the phase reads the sum, so it moves behind the work
+// that follows, up to the next reduction of the group. At most one more bucket of a
+// unit's gradients is then alive, and sums stay in their order: the bits are the same.
 //
-// What others wait for does not stand behind reductions of gradients: where both move in a phase,
-// messages, and exchanges that are not of parameters, have a stream beside theirs.
+// Other ranks must not wait behind reductions of gradients. If both move in a phase, messages and
+// collectives of activations get a stream of their own.
 //
 // Copies to memory of the host and from there have a stream each: the link goes both ways at
 // once, and what is fetched does not stand behind what is put away.
@@ -43,7 +43,8 @@ public:
   struct Buffers {
     llvm::StringSet<> persistent, onHost;
   };
-  /// What may be on its way to others when more is issued; commands for which what is on its way to the host may stay.
+  /// `inFlight` bounds the exchanges that have not ended when another is issued. `behind` is the number of commands
+  /// for which a copy to the host may be under way.
   struct Limits {
     int64_t inFlight, behind;
   };
@@ -130,11 +131,11 @@ private:
   /// A stream beside the first.
   struct Side {
     SmallVector<size_t> issued;
-    /// By what is issued: of each stream, the last that ends before it; and how many commands of the first stream stand
-    /// before it.
+    /// For each issued command: the last command of each stream that ends before it, and the number of commands of the
+    /// compute stream before it.
     SmallVector<std::array<int64_t, kStreams>> ends;
     SmallVector<int64_t> computed;
-    /// The last of them that the first stream has waited for.
+    /// The last issued command that the compute stream has waited for.
     int64_t waited = -1;
   };
 
@@ -174,12 +175,12 @@ private:
     mine.computed.push_back(computed);
   }
 
-  /// What is on its way at most, which is a bound on the memory that it holds: the last that has to have ended.
+  /// The last command of the side stream that must have ended. This bounds the commands under way, and so their memory.
   int64_t lastThatEnds(Stream stream, const Side &side) const {
     int64_t count = int64_t(side.issued.size());
     if (stream == Exchanges || stream == Urgent)
       return count - 1 - limits.inFlight;
-    // What comes back takes its memory from its beginning to its use.
+    // A copy from the host holds its memory from its start to its use, whenever it ends.
     if (stream == FromHost)
       return -1;
     return int64_t(llvm::upper_bound(side.computed, computed - limits.behind) - side.computed.begin()) - 1;
@@ -191,7 +192,7 @@ private:
       const Side &side = sides[stream];
       ends[stream] = std::max({side.waited, lastConflict(side, at, side.waited), lastThatEnds(Stream(stream), side)});
     }
-    // What has ended for that has too: said, so that its memory is free.
+    // A command that has ended waited for others, so these have ended too. Record that: their memory is free.
     for (size_t stream = Exchanges; stream < kStreams; ++stream)
       if (ends[stream] > sides[stream].waited)
         for (size_t other = Exchanges; other < kStreams; ++other)
@@ -209,7 +210,7 @@ private:
   const Buffers &buffers;
   llvm::StringSet<> lasting;
   std::array<Side, kStreams> sides;
-  /// Of the first stream: the last command so far, and how many there were.
+  /// The last command of the compute stream so far, and the number of its commands.
   std::optional<size_t> last;
   int64_t computed = 0;
 };

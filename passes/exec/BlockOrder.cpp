@@ -28,7 +28,7 @@ void dtcc::exec::restoreOrder(Block &block) {
   };
   Operation *lastEffect = nullptr;
   for (auto [number, op] : llvm::enumerate(ops)) {
-    // What nested ops read counts as read by the op.
+    // An op reads the values that its nested ops read.
     op->walk([&](Operation *nested) {
       for (Value operand : nested->getOperands())
         if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)

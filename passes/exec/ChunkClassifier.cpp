@@ -104,7 +104,7 @@ bool Slab::collect(int64_t dim) {
     if (op->getBlock() != product->getBlock() || !visit(op))
       return false;
     hasGradient |= isa<graph::CrossEntropyGradOp>(op);
-    // What reads the logits' gradient ends the slab.
+    // Readers of the logits' gradient end the slab.
     if (op != product && isa<graph::ContractOp, graph::ReduceOp>(op))
       continue;
     for (Value result : op->getResults())

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is computed between a collective or a send and the first command that needs its bytes
-// hides it. All exchanges over one communicator move to another stream or none does: their
-// order is then one, and the same on every rank. Shared by the pass that assigns streams and
-// by the one that gives parameters a communicator of their own.
+// A collective or a send is hidden by the commands between it and the first command that needs its
+// bytes. All exchanges over one communicator move to another stream or none does, so that
+// they have one order, which is the same on every rank. Two passes share this analysis: the one
+// that assigns streams, and the one that gives parameters a communicator of their own.
 //
 //===----------------------------------------------------------------------===//
 

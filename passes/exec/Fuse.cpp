@@ -73,7 +73,7 @@ private:
   llvm::DenseMap<Operation *, unsigned> fences;
   /// The number of the first dist.send that depends on an op: other stages wait for it.
   llvm::DenseMap<Operation *, unsigned> sends;
-  /// By kernel and value, what it has of its own instead.
+  /// The kernel's own copy of a value that it repeats, by kernel and value.
   llvm::DenseMap<std::pair<Group *, Value>, Value> repeated;
   /// The op with effects before an op with effects: their order stays.
   llvm::DenseMap<Operation *, Operation *> effectsBefore;
@@ -92,7 +92,7 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
   return sorted;
 }
 
-/// What stands before this number depends on nothing of the group: all that is put together with it stands there too.
+/// Ops before this number depend on nothing of the group. A group that is merged with this one stands before it too.
 unsigned BlockFusion::horizonOf(const Group &group) const {
   unsigned horizon = group.first;
   for (bool moved = true; moved;) {
@@ -125,7 +125,7 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
           return true;
         continue;
       }
-      // What is repeated in the kernel is no way out of it.
+      // A producer that the kernel repeats does not lead out of the kernel.
       if (direct && isFusible(producer) && isDuplicable(producer)) {
         if (self(self, producer, direct))
           return true;
@@ -278,7 +278,7 @@ bool BlockFusion::frees(const Group &group, const Group &reader) const {
   return freed > 1.5 * made;
 }
 
-/// Where an op had the choice between kernels, the others may be for that kernel alone.
+/// Merges a kernel into its only reader. An op that could join several kernels may have left such kernels behind.
 void BlockFusion::mergeIntoReaders() {
   for (std::unique_ptr<Group> &group : llvm::reverse(groups)) {
     Group *reader = onlyReader(*group);
@@ -305,7 +305,7 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
   llvm::SmallPtrSet<Operation *, 16> members(reader.ops.begin(), reader.ops.end());
   double reads = 0;
   for (Value operand : op->getOperands()) {
-    // What a broadcast repeats is read.
+    // A broadcast reads the value that it repeats.
     for (Operation *producer = operand.getDefiningOp();
          producer && isFusible(producer) && isDuplicable(producer) && producer->getNumOperands() == 1;
          producer = operand.getDefiningOp())
@@ -346,8 +346,8 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
   return true;
 }
 
-/// What a kernel would write for others that can make it again of less: halves instead of their f32, sums with a number
-/// a row.
+/// Repeats an op in its readers if they can recompute it from fewer bytes than the kernel would write: from halves
+/// instead of their f32, or from sums that hold one number per row.
 void BlockFusion::repeatInReaders() {
   for (std::unique_ptr<Group> &group : groups)
     for (Operation *op : SmallVector<Operation *>(group->ops)) {

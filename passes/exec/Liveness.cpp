@@ -100,7 +100,7 @@ struct BufferUse {
 };
 } // namespace
 
-/// What the runs of a step leave in the buffer for one another.
+/// Extends the lifetime by the values that the runs of a step leave in the buffer for later runs.
 static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> phases, Lifetime &lifetime) {
   llvm::SmallDenseMap<size_t, const Touches *> byPhase;
   for (const Touches &touches : use.phases) {

@@ -109,7 +109,7 @@ private:
   void moveAcross(BufferOp buffer, MutableArrayRef<PhaseUses> touches) {
     const PhaseUses &maker = touches.front();
     ArrayRef<PhaseUses> readers = ArrayRef<PhaseUses>(touches).drop_front();
-    // What runs once is the same for all micro-batches.
+    // A phase that runs once leaves the same value for all micro-batches.
     bool once = llvm::any_of(touches, [&](const PhaseUses &each) {
       return phases[each.phase].getRepeat() != phases[maker.phase].getRepeat();
     });

@@ -39,7 +39,7 @@ static cost::Width widthOf(Value factor) {
   return memrefOf(factor).getElementTypeBitWidth() == 16 ? cost::Width::B16 : cost::Width::F32;
 }
 
-/// Of [g, rows, columns], or its transpose.
+/// Whether the rows of [g, rows, columns], or of its transpose, are aligned.
 static bool hasAlignedRows(Value view) {
   SmallVector<int64_t> strides = getStrides(memrefOf(view));
   int64_t row = std::max(strides[1], strides[2]) * getElementBytes(memrefOf(view).getElementType());
@@ -54,7 +54,8 @@ static double secondsOfProduct(LibraryOp op, const cost::Kernels &kernels) {
   return kernels.seconds(gemm);
 }
 
-/// Of picked rows, as many as the op's FLOP are of, with a matrix each of rhs[e, k, n], or of out[e, k, n].
+/// Time of a grouped product: picked rows (their number follows from the op's FLOP) times a matrix of rhs[e, k, n], or
+/// summed into one of out[e, k, n].
 static double secondsOfGrouped(LibraryOp op, const cost::Kernels &kernels) {
   Value stack = memrefOf(op.getIns()[1]).getRank() == 3 ? op.getIns()[1] : op.getOuts()[0];
   double k = sizeOf(stack, 1), n = sizeOf(stack, 2), groups = sizeOf(stack, 0);
@@ -76,7 +77,7 @@ static double secondsOfBackward(LibraryOp op, const cost::Kernels &kernels) {
   return secondsOfAttention(op, kernels, /*backward=*/true);
 }
 
-/// Of the table only the rows that are looked up.
+/// Time of a lookup, which reads only the picked rows of the table.
 static double secondsOfLookup(LibraryOp op, const cost::Kernels &kernels) {
   return kernels.secondsForStream(2 * viewBytes(op.getOuts()[0]) + viewBytes(op.getIns()[1]));
 }
@@ -121,7 +122,7 @@ private:
   double secondsOfCollective(CollectiveOp op) const;
   double secondsOfReceive(ReceiveOp op) const;
   double secondsOfCopy(CopyOp op) const;
-  /// Of what only moves; a GPU needs as long to start a kernel as to move some megabytes.
+  /// Time of a command that only moves bytes. A GPU starts a kernel in the time in which it moves some megabytes.
   double secondsOfStream(double bytes) const { return atLeastStarted(kernels.secondsForStream(bytes)); }
   double atLeastStarted(double seconds) const {
     return machine.isCpu() ? seconds : std::max(seconds, machine.constants.launch);
@@ -185,7 +186,7 @@ double ProgramPrices::secondsOfLibrary(LibraryOp op) const {
   for (const LibraryPrice &price : kPrices)
     if (price.op == op.getOp())
       return atLeastStarted(price.seconds(op, kernels));
-  // What lies with the host moves over the link both ways at once.
+  // Bytes in host memory move over the link, both ways at once.
   double onHost = 0;
   for (ValueRange views : {ValueRange(op.getIns()), ValueRange(op.getOuts())})
     for (Value view : views)
@@ -214,7 +215,7 @@ double ProgramPrices::secondsOfCopy(CopyOp op) const {
   return secondsOfStream(bytesMoved(op));
 }
 
-/// Of the outermost axis some coordinates alone may take part.
+/// The group of a communicator. Only some coordinates of the outermost axis may take part.
 cost::Group ProgramPrices::groupOf(CommunicatorOp op) const {
   dist::Axes axes = dist::toAxes(op.getAxes());
   cost::Group group = dist::groupOf(axes, mesh);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each kind of op needs is a row of a table here, by the sizes of
+// The workspace of each kind of op is a row of a table here, by the sizes of
 // runtime/abi/GpuWorkspace.h.
 //
 //===----------------------------------------------------------------------===//
@@ -37,7 +37,7 @@ static int64_t updateBytes(LibraryOp op) {
 static int64_t partGradBytes(LibraryOp op) {
   return gpu_workspace::attentionGrad(llvm::product_of(viewShape(op.getIns()[0]).drop_back()));
 }
-/// What cuDNN wants of q, k and v; null if it does not take their types or sizes.
+/// Sizes of q, k and v as cuDNN's workspace depends on them; null if cuDNN does not support their types or sizes.
 static std::optional<gpu_workspace::LibraryAttention> libraryAttention(LibraryOp op) {
   ArrayRef<int64_t> q = viewShape(op.getIns()[0]), v = viewShape(op.getIns()[2]);
   const gpu_workspace::LibraryAttention sizes = {q[0], q[1], v[1], q[2], q[3], q[4], v[3]};
@@ -99,7 +99,7 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
   return table;
 }
 
-/// Of all messages that may be under way.
+/// Bytes of all messages that may be under way at a time.
 static int64_t messageBytes(ProgramOp program) {
   struct Room {
     int64_t messages = 0, bytes = 0;
@@ -117,7 +117,7 @@ static int64_t messageBytes(ProgramOp program) {
   return bytes;
 }
 
-/// What the op of each stream that needs most needs, one behind the other.
+/// Workspace of the operations: for each stream the largest need of its ops, one stream behind the other.
 static int64_t operationBytes(ProgramOp program) {
   std::map<uint64_t, int64_t> most;
   bool updates = false;

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where the ranks that share parameters are the ranks that split activations (cp alone, ep
-// alone, statistics of a batch over dp), reductions of gradients share a communicator with
-// exchanges that are wanted at once, and none of them moves to another stream. Over a second
-// communicator of the same ranks they have an order of their own, which may.
+// Gradients and activations may be exchanged over the same ranks (cp alone, ep alone, batch
+// statistics over dp). Reductions of gradients then share a communicator with exchanges that
+// are needed at once, and none of them moves to another stream. A second communicator of the
+// same ranks gives the reductions an order of their own, so that they can move.
 //
-// NCCL holds buffers for each, so there is one only where the parameters' part would move
-// and the whole does not, and where that part is enough of what the group exchanges: the
-// scales of norms, which ranks of tp sum up under sequence parallelism, are not. Blocks of
-// keys on their way around a ring move with the gradients: in forecasts they lose nothing by it.
+// NCCL allocates buffers per communicator. The pass therefore adds one only if the parameters'
+// exchanges would move while the whole group does not, and if they are enough of the group's
+// bytes. The scales of norms, which tp ranks sum under sequence parallelism, are not enough.
+// Key blocks of a ring move with the gradients: by forecast they lose nothing.
 //
 // Between stages of a pipeline nothing is done: a stage decides by its own program, and the
 // members must have one order.

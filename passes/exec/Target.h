@@ -21,7 +21,7 @@
 
 namespace dtcc::exec {
 
-/// What the library of matrix products does besides, before a result is stored.
+/// Epilogues that the library of matrix products applies before it stores a result.
 struct ProductEpilogues {
   /// Adds a row to every row of the result.
   bool bias = false;
@@ -32,14 +32,14 @@ struct ProductEpilogues {
 };
 
 struct Target {
-  /// Of --target.
+  /// Name of the target.
   std::string_view name;
-  /// Of --precision, if none is given.
+  /// Default of --precision.
   std::string_view precision;
-  /// Where arenas lie.
+  /// Kind of memory that holds the arenas.
   dtcc_memory memory;
-  /// Where arenas, buffers and their slots start, in bytes: whole cache lines of a processor, what a GPU's allocator
-  /// and its libraries' fastest kernels have.
+  /// Alignment in bytes of arenas, buffers and slots: a cache line on processors; on GPUs the alignment of the
+  /// allocator, which the libraries' fastest kernels need.
   int64_t alignment;
   /// Largest logits of a chunk, in bytes of f32: a processor's cores are busy with few rows, and read the gradient
   /// while it is in their caches; a GPU wants some thousand rows of a vocabulary of 50,000 in a product.
@@ -58,7 +58,7 @@ struct Target {
   /// Whether what stands on two streams runs at the same time (on a processor with --overlap alone, and its cores are
   /// busy): then parameters may have a communicator of their own.
   bool runsStreams;
-  /// Of products: a processor's kernels do the same with rows that are in its caches, in fewer passes over memory.
+  /// Epilogues of products. A processor's fused kernels do the same on rows that are still in its caches.
   ProductEpilogues epilogues;
   /// A symbol of the runtime that programs are linked with and nothing in them names: their device, so that no program
   /// carries another's. Null: the device that all have.

@@ -33,7 +33,7 @@ struct Range {
   StringRef arena;
   int64_t begin = 0, end = 0;
   bool overlaps(const Range &other) const { return arena == other.arena && begin < other.end && other.begin < end; }
-  /// Of ranges by arena and first byte: may this one overlap the other, which comes later?
+  /// Whether this range may overlap `other`, which comes later in the order by arena and first byte.
   bool reaches(const Range &other) const { return arena == other.arena && other.begin < end; }
 };
 
@@ -168,12 +168,12 @@ private:
       }
     return success();
   }
-  /// What takes each byte once, in order, alone reaches over the link to memory of the host.
+  /// Checks that only commands that touch each byte once and in order access host memory over the link.
   LogicalResult checkHost() {
     if (hostArenas.empty())
       return success();
     auto onHost = [&](BufferOp buffer) { return hostArenas.contains(buffer.getArena()); };
-    // What the host itself writes and reads in a step it finds in the mirror of the device's memory.
+    // The host reads and writes its own values of a step in the mirror of the device's memory, not in a host arena.
     auto seen = [&](Operation *op, Value view) -> LogicalResult {
       auto of = view ? view.getDefiningOp<ViewOp>() : ViewOp();
       if (!of || !onHost(bufferOf(of)))
@@ -297,7 +297,7 @@ private:
     return failure();
   }
 
-  /// What is read has been written by some command before, or by the host.
+  /// Checks that a command before, or the host, has written the bytes that are read.
   LogicalResult checkWritten(Touch read) const {
     if (read.buffer.getPersistent())
       return success();

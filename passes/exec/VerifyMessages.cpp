@@ -84,7 +84,7 @@ private:
     meeting.what = contentOf(view);
     return meeting;
   }
-  /// What must agree; the order of its dimensions is each stage's own.
+  /// Text of the properties that sender and receiver must agree on. The order of dimensions may differ by stage.
   static std::string contentOf(Value view) {
     auto type = cast<MemRefType>(view.getType());
     std::string text;

@@ -61,7 +61,7 @@ private:
   func::FuncOp function;
   Attribute optimizer;
   double clip;
-  /// Where a dynamic loss scale starts; 0: none.
+  /// Initial value of the dynamic loss scale; 0 if there is none.
   double lossScale;
   LossScaleAttr scaling;
   OpBuilder builder;
@@ -108,7 +108,7 @@ void Differentiation::addGradient(Operation *user, unsigned operand, Value gradi
     setOrigin(op, *getOrigin(user), phase);
     setOriginFactors(op, cast<FactorOpInterface>(user).getFactorMap().operands[operand]);
   };
-  // Of a parameter in a half type some gradients are wider than others.
+  // Terms of the gradient of a half-precision parameter may have different types: cast to the wider one.
   for (Value *term : {&sum, &gradient})
     if (Value other = term == &sum ? gradient : sum; isHalf(*term) && !isHalf(other)) {
       *term = Build(builder, user->getLoc()).cast(*term, elementOf(other));
@@ -119,7 +119,7 @@ void Differentiation::addGradient(Operation *user, unsigned operand, Value gradi
   sum = add;
 }
 
-/// What an activation's gradient needs is I; what only parameters' gradients need is W.
+/// Ops that an activation's gradient needs are of phase I; ops that only parameters' gradients need are of phase W.
 void Differentiation::markPhases(Operation *op, ArrayRef<Operation *> built, ArrayRef<Value> operandGrads) {
   llvm::SmallPtrSet<Operation *, 8> input;
   SmallVector<Operation *> worklist;
@@ -275,7 +275,7 @@ LogicalResult Differentiation::run() {
     if (failed(differentiate(op)))
       return failure();
   buildUpdate();
-  // What the formulas built and nothing reads.
+  // Erase the ops that the formulas built and nothing reads.
   SmallVector<Operation *> built;
   for (Operation &op : function.front())
     built.push_back(&op);

@@ -46,7 +46,7 @@ private:
     Id parent;
     llvm::SmallVector<Id, 2> children;
   };
-  /// What was changed: a class joined to another, or split.
+  /// A recorded change: a class was joined to another, or split.
   struct Change {
     Id id;
     bool split;

@@ -28,7 +28,7 @@ mlir::FailureOr<llvm::SmallVector<HostTensor>> evaluateOp(mlir::Operation *op, l
 /// The states of #graph.loss_scale.
 struct LossScaleState {
   double &scale, &streak, &skipped;
-  /// What a step with a finite norm, or with another, leaves. (torch.amp.GradScaler.update)
+  /// Updates the scale after a step whose norm was finite or not (torch.amp.GradScaler.update).
   void adjust(bool finite, double growth, double backoff, int64_t interval);
 };
 
@@ -46,7 +46,7 @@ public:
   /// update or writes a buffer; the step number counts the updates.
   mlir::FailureOr<llvm::SmallVector<HostTensor>> run(mlir::func::FuncOp function, llvm::ArrayRef<HostTensor> arguments);
 
-  /// By symbol name.
+  /// Values of the states, by symbol name.
   llvm::StringMap<HostTensor> states;
   /// Optimizer slots by symbol name: m and v of Adam, the buffer of SGD.
   llvm::StringMap<llvm::SmallVector<HostTensor>> slots;

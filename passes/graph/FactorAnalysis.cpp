@@ -104,7 +104,7 @@ static void equateSplit(Value x, int64_t dim, MutableArrayRef<SliceOp> slices, F
     int64_t offset = slice.getOffsets()[dim];
     if (shapeOf(slice.getY())[dim] != part || offset % part != 0)
       return;
-    // The same part taken twice stays a slice of its own.
+    // A second slice of a part that is already taken stays a slice of its own.
     if (!group.parts[offset / part])
       group.parts[offset / part] = slice.getY();
   }
@@ -164,7 +164,7 @@ Factoring dtcc::graph::analyzeDimensions(ModuleOp module) {
       }
     }
   }
-  // What is stored has the state's dimensions.
+  // A stored value has the dimensions of its state.
   for (Operation *op : ops)
     if (auto write = dyn_cast<WriteOp>(op))
       for (auto [stored, list] : llvm::zip_equal(factoring.states[write.getState()], factoring.values[write.getX()]))

@@ -333,7 +333,7 @@ static void rewriteCrossEntropy(Operation *op, FactoredValues &values) {
   rewriteFirstWhole(op, values, rankOf(op->getOperand(0)) - 1);
 }
 
-/// What is picked from and the picks are wanted whole.
+/// Rewrites a top-k. The dimension that is picked from and the dimension of the picks stay whole.
 static void rewriteTopK(Operation *op, FactoredValues &values) {
   int64_t last = rankOf(op->getOperand(0)) - 1;
   SmallVector<Type> types;

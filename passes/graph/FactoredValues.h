@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a rewrite of an op asks: the factored form of its operands, with the
-// dimensions it wants whole merged; and what it gives back.
+// The interface between the factoring pass and the rewrite of one op: the rewrite asks for the factored
+// form of its operands, with some dimensions merged, and gives back the factored results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ struct SplitGroup {
   DimensionClasses::Id count;
 };
 
-/// What the analysis found for a module.
+/// Result of the analysis of a module.
 struct Factoring {
   DimensionClasses classes;
   llvm::DenseMap<mlir::Value, ClassLists> values;
@@ -60,7 +60,7 @@ public:
   /// The type of `old` with every dimension factored, but those of `whole` (sorted), which stay as they were, size-1
   /// dimensions included.
   mlir::RankedTensorType type(mlir::Value old, llvm::ArrayRef<int64_t> whole = {});
-  /// Where the dimensions `dims` of `old` stand in that type, in order.
+  /// Positions of the dimensions `dims` of `old` in that type, in order.
   llvm::SmallVector<int64_t> positions(mlir::Value old, llvm::ArrayRef<int64_t> dims,
                                        llvm::ArrayRef<int64_t> whole = {});
 
@@ -78,7 +78,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> made;
 };
 
-/// The same cells under another shape; resources are not copied.
+/// Views the cells of an attribute under another shape; resources are not copied.
 mlir::ElementsAttr reshapeElements(mlir::ElementsAttr attr, llvm::ArrayRef<int64_t> shape);
 
 /// Rewrites one op at the builder's place, setting the new values of its results.

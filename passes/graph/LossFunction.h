@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the passes between a frontend and the training step all begin with.
+// Lookup of the loss function, with which every pass between a frontend and the training step begins.
 //
 //===----------------------------------------------------------------------===//
 

@@ -49,7 +49,7 @@ private:
   llvm::DenseSet<Value> ofInput, ofState;
   llvm::DenseMap<Value, Value> clones;
   llvm::DenseMap<std::pair<Value, int64_t>, Value> barriers, spreads;
-  /// Of a kept value the barrier that was made last.
+  /// The latest barrier of each kept value.
   llvm::DenseMap<Value, Value> behind;
 };
 
@@ -138,8 +138,8 @@ void Rewriter::run() {
     builder.setInsertionPoint(op);
     for (OpOperand &use : op->getOpOperands())
       use.set(again(use.get()));
-    // What is computed again from a kept value and what reads that itself have parts in common, as the x - mean of a
-    // norm and of its gradient: read from where it was made, these would be kept from the forward pass on.
+    // A recomputed op and a backward op may share a subexpression of a kept value, as the x - mean of a norm and of its
+    // gradient. If both read the value itself, the subexpression would be kept from the forward pass on.
     for (OpOperand &use : op->getOpOperands())
       if (Value barrier = behind.lookup(use.get()))
         use.set(barrier);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of the forward values that a backward pass reads, some are kept and the others are
-// computed again from these: activation checkpointing. Two policies:
+// Activation checkpointing: some of the forward values that a backward pass reads are kept,
+// and the others are recomputed from these. There are two policies:
 //
 //   selective  nothing dear is computed twice: products and attention keep their
 //              results, of norms, activations, dropout and movement only as many bytes
@@ -33,7 +33,7 @@
 
 namespace dtcc::graph {
 
-/// What stands between a value's making and its reading in the backward pass.
+/// The decision which activations are recomputed in the backward pass.
 struct RecomputeDecision {
   /// Activations that are not kept, each with the number of its segment.
   llvm::MapVector<mlir::Value, int64_t> segments;

@@ -87,7 +87,7 @@ struct Stretch {
 };
 } // namespace
 
-/// Where exactly one activation is live, the forward pass may be cut.
+/// Cuts the forward pass into stretches. A cut is possible where exactly one activation is live.
 static std::vector<Stretch> findStretches(func::FuncOp step, const llvm::DenseSet<Value> &activations) {
   llvm::DenseMap<Operation *, int64_t> numbers;
   for (Operation &op : step.front())
@@ -131,7 +131,7 @@ static std::vector<Stretch> findStretches(func::FuncOp step, const llvm::DenseSe
 static void decideByCut(func::FuncOp step, const llvm::DenseSet<Value> &activations, bool selective,
                         const std::map<int64_t, bool> &overrides, RecomputeDecision &decision) {
   plan::MinCut cut;
-  // Of what comes last nothing is let go: its backward pass comes at once.
+  // The last stretch keeps everything, because its backward pass follows at once.
   std::vector<Stretch> stretches = findStretches(step, activations);
   llvm::DenseSet<Value> last(stretches.back().inner.begin(), stretches.back().inner.end());
   llvm::MapVector<Value, size_t> nodes;

@@ -52,7 +52,8 @@ template <typename Op> static SmallVector<Value> inputs(Op op, Bufferizer &b) {
   return ins;
 }
 
-/// What a gradient reads besides: the result, the logarithms of its sums, the result's gradient.
+/// Inputs of an attention gradient: those of the forward op, its result, the logarithms of its sums, the result's
+/// gradient.
 template <typename Op> static SmallVector<Value> gradientInputs(Op op, Bufferizer &b) {
   SmallVector<Value> ins = inputs(op, b);
   ins.push_back(b.view(grouped(b.placeOf(op.getOut()))));
@@ -81,7 +82,7 @@ static LogicalResult lowerAttentionGrad(graph::AttentionGradOp op, Bufferizer &b
   return success();
 }
 
-/// What a part has besides.
+/// Parameters of an attention part: those of attention and of the part's own.
 template <typename Op> static FailureOr<SmallVector<Attribute>> partParameters(Op op, Bufferizer &b) {
   auto parameters = attentionParameters(op, op.getRowAxes(), b);
   if (failed(parameters))
@@ -93,7 +94,7 @@ template <typename Op> static FailureOr<SmallVector<Attribute>> partParameters(O
   return parameters;
 }
 
-/// Where the sum `result` is built: over what it goes on from, if there is such.
+/// Place of the sum `result`. If the sum continues one of `onto`, that is its place too.
 static Place sumPlace(Value result, ValueRange onto, unsigned index, Operation *op, Bufferizer &b) {
   if (onto.empty())
     return b.place(result);

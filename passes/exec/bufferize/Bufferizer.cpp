@@ -103,7 +103,7 @@ void Bufferizer::aim(Value value, const Place &place, int64_t accumulate) {
   bool writes = !rule->isView && (rule->writesStrided || place.isDense()) && (!accumulate || rule->accumulates);
   if (!handsOn && !writes)
     return;
-  // What is added to something is nowhere else.
+  // A value that is accumulated into another buffer has no buffer of its own, so nothing else may read it.
   if (accumulate && !value.hasOneUse())
     return;
   destinations[value] = {place, accumulate};

@@ -30,7 +30,7 @@ namespace dtcc::exec {
 
 class Bufferizer;
 
-/// What bufferization knows of a kind of op.
+/// Rule by which bufferization lowers one kind of op.
 struct OpRule {
   /// Emits the commands of an op and places its results.
   mlir::LogicalResult (*lower)(mlir::Operation *, Bufferizer &);
@@ -51,7 +51,7 @@ const OpRule *findRule(mlir::Operation *op);
 /// Sums over micro-batches, as library ops and kernels take them.
 enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };
 
-/// What targets have different (passes/exec/Target.h).
+/// Properties of memory that differ by target (passes/exec/Target.h).
 struct TargetMemory {
   /// Rows wait in one piece to be sent to experts.
   bool packsRows = false;
@@ -59,7 +59,7 @@ struct TargetMemory {
   bool plansWorkspace = false;
   /// The host's memory is another than the device's: buckets that are to lie there do, values may wait there.
   bool usesHost = false;
-  /// Of wide rows (rowBytes()).
+  /// Alignment of wide rows in bytes (rowBytes()).
   int64_t rowAlignment = 0;
 };
 
@@ -71,7 +71,7 @@ public:
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();
 
-  /// What tells generated kernels apart.
+  /// Identity of a generated kernel.
   using KernelKey = std::vector<const void *>;
 
   // For rules: where values lie.

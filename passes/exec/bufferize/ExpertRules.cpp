@@ -103,7 +103,7 @@ static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
   letters.split(lhs, spec.rows, letters.lhsRows, letters.lhsColumns);
   letters.split(spec.byGroup ? rhs : out, spec.rows, spec.byGroup ? letters.rhsRows : letters.outRows,
                 spec.byGroup ? letters.rhsColumns : letters.outColumns);
-  // What is left of the stack: the sums of lhs and the columns of the result, or both columns.
+  // The remaining dimensions of the stack are the summed ones of lhs and the columns of the result, or both columns.
   std::string columns = spec.byGroup ? letters.rhsColumns : letters.outColumns;
   std::string stack = spec.byGroup ? out : rhs, both = letters.lhsColumns + columns;
   letters.possible &= stack.size() == both.size() + 1 && llvm::all_of(stack, [&](char letter) {
@@ -153,7 +153,7 @@ static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
     command = b.library(op, "grouped_matmul_grad", {leftView, rightView, b.view(ids)}, b.view(*target),
                         {b.coordinate(op.getGroupAxes()), b.builder().getI64IntegerAttr(adds)}, adds != 0, bytes);
   }
-  // Of the rows, those that picked a group of another rank are passed over.
+  // Rows that picked a group of another rank are skipped.
   if (std::optional<ArrayAttr> axes = op.getGroupAxes())
     command.setFlops(
         llvm::APFloat(command.getFlops().convertToDouble() / double(b.mesh().product(dist::toAxes(*axes)))));

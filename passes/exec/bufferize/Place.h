@@ -60,7 +60,7 @@ struct Place {
   Place broadcast(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape) const;
   /// A dimension of size 1 before dimension `dim`.
   Place withUnitDim(int64_t dim) const;
-  /// The same cells in row-major order under another shape.
+  /// Views the cells, in row-major order, under another shape.
   std::optional<Place> reshaped(llvm::ArrayRef<int64_t> shape) const;
   /// Each group of dimensions, outermost first, as one; an empty group has size 1.
   std::optional<Place> merged(llvm::ArrayRef<llvm::SmallVector<int64_t>> groups) const;

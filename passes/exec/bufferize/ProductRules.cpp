@@ -63,7 +63,7 @@ static std::optional<Place> asMatrix(const Term &term, StringRef batch, StringRe
   return matrix;
 }
 
-/// The same with rows whose cells are adjacent, which is how a bias and what an activation was taken of lie.
+/// Views a term as a matrix whose rows have adjacent cells, as a bias and an activation's input must have.
 static std::optional<Place> asRows(const Term &term, const Walk &walk) {
   auto matrix = asMatrix(term, walk.batch, walk.rows, walk.columns);
   return matrix && (matrix->sizes[2] == 1 || matrix->strides[2] == 1) ? matrix : std::nullopt;
@@ -101,7 +101,8 @@ static Walk walkOf(const Term &lhs, const Term &rhs, const Term &out) {
           ordered(larger, [&](char c) { return lhs.has(c) && rhs.has(c) && !out.has(c); })};
 }
 
-/// What a product writes: a matrix or a vector of the library's, and where that has to go if it is not there yet.
+/// Result of a product: the matrix or vector that the library writes, and the temporary from which it is copied to its
+/// place if the library cannot write there.
 struct Written {
   Place target;
   Term temporary; /* without letters: none */

@@ -42,8 +42,8 @@ struct Access {
   mlir::Value offset;                 // of an index: where the shard starts, if not at 0
 };
 
-/// Where the loops stand. `indices` has one i64 a loop; that of the last loop is the
-/// first lane's. `mask` is null if all lanes are in range.
+/// Position of the loops. `indices` has one i64 per loop; the last loop's is that of the
+/// first lane. `mask` is null if all lanes are in range.
 struct Position {
   llvm::SmallVector<mlir::Value> indices;
   mlir::Value mask;

@@ -82,7 +82,7 @@ private:
   int64_t held = 0;
   /// Vectors that a thread reads before it uses the first, where it does not keep them.
   int64_t unroll = 1;
-  /// Of a column kernel: blocks side by side, threads side by side in a block and below each other.
+  /// Grid of a column kernel: blocks side by side, threads of a block side by side, and threads below each other.
   int64_t blocks = 1, across = 1, deep = 1;
   Value thread, group;
   /// f32 of shared memory that are taken.
@@ -165,7 +165,7 @@ void GpuKernelGenerator::chooseColumn(int64_t outer) {
   while (across > 1 && across * lanes * narrowest > kSectorBytes && columns(across) < kBusy)
     across /= 2;
   kernel.block = columns(across) < kBusy ? 2 * kThreads : kThreads;
-  // Where few multiprocessors have a block, each asks for more, as long as registers last.
+  // If few multiprocessors have a block, each thread keeps more loads in flight, as far as registers allow.
   int64_t share = columns(across) < kBusy / 4 && fullInputs() == 1 ? 2 : 1;
   uint64_t most = std::clamp<int64_t>(share * kHeldCells / (lanes * fullInputs()), 1, share * kHeldVectors);
   unroll = std::min(llvm::bit_floor(most), llvm::bit_floor(uint64_t(rows)));
@@ -189,7 +189,7 @@ void GpuKernelGenerator::chooseLaunch() {
     (loop.reduced ? reduced : rows) *= loop.size;
   switch (domain.kind) {
   case KernelKind::Map:
-    // Of little to do, each has less.
+    // A small kernel gives each thread fewer cells, so that more threads work.
     while (lanes * widest > kVectorBytes && rows * inner / lanes < kBusy * kThreads)
       lanes /= 2;
     vectors = rows * (inner / lanes);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The same bodies, loops and cells as KernelGenerator's, on the threads of a GPU. A
-// thread works on vectors of up to 8 cells, 16 bytes of the narrowest buffer, where
-// sizes, strides and addresses allow.
+// GPU kernels with the bodies, loops and cells of KernelGenerator's. A thread works on
+// vectors of up to 8 cells, 16 bytes of the narrowest buffer, if sizes, strides and
+// addresses allow.
 //
 //   Map     a thread a vector
 //   Row     a block a row, which its threads keep in registers from the first pass to the

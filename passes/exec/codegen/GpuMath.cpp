@@ -89,7 +89,7 @@ public:
     return vector::FromElementsOp::create(builder, loc, vector, cells);
   }
   Value powerOfTwo(Value x) const { return call("llvm.nvvm.ex2.approx.ftz", x); }
-  /// Of what is neither denormal nor above 2^126.
+  /// 1 / x for x that is neither denormal nor above 2^126.
   Value reciprocal(Value x) const { return call("llvm.nvvm.rcp.approx.ftz.f", x); }
   Value quotient(Value x, Value y) const { return call("llvm.nvvm.div.full", {x, y}); }
   Value reciprocalRoot(Value x) const { return call("llvm.nvvm.rsqrt.approx.f", x); }
@@ -223,7 +223,7 @@ struct GpuMath : PassWrapper<GpuMath, OperationPass<ModuleOp>> {
     registry.insert<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
-    // What is found as a whole must be found before its parts are rewritten.
+    // Patterns of several ops must match before patterns of their parts rewrite these.
     for (auto add : {addJoined, addFunctions}) {
       RewritePatternSet patterns(&getContext());
       add(patterns);

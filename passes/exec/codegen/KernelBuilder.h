@@ -47,7 +47,7 @@ protected:
   mlir::scf::ForOp forLoop(mlir::Value low, mlir::Value high, int64_t step, mlir::ValueRange carried,
                            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> fill);
 
-  /// What changes nothing in a reduction: a vector of `lanes`, or a scalar for 0.
+  /// Neutral element of a reduction: a vector of `lanes`, or a scalar if `lanes` is 0.
   mlir::Value neutral(graph::ReduceOp reduce, int64_t lanes);
   mlir::Value combine(graph::ReduceOp reduce, mlir::Value lhs, mlir::Value rhs);
   /// The reduction of a vector's lanes.

@@ -116,7 +116,7 @@ private:
     return isa<graph::BroadcastOp>(op) && !members.contains(op->getOperand(0).getDefiningOp());
   }
 
-  /// What a broadcast walks of its operand; nothing while its result is not known.
+  /// Map from the domain to the operand of a broadcast; empty while the result's map is not known.
   Map operandMap(graph::BroadcastOp broadcast) const {
     Map map, result = domain.maps.lookup(broadcast.getY());
     if (!result.empty())
@@ -182,7 +182,7 @@ FailureOr<KernelDomain> KernelDomain::analyze(ArrayRef<Operation *> ops, llvm::f
     for (Value value : op->getResults()) {
       if (!isOutput(value))
         continue;
-      // What is stored must be computed once: a cell of the domain, or one a row.
+      // A stored value must be computed once: per cell of the domain, or per row.
       bool once = domain.isFullValue(value) || (domain.kind == KernelKind::Row && domain.isRowValue(value)) ||
                   (domain.kind == KernelKind::Column && isa<graph::ReduceOp>(op));
       if (!once)

@@ -18,7 +18,7 @@
 
 namespace dtcc::exec {
 
-/// Where buffers of a program start, at least, whatever the target.
+/// Alignment in bytes that buffers of every target have at least.
 inline constexpr int64_t kMostAligned = 64;
 
 struct KernelSource {
@@ -34,7 +34,7 @@ struct KernelSource {
   /// buffers stand in this order. An output may share an input's memory if both have the
   /// same layout and walk the whole domain.
   llvm::SmallVector<mlir::MemRefType> inputs, outputs;
-  /// Of which power of two, in bytes, the address of each buffer is a multiple. At most kMostAligned.
+  /// Alignment of each buffer's address, in bytes: a power of two, at most kMostAligned.
   llvm::SmallVector<int64_t> alignments;
   /// One entry a result: 0 store, 1 add to the memory, 2 add unless the slot is 0.
   llvm::SmallVector<int64_t> accumulate;

@@ -112,7 +112,7 @@ private:
     return weighted && weighted.getLhs() != weighted.getRhs();
   }
 
-  /// What depends on the product of q and k is used here alone.
+  /// Whether only this attention uses the values that depend on the product of q and k.
   bool isClosed() {
     if (scores.core.getY() == softmax.getX())
       return softmax.getX().hasOneUse();

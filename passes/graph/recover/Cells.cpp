@@ -26,7 +26,7 @@ std::optional<double> Cells::at(Value value, ArrayRef<int64_t> index) {
       entry->second = op.evaluateCell(0, index, [](unsigned, ArrayRef<int64_t>) { return std::nullopt; });
     return entry->second;
   }
-  // What only looks elsewhere is as fast as a look-up.
+  // Ops that only move cells are evaluated directly, because that is as fast as a lookup in the cache.
   if (isa<BroadcastOp, TransposeOp, ReshapeOp, ConstantOp, IotaOp>(op.getOperation()))
     return op.evaluateCell(cast<OpResult>(value).getResultNumber(), index, [&](unsigned operand, ArrayRef<int64_t> at) {
       return this->at(op->getOperand(operand), at);
@@ -57,7 +57,7 @@ std::optional<double> Cells::ofLine(ReduceOp reduce, ArrayRef<int64_t> index) {
       0, index, [&](unsigned, ArrayRef<int64_t> at) { return std::optional((*cells)[at[dim]]); });
 }
 
-/// Of an op whose cells are those of its operands at the same place: by its reference on vectors.
+/// Evaluates a line of cells of an elementwise op by the op's reference on vectors.
 std::optional<std::vector<double>> Cells::lineOfCells(Operation *op, ArrayRef<int64_t> index, int64_t dim,
                                                       int64_t count) {
   SmallVector<HostTensor, 3> operands;

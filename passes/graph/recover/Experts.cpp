@@ -57,8 +57,8 @@ private:
     return rest == 1 || rest == shapeOf(pick.getX()).back();
   }
 
-  /// What may be the weights of the picks: of the type of the picked values, and computed from these or, where a router
-  /// picks by other scores than it weighs by, from where they stand.
+  /// Candidates for the weights of the picks. They have the type of the picked values, and are computed from these. A
+  /// router that picks by other scores than it weighs by computes them from the picks' positions.
   SmallVector<Value> weights() {
     Type type = pick.getValues().getType();
     llvm::SetVector<Value> seen;

@@ -49,7 +49,7 @@ public:
 /// Values reached from `value` upwards through ops whose cells can be told, nearest
 /// first, at most `limit`.
 llvm::SmallVector<mlir::Value> ancestors(mlir::Value value, size_t limit = 32);
-/// The same downwards.
+/// Values that depend on `value`, nearest first, at most `limit`.
 llvm::SmallVector<mlir::Value> descendants(mlir::Value value, size_t limit = 32);
 
 /// Whether the value depends on constants and counting alone.

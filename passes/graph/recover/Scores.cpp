@@ -76,7 +76,7 @@ private:
     visit(visit, scores);
     return key;
   }
-  /// What was read of equal scores, of these.
+  /// The meaning of these scores, from `read`, the meaning of equal scores.
   Scores meaning(const Scores &read) const {
     Scores own = read;
     own.core = result.core;
@@ -332,7 +332,7 @@ private:
     return broadcast && llvm::all_of(broadcast.getDims(), [&](int64_t dim) { return dim >= rank - 2; });
   }
 
-  /// What is static of the cells of a row of a sample and head: per key, the bits of each of `statics`.
+  /// Bits of the static cells of one row of a sample and head: for each key, those of each of `statics`.
   std::optional<std::vector<uint64_t>> staticsOf(ArrayRef<int64_t> index) {
     std::vector<uint64_t> cells(keys() * statics.size());
     for (auto [number, value] : llvm::enumerate(statics)) {
@@ -415,7 +415,7 @@ private:
   bool plain = false;
   llvm::SetVector<Value> statics;
   Cells staticCells{[](Value, ArrayRef<int64_t>) { return std::nullopt; }};
-  /// By truth of the atoms and cells of `statics`.
+  /// Answers so far, by the truth of the atoms and the cells of `statics`.
   std::map<std::vector<uint64_t>, std::optional<bool>> answers;
 };
 

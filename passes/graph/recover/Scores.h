@@ -37,7 +37,7 @@ struct Scores {
   ContractOp core;
   double scale = 1;
   double softcap = 0;
-  /// What masked cells hold; 0 if none is masked.
+  /// Value of masked cells; 0 if none is masked.
   double fill = 0;
   bool causal = false;
   int64_t offset = 0;
@@ -45,8 +45,8 @@ struct Scores {
   llvm::SmallVector<MaskAtom, 2> atoms;
 };
 
-/// What scores mean by how they are computed: a hundred equal layers are read once, for reading is evaluating thousands
-/// of cells.
+/// Meanings of scores by the expression that computes them. A meaning is found by evaluating thousands of cells, so a
+/// hundred equal layers are read once.
 using ScoreMemory = std::map<std::vector<const void *>, std::optional<Scores>>;
 
 /// Reads scores [b, h, (g,) t, s], or nothing if they are not known to be of this form.

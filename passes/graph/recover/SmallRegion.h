@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a region with products means cannot be asked cell by cell: a cell of an expert
-// layer reads whole matrices. But the factor maps say which dimensions are loops, and a
-// loop may be shorter: the region is evaluated whole, each op by its reference, at two or
-// three iterations a loop. Dimensions that an op wants whole keep their size.
+// A region with products cannot be identified cell by cell: one cell of an expert layer reads
+// whole matrices. The factor maps, however, say which dimensions are loops, and a
+// loop may be shorter. So the whole region is evaluated, each op by its reference, with two or
+// three iterations per loop. Dimensions that an op needs whole keep their size.
 //
 //===----------------------------------------------------------------------===//
 
