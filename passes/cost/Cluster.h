@@ -61,9 +61,9 @@ struct Cluster {
   bool isUniform() const { return nodes.size() == 1 && nodes[0].devices.size() == 1; }
   /// What the devices of the first kind of a group see.
   Fabric fabric(size_t group = 0) const;
-  /// What devices of the `kind`-th kind of a group see: those of other kinds in their node are apart.
+  /// Links between the devices of the `kind`-th kind of a group. Devices of other kinds in the node are not counted.
   Fabric fabric(size_t group, size_t kind) const;
-  /// What a device of a group has of its host.
+  /// A device's share of its host, in a group.
   HostSide host(size_t group = 0) const;
 };
 

@@ -94,12 +94,12 @@ double Collectives::secondsOfAllToAll(const Transfer &transfer, const Spread &sp
       transfer.bytes * double(spread.ranksPerNode - 1) / n / (linkRate(spread.ranksPerNode) * constants.nvlink);
   double outside = transfer.bytes * (n - double(spread.ranksPerNode)) / n /
                    (fabric.network.bytesPerSecond * constants.network * (1 - 0.44 / nodes));
-  // Of so many nodes, those that the copies of a row are for, over the copies.
+  // Expected number of nodes that the copies of a row go to, divided by the copies.
   outside *= nodes * (1 - std::pow(1 - 1 / nodes, transfer.copies)) / transfer.copies;
   return constants.collectiveLaunch + std::max(inside, outside);
 }
 
-/// What a rank sends passes through memory once; a reduction makes two passes.
+/// Seconds in which a rank's data passes through memory: once, and twice for a reduction.
 double Collectives::secondsInMemory(const Transfer &transfer) const {
   double part = double(transfer.group.ranks - 1) / double(transfer.group.ranks);
   double moved = rounds(transfer.kind) * part * transfer.bytes;

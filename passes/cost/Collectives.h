@@ -18,7 +18,7 @@
 
 namespace dtcc::cost {
 
-/// What a rank sees of its surroundings.
+/// The links around a rank.
 struct Fabric {
   /// Ranks that the fast link joins: a node, or a rack.
   int64_t domain = 8;
@@ -51,7 +51,7 @@ public:
   double busRate(const Spread &spread) const;
 
 private:
-  /// Of the wires of a device in its node, those that lead to the other `ranks` - 1 of a group.
+  /// Bandwidth of the wires of a device that lead to the other `ranks` - 1 members of a group in its node.
   double linkRate(int64_t ranks) const;
   double secondsOfAllToAll(const Transfer &transfer, const Spread &spread) const;
   double secondsInMemory(const Transfer &transfer) const;
@@ -62,9 +62,9 @@ private:
 
 /// Bytes that a rank's library keeps for a communicator of `spread`: buffers of its channels (runtime/abi/GpuMemory.h).
 double communicatorBytes(const Spread &spread);
-/// The same for rows of experts to and from `peers` of the other ranks of `spread`, the nearest first.
+/// Bytes of NCCL's buffers for rows of experts to and from `peers` other ranks of `spread`, the nearest first.
 double peerBytes(const Spread &spread, int64_t peers);
-/// The same for messages of pipelines: one channel to each of `peers`, and one back.
+/// Bytes of NCCL's buffers for messages of pipelines: one channel to each of `peers`, and one back.
 double messageBytes(const Spread &spread, int64_t peers);
 
 } // namespace dtcc::cost

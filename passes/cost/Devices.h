@@ -20,7 +20,7 @@
 
 namespace dtcc::cost {
 
-/// What products of a generation reach of their peak is a constant of it (Constants.def).
+/// Generation of a device. The share of the peak that its products reach is a constant per generation (Constants.def).
 enum class Architecture { Volta, Ampere, Hopper, Blackwell, GraceBlackwell, BlackwellUltra, Ada, CDNA, Cpu };
 
 /// The width of the operands of products.
@@ -59,7 +59,7 @@ struct Device {
   double peak(Width width) const { return flopsPerSecond[static_cast<int>(width)]; }
 };
 
-/// What a device has of the host of its node, an equal share.
+/// A device's share of the host of its node. All devices of a node have equal shares.
 struct HostSide {
   /// 0: not known, nothing is moved there.
   double memoryBytes = 0, nvmeBytes = 0, nvmeBytesPerSecond = 0;

@@ -25,7 +25,7 @@ public:
         matrix[i * size + j] += weight * a * b;
     }
   }
-  /// By Cholesky; the pull to the starts makes the matrix positive.
+  /// Solves by Cholesky's method. The pull towards the start values makes the matrix positive definite.
   std::vector<double> solve() {
     for (size_t j = 0; j < size; ++j) {
       for (size_t k = 0; k < j; ++k)

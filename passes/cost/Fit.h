@@ -22,9 +22,9 @@ namespace dtcc::cost {
 struct FitRow {
   StepProblem problem;
   double seconds = 0;
-  /// What shares an effect: source and kind of device.
+  /// Rows that share an effect: their source and device kind.
   std::string source;
-  /// What tells as much as one row: runs of one model.
+  /// Rows that together weigh as much as one: runs of one model.
   std::string model;
 };
 
@@ -44,8 +44,8 @@ Constants fitConstants(const std::vector<FitRow> &rows, Constants constants, con
 /// The two scales of a machine from a few of its runs, pulled to 1 as far as machines are known to differ:
 /// the biases of sources that constants were not fitted on, of their models and of single rows say how far.
 Calibration fitCalibration(const std::vector<FitRow> &rows, const Constants &constants);
-/// Of it, what carries over to devices of another kind at the same place: sources that have several are not
-/// fast or slow on all of them alike.
+/// Part of a calibration that carries over to another device kind of the same source, because a source with several
+/// device kinds is not equally fast on all of them.
 Calibration onOtherDevices(const Calibration &calibration);
 
 /// Quantile `part` (0 to 1) of `values`, linear between them; 0 for none.

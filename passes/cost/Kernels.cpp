@@ -12,7 +12,7 @@
 namespace dtcc::cost {
 
 namespace {
-/// By Architecture: share of the peak in products, in attention, in attention by the maker's kernels.
+/// Shares of the peak, one row per Architecture: in products, in attention, in attention by the vendor's kernels.
 struct Reach {
   double Constants::*products;
   double Constants::*attention;
@@ -40,7 +40,7 @@ Kernels::Kernels(const Device &device, const Constants &constants, KernelSetting
     : device(device), constants(constants), setting(setting) {}
 
 double Kernels::productRate(Width width) const {
-  // What a device has no products for runs in the next wider type.
+  // A type without products on the device runs in the next wider type.
   while (width != Width::F32 && device.peak(width) == 0)
     width = static_cast<Width>(static_cast<int>(width) - 1);
   double share = constants.*reachOf(device).products;

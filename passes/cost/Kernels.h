@@ -19,7 +19,7 @@
 
 namespace dtcc::cost {
 
-/// What runs on a device: which part of the constants holds.
+/// Kernels that run on a device; they decide which of the constants apply.
 struct KernelSetting {
   /// Elementwise chains and losses are fused by a compiler or by hand.
   bool fused = false;

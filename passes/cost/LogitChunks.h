@@ -24,8 +24,8 @@ struct LogitCut {
   int64_t dim = 0, parts = 1;
 };
 
-/// Of f32 logits of the given local shape, whose last dimension is the vocabulary: chunks of at most `chunkBytes`, if
-/// rows can be cut so finely. Nothing if all of them are no more, or there are no rows to cut.
+/// Cuts f32 logits of the given local shape, whose last dimension is the vocabulary, into chunks of at most
+/// `chunkBytes` if rows can be cut so finely. Nothing if the logits are no larger, or if there are no rows to cut.
 std::optional<LogitCut> cutLogits(std::span<const int64_t> shape, int64_t chunkBytes);
 
 } // namespace dtcc::cost

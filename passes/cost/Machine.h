@@ -18,10 +18,10 @@
 namespace dtcc::cost {
 
 struct Machine {
-  /// Of each of `ranks` ranks, while all work.
+  /// Device of each of `ranks` ranks, while all of them work.
   Device device;
   Fabric fabric;
-  /// What it has of its host, where that is apart from the device.
+  /// The device's share of its host, if host memory is separate from device memory.
   HostSide host;
   int64_t ranks = 1;
   Constants constants;
@@ -36,19 +36,19 @@ struct Machine {
   bool isCpu() const { return device.architecture == Architecture::Cpu; }
   /// Memory that a rank may use; 0: not known.
   double memoryBytes() const { return device.memoryBytes; }
-  /// Of kernels: a roofline.
+  /// Seconds of a kernel, by a roofline.
   double secondsForWork(double flops, double bytes, Width width = Width::F32) const;
   double secondsForTransfer(const Transfer &transfer) const;
-  /// Of an exchange in which each rank of `group` sends `bytes`; none for no bytes.
+  /// Seconds of an exchange in which each rank of `group` sends `bytes`; 0 for no bytes.
   double secondsForSent(double bytes, const Group &group) const;
-  /// Of one message between neighbours.
+  /// Seconds of one message between neighbours.
   double secondsToSend(double bytes, int64_t stride) const;
-  /// What a rank needs of its time alone if it waits for the slowest of all.
+  /// Factor by which a rank's time grows because it waits for the slowest rank.
   double straggling() const;
   /// Bytes that the ranks of a node gather from each other in the time in which that starts: fewer are not worth a
   /// collective of their own. Where a node is one rank, of two nodes.
   double latencyBytes() const;
-  /// The same machine where starting a collective costs nothing.
+  /// A copy of the machine on which starting a collective costs nothing.
   Machine withoutLatency() const;
 };
 

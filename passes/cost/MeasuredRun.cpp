@@ -110,7 +110,7 @@ void Reader::model(MeasuredRun &run) {
     experts(run);
 }
 
-/// What no column says of a model with experts, the table of models knows by its name.
+/// Fills in sizes of experts that no column states, from the table of models, by the model's name.
 void Reader::experts(MeasuredRun &run) {
   run.apart = "experts";
   Transformer &model = run.model;

@@ -36,7 +36,7 @@ struct MeasuredRun {
   Transformer model;
   Parallel plan;
   RunSetting setting;
-  /// What is kept of a layer goes to the host.
+  /// Saved activations of a layer are offloaded to the host.
   bool hostActivations = false;
   double globalBatch = 0;
   /// 0: not stated.

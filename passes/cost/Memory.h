@@ -57,11 +57,11 @@ double keptBytes(const Transformer &model, const Parallel &plan, const RunSettin
 /// groups of ranks than common ones.
 double reserveBytes(const Parallel &plan, const Software &software);
 
-/// Of the device of the pipeline that needs most.
+/// Forecast memory of the device that needs most over the stages of the pipeline.
 MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const RunSetting &run,
                            const Software &software);
 
-/// Of a device of `capacity`: allocators cannot use the last part.
+/// Bytes that a program can use on a device of `capacity` bytes. Allocators cannot use the last part.
 double usableBytes(double capacity);
 /// Whether `bytes` fit on a device of `capacity`.
 bool fitsIn(double bytes, double capacity);

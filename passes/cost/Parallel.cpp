@@ -11,8 +11,8 @@
 namespace dtcc::cost {
 
 namespace {
-/// By PipelineKind: weights of forward, input and weight gradients in the bubble of a stage,
-/// which `interleaves` divides by the number of virtual stages.
+/// Bubble of a stage, one row per PipelineKind: weights of forward, input gradient and weight gradient. `interleaves`
+/// divides the bubble by the number of virtual stages.
 struct ScheduleRow {
   double forward, input, weight;
   bool interleaves;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a step forecast needs to know of a plan: how many ways each thing is split, and
-// the formulas of pipelines. Free of MLIR.
+// The part of a plan that a step forecast depends on: degrees of parallelism, and the
+// formulas of pipelines. Free of MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ enum class PipelineKind { None, OneForwardOneBackward, Interleaved, ZeroBubble1,
 /// Ranks are numbered with tp innermost, then cp, dp, and pp outermost.
 struct Parallel {
   int64_t tp = 1, cp = 1, dp = 1, pp = 1, virtualStages = 1;
-  /// Of the ranks of cp and dp, neighbours that have different experts.
+  /// Degree of expert parallelism: neighbouring ranks of cp and dp that hold different experts.
   int64_t ep = 1;
   int64_t microbatches = 1;
   PipelineKind schedule = PipelineKind::None;

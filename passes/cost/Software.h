@@ -27,8 +27,8 @@ enum class Framework {
 /// no interpreter to wait for and is ahead of the device also from one step to the next.
 enum class HostMode { Eager, Compiled, Graph, Commands };
 
-/// What is computed again for the backward pass. Partial: some 0.4 of a forward pass, as
-/// JAX's policies do.
+/// Activations that are recomputed for the backward pass. Partial recomputes some 0.4 of a forward pass, as JAX's
+/// policies do.
 enum class Recomputation { None, Selective, Partial, Full };
 
 struct Software {
@@ -45,7 +45,7 @@ struct Software {
   bool scatteredSends = true;
   /// A stage sends, then receives, and makes what it got whole over tp.
   bool serialSends = false;
-  /// Of a micro-batch's backward pass, what hides the reduction of gradients.
+  /// Share of a micro-batch's backward pass that hides the reduction of gradients.
   double dataWindow = 0;
   double gradientBytes = 2;
   double accumulateBytes = 0;
@@ -53,7 +53,7 @@ struct Software {
   double wholeBytes = 8, sharedBytes = 8;
   /// Bytes a logit, and of contexts, communicators and fragments.
   double logitMemory = 12, reserveBytes = 0;
-  /// What allocators lose, a share of all else.
+  /// Memory that allocators lose to fragmentation, as a share of all other memory.
   double fragments = 0;
   /// It pads vocabularies to what products like, as Megatron does.
   bool paddedVocabulary = true;
@@ -69,7 +69,8 @@ struct Software {
   double gatherBytes = 2;
   /// Under ZeRO 2 parameters stay whole, and are gathered once a step; else for each forward pass.
   bool keepsParameters = false;
-  /// Of several stages on a rank, all but the last that is complete are reduced beside those that follow.
+  /// With several stages on a rank, the gradients of each complete stage but the last are reduced while the stages that
+  /// follow run.
   bool reducesByStage = false;
 };
 

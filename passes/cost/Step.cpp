@@ -13,7 +13,7 @@
 namespace dtcc::cost {
 
 namespace {
-/// Of a pass of a layer, or of a sum of them: what stands in the time of a rank.
+/// Parts of a rank's time for one pass of a layer, or for a sum of passes.
 struct PassSeconds {
   double compute = 0, tensor = 0, data = 0, host = 0;
   double total() const { return compute + tensor + data + host; }

@@ -55,15 +55,16 @@ struct StepSeconds {
 /// `problem` has at least one stage; every sum is of the rank that needs most.
 StepSeconds priceStep(const StepProblem &problem, const Constants &constants, const Calibration &calibration = {});
 
-/// What a layer adds to a micro-batch of the rank that runs it: kernels, communication that
-/// nothing hides, waits for the host, units gathered.
+/// Seconds that a layer adds to a micro-batch of its rank: kernels, exposed communication,
+/// waits for the host, gathers of units.
 struct LayerSeconds {
   double forward = 0, inputGradient = 0, weightGradient = 0, recompute = 0;
   double total() const { return forward + inputGradient + weightGradient + recompute; }
 };
-/// Of every layer of the problem, whose stages need not be set.
+/// Prices every layer of the problem, whose stages need not be set.
 std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constants &constants);
-/// The same for many problems with the same layers: what of them does not depend on how many ranks share data.
+/// Prices the layers of many problems with equal layers. Parts that do not depend on the data-parallel ranks are
+/// computed once.
 class PricedLayers {
 public:
   /// `problem`: the device, the software, the ranks of tp, and whether gathers of stage 3 run beside the kernels.
@@ -110,7 +111,7 @@ double straggling(const Parallel &plan, const Constants &constants);
 /// `parameters`; a backward pass of a micro-batch takes it `backward` seconds.
 double secondsAtEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
                     double backward);
-/// Of a stage, for a micro-batch, both ways.
+/// Seconds of the messages of a stage to its neighbour for one micro-batch, both ways.
 double secondsToSendOn(const StepProblem &problem, const Constants &constants);
 
 } // namespace dtcc::cost

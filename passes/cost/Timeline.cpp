@@ -15,7 +15,7 @@ std::string_view toString(TimelineStream stream) {
 }
 
 std::string TimelineEvent::name() const {
-  /// By TimelineWork: the word, and whether a micro-batch or a unit follows.
+  /// Text of an event, one row per TimelineWork: the word, and whether a micro-batch or a unit follows it.
   struct Row {
     std::string_view word;
     bool microbatch, unit;

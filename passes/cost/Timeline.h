@@ -20,8 +20,8 @@
 
 namespace dtcc::cost {
 
-/// What a device does at once: kernels, collectives, messages to neighbouring stages, copies
-/// to and from the host.
+/// Streams of a device that run at the same time: kernels, collectives, messages to neighbouring stages, copies to
+/// and from the host.
 enum class TimelineStream { Compute, Collectives, Messages, Copies };
 std::string_view toString(TimelineStream stream);
 
@@ -40,13 +40,13 @@ enum class TimelineWork {
 };
 
 struct TimelineEvent {
-  /// Of the pipeline axis.
+  /// Rank on the pipeline axis.
   int64_t rank = 0;
   TimelineStream stream = TimelineStream::Compute;
   TimelineWork work = TimelineWork::Forward;
   /// -1 where it is of none: the end of a step, a rank's own preparation.
   int64_t stage = -1, microbatch = -1;
-  /// Of a stage's units (layers), in forward order; -1: the stage as a whole.
+  /// Index of the unit (layer) in its stage, in forward order; -1 for the stage as a whole.
   int64_t unit = -1;
   /// Seconds from the start of the step.
   double start = 0, end = 0;
@@ -60,7 +60,7 @@ struct StepTimeline {
   /// The whole step.
   double seconds = 0;
   int64_t ranks = 0;
-  /// By rank, then by stream, then by start; empty where only the seconds were asked for.
+  /// Events ordered by rank, then stream, then start; empty if only the seconds were asked for.
   std::vector<TimelineEvent> events;
 
   /// Seconds in which a rank computes; of the rest it waits.

@@ -92,7 +92,7 @@ Work scaled(Work work, double factor) {
   return work;
 }
 
-/// Of products and what is between them, what torchtitan's selective recomputation repeats.
+/// Share of a layer's products, and of the ops between them, that torchtitan's selective recomputation repeats.
 constexpr double kSelectiveOps = 0.45;
 
 /// The whole forward pass; or, of a dense layer, all but the product at its end and the sum over tp of that, which
@@ -122,7 +122,7 @@ void setRecompute(Layer &layer, const Parallel &plan, const RunSetting &run, boo
     if (run.selectiveOps) {
       layer.recompute = scaled(layer.forward, kSelectiveOps);
       layer.recompute.attentions.clear();
-      // What sums over tp were scattered to is kept, what was gathered for products is not.
+      // Results of reduce-scatters over tp are kept; results of all-gathers for products are not.
       std::erase_if(layer.recompute.transfers,
                     [](const Transfer &transfer) { return transfer.kind != CollectiveKind::AllReduce; });
       for (Transfer &transfer : layer.recompute.transfers)

@@ -42,9 +42,9 @@ struct Transformer {
   Transformer dense() const;
   double expertLayers() const;
   bool isExpertLayer(int64_t layer) const;
-  /// Of the experts that a layer chooses from.
+  /// Parameters of all experts that a layer chooses from.
   double routedParameters() const { return experts * (gated ? 3 : 2) * hidden * expertFfn; }
-  /// Of a layer, of one with experts if the model has them, all experts counted.
+  /// Parameters of a layer. In a model with experts this is a layer with all its experts.
   double layerParameters() const;
   double parameters() const;
   /// Those that a token meets.
@@ -60,11 +60,11 @@ std::optional<Transformer> findTransformer(std::string_view name, bool prefix = 
 /// `error` says why, otherwise.
 std::optional<Transformer> parseTransformer(std::string_view text, std::string &error);
 
-/// What a run fixes beside the model and the plan.
+/// Settings of a run beside the model and the plan.
 struct RunSetting {
   /// Examples of a micro-batch and rank.
   double examples = 1;
-  /// Of the products of layers; those of the head are in 16 bits.
+  /// Type width of the products of layers. Products of the head are in 16 bits.
   Width width = Width::B16;
   AttentionKernel attention = AttentionKernel::Flash;
   /// Shares that run beside computation: of sums over tp, beyond their first piece, and of gathers over cp.
@@ -93,7 +93,7 @@ Layer makeHead(const Transformer &model, const Parallel &plan, const RunSetting 
 /// ranks of tp share it out, or the whole.
 double boundaryBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, bool scattered);
 
-/// What of a layer goes to the host in the forward pass and comes back for the backward pass.
+/// Adds the copies of a layer's offloaded activations: to the host in the forward pass, back in the backward pass.
 void moveToHost(Layer &layer, double keptBytes);
 
 /// Parts of makeBlock (Experts.cpp): the routed and the shared experts of a layer on `tokens` of a rank.

@@ -23,8 +23,8 @@ StepProblem makeStepProblem(const Transformer &model, const Parallel &plan, cons
   if (model.experts > 0)
     problem.layers.push_back(makeBlock(model.dense(), plan, run));
   int64_t stages = plan.pp, layers = int64_t(model.layers), chunks = stages * plan.virtualStages;
-  // Where the layers do not divide and two more would, the embedding and the head take the
-  // place of one each.
+  // If the layers do not divide by the chunks and two more layers would, the embedding and the head count
+  // as one layer each.
   bool ends = layers % chunks != 0 && (layers + 2) % chunks == 0;
   for (int64_t s = 0, first = 0; s < stages; ++s) {
     int64_t count =

@@ -38,7 +38,7 @@ struct Errors {
   size_t rows = 0;
   double median = 0, p90 = 0, bias = 0;
 };
-/// Of the absolute values; bias is the median of the values themselves.
+/// Quantiles of the absolute values. The bias is the median of the signed values.
 Errors errorsOf(const std::vector<double> &values);
 
 /// Plans of one model and machine, of which only the plan differs.
@@ -64,15 +64,15 @@ public:
   void calibrate(const Constants &constants, size_t count);
   /// Every source priced by constants that its runs had no part in; and then, if `count`, calibrated.
   void priceLeftOut(const Constants &start, size_t count = 0);
-  /// What `fitConstants` learns from; sources in `without` have no part.
+  /// Rows from which `fitConstants` learns, without those of the sources in `without`.
   std::vector<FitRow> fitRows(const std::set<std::string> &without = {}) const;
   void priceOnly(const Constants &constants, const std::set<std::string> &sources);
 
   std::set<std::string> sources() const;
-  /// Of their runs in all tables, or in one.
+  /// Errors of the sources' runs in all tables, or in one.
   Errors errors(const std::set<std::string> &sources, std::optional<size_t> table = {}) const;
   Errors memoryErrors(const std::set<std::string> &sources) const;
-  /// Of the runs that are set apart, by what sets them apart and source.
+  /// Errors of the runs that are set apart, by the reason and the source.
   std::map<std::string, Errors> errorsApart() const;
   std::map<std::string, Regret> regrets() const;
   /// Reasons and how many rows they keep out.

@@ -53,7 +53,7 @@ struct Transfer {
   Group group;
   /// Share that runs beside computation.
   double hidden = 0;
-  /// Of an all-to-all: rows of the same values, for ranks drawn at random; those for one node cross the network once.
+  /// Number of copies of a row in an all-to-all, for ranks drawn at random. Copies for one node cross the network once.
   double copies = 1;
 };
 
@@ -69,14 +69,14 @@ struct Work {
   /// Bytes that go to the host or come from it beside the computation.
   double hostBytes = 0;
   std::vector<Transfer> transfers;
-  /// Of communication that was priced where it was planned, and that nothing hides.
+  /// Seconds of exposed communication that was priced when it was planned.
   double exchangeSeconds = 0;
 };
 
 /// A layer, as often as a stage has it.
 struct Layer {
   Work forward, inputGradient, weightGradient;
-  /// What of the forward pass is computed again for the backward pass.
+  /// Part of the forward pass that is recomputed for the backward pass.
   Work recompute;
   /// Elements of parameters that a rank holds, before ZeRO.
   double parameters = 0;

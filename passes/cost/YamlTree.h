@@ -24,7 +24,7 @@ struct YamlTree {
   enum Kind { Scalar, List, Map };
   Kind kind = Scalar;
   std::string scalar;
-  /// Of a list, or the values of a map beside `keys`.
+  /// Elements of a list, or values of a map whose keys are in `keys`.
   std::vector<YamlTree> parts;
   std::vector<std::string> keys;
   unsigned line = 1, column = 1;

@@ -383,9 +383,9 @@ void Solver::search(Graph graph, std::vector<Elimination> stack) {
   }
 }
 
-/// Where the search was cut short it only went through the last of the nodes that it branched on. So each of those of
-/// the best solution is tried otherwise, the others as they are and the rest chosen for them exactly, until nothing
-/// gets better.
+/// Improves the best solution of a search that was cut short, because such a search varied only the last of its branch
+/// nodes. Each branch node in turn tries its other candidates, with the other branch nodes fixed and the rest chosen
+/// exactly, until nothing gets better.
 void Solver::improve(const Graph &graph, const std::vector<Elimination> &stack, uint64_t trials) {
   uint64_t price = priceOf(graph, 32);
   double before = kForbidden;
@@ -501,7 +501,7 @@ ChoiceSolution solve(const ChoiceProblem &problem, uint64_t maxBranches) {
   ChoiceSolution solution = Solver(pairs, maxBranches).run();
   bool isBest = solution.isOptimal();
   solution.candidates.resize(problem.nodes.size());
-  // Of the same parts, added up in another order.
+  // The cost is summed in the problem's order; the solver added the same terms in another one.
   solution.cost = costOf(problem, solution.candidates);
   solution.lowerBound = isBest ? solution.cost : std::min(solution.lowerBound, solution.cost);
   return solution;

@@ -42,7 +42,7 @@ struct ChoiceProblem {
   /// Parallel edges add up.
   std::vector<Edge> edges;
 
-  /// What a node gives to others in forms that are made once, however many of them want it so.
+  /// A value of a node that others read in several forms. Each form is made once, however many readers want it.
   struct Delivery {
     static constexpr unsigned kMostForms = 12;
     uint32_t from;

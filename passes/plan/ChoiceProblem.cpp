@@ -24,7 +24,7 @@ void ChoiceProblem::addEdge(uint32_t from, uint32_t to, std::vector<double> cost
   edges.push_back({from, to, std::move(costs)});
 }
 
-/// What is wrong with a delivery between nodes of `nodes`.
+/// Reason why a delivery between nodes of `nodes` is malformed; empty if it is not.
 static std::string checkDelivery(const ChoiceProblem::Delivery &delivery,
                                  const std::vector<std::vector<double>> &nodes) {
   if (delivery.from >= nodes.size())

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What people carry in their heads when they choose a plan, with the numbers of this model
-// on these devices: does it fit and on how few, which kind of parallelism and where each
+// Answers, with the numbers of this model on these devices, the questions by which people choose
+// a plan: does it fit and on how few devices, which kind of parallelism and where each
 // runs, when not to distribute, what recomputation saves and costs, accumulation against
 // larger batches, the learning rate for the new batch, dollars and days. Free of MLIR.
 //
@@ -44,7 +44,7 @@ public:
   virtual std::optional<int64_t> fewest() { return std::nullopt; }
 };
 
-/// What the whole run is to be; 0: not known.
+/// The goal of the whole run; 0 means not known.
 struct RunGoal {
   double tokens = 0, pricePerHour = 0;
   /// A batch in examples, and the learning rate that is known to be good for it.
@@ -72,7 +72,7 @@ struct Explanation {
     /// Times as fast as on one device, or as on the fewest that were priced, and that over how many times the devices.
     double speedup = 1, efficiency = 1;
   };
-  /// The same batch on fewer devices, ascending.
+  /// Best plans for the global batch on fewer devices, ascending.
   std::vector<Count> counts;
   /// The mesh of the best plan with other numbers of micro-batches, ascending.
   std::vector<PlanReport> accumulation;

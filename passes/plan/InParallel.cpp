@@ -13,7 +13,7 @@
 
 namespace dtcc::plan {
 
-/// What useThreads was given.
+/// Number of threads that useThreads asked for; 0 if it was not called.
 static std::atomic<size_t> given = 0;
 
 void useThreads(size_t count) { given = count; }

@@ -26,7 +26,7 @@ struct Orders {
     auto isOne = [&](const std::string &channel) { return llvm::is_contained(channels, channel); };
     return llvm::equal(llvm::make_filter_range(sent, isOne), llvm::make_filter_range(received, isOne));
   }
-  /// By channel, the number of the one that it becomes a part of.
+  /// For each channel the number of the merged channel that it becomes part of.
   std::map<std::string, size_t> merge() const {
     std::vector<std::vector<std::string>> groups;
     std::map<std::string, size_t> numbers;

@@ -17,7 +17,7 @@ struct MeetingProgram {
     std::vector<Meeting> meetings;
   };
   std::vector<Phase> phases;
-  /// What a step runs, in order: the number of a phase, and a micro-batch.
+  /// Runs of a step, in order: the number of a phase, and a micro-batch.
   std::vector<std::pair<size_t, int64_t>> runs;
 };
 

@@ -24,7 +24,7 @@ static MemoryParts partsOf(const cost::MemoryBytes &bytes, const cost::StateByte
 
 std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape) {
   cost::Parallel plan = parallelOf(shape);
-  // Of stages, as many micro-batches in flight as 1F1B has.
+  // Stages hold as many micro-batches in flight as 1F1B does.
   plan.schedule = shape.pp > 1 ? cost::PipelineKind::OneForwardOneBackward : cost::PipelineKind::None;
   plan.sequenceParallel = shape.tp > 1;
   cost::RunSetting run = problem.run;

@@ -20,7 +20,7 @@ namespace dtcc::plan {
 struct MemoryRow {
   int zero = 0;
   cost::Recomputation recompute = cost::Recomputation::None;
-  /// Of the device that needs most.
+  /// Memory of the device that needs most.
   MemoryParts memory;
   bool fits = false;
 };

@@ -67,7 +67,7 @@ std::vector<size_t> MinCut::solve() {
   }
   if (!isPossible())
     return {};
-  // What still reaches the sink: the cut that leaves as little as can be behind it.
+  // Nodes that still reach the sink define the minimum cut nearest to the sink.
   std::vector<bool> reaches(leaving.size(), false);
   reaches[kSink] = true;
   std::vector<size_t> queue{kSink};

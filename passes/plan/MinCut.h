@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of a directed graph whose nodes have weights: the nodes to cut so that no path leads
-// from a source to a sink, with the least total weight. By the max-flow min-cut theorem
+// Minimum node cut of a directed graph with node weights: the nodes of least total weight
+// without which no path leads from a source to a sink. By the max-flow min-cut theorem
 // (Ford and Fulkerson 1956) on the graph with every node split in two; the flow is
 // Dinic's (1970). Free of MLIR.
 //

@@ -15,7 +15,7 @@ namespace dtcc::plan {
 /// Sums of the same terms in another order differ in their last bits; without a tolerance
 /// every order would be a point of its own.
 static constexpr double kSame = 1e-12;
-/// Of a type that has no fastest mode.
+/// Index that stands for "this type has no fastest mode".
 static constexpr uint32_t kNone = ~0u;
 
 double ModeFronts::neededBy(uint32_t type, uint32_t deviceClass, uint32_t mode) const {
@@ -51,7 +51,7 @@ void ModeFronts::findLevels() {
 }
 
 void ModeFronts::findFastest(Place place) {
-  /// Of the time of all blocks in their slowest modes: what modes must differ by.
+  /// Smallest difference between modes that counts, as a share of the time of all blocks in their slowest modes.
   constexpr double apart = 1e-9;
   uint32_t device = classOf(place);
   double all = 0;
@@ -128,7 +128,7 @@ bool ModeFronts::fitsFastest(uint32_t run, Place place, double bytes) {
   return all.exists && all.heldBytes <= bytes * (1 + kSame);
 }
 
-/// What no room for the run, or for one with more blocks, exceeds.
+/// Upper bound on the bytes that this run, or one with more blocks, may use.
 double ModeFronts::mostBytes(uint32_t run, Place place) const {
   double memory = problem.classes[classOf(place)].memoryBytes;
   double free = memory - runs[run].stateBytes - levels[place % levels.size()];
@@ -147,7 +147,7 @@ public:
     while (at != end && !(at->seconds + mode.seconds < limit))
       ++at;
   }
-  /// Of the next point; infinity if there is none.
+  /// Saved bytes of the next point; infinity if there is none.
   double heldBytes() const { return at == end ? kNever : at->heldBytes + mode.heldBytes; }
   Point take() {
     Point point{heldBytes(), at->seconds + mode.seconds, uint32_t(at - begin), number};
@@ -180,7 +180,7 @@ ModeFronts::Front ModeFronts::extend(const Front &before, uint32_t type, Place p
     }
     if (least == kNever || least > most)
       return growing;
-    // Of those with the same bytes the fastest counts.
+    // Of several points with equal bytes only the fastest counts.
     Point fastest{least, kNever, 0, 0};
     for (Extension &each : extensions)
       while (each.heldBytes() == least)

@@ -30,8 +30,8 @@ public:
   using Counts = std::vector<uint16_t>;
   uint32_t runOf(const Counts &counts);
 
-  /// What there is for a run: bytes for what its blocks hold together of each micro-batch in flight, and for what the
-  /// one at work needs.
+  /// Memory available to a run: bytes for the saved activations of its blocks, for each micro-batch in flight, and for
+  /// the working memory of the block that runs.
   struct Room {
     double bytes = 0, inFlight = 1;
   };
@@ -106,8 +106,8 @@ private:
   /// The one that is being made: it is kept in as much memory as it needs.
   Front growing;
   std::vector<std::optional<Fastest>> fastestOfRuns;
-  /// What blocks need at work in one of their modes, rising: a stage needs the most of them, so that a run is solved
-  /// with the modes that need no more than each of these.
+  /// Working bytes of blocks over all their modes, ascending. A stage needs the largest of its blocks, so a run is
+  /// solved once per level, with the modes that need no more than the level.
   std::vector<double> levels;
   /// Per class and type, the first and the last of its modes' levels.
   std::vector<std::vector<std::pair<size_t, size_t>>> levelsOf;

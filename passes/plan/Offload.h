@@ -32,7 +32,7 @@ struct Offload {
 /// None for other words.
 std::optional<Offload> parseOffload(std::string_view text);
 
-/// Where the stages of the first plan lie ("h100-sxm, a100-80"), on devices of several kinds.
+/// Note on heterogeneous devices: the device kinds of the stages of the first plan ("h100-sxm, a100-80").
 std::string noteOfMixedDevices(const std::string &stages);
 
 } // namespace dtcc::plan

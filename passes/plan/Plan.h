@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a search decides and `dist-apply-plan` carries out: a mesh, the axes of the
-// factors of forward ops, the layouts of states. Free of MLIR, so that plans can be
+// A plan is the decision of a search, which `dist-apply-plan` carries out: a mesh, the axes
+// of the factors of forward ops, the layouts of states. Free of MLIR, so that plans can be
 // made, compared and timed without IR. Its file format is docs/plan-format.md.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ namespace dtcc::plan {
 using dist::Axes;
 using dist::Mesh;
 
-/// What the backward pass computes again; see passes/graph/Recompute.h.
+/// Which activations the backward pass recomputes; see passes/graph/Recompute.h.
 enum class Recompute { None, Selective, Full };
 llvm::StringRef toString(Recompute recompute);
 /// "none", "selective", "full".
@@ -59,8 +59,8 @@ struct OpPlan {
 enum class SequenceOrder {
   /// As they come.
   Contiguous,
-  /// Of twice as many chunks as ranks, each holds an early and a late one: equal work under a
-  /// causal mask (runtime/abi/SequenceOrder.h).
+  /// The sequence has twice as many chunks as ranks, and each rank holds an early and a late one: equal work under
+  /// a causal mask (runtime/abi/SequenceOrder.h).
   ZigZag,
 };
 
@@ -82,7 +82,7 @@ struct PipelinePlan {
   /// The origins at which stages 1, 2, .. begin, ascending: a stage is a run of forward
   /// ops in the order of the step. Backward ops go with their forward op.
   std::vector<int64_t> cuts;
-  /// By rank of the axis, the kind of devices of its stages, where there are several: {"h100-sxm", "a100-80"}.
+  /// Device kind of the stages of each rank of the axis, if devices are heterogeneous: {"h100-sxm", "a100-80"}.
   std::vector<std::string> devices = {};
 
   int64_t stages() const { return static_cast<int64_t>(cuts.size()) + 1; }
@@ -104,12 +104,12 @@ struct Plan {
   SequenceOrder sequenceOrder = SequenceOrder::Contiguous;
   /// Activations between the ops that other axes (tp) split lie split by positions over these too.
   bool sequenceParallel = false;
-  /// What ranks share over `flatAxes`: 0 nothing, 1 update and optimizer state, 2 gradients
-  /// too, 3 parameters too (passes/dist/StateTable.h).
+  /// ZeRO stage over `flatAxes`: 0 shards nothing, 1 the update and optimizer state, 2 gradients too, 3 parameters too
+  /// (passes/dist/StateTable.h).
   int64_t zero = 0;
   Axes flatAxes;
   Recompute recompute = Recompute::None;
-  /// What lies with the hosts of the devices; of activations those of ops that say so.
+  /// State and activations in host memory. Activations are offloaded only for ops that say so.
   Offload offload;
   std::vector<OpPlan> ops;
   std::vector<StatePlan> states;
@@ -126,7 +126,7 @@ struct Plan {
   llvm::Error check() const;
   /// As docs/plan-format.md says; `indent` 0 gives one line.
   std::string toJson(unsigned indent = 2) const;
-  /// What of the plan no program does: empty, or "its stages lie on devices of several kinds, ..".
+  /// Reason why no program can be compiled for the plan: empty, or "its stages lie on devices of several kinds, ..".
   std::string whyNoProgram() const;
   bool operator==(const Plan &) const = default;
 

@@ -53,7 +53,7 @@ std::vector<int64_t> Rendezvous::ready(int64_t stage, std::string &wrong) {
   return {};
 }
 
-/// What is left when nothing goes on.
+/// Describes the stages and messages that are left when no stage can go on; empty if all have ended.
 std::string Rendezvous::describeEnd() const {
   std::string stuck;
   for (size_t stage = 0; stage < waiting.size(); ++stage)

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What rule V10 means: the stages of a pipeline, each in the order of its own program, with
-// messages that wait as the runtime's do, and collectives that wait for all their members.
-// Since nothing takes a message but its one receiver, whether they end does not depend on
-// who goes first: one run of this decides for all.
+// Simulation behind rule V10: each stage of a pipeline runs in the order of its own program,
+// messages wait as the runtime's do, and collectives wait for all their members. A message has
+// only one receiver, so the end does not depend on which stage goes first: one simulation
+// decides for all orders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,19 +28,19 @@
 
 namespace dtcc::plan {
 
-/// What a stage does next that concerns others.
+/// The next command of a stage that concerns other stages.
 struct Meeting {
   enum Kind { Send, Receive, Collective } kind = Send;
-  /// Of a message: the other stage.
+  /// The other stage of a message.
   int64_t peer = 0;
-  /// Of a collective: the stages that take part, ascending.
+  /// Stages that take part in a collective, ascending.
   std::vector<int64_t> members;
   /// Messages of one channel between two stages arrive in order; others do not wait for them. Of a
   /// collective: its group, in which all members issue the same ones in one order.
   std::string channel;
   /// Must be the same for all who take part: type and kind of what is exchanged.
   std::string what;
-  /// Of a send: how many such may be on their way; at least 1.
+  /// Number of such messages that may be under way, for a send; at least 1.
   int64_t room = 1;
   /// "in backward 2".
   std::string where;
@@ -75,7 +75,7 @@ private:
 
   std::vector<std::optional<Meeting>> waiting;
   std::map<Link, size_t> room;
-  /// What is on its way.
+  /// Messages under way.
   std::map<Link, std::deque<std::string>> messages;
 };
 

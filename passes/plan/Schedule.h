@@ -71,7 +71,7 @@ struct Timeline {
   /// The part of all ranks' time in which they wait, 0 to 1.
   double bubble(const Schedule &schedule) const;
 };
-/// Of a schedule that passed its check.
+/// Timeline of a schedule that passed its check.
 Timeline timelineOf(const Schedule &schedule);
 
 /// "gpipe" (Huang et al. 2019), "1f1b" (Narayanan et al. 2021, PipeDream-Flush),
@@ -87,7 +87,7 @@ std::optional<int64_t> stagesPerRank(llvm::StringRef name);
 /// communication and sharding (SEND_F, UNSHARD, ...) are passed over: the compiler places
 /// these itself. `file` is named in the message of an error, with line and cell.
 llvm::Expected<Schedule> parseScheduleCsv(llvm::StringRef text, llvm::StringRef file);
-/// The same file format, cells at the time at which they can run.
+/// Writes a schedule in PyTorch's file format, with cells at the time at which they can run.
 std::string scheduleCsv(const Schedule &schedule);
 
 /// A line per rank, time to the right: "F0 F1 B0 ..", with the number of the stage in

@@ -42,7 +42,7 @@ struct StageReport {
   size_t recomputed = 0;
   /// Blocks whose values wait with the host.
   size_t offloaded = 0;
-  /// Of a micro-batch, forward and backward.
+  /// Seconds of a micro-batch, forward and backward.
   double seconds = 0;
   MemoryParts memory;
 };
@@ -51,14 +51,14 @@ struct PlanReport {
   PlanShape shape;
   /// Parts of a step, of the rank that needs most.
   cost::StepSeconds parts;
-  /// By which plans are ranked; `parts` add up to it.
+  /// Seconds of a step, by which plans are ranked; `parts` add up to it.
   double seconds = 0;
-  /// Of the device that needs most: an estimate, or what the program of the plan holds.
+  /// Memory of the device that needs most: an estimate, or the memory of the compiled program.
   MemoryParts memory;
   /// The estimate, where `memory` is that of the program: a plan that is confirmed.
   std::optional<MemoryParts> estimated;
-  /// Of what communicators take, those that parameters have for themselves beside others of the same ranks
-  /// (exec-separate-parameters): in an estimate, where programs may have them.
+  /// Bytes of communicators that serve parameters alone beside others of the same ranks (exec-separate-parameters). An
+  /// estimate counts them if the program may have them.
   double separateBytes = 0;
   bool fits = true;
   /// Bytes that the host lacks for what is left to it.
@@ -96,13 +96,13 @@ struct SearchReport {
   /// Examples of a step, and tokens of an example (0: examples are no sequences).
   int64_t batch = 0;
   double sequence = 0;
-  /// What was given rather than searched, as it was written: "--mesh=tp=2".
+  /// Options that fixed a part of the plan, as the user wrote them: "--mesh=tp=2".
   std::vector<std::string> given;
-  /// What a reader must know of the forecast: "tensor parallelism counts as compute". May be empty.
+  /// Caveat of the forecast: "tensor parallelism counts as compute". May be empty.
   std::string note;
   /// Best first: those that fit before those that do not.
   std::vector<PlanReport> plans;
-  /// What stood before the first of them.
+  /// Plans that ranked before the first of `plans` and were passed over.
   std::vector<PassedPlan> passed;
   /// No plan takes less in the model of the search, whose best takes `modelled`; 0: no bound.
   double lowerBound = 0, modelled = 0;
@@ -128,9 +128,9 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
 /// most on, if any; or what it lacks of memory and the greatest part of it.
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report);
 
-/// What the plan that needs least lacks of the `usable` bytes of a device: "the nearest, dp=8 zero=3 microbatches=1,
-/// lacks 14.7 GiB: a device holds 92.3 GiB (optimizer 52.0 GiB, activations 20.1 GiB) and may use 77.6 GiB". Of the
-/// host likewise, where that lacks something.
+/// Says how many bytes the plan that needs least lacks of the `usable` bytes of a device: "the nearest, dp=8 zero=3
+/// microbatches=1, lacks 14.7 GiB: a device holds 92.3 GiB (optimizer 52.0 GiB, activations 20.1 GiB) and may use
+/// 77.6 GiB". If host memory lacks bytes, the text says so likewise.
 std::string whatIsLacking(const PlanReport &nearest, double usable);
 
 /// Fills in the reasons of all plans but the first.

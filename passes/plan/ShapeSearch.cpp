@@ -86,7 +86,7 @@ static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<P
   }
 }
 
-/// Of all devices, whatever their kinds.
+/// Adds the shapes that use all devices, whatever their kinds.
 static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
   PlanShape shape;
   for (int64_t tp : space.tp)

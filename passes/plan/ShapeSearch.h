@@ -53,7 +53,7 @@ struct PlanShape {
   bool operator==(const PlanShape &) const = default;
 };
 
-/// What is possible, and what is given: an axis of one size is given.
+/// The space of shapes to search. An axis with only one size is fixed by the user.
 struct ShapeSpace {
   int64_t devices = 1;
   /// Examples of a step.
@@ -63,7 +63,7 @@ struct ShapeSpace {
   std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
   /// PlanShape::meshDp.
   std::optional<int64_t> dp, microbatches;
-  /// Where dp and cp have too few ranks for ep, experts may be spread over those of tp as well.
+  /// If dp and cp have too few ranks for ep, experts may be spread over the ranks of tp as well.
   bool expertsOverTensor = false;
   std::vector<int> zero{0, 1, 2, 3};
   /// For shapes with tp; other shapes have none.
@@ -101,7 +101,7 @@ public:
   virtual StageProblem problem(const PlanShape &shape) = 0;
   /// The shape's blocks in stages, with as much memory as there is. Default: the solved problem.
   virtual StageSolution solve(const PlanShape &shape) { return plan::solve(problem(shape)); }
-  /// What a finer model says of a solved shape; ranks the best. Default: what the search says.
+  /// Seconds of a solved shape by a finer model, which ranks the best shapes. Default: those of the search.
   virtual double refine(const PlanShape &shape, const StageSolution &solution) { return solution.seconds; }
   /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has
   /// none.
@@ -114,7 +114,7 @@ public:
 struct ShapePlan {
   PlanShape shape;
   StageSolution stages;
-  /// By the finer model.
+  /// Seconds by the finer model.
   double seconds = 0;
 };
 

@@ -22,7 +22,7 @@ struct Run {
 };
 } // namespace
 
-/// What part `chunk` of a rank's layers has: the embedding is in the first of all, the head in the last.
+/// Layers of chunk `chunk` of a rank. The first chunk of all has the embedding, the last one the head.
 static std::vector<Run> layersOf(const cost::StepProblem &problem, size_t rank, int64_t chunk) {
   int64_t chunks = std::max<int64_t>(problem.parallel.virtualStages, 1);
   std::vector<Run> runs;

@@ -41,9 +41,10 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 struct BlockMode {
   /// Forward and backward of one micro-batch.
   double seconds = 0;
-  /// What waits on the device for the backward pass, for each micro-batch in flight.
+  /// Bytes of saved activations on the device, for each micro-batch in flight.
   double heldBytes = 0;
-  /// What waits with its host instead. Not a limit of the problem: a mode that the host has no room for is not offered.
+  /// Bytes of activations offloaded to the host. Not a limit of the problem: a mode for which the host has no room is
+  /// not offered.
   double hostBytes = 0;
   /// On the device while the block runs, beside what its type needs whatever the mode: what is computed again.
   double workingBytes = 0;
@@ -63,8 +64,8 @@ struct BlockType {
   double stateBytes = 0;
   /// On the device while the block runs; the stage needs the most of its blocks'.
   double workingBytes = 0;
-  /// What the stage that ends with this block spends on handing on its values, a
-  /// micro-batch, both ways. The last stage hands on nothing.
+  /// Seconds per micro-batch that a stage ending with this block spends on messages to the next stage, both ways. The
+  /// last stage sends nothing.
   double sendSeconds = 0;
   /// Once a step: gradients reduced in the open, parameters updated.
   double tailSeconds = 0;
