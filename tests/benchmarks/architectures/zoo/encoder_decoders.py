@@ -1,0 +1,21 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models that read one sequence and write another."""
+from .languages import OWN, add_languages, language
+
+TWO_STACKS = dict(d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+                  encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=64)
+
+add_languages(__name__, {
+    "pegasus": language("Pegasus", "ForConditionalGeneration", kind="seq2seq", base=OWN, **TWO_STACKS, pad_token_id=0,
+                        decoder_start_token_id=0),
+    "marian": language("Marian", "MTModel", kind="seq2seq", base=OWN, **TWO_STACKS, pad_token_id=0,
+                       decoder_start_token_id=0),
+    "blenderbot": language("Blenderbot", "ForConditionalGeneration", kind="seq2seq", base=OWN, **TWO_STACKS, pad_token_id=0),
+    "umt5": language("UMT5", "ForConditionalGeneration", kind="seq2seq", base=OWN, d_model=32, d_kv=8, d_ff=64,
+                     num_layers=2, num_heads=4, pad_token_id=0, decoder_start_token_id=0),
+    "t5": language("T5", "ForConditionalGeneration", kind="seq2seq", base=OWN, d_model=32, d_kv=8, d_ff=64,
+                   num_layers=2, num_heads=4, pad_token_id=0, decoder_start_token_id=0),
+    "bart": language("Bart", "ForConditionalGeneration", kind="seq2seq", base=OWN, **TWO_STACKS, pad_token_id=1,
+                     bos_token_id=0, eos_token_id=2, decoder_start_token_id=2),
+})

@@ -1,0 +1,18 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Language models that fill in masked tokens."""
+from .languages import add_languages, language
+
+add_languages(__name__, {
+    "roberta": language("Roberta", "ForMaskedLM", pad_token_id=1, type_vocab_size=1),
+    "distilbert": language("DistilBert", "ForMaskedLM", dim=32, hidden_dim=64, n_layers=2, n_heads=4, pad_token_id=1),
+    "electra": language("Electra", "ForMaskedLM", embedding_size=32, pad_token_id=1),
+    "modernbert": language("ModernBert", "ForMaskedLM", pad_token_id=1, cls_token_id=2, sep_token_id=3,
+                           local_attention=8),
+    "albert": language("Albert", "ForMaskedLM", embedding_size=16, pad_token_id=1),
+    "deberta": language("DebertaV2", "ForMaskedLM", relative_attention=True, pos_att_type=["p2c", "c2p"], pad_token_id=1),
+    "esm": language("Esm", "ForMaskedLM", pad_token_id=1, mask_token_id=3, position_embedding_type="rotary"),
+    "roformer": language("RoFormer", "ForMaskedLM", pad_token_id=1, embedding_size=32),
+    "megatron_bert": language("MegatronBert", "ForMaskedLM", pad_token_id=1),
+    "squeezebert": language("SqueezeBert", "ForMaskedLM", pad_token_id=1, embedding_size=32),
+})
