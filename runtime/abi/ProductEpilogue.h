@@ -20,7 +20,7 @@ namespace dtcc {
 enum class ProductActivation : int64_t {
   None = 0,
   Gelu = 1,
-  /// The same, and `kept` is what it was taken of.
+  /// Gelu of the product, and the product itself goes to `kept`.
   GeluKept = 2,
   /// The product times the slope of gelu at `at`.
   Slope = 3,

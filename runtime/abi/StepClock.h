@@ -45,7 +45,7 @@ public:
     uint32_t command, slot;
     double begin, end;
   };
-  /// Where the time of a stage goes, up to the end of its last command: `waits` for messages that were not sent yet.
+  /// Parts of a stage's time, up to the end of its last command. `waits` is the time spent on messages not sent yet.
   struct Parts {
     double compute = 0, messages = 0, waits = 0;
     std::map<uint32_t, double> collectives; /* by communicator: those beside which nothing is computed */
@@ -62,17 +62,17 @@ public:
   StepClock(const Tables &tables, size_t stageCount, bool overlaps)
       : tables(tables), overlaps(overlaps), stages(stageCount) {}
 
-  /// What a stage does next, in the order in which its rank issues it.
+  /// Issues the next command of a stage, in the order in which its rank issues commands.
   void issue(size_t stage, uint32_t command, uint32_t slot);
   void endAction(size_t stage) { stages[stage].log.push_back({kEndOfAction, 0}); }
 
   /// Runs all that was issued. False if a message is waited for that nobody sends, or room for one.
   bool run();
-  /// Of all stages, in seconds.
+  /// End of the last command of all stages, in seconds.
   double end() const;
   const std::vector<Span> &spans(size_t stage) const { return stages[stage].spans; }
   Parts parts(size_t stage) const;
-  /// Of the stage that waits least for the others, up to the end of all of them.
+  /// Parts of the time of the stage that waits least for the others, up to the end of all stages.
   Parts busiest() const;
 
 private:
@@ -200,7 +200,7 @@ inline StepClock::Parts StepClock::busiest() const {
 }
 
 inline StepClock::Parts StepClock::parts(size_t number) const {
-  // What goes on at a moment is what is computed, else what is exchanged, else a message, else nothing.
+  // A moment counts as compute if anything is computed, else as a collective, else as a message, else as idle.
   enum Kind { Compute, Collective, Message };
   struct Edge {
     double time;

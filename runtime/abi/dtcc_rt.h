@@ -121,8 +121,8 @@ typedef struct dtcc_arena {
   uint32_t kind; /* dtcc_memory */
   uint64_t bytes;
 } dtcc_arena;
-/// Of the device that runs the commands; a program for GPUs may have memory of their host too, locked so that they
-/// reach it: commands that stream (dtcc_streams) alone touch that.
+/// Memory of the device that runs the commands. A program for GPUs may also have host memory, locked so that the GPU
+/// reaches it; only commands that stream (dtcc_streams) touch that.
 typedef enum dtcc_memory { DTCC_MEMORY_HOST = 0, DTCC_MEMORY_DEVICE = 1 } dtcc_memory;
 
 /// A typed strided box of an arena. Sizes and strides are in elements, offsets
@@ -240,7 +240,7 @@ typedef struct dtcc_range {
   uint32_t count;
 } dtcc_range;
 
-/// What the ranks of one stage have and do. Views, operands, attributes, waits and
+/// Buffers and actions of the ranks of one stage. Views, operands, attributes, waits and
 /// communicators are shared by all stages; views of a stage lie in its arenas. A state
 /// with copies in several stages has a row of the same name in each, whose content is
 /// equal; the first is the one that is saved.
@@ -426,7 +426,7 @@ typedef struct dtcc_image_header {
   dtcc_section gpu_code; /* char */
 } dtcc_image_header;
 
-/// What a generated kernel sees of its rank.
+/// The part of a rank that a generated kernel sees.
 typedef struct dtcc_rank {
   int64_t rank;
   int64_t ranks;

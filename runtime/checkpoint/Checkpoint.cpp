@@ -125,7 +125,7 @@ void writeCheckpoint(const std::string &directory, const RunPosition &position, 
   for (int64_t i = 0; i < rank.abi.ranks; ++i)
     files.push_back(rankFile(i));
   writeWhole((temporary / "manifest.json").string(), manifestText(rank.image, position, files));
-  // The same step again (a run that was repeated): the older one gives way.
+  // A repeated run writes a step again: the older checkpoint gives way.
   fs::remove_all(final, error);
   renameDurably(temporary.string(), final.string());
   writeWhole((fs::path(directory) / "latest").string(), name + "\n");

@@ -28,7 +28,7 @@
 
 namespace dtcc::rt {
 
-/// Where a run stands: all that resuming needs besides the tensors.
+/// Position of a run: everything that a resume needs besides the tensors.
 struct RunPosition {
   int64_t step = 0;     /* steps done */
   int64_t examples = 0; /* examples consumed by them */

@@ -18,7 +18,7 @@ namespace dtcc::rt {
 
 namespace {
 
-/// What each launcher sets in the environment of its processes. A variable that
+/// Environment variables that each launcher sets for its processes. A variable that
 /// only says "inside an allocation" is not enough: `needs` is set by the launch.
 struct Launcher {
   const char *name;
@@ -35,7 +35,7 @@ const Launcher launchers[] = {
     {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", "LOCAL_RANK"},
 };
 
-/// Of the node of that number: of "4(x2),3" node 2 has 3. One number is that of the process's own node.
+/// Number of processes of node `node`: in "4(x2),3" node 2 has 3. A single number is that of the process's own node.
 int64_t processesOf(const char *counts, int64_t node) {
   int64_t count = 0;
   while (*counts) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a row of the command table says to a communicator, for every device.
+// Issues a row of the command table to a communicator, for every device.
 //
 //===----------------------------------------------------------------------===//
 

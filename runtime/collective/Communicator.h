@@ -134,7 +134,7 @@ public:
   /// A rank failed: makes every wait of the other ranks throw Error, or ends
   /// their processes with `status`. Idempotent.
   virtual void abort(int status) noexcept = 0;
-  /// What tells who waits elsewhere (for a GPU) that he waits in vain; null in a program of one rank.
+  /// The watch by which a wait outside the communicator (for a GPU) learns that it is in vain; null with one rank.
   virtual Watch *watch() { return nullptr; }
   /// Whether this process says why all end: the first that asks. Empty if processes cannot agree on it.
   virtual std::optional<bool> speaks() noexcept { return std::nullopt; }

@@ -35,8 +35,7 @@ public:
 
   /// Never 0 for an address inside allocated memory, 0 for every other.
   uint64_t handle(const void *address) const;
-  /// Where the address behind a handle of `process` lies in this one. Safe to call from
-  /// several threads.
+  /// Address in this process of the memory behind a handle of `process`. Safe to call from several threads.
   std::byte *resolve(int64_t process, uint64_t handle);
 
 private:

@@ -28,7 +28,7 @@ namespace {
 constexpr uint64_t page = 4096;
 uint64_t roundToPage(uint64_t bytes) { return (bytes + page - 1) / page * page; }
 
-/// Where the rings of each rank's messages begin in the file.
+/// Offset in the file of the rings of each rank's messages.
 constexpr uint64_t ringsBegin = uint64_t(1) << 45;
 constexpr uint64_t ringsOfRank = uint64_t(1) << 34;
 
@@ -82,7 +82,7 @@ private:
   Roll roll;
 };
 
-/// What the communicators of one process have in common.
+/// Data that the communicators of one process share.
 struct Shared {
   Shared(const Launch &launch, const std::string &job)
       : file(job, launch.process, launch.processes, /*seconds=*/60, launch.interrupted), first(file, 0, sizeof(Header)),

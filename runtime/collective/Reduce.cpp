@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-// The same arithmetic compiled for wider vectors, chosen when the program starts.
+// Compiles the arithmetic for wider vectors too; the program chooses when it starts.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
 #define DTCC_MULTIVERSION __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -145,7 +145,7 @@ DTCC_REDUCERS(boolean, Plain<uint8_t>)
 
 using Reducer = void (*)(const void *const *, size_t, void *const *, size_t, int64_t, int64_t, int64_t);
 #define DTCC_ROW(NAME) {NAME##_DTCC_SUM, NAME##_DTCC_MAX, NAME##_DTCC_MIN}
-/// By dtcc_dtype, then dtcc_reduction.
+/// Reducers by dtcc_dtype, then by dtcc_reduction.
 const Reducer reducers[][3] = {DTCC_ROW(f32), DTCC_ROW(f64), DTCC_ROW(bf16), DTCC_ROW(f16),    DTCC_ROW(i64),
                                DTCC_ROW(i32), DTCC_ROW(i16), DTCC_ROW(i8),   DTCC_ROW(boolean)};
 

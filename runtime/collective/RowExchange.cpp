@@ -90,7 +90,7 @@ void combineRows(Communicator &group, const RowExchange &exchange, const void *i
                  dtcc_dtype type, void *received, int64_t *lists) {
   Routes routes(group, exchange, lists);
   int64_t rowBytes = columns * dtcc_dtype_size(type), members = group.size();
-  // What comes back stands in the order of the list by which tokens went out.
+  // Rows come back in the order of the list by which tokens went out.
   int64_t *places = routes.room(), *next = places + routes.mine().size(), *last = next + members;
   std::iota(places, next, 0);
   group.allToAllRows(in, received, rowBytes,

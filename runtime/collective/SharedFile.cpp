@@ -32,7 +32,7 @@ namespace {
 /// Sparse: an upper limit of offsets, not of memory.
 constexpr off_t fileBytes = off_t(1) << 60;
 
-/// Where the bytes lie that processes lock: memory has none of them.
+/// Offset of the bytes that processes lock. No memory is mapped there.
 constexpr off_t locksBegin = off_t(1) << 59;
 
 /// How long processes look for each other. Another one is asked after every few milliseconds.

@@ -19,9 +19,9 @@
 // carries the addresses of the member's buffers. Where members share cores they count
 // themselves in at one place and sleep on one flag, so that each is woken once.
 //
-// What is staged goes to two sets of places in turns: who writes a place again has passed
-// the barrier of the chunk between, so nobody reads it any more, and a chunk needs one
-// barrier. Small buffers are staged always, which saves the second barrier.
+// Staged data goes to two sets of places in turns. A member that writes a place again has passed
+// the barrier of the chunk between, so nobody reads the place any more, and a chunk needs one
+// barrier. Small buffers are always staged, which saves the second barrier.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,7 +22,7 @@
 namespace dtcc::rt {
 namespace {
 
-/// What a member shows of an exchange.
+/// Data that a member offers to the others in an exchange.
 struct Offer {
   const std::byte *rows;
   RowLists lists;

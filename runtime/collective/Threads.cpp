@@ -36,7 +36,7 @@ struct Channel {
   std::vector<Message> ring;
 };
 
-/// What the members of one group share.
+/// Memory that the members of one group share.
 struct GroupMemory {
   explicit GroupMemory(int64_t size)
       : shared(std::aligned_alloc(64, SharedGroup::memoryBytes(size, true)), &std::free),

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a rank that has waited for a while looks at: has another rank failed, has its
-// process ended, was this process told to end, has it been too long. Only waits that sleep
-// look (Wait.h), and who waits for a GPU (runtime/cuda/Watchdog.h): it costs no other
-// anything.
+// A rank that has waited for a while asks its watch: has another rank failed, has its
+// process ended, was this process told to end, has it been too long? Only waits that sleep
+// ask (Wait.h), and waits for a GPU (runtime/cuda/Watchdog.h). Other waits pay nothing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,7 +26,8 @@ struct Term {
   std::string value; /* as a message shows it: "--save=F", or "no --save" */
 };
 
-/// What a run depends on. `steps`: in all; `begin`: where it starts; `examples`: of the data.
+/// Terms on which all ranks of a run must agree. `steps` is their number in all, `begin` the position at which the run
+/// starts, `examples` the number of samples of the data.
 std::vector<Term> termsOf(const Image &image, const Options &options, const RunPosition &begin, int64_t steps,
                           int64_t examples);
 

@@ -34,7 +34,7 @@ public:
   void runStep(const std::function<void(int64_t slot)> &beforeSlot);
 
 private:
-  /// Where a view lies in each slot.
+  /// Address of a view in each slot.
   struct Place {
     std::byte *base;
     int64_t slotStride, slots; /* see dtcc_view */
@@ -69,7 +69,7 @@ std::vector<bool> communicatorsOfStreams(const Image &image);
 
 /// Bytes of all arenas of one rank of a stage, in memory of its device.
 uint64_t arenaBytes(const Image &image, const dtcc_stage &stage);
-/// The same in memory of the host of a GPU.
+/// Bytes that the stage needs in the memory of a GPU's host.
 uint64_t hostBytes(const Image &image, const dtcc_stage &stage);
 
 } // namespace dtcc::rt

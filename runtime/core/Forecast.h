@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a step of a program is going to take on the machine that it was compiled for: its own
-// commands, walked by the executor for one rank of each stage on null devices.
+// Forecast of a program's step on the machine that it was compiled for. The executor walks the
+// program's own commands for one rank of each stage on null devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,9 @@ public:
   /// Nothing if the program says of no machine how long its commands take on it. Throws Error if the step never ends.
   static std::optional<Forecast> of(const Image &image);
 
-  /// Of a step.
+  /// Seconds of a step.
   double seconds() const { return clock.end(); }
-  /// Where they go.
+  /// Parts of the seconds of a step.
   StepClock::Parts parts() const { return clock.busiest(); }
   /// "forecast 1.27 ms a step on 8 x h100-sxm: ..", and a line for each part, for --info.
   std::string text() const;

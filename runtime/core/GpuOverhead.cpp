@@ -17,7 +17,7 @@
 
 namespace dtcc::rt {
 
-/// Of the group of a communicator that a rank takes part in; of its outermost axis some coordinates alone may.
+/// Number of members of a communicator's group. Only some coordinates of its outermost axis may take part.
 static int64_t membersOf(const Image &image, const dtcc_communicator &communicator) {
   int64_t members = 1;
   for (uint32_t i = 0; i < communicator.axes.count; ++i) {
@@ -29,7 +29,8 @@ static int64_t membersOf(const Image &image, const dtcc_communicator &communicat
 
 namespace {
 
-/// What NCCL makes buffers for in a communicator: its own algorithms; each member and all others, or the next alone.
+/// Uses for which NCCL allocates buffers in a communicator: its own algorithms, messages between all members, or
+/// messages to the next member only.
 struct Uses {
   bool algorithms = false, all = false, next = false;
 
@@ -58,7 +59,7 @@ GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
   GpuOverhead result;
   result.context = gpu_memory::contextBytes;
   std::map<uint32_t, Uses> groups;
-  // Of a communicator, who is sent to, and who is received from.
+  // Messages as (communicator, is a send, peer).
   std::set<std::tuple<uint32_t, bool, int64_t>> messages;
   bool isGraph = true;
   for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// By the figures of runtime/abi/GpuMemory.h: what the driver and NCCL take is no memory of
-// the plan, and a card must have room for it.
+// Memory that the driver and NCCL take besides the plan's, by the figures of
+// runtime/abi/GpuMemory.h. A GPU must have room for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,7 +17,7 @@
 
 namespace dtcc::rt {
 
-/// What the kernels were generated for.
+/// Says for which processor or GPU the kernels were generated.
 static std::string codeText(const Image &image) {
   if (!image.isForGpus())
     return "cpu      " + std::string(image.string(image.header().cpu));
@@ -29,7 +29,7 @@ static std::string codeText(const Image &image) {
   return text;
 }
 
-/// What is no memory of the plan.
+/// Says how much memory is needed besides the plan's.
 static std::string besidesText(const GpuOverhead &overhead) {
   std::string text = "besides  up to " + bytesText(static_cast<double>(overhead.total())) +
                      " a rank: driver and code " + bytesText(static_cast<double>(overhead.context));

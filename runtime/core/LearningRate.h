@@ -26,8 +26,8 @@ struct LearningRate {
   Schedule schedule = Constant;
   int64_t warmup = 0;
 
-  /// Of step `step` (from 1) of `steps`. Step w of the warm-up has base * w /
-  /// warmup; the first step after it has `base`.
+  /// Learning rate of step `step` (from 1) of `steps`. Step w of the warm-up has base * w / warmup; the first step
+  /// after the warm-up has `base`.
   double at(int64_t step, int64_t steps) const {
     if (step <= warmup)
       return base * static_cast<double>(step) / static_cast<double>(warmup);

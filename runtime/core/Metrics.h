@@ -21,7 +21,7 @@
 
 namespace dtcc::rt {
 
-/// What the ranks agreed on before the first step.
+/// Facts of the run on which the ranks agreed before the first step.
 struct RunFacts {
   int64_t steps = 0;
   int64_t firstStep = 1;
@@ -36,7 +36,7 @@ struct StepFacts {
   double loss = 0;
   double gradNorm = 0;
   bool hasGradNorm = false;
-  /// Of a program with a dynamic loss scale: the one that this step used, and the steps so far without an update.
+  /// With a dynamic loss scale: the scale that this step used, and the number of steps so far without an update.
   bool hasLossScale = false;
   double lossScale = 0;
   int64_t skipped = 0;

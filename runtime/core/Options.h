@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What CLI.md's section "The program" lists, as a value.
+// The options of a compiled program as a value; `PROGRAM --help` lists them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -43,7 +43,7 @@ int defaultThreads(const Launch &launch) {
   return std::max<int>(1, machineCores() / static_cast<int>(std::max<int64_t>(1, launch.nodeProcesses)));
 }
 
-/// Of this machine: a GPU says itself that it is too small.
+/// Checks that this machine has the memory that its ranks need. A GPU checks its own memory.
 void checkMemory(const Image &image, const std::vector<int64_t> &ranks) {
   uint64_t needed = 0, available = availableMemory();
   for (int64_t rank : ranks) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What happens between the command line and the exit status: choose how ranks talk,
+// The run between the command line and the exit status: choose how ranks communicate,
 // open the inputs, run every rank, write what was asked for.
 //
 //===----------------------------------------------------------------------===//

@@ -31,7 +31,7 @@ struct Rank {
   Rank(const Rank &) = delete;
   Rank &operator=(const Rank &) = delete;
 
-  /// What kernels see; `abi.coordinates` points into `coordinates`.
+  /// The part that kernels see; `abi.coordinates` points into `coordinates`.
   dtcc_rank abi;
   const Image &image;
   ThreadTeam &team;
@@ -40,9 +40,9 @@ struct Rank {
   /// One per mesh axis, time axes included: their coordinates are those of the
   /// running action's slot.
   std::vector<int64_t> coordinates;
-  /// What the ranks of its stage have and do.
+  /// Buffers and actions of the rank's stage.
   const dtcc_stage &stage;
-  /// Where the host reaches each arena of the image; null for those of other stages. The rank's device sets it.
+  /// Address at which the host reaches each arena of the image; null for arenas of other stages. The device sets it.
   std::vector<std::byte *> arenas;
   /// One per communicator of the image.
   std::vector<Communicator *> communicators;

@@ -17,7 +17,7 @@
 namespace dtcc::rt {
 namespace {
 
-/// Of a rank among those of its machine.
+/// Index of a rank among the ranks of its machine.
 int64_t ordinalOf(const SharedRun &shared, int64_t number) {
   if (!shared.launch.launcher.empty())
     return shared.launch.nodeProcess;

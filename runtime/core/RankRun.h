@@ -23,7 +23,7 @@
 
 namespace dtcc::rt {
 
-/// What the ranks of a process share; read-only while they run.
+/// Data that the ranks of a process share; read-only while they run.
 struct SharedRun {
   const Image &image;
   std::span<const dtcc_kernel> kernels;
@@ -41,7 +41,7 @@ struct SharedRun {
   std::function<void(const std::exception &)> onFailure;
 };
 
-/// What one rank leaves behind.
+/// Result of one rank's run.
 struct RankResult {
   bool interrupted = false;
   std::string trace; /* empty without --profile */

@@ -42,8 +42,7 @@ public:
   template <typename T> T *at(int part) const {
     return reinterpret_cast<T *>(static_cast<std::byte *>(memory.get()) + static_cast<size_t>(part) * perThread);
   }
-  /// The same memory as one piece, for a library that shares it out by itself:
-  /// reserves `bytes` in all, at at(0).
+  /// Reserves `bytes` for all threads together, at at(0), for a library that divides the memory by itself.
   void reserveTotal(size_t bytes) { reserve((bytes + threads - 1) / threads); }
   size_t bytesPerThread() const { return perThread; }
 

@@ -46,8 +46,8 @@ public:
         const_cast<void *>(static_cast<const void *>(&fn)));
   }
 
-  /// The same with the number of the part (0 .. parts - 1) as third argument,
-  /// for partial results that are merged in a fixed order afterwards.
+  /// A parallel loop that passes the number of the part (0 .. parts - 1) as third argument, for partial results that
+  /// are merged in a fixed order afterwards.
   template <typename Fn> void parallelParts(int64_t extent, int64_t grain, Fn &&fn) {
     run(
         extent, parts(extent, grain),

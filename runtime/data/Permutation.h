@@ -28,7 +28,7 @@ public:
       ++halfBits;
   }
 
-  /// Where index i of the order lies; 0 <= i < count.
+  /// Sample at index i of the order; 0 <= i < count.
   int64_t operator()(int64_t i) const {
     auto value = static_cast<uint64_t>(i);
     do

@@ -32,7 +32,7 @@ class Transport;
 /// Whether a GPU's launches are kept as graphs: where they can be, always (else the program stops), never.
 enum class GraphUse { Auto, On, Off };
 
-/// What a device is made for. All of it outlives the device.
+/// Inputs from which a device is made. All of them outlive the device.
 struct DeviceSetup {
   Rank &rank;
   std::span<const dtcc_kernel> kernels; /* of a program for processors */
@@ -49,8 +49,8 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// Where commands reach the arena of this number (of the image). Arenas are zeroed when the device is made, and
-  /// Rank::arenas is set to what the host reaches.
+  /// Address at which commands reach arena `number` of the image. Arenas are zeroed when the device is made, and
+  /// Rank::arenas is set to the addresses at which the host reaches them.
   virtual std::byte *arena(uint32_t number) const = 0;
   /// Lets streams run at the same time, where their waits allow; before the first step.
   virtual void overlap() = 0;
@@ -60,9 +60,9 @@ public:
   /// After the last bind: all states are what they are at Rank::address.
   virtual void begin() {}
 
-  /// What the host wrote to a view's memory in `slot`, for the commands to come.
+  /// Makes the host's writes to a view in `slot` visible to the commands that follow.
   virtual void upload(uint32_t /*view*/, int64_t /*slot*/) {}
-  /// What the commands so far wrote to these views in `slot`, for the host.
+  /// Makes writes of the commands so far to these views in `slot` visible to the host.
   virtual void download(std::span<const uint32_t> /*views*/, int64_t /*slot*/ = 0) {}
   /// All states, for the host.
   virtual void downloadStates() {}

@@ -38,7 +38,7 @@ public:
   void endAction() override;
 
 private:
-  /// What the bind phase made for a command.
+  /// Objects that the bind phase made for a command.
   struct Bound {
     dtcc_kernel kernel = nullptr;
     std::unique_ptr<LibraryOp> library;

@@ -21,7 +21,7 @@ int64_t balanced(int64_t x, int64_t n) { return x % 2 == 0 ? x / 2 : n - 1 - x /
 } // namespace
 
 size_t attentionScratchBytes(int64_t qkSize, int64_t vSize) {
-  // What AttentionBackward.cpp carves, for the widest vectors; the forward needs less.
+  // Scratch of AttentionBackward.cpp for the widest vectors; the forward kernel needs less.
   int64_t d = blockCount(qkSize, 16) * 16, e = blockCount(vSize, 16) * 16;
   int64_t floats =
       attentionQueryBlock * (3 * d + 2 * e) + attentionKeyBlock * (2 * attentionQueryBlock + std::max(d, e));

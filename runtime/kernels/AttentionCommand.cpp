@@ -24,7 +24,7 @@ enum Attribute {
   EmptyRows,
   Queries,
   AttributeCount,
-  // Of a part.
+  // Attributes of an attention part.
   Keys = AttributeCount,
   Shift,
   Chunks,

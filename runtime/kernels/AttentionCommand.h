@@ -42,10 +42,10 @@ public:
 
   /// Sizes, strides and masks, without addresses and the rank's first query.
   const AttentionProblem &problem() const { return p; }
-  /// The same with that.
+  /// The problem with the offsets that follow from the rank's coordinates.
   AttentionProblem problemOf(const Rank &rank) const;
   bool masksKeys() const { return hasKey; }
-  /// Of all tensors but lse, and the sums of a part.
+  /// Type of all tensors but lse, and but the sums of a part.
   dtcc_dtype type() const { return elementType; }
   const bool backward, isPart;
 
@@ -60,7 +60,7 @@ private:
   bool hasKey = false;
   int64_t queries = -1; // communicator over which they are split
   size_t next = 3;      // operand behind the key mask
-  // Of a part.
+  // Attributes of an attention part.
   int64_t keys = -1, keyShards = 1, queryShards = 1, shift = 0, chunks = 0, length = 0, queryLength = 0;
 };
 

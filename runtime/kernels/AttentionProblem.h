@@ -18,7 +18,7 @@
 
 namespace dtcc::rt {
 
-/// What a query without any allowed key gives.
+/// Result of a query without any allowed key.
 enum class EmptyRow { Uniform = 0, Zero = 1, NaN = 2 };
 
 /// A strided tensor of f32; strides in elements.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where positions are split over ranks, the rows of a tensor hold one or more runs of
+// If positions are split over ranks, the rows of a tensor hold one or more runs of
 // consecutive positions (runtime/abi/SequenceOrder.h). Attention between two runs is a
 // problem as the kernels know it; the runs of keys follow each other by online softmax.
 //

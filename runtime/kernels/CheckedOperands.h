@@ -42,11 +42,11 @@ public:
   /// Operand `i` if it has this type and these sizes; -1 stands for any size.
   const dtcc_view &tensor(size_t i, const char *name, std::initializer_list<int64_t> sizes,
                           dtcc_dtype type = DTCC_F32) const;
-  /// The same for f32, bf16 and f16.
+  /// Operand i of type f32, bf16 or f16.
   const dtcc_view &floats(size_t i, const char *name, std::initializer_list<int64_t> sizes) const;
-  /// The same for ids and labels, i64 or i32.
+  /// Operand i of ids or labels, i64 or i32.
   const dtcc_view &integers(size_t i, const char *name, int64_t size) const;
-  /// The same, dense and of rank 1.
+  /// Operand i of ids or labels, dense and of rank 1.
   const dtcc_view &dense(size_t i, const char *name, int64_t size) const;
   /// A single element of any rank.
   const dtcc_view &scalar(size_t i, const char *name, dtcc_dtype type = DTCC_F32) const;

@@ -25,16 +25,16 @@ template <typename T> struct Matrix {
 /// table's rows.
 void embedding(ThreadTeam &team, const Matrix<const float> &table, const Integers &ids, int64_t offset,
                const Matrix<float> &out);
-/// The same of halves, which are copied as they are (0 has no bits set).
+/// Lookup in a table of halves, which are copied as they are (0 has no bits set).
 void embedding(ThreadTeam &team, const Matrix<const uint16_t> &table, const Integers &ids, int64_t offset,
                const Matrix<uint16_t> &out);
 
 /// dtable[ids[i] - offset, c] += dout[i, c] in the order of i, over zeros unless
 /// `accumulate`. Ids outside the table and `paddingId` (if not negative) add nothing.
-/// The same bits for any number of threads.
+/// The result has equal bits for any number of threads.
 void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
                    int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable);
-/// The same of gradients in bf16 or f16.
+/// Gradient of a lookup for gradients in bf16 or f16.
 void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const Matrix<const uint16_t> &dout,
                    const Integers &ids, int64_t offset, bool accumulate, int64_t paddingId,
                    const Matrix<float> &dtable);

@@ -19,7 +19,7 @@ Integers integersOf(const dtcc_view &view) {
   return {nullptr, view.sizes[0], strideOf(view, 0), view.dtype == DTCC_I64};
 }
 
-/// The same box of halves: strides count elements.
+/// Views a box of halves under another 16-bit type: strides count elements.
 template <typename To, typename From> Matrix<To> as(const Matrix<From> &from) {
   return {reinterpret_cast<To *>(from.data), from.rows, from.columns, from.rowStride, from.columnStride};
 }

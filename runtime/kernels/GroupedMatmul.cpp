@@ -78,7 +78,7 @@ public:
 
   int64_t *rowOf, *placeOf, *begin;
   int64_t count;
-  /// Where packed rows may stand.
+  /// Memory for packed rows.
   std::byte *cells;
 };
 

@@ -29,7 +29,7 @@ struct GroupedRows {
   int64_t repeat = 1, rowStride = 0, columnStride = 1;
 };
 
-/// What a grouped product computes, but for addresses.
+/// A grouped product without its addresses.
 struct GroupedProblem {
   dtcc_dtype type = DTCC_F32, outType = DTCC_F32; // of the operands; of the result: that, or f32
   int64_t rows = 0, groups = 0, k = 0, n = 0;     // rows: ids; k and n of a matrix

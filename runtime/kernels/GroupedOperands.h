@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The same checks and sizes for every device that runs it.
+// Checks and sizes of grouped products, shared by every device that runs them.
 //
 //===----------------------------------------------------------------------===//
 

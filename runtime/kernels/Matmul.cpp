@@ -77,7 +77,7 @@ Matmul::Matmul(const ProductProblem &problem, const VectorKernels &kernels, Team
                normalise(planned.k, planned.n, planned.rhsStrides) &&
                normalise(planned.m, planned.n, planned.outStrides) && planned.outStrides[2] == 1 &&
                (!planned.bias || planned.biasStride == 1 || planned.n == 1);
-  // Of halves the library's sums are shorter than their operands' rounding in any case.
+  // For halves the error of the library's long sums is below the rounding of the operands.
   bool longSum = planned.type == DTCC_F32 && planned.k > longestLibrarySum;
   if (plain && !crowdsCaches(planned) && !longSum)
     library = createOneDnnProduct(planned);

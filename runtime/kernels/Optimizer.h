@@ -31,7 +31,7 @@ struct GradScale {
 /// largest norm, or 0. A count of 0 gives norm 0 and scale 0: nothing was learnt.
 GradScale gradScale(double squares, double count, double clip);
 
-/// The same of gradients that are `lossScale` (a product of scales) times too large.
+/// Norm and scale of gradients that are `lossScale` (a product of scales) times too large.
 struct GradUnscale {
   GradScale scale;
   bool finite;
@@ -51,7 +51,7 @@ struct UpdateRange {
   double lrScale;
 };
 
-/// Where a share is written a second time, in a narrower type; nowhere without `to`.
+/// Destination of a second copy of a shard, in a narrower type; none if `to` is null.
 struct HalfCopy {
   dtcc_dtype type = DTCC_BF16;
   void *to = nullptr;

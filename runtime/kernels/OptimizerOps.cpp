@@ -102,7 +102,7 @@ private:
   int64_t interval;
 };
 
-/// What both updates read: grad, scale, lr, step, p.
+/// Operands that both updates read: grad, scale, lr, step, p.
 class UpdateOp : public LibraryOp {
 protected:
   UpdateOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes) {

@@ -23,7 +23,7 @@ struct ConvolutionCommand {
   Accumulation accumulate = Accumulation::Never; // of the kernel's gradient
 };
 
-/// The same of pooling or its gradient. Every window holds a cell of the image.
+/// The command of a pooling or of its gradient. Every window holds a cell of the image.
 struct PoolCommand {
   PoolCommand(const CheckedOperands &operands, bool gradient);
   PoolProblem problem;

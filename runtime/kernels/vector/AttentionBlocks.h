@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the two directions of attention share. A block holds 64 queries of one
+// Code that both directions of attention share. A block holds 64 queries of one
 // head, and *queries lie in the lanes*: scores stand transposed, [key][query].
 // So every reduction over keys (maximum, sum) is a plain vector operation, keys
 // and values are read as scalars straight from their tensors, and only the block
@@ -48,7 +48,7 @@ struct KeySpan {
 };
 constexpr int64_t spanKeys = 16;
 
-/// What must be computed of a block of keys: spans in ascending order of keys.
+/// The part of a block of keys that must be computed: spans in ascending order of keys.
 struct KeySpans {
   KeySpan spans[blockKeys / spanKeys];
   int count = 0;

@@ -69,7 +69,7 @@ void rowStatistics(const float *x, int64_t n, float *largest, double *sum) {
       total *= exp((double)top - (double)here);
       top = here;
     }
-    // Where all is -inf so far, any finite shift gives zeros.
+    // If all cells so far are -inf, any finite shift gives zeros.
     total += sumOfExponentials(x + i, length, top == -__builtin_inff() ? 0.0f : top);
   }
   *largest = top;
