@@ -22,8 +22,8 @@ struct Split {
 };
 } // namespace
 
-/// What the options give; else what a whole plan has. Whoever makes the plan reports what is wrong with it, and a plan
-/// that is completed to another split is refused where it is applied.
+/// The split of the batch by the options, else by a whole plan. Errors of the plan are reported where it is read; a
+/// plan that is completed to another split is refused where it is applied.
 static FailureOr<Split> splitOf(const Options &options) {
   Split split;
   // Neither a mesh nor a cluster nor a plan: one rank.

@@ -30,8 +30,8 @@ std::optional<int64_t> ranksOfCluster(const Options &options);
 /// The preset or the file of --cluster, which is not this machine. Failure after one message.
 mlir::FailureOr<cost::Cluster> clusterOf(const Options &options);
 
-/// What runs a program of `ranks` ranks, and how it is called: the devices of --cluster, or cores of this machine where
-/// it is compiled for those. Failure after one message.
+/// The machine that runs a program of `ranks` ranks, with its name: the devices of --cluster, or the cores of this
+/// machine. Failure after one message.
 struct ProgramMachine {
   cost::Machine machine;
   std::string name;

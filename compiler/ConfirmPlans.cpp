@@ -19,7 +19,7 @@ using namespace dtcc;
 /// Plans that are lowered at most; those that are refused at once cost little. How often one of them is solved again
 /// for less memory.
 static constexpr size_t kTries = 12, kRefusals = 48;
-/// Where all of these are too large: plans that are lowered after them, smallest first.
+/// Number of plans, smallest first, that are lowered if all of the best are too large.
 static constexpr size_t kSmallest = 6;
 static constexpr int kSolves = 2;
 /// Left free when a plan is solved again: its error changes with it.
@@ -31,9 +31,9 @@ namespace {
 
 struct Candidate {
   plan::ShapePlan plan;
-  /// By the estimate.
+  /// The plan's report, by the estimate.
   plan::PlanReport report;
-  /// What its estimate may be; 0: what the device has.
+  /// Largest estimate that is allowed; 0 means the memory of the device.
   double limit = 0;
   int solves = 0;
 };
@@ -54,7 +54,7 @@ private:
     LoweredPlan lowered;
   };
   static Tried unlowered(Candidate candidate);
-  /// Of a device, for a program that was lowered.
+  /// Bytes of a device that a lowered program may use.
   double usableBytes(const Tried &tried) const {
     return result.pricer->usableBytes(tried.candidate.plan.shape, tried.lowered.separateBytes);
   }
@@ -72,12 +72,12 @@ private:
   SearchResult &result;
   bool silent;
   std::deque<Candidate> row;
-  /// Of those that are too large, what needs least.
+  /// The plan that needs least, if all are too large.
   std::optional<Tried> least;
-  /// Of those that are refused, what was said first.
+  /// The first refusal.
   std::optional<Diagnostic> refusal;
   size_t refusals = 0, tooLarge = 0;
-  /// What programs needed more than their estimates, at most.
+  /// Largest ratio so far of a program's memory to its estimate.
   double low = 1;
 };
 
@@ -186,7 +186,7 @@ Confirmation::Tried Confirmation::unlowered(Candidate candidate) {
 std::optional<Confirmation::Tried> Confirmation::next() {
   Candidate candidate = std::move(row.front());
   row.pop_front();
-  // What no program does cannot be confirmed, and is taken at the estimate of its memory.
+  // A plan for which no program can be compiled is accepted at its estimate.
   if (result.pricer->isMixed())
     return unlowered(std::move(candidate));
   plan::Plan plan = result.pricer->write(candidate.plan.shape, candidate.plan.stages);

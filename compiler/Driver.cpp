@@ -54,7 +54,7 @@ private:
         [&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
   }
   LogicalResult emitCode();
-  /// What `--info` of the program forecasts by.
+  /// Prices the commands, by which `--info` of the program forecasts its step.
   LogicalResult priceCommands(exec::ProgramOp program, ImageOptions &image);
   /// The kernels as text: IR of LLVM, or PTX.
   LogicalResult emitKernels();
@@ -76,7 +76,7 @@ private:
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
   std::string current;
   std::optional<Status> status;
-  /// What was asked for is written already.
+  /// Whether the requested output is already written.
   bool finished = false;
 };
 
@@ -125,7 +125,7 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
         << ": the program is going to refuse to run " << (isForGpus() ? "there" : "here") << '\n';
 }
 
-/// What lies with the host is no memory that a device is known to lack.
+/// Tells about host memory that the program locks: whether it is there, or that the cluster does not say.
 void Driver::tellOfHost(exec::ProgramOp program) {
   double bytes = 0;
   for (auto arena : program.getOps<exec::ArenaOp>())
@@ -269,7 +269,7 @@ LogicalResult Driver::distribute() {
     // The placement alone: the tool writes it beside the nodes of the model.
     if (options.emit == "onnx")
       return finish(dist::applyPlan(module, plan));
-    // What is not kept for the backward pass is computed again: ops that the plan places as their originals.
+    // Activations that are not kept are recomputed by clones, which the plan places like their originals.
     if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
         failed(dist::applyPlan(module, plan)))
       return failure();

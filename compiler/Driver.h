@@ -14,7 +14,7 @@
 
 namespace dtcc {
 
-/// What a program that starts from the model's own values needs beside it.
+/// Suffix of the file beside a program that starts from the model's own values.
 inline constexpr llvm::StringLiteral kWeightsSuffix = ".weights";
 
 /// Compiles `module`, at whatever level it is, to what `options.emit` names, into `files`,

@@ -17,7 +17,7 @@
 
 namespace dtcc {
 
-/// Of a main other than dtcc's, before anything is told.
+/// Sets the name that messages begin with. Mains other than dtcc's call this before any message.
 void setToolName(llvm::StringRef name);
 llvm::StringRef toolName();
 

@@ -203,7 +203,7 @@ LogicalResult ImageBuilder::addKernel(exec::KernelOp op, dtcc_command &command) 
   return success();
 }
 
-/// What one kind of command has of its own.
+/// Fills in the fields that belong to the command's kind.
 LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
   if (auto kernel = dyn_cast<exec::KernelOp>(op)) {
     if (failed(addKernel(kernel, command)))

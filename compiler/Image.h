@@ -28,7 +28,7 @@ struct GpuModule {
   std::string code;
 };
 
-/// What the image holds besides the program.
+/// Contents of the image besides the program.
 struct ImageOptions {
   std::string model; /* name, for people */
   std::string plan;  /* JSON */

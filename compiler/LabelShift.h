@@ -20,10 +20,10 @@
 
 namespace dtcc {
 
-/// By how many positions the labels of the cross entropy in @step run ahead of the
-/// tokens that its logits were computed at: 1 where position t is compared with label
+/// Number of positions by which the labels of the cross entropy in @step run ahead of the
+/// tokens at which its logits were computed: 1 if position t is compared with label
 /// t + 1. Found by following the dimension of positions backwards from both operands
-/// through every op's factor map. Empty where both do not lead to one answer.
+/// through every op's factor map. Empty if the two do not lead to one answer.
 std::optional<int64_t> findShiftInside(mlir::ModuleOp module);
 
 /// Decides `dtcc.label_shift` of a module with @step: by `graph.loss_shift`, what the
@@ -31,7 +31,7 @@ std::optional<int64_t> findShiftInside(mlir::ModuleOp module);
 /// without tokens and labels, or where it was decided before.
 void decideLabelShift(mlir::ModuleOp module);
 
-/// What was decided; 0 where nothing was.
+/// The decision; 0 if none was made.
 int64_t labelShift(mlir::ModuleOp module);
 
 } // namespace dtcc

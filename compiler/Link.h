@@ -13,7 +13,7 @@
 
 namespace dtcc {
 
-/// Where libdtcc_rt.a lies: in lib/ beside the folder of the running dtcc.
+/// Path of libdtcc_rt.a: in lib/ beside the folder of the running dtcc.
 std::string runtimeLibrary(const char *argv0);
 
 /// Links the part `object` of `files` with the runtime by the system's C++ driver into

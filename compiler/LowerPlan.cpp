@@ -33,7 +33,7 @@ double LoweredPlan::mostWithHost() const {
   return most;
 }
 
-/// Where a bucket of state is counted; buckets that are made anew in each step are working memory.
+/// The part of memory that counts a bucket. Buckets that are made anew in each step are working memory.
 static double plan::MemoryParts::*partOf(dist::BucketRole role) {
   switch (role) {
   case dist::BucketRole::Gradient:
@@ -67,7 +67,7 @@ static plan::MemoryParts memoryOf(exec::ProgramOp program, const SymbolTable &sy
   return parts;
 }
 
-/// Of the communicators that parameters have for themselves.
+/// Bytes of the communicators that serve parameters alone.
 static FailureOr<double> separateBytes(exec::ProgramOp program, const SymbolTable &symbols, const Options &options) {
   double bytes = 0;
   for (auto communicator : program.getOps<exec::CommunicatorOp>()) {
@@ -94,7 +94,8 @@ static LogicalResult runPasses(ModuleOp module, const Options &options, bool ver
   return passes.run(module);
 }
 
-/// What layouts make of a step is checked pass by pass; what follows from that, once at the end.
+/// Lowers a plan to a program. The IR is verified after each pass of the first pipeline. The passes behind it are
+/// verified once, at the end, and only if the program fits.
 static LogicalResult lower(LoweredPlan &lowered, const Options &options, const plan::Plan &plan, double limit) {
   ModuleOp module = *lowered.module;
   if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of commands with options of their own (search has those of dtcc): --name=value and --name
-// value, flags, and what stands without dashes.
+// Arguments of the commands that have options of their own (search has those of dtcc):
+// --name=value and --name value, flags, and positional arguments.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,7 +15,7 @@
 namespace dtcc {
 
 struct CalibrateOptions {
-  /// Where the cluster file goes.
+  /// Path of the cluster file to write.
   std::string output;
   /// Measured runs, and the cluster they ran on; empty: this machine is measured.
   std::string runs, cluster;
@@ -28,10 +28,10 @@ struct CalibrateOptions {
 /// is written.
 mlir::LogicalResult calibrate(const CalibrateOptions &options, llvm::raw_ostream &stream);
 
-/// What one rank does in a second while all ranks work.
+/// Rates of one rank while all ranks work.
 struct MeasuredRank {
   double flopsPerSecond = 0, memoryBytesPerSecond = 0;
-  /// Of an all-reduce over all ranks: what a rank sends, and the least it takes.
+  /// An all-reduce over all ranks: the rate at which a rank sends, and the least time that it takes.
   double linkBytesPerSecond = 0, latencySeconds = 0;
 };
 

@@ -95,7 +95,7 @@ std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &rest
     options.recompute = *restriction.recompute ? "full" : "none";
   SearchLimits limits;
   limits.devices = restriction.devices;
-  // What the user gave stays.
+  // Axes that the user fixed stay fixed.
   auto given = [&](StringRef axis) { return StringRef(options.mesh).contains(axis); };
   bool tensor = restriction.tensor || given("tp="), context = restriction.context || given("cp="),
        pipeline = restriction.pipeline || given("pp=");
@@ -131,7 +131,7 @@ std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &t
 }
 
 std::optional<int64_t> GraphAdvisor::fewest() {
-  // Of several kinds it depends on which.
+  // With heterogeneous devices the number depends on the device kind.
   if (isThisMachine(question.options) || !question.kinds.empty())
     return std::nullopt;
   std::optional<FewestDevices> found = fewestDevices(question.graph->module(), question.options);
@@ -189,7 +189,7 @@ std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) 
     limits.pricers = &pricers;
   }
   limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
-  // What memory asks for is what the plan has, if a search found it; perhaps not at first.
+  // If the plan came from a search, its offload is needed for memory. The first search may not ask for it.
   for (const Options &options : {question.options, holding(question.options, shape)}) {
     mlir::FailureOr<SearchResult> result = search(options, limits);
     if (failed(result))
@@ -211,7 +211,7 @@ std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Plan &plan) {
   std::optional<plan::PlanReport> report = priceTime(plan);
   if (!report || report->estimated)
     return report;
-  // Of memory its program tells, if there is one.
+  // If the plan has a program, the program's memory is taken.
   if (LoweredPlan lowered = lowerPlan(question.graph->module(), question.options, plan); lowered.module) {
     report->confirm(lowered.most(), lowered.separateBytes);
     report->fits = memoryBytes <= 0 || report->memory.total() <= memoryBytes;

@@ -26,7 +26,7 @@ struct MemoryRow {
   plan::MemoryParts memory;
   bool fits = false;
 };
-/// What both kinds of models come to.
+/// The table of memory, for models given as graphs and for models given by their sizes.
 struct Table {
   plan::SearchReport asked;
   plan::PlanShape shape;
@@ -38,7 +38,7 @@ struct Table {
 constexpr StringRef kRecomputationNames[] = {"none", "selective", "full"};
 } // namespace
 
-/// What a stage of `blocks` blocks keeps goes to the host; what one of them keeps is back while it runs.
+/// Offloads the saved activations of a stage of `blocks` blocks. Those of one block are on the device while it runs.
 static void moveToHost(MemoryRow &row, double blocks) {
   row.memory.host += row.memory.activations;
   row.memory.working += row.memory.activations / std::max(1.0, blocks);
@@ -96,8 +96,8 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
   return table;
 }
 
-/// What --mesh gives, the rest of the ranks as data parallelism; an example a rank at a time unless --microbatches says
-/// another number, or the statistics of the model are of all of them.
+/// Whether a shape is the one that the user asked for: the axes of --mesh, with data parallelism over the other ranks.
+/// A micro-batch is one sample per rank, unless --microbatches says otherwise or batch statistics need the whole batch.
 static bool isAsked(const plan::PlanShape &shape, const MeshOption &mesh, const Options &options, int64_t most) {
   bool asks = shape.tp == mesh.tp.value_or(1) && shape.cp == mesh.cp.value_or(1) && shape.ep == mesh.ep.value_or(1) &&
               shape.pp == mesh.pp.value_or(1) && shape.microbatches == most &&
@@ -107,7 +107,7 @@ static bool isAsked(const plan::PlanShape &shape, const MeshOption &mesh, const 
                   shape.schedule == plan::PipelineSchedule::OneForwardOneBackward);
 }
 
-/// Of a graph: rows as its search prices them, memory being no limit.
+/// The table of a graph: rows as its search prices them, with memory unlimited.
 static llvm::Expected<Table> tabulate(const Question &question) {
   Table table;
   table.oneMachine = isThisMachine(question.options);
@@ -144,7 +144,7 @@ static llvm::Expected<Table> tabulate(const Question &question) {
       if (failed(result))
         continue;
       const plan::PlanReport &plan = result->report.plans.front();
-      // Where nothing would be computed again, one row says all.
+      // If a mode recomputes nothing more, its row would repeat the last one.
       if (recompute != "none" && !table.rows.empty() && table.rows.back().zero == zero &&
           table.rows.back().memory.total() == plan.memory.total())
         continue;

@@ -20,7 +20,7 @@ using llvm::StringRef;
 
 namespace {
 constexpr double kWidth = 1000, kLeft = 132, kRight = 80;
-/// What a picture shows at most; the rest is counted.
+/// Largest number of rows, columns and events that a picture shows; the rest is counted.
 constexpr int64_t kMostRows = 32, kMostColumns = 128;
 constexpr size_t kMostEvents = 6000;
 } // namespace
@@ -105,7 +105,7 @@ Svg dtcc::drawBars(llvm::ArrayRef<Bar> bars, StringRef what, double limit, std::
   double most = 0, top = 22, height = 18;
   for (const Bar &bar : bars)
     most = std::max(most, sum(bar));
-  // What is nearly empty is not drawn against its limit.
+  // A nearly empty device is not drawn against its limit.
   bool limited = limit > 0 && most > limit / 4;
   if (limited)
     most = std::max(most, limit);
@@ -231,7 +231,7 @@ static StringRef styleOf(cost::TimelineWork work) {
   return styles[static_cast<int>(work)];
 }
 
-/// What of a timeline a page bears: if need be computation alone, of ranks that are spread over all.
+/// Events of a timeline that fit on a page: if there are too many, only computation, on ranks spread over all.
 static std::vector<const cost::TimelineEvent *> eventsToDraw(const cost::StepTimeline &timeline,
                                                              std::vector<int64_t> &ranks) {
   std::vector<size_t> counts(timeline.ranks);

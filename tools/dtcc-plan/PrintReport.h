@@ -36,7 +36,7 @@ std::string headingOf(const plan::SearchReport &report);
 
 /// A table of the plans, what a device holds, why the runners-up lost, and the bound.
 void printReport(const plan::SearchReport &report, llvm::raw_ostream &stream);
-/// The same as one JSON object.
+/// Prints a report as one JSON object.
 void printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream);
 
 /// The attributes of a report, and of one of its plans, in an object that may have more.

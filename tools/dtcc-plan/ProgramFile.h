@@ -79,8 +79,8 @@ private:
 /// Bytes of the elements of a view.
 uint64_t viewBytes(const dtcc_view &view);
 
-/// What must hold so that all of ProgramFile's accessors are safe; the message begins
-/// with "damaged program". `bytes` is the size of the memory that holds the image.
+/// Checks that all of ProgramFile's accessors are safe. The message begins with "damaged
+/// program". `bytes` is the size of the memory that holds the image.
 llvm::Error checkHeader(const dtcc_image_header &header, uint64_t bytes);
 llvm::Error checkTables(const ProgramFile &program);
 

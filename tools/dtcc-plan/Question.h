@@ -29,7 +29,7 @@ struct Question {
   mutable PricerCache pricers;
   /// Dollars a device and hour; 0: not known.
   double pricePerHour = 0;
-  /// Of a cluster of several kinds, the devices of each: a plan may take one kind alone.
+  /// Number of devices of each kind of a heterogeneous cluster. A plan may use one kind only.
   std::vector<int64_t> kinds;
 
   /// `model`: the path of the model; empty if --transformer must say it.

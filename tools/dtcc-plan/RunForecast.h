@@ -18,7 +18,7 @@ namespace dtcc {
 /// A step, and as many of them as a run needs: of a transformer, a graph or a program.
 struct RunForecast {
   std::string heading;
-  /// What a reader should know of the figures.
+  /// Caveat of the figures.
   std::string note;
   double parameters = 0;
   int64_t ranks = 1, microbatches = 1;

@@ -26,7 +26,7 @@ static constexpr StringRef kFlags[] = {"json"};
 llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
 
-/// What --mesh gives is the one size of its axis.
+/// Reads --mesh: each axis that it names has only the given size.
 static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
   llvm::SmallVector<StringRef> parts;
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
@@ -56,7 +56,7 @@ static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
   return llvm::Error::success();
 }
 
-/// What --offload gives: what may be moved to the host. A host of unknown memory then has enough.
+/// Reads --offload, which says what may be moved to the host. A host of unknown memory then counts as large enough.
 static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space,
                                std::optional<plan::Offload> &offload) {
   StringRef text = arguments.value("offload");
@@ -108,7 +108,7 @@ static std::optional<std::string> holders(const plan::TransformerProblem &proble
       .str();
 }
 
-/// What the nearest plan lacks, and what would hold the model.
+/// Error that says how many bytes the nearest plan lacks, and which devices would hold the model.
 static llvm::Error noneFits(const TransformerSearch &search, size_t tried) {
   const plan::TransformerProblem &problem = search.problem;
   if (!problem.kinds.empty()) {

@@ -42,7 +42,7 @@ void printOps(const plan::Plan &plan, llvm::raw_ostream &stream);
 /// States that the plan itself lays out.
 void printPlannedStates(const plan::Plan &plan, llvm::raw_ostream &stream);
 
-/// What the tables of a program say: memory of a rank, states, work and collectives of a step.
+/// Prints the tables of a program: memory of a rank, states, work and collectives of a step.
 void printProgram(const ProgramFile &program, llvm::raw_ostream &stream);
 
 /// Equal collectives, sends and receives of a phase: how often a step runs them, and the bytes of the larger side.
@@ -53,9 +53,9 @@ struct CollectiveRow {
   uint64_t count = 0, bytes = 0;
 };
 std::vector<CollectiveRow> collectivesOf(const ProgramFile &program);
-/// Of a step: how often each phase runs, on all stages.
+/// Number of runs of each phase in a step, over all stages.
 std::vector<uint64_t> countRuns(const ProgramFile &program);
-/// Of the arenas of a stage in memory of the device, or of its host.
+/// Bytes of a stage's arenas in device memory, or in host memory.
 uint64_t arenaBytes(const ProgramFile &program, const dtcc_stage &stage, bool onHost = false);
 
 } // namespace dtcc

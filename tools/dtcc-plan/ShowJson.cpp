@@ -63,7 +63,7 @@ static double waitsOf(const plan::Plan &plan) {
   return plan::timelineOf(*schedule).bubble(*schedule);
 }
 
-/// What computes: "cpu", or "gpu" with the code that drivers load.
+/// Writes the processor: "cpu", or "gpu" with the code that drivers load.
 static void writeProcessor(const ProgramFile &program, llvm::json::OStream &out) {
   if (program.gpuModules().empty()) {
     out.attribute("cpu", program.string(program.header().cpu));

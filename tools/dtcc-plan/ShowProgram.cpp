@@ -153,7 +153,7 @@ std::vector<CollectiveRow> dtcc::collectivesOf(const ProgramFile &program) {
     for (const dtcc_command &command : commandsOf(program, program.phases()[i])) {
       if (command.kind != DTCC_COLLECTIVE && command.kind != DTCC_SEND && command.kind != DTCC_RECEIVE)
         continue;
-      // Of the larger side: the operand of a reduction, the result of a gather.
+      // Bytes of the larger side: the operand of a reduction, the result of a gather.
       uint64_t bytes = 0;
       for (uint32_t view : program.operands(command))
         bytes = std::max(bytes, viewBytes(program.views()[view]));

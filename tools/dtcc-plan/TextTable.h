@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What dtcc-plan prints: headings, lines of "name  value", and tables whose columns are
-// as wide as what stands in them. Bold on a terminal alone.
+// Text output of dtcc-plan: headings, lines of "name  value", and tables whose columns are as
+// wide as their widest cell. Bold only on a terminal.
 //
 //===----------------------------------------------------------------------===//
 

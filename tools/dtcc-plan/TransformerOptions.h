@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the commands that price transformers have in common: --transformer, --cluster,
+// Options that all commands on transformers by size have: --transformer, --cluster,
 // --software, --precision.
 //
 //===----------------------------------------------------------------------===//

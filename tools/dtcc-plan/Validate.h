@@ -26,7 +26,7 @@ struct ValidateOptions {
 /// predictions there. Failure after one message; then nothing is written.
 mlir::LogicalResult validate(const ValidateOptions &options, llvm::raw_ostream &stream);
 
-/// What of a forecast is shown under which title.
+/// Prints the errors of the forecasts by source, each table under its title.
 void printValidation(const cost::Validation &validation, llvm::raw_ostream &stream);
 void printValidationJson(const cost::Validation &validation, llvm::raw_ostream &stream);
 /// One line: "left out of the fit: median, p90".

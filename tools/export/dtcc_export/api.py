@@ -51,7 +51,7 @@ def default_dynamic(inputs):
             for name, value in inputs.items()}
 
 
-# What is held at the example's size where the module takes no other, and what to say of it.
+# Dimensions that are held at the example's size if the module accepts no other size, and the warning about each.
 HELD = (({"seq"}, "sequences of the example's length alone: no dimension is named 'seq'"),
         ({"batch"}, "batches of the example's size alone: no dimension is named 'batch'"),
         ({"seq", "batch"}, "batches of the example's sizes alone: no dimension is named 'batch' or 'seq'"))
@@ -76,7 +76,7 @@ def trace_default(wrapper, inputs, dynamic, opset):
                 continue
             warnings.warn(f"the module takes {what}", ExportWarning, stacklevel=2)
             return model
-        # What keeps a module from any sizes at all is told by the first.
+        # The first error says why the module accepts no sizes at all.
         raise
 
 
