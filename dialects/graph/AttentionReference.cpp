@@ -66,7 +66,7 @@ public:
   double keysHere() const {
     return llvm::count_if(in.keyPositions, [](int64_t position) { return position >= 0; });
   }
-  /// What a row without keys gives each of `keys` values.
+  /// Weight that a row without allowed keys gives each of `keys` values.
   double whenEmpty(double keys) const {
     return in.emptyRow == EmptyRow::uniform ? 1 / keys : in.emptyRow == EmptyRow::zero ? 0 : NAN;
   }
@@ -93,7 +93,7 @@ void dtcc::graph::evaluateAttention(const AttentionCase &in, const HostTensor *b
   a.forEachQuery([&](int64_t b, int64_t t, int64_t h, int64_t g) {
     std::vector<double> score(a.s, -INFINITY);
     int64_t cell = a.lseCell(b, t, h, g), row = a.outRow(b, t, h, g);
-    // What came before counts as one more key, whose value is the mean so far.
+    // Earlier parts count as one more key, whose value is the mean so far.
     double before = ontoLse && ontoLse->floats[cell] != INFINITY ? ontoLse->floats[cell] : -INFINITY;
     double top = before, sum = 0;
     for (int64_t s = 0; s < a.s; ++s) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What attention on whole sequences, on a shard of the queries, and on a part of the keys
-// have in common.
+// Reference of attention, shared by attention on whole sequences, on a shard of the queries, and
+// on a part of the keys.
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,7 +16,7 @@ using Operands = ArrayRef<HostTensor>;
 using Results = MutableArrayRef<HostTensor>;
 
 namespace {
-/// Where a cell of x stands among the statistics [n, c..], the channels [c..] and the
+/// Positions of a cell of x in the statistics [n, c..], the channels [c..] and the
 /// sums [groups, c..].
 struct Places {
   Places(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims, int64_t groups)

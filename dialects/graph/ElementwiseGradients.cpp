@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::graph;
 
-/// Of unary ops: EXPRESSION gives the operand's gradient from x, y, dy and builder b.
+/// Defines the gradient of a unary op: EXPRESSION gives the operand's gradient from x, y, dy and builder b.
 #define DTCC_UNARY_GRADIENT(OP, EXPRESSION)                                                                            \
   LogicalResult OP::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,                         \
                                   MutableArrayRef<Value> operandGrads) {                                               \
@@ -23,7 +23,7 @@ using namespace dtcc::graph;
       operandGrads[0] = EXPRESSION;                                                                                    \
     return success();                                                                                                  \
   }
-/// Of ops whose gradient is 0 everywhere.
+/// Defines the gradient of an op whose derivative is 0 everywhere.
 #define DTCC_NO_GRADIENT(OP)                                                                                           \
   LogicalResult OP::buildGradient(OpBuilder &, ValueRange, ArrayRef<bool>, MutableArrayRef<Value>) { return success(); }
 
@@ -57,7 +57,7 @@ LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayR
   return success();
 }
 
-/// Of binary ops: EXPRESSIONs give the gradients from x, y, z (the result), dz and b.
+/// Defines the gradients of a binary op: EXPRESSIONs give them from x, y, z (the result), dz and b.
 #define DTCC_BINARY_GRADIENT(OP, LEFT, RIGHT)                                                                          \
   LogicalResult OP::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,                         \
                                   MutableArrayRef<Value> operandGrads) {                                               \

@@ -76,7 +76,7 @@ def Graph_InitAttr : Graph_Attr<"Init", "init"> {
   let summary = "initial value of a state: zero, constant a, normal(mean a, deviation b), uniform [a, b)";
   let parameters = (ins EnumParameter<Graph_InitKind>:$kind, Graph_Real<"0.0">:$a,
                         Graph_Real<"0.0">:$b);
-  // By hand: a declarative optional group drops b where a is 0.
+  // The format is written by hand, because a declarative optional group drops b if a is 0.
   let hasCustomAssemblyFormat = 1;
 }
 

@@ -106,7 +106,7 @@ LogicalResult ReorderOp::verify() {
     return emitOpError() << "chunks must be even, got: " << getChunks();
   if (static_cast<int64_t>(getFill()) != 0 && isFloat(getX()))
     return emitOpError() << "fill must be 0 for floats, got: " << static_cast<int64_t>(getFill());
-  // What pads a sequence must lie at its end in either order.
+  // Padding of a sequence must lie at its end in either order.
   int64_t rows = shapeOf(getX())[getDim()], chunks = getChunks();
   if (chunks && orderedRows(rows, chunks) - rows > orderedRows(rows, chunks) / chunks)
     return emitOpError() << rows << " positions are too few for " << chunks

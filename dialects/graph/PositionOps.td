@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What attention becomes where positions are split, and the change between the order of a
-// sequence and that in which ranks hold it. In a header of their own (PositionOps.h): few
-// passes see them. `chunks` says the order, see runtime/abi/SequenceOrder.h.
+// Attention over split positions, and the conversion between the order of a sequence and the
+// order in which ranks hold it. The ops have a header of their own (PositionOps.h), because few
+// passes see them. `chunks` says the order; see runtime/abi/SequenceOrder.h.
 //
 //===----------------------------------------------------------------------===//
 

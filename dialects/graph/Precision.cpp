@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::graph;
 
-/// Of ops that stay in f32 as a whole: exponentials, roots, powers, losses.
+/// Ops that stay in f32 as a whole: exponentials, roots, powers, losses.
 #define DTCC_WIDE(OP)                                                                                                  \
   Precision OP::getOperandPrecision(unsigned) { return Precision::Wide; }                                              \
   Precision OP::getResultPrecision(unsigned) { return Precision::Wide; }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What graph-lower-precision asks each op. The answers are one table: Precision.cpp.
+// The interface by which graph-lower-precision asks each op for its types. All answers are in one table, Precision.cpp.
 //
 //===----------------------------------------------------------------------===//
 

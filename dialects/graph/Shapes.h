@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the op families share when they write factor maps and verifiers.
+// Functions on shapes that the op families share in factor maps and verifiers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -20,7 +20,7 @@ static Dims windowFactors(FactorMap &map, ArrayRef<int64_t> sizes) {
   return dims;
 }
 
-/// What all windows have in common: one entry a spatial dimension, sensible values.
+/// Verifies what all window ops have: one entry per spatial dimension, with sensible values.
 template <typename OpTy> static LogicalResult verifyWindows(OpTy op) {
   int64_t spatial = op.getStrides().size();
   if (spatial < 1 || spatial > 3)

@@ -53,8 +53,8 @@ enum class FactorKind {
 
 enum class ReductionKind { Sum, Max, Min };
 
-/// What padded cells of an operand must hold along a factor for the rest of the
-/// result to be right.
+/// Content that padded cells of an operand must have along a factor, so that the rest of the
+/// result is right.
 enum class PaddingNeed {
   /// Anything: padded cells reach only padded cells.
   Any,
@@ -67,7 +67,7 @@ enum class PaddingNeed {
 struct Factor {
   int64_t size = 1;
   FactorKind kind = FactorKind::Parallel;
-  /// Of Reduce factors, and of Index factors whose result is partial.
+  /// Kind of reduction, of Reduce factors and of Index factors whose result is partial.
   ReductionKind reduction = ReductionKind::Sum;
   /// Index factors only: results are partial over the axes of this factor.
   bool partial = false;

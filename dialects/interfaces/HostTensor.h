@@ -56,7 +56,7 @@ llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 /// The position of an index, given strides.
 int64_t positionOf(llvm::ArrayRef<int64_t> index, llvm::ArrayRef<int64_t> strides);
 
-/// What an op may ask while it is evaluated.
+/// Values that an op may ask for while it is evaluated.
 struct EvaluationContext {
   uint64_t seed = 0;
   int64_t step = 1;

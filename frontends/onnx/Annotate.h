@@ -38,7 +38,7 @@ struct Placement {
   std::string stageAxis;
   /// Initializers and inputs of the model, by their names.
   llvm::StringMap<std::vector<PlacedDim>> tensors;
-  /// By name of a node (its first output's where it has none): its first output, and its stage.
+  /// The first output and the stage of each node, by the node's name; a node without a name goes by its first output.
   llvm::StringMap<std::vector<PlacedDim>> results;
   llvm::StringMap<int64_t> stages;
 };
@@ -51,10 +51,10 @@ mlir::LogicalResult writeAnnotated(mlir::MLIRContext *context, llvm::StringRef p
 
 class Model;
 
-/// What an annotated model asks of a plan, an attribute of its module: the number of `devices`, the sizes of the axes
-/// as --mesh has them, of parameters `pins` as --pin has them, and the `stages` of the nodes `stage_nodes`. Results of
-/// nodes follow from the parameters, and are not held. The first configuration counts. Failure after one message;
-/// nothing where there are no annotations.
+/// Attribute of a module that holds what an annotated model demands of a plan: the number of `devices`, the sizes of
+/// the axes as --mesh has them, `pins` of parameters as --pin has them, and the `stages` of the nodes `stage_nodes`.
+/// Results of nodes follow from the parameters and are not held. The first configuration counts. readAnnotations fails
+/// after one message, and sets nothing if there are no annotations.
 inline constexpr llvm::StringLiteral kPlacementAttr = "dtcc.placement";
 mlir::LogicalResult readAnnotations(const Model &model, mlir::ModuleOp module);
 

@@ -39,7 +39,7 @@ public:
   Tensor affine(mlir::RankedTensorType type, Affine affine);
   Tensor splat(mlir::RankedTensorType type, double value);
 
-  // What is known.
+  // Values that are known at import.
   /// All cells, if they are known and few.
   std::shared_ptr<const HostTensor> known(const Tensor &x);
   std::optional<Affine> knownAffine(const Tensor &x);

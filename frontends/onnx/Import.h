@@ -40,7 +40,7 @@ struct ImportOptions {
   std::optional<LossSpec> loss;
   /// Which output is the loss; empty: the only scalar float output, if there is one.
   std::string lossOutput;
-  /// Where external data may lie besides the model's own folder; empty: nowhere else.
+  /// Folder that may hold external data besides the model's own folder; empty if there is none.
   std::string externalRoot;
   /// Files that are going to be written: external data may be none of them.
   std::vector<std::string> outputs;

@@ -177,7 +177,7 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   for (unsigned i = 0; i < entry->minInputs; ++i)
     if (!binder.has(i))
       return emitError(emitter.getLoc()) << "must have at least " << entry->minInputs << " operands";
-  // Of any number none may be left out.
+  // An operator that takes any number of operands may leave none out.
   for (unsigned i = 0; entry->maxInputs == kAnyNumber && i < count; ++i)
     if (!binder.has(i))
       return emitError(emitter.getLoc()) << "must name each of its " << count << " operands, got none as operand " << i;

@@ -55,7 +55,7 @@ public:
   int64_t nextRandomId() { return randomIds++; }
   /// Notes a change that the user did not ask for.
   void note(const llvm::Twine &text);
-  /// The same of the node at hand, told at the end of the import: once for all nodes with this text.
+  /// Records a note on the current node. It is printed at the end of the import, once for all nodes with this text.
   void noteOfNode(const llvm::Twine &text) {
     nodeNotes[mlir::StringAttr::get(context, text)].push_back(emitter.getLoc());
   }
@@ -92,7 +92,7 @@ private:
   mlir::LogicalResult findFoldedNorms();
 
   // Building.
-  /// What the options name exists: a name that is nobody's would train another model than was asked for.
+  /// Checks that every name in the options exists. An unknown name would train another model than was asked for.
   mlir::LogicalResult checkNames();
   mlir::LogicalResult bindInputs();
   mlir::LogicalResult importNodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes);

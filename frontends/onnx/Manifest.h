@@ -35,7 +35,7 @@ public:
   /// The entry of an initializer, or null: not a parameter.
   const ManifestEntry *find(llvm::StringRef initializer) const;
 
-  /// By how many positions the loss of the file shifts its labels, if the manifest says so.
+  /// Number of positions by which the loss of the file shifts its labels, if the manifest says so.
   std::optional<int64_t> lossShift() const { return shift; }
 
 private:

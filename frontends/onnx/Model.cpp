@@ -26,7 +26,7 @@ using namespace dtcc;
 using namespace dtcc::onnx;
 using ::onnx::TensorProto;
 
-/// What dtcc knows of ONNX's data types: one row each.
+/// The ONNX data types that dtcc reads, one row each.
 struct ElementRow {
   int32_t onnxType;
   StringRef name;

@@ -49,7 +49,7 @@ private:
   SmallVector<int64_t> stages;
 };
 
-/// Of each device of a sharding in ascending order the part of the tensor that it has, in row-major order.
+/// Index of the shard that each device of a sharding holds: devices in ascending order, shards in row-major order.
 std::vector<int64_t> partOfDevices(const ::onnx::ShardingSpecProto &spec) {
   std::map<int64_t, int64_t> partOf;
   for (auto [part, device] : llvm::enumerate(spec.device())) {

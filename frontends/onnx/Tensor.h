@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the importer knows of an ONNX value: always its static type, often more. A
-// value that is known need not exist as an op until somebody needs it.
+// An ONNX value as the importer knows it: always by its static type, often by more. A
+// known value need not exist as an op until somebody needs it.
 //
 //===----------------------------------------------------------------------===//
 

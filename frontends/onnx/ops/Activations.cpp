@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // They are written out: one kernel computes them all the same, and their gradients follow.
-// Where one side of a choice is an exponential, its argument is cut off first, so that the
+// If one side of a choice is an exponential, its argument is clamped first, so that the
 // side that is not taken neither overflows nor sends NaN back.
 //
 //===----------------------------------------------------------------------===//

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where windows lie side by side it is a product; else a convolution of the image with
-// zeros between its cells, by the kernel read backwards.
+// A transposed convolution is a product if its windows lie side by side. Else it is a convolution
+// of the image, with zeros between its cells, by the reversed kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ static Tensor spread(Emitter &emit, const Tensor &x, int64_t dim, int64_t stride
 }
 
 namespace {
-/// What the attributes say, an entry a spatial dimension. `low` and `high` are cut off the result's ends.
+/// The attributes, one entry per spatial dimension. `low` and `high` are cut off the result's ends.
 struct Spreading {
   SmallVector<int64_t> strides, dilations, low, high, more;
 };

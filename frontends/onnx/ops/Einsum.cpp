@@ -32,7 +32,7 @@ struct Factor {
   std::string letters;
 };
 
-/// What the dimensions of "..." are called, aligned right.
+/// Letters of the dimensions of "...", aligned right.
 constexpr StringLiteral kSpares = "0123456789";
 
 class Einsum {
@@ -102,7 +102,8 @@ private:
     return success();
   }
 
-  /// Where none is stated: what "..." stands for, then what stands once, by the alphabet.
+  /// Infers a result that is not stated: the dimensions of "...", then the letters that occur once, in the alphabet's
+  /// order.
   LogicalResult inferResult(StringRef left) {
     for (auto [letter, size] : sizes)
       if (!isLetter(letter) || left.count(letter) == 1)
@@ -199,7 +200,7 @@ private:
   OpBinder &node;
   Emitter &emit;
   SmallVector<Factor> factors;
-  /// By letter, in the alphabet's order.
+  /// Sizes by letter, in the alphabet's order.
   std::map<char, int64_t> sizes;
   std::string result;
 };

@@ -85,7 +85,7 @@ static Tensor classesLast(Emitter &emit, const Tensor &x) {
   return emit.transpose(x, permutation);
 }
 
-/// What is known of the labels that are not counted.
+/// The label that is not counted, if the node names one.
 static std::optional<int64_t> ignoredLabel(OpBinder &node) {
   return node.hasAttribute("ignore_index") ? std::optional(node.integer("ignore_index", -100)) : std::nullopt;
 }

@@ -94,7 +94,7 @@ static Memory gruStep(Layer &layer, const Tensor &projected, const Memory &memor
   Tensor gates = memory.h ? emit.add(sliceOf(emit, projected, 1, 0, 2), layer.product(memory.h, 0)) : projected;
   Tensor update = layer.functions[0](emit, layer.gate(gates, 0)),
          reset = layer.functions[0](emit, layer.gate(gates, 1));
-  // Of the hidden gate, what was remembered counts as far as it is not reset: before its product, or after.
+  // The hidden gate reads the state as far as it is not reset. The reset comes before the product, or after it.
   Tensor bias = layer.recurrentBias ? cellAt(emit, layer.recurrentBias, 0, 2) : nullptr, remembered = bias;
   if (memory.h) {
     Tensor read = layer.linearBeforeReset ? memory.h : emit.mul(reset, memory.h);
@@ -118,15 +118,15 @@ static CellFunction functionNamed(StringRef name) {
 }
 
 namespace {
-/// What a node says, checked.
+/// A recurrent node's operands and attributes, checked.
 struct Sequence {
   /// x [seq, batch, from], weights [direction, gates * unit, from], biases [direction, 2 * gates * unit] or null.
   Tensor x, weights, recurrent, biases;
-  /// Of the start [direction, batch, unit]; null: zeros.
+  /// Initial states [direction, batch, unit]; null stands for zeros.
   Memory start;
   int64_t length, directions, units;
   bool batchFirst, reverse;
-  /// Of all directions, one after the other.
+  /// Activation functions of all directions, one direction after the other.
   SmallVector<CellFunction> functions;
 };
 } // namespace
@@ -220,7 +220,7 @@ static Memory runDirection(OpBinder &node, const Cell &cell, const Sequence &s, 
   if (s.biases) {
     Tensor bias = gates(s.biases, 0);
     layer.recurrentBias = gates(s.biases, cell.gates * s.units);
-    // Of a GRU's hidden gate the step adds it, where it is reset or not.
+    // The step adds the bias of a GRU's hidden gate, because the reset may apply to it.
     if (cell.step == gruStep) {
       Tensor zero = emit.splat(emit.typeLike(bias, {1, s.units}), 0);
       bias = emit.add(bias, emit.concat({sliceOf(emit, layer.recurrentBias, 0, 0, 2), zero}, 0));

@@ -9,7 +9,7 @@
 // is multiplied with the image, so that its gradient, its placement and its kernels are
 // those of products. Where each cell only stands there several times, it is repeated.
 //
-// What the matrix holds is the operator's definition (onnx/reference/ops/op_resize.py).
+// The matrix follows the operator's definition (onnx/reference/ops/op_resize.py).
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ struct Resampling {
   double cubic = -0.75;
   bool antialias = false, excludesOutside = false;
 
-  /// Where cell `i` of the result lies in the image.
+  /// Position in the image of cell `i` of the result.
   double position(const ResizedAxis &axis, int64_t i) const;
   /// Weights of the cells floor(position) + first, + first + 1, ..
   SmallVector<double> weights(double ratio, double scale, int64_t &first) const;
@@ -150,7 +150,7 @@ static Tensor multiplied(Emitter &emit, const Tensor &x, const ResizedAxis &axis
   return emit.contract(image + ",z" + image[axis.dim] + "->" + result, x, emit.fromValue(table));
 }
 
-/// What operands 2 and 3 say, an entry a dimension.
+/// The resized axes by operands 2 and 3, one entry per dimension.
 static FailureOr<SmallVector<ResizedAxis>> resizedAxes(OpBinder &node, const Tensor &x) {
   int64_t rank = rankOf(x);
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(rank));

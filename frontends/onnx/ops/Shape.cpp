@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is folded away: after these rules no shape is a value of the graph.
+// Shape arithmetic, which these rules fold away: no shape is left as a value of the graph.
 //
 //===----------------------------------------------------------------------===//
 

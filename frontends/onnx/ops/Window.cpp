@@ -18,7 +18,7 @@ using namespace dtcc;
 using namespace dtcc::onnx;
 
 namespace {
-/// What the attributes say, for one image.
+/// The attributes of a window operator, for one image.
 struct Windows {
   SmallVector<int64_t> window, strides, dilations, low, high, image, result;
 
@@ -32,7 +32,7 @@ struct Windows {
   /// Cells of window `i` along dimension `d`; pads count if `pads`.
   int64_t cells(int64_t d, int64_t i, bool pads) const {
     int64_t start = i * strides[d] - low[d];
-    // Of its cells start, start + dilation, ..: how many lie before `end`.
+    // Number of the window's cells start, start + dilation, .. that lie before `end`.
     auto before = [&](int64_t end) {
       return end <= start ? 0 : std::min(window[d], (end - start + dilations[d] - 1) / dilations[d]);
     };
