@@ -19,15 +19,15 @@
 #include "compiler/TargetOption.h"
 #include "compiler/Training.h"
 #include "compiler/Weights.h"
-#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/cost/AmountText.h"
-#include "passes/dist/ApplyPlan.h"
 #include "passes/exec/PriceCommands.h"
 #include "passes/exec/codegen/KernelGenerator.h"
 #include "passes/graph/Recompute.h"
 #include "passes/plan/Offload.h"
+#include "passes/spmd/ApplyPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
@@ -96,8 +96,8 @@ void Driver::progress(StringRef what) {
 Level Driver::level() {
   if (!module.getOps<exec::ProgramOp>().empty())
     return Level::Exec;
-  if (!module.getOps<dist::ProgramOp>().empty())
-    return Level::Dist;
+  if (!module.getOps<spmd::ProgramOp>().empty())
+    return Level::Spmd;
   return Level::Graph;
 }
 
@@ -111,7 +111,7 @@ LogicalResult Driver::runPasses(StringRef what, llvm::function_ref<void(OpPassMa
 }
 
 void Driver::warnOfMemory(exec::ProgramOp program) {
-  int64_t ranks = dist::toMesh(module.lookupSymbol<dist::MeshOp>(program.getMeshAttr())).ranks();
+  int64_t ranks = spmd::toMesh(module.lookupSymbol<spmd::MeshOp>(program.getMeshAttr())).ranks();
   double needed = 0, memory = machineMemory() / double(ranks);
   for (auto arena : program.getOps<exec::ArenaOp>())
     needed += arena.getHost() ? 0 : double(arena.getBytes());
@@ -162,7 +162,7 @@ LogicalResult Driver::emitKernels() {
 }
 
 LogicalResult Driver::priceCommands(exec::ProgramOp program, ImageOptions &image) {
-  dist::Mesh mesh = dist::toMesh(module.lookupSymbol<dist::MeshOp>(program.getMeshAttr()));
+  spmd::Mesh mesh = spmd::toMesh(module.lookupSymbol<spmd::MeshOp>(program.getMeshAttr()));
   FailureOr<ProgramMachine> found = machineOf(options, mesh.ranks());
   if (failed(found))
     return failure();
@@ -177,7 +177,7 @@ LogicalResult Driver::emitCode() {
   std::string weightsPath = files.target() + kWeightsSuffix.str();
   ImageOptions imageOptions;
   imageOptions.model = llvm::sys::path::stem(options.input).str();
-  auto plan = module->getAttrOfType<StringAttr>("dist.plan");
+  auto plan = module->getAttrOfType<StringAttr>("spmd.plan");
   imageOptions.plan = plan ? plan.str() : "{}";
   imageOptions.labelShift = labelShift(module);
   imageOptions.cpu = isForGpus() ? "" : processor->getTargetCPU().str();
@@ -243,14 +243,14 @@ LogicalResult Driver::distribute() {
         failed(runPasses("graph", [&](OpPassManager &manager) { buildGraphPipeline(manager, options); })))
       return failure();
   } else if (!module.lookupSymbol("step")) {
-    return module.emitError("holds no @loss to train, no dist.program and no exec.program; a forward graph needs "
+    return module.emitError("holds no @loss to train, no spmd.program and no exec.program; a forward graph needs "
                             "--loss=KIND:key=value,...");
   }
   decideLabelShift(module);
   if (options.emit == "graph")
     return finish(emitModule());
   std::optional<StepCheck> check;
-  if (module.getOps<dist::MeshOp>().empty()) {
+  if (module.getOps<spmd::MeshOp>().empty()) {
     if (options.verify)
       check.emplace(module);
     progress("plan");
@@ -261,20 +261,20 @@ LogicalResult Driver::distribute() {
     if (options.emit == "plan")
       return finish(files.writeText([&](raw_ostream &stream) { stream << plan.toJson() << '\n'; }));
     // The plan was lowered to know its memory: that is the program.
-    if (made->lowered && !check && options.emit != "dist" && options.emit != "onnx") {
+    if (made->lowered && !check && options.emit != "spmd" && options.emit != "onnx") {
       module.getBodyRegion().takeBody(made->lowered->getBodyRegion());
       module->setAttrs(made->lowered->getOperation()->getAttrDictionary());
       return success();
     }
     // The placement alone: the tool writes it beside the nodes of the model.
     if (options.emit == "onnx")
-      return finish(dist::applyPlan(module, plan));
+      return finish(spmd::applyPlan(module, plan));
     // Activations that are not kept are recomputed by clones, which the plan places like their originals.
     if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
-        failed(dist::applyPlan(module, plan)))
+        failed(spmd::applyPlan(module, plan)))
       return failure();
   }
-  if (failed(runPasses("distribute", [&](OpPassManager &manager) { buildDistPipeline(manager, options); })))
+  if (failed(runPasses("distribute", [&](OpPassManager &manager) { buildSpmdPipeline(manager, options); })))
     return failure();
   if (!check)
     return success();
@@ -287,7 +287,7 @@ LogicalResult Driver::distribute() {
 }
 
 LogicalResult Driver::run() {
-  if (options.verify && (level() != Level::Graph || !module.getOps<dist::MeshOp>().empty()))
+  if (options.verify && (level() != Level::Graph || !module.getOps<spmd::MeshOp>().empty()))
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
   // Before the long work: the processor may be unknown.
   if (options.emit == "program" || options.emit == "llvm") {
@@ -298,9 +298,9 @@ LogicalResult Driver::run() {
   }
   if (level() == Level::Graph && failed(distribute()))
     return failure();
-  if (finished || options.emit == "dist")
+  if (finished || options.emit == "spmd")
     return finished ? success() : emitModule();
-  if (level() == Level::Dist &&
+  if (level() == Level::Spmd &&
       failed(runPasses("exec", [&](OpPassManager &manager) { buildExecPipeline(manager, options); })))
     return failure();
   if (options.emit == "exec")

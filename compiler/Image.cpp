@@ -24,7 +24,7 @@ namespace {
 
 class ImageBuilder {
 public:
-  ImageBuilder(ModuleOp module, const dist::Mesh &mesh, const ImageOptions &options)
+  ImageBuilder(ModuleOp module, const spmd::Mesh &mesh, const ImageOptions &options)
       : module(module), tables(mesh), options(options) {}
   FailureOr<Image> run(ArrayRef<exec::ProgramOp> programs);
 
@@ -58,7 +58,7 @@ private:
 
 /// Stages share their groups by name: every rank opens all of them.
 LogicalResult ImageBuilder::addCommunicator(exec::CommunicatorOp op) {
-  dtcc_communicator row = {tables.string(op.getSymName()), 0, tables.axes(dist::toAxes(op.getAxes())), 0};
+  dtcc_communicator row = {tables.string(op.getSymName()), 0, tables.axes(spmd::toAxes(op.getAxes())), 0};
   for (int64_t member : op.getMembers().value_or(ArrayRef<int64_t>()))
     row.members |= uint64_t(1) << member;
   auto [known, isNew] = communicators.try_emplace(op.getSymName(), uint32_t(tables.communicators.size()));
@@ -139,7 +139,7 @@ LogicalResult ImageBuilder::addInput(exec::InputOp op) {
   input.rank = op.getSizes().size();
   input.role = uint32_t(op.getRole());
   for (uint32_t i = 0; i < input.rank; ++i)
-    input.dims[i] = {op.getSizes()[i], op.getPadded()[i], tables.axes(dist::toAxes(cast<ArrayAttr>(op.getAxes()[i])))};
+    input.dims[i] = {op.getSizes()[i], op.getPadded()[i], tables.axes(spmd::toAxes(cast<ArrayAttr>(op.getAxes()[i])))};
   if (auto bounds = op.getBounds()) {
     input.lower = (*bounds)[0];
     input.upper = (*bounds)[1];
@@ -391,8 +391,8 @@ FailureOr<Image> ImageBuilder::run(ArrayRef<exec::ProgramOp> programs) {
 
 FailureOr<Image> dtcc::buildImage(ArrayRef<exec::ProgramOp> programs, ModuleOp module, const ImageOptions &options) {
   exec::ProgramOp program = programs.front();
-  auto mesh = module.lookupSymbol<dist::MeshOp>(program.getMeshAttr());
+  auto mesh = module.lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
   if (!mesh)
-    return program.emitOpError("must name a dist.mesh, got: ") << program.getMeshAttr(), failure();
-  return ImageBuilder(module, dist::toMesh(mesh), options).run(programs);
+    return program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr(), failure();
+  return ImageBuilder(module, spmd::toMesh(mesh), options).run(programs);
 }

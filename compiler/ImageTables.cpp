@@ -9,8 +9,8 @@
 
 using namespace dtcc;
 
-ImageTables::ImageTables(const dist::Mesh &mesh) : mesh(mesh) {
-  for (const dist::MeshAxis &axis : mesh.axes)
+ImageTables::ImageTables(const spmd::Mesh &mesh) : mesh(mesh) {
+  for (const spmd::MeshAxis &axis : mesh.axes)
     meshAxes.push_back({string(axis.name), uint32_t(axis.time ? DTCC_AXIS_TIME : DTCC_AXIS_RANK), axis.size});
 }
 
@@ -21,7 +21,7 @@ uint32_t ImageTables::string(llvm::StringRef text) {
   return entry->second;
 }
 
-dtcc_axes ImageTables::axes(const dist::Axes &names) const {
+dtcc_axes ImageTables::axes(const spmd::Axes &names) const {
   dtcc_axes result = {};
   for (const std::string &name : names)
     for (size_t i = 0; i < mesh.axes.size() && result.count < DTCC_MAX_AXES; ++i)

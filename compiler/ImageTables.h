@@ -8,8 +8,8 @@
 #ifndef DTCC_COMPILER_IMAGETABLES_H
 #define DTCC_COMPILER_IMAGETABLES_H
 
-#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "dialects/spmd/Spmd.h"
 #include "runtime/abi/dtcc_rt.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -20,12 +20,12 @@ namespace dtcc {
 
 class ImageTables {
 public:
-  explicit ImageTables(const dist::Mesh &mesh);
+  explicit ImageTables(const spmd::Mesh &mesh);
 
   /// Offset of the string in the string section.
   uint32_t string(llvm::StringRef text);
   llvm::StringRef stringAt(uint32_t offset) const { return strings.data() + offset; }
-  dtcc_axes axes(const dist::Axes &names) const;
+  dtcc_axes axes(const spmd::Axes &names) const;
   /// Index of an equal view, added if there is none.
   uint32_t view(const dtcc_view &view);
   /// Appends to a section of plain values and returns the index of the first.
@@ -52,7 +52,7 @@ public:
   std::vector<dtcc_gpu_module> gpuModules;
   std::string gpuCode;
 
-  dist::Mesh mesh;
+  spmd::Mesh mesh;
 
 private:
   std::vector<dtcc_axis> meshAxes;

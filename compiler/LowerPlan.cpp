@@ -8,14 +8,14 @@
 #include "compiler/LowerPlan.h"
 #include "compiler/ClusterOption.h"
 #include "compiler/Pipelines.h"
-#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "passes/cost/Collectives.h"
-#include "passes/dist/ApplyPlan.h"
-#include "passes/dist/PriceMoves.h"
 #include "passes/graph/Recompute.h"
+#include "passes/spmd/ApplyPlan.h"
+#include "passes/spmd/PriceMoves.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -34,13 +34,13 @@ double LoweredPlan::mostWithHost() const {
 }
 
 /// The part of memory that counts a bucket. Buckets that are made anew in each step are working memory.
-static double plan::MemoryParts::*partOf(dist::BucketRole role) {
+static double plan::MemoryParts::*partOf(spmd::BucketRole role) {
   switch (role) {
-  case dist::BucketRole::Gradient:
+  case spmd::BucketRole::Gradient:
     return &plan::MemoryParts::gradients;
-  case dist::BucketRole::Slot:
+  case spmd::BucketRole::Slot:
     return &plan::MemoryParts::optimizer;
-  case dist::BucketRole::Transient:
+  case spmd::BucketRole::Transient:
     return &plan::MemoryParts::activations;
   default:
     return &plan::MemoryParts::parameters;
@@ -59,7 +59,7 @@ static plan::MemoryParts memoryOf(exec::ProgramOp program, const SymbolTable &sy
   for (auto buffer : program.getOps<exec::BufferOp>()) {
     if (!buffer.getPersistent() || !buffer.getBucketAttr() || withHost.contains(buffer.getArena()))
       continue;
-    if (auto bucket = symbols.lookup<dist::BucketOp>(buffer.getBucketAttr().getAttr()))
+    if (auto bucket = symbols.lookup<spmd::BucketOp>(buffer.getBucketAttr().getAttr()))
       parts.*partOf(bucket.getRole()) += double(buffer.getBytes());
   }
   // All else that the arenas hold, and what alignment leaves between buckets.
@@ -73,11 +73,11 @@ static FailureOr<double> separateBytes(exec::ProgramOp program, const SymbolTabl
   for (auto communicator : program.getOps<exec::CommunicatorOp>()) {
     if (!communicator.getOfParameters())
       continue;
-    dist::Mesh mesh = dist::toMesh(symbols.lookup<dist::MeshOp>(program.getMeshAttr().getAttr()));
+    spmd::Mesh mesh = spmd::toMesh(symbols.lookup<spmd::MeshOp>(program.getMeshAttr().getAttr()));
     FailureOr<ProgramMachine> machine = machineOf(options, mesh.ranks());
     if (failed(machine))
       return failure();
-    cost::Group group = dist::groupOf(dist::toAxes(communicator.getAxes()), mesh);
+    cost::Group group = spmd::groupOf(spmd::toAxes(communicator.getAxes()), mesh);
     bytes += cost::communicatorBytes(cost::spreadOf(group, machine->machine.fabric.domain));
   }
   return bytes;
@@ -99,9 +99,9 @@ static LogicalResult runPasses(ModuleOp module, const Options &options, bool ver
 static LogicalResult lower(LoweredPlan &lowered, const Options &options, const plan::Plan &plan, double limit) {
   ModuleOp module = *lowered.module;
   if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
-      failed(dist::applyPlan(module, plan)) ||
+      failed(spmd::applyPlan(module, plan)) ||
       failed(runPasses(module, options, /*verifies=*/true,
-                       [&](OpPassManager &passes) { buildDistPipeline(passes, options); })) ||
+                       [&](OpPassManager &passes) { buildSpmdPipeline(passes, options); })) ||
       failed(runPasses(module, options, /*verifies=*/false,
                        [&](OpPassManager &passes) { buildMemoryPipeline(passes, options); })))
     return failure();

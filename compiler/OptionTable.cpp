@@ -100,8 +100,8 @@ const std::vector<Group> &table() {
           text("plan", "FILE.json", &Options::plan, "a plan, or a part of one")}},
         {"Output",
          {text("o", "PROGRAM", &Options::output, "where to write; default: the model's name"),
-          text("emit", "program|graph|..", &Options::emit, "or plan, dist, exec, llvm, ptx, onnx",
-               "program|plan|graph|dist|exec|llvm|ptx|onnx"),
+          text("emit", "program|graph|..", &Options::emit, "or plan, spmd, exec, llvm, ptx, onnx",
+               "program|plan|graph|spmd|exec|llvm|ptx|onnx"),
           text("mcpu", "native|NAME", &Options::cpu, "processor to generate for; native: this one"),
           text("target", "cpu|cuda", &Options::target, "what computes; default: what --cluster has", "cpu|cuda"),
           text("gpu-arch", "sm_90,..", &Options::gpuArch, "GPUs to generate for; default: the cluster's"),
@@ -203,6 +203,8 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
         return usage("--" + name + " must have a value: --" + name + "=" + row->value);
       value = argv[i];
     }
+    if (name == "emit" && value == "dist") // an old spelling of the level
+      value = "spmd";
     if (failed(set(*row, value, options)))
       return failure();
   }

@@ -9,9 +9,9 @@
 #include "compiler/TargetOption.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/dist/Passes.h"
 #include "passes/exec/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/spmd/Passes.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -40,24 +40,24 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(graph::createGraphVerifyStep());
 }
 
-void dtcc::buildDistPipeline(OpPassManager &manager, const Options &options) {
+void dtcc::buildSpmdPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createCSEPass());
   // Layouts, partial sums and padding are what they say.
-  manager.addPass(dist::createDistVerify());
+  manager.addPass(spmd::createSpmdVerify());
   // Tokens go to the experts that they picked, where the plan says so.
-  manager.addPass(dist::createDistDispatchExperts());
+  manager.addPass(spmd::createSpmdDispatchExperts());
   // Parameters are stored for their readers, and travel, in the type that these compute in.
-  manager.addPass(dist::createDistAssignComputeTypes());
+  manager.addPass(spmd::createSpmdAssignComputeTypes());
   // What is gathered and reduced at a time.
-  manager.addPass(dist::createDistFormUnits({options.latencyBytes}));
+  manager.addPass(spmd::createSpmdFormUnits({options.latencyBytes}));
   // The program of a rank: local tensors, collectives, buckets.
-  manager.addPass(dist::createDistLowerToProgram());
+  manager.addPass(spmd::createSpmdLowerToProgram());
   // Stages have few channels to each other, each with buffers of its own.
-  manager.addPass(dist::createDistMergeChannels());
+  manager.addPass(spmd::createSpmdMergeChannels());
   // Units are gathered ahead of their use, gradients reduced when they are complete.
-  manager.addPass(dist::createDistPlaceUnits());
+  manager.addPass(spmd::createSpmdPlaceUnits());
   // Values that skip stages do not make the others wait for ever.
-  manager.addPass(dist::createDistReserveMessages());
+  manager.addPass(spmd::createSpmdReserveMessages());
 }
 
 void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {

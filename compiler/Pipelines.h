@@ -14,13 +14,13 @@
 namespace dtcc {
 
 /// The level of a module: what it holds says from where to go on.
-enum class Level { Graph, Dist, Exec };
+enum class Level { Graph, Spmd, Exec };
 
 /// An imported model to a training step: `@loss` becomes `@step`.
 void buildGraphPipeline(mlir::OpPassManager &manager, const Options &options);
 /// A step with layouts to the program of a rank.
-void buildDistPipeline(mlir::OpPassManager &manager, const Options &options);
-/// dist.program -> exec.program with planned arenas.
+void buildSpmdPipeline(mlir::OpPassManager &manager, const Options &options);
+/// spmd.program -> exec.program with planned arenas.
 void buildMemoryPipeline(mlir::OpPassManager &manager, const Options &options);
 /// Checks exec.programs with planned arenas.
 void buildCheckPipeline(mlir::OpPassManager &manager);

@@ -46,7 +46,7 @@ private:
   /// Every rank or time axis of the mesh of the file, by name.
   llvm::MapVector<StringRef, int64_t> axes(bool time);
   /// Whether all axes that the ops name split something under `mesh`.
-  bool servesOps(const dist::Mesh &mesh);
+  bool servesOps(const spmd::Mesh &mesh);
   void overrideMicrobatches();
 
   ModuleOp module;
@@ -171,14 +171,14 @@ void PlanFile::overrideMicrobatches() {
     batch->insert(batch->begin(), "mb");
 }
 
-bool PlanFile::servesOps(const dist::Mesh &mesh) {
+bool PlanFile::servesOps(const spmd::Mesh &mesh) {
   const json::Array *ops = fields.getArray("ops");
   if (!ops)
     return true;
   auto serves = [&](const json::Value &list) {
     const json::Array *names = list.getAsArray();
     return !names || llvm::all_of(*names, [&](const json::Value &name) {
-      const dist::MeshAxis *axis = mesh.find(name.getAsString().value_or("").str());
+      const spmd::MeshAxis *axis = mesh.find(name.getAsString().value_or("").str());
       return axis && axis->size > 1;
     });
   };

@@ -82,7 +82,7 @@ private:
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
   LogicalResult noneFits(const std::vector<plan::PlanShape> &all);
   void report(SearchResult &result, const plan::ShapeResult &found);
-  std::shared_ptr<dist::GraphPricer> makePricer();
+  std::shared_ptr<spmd::GraphPricer> makePricer();
 
   ModuleOp module;
   const Options options;
@@ -90,14 +90,14 @@ private:
   PipelineRequest pipeline;
   /// Absent: searched.
   std::optional<plan::Offload> offload;
-  dist::GraphRequest request;
+  spmd::GraphRequest request;
   const SearchLimits &limits;
   cost::Machine machine;
   /// Of a cluster of several kinds of devices.
   std::vector<cost::Machine> kinds;
   std::string kindsText;
   func::FuncOp step;
-  std::shared_ptr<dist::GraphPricer> pricer;
+  std::shared_ptr<spmd::GraphPricer> pricer;
 };
 
 } // namespace
@@ -153,8 +153,8 @@ LogicalResult Search::readRequest() {
   request.mayOffloadActivations = !offload || offload->activations;
   // A plan that is given says which.
   request.mustOffloadActivations = offload && offload->activations && !limits.given;
-  request.exchange = *dist::parseSequenceExchange(options.cpAttention);
-  request.experts = *dist::parseExpertExchange(options.moeDispatch);
+  request.exchange = *spmd::parseSequenceExchange(options.cpAttention);
+  request.experts = *spmd::parseExpertExchange(options.moeDispatch);
   if (options.cpOrder != "auto")
     request.order = options.cpOrder == "zigzag" ? plan::SequenceOrder::ZigZag : plan::SequenceOrder::Contiguous;
   request.share = mesh.tp.has_value();
@@ -164,29 +164,29 @@ LogicalResult Search::readRequest() {
   request.nodeStages = options.nodeStages;
   if ((request.given = limits.given)) {
     if (limits.given->ring)
-      request.exchange = dist::SequenceExchange::Ring;
+      request.exchange = spmd::SequenceExchange::Ring;
     else if (limits.given->exchangesHeads)
       request.exchange =
-          *limits.given->exchangesHeads ? dist::SequenceExchange::AllToAll : dist::SequenceExchange::Gather;
+          *limits.given->exchangesHeads ? spmd::SequenceExchange::AllToAll : spmd::SequenceExchange::Gather;
     if (limits.given->dispatches)
-      request.experts = *limits.given->dispatches ? dist::ExpertExchange::AllToAll : dist::ExpertExchange::Gather;
+      request.experts = *limits.given->dispatches ? spmd::ExpertExchange::AllToAll : spmd::ExpertExchange::Gather;
   }
   return success();
 }
 
 LogicalResult Search::readPins() {
-  std::vector<dist::Pin> pins;
+  std::vector<spmd::Pin> pins;
   for (const std::string &text : options.pin) {
-    llvm::Expected<dist::Pin> pin = dist::parsePin(text);
+    llvm::Expected<spmd::Pin> pin = spmd::parsePin(text);
     if (!pin)
       return wrong(llvm::toString(pin.takeError()));
     pins.push_back(std::move(*pin));
   }
-  FailureOr<dist::Pins> found = dist::Pins::resolve(step, std::move(pins));
+  FailureOr<spmd::Pins> found = spmd::Pins::resolve(step, std::move(pins));
   if (failed(found))
     return failure();
   request.pins = std::move(*found);
-  const dist::Pin *splitting = request.pins.splitting();
+  const spmd::Pin *splitting = request.pins.splitting();
   if (!splitting || (mesh.tp ? *mesh.tp > 1 : !mesh.isWhole() && machine.ranks > mesh.product()))
     return success();
   return wrong("--pin=" + splitting->text + " and " +
@@ -288,11 +288,11 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
     return failure();
   int64_t batch = space.batch, microbatches = space.microbatches.value_or(1), ep = mesh.ep.value_or(1);
   if (microbatches > batch)
-    return dist::refuseBatch(step, batch, 1, 1, microbatches);
+    return spmd::refuseBatch(step, batch, 1, 1, microbatches);
   int64_t model = mesh.tp.value_or(1) * mesh.cp.value_or(1) * mesh.pp.value_or(1) * ep;
   int64_t dp = mesh.dp.value_or(mesh.tp ? machine.ranks / model : 1);
   if (batch % (dp * ep * microbatches) != 0)
-    return dist::refuseBatch(step, batch, dp, ep, microbatches);
+    return spmd::refuseBatch(step, batch, dp, ep, microbatches);
   // Without which of the options is there a plan?
   std::string all, one;
   for (const Held &row : held()) {
@@ -413,15 +413,15 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
 }
 
 /// A new one, or that of a search before for as many ranks with as much given.
-std::shared_ptr<dist::GraphPricer> Search::makePricer() {
+std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
   std::string key = llvm::formatv("{0} {1} {2} {3} {4} {5}", machine.ranks, request.anyMemory, options.mesh,
                                   options.schedule, options.recompute, options.offload);
-  std::shared_ptr<dist::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
+  std::shared_ptr<spmd::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
   // As many places to cut as the stages that are asked for need.
   size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);
   if (!made)
-    made = kinds.size() > 1 ? std::make_shared<dist::GraphPricer>(step, kinds, request, blocks)
-                            : std::make_shared<dist::GraphPricer>(step, machine, request, blocks);
+    made = kinds.size() > 1 ? std::make_shared<spmd::GraphPricer>(step, kinds, request, blocks)
+                            : std::make_shared<spmd::GraphPricer>(step, machine, request, blocks);
   return made;
 }
 
@@ -503,7 +503,7 @@ std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options 
   // Nothing shares more than stage 3 over all devices.
   cost::Machine machine = cost::Machine::of(*cluster);
   machine.ranks = 1;
-  dist::GraphPricer alone(step, machine, {});
+  spmd::GraphPricer alone(step, machine, {});
   plan::PlanShape shared;
   shared.zero = 3;
   plan::StageProblem problem = alone.problem(shared);

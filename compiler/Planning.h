@@ -11,7 +11,7 @@
 #include "compiler/ClusterOption.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "passes/dist/GraphPricer.h"
+#include "passes/spmd/GraphPricer.h"
 #include <functional>
 
 namespace dtcc {
@@ -29,14 +29,14 @@ struct SearchResult {
   bool anyMemory = false;
   /// The program of the first plan, if it is confirmed (ConfirmPlans.h).
   mlir::OwningOpRef<mlir::ModuleOp> lowered;
-  std::shared_ptr<dist::GraphPricer> pricer;
+  std::shared_ptr<spmd::GraphPricer> pricer;
 
   plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
 };
 
 /// What searches of one model have placed and priced: another of them begins where they ended. Their options may
 /// differ in what is given of the plan, in nothing else.
-using PricerCache = std::map<std::string, std::shared_ptr<dist::GraphPricer>>;
+using PricerCache = std::map<std::string, std::shared_ptr<spmd::GraphPricer>>;
 
 /// How a search differs from what its options say.
 struct SearchLimits {
@@ -52,7 +52,7 @@ struct SearchLimits {
   std::function<bool(const plan::PlanShape &)> allows;
   PricerCache *pricers = nullptr;
   /// The placement of a plan that is priced as it stands: `allows` then takes its shape alone.
-  std::shared_ptr<const dist::GivenPlacement> given;
+  std::shared_ptr<const spmd::GivenPlacement> given;
 };
 
 /// All plans for a differentiated module on --cluster with what --mesh, --zero and the other options of a plan

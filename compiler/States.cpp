@@ -78,41 +78,41 @@ public:
         facts(factsOf(program)) {}
 
   LogicalResult run() {
-    for (auto op : module.getOps<dist::BucketOp>())
-      if (llvm::is_contained({dist::BucketRole::Parameter, dist::BucketRole::Buffer, dist::BucketRole::Slot,
-                              dist::BucketRole::Compute},
+    for (auto op : module.getOps<spmd::BucketOp>())
+      if (llvm::is_contained({spmd::BucketRole::Parameter, spmd::BucketRole::Buffer, spmd::BucketRole::Slot,
+                              spmd::BucketRole::Compute},
                              op.getRole()) &&
           find(op))
         addBucket(op);
     for (auto op : module.getOps<graph::StateOp>())
       if (failed(addState(op)))
         return failure();
-    for (auto op : module.getOps<dist::BucketOp>())
+    for (auto op : module.getOps<spmd::BucketOp>())
       if (bucketIndices.count(op.getSymName())) {
-        if (op.getRole() == dist::BucketRole::Slot)
+        if (op.getRole() == spmd::BucketRole::Slot)
           addSlots(op);
-        if (op.getRole() == dist::BucketRole::Compute)
+        if (op.getRole() == spmd::BucketRole::Compute)
           addDerived(op, [](dtcc_state &state) { state.role = DTCC_STATE_COMPUTE; });
       }
     return success();
   }
 
 private:
-  exec::BufferOp find(dist::BucketOp op) const { return buffers.lookup(op.getSymName()); }
+  exec::BufferOp find(spmd::BucketOp op) const { return buffers.lookup(op.getSymName()); }
 
-  void addBucket(dist::BucketOp op) {
+  void addBucket(spmd::BucketOp op) {
     dtcc_bucket bucket = {};
     bucket.name = tables.string(op.getSymName());
-    dist::Axes flat = dist::toAxes(op.getFlat());
+    spmd::Axes flat = spmd::toAxes(op.getFlat());
     int64_t share = op.getLength() / tables.mesh.product(flat);
     exec::BufferOp buffer = find(op);
     bucket.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(), 0, share));
     bucket.length = op.getLength();
     bucket.flat = tables.axes(flat);
-    bucket.sharded = tables.axes(dist::toAxes(op.getSharded()));
-    bucket.role = op.getRole() == dist::BucketRole::Slot      ? DTCC_STATE_SLOT
-                  : op.getRole() == dist::BucketRole::Buffer  ? DTCC_STATE_BUFFER
-                  : op.getRole() == dist::BucketRole::Compute ? DTCC_STATE_COMPUTE
+    bucket.sharded = tables.axes(spmd::toAxes(op.getSharded()));
+    bucket.role = op.getRole() == spmd::BucketRole::Slot      ? DTCC_STATE_SLOT
+                  : op.getRole() == spmd::BucketRole::Buffer  ? DTCC_STATE_BUFFER
+                  : op.getRole() == spmd::BucketRole::Compute ? DTCC_STATE_COMPUTE
                                                               : DTCC_STATE_PARAMETER;
     bucket.parameters = op.getOf() && bucketIndices.count(*op.getOf()) ? bucketIndices.lookup(*op.getOf()) : DTCC_NONE;
     bucketIndices[op.getSymName()] = tables.buckets.size();
@@ -120,20 +120,20 @@ private:
   }
 
   LogicalResult addState(graph::StateOp op) {
-    auto places = dist::bucketsOf(op);
-    auto layout = op->getAttrOfType<TypeAttr>(dist::kLayoutAttr);
-    auto type = layout ? dyn_cast<dist::TensorType>(layout.getValue()) : dist::TensorType();
+    auto places = spmd::bucketsOf(op);
+    auto layout = op->getAttrOfType<TypeAttr>(spmd::kLayoutAttr);
+    auto type = layout ? dyn_cast<spmd::TensorType>(layout.getValue()) : spmd::TensorType();
     if (places.empty() || !type)
-      return op.emitOpError("must have dist.layout, dist.bucket and dist.offset");
+      return op.emitOpError("must have spmd.layout, spmd.bucket and spmd.offset");
     // A bucket that no command touches has no memory: nothing reads its states, or it is another stage's.
     auto place = llvm::find_if(places, [&](auto &each) { return bucketIndices.count(each.first.getValue()) != 0; });
     if (place == places.end())
       return success();
     FlatSymbolRefAttr bucketName = place->first;
     int64_t offset = place->second;
-    auto bucket = module.lookupSymbol<dist::BucketOp>(bucketName);
+    auto bucket = module.lookupSymbol<spmd::BucketOp>(bucketName);
     if (!bucket)
-      return op.emitOpError("must name a dist.bucket, got: ") << bucketName;
+      return op.emitOpError("must name an spmd.bucket, got: ") << bucketName;
     if (type.getShape().size() > DTCC_MAX_RANK || op.getSavedShape().size() > DTCC_MAX_RANK)
       return op.emitOpError("rank must be at most ") << DTCC_MAX_RANK;
 
@@ -149,7 +149,7 @@ private:
     llvm::copy(op.getSavedShape(), state.saved_sizes);
     setInitial(op, state);
     state.bucket_offset = offset;
-    dist::Layout plain = type.getLayout();
+    spmd::Layout plain = type.getLayout();
     SmallVector<int64_t> local;
     int64_t elements = 1;
     for (uint32_t i = 0; i < state.rank; ++i) {
@@ -171,7 +171,7 @@ private:
     return success();
   }
 
-  void addSlots(dist::BucketOp op) {
+  void addSlots(spmd::BucketOp op) {
     size_t number = op.getSlot().value_or(0);
     std::string suffix = number < facts.slots.size() ? facts.slots[number].str() : "slot" + std::to_string(number);
     addDerived(op, [&](dtcc_state &state) {
@@ -189,7 +189,7 @@ private:
   }
 
   /// One state per trainable state of the bucket that `op` belongs to, changed by `change`.
-  void addDerived(dist::BucketOp op, llvm::function_ref<void(dtcc_state &)> change) {
+  void addDerived(spmd::BucketOp op, llvm::function_ref<void(dtcc_state &)> change) {
     uint32_t bucket = bucketIndices.lookup(op.getSymName()), of = tables.buckets[bucket].parameters;
     for (size_t i = 0, end = tables.states.size(); i < end; ++i) {
       dtcc_state state = tables.states[i];

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 #include "compiler/StepCheck.h"
-#include "dialects/dist/Dist.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/dist/StepEvaluator.h"
 #include "passes/graph/Evaluator.h"
+#include "passes/spmd/StepEvaluator.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <random>
@@ -104,12 +104,12 @@ double differenceOf(const HostTensor &value, const HostTensor &expected) {
   return difference / scale;
 }
 
-LogicalResult checkCost(func::FuncOp step, ModuleOp distributed, const dist::Mesh &mesh, int64_t steps) {
+LogicalResult checkCost(func::FuncOp step, ModuleOp distributed, const spmd::Mesh &mesh, int64_t steps) {
   Cost cost;
   for (Operation &op : step.front())
     cost.add(op, 1, 1);
-  distributed.walk([&](dist::PhaseOp phase) {
-    auto program = phase->getParentOfType<dist::ProgramOp>();
+  distributed.walk([&](spmd::PhaseOp phase) {
+    auto program = phase->getParentOfType<spmd::ProgramOp>();
     // In a pipeline, the ranks of the stage; and what it keeps of every micro-batch.
     double ranks = double(mesh.ranks());
     if (auto axis = program.getAxis())
@@ -137,13 +137,13 @@ StepCheck::StepCheck(ModuleOp module) : whole(module.clone()) {}
 
 LogicalResult StepCheck::run(ModuleOp distributed, int64_t steps, raw_ostream &stream) {
   auto step = whole->lookupSymbol<func::FuncOp>("step");
-  if (!step || distributed.getOps<dist::ProgramOp>().empty())
+  if (!step || distributed.getOps<spmd::ProgramOp>().empty())
     return distributed.emitError("--verify needs a whole step and its partitioned program");
-  dist::Mesh mesh = dist::toMesh(*distributed.getOps<dist::MeshOp>().begin());
+  spmd::Mesh mesh = spmd::toMesh(*distributed.getOps<spmd::MeshOp>().begin());
   if (failed(checkCost(step, distributed, mesh, steps)))
     return failure();
   graph::Evaluator reference(*whole);
-  dist::StepEvaluator ranks(distributed);
+  spmd::StepEvaluator ranks(distributed);
   if (failed(reference.initialize()) || failed(ranks.initialize(reference.states)))
     return failure();
   RandomInputs random;

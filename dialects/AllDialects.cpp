@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/AllDialects.h"
-#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 void dtcc::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::math::MathDialect>();
-  registry.insert<graph::GraphDialect, dist::DistDialect, exec::ExecDialect>();
+  registry.insert<graph::GraphDialect, spmd::SpmdDialect, exec::ExecDialect>();
 }

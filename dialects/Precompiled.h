@@ -13,10 +13,10 @@
 #ifndef DTCC_DIALECTS_PRECOMPILED_H
 #define DTCC_DIALECTS_PRECOMPILED_H
 
-#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/PositionOps.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

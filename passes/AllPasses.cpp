@@ -7,13 +7,13 @@
 
 #include "passes/AllPasses.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/dist/Passes.h"
 #include "passes/exec/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/spmd/Passes.h"
 
 void dtcc::registerAllPasses() {
   mlir::registerTransformsPasses();
   graph::registerGraphPasses();
-  dist::registerDistPasses();
+  spmd::registerSpmdPasses();
   exec::registerExecPasses();
 }

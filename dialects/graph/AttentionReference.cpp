@@ -163,7 +163,7 @@ void dtcc::graph::evaluateAttentionGrad(const AttentionCase &in, const HostTenso
 /// All keys, and queries from a shard's first on.
 template <typename Op>
 static AttentionCase wholeCase(Op op, Operands operands, Operands maskOperands, const EvaluationContext &context) {
-  // The axes that split the queries of a shard (passes/dist/LocalForms.cpp), if any do.
+  // The axes that split the queries of a shard (passes/spmd/LocalForms.cpp), if any do.
   auto axes = op->template getAttrOfType<ArrayAttr>("row_axes");
   int64_t queries = operands[0].shape[1], keys = operands[1].shape[1];
   AttentionCase in{operands[0],

@@ -27,7 +27,7 @@
 #include <optional>
 
 namespace dtcc::graph {
-/// A tensor<...> or !dist.tensor<...> of static shape: what graph ops compute on.
+/// A tensor<...> or !spmd.tensor<...> of static shape: what graph ops compute on.
 bool isTensorLike(mlir::Type type);
 
 /// Gives the cell of an operand at an index, or nothing if it is not known.

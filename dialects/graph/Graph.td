@@ -38,13 +38,13 @@ def Graph_Dialect : Dialect {
     ops take equal shapes: `graph.broadcast` says how a smaller one is repeated.
     Every op implements FactorOpInterface, by which its shapes are verified,
     ReferenceOpInterface, its executable meaning, and WorkOpInterface.
-    Operands may also be `!dist.tensor`, the same ops partitioned.
+    Operands may also be `!spmd.tensor`, the same ops partitioned.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
 }
 
-/// tensor<...> or !dist.tensor<...>, of static shape.
+/// tensor<...> or !spmd.tensor<...>, of static shape.
 class Graph_TensorOf<string elements, string pred> : Type<
     And<[CPred<"::dtcc::graph::isTensorLike($_self)">, CPred<pred>]>, elements # " tensor", "::mlir::ShapedType">;
 def Graph_Tensor : Graph_TensorOf<"static", "true">;

@@ -32,7 +32,7 @@ bool dtcc::graph::isTensorLike(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor.hasStaticShape();
   auto shaped = dyn_cast<ShapedType>(type);
-  return shaped && type.getDialect().getNamespace() == "dist" && shaped.hasRank() && shaped.hasStaticShape();
+  return shaped && type.getDialect().getNamespace() == "spmd" && shaped.hasRank() && shaped.hasStaticShape();
 }
 
 void GraphDialect::initialize() {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The programs of a pipeline's stages say in which order their phases run, and for which
-// micro-batch, by a list of strings, "forward 3": the dist and exec levels alike.
+// micro-batch, by a list of strings, "forward 3": the spmd and exec levels alike.
 //
 //===----------------------------------------------------------------------===//
 

@@ -33,7 +33,7 @@ private:
   void annotate(NodeProto &node);
   void addSharding(::onnx::NodeDeviceConfigurationProto &to, const std::string &tensor,
                    const std::vector<PlacedDim> &dims, std::optional<int64_t> stage);
-  void addDevices(::onnx::ShardingSpecProto &to, const dist::Axes &axes, std::optional<int64_t> stage);
+  void addDevices(::onnx::ShardingSpecProto &to, const spmd::Axes &axes, std::optional<int64_t> stage);
 
   ::onnx::ModelProto &model;
   const Placement &placement;
@@ -41,7 +41,7 @@ private:
 } // namespace
 
 /// The devices of each part in the order of the parts; a number below 0 stands for several that have copies.
-void Annotator::addDevices(::onnx::ShardingSpecProto &to, const dist::Axes &axes, std::optional<int64_t> stage) {
+void Annotator::addDevices(::onnx::ShardingSpecProto &to, const spmd::Axes &axes, std::optional<int64_t> stage) {
   std::map<int64_t, std::vector<int64_t>> parts;
   for (int64_t rank = 0; rank < placement.mesh.ranks(); ++rank) {
     if (stage && !placement.stageAxis.empty()) {
@@ -69,9 +69,9 @@ void Annotator::addSharding(::onnx::NodeDeviceConfigurationProto &to, const std:
                             const std::vector<PlacedDim> &dims, std::optional<int64_t> stage) {
   ::onnx::ShardingSpecProto *spec = to.add_sharding_spec();
   spec->set_tensor_name(tensor);
-  dist::Axes axes;
+  spmd::Axes axes;
   auto spaceAxes = [&](const PlacedDim &dim) {
-    dist::Axes own;
+    spmd::Axes own;
     for (const std::string &axis : dim.axes)
       if (!placement.mesh.isTime(axis))
         own.push_back(axis);
@@ -86,7 +86,7 @@ void Annotator::addSharding(::onnx::NodeDeviceConfigurationProto &to, const std:
       ::onnx::ShardedDimProto *sharded = spec->add_sharded_dim();
       sharded->set_axis(dims[first].dim);
       for (size_t i = first; i < end; ++i) {
-        dist::Axes own = spaceAxes(dims[i]);
+        spmd::Axes own = spaceAxes(dims[i]);
         axes.insert(axes.end(), own.begin(), own.end());
         ::onnx::SimpleShardedDimProto *simple = sharded->add_simple_sharding();
         simple->set_dim_value(dims[i].size);

@@ -15,7 +15,7 @@
 #ifndef DTCC_FRONTENDS_ONNX_ANNOTATE_H
 #define DTCC_FRONTENDS_ONNX_ANNOTATE_H
 
-#include "dialects/dist/Layout.h"
+#include "dialects/spmd/Layout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
@@ -27,13 +27,13 @@ namespace dtcc::onnx {
 struct PlacedDim {
   /// The dimension of the ONNX tensor, its own size, and the axes that split it.
   int64_t dim = 0, size = 1;
-  dist::Axes axes;
+  spmd::Axes axes;
 };
 
 struct Placement {
   /// The configuration's name, and the devices: a rank each. Axes of time split nothing.
   std::string name;
-  dist::Mesh mesh;
+  spmd::Mesh mesh;
   /// The axis whose ranks have the stages, one after the other and again from the first; empty: no stages.
   std::string stageAxis;
   /// Initializers and inputs of the model, by their names.

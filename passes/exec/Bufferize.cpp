@@ -25,7 +25,7 @@ struct Bufferize : exec::impl::BufferizeBase<Bufferize> {
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    for (auto program : llvm::make_early_inc_range(getOperation().getOps<dist::ProgramOp>())) {
+    for (auto program : llvm::make_early_inc_range(getOperation().getOps<spmd::ProgramOp>())) {
       if (failed(exec::Bufferizer(program, getOperation(), symbols, {packsRows, plansWorkspace, usesHost, rowAlignment})
                      .run()))
         return signalPassFailure();

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Dist.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/cost/LogitChunks.h"
 #include "passes/exec/BlockOrder.h"
@@ -58,7 +58,7 @@ bool Slab::mark(Value value, int64_t dim) { return dims.try_emplace(value, dim).
 
 /// Relates the chunked dimensions of an op's values; false if the op cannot be cut there.
 bool Slab::visit(Operation *op) {
-  if (auto reduce = dyn_cast<dist::AllReduceOp>(op))
+  if (auto reduce = dyn_cast<spmd::AllReduceOp>(op))
     return mark(reduce->getResult(0), dims.lookup(reduce->getOperand(0)));
   auto factored = dyn_cast<FactorOpInterface>(op);
   if (!factored)

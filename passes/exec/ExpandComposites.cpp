@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/OnHost.h"
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/spmd/OnHost.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/exec/ExpandExperts.h"
@@ -231,7 +231,7 @@ struct KeepPhases : RewriterBase::Listener {
   Attribute onHost;
   void notifyPatternBegin(const Pattern &, Operation *op) override {
     phase = graph::findPhase(op);
-    onHost = op->getAttr(dist::kOnHostAttr);
+    onHost = op->getAttr(spmd::kOnHostAttr);
   }
   void notifyPatternEnd(const Pattern &, LogicalResult) override {
     phase = std::nullopt;
@@ -241,7 +241,7 @@ struct KeepPhases : RewriterBase::Listener {
     if (phase)
       graph::setPhase(op, *phase);
     if (onHost)
-      op->setAttr(dist::kOnHostAttr, onHost);
+      op->setAttr(spmd::kOnHostAttr, onHost);
   }
 };
 

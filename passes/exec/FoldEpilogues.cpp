@@ -11,11 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Dist.h"
-#include "dialects/dist/OnHost.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/ContractSpec.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/spmd/OnHost.h"
+#include "dialects/spmd/Spmd.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "llvm/ADT/StringExtras.h"
@@ -111,8 +111,8 @@ ProductOp create(OpBuilder &builder, graph::ContractOp op, const Factors &factor
                  Type kept, Type sums) {
   auto product = ProductOp::create(builder, op.getLoc(), op.getY().getType(), kept, sums, factors.spec.str(),
                                    factors.lhs, factors.rhs, bias, slope, gelu);
-  if (Attribute onHost = op->getAttr(dist::kOnHostAttr))
-    product->setAttr(dist::kOnHostAttr, onHost);
+  if (Attribute onHost = op->getAttr(spmd::kOnHostAttr))
+    product->setAttr(spmd::kOnHostAttr, onHost);
   return product;
 }
 
@@ -207,9 +207,9 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
     return llvm::all_of(reduce.getY().getUsers(), [&](Operation *user) {
       if (user->getBlock() != product->getBlock() || product->isBeforeInBlock(user))
         return true;
-      auto accumulate = dyn_cast<dist::AccumulateOp>(user);
+      auto accumulate = dyn_cast<spmd::AccumulateOp>(user);
       for (Operation *op = user->getNextNode(); accumulate && op != product; op = op->getNextNode()) {
-        auto other = dyn_cast<dist::AccumulateOp>(op);
+        auto other = dyn_cast<spmd::AccumulateOp>(op);
         bool elsewhere = other && other.getOffset() != accumulate.getOffset();
         if (!elsewhere && names(op, accumulate.getBucketAttr()))
           return false;

@@ -15,11 +15,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/Precision.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/exec/BlockOrder.h"
@@ -71,7 +71,7 @@ private:
   llvm::DenseMap<Operation *, unsigned> numbers;
   /// The number of the last graph.barrier that an op depends on.
   llvm::DenseMap<Operation *, unsigned> fences;
-  /// The number of the first dist.send that depends on an op: other stages wait for it.
+  /// The number of the first spmd.send that depends on an op: other stages wait for it.
   llvm::DenseMap<Operation *, unsigned> sends;
   /// The kernel's own copy of a value that it repeats, by kernel and value.
   llvm::DenseMap<std::pair<Group *, Value>, Value> repeated;
@@ -479,7 +479,7 @@ void BlockFusion::run() {
     numbers[&op] = number += 2;
   }
   for (Operation &op : llvm::reverse(block)) {
-    if (isa<dist::SendOp>(op))
+    if (isa<spmd::SendOp>(op))
       sends[&op] = numbers.lookup(&op);
     if (auto send = sends.find(&op); send != sends.end())
       for (unsigned first = send->second; Value operand : op.getOperands())

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Dist.h"
-#include "dialects/dist/OnHost.h"
+#include "dialects/spmd/OnHost.h"
+#include "dialects/spmd/Spmd.h"
 #include "passes/exec/Liveness.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/Runs.h"
@@ -57,7 +57,7 @@ public:
   void run() {
     llvm::StringMap<BufferOp> waiting;
     for (auto buffer : program.getOps<BufferOp>())
-      if (buffer->removeAttr(dist::kOnHostAttr) && !buffer.getPersistent())
+      if (buffer->removeAttr(spmd::kOnHostAttr) && !buffer.getPersistent())
         waiting[buffer.getSymName()] = buffer;
     if (waiting.empty())
       return;

@@ -31,7 +31,7 @@ def SplitAccumulation : Pass<"exec-split-accumulation"> {
     (tests/passes/exec/split-accumulation.mlir): `accumulate(add(a, b))` becomes
     `accumulate(a)` and `accumulate(b) again`.
   }];
-  let dependentDialects = ["::dtcc::dist::DistDialect"];
+  let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
 def ChunkClassifier : Pass<"exec-chunk-classifier"> {
@@ -46,7 +46,7 @@ def ChunkClassifier : Pass<"exec-chunk-classifier"> {
     become 4 chunks.
   }];
   let options = [Option<"chunkBytes", "chunk-bytes", "int64_t", "int64_t(64) << 20", "largest logits of a chunk">];
-  let dependentDialects = ["::dtcc::dist::DistDialect"];
+  let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
 def NarrowLosses : Pass<"exec-narrow-losses"> {
@@ -116,7 +116,7 @@ def GenerateGpuKernels : Pass<"exec-generate-gpu-kernels", "::mlir::ModuleOp"> {
 }
 
 def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
-  let summary = "turn dist.program into exec.program: every value gets a place, every op its commands";
+  let summary = "turn spmd.program into exec.program: every value gets a place, every op its commands";
   let description = [{
     Unstack, slice, transpose and most reshapes become views; the operands of stack and
     concat, gradients and gathered shards are written in place where their producers
@@ -176,7 +176,7 @@ def SeparateParameters : Pass<"exec-separate-parameters", "::dtcc::exec::Program
 def OffloadValues : Pass<"exec-offload-values", "::dtcc::exec::ProgramOp"> {
   let summary = "let what the backward pass wants later wait with the host";
   let description = [{
-    A buffer with `dist.on_host` (what a forward op makes of which the plan says so) is copied to memory of the host
+    A buffer with `spmd.on_host` (what a forward op makes of which the plan says so) is copied to memory of the host
     behind the last command that touches it before the longest time in which none does, and back, into another
     buffer, `ahead` commands before the next. In a pipeline that time is from the phase that makes it to each later
     one of the micro-batch; a phase that reads it fetches it for itself, unless one before leaves something else
@@ -184,7 +184,7 @@ def OffloadValues : Pass<"exec-offload-values", "::dtcc::exec::ProgramOp"> {
     exec-assign-streams puts the copies on streams of their own. Example
     (tests/passes/exec/offload-values.mlir):
     ```mlir
-    exec.buffer @kept : 64 in @activations {dist.on_host}   // also @kept.host in @host, @kept.back0 in @activations
+    exec.buffer @kept : 64 in @activations {spmd.on_host}   // also @kept.host in @host, @kept.back0 in @activations
     exec.kernel @make outs(%kept : memref<16xf32>)
     exec.copy ins(%all : memref<64xi8>) outs(%host : memref<64xi8>) {name = "to_host"}
     ...

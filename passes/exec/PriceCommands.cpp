@@ -12,12 +12,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/PriceCommands.h"
-#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "dialects/spmd/Spmd.h"
 #include "passes/cost/Kernels.h"
-#include "passes/dist/PriceMoves.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/Target.h"
+#include "passes/spmd/PriceMoves.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -99,7 +99,7 @@ constexpr LibraryPrice kPrices[] = {
 
 class ProgramPrices {
 public:
-  ProgramPrices(ProgramOp program, const cost::Machine &machine, const dist::Mesh &mesh)
+  ProgramPrices(ProgramOp program, const cost::Machine &machine, const spmd::Mesh &mesh)
       : stage(program.getStage().value_or(0)), machine(machine), mesh(mesh),
         kernels(machine.device, machine.constants) {
     for (auto op : program.getOps<CommunicatorOp>())
@@ -131,7 +131,7 @@ private:
 
   int64_t stage;
   const cost::Machine &machine;
-  const dist::Mesh &mesh;
+  const spmd::Mesh &mesh;
   cost::Kernels kernels;
   llvm::StringMap<CommunicatorOp> communicators;
   llvm::StringSet<> hostArenas, hostBuffers;
@@ -153,12 +153,12 @@ struct PriceCommands : impl::PriceCommandsBase<PriceCommands> {
     }
     Builder builder(&getContext());
     for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
-      auto mesh = getOperation().lookupSymbol<dist::MeshOp>(program.getMeshAttr());
+      auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
       if (!mesh) {
-        program.emitOpError("must name a dist.mesh, got: ") << program.getMeshAttr();
+        program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr();
         return signalPassFailure();
       }
-      dist::Mesh axes = dist::toMesh(mesh);
+      spmd::Mesh axes = spmd::toMesh(mesh);
       ProgramPrices prices(program, *machine, axes);
       program.walk([&](CommandOpInterface command) {
         command->setAttr(kSecondsAttr, builder.getF64FloatAttr(prices.seconds(command)));
@@ -217,8 +217,8 @@ double ProgramPrices::secondsOfCopy(CopyOp op) const {
 
 /// The group of a communicator. Only some coordinates of the outermost axis may take part.
 cost::Group ProgramPrices::groupOf(CommunicatorOp op) const {
-  dist::Axes axes = dist::toAxes(op.getAxes());
-  cost::Group group = dist::groupOf(axes, mesh);
+  spmd::Axes axes = spmd::toAxes(op.getAxes());
+  cost::Group group = spmd::groupOf(axes, mesh);
   if (auto members = op.getMembers())
     group.ranks = group.ranks / mesh.product({axes.front()}) * int64_t(members->size());
   return group;
@@ -263,7 +263,7 @@ double ProgramPrices::secondsOfReceive(ReceiveOp op) const {
     peer = (*members)[peer];
   int64_t apart = std::max<int64_t>(1, std::abs(stage - peer));
   return machine.secondsToSend(viewBytes(op.getOuts()[0]),
-                               apart * dist::groupOf(dist::toAxes(channel.getAxes()), mesh).stride);
+                               apart * spmd::groupOf(spmd::toAxes(channel.getAxes()), mesh).stride);
 }
 
 std::unique_ptr<Pass> dtcc::exec::createPriceCommandsFor(const cost::Machine &machine) {

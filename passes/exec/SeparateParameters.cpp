@@ -20,7 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Dist.h"
+#include "dialects/spmd/Spmd.h"
 #include "passes/exec/ExchangeSlack.h"
 #include "passes/exec/Passes.h"
 
@@ -43,7 +43,7 @@ struct SeparateParameters : exec::impl::SeparateParametersBase<SeparateParameter
     llvm::StringMap<std::string> apart;
     for (auto op : program.getOps<CommunicatorOp>())
       if (std::optional<StringRef> axis = program.getAxis();
-          !axis || !dist::contains(dist::toAxes(op.getAxes()), axis->str()))
+          !axis || !spmd::contains(spmd::toAxes(op.getAxes()), axis->str()))
         apart[op.getSymName()] = (op.getSymName() + ".parameters").str();
     llvm::StringMap<double> hidden, all;
     for (auto phase : program.getOps<PhaseOp>()) {

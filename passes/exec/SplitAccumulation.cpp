@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "dialects/dist/Dist.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/spmd/Spmd.h"
 #include "passes/exec/Passes.h"
 
 namespace dtcc::exec {
@@ -32,9 +32,9 @@ void collectTerms(Value value, SmallVectorImpl<Value> &terms) {
 
 struct SplitAccumulation : impl::SplitAccumulationBase<SplitAccumulation> {
   void runOnOperation() override {
-    SmallVector<dist::AccumulateOp> work;
-    getOperation()->walk([&](dist::AccumulateOp op) { work.push_back(op); });
-    for (dist::AccumulateOp op : work) {
+    SmallVector<spmd::AccumulateOp> work;
+    getOperation()->walk([&](spmd::AccumulateOp op) { work.push_back(op); });
+    for (spmd::AccumulateOp op : work) {
       SmallVector<Value> terms;
       collectTerms(op.getX(), terms);
       if (terms.size() < 2)
@@ -52,7 +52,7 @@ struct SplitAccumulation : impl::SplitAccumulationBase<SplitAccumulation> {
         OpBuilder builder(op);
         if (Operation *producer = term.getDefiningOp(); producer && producer->getBlock() == op->getBlock())
           builder.setInsertionPointAfter(producer);
-        dist::AccumulateOp::create(builder, op.getLoc(), term, op.getBucketAttr(), op.getOffsetAttr(),
+        spmd::AccumulateOp::create(builder, op.getLoc(), term, op.getBucketAttr(), op.getOffsetAttr(),
                                    again ? builder.getUnitAttr() : UnitAttr());
         again = true;
       }

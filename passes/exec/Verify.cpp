@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Dist.h"
+#include "dialects/spmd/Spmd.h"
 #include "passes/exec/Liveness.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/Runs.h"
@@ -46,11 +46,11 @@ struct Touch {
 
 class Verifier {
 public:
-  Verifier(ProgramOp program, const dist::Mesh &mesh) : program(program), mesh(mesh) {
+  Verifier(ProgramOp program, const spmd::Mesh &mesh) : program(program), mesh(mesh) {
     for (auto buffer : program.getOps<BufferOp>())
       buffers[buffer.getSymName()] = buffer;
     for (auto op : program.getOps<CommunicatorOp>())
-      groups[op.getSymName()] = mesh.product(dist::toAxes(op.getAxes()));
+      groups[op.getSymName()] = mesh.product(spmd::toAxes(op.getAxes()));
     for (auto arena : program.getOps<ArenaOp>())
       if (arena.getHost())
         hostArenas.insert(arena.getSymName());
@@ -307,7 +307,7 @@ private:
   }
 
   ProgramOp program;
-  const dist::Mesh &mesh;
+  const spmd::Mesh &mesh;
   llvm::StringMap<BufferOp> buffers;
   llvm::StringMap<int64_t> groups;
   llvm::StringSet<> hostArenas;
@@ -317,12 +317,12 @@ private:
 struct Verify : dtcc::exec::impl::VerifyBase<Verify> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<ProgramOp>()) {
-      auto mesh = getOperation().lookupSymbol<dist::MeshOp>(program.getMeshAttr());
+      auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
       if (!mesh) {
-        program.emitOpError("must name a dist.mesh, got: ") << program.getMeshAttr();
+        program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr();
         return signalPassFailure();
       }
-      dist::Mesh plain = dist::toMesh(mesh);
+      spmd::Mesh plain = spmd::toMesh(mesh);
       if (failed(Verifier(program, plain).run()))
         return signalPassFailure();
     }

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/dist/Dist.h"
+#include "dialects/spmd/Spmd.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/Runs.h"
 #include "passes/plan/MeetingProgram.h"
@@ -31,7 +31,7 @@ class StageMeetings {
 public:
   StageMeetings(ProgramOp program, int64_t stages) : program(program) {
     for (auto op : program.getOps<CommunicatorOp>())
-      if (std::string axis = program.getAxis().value_or("").str(); dist::contains(dist::toAxes(op.getAxes()), axis)) {
+      if (std::string axis = program.getAxis().value_or("").str(); spmd::contains(spmd::toAxes(op.getAxes()), axis)) {
         std::vector<int64_t> &members = groups[op.getSymName()];
         if (std::optional<ArrayRef<int64_t>> some = op.getMembers())
           members = some->vec();

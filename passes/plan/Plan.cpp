@@ -60,7 +60,7 @@ template <typename... Args> static llvm::Error fail(const char *format, Args... 
 
 llvm::Error Plan::check() const {
   for (size_t i = 0; i < mesh.axes.size(); ++i) {
-    const dist::MeshAxis &axis = mesh.axes[i];
+    const spmd::MeshAxis &axis = mesh.axes[i];
     if (axis.size < 1)
       return fail("mesh axis size must be at least 1, got: %lld for \"%s\"", static_cast<long long>(axis.size),
                   axis.name.c_str());
@@ -87,7 +87,7 @@ llvm::Error Plan::check() const {
   if (llvm::Error error = known(sequenceAxes, "sequence_axes", false))
     return error;
   for (const std::string &axis : sequenceAxes)
-    if (dist::contains(batchAxes, axis))
+    if (spmd::contains(batchAxes, axis))
       return fail("sequence_axes must name other axes than batch_axes, got: \"%s\"", axis.c_str());
   if (llvm::Error error = known(flatAxes, "flat_axes", false))
     return error;
@@ -144,7 +144,7 @@ llvm::Error Plan::checkPipeline() const {
   const std::string &axis = pipeline->axis;
   if (!mesh.find(axis) || mesh.isTime(axis))
     return fail("pipeline axis must be a rank axis of the mesh, got: \"%s\"", axis.c_str());
-  auto uses = [&](const Axes &axes) { return dist::contains(axes, axis); };
+  auto uses = [&](const Axes &axes) { return spmd::contains(axes, axis); };
   bool used = uses(batchAxes) || uses(flatAxes);
   for (const OpPlan &op : ops) {
     used |= uses(op.partial.value_or(Axes()));

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A plan is the decision of a search, which `dist-apply-plan` carries out: a mesh, the axes
+// A plan is the decision of a search, which `spmd-apply-plan` carries out: a mesh, the axes
 // of the factors of forward ops, the layouts of states. Free of MLIR, so that plans can be
 // made, compared and timed without IR. Its file format is docs/plan-format.md.
 //
@@ -14,7 +14,7 @@
 #ifndef DTCC_PASSES_PLAN_PLAN_H
 #define DTCC_PASSES_PLAN_PLAN_H
 
-#include "dialects/dist/Layout.h"
+#include "dialects/spmd/Layout.h"
 #include "passes/plan/Offload.h"
 #include "passes/plan/Schedule.h"
 #include "llvm/ADT/StringRef.h"
@@ -23,8 +23,8 @@
 
 namespace dtcc::plan {
 
-using dist::Axes;
-using dist::Mesh;
+using spmd::Axes;
+using spmd::Mesh;
 
 /// Which activations the backward pass recomputes; see passes/graph/Recompute.h.
 enum class Recompute { None, Selective, Full };
@@ -41,12 +41,12 @@ struct OpPlan {
   /// Axes by the index of the factor in the op's factor map, outermost first.
   std::map<int64_t, Axes> factors;
   /// Axes over which the operands of the op's first linear set arrive as partial sums that flow through to its
-  /// results, and no others but those over examples. Absent: as costs nothing (passes/dist/ApplyPlan.cpp).
+  /// results, and no others but those over examples. Absent: as costs nothing (passes/spmd/ApplyPlan.cpp).
   std::optional<Axes> partial;
   /// Its results are computed again for the backward pass, or kept, whatever the plan's mode says.
   std::optional<bool> recompute;
   /// An attention whose queries are split over positions: keys and values lie split like them and
-  /// go around the ring of these ranks (passes/dist/RingAttention.h), and are not gathered.
+  /// go around the ring of these ranks (passes/spmd/RingAttention.h), and are not gathered.
   bool ring = false;
   /// An expert layer: tokens go to the ranks that hold what they picked (true), or to all of the group.
   std::optional<bool> dispatch = std::nullopt;
@@ -105,7 +105,7 @@ struct Plan {
   /// Activations between the ops that other axes (tp) split lie split by positions over these too.
   bool sequenceParallel = false;
   /// ZeRO stage over `flatAxes`: 0 shards nothing, 1 the update and optimizer state, 2 gradients too, 3 parameters too
-  /// (passes/dist/StateTable.h).
+  /// (passes/spmd/StateTable.h).
   int64_t zero = 0;
   Axes flatAxes;
   Recompute recompute = Recompute::None;

@@ -48,7 +48,7 @@ std::string Plan::toJson(unsigned indent) const {
   out.object([&] {
     out.attribute("version", kVersion);
     out.attributeArray("mesh", [&] {
-      for (const dist::MeshAxis &axis : mesh.axes)
+      for (const spmd::MeshAxis &axis : mesh.axes)
         out.object([&] {
           out.attribute("name", axis.name);
           out.attribute("size", axis.size);
@@ -160,7 +160,7 @@ bool fromJSON(const json::Value &value, SequenceOrder &order, json::Path path) {
   return true;
 }
 
-static bool readAxis(const json::Value &value, dist::MeshAxis &axis, json::Path path) {
+static bool readAxis(const json::Value &value, spmd::MeshAxis &axis, json::Path path) {
   json::ObjectMapper map(value, path);
   std::string kind;
   if (!map || !map.map("name", axis.name) || !map.map("size", axis.size) || !map.map("kind", kind))

@@ -17,7 +17,7 @@
 // communicator in the order in which the host issued it, whatever the streams: sends and
 // receives on one, or those of a rank with all others, would wait behind each other. What one
 // sends to the other on a channel may wait so: both have it in one order, and the compiler
-// makes one channel of all that do (dist-merge-channels). NCCL's buffers are by peer and
+// makes one channel of all that do (spmd-merge-channels). NCCL's buffers are by peer and
 // direction: communicators for them cost no more than a common one would.
 //
 // NCCL makes them when a member first sends to another, and the host waits then until that

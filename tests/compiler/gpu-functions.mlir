@@ -17,7 +17,7 @@
 // CHECK-COUNT-4: rcp.approx.ftz.f32
 // CHECK-LABEL: .entry root(
 // CHECK-COUNT-4: rsqrt.approx.f32
-dist.mesh @mesh [#dist.axis<"mb", 1, time>]
+spmd.mesh @mesh [#spmd.axis<"mb", 1, time>]
 exec.func @gelu buffers [memref<1048576xbf16>, memref<1048576xbf16>] accumulate [0] in_place [-1] {
 ^bb0(%x: tensor<1048576xbf16>):
   %0 = graph.gelu %x {form = #graph<gelu_form exact>} : tensor<1048576xbf16>

@@ -9,14 +9,14 @@
 // FOUR: verified: 2 steps on 4 ranks equal the whole step
 // EIGHT: verified: 2 steps on 8 ranks equal the whole step
 
-// RUN: %{model} --mesh=dp=1,ep=2,tp=2 --emit=dist -o - | FileCheck %s
+// RUN: %{model} --mesh=dp=1,ep=2,tp=2 --emit=spmd -o - | FileCheck %s
 // Forward, the tokens are an input that every rank has whole; backward, gradients are gathered first.
-// CHECK: %[[IDS:.*]] = dist.all_gather %{{.*}} dim 1 over ["tp"] : tensor<8x2x2xi64> -> tensor<8x4x2xi64>
-// CHECK: dist.dispatch_rows %{{.*}}, %[[IDS]] over ["ep"] experts 2 : (tensor<4x4x16xf32>, tensor<8x4x2xi64>) -> tensor<8x4x16xf32>
-// CHECK: %[[Y:.*]] = dist.combine_rows %{{.*}}, %[[IDS]] over ["ep"] experts 2 : (tensor<8x4x16xf32>, tensor<8x4x2xi64>) -> tensor<4x4x16xf32>
-// CHECK-NEXT: dist.reduce_scatter{{ +}}sum %[[Y]] dim 1 over ["tp"] : tensor<4x4x16xf32> -> tensor<4x2x16xf32>
-// CHECK: %[[DY:.*]] = dist.all_gather %{{.*}} dim 1 over ["tp"] : tensor<4x2x16xf32> -> tensor<4x4x16xf32>
-// CHECK-NEXT: dist.dispatch_rows %[[DY]], %[[IDS]] over ["ep"] experts 2 : (tensor<4x4x16xf32>, tensor<8x4x2xi64>) -> tensor<8x4x16xf32>
+// CHECK: %[[IDS:.*]] = spmd.all_gather %{{.*}} dim 1 over ["tp"] : tensor<8x2x2xi64> -> tensor<8x4x2xi64>
+// CHECK: spmd.dispatch_rows %{{.*}}, %[[IDS]] over ["ep"] experts 2 : (tensor<4x4x16xf32>, tensor<8x4x2xi64>) -> tensor<8x4x16xf32>
+// CHECK: %[[Y:.*]] = spmd.combine_rows %{{.*}}, %[[IDS]] over ["ep"] experts 2 : (tensor<8x4x16xf32>, tensor<8x4x2xi64>) -> tensor<4x4x16xf32>
+// CHECK-NEXT: spmd.reduce_scatter{{ +}}sum %[[Y]] dim 1 over ["tp"] : tensor<4x4x16xf32> -> tensor<4x2x16xf32>
+// CHECK: %[[DY:.*]] = spmd.all_gather %{{.*}} dim 1 over ["tp"] : tensor<4x2x16xf32> -> tensor<4x4x16xf32>
+// CHECK-NEXT: spmd.dispatch_rows %[[DY]], %[[IDS]] over ["ep"] experts 2 : (tensor<4x4x16xf32>, tensor<8x4x2xi64>) -> tensor<8x4x16xf32>
 
 graph.state @router : tensor<4x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "router.weight", saved_shape = array<i64: 4, 16>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @in : tensor<4x2x6x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.in", saved_shape = array<i64: 4, 2, 6, 16>, init = #graph.init<normal, 0.0, 0.5>}

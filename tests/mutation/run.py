@@ -32,9 +32,9 @@ def unit(name, only="*"):
     return Test((name,), f"tests/unit/{name} --gtest_filter='{only}'")
 
 
-OPS = unit("dist-test", "OpTest.*")
-RESHARDS = unit("dist-test", "ReshardTest.*")
-RANDOM = unit("dist-random-plans")
+OPS = unit("spmd-test", "OpTest.*")
+RESHARDS = unit("spmd-test", "ReshardTest.*")
+RANDOM = unit("spmd-random-plans")
 SCHEDULES = unit("plan-schedule")
 COST = unit("cost-model")
 COMPILE = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q -j 2 tests/passes/exec tests/compiler")
@@ -62,11 +62,11 @@ CHOICE = unit("plan-choice")
 OFFLOAD = Test(("dtcc", "dtcc-opt", "dtcc-plan"), "lit-22 -q tests/passes --filter '(offload|verify-host-errors)'")
 CLOCK = unit("runtime-core", "StepClock.*:Forecast.*")
 PRICES = Test(("dtcc", "dtcc-opt", "dtcc-plan"),
-              "lit-22 -q tests/passes tests/compiler --filter '(price-commands|bufferize-experts|dist/stages|units-by-machine)'")
+              "lit-22 -q tests/passes tests/compiler --filter '(price-commands|bufferize-experts|spmd/stages|units-by-machine)'")
 FORECASTS = Test(("dtcc", "dtcc-plan", "dtcc_rt"), "lit-22 -q tests/e2e --filter forecast-plans")
 ROWS = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(bufferize-rows|narrow-losses)'")
 SEPARATE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter '(separate-parameters|verify-errors)'")
-PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(dist/stages|assign-streams|separate-parameters)'")
+PLACES = Test(("dtcc-opt",), "lit-22 -q tests/passes --filter '(spmd/stages|assign-streams|separate-parameters)'")
 WORKSPACE = Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter reserve-workspace")
 
 
@@ -87,26 +87,26 @@ MUTATIONS = [
     Mutation("padding: a product sums anything", "dialects/graph/ContractionOps.cpp",
              "setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Neutral);",
              "setFactorKind(map, factor, FactorKind::Reduce, PaddingNeed::Any);", OPS),
-    Mutation("padding: everything is zero there", "passes/dist/Padding.cpp",
+    Mutation("padding: everything is zero there", "passes/spmd/Padding.cpp",
              ": PaddingContent::Finite;\n}", ": PaddingContent::Zero;\n}",
-             Test(("dtcc-opt",), "lit-22 -q tests/passes/dist --filter verify")),
-    Mutation("reshard: the order of joined axes", "passes/dist/ReshardPlanner.cpp",
+             Test(("dtcc-opt",), "lit-22 -q tests/passes/spmd --filter verify")),
+    Mutation("reshard: the order of joined axes", "passes/spmd/ReshardPlanner.cpp",
              "last->axes.insert(last->axes.end(), move", "last->axes.insert(last->axes.begin(), move", RESHARDS),
-    Mutation("reshard: zero-fill of a maximum", "passes/dist/ReshardPlanner.cpp",
+    Mutation("reshard: zero-fill of a maximum", "passes/spmd/ReshardPlanner.cpp",
              "if (layout.partial.empty() || layout.reduction == PartialKind::Sum)\n    if (to.reduction == PartialKind::Sum)",
              "if (true)\n    if (true)", RESHARDS),
-    Mutation("update: squares are not summed", "passes/dist/UpdatePhase.cpp",
+    Mutation("update: squares are not summed", "passes/spmd/UpdatePhase.cpp",
              "    squares = allReduce(builder, loc, squares, axes);\n", "", RANDOM),
-    Mutation("update: a sharded parameter's squares once a rank", "passes/dist/UpdatePhase.cpp",
+    Mutation("update: a sharded parameter's squares once a rank", "passes/spmd/UpdatePhase.cpp",
              "contains(bucket->key.flat, axis.name) || contains(bucket->key.sharded, axis.name)",
              "contains(bucket->key.flat, axis.name)", RANDOM),
-    Mutation("update: gradients are not summed between groups", "passes/dist/UpdatePhase.cpp",
+    Mutation("update: gradients are not summed between groups", "passes/spmd/UpdatePhase.cpp",
              "if (!contains(bucket.key.flat, axis))\n      rest", "if (false)\n      rest", RANDOM),
-    Mutation("zero: a stage's gradients whole", "passes/dist/StateTable.cpp", '{2, "SHARD_GRAD_OP", false, true,',
+    Mutation("zero: a stage's gradients whole", "passes/spmd/StateTable.cpp", '{2, "SHARD_GRAD_OP", false, true,',
              '{2, "SHARD_GRAD_OP", false, false,', Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter zero-stages")),
-    Mutation("zero: shares of an odd length", "passes/dist/Buckets.cpp", "kBucketAlignment * mesh.product(bucket.key.flat)",
+    Mutation("zero: shares of an odd length", "passes/spmd/Buckets.cpp", "kBucketAlignment * mesh.product(bucket.key.flat)",
              "kBucketAlignment", RANDOM),
-    Mutation("zero: gathered parameters are not gathered", "passes/dist/UpdatePhase.cpp",
+    Mutation("zero: gathered parameters are not gathered", "passes/spmd/UpdatePhase.cpp",
              "if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)", "if (false)", RANDOM),
     Mutation("arena: an offset too low", "passes/exec/PlanArena.cpp", "end = std::max(end, other.offset + other.bytes);",
              "end = std::max(end, other.offset + other.bytes - 64);", COMPILE),
@@ -131,7 +131,7 @@ MUTATIONS = [
              "entry.second.ofParameters ? entry.second.bytes", "false ? entry.second.bytes", PLACES),
     Mutation("streams: messages behind gradients", "passes/exec/AssignStreams.cpp", "lasting.empty() ||", "true ||",
              PLACES),
-    Mutation("pipeline: a stage reduced before its last gradient", "passes/dist/PlaceUnits.cpp",
+    Mutation("pipeline: a stage reduced before its last gradient", "passes/spmd/PlaceUnits.cpp",
              "dealOut(reductions, ready + 1, end - ready - 1);", "dealOut(reductions, ready, end - ready - 1);", PLACES),
     Mutation("schedule: a weight gradient too early", "passes/plan/ScheduleGenerators.cpp", "if (k >= rank)",
              "if (k >= rank - 1)", SCHEDULES),
@@ -146,26 +146,26 @@ MUTATIONS = [
     Mutation("collective: what another member sent", "runtime/collective/SharedGroup.cpp",
              "(ins[static_cast<size_t>(i)]) + me * bytes", "(ins[static_cast<size_t>(i)]) + i * bytes",
              Test(("collective-suite",), "timeout 200 tests/unit/collective-suite")),
-    Mutation("ring: gradients of keys stay where they are made", "passes/dist/RingAttention.cpp",
+    Mutation("ring: gradients of keys stay where they are made", "passes/spmd/RingAttention.cpp",
              "for (unsigned key : {1, 2})", "for (unsigned key : {2u})", CONTEXT),
-    Mutation("ring: the next keys are these", "passes/dist/RingAttention.cpp", "        value = shift(value);", "        (void)value;", CONTEXT),
+    Mutation("ring: the next keys are these", "passes/spmd/RingAttention.cpp", "        value = shift(value);", "        (void)value;", CONTEXT),
     Mutation("zig-zag: the second half ascends from the wrong shard", "runtime/abi/SequenceOrder.h",
              ": (shards + shard) * size", ": (shards + shard + 1) % chunks * size", CONTEXT),
-    Mutation("experts: rows for the experts of everybody", "passes/dist/DispatchExperts.cpp",
+    Mutation("experts: rows for the experts of everybody", "passes/spmd/DispatchExperts.cpp",
              "(layout.padded.empty() ? type.getShape()[0] : layout.padded[0]) / mesh.product(axes)",
              "mesh.product(Axes()) * (layout.padded.empty() ? type.getShape()[0] : layout.padded[0])",
-             Test(("dtcc-opt",), "lit-22 -q tests/passes/dist --filter dispatch")),
-    Mutation("experts: room for the rows of a rank alone", "passes/dist/LayBlocks.cpp",
+             Test(("dtcc-opt",), "lit-22 -q tests/passes/spmd --filter dispatch")),
+    Mutation("experts: room for the rows of a rank alone", "passes/spmd/LayBlocks.cpp",
              "SharedBy::Batch ? SharedBy::Group : extent.shared", "SharedBy::Batch ? SharedBy::Batch : extent.shared",
              Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/compiler --filter expert-rows")),
-    Mutation("experts: those of all ranks are converted", "passes/dist/PlaceExperts.cpp",
+    Mutation("experts: those of all ranks are converted", "passes/spmd/PlaceExperts.cpp",
              "shareOut(cast, cast.getFactorMap().operands[0][0], plan);", "(void)plan;",
              Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/compiler --filter expert-memory")),
     Mutation("fusion: gradients of norms in the forward pass", "passes/exec/Fuse.cpp", "if (!(waitsInVain(op) &&",
              "if (!(false && waitsInVain(op) &&", FUSION),
     Mutation("fusion: a kernel beside its only reader", "passes/exec/Fuse.cpp", "if (reader && !crosses",
              "if (false && reader && !crosses", FUSION),
-    Mutation("pipeline: every part of a gradient begins it", "passes/dist/OrderSums.cpp",
+    Mutation("pipeline: every part of a gradient begins it", "passes/spmd/OrderSums.cpp",
              "reduce.setAgain(!begun.insert({reduce.getIntoAttr(), 0}).second)", "reduce.setAgain(false)",
              Test(("dtcc", "dtcc-plan"), "lit-22 -q tests/e2e --filter pipeline-zero")),
     Mutation("cost: the slowest stage waits for itself", "passes/cost/Step.cpp", "  others.add(slowest, -1);\n", "", COST),
@@ -224,9 +224,9 @@ MUTATIONS = [
              "command.outType != DTCC_F32)", "false)", CUDNN),
     Mutation("products: the library makes what has a predicate", "runtime/cuda/ops/ProductOps.cpp",
              "operands.isPredicated() || ", "", PREDICATES),
-    Mutation("offload: units are gathered of masters", "passes/dist/Buckets.cpp",
+    Mutation("offload: units are gathered of masters", "passes/spmd/Buckets.cpp",
              "bucket.copy ? bucket.copy : bucket.values, fromAxes", "bucket.values, fromAxes", OFFLOAD),
-    Mutation("offload: slots stay on the device", "passes/dist/Buckets.cpp",
+    Mutation("offload: slots stay on the device", "passes/spmd/Buckets.cpp",
              "sharedAxes(row.slots, bucket.key.flat), bucket.key.offloaded)", "sharedAxes(row.slots, bucket.key.flat), false)",
              OFFLOAD),
     Mutation("offload: anything may touch memory of the host", "passes/exec/Verify.cpp",
@@ -239,7 +239,7 @@ MUTATIONS = [
     Mutation("channels: messages to all stages are of one order", "passes/plan/MeetingProgram.cpp",
              "for (auto [phase, slot] : program.runs)\n      for (const Meeting",
              "for (size_t phase = 0; phase < program.phases.size(); ++phase)\n      for (const Meeting", CHANNELS),
-    Mutation("uniform: a rank's cells are numbered from the first of all", "passes/dist/LocalForms.cpp",
+    Mutation("uniform: a rank's cells are numbered from the first of all", "passes/spmd/LocalForms.cpp",
              "axes.push_back(factor == kNoFactor ?", "axes.push_back(factor >= kNoFactor ?", OPS),
     Mutation("uniform: zero may be drawn", "dialects/graph/RandomKernel.cpp",
              "real(builder, loc, type, 0.5)", "real(builder, loc, type, 0)", unit("codegen-kernel", "*Uniform*")),
@@ -276,15 +276,15 @@ MUTATIONS = [
     Mutation("losses: sums are of rounded gradients", "passes/exec/NarrowLosses.cpp",
              "gradient && gradient.getDlogits().hasOneUse()", "gradient", ROWS),
     Mutation("prices: rows of other ranks' experts are computed", "passes/exec/bufferize/ExpertRules.cpp",
-             "double(b.mesh().product(dist::toAxes(*axes)))", "1.0", PRICES),
+             "double(b.mesh().product(spmd::toAxes(*axes)))", "1.0", PRICES),
     Mutation("prices: the host's link is as fast as memory", "passes/exec/PriceCommands.cpp",
              "onHost > 0 ? onHost / link : 0", "onHost < 0 ? onHost / link : 0",
              PRICES),
     Mutation("units: a collective starts as fast everywhere", "compiler/Pipelines.cpp", "{options.latencyBytes}",
              "{15e3}", PRICES),
-    Mutation("pipelines: reductions keep other stages waiting", "passes/dist/PlaceUnits.cpp",
+    Mutation("pipelines: reductions keep other stages waiting", "passes/spmd/PlaceUnits.cpp",
              "if (ready + 1 < end)", "if (false)", PRICES),
-    Mutation("search: experts' gradients are reduced once", "passes/dist/PlaceShapes.cpp",
+    Mutation("search: experts' gradients are reduced once", "passes/spmd/PlaceShapes.cpp",
              "layer.expertParameters = block.expertParameters;", "", FORECASTS),
 ]
 

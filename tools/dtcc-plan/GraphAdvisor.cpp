@@ -184,8 +184,8 @@ std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) 
   SearchLimits limits;
   PricerCache pricers;
   auto step = question.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
-  if (auto given = dist::GivenPlacement::of(step, plan)) {
-    limits.given = std::make_shared<const dist::GivenPlacement>(std::move(*given));
+  if (auto given = spmd::GivenPlacement::of(step, plan)) {
+    limits.given = std::make_shared<const spmd::GivenPlacement>(std::move(*given));
     limits.pricers = &pricers;
   }
   limits.allows = [&](const plan::PlanShape &other) { return other == shape; };

@@ -21,7 +21,7 @@ plan::PlanShape dtcc::shapeOf(const plan::Plan &plan) {
                                  {"cp", &plan::PlanShape::cp},
                                  {"ep", &plan::PlanShape::ep},
                                  {"pp", &plan::PlanShape::pp}};
-  for (const dist::MeshAxis &axis : plan.mesh.axes)
+  for (const spmd::MeshAxis &axis : plan.mesh.axes)
     for (const Row &row : rows)
       if (StringRef(axis.name).split('.').first == row.name)
         shape.*row.size *= axis.size;

@@ -45,7 +45,7 @@ static void printPipeline(const plan::Plan &plan, llvm::raw_ostream &stream) {
 
 void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
   std::string mesh;
-  for (const dist::MeshAxis &axis : plan.mesh.axes)
+  for (const spmd::MeshAxis &axis : plan.mesh.axes)
     if (!axis.time)
       mesh += (mesh.empty() ? "" : " x ") + axis.name + "=" + std::to_string(axis.size);
   int64_t ranks = plan.mesh.ranks();

@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/model/AnnotateModel.h"
-#include "dialects/dist/Dist.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/spmd/Spmd.h"
 #include "frontends/onnx/Annotate.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/dist/AssignStages.h"
-#include "passes/dist/Pins.h"
 #include "passes/plan/Plan.h"
+#include "passes/spmd/AssignStages.h"
+#include "passes/spmd/Pins.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 
@@ -24,7 +24,7 @@ using onnx::PlacedDim;
 /// Read by another node, or on the way there.
 static bool isHandedOn(Value result, StringRef node) {
   return llvm::any_of(result.getUsers(),
-                      [&](Operation *user) { return isa<dist::ReshardOp>(user) || dist::nodeOf(user) != node; });
+                      [&](Operation *user) { return isa<spmd::ReshardOp>(user) || spmd::nodeOf(user) != node; });
 }
 
 ModelShapes::ModelShapes(ModuleOp imported) {
@@ -34,7 +34,7 @@ ModelShapes::ModelShapes(ModuleOp imported) {
       if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.name"))
         inputs[name] = llvm::to_vector(cast<ShapedType>(argument.getType()).getShape());
     function.walk([&](Operation *op) {
-      StringRef node = dist::nodeOf(op);
+      StringRef node = spmd::nodeOf(op);
       for (Value result : op->getResults()) {
         auto type = dyn_cast<ShapedType>(result.getType());
         if (node.empty() || !type || !isHandedOn(result, node))
@@ -52,9 +52,9 @@ ModelShapes::ModelShapes(ModuleOp imported) {
 
 /// Finer dimensions of `type` as parts of those of the file; nothing where they do not match up, or the value is
 /// partial.
-static std::optional<std::vector<PlacedDim>> placedDims(dist::TensorType type, ArrayRef<int64_t> whole) {
-  dist::Layout layout = type.getLayout();
-  auto entries = dist::entriesOf(type.getShape(), whole);
+static std::optional<std::vector<PlacedDim>> placedDims(spmd::TensorType type, ArrayRef<int64_t> whole) {
+  spmd::Layout layout = type.getLayout();
+  auto entries = spmd::entriesOf(type.getShape(), whole);
   if (!entries || !layout.partial.empty())
     return std::nullopt;
   std::vector<PlacedDim> dims;
@@ -76,36 +76,36 @@ LogicalResult dtcc::writeAnnotatedModel(ModuleOp placed, const ModelShapes &shap
                                         OutputFiles &files) {
   auto step = placed.lookupSymbol<func::FuncOp>("step");
   llvm::Expected<plan::Plan> plan =
-      plan::parsePlan(placed->getAttrOfType<StringAttr>("dist.plan").getValue(), "dist.plan");
+      plan::parsePlan(placed->getAttrOfType<StringAttr>("spmd.plan").getValue(), "spmd.plan");
   if (!plan)
     return placed.emitError(llvm::toString(plan.takeError()));
   onnx::Placement placement;
-  placement.mesh = dist::toMesh(*placed.getOps<dist::MeshOp>().begin());
+  placement.mesh = spmd::toMesh(*placed.getOps<spmd::MeshOp>().begin());
   placement.name = "dtcc";
-  for (const dist::MeshAxis &axis : placement.mesh.axes)
+  for (const spmd::MeshAxis &axis : placement.mesh.axes)
     placement.name += (&axis == placement.mesh.axes.data() ? " " : ",") + axis.name + "=" + std::to_string(axis.size);
   if (plan->pipeline)
     placement.stageAxis = plan->pipeline->axis;
   for (auto state : placed.getOps<graph::StateOp>())
-    if (auto layout = state->getAttrOfType<TypeAttr>(dist::kLayoutAttr))
-      if (auto dims = placedDims(cast<dist::TensorType>(layout.getValue()), state.getSavedShape()))
+    if (auto layout = state->getAttrOfType<TypeAttr>(spmd::kLayoutAttr))
+      if (auto dims = placedDims(cast<spmd::TensorType>(layout.getValue()), state.getSavedShape()))
         placement.tensors[state.getSavedName()] = std::move(*dims);
   for (BlockArgument argument : step.getArguments()) {
     auto name = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.name");
-    auto type = dyn_cast<dist::TensorType>(argument.getType());
+    auto type = dyn_cast<spmd::TensorType>(argument.getType());
     if (auto shape = name ? shapes.inputs.find(name) : shapes.inputs.end(); type && shape != shapes.inputs.end())
       if (auto dims = placedDims(type, shape->second))
         placement.tensors[name] = std::move(*dims);
   }
   for (Operation &op : step.front()) {
-    StringRef node = dist::nodeOf(&op);
+    StringRef node = spmd::nodeOf(&op);
     if (node.empty() || !graph::getOrigin(&op) || graph::getPhase(&op) != graph::Phase::Forward)
       continue;
-    if (std::optional<int64_t> stage = dist::getStage(&op))
+    if (std::optional<int64_t> stage = spmd::getStage(&op))
       placement.stages.try_emplace(node, *stage);
     auto shape = shapes.results.find(node);
     for (Value result : op.getResults())
-      if (auto type = dyn_cast<dist::TensorType>(result.getType());
+      if (auto type = dyn_cast<spmd::TensorType>(result.getType());
           type && shape != shapes.results.end() && isHandedOn(result, node))
         if (auto dims = placedDims(type, shape->second); dims && !isAmbiguous(*dims))
           placement.results.try_emplace(node, std::move(*dims));

@@ -28,7 +28,7 @@ struct ModelShapes {
   llvm::StringMap<llvm::SmallVector<int64_t>> inputs, results;
 };
 
-/// Writes the model of `options.input` with the placement of `placed`, its step on !dist.tensor, as annotations of its
+/// Writes the model of `options.input` with the placement of `placed`, its step on !spmd.tensor, as annotations of its
 /// nodes (frontends/onnx/Annotate.h). Left out are values that are partial sums, and results whose dimensions cannot be
 /// told apart after the passes. Failure after one message.
 mlir::LogicalResult writeAnnotatedModel(mlir::ModuleOp placed, const ModelShapes &shapes, const Options &options,

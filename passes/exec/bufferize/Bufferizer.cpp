@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/bufferize/Bufferizer.h"
-#include "dialects/dist/OnHost.h"
+#include "dialects/spmd/OnHost.h"
 #include "passes/exec/Liveness.h"
 #include "passes/exec/Target.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module, const SymbolTable &symbols, const TargetMemory &target)
+Bufferizer::Bufferizer(spmd::ProgramOp source, ModuleOp module, const SymbolTable &symbols, const TargetMemory &target)
     : source(source), theModule(module), symbols(symbols), targetMemory(target), lifetimes(source),
       declarations(module.getContext()), commands(module.getContext()) {
   for (Operation &op : module.getOps())
@@ -24,22 +24,22 @@ Bufferizer::Bufferizer(dist::ProgramOp source, ModuleOp module, const SymbolTabl
 }
 
 LogicalResult Bufferizer::run() {
-  FailureOr<dist::Mesh> found = dist::findMesh(&source.getBody().front().front());
+  FailureOr<spmd::Mesh> found = spmd::findMesh(&source.getBody().front().front());
   if (failed(found))
     return source.emitOpError("must have a mesh");
   theMesh = *found;
   OpBuilder builder(source);
   program = ProgramOp::create(builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
                               source.getStageAttr(), source.getAxisAttr(), source.getActionsAttr(), Attribute());
-  source.walk([&](dist::UpdateBucketOp update) { program.setOptimizerAttr(update.getOptimizer()); });
+  source.walk([&](spmd::UpdateBucketOp update) { program.setOptimizerAttr(update.getOptimizer()); });
   declarations.setInsertionPointToEnd(&program.getBody().emplaceBlock());
-  for (auto phase : source.getOps<dist::PhaseOp>())
+  for (auto phase : source.getOps<spmd::PhaseOp>())
     if (failed(lowerPhase(phase)))
       return failure();
   return success();
 }
 
-LogicalResult Bufferizer::lowerPhase(dist::PhaseOp phase) {
+LogicalResult Bufferizer::lowerPhase(spmd::PhaseOp phase) {
   OpBuilder end = OpBuilder::atBlockEnd(&program.getBody().front());
   auto target = PhaseOp::create(end, phase.getLoc(), phase.getSymName(), phase.getRepeat());
   // Buffers of this phase too are declared before the first one.
@@ -72,7 +72,7 @@ static bool waitsOnHost(Value value) {
     Operation *yield = fused.getBody().front().getTerminator();
     op = yield->getOperand(cast<OpResult>(value).getResultNumber()).getDefiningOp();
   }
-  return op && op->hasAttr(dist::kOnHostAttr);
+  return op && op->hasAttr(spmd::kOnHostAttr);
 }
 
 void Bufferizer::setPlace(Value value, const Place &place) {
@@ -81,7 +81,7 @@ void Bufferizer::setPlace(Value value, const Place &place) {
   BufferInfo &buffer = buffers[copy.buffer];
   buffer.values.push_back(value);
   if (targetMemory.usesHost && !buffer.persistent && waitsOnHost(value))
-    buffer.op->setAttr(dist::kOnHostAttr, declarations.getUnitAttr());
+    buffer.op->setAttr(spmd::kOnHostAttr, declarations.getUnitAttr());
   places[value] = std::move(copy);
 }
 
@@ -96,7 +96,7 @@ void Bufferizer::aim(Value value, const Place &place, int64_t accumulate) {
   Operation *producer = value.getDefiningOp();
   const OpRule *rule = producer ? findRule(producer) : nullptr;
   // A block's parent is the phase: a producer of another phase has run already.
-  if (!rule || isa<dist::PhaseOp>(producer) || producer->getBlock() != current || destinations.count(value) ||
+  if (!rule || isa<spmd::PhaseOp>(producer) || producer->getBlock() != current || destinations.count(value) ||
       place.isTorn())
     return;
   bool handsOn = rule->isView && rule->aim;
@@ -206,11 +206,11 @@ Place Bufferizer::bucket(FlatSymbolRefAttr symbol) {
   auto [entry, isNew] = bucketPlaces.try_emplace(symbol.getAttr());
   if (!isNew)
     return entry->second;
-  dist::BucketOp op = bucketOp(symbol);
-  int64_t share = op.getLength() / theMesh.product(dist::toAxes(op.getFlat()));
+  spmd::BucketOp op = bucketOp(symbol);
+  int64_t share = op.getLength() / theMesh.product(spmd::toAxes(op.getFlat()));
   auto type = RankedTensorType::get({share}, op.getElementType());
   // A transient bucket is memory while a command touches it; nobody writes over it before that.
-  bool stays = op.getRole() != dist::BucketRole::Transient;
+  bool stays = op.getRole() != spmd::BucketRole::Transient;
   StringRef where = stays ? "state" : "activations";
   if (targetMemory.usesHost && op.getHost())
     where = kHostArena;
@@ -226,7 +226,7 @@ Place Bufferizer::scalarPlace(ScalarKind kind) {
     return *known;
   Type element = kind == ScalarKind::step ? Type(declarations.getI64Type()) : declarations.getF32Type();
   auto type = RankedTensorType::get({}, element);
-  // Bucket names may not clash with these: they hold a dot or come from the dist level.
+  // Bucket names may not clash with these: they hold a dot or come from the spmd level.
   known = Place::dense(addBuffer(uniqueName(stringifyScalarKind(kind)), bytesOf(type), "state", true), type);
   showScalar(kind, *known);
   return *known;
@@ -240,7 +240,7 @@ void Bufferizer::showScalar(ScalarKind kind, const Place &place) {
   ScalarOp::create(commands, source.getLoc(), kind, where);
 }
 
-Place Bufferizer::inputPlace(dist::InputOp op) {
+Place Bufferizer::inputPlace(spmd::InputOp op) {
   auto [entry, isNew] = inputs.try_emplace(op.getName());
   if (!isNew)
     return entry->second;
@@ -248,7 +248,7 @@ Place Bufferizer::inputPlace(dist::InputOp op) {
   OpBuilder saved = commands;
   commands = declarations;
   llvm::scope_exit restore([&] { commands = saved; });
-  auto layout = cast<dist::TensorType>(op.getLayout());
+  auto layout = cast<spmd::TensorType>(op.getLayout());
   SmallVector<Attribute> axes(layout.getAxes().begin(), layout.getAxes().end());
   auto role = symbolizeInputRole(op.getRole().value_or("data")).value_or(InputRole::data);
   SmallVector<int64_t> padded(layout.getPadded().empty() ? layout.getShape() : layout.getPadded());

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two walks over a dist.program. The first, backwards, looks for *destinations*:
+// Two walks over an spmd.program. The first, backwards, looks for *destinations*:
 // values whose producers may write straight into someone else's storage (a range of
 // a gradient bucket, a part of a stack). The second, forwards, gives every value its
 // place (its destination, a view of an operand, the memory of an operand that dies,
@@ -17,8 +17,8 @@
 #ifndef DTCC_PASSES_EXEC_BUFFERIZE_BUFFERIZER_H
 #define DTCC_PASSES_EXEC_BUFFERIZE_BUFFERIZER_H
 
-#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/exec/bufferize/Lifetimes.h"
@@ -66,7 +66,7 @@ struct TargetMemory {
 class Bufferizer {
 public:
   /// `symbols`: of the module, as it is before anything is bufferized.
-  Bufferizer(dist::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols,
+  Bufferizer(spmd::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols,
              const TargetMemory &target);
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();
@@ -98,8 +98,8 @@ public:
   /// Whether nobody reads the memory of `value` after `op`.
   bool diesAt(mlir::Value value, mlir::Operation *op) const;
   /// The bucket of that name.
-  dist::BucketOp bucketOp(mlir::FlatSymbolRefAttr symbol) const {
-    return symbols.lookup<dist::BucketOp>(symbol.getAttr());
+  spmd::BucketOp bucketOp(mlir::FlatSymbolRefAttr symbol) const {
+    return symbols.lookup<spmd::BucketOp>(symbol.getAttr());
   }
   /// Storage of a bucket; the share of this rank with `flat` axes.
   Place bucket(mlir::FlatSymbolRefAttr symbol);
@@ -130,28 +130,28 @@ public:
   /// The same as a library parameter; unit without axes.
   mlir::Attribute coordinate(std::optional<mlir::ArrayAttr> axes);
   /// Where the host writes a model input, or writes or reads a scalar.
-  Place inputPlace(dist::InputOp op);
+  Place inputPlace(spmd::InputOp op);
   Place scalarPlace(ScalarKind kind);
   /// Lets the host read a scalar that lies in a bucket.
   void showScalar(ScalarKind kind, const Place &place);
 
   bool packsRows() const { return targetMemory.packsRows; }
-  const dist::Mesh &mesh() const { return theMesh; }
+  const spmd::Mesh &mesh() const { return theMesh; }
   mlir::OpBuilder &builder() { return commands; }
   mlir::ModuleOp module() { return theModule; }
   /// A name no symbol of the module or the program has.
   mlir::StringAttr uniqueName(llvm::StringRef prefix);
 
 private:
-  mlir::LogicalResult lowerPhase(dist::PhaseOp phase);
+  mlir::LogicalResult lowerPhase(spmd::PhaseOp phase);
   mlir::StringAttr addBuffer(llvm::StringRef name, int64_t bytes, llvm::StringRef arena, bool persistent);
   ArenaOp arena(llvm::StringRef name, bool host = false);
 
-  dist::ProgramOp source;
+  spmd::ProgramOp source;
   mlir::ModuleOp theModule;
   const mlir::SymbolTable &symbols;
   TargetMemory targetMemory;
-  dist::Mesh theMesh;
+  spmd::Mesh theMesh;
   Lifetimes lifetimes;
   ProgramOp program;
   /// Before the first phase, for arenas, buffers and what the host touches; and in the phase.

@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-static Reduction toReduction(dist::Reduction kind) { return Reduction(uint32_t(kind)); }
+static Reduction toReduction(spmd::Reduction kind) { return Reduction(uint32_t(kind)); }
 /// Whether nothing stands outside of dimension `dim`.
 static bool isOutermost(ArrayRef<int64_t> shape, int64_t dim) {
   return llvm::all_of(shape.take_front(dim), [](int64_t size) { return size == 1; });
@@ -41,8 +41,8 @@ static std::optional<Place> piecesFirst(const Place &whole, int64_t dim, int64_t
 
 /// This rank's block of `whole` along `dim` over `axes`.
 static std::optional<Place> blockOf(const Place &whole, int64_t dim, ArrayAttr axes, Bufferizer &b) {
-  const dist::Mesh &mesh = b.mesh();
-  dist::Axes names = dist::toAxes(axes), ranks;
+  const spmd::Mesh &mesh = b.mesh();
+  spmd::Axes names = spmd::toAxes(axes), ranks;
   int64_t size = whole.sizes[dim] / mesh.product(names), element = getElementBytes(whole.element);
   int64_t inner = size * whole.strides[dim], slotStride = 0, blockStride = 0;
   // Axes from the inside: their strides multiply up. Rank axes must be neighbours, one time axis may stand beside.
@@ -64,13 +64,13 @@ static std::optional<Place> blockOf(const Place &whole, int64_t dim, ArrayAttr a
   block.sizes[dim] = size;
   block.slotStride += slotStride;
   if (blockStride) {
-    block.blockOf = b.communicator(dist::fromAxes(axes.getContext(), ranks)).getAttr();
+    block.blockOf = b.communicator(spmd::fromAxes(axes.getContext(), ranks)).getAttr();
     block.blockStride = blockStride;
   }
   return block.isTorn() ? std::nullopt : std::optional(block);
 }
 
-static LogicalResult lowerAllReduce(dist::AllReduceOp op, Bufferizer &b) {
+static LogicalResult lowerAllReduce(spmd::AllReduceOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "all_reduce");
   Place to = b.placeOver(op.getY(), op.getX(), op);
   b.collective(CollectiveKind::all_reduce, toReduction(op.getKind()), op.getAxes(), from, to,
@@ -78,20 +78,20 @@ static LogicalResult lowerAllReduce(dist::AllReduceOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerRankShift(dist::ShiftOp op, Bufferizer &b) {
+static LogicalResult lowerRankShift(spmd::ShiftOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "shift");
   b.collective(CollectiveKind::shift, Reduction::sum, op.getAxes(), from, b.place(op.getY()));
   return success();
 }
 
-static LogicalResult lowerSend(dist::SendOp op, Bufferizer &b) {
+static LogicalResult lowerSend(spmd::SendOp op, Bufferizer &b) {
   Value from = b.view(b.dense(b.placeOf(op.getX()), "send"));
   OpBuilder &builder = b.builder();
   SendOp::create(builder, op.getLoc(), Type(), from, ValueRange(), ValueRange(), 0, builder.getStringAttr("send"),
                  b.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer(), op.getRoom());
   return success();
 }
-static LogicalResult lowerReceive(dist::ReceiveOp op, Bufferizer &b) {
+static LogicalResult lowerReceive(spmd::ReceiveOp op, Bufferizer &b) {
   Value to = b.view(b.place(op.getY()));
   OpBuilder &builder = b.builder();
   ReceiveOp::create(builder, op.getLoc(), Type(), ValueRange(), to, ValueRange(), 0, builder.getStringAttr("receive"),
@@ -100,7 +100,7 @@ static LogicalResult lowerReceive(dist::ReceiveOp op, Bufferizer &b) {
 }
 
 static void aimAllGather(Operation *operation, Bufferizer &b) {
-  auto op = cast<dist::AllGatherOp>(operation);
+  auto op = cast<spmd::AllGatherOp>(operation);
   if (!isOutermost(graph::shapeOf(op.getX()), op.getDim()))
     return;
   Place whole = b.ensureDestination(op.getY()).place;
@@ -109,13 +109,13 @@ static void aimAllGather(Operation *operation, Bufferizer &b) {
   if (auto block = blockOf(whole, op.getDim(), op.getAxes(), b); block && block->isDense())
     b.aim(op.getX(), *block, Overwrite);
 }
-static LogicalResult lowerAllGather(dist::AllGatherOp op, Bufferizer &b) {
+static LogicalResult lowerAllGather(spmd::AllGatherOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "all_gather"), to = b.place(op.getY());
   if (isOutermost(from.sizes, op.getDim()) && to.isDense()) {
     b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), from, to);
     return success();
   }
-  int64_t members = b.mesh().product(dist::toAxes(op.getAxes()));
+  int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
   Place pieces = *piecesFirst(to, op.getDim(), members);
   Place gathered = b.allocate(RankedTensorType::get(pieces.sizes, pieces.element), "gathered");
   b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), from, gathered);
@@ -135,15 +135,15 @@ static Place splitPieces(const Place &from, int64_t dim, int64_t members, Buffer
   return split;
 }
 
-static LogicalResult lowerReduceScatter(dist::ReduceScatterOp op, Bufferizer &b) {
-  int64_t members = b.mesh().product(dist::toAxes(op.getAxes()));
+static LogicalResult lowerReduceScatter(spmd::ReduceScatterOp op, Bufferizer &b) {
+  int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
   Place from = splitPieces(b.placeOf(op.getX()), op.getDim(), members, b);
   b.collective(CollectiveKind::reduce_scatter, toReduction(op.getKind()), op.getAxes(), from, b.place(op.getY()));
   return success();
 }
 
-static LogicalResult lowerAllToAll(dist::AllToAllOp op, Bufferizer &b) {
-  int64_t members = b.mesh().product(dist::toAxes(op.getAxes()));
+static LogicalResult lowerAllToAll(spmd::AllToAllOp op, Bufferizer &b) {
+  int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
   Place from = splitPieces(b.placeOf(op.getX()), op.getTo(), members, b), to = b.place(op.getY());
   if (isOutermost(to.sizes, op.getFrom())) {
     b.collective(CollectiveKind::all_to_all, Reduction::sum, op.getAxes(), from, to);
@@ -156,7 +156,7 @@ static LogicalResult lowerAllToAll(dist::AllToAllOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerLocalSlice(dist::LocalSliceOp op, Bufferizer &b) {
+static LogicalResult lowerLocalSlice(spmd::LocalSliceOp op, Bufferizer &b) {
   Place from = b.placeOf(op.getX());
   auto block = blockOf(from, op.getDim(), op.getAxes(), b);
   if (!block) {
@@ -171,21 +171,21 @@ static LogicalResult lowerLocalSlice(dist::LocalSliceOp op, Bufferizer &b) {
   return destination ? b.store(*block, *destination, op.getLoc()) : success();
 }
 
-static LogicalResult lowerZeroFill(dist::ZeroFillOp op, Bufferizer &b) {
+static LogicalResult lowerZeroFill(spmd::ZeroFillOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "dense");
   return emitZeroFill(op.getLoc(), from, b.place(op.getY()), op.getAxes(), b);
 }
 
 void dtcc::exec::addCollectiveRules(OpRules &rules) {
-  rules[dist::AllReduceOp::getOperationName()] = ruleOf<dist::AllReduceOp, lowerAllReduce>();
-  rules[dist::ShiftOp::getOperationName()] = ruleOf<dist::ShiftOp, lowerRankShift>();
-  rules[dist::SendOp::getOperationName()] = ruleOf<dist::SendOp, lowerSend>();
-  rules[dist::ReceiveOp::getOperationName()] = ruleOf<dist::ReceiveOp, lowerReceive>();
-  OpRule &gather = rules[dist::AllGatherOp::getOperationName()] = ruleOf<dist::AllGatherOp, lowerAllGather>();
+  rules[spmd::AllReduceOp::getOperationName()] = ruleOf<spmd::AllReduceOp, lowerAllReduce>();
+  rules[spmd::ShiftOp::getOperationName()] = ruleOf<spmd::ShiftOp, lowerRankShift>();
+  rules[spmd::SendOp::getOperationName()] = ruleOf<spmd::SendOp, lowerSend>();
+  rules[spmd::ReceiveOp::getOperationName()] = ruleOf<spmd::ReceiveOp, lowerReceive>();
+  OpRule &gather = rules[spmd::AllGatherOp::getOperationName()] = ruleOf<spmd::AllGatherOp, lowerAllGather>();
   gather.aim = aimAllGather;
-  rules[dist::ReduceScatterOp::getOperationName()] = ruleOf<dist::ReduceScatterOp, lowerReduceScatter>();
-  rules[dist::AllToAllOp::getOperationName()] = ruleOf<dist::AllToAllOp, lowerAllToAll>();
-  OpRule &slice = rules[dist::LocalSliceOp::getOperationName()] = ruleOf<dist::LocalSliceOp, lowerLocalSlice>();
+  rules[spmd::ReduceScatterOp::getOperationName()] = ruleOf<spmd::ReduceScatterOp, lowerReduceScatter>();
+  rules[spmd::AllToAllOp::getOperationName()] = ruleOf<spmd::AllToAllOp, lowerAllToAll>();
+  OpRule &slice = rules[spmd::LocalSliceOp::getOperationName()] = ruleOf<spmd::LocalSliceOp, lowerLocalSlice>();
   slice.isView = true;
-  rules[dist::ZeroFillOp::getOperationName()] = ruleOf<dist::ZeroFillOp, lowerZeroFill>();
+  rules[spmd::ZeroFillOp::getOperationName()] = ruleOf<spmd::ZeroFillOp, lowerZeroFill>();
 }

@@ -113,7 +113,7 @@ CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, Dens
 FlatSymbolRefAttr Bufferizer::communicator(ArrayAttr axes, ArrayRef<int64_t> members) {
   // The stages of a pipeline name the same group alike.
   std::string name = "over";
-  for (const std::string &axis : dist::toAxes(axes))
+  for (const std::string &axis : spmd::toAxes(axes))
     name += "." + axis;
   for (int64_t member : members)
     name += "." + std::to_string(member);

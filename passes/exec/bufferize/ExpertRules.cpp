@@ -156,7 +156,7 @@ static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
   // Rows that picked a group of another rank are skipped.
   if (std::optional<ArrayAttr> axes = op.getGroupAxes())
     command.setFlops(
-        llvm::APFloat(command.getFlops().convertToDouble() / double(b.mesh().product(dist::toAxes(*axes)))));
+        llvm::APFloat(command.getFlops().convertToDouble() / double(b.mesh().product(spmd::toAxes(*axes)))));
   if (!temporary.buffer)
     return success();
   return b.store(temporary, {result.transposed(dimsOf(out, order)), accumulate}, op.getLoc());

@@ -12,9 +12,9 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-Lifetimes::Lifetimes(dist::ProgramOp program) {
+Lifetimes::Lifetimes(spmd::ProgramOp program) {
   int64_t next = 0;
-  for (auto phase : program.getOps<dist::PhaseOp>()) {
+  for (auto phase : program.getOps<spmd::PhaseOp>()) {
     for (Operation &op : phase.getBody().front())
       positions[&op] = next++;
     positions[phase] = next++;
@@ -24,15 +24,15 @@ Lifetimes::Lifetimes(dist::ProgramOp program) {
 int64_t Lifetimes::lastUse(Value value) const {
   if (auto known = lastUses.find(value); known != lastUses.end())
     return known->second;
-  auto phaseOf = [](Operation *op) { return op->getParentOfType<dist::PhaseOp>(); };
+  auto phaseOf = [](Operation *op) { return op->getParentOfType<spmd::PhaseOp>(); };
   Operation *definition = value.getDefiningOp();
   int64_t last = definition ? position(definition) : 0;
-  auto home = isa_and_nonnull<dist::PhaseOp>(definition) ? cast<dist::PhaseOp>(definition) : phaseOf(definition);
+  auto home = isa_and_nonnull<spmd::PhaseOp>(definition) ? cast<spmd::PhaseOp>(definition) : phaseOf(definition);
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     auto phase = phaseOf(user);
     last = std::max(last, phase != home && phase.getRepeat() > 1 ? position(phase) : position(user));
-    if (isa<dist::YieldOp>(user)) {
+    if (isa<spmd::YieldOp>(user)) {
       last = std::max(last, lastUse(phase.getResult(use.getOperandNumber())));
       continue;
     }

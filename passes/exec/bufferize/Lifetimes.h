@@ -14,14 +14,14 @@
 #ifndef DTCC_PASSES_EXEC_BUFFERIZE_LIFETIMES_H
 #define DTCC_PASSES_EXEC_BUFFERIZE_LIFETIMES_H
 
-#include "dialects/dist/Dist.h"
+#include "dialects/spmd/Spmd.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace dtcc::exec {
 
 class Lifetimes {
 public:
-  explicit Lifetimes(dist::ProgramOp program);
+  explicit Lifetimes(spmd::ProgramOp program);
   int64_t position(mlir::Operation *op) const { return positions.lookup(op); }
   /// The position of the last op that reads the memory of `value`, its own if none does.
   int64_t lastUse(mlir::Value value) const;

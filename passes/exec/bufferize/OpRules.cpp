@@ -33,7 +33,7 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
 Place dtcc::exec::shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {
   if (axes.empty())
     return whole;
-  whole.sizes[0] /= b.mesh().product(dist::toAxes(axes));
+  whole.sizes[0] /= b.mesh().product(spmd::toAxes(axes));
   whole.blockOf = b.communicator(axes).getAttr();
   whole.blockStride = whole.sizes[0];
   return whole;

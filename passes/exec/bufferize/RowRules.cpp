@@ -24,7 +24,7 @@ template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, Coll
   OpBuilder &builder = b.builder();
   Place rows = b.dense(b.placeOf(op.getX()), "rows"), ids = b.dense(b.placeOf(op.getIds()), "picks");
   Place to = b.place(op.getY());
-  int64_t members = b.mesh().product(dist::toAxes(op.getAxes())), picks = ids.sizes.back(), cells = 1;
+  int64_t members = b.mesh().product(spmd::toAxes(op.getAxes())), picks = ids.sizes.back(), cells = 1;
   for (int64_t size : ids.sizes)
     cells *= size;
   int64_t tokens = cells / picks / members, copies = std::min(members, picks);
@@ -45,14 +45,14 @@ template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, Coll
                        /*ofParameters=*/false, op.getExpertsAttr());
   return success();
 }
-static LogicalResult lowerDispatch(dist::DispatchRowsOp op, Bufferizer &b) {
+static LogicalResult lowerDispatch(spmd::DispatchRowsOp op, Bufferizer &b) {
   return lowerRows(op, b, CollectiveKind::dispatch_rows);
 }
-static LogicalResult lowerCombine(dist::CombineRowsOp op, Bufferizer &b) {
+static LogicalResult lowerCombine(spmd::CombineRowsOp op, Bufferizer &b) {
   return lowerRows(op, b, CollectiveKind::combine_rows);
 }
 
 void dtcc::exec::addRowRules(OpRules &rules) {
-  rules[dist::DispatchRowsOp::getOperationName()] = ruleOf<dist::DispatchRowsOp, lowerDispatch>();
-  rules[dist::CombineRowsOp::getOperationName()] = ruleOf<dist::CombineRowsOp, lowerCombine>();
+  rules[spmd::DispatchRowsOp::getOperationName()] = ruleOf<spmd::DispatchRowsOp, lowerDispatch>();
+  rules[spmd::CombineRowsOp::getOperationName()] = ruleOf<spmd::CombineRowsOp, lowerCombine>();
 }

@@ -13,13 +13,13 @@ using namespace dtcc;
 using namespace dtcc::exec;
 
 /// Zeros between the gradients of a transient bucket, whose memory held something else before.
-static void fillGaps(dist::BucketOp bucket, const Place &whole, Bufferizer &b) {
+static void fillGaps(spmd::BucketOp bucket, const Place &whole, Bufferizer &b) {
   SmallVector<std::pair<int64_t, int64_t>> taken;
   for (auto state : b.module().getOps<graph::StateOp>())
-    for (auto [name, begin] : dist::bucketsOf(state))
+    for (auto [name, begin] : spmd::bucketsOf(state))
       if (name == bucket.getOfAttr()) {
-        auto type = cast<dist::TensorType>(state->getAttrOfType<TypeAttr>(dist::kLayoutAttr).getValue());
-        taken.push_back({begin, begin + dist::localType(type, b.mesh()).getNumElements()});
+        auto type = cast<spmd::TensorType>(state->getAttrOfType<TypeAttr>(spmd::kLayoutAttr).getValue());
+        taken.push_back({begin, begin + spmd::localType(type, b.mesh()).getNumElements()});
       }
   llvm::sort(taken);
   taken.push_back({whole.sizes[0], 0});
@@ -35,14 +35,14 @@ static void fillGaps(dist::BucketOp bucket, const Place &whole, Bufferizer &b) {
   }
 }
 
-static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
-  dist::BucketOp bucket = b.bucketOp(op.getBucketAttr());
+static LogicalResult lowerReduceBucket(spmd::ReduceBucketOp op, Bufferizer &b) {
+  spmd::BucketOp bucket = b.bucketOp(op.getBucketAttr());
   Place whole = b.bucket(op.getBucketAttr()), share = shareOf(whole, op.getScatter(), b);
-  if (bucket.getRole() == dist::BucketRole::Transient)
+  if (bucket.getRole() == spmd::BucketRole::Transient)
     fillGaps(bucket, whole, b);
   std::optional<Bufferizer::Destination> into;
   if (op.getInto()) {
-    bool repeated = op->getParentOfType<dist::PhaseOp>().getRepeat() > 1;
+    bool repeated = op->getParentOfType<spmd::PhaseOp>().getRepeat() > 1;
     into = {b.bucket(op.getIntoAttr()), op.getAgain() ? Add : repeated ? AddUnlessFirstSlot : Overwrite};
   }
   // Without a sum over slots the collective writes where the share is kept.
@@ -59,7 +59,7 @@ static LogicalResult lowerReduceBucket(dist::ReduceBucketOp op, Bufferizer &b) {
   return into && !direct ? b.store(share, *into, op.getLoc()) : success();
 }
 
-static LogicalResult lowerGatherUnit(dist::GatherUnitOp op, Bufferizer &b) {
+static LogicalResult lowerGatherUnit(spmd::GatherUnitOp op, Bufferizer &b) {
   Place share = b.bucket(op.getBucketAttr()), whole = b.place(op.getY());
   // Narrowed to where it is wanted: the collective gathers in place, and no other copy is needed.
   if (share.element != whole.element) {
@@ -78,7 +78,7 @@ static LogicalResult lowerGatherUnit(dist::GatherUnitOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerUnitView(dist::UnitViewOp op, Bufferizer &b) {
+static LogicalResult lowerUnitView(spmd::UnitViewOp op, Bufferizer &b) {
   const Place &unit = b.placeOf(op.getUnit());
   Place range = Place::dense(unit.buffer, op.getY().getType());
   range.offset = unit.offset + op.getOffset() * getElementBytes(unit.element);
@@ -87,12 +87,12 @@ static LogicalResult lowerUnitView(dist::UnitViewOp op, Bufferizer &b) {
 }
 
 /// Memory is free after the last use.
-static LogicalResult lowerRelease(dist::ReleaseOp, Bufferizer &) { return success(); }
+static LogicalResult lowerRelease(spmd::ReleaseOp, Bufferizer &) { return success(); }
 
 void dtcc::exec::addUnitRules(OpRules &rules) {
-  rules[dist::ReduceBucketOp::getOperationName()] = ruleOf<dist::ReduceBucketOp, lowerReduceBucket>();
-  rules[dist::GatherUnitOp::getOperationName()] = ruleOf<dist::GatherUnitOp, lowerGatherUnit>();
-  OpRule &view = rules[dist::UnitViewOp::getOperationName()] = ruleOf<dist::UnitViewOp, lowerUnitView>();
+  rules[spmd::ReduceBucketOp::getOperationName()] = ruleOf<spmd::ReduceBucketOp, lowerReduceBucket>();
+  rules[spmd::GatherUnitOp::getOperationName()] = ruleOf<spmd::GatherUnitOp, lowerGatherUnit>();
+  OpRule &view = rules[spmd::UnitViewOp::getOperationName()] = ruleOf<spmd::UnitViewOp, lowerUnitView>();
   view.isView = true;
-  rules[dist::ReleaseOp::getOperationName()] = ruleOf<dist::ReleaseOp, lowerRelease>();
+  rules[spmd::ReleaseOp::getOperationName()] = ruleOf<spmd::ReleaseOp, lowerRelease>();
 }

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-static LogicalResult lowerInput(dist::InputOp op, Bufferizer &b) {
+static LogicalResult lowerInput(spmd::InputOp op, Bufferizer &b) {
   b.setPlace(op.getY(), b.inputPlace(op));
   return success();
 }
@@ -24,15 +24,15 @@ static Place rangeOf(FlatSymbolRefAttr symbol, int64_t offset, ShapedType type, 
   return range;
 }
 
-static LogicalResult lowerBucketView(dist::ViewOp op, Bufferizer &b) {
+static LogicalResult lowerBucketView(spmd::ViewOp op, Bufferizer &b) {
   b.setPlace(op.getY(), rangeOf(op.getBucketAttr(), op.getOffset(), op.getType(), b));
   return success();
 }
 
-static Bufferizer::Destination destinationOf(dist::AccumulateOp op, Bufferizer &b) {
-  dist::BucketOp bucket = b.bucketOp(op.getBucketAttr());
+static Bufferizer::Destination destinationOf(spmd::AccumulateOp op, Bufferizer &b) {
+  spmd::BucketOp bucket = b.bucketOp(op.getBucketAttr());
   bool repeated =
-      op->getParentOfType<dist::PhaseOp>().getRepeat() > 1 && bucket.getRole() != dist::BucketRole::Transient;
+      op->getParentOfType<spmd::PhaseOp>().getRepeat() > 1 && bucket.getRole() != spmd::BucketRole::Transient;
   return {rangeOf(op.getBucketAttr(), op.getOffset(), cast<ShapedType>(op.getX().getType()), b),
           op.getAgain() ? Add
           : repeated    ? AddUnlessFirstSlot
@@ -49,24 +49,24 @@ static bool isMadeBehind(Value value, Operation *op) {
 }
 
 /// A kernel may have been put before what was added to the bucket before it: it cannot add there itself.
-static bool comesInTurn(dist::AccumulateOp op) {
+static bool comesInTurn(spmd::AccumulateOp op) {
   if (!op.getAgain())
     return true;
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
-    if (auto other = dyn_cast<dist::AccumulateOp>(before);
+    if (auto other = dyn_cast<spmd::AccumulateOp>(before);
         other && other.getBucketAttr() == op.getBucketAttr() && other.getOffset() == op.getOffset())
       return isMadeBehind(op.getX(), other);
   return true;
 }
 
 static void aimAccumulate(Operation *operation, Bufferizer &b) {
-  auto op = cast<dist::AccumulateOp>(operation);
+  auto op = cast<spmd::AccumulateOp>(operation);
   if (!comesInTurn(op))
     return;
   auto destination = destinationOf(op, b);
   b.aim(op.getX(), destination.place, destination.accumulate);
 }
-static LogicalResult lowerAccumulate(dist::AccumulateOp op, Bufferizer &b) {
+static LogicalResult lowerAccumulate(spmd::AccumulateOp op, Bufferizer &b) {
   auto destination = destinationOf(op, b);
   if (auto aimed = b.destinationOf(op.getX()); aimed && aimed->place == destination.place)
     return success();
@@ -74,13 +74,13 @@ static LogicalResult lowerAccumulate(dist::AccumulateOp op, Bufferizer &b) {
 }
 
 /// A copy: a kernel that read the old value while it wrote the new one here would race with itself.
-static LogicalResult lowerStore(dist::StoreOp op, Bufferizer &b) {
+static LogicalResult lowerStore(spmd::StoreOp op, Bufferizer &b) {
   b.copy(b.placeOf(op.getX()), rangeOf(op.getBucketAttr(), op.getOffset(), cast<ShapedType>(op.getX().getType()), b),
          "store");
   return success();
 }
 
-static LogicalResult lowerSumSquares(dist::SumSquaresOp op, Bufferizer &b) {
+static LogicalResult lowerSumSquares(spmd::SumSquaresOp op, Bufferizer &b) {
   Place out = b.place(op.getY());
   for (auto [i, x] : llvm::enumerate(op.getXs())) {
     Place from = *b.dense(b.placeOf(x), "dense").reshaped({cast<ShapedType>(x.getType()).getNumElements()});
@@ -90,7 +90,7 @@ static LogicalResult lowerSumSquares(dist::SumSquaresOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerGradScale(dist::GradScaleOp op, Bufferizer &b) {
+static LogicalResult lowerGradScale(spmd::GradScaleOp op, Bufferizer &b) {
   Place norm = b.place(op.getNorm()), scale = b.place(op.getScale());
   if (Value lossScale = op.getLossScale()) {
     Place finite = b.place(op.getFinite());
@@ -106,7 +106,7 @@ static LogicalResult lowerGradScale(dist::GradScaleOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
+static LogicalResult lowerUpdate(spmd::UpdateBucketOp op, Bufferizer &b) {
   auto optimizer = dyn_cast<graph::OptimizerAttrInterface>(op.getOptimizer());
   if (!optimizer)
     return op.emitOpError("must have an optimizer of the graph dialect, got: ") << op.getOptimizer();
@@ -135,7 +135,7 @@ static LogicalResult lowerUpdate(dist::UpdateBucketOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerAdjustLossScale(dist::AdjustLossScaleOp op, Bufferizer &b) {
+static LogicalResult lowerAdjustLossScale(spmd::AdjustLossScaleOp op, Bufferizer &b) {
   SmallVector<Place> cells;
   SmallVector<Value> outs;
   for (int64_t offset : op.getOffsets()) {
@@ -156,14 +156,14 @@ static LogicalResult lowerAdjustLossScale(dist::AdjustLossScaleOp op, Bufferizer
   return success();
 }
 
-static LogicalResult lowerGatherBucket(dist::GatherBucketOp op, Bufferizer &b) {
+static LogicalResult lowerGatherBucket(spmd::GatherBucketOp op, Bufferizer &b) {
   Place whole = b.bucket(op.getBucketAttr());
   Place share = shareOf(whole, op.getAxes(), b);
   b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), share, whole).setOfParameters(true);
   return success();
 }
 
-static SmallVector<std::pair<Value, ScalarKind>> scalarsOf(dist::ReportOp op) {
+static SmallVector<std::pair<Value, ScalarKind>> scalarsOf(spmd::ReportOp op) {
   SmallVector<std::pair<Value, ScalarKind>> scalars{{op.getLossSum(), ScalarKind::loss_sum},
                                                     {op.getCount(), ScalarKind::loss_count}};
   if (op.getGradNorm())
@@ -171,10 +171,10 @@ static SmallVector<std::pair<Value, ScalarKind>> scalarsOf(dist::ReportOp op) {
   return scalars;
 }
 static void aimReport(Operation *operation, Bufferizer &b) {
-  for (auto [value, kind] : scalarsOf(cast<dist::ReportOp>(operation)))
+  for (auto [value, kind] : scalarsOf(cast<spmd::ReportOp>(operation)))
     b.aim(value, b.scalarPlace(kind), Overwrite);
 }
-static LogicalResult lowerReport(dist::ReportOp op, Bufferizer &b) {
+static LogicalResult lowerReport(spmd::ReportOp op, Bufferizer &b) {
   for (auto [value, kind] : scalarsOf(op))
     if (Place to = b.scalarPlace(kind); !(b.placeOf(value) == to))
       b.copy(b.placeOf(value), to, "report");
@@ -187,16 +187,16 @@ void dtcc::exec::addUpdateRules(OpRules &rules) {
     return rule;
   };
   // Views of host memory and buckets: nobody may write their results elsewhere.
-  rules[dist::InputOp::getOperationName()] = ruleOf<dist::InputOp, lowerInput>();
-  rules[dist::InputOp::getOperationName()].isView = true;
-  rules[dist::ViewOp::getOperationName()] = ruleOf<dist::ViewOp, lowerBucketView>();
-  rules[dist::ViewOp::getOperationName()].isView = true;
-  rules[dist::AccumulateOp::getOperationName()] = aiming(ruleOf<dist::AccumulateOp, lowerAccumulate>(), aimAccumulate);
-  rules[dist::StoreOp::getOperationName()] = ruleOf<dist::StoreOp, lowerStore>();
-  rules[dist::SumSquaresOp::getOperationName()] = ruleOf<dist::SumSquaresOp, lowerSumSquares>();
-  rules[dist::GradScaleOp::getOperationName()] = ruleOf<dist::GradScaleOp, lowerGradScale>();
-  rules[dist::UpdateBucketOp::getOperationName()] = ruleOf<dist::UpdateBucketOp, lowerUpdate>();
-  rules[dist::AdjustLossScaleOp::getOperationName()] = ruleOf<dist::AdjustLossScaleOp, lowerAdjustLossScale>();
-  rules[dist::GatherBucketOp::getOperationName()] = ruleOf<dist::GatherBucketOp, lowerGatherBucket>();
-  rules[dist::ReportOp::getOperationName()] = aiming(ruleOf<dist::ReportOp, lowerReport>(), aimReport);
+  rules[spmd::InputOp::getOperationName()] = ruleOf<spmd::InputOp, lowerInput>();
+  rules[spmd::InputOp::getOperationName()].isView = true;
+  rules[spmd::ViewOp::getOperationName()] = ruleOf<spmd::ViewOp, lowerBucketView>();
+  rules[spmd::ViewOp::getOperationName()].isView = true;
+  rules[spmd::AccumulateOp::getOperationName()] = aiming(ruleOf<spmd::AccumulateOp, lowerAccumulate>(), aimAccumulate);
+  rules[spmd::StoreOp::getOperationName()] = ruleOf<spmd::StoreOp, lowerStore>();
+  rules[spmd::SumSquaresOp::getOperationName()] = ruleOf<spmd::SumSquaresOp, lowerSumSquares>();
+  rules[spmd::GradScaleOp::getOperationName()] = ruleOf<spmd::GradScaleOp, lowerGradScale>();
+  rules[spmd::UpdateBucketOp::getOperationName()] = ruleOf<spmd::UpdateBucketOp, lowerUpdate>();
+  rules[spmd::AdjustLossScaleOp::getOperationName()] = ruleOf<spmd::AdjustLossScaleOp, lowerAdjustLossScale>();
+  rules[spmd::GatherBucketOp::getOperationName()] = ruleOf<spmd::GatherBucketOp, lowerGatherBucket>();
+  rules[spmd::ReportOp::getOperationName()] = aiming(ruleOf<spmd::ReportOp, lowerReport>(), aimReport);
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/codegen/KernelSource.h"
-#include "dialects/dist/Dist.h"
+#include "dialects/spmd/Spmd.h"
 #include "passes/exec/codegen/WidenHalves.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace dtcc::exec {
 
-KernelSource::KernelSource(FuncOp func, const dist::Mesh *mesh)
+KernelSource::KernelSource(FuncOp func, const spmd::Mesh *mesh)
     : loc(func.getLoc()), name(func.getSymName()), body(func.getBody().front()), accumulate(func.getAccumulate()),
       mesh(mesh) {
   for (unsigned i = 0, e = body.getNumArguments(); i < e; ++i)
@@ -39,9 +39,9 @@ static int64_t alignmentOf(ViewOp view) {
 
 LogicalResult replaceFuncs(ModuleOp module,
                            llvm::function_ref<LogicalResult(OpBuilder &, const KernelSource &)> generate) {
-  std::optional<dist::Mesh> mesh;
-  for (auto op : module.getOps<dist::MeshOp>())
-    mesh = dist::toMesh(op);
+  std::optional<spmd::Mesh> mesh;
+  for (auto op : module.getOps<spmd::MeshOp>())
+    mesh = spmd::toMesh(op);
   llvm::StringMap<SmallVector<int64_t>> alignments;
   module.walk([&](KernelOp op) {
     SmallVector<int64_t> &known = alignments[op.getFunction()];

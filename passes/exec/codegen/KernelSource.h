@@ -12,8 +12,8 @@
 #ifndef DTCC_PASSES_EXEC_CODEGEN_KERNELSOURCE_H
 #define DTCC_PASSES_EXEC_CODEGEN_KERNELSOURCE_H
 
-#include "dialects/dist/Layout.h"
 #include "dialects/exec/Exec.h"
+#include "dialects/spmd/Layout.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace dtcc::exec {
@@ -24,7 +24,7 @@ inline constexpr int64_t kMostAligned = 64;
 struct KernelSource {
   /// The body's halves are made f32; what is in memory keeps its type. Buffers are taken to be aligned as the
   /// program's are.
-  KernelSource(FuncOp func, const dist::Mesh *mesh);
+  KernelSource(FuncOp func, const spmd::Mesh *mesh);
 
   mlir::Location loc;
   std::string name;
@@ -39,7 +39,7 @@ struct KernelSource {
   /// One entry a result: 0 store, 1 add to the memory, 2 add unless the slot is 0.
   llvm::SmallVector<int64_t> accumulate;
   /// Needed where the body says that it works on a shard (`offset_axes`).
-  const dist::Mesh *mesh;
+  const spmd::Mesh *mesh;
 };
 
 /// Replaces every exec.func of a module: calls `generate` with the builder before it, then

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace dtcc::exec {
 
-FailureOr<Value> shardOffset(OpBuilder &builder, Operation *op, Value coordinates, const dist::Mesh *mesh) {
+FailureOr<Value> shardOffset(OpBuilder &builder, Operation *op, Value coordinates, const spmd::Mesh *mesh) {
   Location loc = op->getLoc();
   auto constant = [&](int64_t value) {
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
@@ -42,7 +42,7 @@ FailureOr<Value> shardOffset(OpBuilder &builder, Operation *op, Value coordinate
   for (auto [names, scale] : llvm::zip_equal(perDim, scales)) {
     Value number;
     for (StringAttr name : names.getAsRange<StringAttr>()) {
-      auto axis = llvm::find_if(mesh->axes, [&](const dist::MeshAxis &axis) { return axis.name == name.getValue(); });
+      auto axis = llvm::find_if(mesh->axes, [&](const spmd::MeshAxis &axis) { return axis.name == name.getValue(); });
       if (axis == mesh->axes.end())
         return op->emitOpError("is split over an axis that the mesh has not: ") << name;
       Value address = LLVM::GEPOp::create(builder, loc, coordinates.getType(), builder.getI64Type(), coordinates,

@@ -8,7 +8,7 @@
 #ifndef DTCC_PASSES_EXEC_CODEGEN_SHARDOFFSET_H
 #define DTCC_PASSES_EXEC_CODEGEN_SHARDOFFSET_H
 
-#include "dialects/dist/Layout.h"
+#include "dialects/spmd/Layout.h"
 #include "mlir/IR/Builders.h"
 
 namespace dtcc::exec {
@@ -19,7 +19,7 @@ namespace dtcc::exec {
 /// iota, or says `offset_axes` and `global_shape`; `coordinates` points to the rank's
 /// coordinates, one i64 an axis of the mesh. Fails with a message without a mesh.
 mlir::FailureOr<mlir::Value> shardOffset(mlir::OpBuilder &builder, mlir::Operation *op, mlir::Value coordinates,
-                                         const dist::Mesh *mesh);
+                                         const spmd::Mesh *mesh);
 
 } // namespace dtcc::exec
 

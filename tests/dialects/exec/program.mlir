@@ -1,6 +1,6 @@
 // RUN: dtcc-opt %s | dtcc-opt | FileCheck %s
 
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"dp", 2, rank>]
 
 // CHECK-LABEL: exec.program @step mesh @mesh {
 exec.program @step mesh @mesh {

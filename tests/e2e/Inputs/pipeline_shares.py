@@ -5,9 +5,9 @@
 #
 """Checks what the ranks of a pipeline store under a ZeRO stage, and how often they reduce it, by formula.
 
-    pipeline_shares.py DIST.mlir EXEC.mlir --stage=3 --ranks=2 --microbatches=4
+    pipeline_shares.py SPMD.mlir EXEC.mlir --stage=3 --ranks=2 --microbatches=4
 
-Both files are what dtcc --emit=dist and --emit=exec say of one plan over pp and dp. With P the bytes of the parameters
+Both files are what dtcc --emit=spmd and --emit=exec say of one plan over pp and dp. With P the bytes of the parameters
 that a rank of the pipeline reads, whichever of its stages does, n the data-parallel ranks and m the micro-batches, a
 rank stores P or, under stage 3, P / n of parameters, P / n of gradients and 2 P / n of AdamW's slots. Every phase that
 makes gradients reduces the buckets that it adds to once, so m times a step, and nothing else does. Standard library
@@ -27,23 +27,23 @@ def expect(what, value, wanted):
 
 def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("dist")
+    parser.add_argument("spmd")
     parser.add_argument("exec")
     parser.add_argument("--stage", type=int, choices=(2, 3), required=True)
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--microbatches", type=int, required=True)
     arguments = parser.parse_args()
     n, m = arguments.ranks, arguments.microbatches
-    with open(arguments.dist) as file:
-        dist = file.read()
+    with open(arguments.spmd) as file:
+        spmd = file.read()
     with open(arguments.exec) as file:
         commands = re.split(r"(?=exec\.program )", file.read())[1:]
-    programs = re.split(r"(?=dist\.program )", dist)[1:]
+    programs = re.split(r"(?=spmd\.program )", spmd)[1:]
     expect("programs", len(commands), len(programs))
     shared = 0
     for rank, (program, table) in enumerate(zip(programs, commands)):
         lengths = {number: 4 * int(length) for number, length in
-                   re.findall(rf"dist\.bucket\s+parameter @params\.({rank}\.\d+) : (\d+) x f32", dist)}
+                   re.findall(rf"spmd\.bucket\s+parameter @params\.({rank}\.\d+) : (\d+) x f32", spmd)}
         whole = sum(lengths.values())
         stored = Counter()
         for name, size in re.findall(r"exec\.buffer @(params|grads|slots)\.[\d.]+ : (\d+) in @state", table):
@@ -53,14 +53,14 @@ def main():
         expect(f"bytes of slots on rank {rank}", stored["slots"], 2 * whole // n)
 
         begun = set()
-        for phase, repeat, body in re.findall(r"dist\.phase @(\S+)( repeat \d+)? \{\n(.*?)\n    \}", program, re.S):
-            added = set(re.findall(r"dist\.accumulate %\S+ into @work\.([\d.]+)\[", body))
-            reduced = Counter(re.findall(r"dist\.reduce_bucket @work\.([\d.]+) ", body))
+        for phase, repeat, body in re.findall(r"spmd\.phase @(\S+)( repeat \d+)? \{\n(.*?)\n    \}", program, re.S):
+            added = set(re.findall(r"spmd\.accumulate %\S+ into @work\.([\d.]+)\[", body))
+            reduced = Counter(re.findall(r"spmd\.reduce_bucket @work\.([\d.]+) ", body))
             expect(f"reductions in {phase} of rank {rank}", reduced, Counter(added))
             if added:
                 expect(f"runs of {phase} of rank {rank}", repeat, f" repeat {m}")
             # By the order of the text, which is that of the runs where no file gives the schedule.
-            again = set(re.findall(r"dist\.reduce_bucket @work\.([\d.]+) [^\n]* again", body))
+            again = set(re.findall(r"spmd\.reduce_bucket @work\.([\d.]+) [^\n]* again", body))
             expect(f"reductions in {phase} of rank {rank} that add to others", again, added & begun)
             begun |= added
             shared += len(again)

@@ -5,9 +5,9 @@
 #
 """Checks what a ZeRO stage stores and communicates against its formulas, on the program of a rank.
 
-    stages.py DIST.mlir EXEC.mlir --stage=3 [--microbatches=1] [--gathers=2]
+    stages.py SPMD.mlir EXEC.mlir --stage=3 [--microbatches=1] [--gathers=2]
 
-Both files are what dtcc --emit=dist and --emit=exec say of one plan whose ranks all split the batch (dp alone).
+Both files are what dtcc --emit=spmd and --emit=exec say of one plan whose ranks all split the batch (dp alone).
 With P the bytes of the parameters of a rank (padded to the alignment of buckets), n the ranks that share them and m
 the micro-batches:
 
@@ -47,7 +47,7 @@ def at_most(what, value, bound):
 
 def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("dist")
+    parser.add_argument("spmd")
     parser.add_argument("exec")
     parser.add_argument("--stage", type=int, required=True)
     parser.add_argument("--microbatches", type=int, default=1)
@@ -55,21 +55,21 @@ def main():
     parser.add_argument("--gathers", type=int, default=2, help="of a unit in a micro-batch, at most")
     arguments = parser.parse_args()
     stage, m = arguments.stage, arguments.microbatches
-    with open(arguments.dist) as file:
-        dist = file.read()
+    with open(arguments.spmd) as file:
+        spmd = file.read()
     with open(arguments.exec) as file:
         commands = file.read()
 
-    (axes,) = re.findall(r"dist\.mesh @mesh \[(.*)\]", dist)
+    (axes,) = re.findall(r"spmd\.mesh @mesh \[(.*)\]", spmd)
     n = 1
-    for _, size, _ in re.findall(r'#dist\.axis<"([^"]+)", (\d+), (rank)>', axes):
+    for _, size, _ in re.findall(r'#spmd\.axis<"([^"]+)", (\d+), (rank)>', axes):
         n *= int(size)
     units = {number: 4 * int(length) for number, length in
-             re.findall(r"dist\.bucket\s+parameter @params\.(\d+) : (\d+) x f32", dist)}
+             re.findall(r"spmd\.bucket\s+parameter @params\.(\d+) : (\d+) x f32", spmd)}
     whole = sum(units.values())
     # The units that are read in two bytes, and what travels of each.
-    halves = set(re.findall(rf"dist\.bucket\s+compute @compute\.(\d+) : \d+ x {arguments.half}", dist) if stage < 3 else
-                 re.findall(rf"dist\.gather_unit @params\.(\d+) over [^:]* : tensor<\d+x{arguments.half}>", dist))
+    halves = set(re.findall(rf"spmd\.bucket\s+compute @compute\.(\d+) : \d+ x {arguments.half}", spmd) if stage < 3 else
+                 re.findall(rf"spmd\.gather_unit @params\.(\d+) over [^:]* : tensor<\d+x{arguments.half}>", spmd))
     if bool(halves) != bool(arguments.half):
         sys.exit(f"stages.py: units in {arguments.half or 'halves'}: {sorted(halves)}")
     read = {number: size // 2 if number in halves else size for number, size in units.items()}
@@ -117,10 +117,10 @@ def main():
                 sys.exit(f"stages.py: a unit of {size} bytes must be gathered 1 to {arguments.gathers} times, got: {times}")
         # Of the units in flight one is used, one gathered ahead; a third may still be held at the turn.
         alive, peak = {}, 0
-        for line in dist.splitlines():
-            if match := re.search(r"(%\S+) = dist\.gather_unit @params\.(\d+)", line):
+        for line in spmd.splitlines():
+            if match := re.search(r"(%\S+) = spmd\.gather_unit @params\.(\d+)", line):
                 alive[match[1]] = read[match[2]]
-            elif match := re.search(r"dist\.release (%\S+) ", line):
+            elif match := re.search(r"spmd\.release (%\S+) ", line):
                 del alive[match[1]]
             peak = max(peak, sum(alive.values()))
         expect("units that are never released", alive, {})

@@ -1,6 +1,6 @@
 // RUN: dtcc-opt %s -pass-pipeline="builtin.module(exec.program(exec-assign-slots,exec-plan-arena),exec-verify)" | FileCheck %s
 
-dist.mesh @mesh [#dist.axis<"mb", 3, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 3, time>, #spmd.axis<"pp", 2, rank>]
 
 // GPipe: three micro-batches are in flight, in what the forward phase leaves and in the
 // input that the backward phase reads again. What one phase alone uses has no slots.

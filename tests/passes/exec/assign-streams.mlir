@@ -4,7 +4,7 @@
 // RUN: dtcc-opt %s -exec-assign-streams -exec-plan-arena -exec-verify | FileCheck %s --check-prefix=ARENA
 // RUN: dtcc-opt %s -exec-plan-arena | FileCheck %s --check-prefix=SERIAL
 
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>, #dist.axis<"tp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>, #spmd.axis<"tp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.communicator @over.dp over ["dp"]
   exec.communicator @over.tp over ["tp"]

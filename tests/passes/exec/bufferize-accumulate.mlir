@@ -9,12 +9,12 @@
 // CHECK-NEXT: exec.kernel @accumulate_0 ins({{.*}}) outs({{.*}} : memref<4xf32>) {accumulates = array<i1: true>}
 // CHECK: exec.view @grads.0[64]
 // CHECK-NEXT: exec.kernel @fused_3 ins({{.*}}) outs({{.*}} : memref<4xf32>) {accumulates = array<i1: true>}
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
-dist.bucket parameter @params.0 : 32 x f32
-dist.bucket gradient @grads.0 : 32 x f32 of @params.0
-dist.program @step mesh @mesh {
-  dist.phase @microbatch {
-    %x = dist.view @params.0[0] : tensor<4xf32>
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
+spmd.bucket parameter @params.0 : 32 x f32
+spmd.bucket gradient @grads.0 : 32 x f32 of @params.0
+spmd.program @step mesh @mesh {
+  spmd.phase @microbatch {
+    %x = spmd.view @params.0[0] : tensor<4xf32>
     %b = exec.fused(%x) : (tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%v: tensor<4xf32>):
       %y = graph.exp %v : tensor<4xf32>
@@ -25,13 +25,13 @@ dist.program @step mesh @mesh {
       %y = graph.neg %v : tensor<4xf32>
       exec.yield %y : tensor<4xf32>
     }
-    dist.accumulate %a into @grads.0[16] : tensor<4xf32>
-    dist.accumulate %b into @grads.0[16] again : tensor<4xf32>
+    spmd.accumulate %a into @grads.0[16] : tensor<4xf32>
+    spmd.accumulate %b into @grads.0[16] again : tensor<4xf32>
     %c = exec.fused(%x) : (tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%v: tensor<4xf32>):
       %y = graph.tanh %v : tensor<4xf32>
       exec.yield %y : tensor<4xf32>
     }
-    dist.accumulate %c into @grads.0[16] again : tensor<4xf32>
+    spmd.accumulate %c into @grads.0[16] again : tensor<4xf32>
   }
 }

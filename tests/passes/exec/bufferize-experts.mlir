@@ -6,22 +6,22 @@
 // CHECK: exec.library "grouped_matmul" {{.*}} [@over.ep] {flops = 1.512000e+03 : f64
 // CHECK-LABEL: exec.program @all
 // CHECK: exec.library "grouped_matmul" {{.*}} [unit] {flops = 3.024000e+03 : f64
-dist.mesh @mesh [#dist.axis<"ep", 2, rank>]
-dist.program @experts mesh @mesh {
-  dist.phase @microbatch {
-    %x = dist.input "x" of !dist.tensor<14x6xf32, @mesh, [{}, {}]> {role = "data"} : tensor<14x6xf32>
-    %w = dist.input "w" of !dist.tensor<4x18x6xf32, @mesh, [{}, {}, {}]> {role = "data"} : tensor<4x18x6xf32>
-    %i = dist.input "i" of !dist.tensor<14x1xi64, @mesh, [{}, {}]> {role = "data"} : tensor<14x1xi64>
+spmd.mesh @mesh [#spmd.axis<"ep", 2, rank>]
+spmd.program @experts mesh @mesh {
+  spmd.phase @microbatch {
+    %x = spmd.input "x" of !spmd.tensor<14x6xf32, @mesh, [{}, {}]> {role = "data"} : tensor<14x6xf32>
+    %w = spmd.input "w" of !spmd.tensor<4x18x6xf32, @mesh, [{}, {}, {}]> {role = "data"} : tensor<4x18x6xf32>
+    %i = spmd.input "i" of !spmd.tensor<14x1xi64, @mesh, [{}, {}]> {role = "data"} : tensor<14x1xi64>
     %y = graph.grouped_contract "mc,efc->mkf" rows "mk" %x, %w, %i {group_axes = ["ep"]} : (tensor<14x6xf32>, tensor<4x18x6xf32>, tensor<14x1xi64>) -> tensor<14x1x18xf32>
-    dist.yield
+    spmd.yield
   }
 }
-dist.program @all mesh @mesh {
-  dist.phase @microbatch {
-    %x = dist.input "x" of !dist.tensor<14x6xf32, @mesh, [{}, {}]> {role = "data"} : tensor<14x6xf32>
-    %w = dist.input "w" of !dist.tensor<4x18x6xf32, @mesh, [{}, {}, {}]> {role = "data"} : tensor<4x18x6xf32>
-    %i = dist.input "i" of !dist.tensor<14x1xi64, @mesh, [{}, {}]> {role = "data"} : tensor<14x1xi64>
+spmd.program @all mesh @mesh {
+  spmd.phase @microbatch {
+    %x = spmd.input "x" of !spmd.tensor<14x6xf32, @mesh, [{}, {}]> {role = "data"} : tensor<14x6xf32>
+    %w = spmd.input "w" of !spmd.tensor<4x18x6xf32, @mesh, [{}, {}, {}]> {role = "data"} : tensor<4x18x6xf32>
+    %i = spmd.input "i" of !spmd.tensor<14x1xi64, @mesh, [{}, {}]> {role = "data"} : tensor<14x1xi64>
     %y = graph.grouped_contract "mc,efc->mkf" rows "mk" %x, %w, %i : (tensor<14x6xf32>, tensor<4x18x6xf32>, tensor<14x1xi64>) -> tensor<14x1x18xf32>
-    dist.yield
+    spmd.yield
   }
 }

@@ -2,7 +2,7 @@
 // RUN: dtcc-opt --exec-chunk-classifier=chunk-bytes=1024 --exec-split-accumulation %s | FileCheck %s --check-prefix=SPLIT
 
 // Two samples of 8 rows and 32 classes are 2048 bytes of logits: one chunk a sample.
-// CHECK-LABEL: dist.phase @microbatch
+// CHECK-LABEL: spmd.phase @microbatch
 // CHECK: %[[X0:.*]] = graph.slice %{{.*}} [0, 0, 0] [1, 1, 1] : (tensor<2x8x16xf32>) -> tensor<1x8x16xf32>
 // CHECK: graph.contract "btc,vc->btv" %[[X0]], %[[W:.*]] : (tensor<1x8x16xf32>, tensor<32x16xf32>) -> tensor<1x8x32xf32>
 // CHECK: graph.cross_entropy_stats %{{.*}} : (tensor<1x8x32xf32>
@@ -14,34 +14,34 @@
 // CHECK: %[[DW1:.*]] = graph.contract "btv,btc->vc"
 // CHECK: %[[DW:.*]] = graph.add %[[DW0]], %[[DW1]]
 // CHECK: graph.concat %[[DX0]], %[[DX1]] {dim = 0 : i64}
-// CHECK: dist.accumulate %[[DW]] into @grads.0[0] : tensor<32x16xf32>
+// CHECK: spmd.accumulate %[[DW]] into @grads.0[0] : tensor<32x16xf32>
 
 // SPLIT: %[[DW0:.*]] = graph.contract "btv,btc->vc"
-// SPLIT-NEXT: dist.accumulate %[[DW0]] into @grads.0[0] : tensor<32x16xf32>
+// SPLIT-NEXT: spmd.accumulate %[[DW0]] into @grads.0[0] : tensor<32x16xf32>
 // SPLIT: %[[DW1:.*]] = graph.contract "btv,btc->vc"
-// SPLIT-NEXT: dist.accumulate %[[DW1]] into @grads.0[0] again : tensor<32x16xf32>
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
-dist.bucket parameter @params.0 : 512 x f32
-dist.bucket gradient @grads.0 : 512 x f32 of @params.0
-dist.bucket scalar @scalars : 16 x f32
-dist.program @step mesh @mesh {
-  dist.phase @microbatch {
-    %x = dist.view @params.0[0] : tensor<2x8x16xf32>
-    %w = dist.view @params.0[0] : tensor<32x16xf32>
-    %labels = dist.input "labels" of !dist.tensor<2x8xi64, @mesh, [{}, {}]> : tensor<2x8xi64>
+// SPLIT-NEXT: spmd.accumulate %[[DW1]] into @grads.0[0] again : tensor<32x16xf32>
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
+spmd.bucket parameter @params.0 : 512 x f32
+spmd.bucket gradient @grads.0 : 512 x f32 of @params.0
+spmd.bucket scalar @scalars : 16 x f32
+spmd.program @step mesh @mesh {
+  spmd.phase @microbatch {
+    %x = spmd.view @params.0[0] : tensor<2x8x16xf32>
+    %w = spmd.view @params.0[0] : tensor<32x16xf32>
+    %labels = spmd.input "labels" of !spmd.tensor<2x8xi64, @mesh, [{}, {}]> : tensor<2x8xi64>
     %logits = graph.contract "btc,vc->btv" %x, %w : (tensor<2x8x16xf32>, tensor<32x16xf32>) -> tensor<2x8x32xf32>
     %max, %sum, %target = graph.cross_entropy_stats %logits, %labels {classes = 32 : i64}
         : (tensor<2x8x32xf32>, tensor<2x8xi64>) -> (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
     %loss, %count, %lse = graph.cross_entropy_loss %max, %sum, %target, %labels
         : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xi64>) -> (tensor<f32>, tensor<f32>, tensor<2x8xf32>)
-    dist.accumulate %loss into @scalars[0] : tensor<f32>
+    spmd.accumulate %loss into @scalars[0] : tensor<f32>
     %dlogits = graph.cross_entropy_grad %logits, %labels, %lse
         : (tensor<2x8x32xf32>, tensor<2x8xi64>, tensor<2x8xf32>) -> tensor<2x8x32xf32>
     %dx = graph.contract "btv,vc->btc" %dlogits, %w : (tensor<2x8x32xf32>, tensor<32x16xf32>) -> tensor<2x8x16xf32>
     %dw = graph.contract "btv,btc->vc" %dlogits, %x : (tensor<2x8x32xf32>, tensor<2x8x16xf32>) -> tensor<32x16xf32>
     %more = graph.add %dx, %x : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
     %s = graph.reduce #graph<reduce_kind sum> %more [0, 1, 2] : (tensor<2x8x16xf32>) -> tensor<f32>
-    dist.accumulate %s into @scalars[1] : tensor<f32>
-    dist.accumulate %dw into @grads.0[0] : tensor<32x16xf32>
+    spmd.accumulate %s into @scalars[1] : tensor<f32>
+    spmd.accumulate %dw into @grads.0[0] : tensor<32x16xf32>
   }
 }

@@ -173,7 +173,7 @@ exec.func @block buffers [memref<4xbf16>, memref<4xbf16>] accumulate [0] in_plac
   %0 = graph.exp %x : tensor<4xbf16>
   exec.yield %0 : tensor<4xbf16>
 }
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"dp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.communicator @dp over ["dp"]
   exec.arena @activations : 1024

@@ -4,7 +4,7 @@
 // RUN: dtcc-opt %s -exec-assign-slots -exec-assign-streams -exec-plan-arena -exec-verify -split-input-file | FileCheck %s --check-prefix=KEPT
 
 // Values of two layers, of which the first waits. What is used in between takes its memory.
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
 // CHECK: exec.arena @host : 0 host
 // PLANNED: exec.arena @host : 64 host
 // PLANNED: exec.arena @activations : 192
@@ -13,13 +13,13 @@ exec.program @step mesh @mesh {
   exec.arena @state : 0
   exec.arena @activations : 0
   exec.buffer @x : 64 in @state persistent
-  exec.buffer @soon : 64 in @activations {dist.on_host}
+  exec.buffer @soon : 64 in @activations {spmd.on_host}
   exec.buffer @a : 64 in @activations
   exec.buffer @b : 64 in @activations
   // CHECK: exec.buffer @kept : 64 in @activations{{$}}
   // CHECK: exec.buffer @kept.back0 : 64 in @activations
   // CHECK: exec.buffer @kept.host : 64 in @host
-  exec.buffer @kept : 64 in @activations {dist.on_host}
+  exec.buffer @kept : 64 in @activations {spmd.on_host}
   exec.phase @microbatch repeat 2 {
     %x = exec.view @x[0] : memref<4x4xf32>
     %kept = exec.view @kept[0] : memref<4x4xf32>
@@ -63,7 +63,7 @@ exec.program @step mesh @mesh {
 
 // Of a pipeline: two micro-batches wait, memory of the device has one. The phase of weight gradients fetches what it reads
 // for itself, and goes on with what that of inputs left for it.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 1, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 1, rank>]
 // PLANNED: exec.program @step.0
 // PLANNED: exec.buffer @read : 64 in @activations
 // PLANNED: exec.buffer @read.back1 : 64 in @activations
@@ -76,8 +76,8 @@ dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 1, rank>]
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "i 0", "w 0", "i 1", "w 1"] {
   exec.arena @activations : 0
   exec.buffer @x : 64 in @activations persistent
-  exec.buffer @read : 64 in @activations {dist.on_host}
-  exec.buffer @over : 64 in @activations {dist.on_host}
+  exec.buffer @read : 64 in @activations {spmd.on_host}
+  exec.buffer @over : 64 in @activations {spmd.on_host}
   exec.buffer @y : 64 in @activations
   exec.phase @f repeat 2 {
     %x = exec.view @x[0] : memref<16xf32>
@@ -118,7 +118,7 @@ exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "i 0", 
 // -----
 
 // A copy that nobody waited for holds what it copies to the end of the phase, and what comes back waits for what goes.
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
 // PLANNED: exec.program @late
 // PLANNED: exec.arena @activations : 128
 exec.program @late mesh @mesh {

@@ -1,6 +1,6 @@
 // RUN: dtcc-opt %s -pass-pipeline="builtin.module(exec.program(exec-plan-arena),exec-verify)" | FileCheck %s
 
-dist.mesh @mesh [#dist.axis<"mb", 2, time>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>]
 
 // A chain of three needs two at a time; what the prologue leaves for the repeated
 // phase is nobody else's until that ends.

@@ -29,7 +29,7 @@
 // CORES-LABEL: exec.program @step
 // CORES: exec.kernel @small {{.*}}seconds = {{[0-9.]+}}E-9
 // CORES: exec.collective all_reduce {{.*}}seconds = 0.1{{[0-9]+}}
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>, #dist.axis<"tp", 1, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>, #spmd.axis<"tp", 1, rank>]
 exec.func @small buffers [memref<4xf32>, memref<4xf32>] accumulate [0] in_place [-1] {
 ^bb0(%x: tensor<4xf32>):
   %0 = graph.neg %x : tensor<4xf32>
@@ -86,7 +86,7 @@ exec.program @step mesh @mesh {
 // CHECK: exec.send {{.*}}seconds = 7.3{{[0-9]+}}E-6
 // CHECK-LABEL: exec.program @far
 // CHECK: exec.receive {{.*}}seconds = 6.4{{[0-9]+}}E-4
-dist.mesh @nodes [#dist.axis<"pp", 4, rank>, #dist.axis<"tp", 4, rank>]
+spmd.mesh @nodes [#spmd.axis<"pp", 4, rank>, #spmd.axis<"tp", 4, rank>]
 exec.program @near mesh @nodes stage 1 over "pp" {
   exec.communicator @channel over ["pp"] members [0, 1]
   exec.arena @a : 0

@@ -1,7 +1,7 @@
 // RUN: dtcc-opt %s -pass-pipeline="builtin.module(exec.program(exec-reserve-workspace,exec-plan-arena{alignment=256}),exec-verify)" | FileCheck %s
 
 // What needs most of it says how much there is, for all ops. Arenas are as long as what they hold, in the target's steps.
-dist.mesh @mesh [#dist.axis<"mb", 1, time>]
+spmd.mesh @mesh [#spmd.axis<"mb", 1, time>]
 // CHECK-LABEL: exec.program @product
 // CHECK: exec.arena @activations : 768
 // CHECK: exec.arena @operations : 33554432

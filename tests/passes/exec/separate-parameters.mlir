@@ -12,7 +12,7 @@
 
 // CHECK: exec.communicator @over.cp over ["cp"]
 // CHECK-NEXT: exec.communicator @over.cp.parameters over ["cp"] {ofParameters}
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"cp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"cp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.communicator @over.cp over ["cp"]
   exec.arena @state : 0
@@ -47,7 +47,7 @@ exec.program @step mesh @mesh {
 
 // All may move together, and what is no parameter is a loss: one communicator will do.
 // CHECK-NOT: parameters over
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 exec.program @together mesh @mesh {
   exec.communicator @over.dp over ["dp"]
   exec.arena @state : 0
@@ -69,7 +69,7 @@ exec.program @together mesh @mesh {
 // -----
 
 // Nothing is computed behind the reduction: it would not move.
-dist.mesh @mesh [#dist.axis<"cp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"cp", 2, rank>]
 exec.program @atonce mesh @mesh {
   exec.communicator @over.cp over ["cp"]
   exec.arena @state : 0
@@ -88,7 +88,7 @@ exec.program @atonce mesh @mesh {
 // -----
 
 // The scales of norms, beside what ranks of tp sum up for each layer: not worth what a communicator takes.
-dist.mesh @mesh [#dist.axis<"tp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"tp", 2, rank>]
 exec.program @little mesh @mesh {
   exec.communicator @over.tp over ["tp"]
   exec.arena @state : 0
@@ -107,7 +107,7 @@ exec.program @little mesh @mesh {
 // -----
 
 // Members of other stages run other programs.
-dist.mesh @mesh [#dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"pp", 2, rank>]
 exec.program @step.0 mesh @mesh stage 0 over "pp" {
   exec.communicator @over.pp over ["pp"]
   exec.arena @state : 0
@@ -126,7 +126,7 @@ exec.program @step.0 mesh @mesh stage 0 over "pp" {
 // -----
 
 // A message, which another stage waits for, does not stand behind gradients.
-dist.mesh @mesh [#dist.axis<"pp", 2, rank>, #dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"pp", 2, rank>, #spmd.axis<"dp", 2, rank>]
 exec.program @step.0 mesh @mesh stage 0 over "pp" {
   exec.communicator @over.dp over ["dp"]
   exec.communicator @channel.pp.0 over ["pp"]

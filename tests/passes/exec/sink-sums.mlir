@@ -2,7 +2,7 @@
 // RUN: dtcc-opt %s -exec-assign-streams | FileCheck %s
 // RUN: dtcc-opt %s -exec-assign-streams -exec-plan-arena -exec-verify | FileCheck %s --check-prefix=ARENA
 
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"dp", 2, rank>]
 exec.func @add buffers [memref<8xf32>, memref<8xf32>] accumulate [2] in_place [-1] {
 ^bb0(%x: tensor<8xf32>):
   exec.yield %x : tensor<8xf32>

@@ -1,7 +1,7 @@
 // RUN: dtcc-opt %s -exec-verify -split-input-file -verify-diagnostics
 
 // Two buffers in use at once.
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.arena @a : 128
   exec.buffer @x : 64 in @a at 0
@@ -18,7 +18,7 @@ exec.program @step mesh @mesh {
 // -----
 
 // Read before anything was written.
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.arena @a : 128
   exec.buffer @x : 64 in @a at 0
@@ -35,7 +35,7 @@ exec.program @step mesh @mesh {
 // -----
 
 // The second rank's block lies behind the end.
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.communicator @dp over ["dp"]
   exec.arena @a : 64
@@ -50,7 +50,7 @@ exec.program @step mesh @mesh {
 // -----
 
 // The second micro-batch's slot too.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>]
 exec.program @step mesh @mesh {
   exec.arena @a : 64
   exec.buffer @x : 64 in @a at 0
@@ -64,7 +64,7 @@ exec.program @step mesh @mesh {
 // -----
 
 // Two streams, one writes what the other reads, and nobody waits.
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.communicator @dp over ["dp"]
   exec.arena @a : 64
@@ -81,7 +81,7 @@ exec.program @step mesh @mesh {
 // -----
 
 // With an event the same is right.
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.communicator @dp over ["dp"]
   exec.arena @a : 64
@@ -96,7 +96,7 @@ exec.program @step mesh @mesh {
 // -----
 
 // Two orders for one group.
-dist.mesh @mesh [#dist.axis<"dp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
 exec.program @step mesh @mesh {
   exec.communicator @dp over ["dp"]
   exec.arena @a : 128
@@ -113,6 +113,6 @@ exec.program @step mesh @mesh {
 
 // -----
 
-// expected-error@+1 {{must name a dist.mesh, got: @mesh}}
+// expected-error@+1 {{must name an spmd.mesh, got: @mesh}}
 exec.program @step mesh @mesh {
 }

@@ -1,8 +1,8 @@
 // RUN: dtcc-opt %s -exec-verify -split-input-file -verify-diagnostics
 
 // A copy between other strides is a kernel, which would wait for the link at each of its reads.
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
-dist.bucket parameter @params.0 : 16 x f32
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
+spmd.bucket parameter @params.0 : 16 x f32
 exec.program @step mesh @mesh {
   exec.arena @host : 64 host
   exec.arena @state : 64
@@ -19,8 +19,8 @@ exec.program @step mesh @mesh {
 // -----
 
 // A library op that is no update.
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
-dist.bucket parameter @params.0 : 16 x f32
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
+spmd.bucket parameter @params.0 : 16 x f32
 exec.program @step mesh @mesh {
   exec.arena @host : 64 host
   exec.arena @state : 64
@@ -37,7 +37,7 @@ exec.program @step mesh @mesh {
 // -----
 
 // Nothing is made there, what waits there is copied.
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
 exec.program @step mesh @mesh {
   exec.arena @host : 64 host
   exec.buffer @x : 64 in @host at 0
@@ -51,8 +51,8 @@ exec.program @step mesh @mesh {
 // -----
 
 // What the host writes in every step goes to the device.
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
-dist.bucket scalar @scalars : 16 x f32
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
+spmd.bucket scalar @scalars : 16 x f32
 exec.program @step mesh @mesh {
   exec.arena @host : 64 host
   exec.buffer @scalars : 64 in @host at 0 persistent {bucket = @scalars}
@@ -66,8 +66,8 @@ exec.program @step mesh @mesh {
 // -----
 
 // Two updates of one bucket on two streams race there as anywhere.
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
-dist.bucket parameter @params.0 : 16 x f32
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
+spmd.bucket parameter @params.0 : 16 x f32
 exec.program @step mesh @mesh {
   exec.arena @host : 64 host
   exec.arena @state : 128
@@ -89,7 +89,7 @@ exec.program @step mesh @mesh {
 // -----
 
 // What comes back waits until it is there.
-dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+spmd.mesh @mesh [#spmd.axis<"dp", 1, rank>]
 exec.program @step mesh @mesh {
   exec.arena @host : 64 host
   exec.arena @activations : 128

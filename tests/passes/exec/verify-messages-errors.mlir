@@ -1,7 +1,7 @@
 // RUN: dtcc-opt %s --exec-verify-messages -split-input-file -verify-diagnostics
 
 // Both wait for the message of the other before they send.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 // expected-error@+1 {{the step never ends: stage 0 waits in b 1 for a message of stage 1 on channel @channel, stage 1 waits in fb 1 for a message of stage 0 on channel @channel}}
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "b 0", "b 1", "f 1", "update 0"] {
   exec.communicator @channel over ["pp"]
@@ -40,7 +40,7 @@ exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["fb 0", "fb 1", "upda
 // -----
 
 // A collective before the message that the other stage waits for.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 // expected-error@+1 {{the step never ends: stage 0 waits in update 0 for the others of group @over.pp, stage 1 waits in fb 1 for a message of stage 0}}
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "b 0", "update 0", "f 1", "b 1"] {
   exec.communicator @channel over ["pp"]
@@ -79,7 +79,7 @@ exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["fb 0", "fb 1", "upda
 // -----
 
 // One stage sends less than the other receives.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 // expected-error@+1 {{stage 1 receives 16 x f32 in fb 0, but stage 0 sends 8 x f32 on channel @channel}}
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "b 1", "update 0"] {
   exec.communicator @channel over ["pp"]
@@ -118,7 +118,7 @@ exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["fb 0", "fb 1", "upda
 // -----
 
 // Nobody receives the last gradient.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 // expected-error@+1 {{stage 0 never receives 16 x f32, which stage 1 sends on channel @channel}}
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "update 0"] {
   exec.communicator @channel over ["pp"]
@@ -157,7 +157,7 @@ exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["fb 0", "fb 1", "upda
 // -----
 
 // Members that do not exist.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "b 1", "update 0"] {
   exec.communicator @channel over ["pp"]
   // expected-error@+1 {{member must be one of the 2 stages, got: 5}}
@@ -196,7 +196,7 @@ exec.program @step.1 mesh @mesh stage 1 over "pp" actions ["fb 0", "fb 1", "upda
 // -----
 
 // A stage is missing.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "b 1", "update 0"] {
   exec.communicator @channel over ["pp"]
   exec.communicator @over.pp over ["pp"]

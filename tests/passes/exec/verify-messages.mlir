@@ -3,7 +3,7 @@
 // 1F1B of two micro-batches: stage 1 sends a gradient while stage 0 sends an activation.
 // CHECK: exec.program @step.0
 // CHECK: exec.program @step.1
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "b 1", "update 0"] {
   exec.communicator @channel over ["pp"]
   exec.communicator @over.pp over ["pp"]

@@ -1,7 +1,7 @@
 // RUN: dtcc-opt %s --verify-diagnostics --exec-verify
 
 // The backward phase of micro-batch 0 would read what the forward phase of micro-batch 1 left.
-dist.mesh @mesh [#dist.axis<"mb", 2, time>, #dist.axis<"pp", 2, rank>]
+spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"pp", 2, rank>]
 exec.program @step mesh @mesh stage 0 over "pp" actions ["forward 0", "forward 1", "backward 0", "backward 1"] {
   exec.arena @activations : 64
   exec.buffer @saved : 64 in @activations at 0

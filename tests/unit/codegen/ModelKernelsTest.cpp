@@ -118,7 +118,7 @@ void compare(ModuleOp whole, exec::FuncOp func, int64_t &cells, int64_t &numbers
   for (Run run : {Run::Whole, Run::Gpu}) {
     OwningOpRef<ModuleOp> module = ModuleOp::create(whole.getLoc());
     for (Operation &op : *whole.getBody())
-      if (isa<dist::MeshOp>(op) || &op == func.getOperation())
+      if (isa<spmd::MeshOp>(op) || &op == func.getOperation())
         module->push_back(op.clone());
     std::mt19937 random(11);
     std::vector<Operand> &mine = operands.emplace_back();

@@ -8,12 +8,12 @@
 #include "compiler/StepCheck.h"
 #include "compiler/Pipelines.h"
 #include "dialects/AllDialects.h"
-#include "dialects/dist/Dist.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/spmd/Spmd.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/dist/ApplyPlan.h"
+#include "passes/spmd/ApplyPlan.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 
@@ -32,12 +32,12 @@ struct StepCheckTest : testing::Test {
   }
 
   void distribute(const plan::Plan &plan) {
-    module = parseSourceFile<ModuleOp>(std::string(DTCC_DIST_INPUTS) + "/mlp.mlir", &context);
-    PassManager distPasses(&context);
+    module = parseSourceFile<ModuleOp>(std::string(DTCC_SPMD_INPUTS) + "/mlp.mlir", &context);
+    PassManager spmdPasses(&context);
     check.emplace(*module);
-    EXPECT_TRUE(succeeded(dist::applyPlan(*module, plan)));
-    buildDistPipeline(distPasses, Options());
-    EXPECT_TRUE(succeeded(distPasses.run(*module)));
+    EXPECT_TRUE(succeeded(spmd::applyPlan(*module, plan)));
+    buildSpmdPipeline(spmdPasses, Options());
+    EXPECT_TRUE(succeeded(spmdPasses.run(*module)));
   }
 
   /// The message of the check, or what it says of a step that is right.
@@ -56,7 +56,7 @@ struct StepCheckTest : testing::Test {
   template <typename Op> Op first() {
     Op found;
     module->walk([&](Op op) {
-      if (!found && op->template getParentOfType<dist::PhaseOp>().getSymName() == "update")
+      if (!found && op->template getParentOfType<spmd::PhaseOp>().getSymName() == "update")
         found = op;
     });
     return found;
@@ -75,7 +75,7 @@ TEST_F(StepCheckTest, SaysHowNear) {
 }
 
 TEST_F(StepCheckTest, NamesTheStateThatAnotherUpdateChanges) {
-  auto update = first<dist::UpdateBucketOp>();
+  auto update = first<spmd::UpdateBucketOp>();
   ASSERT_TRUE(update);
   auto adam = cast<graph::AdamAttr>(update.getOptimizer());
   update.setOptimizerAttr(graph::AdamAttr::get(&context, adam.getLr() * 1.01, adam.getBeta1(), adam.getBeta2(),
@@ -86,7 +86,7 @@ TEST_F(StepCheckTest, NamesTheStateThatAnotherUpdateChanges) {
 }
 
 TEST_F(StepCheckTest, FindsAScalarThatIsNotSummed) {
-  auto sum = first<dist::AllReduceOp>();
+  auto sum = first<spmd::AllReduceOp>();
   ASSERT_TRUE(sum);
   sum.getResult().replaceAllUsesWith(sum.getOperand());
   sum.erase();
@@ -96,7 +96,7 @@ TEST_F(StepCheckTest, FindsAScalarThatIsNotSummed) {
 }
 
 TEST_F(StepCheckTest, FindsAnotherNorm) {
-  auto scale = first<dist::GradScaleOp>();
+  auto scale = first<spmd::GradScaleOp>();
   ASSERT_TRUE(scale);
   // The norm of sums over all labels, not of means.
   scale.getCountMutable().assign(scale.getSquares());
@@ -107,7 +107,7 @@ TEST_F(StepCheckTest, FindsAnotherNorm) {
 
 /// Two stages of two ranks.
 plan::Plan pipelinePlan(const std::string &schedule) {
-  auto buffer = llvm::MemoryBuffer::getFile(std::string(DTCC_DIST_INPUTS) + "/mlp-pipeline.json");
+  auto buffer = llvm::MemoryBuffer::getFile(std::string(DTCC_SPMD_INPUTS) + "/mlp-pipeline.json");
   auto plan = plan::parsePlan((*buffer)->getBuffer(), "mlp-pipeline.json");
   plan->pipeline->schedule = schedule;
   return *plan;
@@ -125,7 +125,7 @@ TEST_F(StepCheckTest, FollowsStages) {
 TEST_F(StepCheckTest, FindsStagesThatWaitForEachOther) {
   distribute(pipelinePlan("gpipe"));
   // The first stage wants gradients before it has sent what they are gradients of.
-  auto first = *module->getOps<dist::ProgramOp>().begin();
+  auto first = *module->getOps<spmd::ProgramOp>().begin();
   first.setActionsAttr(
       Builder(&context).getStrArrayAttr({"forward 0", "backward 0", "backward 1", "forward 1", "update 0"}));
   std::string said = run();
@@ -137,16 +137,16 @@ TEST_F(StepCheckTest, FindsStagesThatWaitForEachOther) {
 
   distribute(pipelinePlan("gpipe"));
   // A message more that the first stage waits for: nobody sends first.
-  dist::SendOp send;
-  dist::ReceiveOp receive;
-  module->walk([&](dist::SendOp op) { send = send ? send : op; });
-  auto phase = send->getParentOfType<dist::PhaseOp>();
-  module->walk([&](dist::ReceiveOp op) {
-    if (!receive && op->getParentOfType<dist::ProgramOp>() == phase->getParentOfType<dist::ProgramOp>())
+  spmd::SendOp send;
+  spmd::ReceiveOp receive;
+  module->walk([&](spmd::SendOp op) { send = send ? send : op; });
+  auto phase = send->getParentOfType<spmd::PhaseOp>();
+  module->walk([&](spmd::ReceiveOp op) {
+    if (!receive && op->getParentOfType<spmd::ProgramOp>() == phase->getParentOfType<spmd::ProgramOp>())
       receive = op;
   });
   OpBuilder builder(send);
-  dist::ReceiveOp::create(builder, send.getLoc(), receive.getY().getType(), receive.getPeer(), receive.getAxisAttr(),
+  spmd::ReceiveOp::create(builder, send.getLoc(), receive.getY().getType(), receive.getPeer(), receive.getAxisAttr(),
                           receive.getChannel());
   said = run();
   EXPECT_FALSE(good);
@@ -159,7 +159,7 @@ TEST_F(StepCheckTest, FindsStagesThatWaitForEachOther) {
 TEST_F(StepCheckTest, FindsAStageMissingFromTheNorm) {
   distribute(pipelinePlan("1f1b"));
   // Only the other stage's squares are in the norm.
-  module->walk([&](dist::SumSquaresOp op) {
+  module->walk([&](spmd::SumSquaresOp op) {
     OpBuilder builder(op);
     auto zero = DenseElementsAttr::get(cast<ShapedType>(op.getType()), 0.0f);
     op.replaceAllUsesWith(Value(graph::ConstantOp::create(builder, op.getLoc(), op.getType(), zero)));

@@ -1,0 +1,110 @@
+//===- CollectiveOps.td - What ranks exchange
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// On local tensors, inside an spmd.program. `axes` names mesh axes, outermost first:
+// the ranks that differ only in them form a group, and the linear index of their
+// coordinates orders its members. Time axes may stand in local_slice and zero_fill
+// alone: they communicate nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_SPMD_COLLECTIVEOPS
+#define DTCC_DIALECTS_SPMD_COLLECTIVEOPS
+
+include "dialects/spmd/Spmd.td"
+
+class Spmd_AxesOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, !listconcat([
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+def Spmd_AllReduceOp : Spmd_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
+  let summary = "the sum (maximum, minimum) over the group, on every member";
+  let description = [{
+    With `members`, only these coordinates of the one axis take part: the stages of a
+    pipeline that own a parameter together.
+    `spmd.all_reduce sum %g over ["pp"] members [0, 3] : tensor<1024xf32>`
+  }];
+  let arguments = (ins Spmd_ReductionAttr:$kind, Spmd_Local:$x, Spmd_AxisNames:$axes,
+                       OptionalAttr<DenseI64ArrayAttr>:$members);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$kind $x `over` $axes (`members` $members^)? attr-dict `:` type($x)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::dtcc::spmd::Reduction":$kind, "::mlir::Value":$x,
+                                 "::mlir::ArrayAttr":$axes), [{
+    build($_builder, $_state, type, kind, x, axes, ::mlir::DenseI64ArrayAttr());
+  }]>];
+}
+def Spmd_AllGatherOp : Spmd_AxesOp<"all_gather"> {
+  let summary = "the parts of all members, joined along dimension dim";
+  let arguments = (ins Spmd_Local:$x, I64Attr:$dim, Spmd_AxisNames:$axes);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
+}
+def Spmd_ReduceScatterOp : Spmd_AxesOp<"reduce_scatter"> {
+  let summary = "this member's part along dimension dim of the sum (maximum, minimum)";
+  let arguments = (ins Spmd_ReductionAttr:$kind, Spmd_Local:$x, I64Attr:$dim, Spmd_AxisNames:$axes);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$kind $x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
+}
+def Spmd_AllToAllOp : Spmd_AxesOp<"all_to_all"> {
+  let summary = "moves the axes from one dimension to another";
+  let description = [{
+    Member i sends part j along dimension `to` to member j, and joins what it receives
+    along dimension `from`: that grows by the size of the group, `to` shrinks by it.
+  }];
+  let arguments = (ins Spmd_Local:$x, I64Attr:$from, I64Attr:$to, Spmd_AxisNames:$axes);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$x `from` $from `to` $to `over` $axes attr-dict `:` type($x) `->` type($y)";
+}
+def Spmd_LocalSliceOp : Spmd_AxesOp<"local_slice"> {
+  let summary = "this member's part along dimension dim; no communication";
+  let arguments = (ins Spmd_Local:$x, I64Attr:$dim, Spmd_AxisNames:$axes);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
+}
+def Spmd_ZeroFillOp : Spmd_AxesOp<"zero_fill", [SameOperandsAndResultType]> {
+  let summary = "x on member 0, zeros on the others: a replicated value as a partial sum; no communication";
+  let arguments = (ins Spmd_Local:$x, Spmd_AxisNames:$axes);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
+}
+
+class Spmd_MessageOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, !listconcat([
+    MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+def Spmd_ShiftOp : Spmd_MessageOp<"shift", [SameOperandsAndResultType]> {
+  let summary = "the value of the member before, around the ring of the group";
+  let description = [{
+    Member i gives its value to member i + 1, the last to the first: blocks of keys and
+    values in ring attention. No two shifts are one: those of the backward pass bring again what
+    the forward pass did not keep. `%y = spmd.shift %x over ["cp"] : tensor<2x64xf32>`
+  }];
+  let arguments = (ins Spmd_Local:$x, Spmd_AxisNames:$axes);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
+}
+
+def Spmd_SendOp : Spmd_MessageOp<"send"> {
+  let summary = "a value to the ranks of another stage";
+  let description = [{
+    To the rank whose coordinate in `axis` is `peer` and which is otherwise this one's.
+    Goes on when the value is on its way. Messages of one `channel` between two ranks
+    arrive in the order in which they were sent; other channels do not wait for them.
+    Waits while `room` of them are on their way.
+    `spmd.send %x to 1 over "pp" channel 0 : tensor<4x64xf32>`
+  }];
+  let arguments = (ins Spmd_Local:$x, I64Attr:$peer, StrAttr:$axis, I64Attr:$channel,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$room);
+  let assemblyFormat = "$x `to` $peer `over` $axis `channel` $channel (`room` $room^)? attr-dict `:` type($x)";
+}
+def Spmd_ReceiveOp : Spmd_MessageOp<"receive"> {
+  let summary = "waits for the next value of a channel from another stage";
+  let description = [{ `%x = spmd.receive from 0 over "pp" channel 0 : tensor<4x64xf32>` }];
+  let arguments = (ins I64Attr:$peer, StrAttr:$axis, I64Attr:$channel);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "`from` $peer `over` $axis `channel` $channel attr-dict `:` type($y)";
+}
+
+#endif // DTCC_DIALECTS_SPMD_COLLECTIVEOPS

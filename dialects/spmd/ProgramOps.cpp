@@ -1,0 +1,232 @@
+//===- ProgramOps.cpp - The program of a rank: storage and phases
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "dialects/interfaces/PhaseRun.h"
+#include "dialects/spmd/Spmd.h"
+#include "mlir/IR/Builders.h"
+
+#define GET_OP_CLASSES
+#include "dialects/spmd/SpmdOps.cpp.inc"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+LogicalResult BucketOp::verify() {
+  if (getLength() < 1)
+    return emitOpError("length must be at least 1, got: ") << getLength();
+  bool derived = llvm::is_contained(
+      {BucketRole::Gradient, BucketRole::Slot, BucketRole::Transient, BucketRole::Compute}, getRole());
+  if (derived != getOf().has_value())
+    return emitOpError(derived
+                           ? "needs the parameter bucket it is `of`"
+                           : "has no parameter bucket: `of` is for gradients, slots, transient and compute buckets");
+  if ((getRole() == BucketRole::Slot) != getSlot().has_value())
+    return emitOpError("slot buckets have a slot number, and only they");
+  if (getHost() && getRole() != BucketRole::Slot && getRole() != BucketRole::Parameter)
+    return emitOpError("must hold masters or slots to lie with the host, got: ") << stringifyBucketRole(getRole());
+  return success();
+}
+
+LogicalResult BucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getOf())
+    return success();
+  auto parameters = symbols.lookupNearestSymbolFrom<BucketOp>(*this, getOfAttr());
+  if (!parameters || parameters.getRole() != BucketRole::Parameter)
+    return emitOpError("must be of a parameter bucket, got: ") << getOfAttr();
+  if (parameters.getLength() != getLength())
+    return emitOpError("length must be that of its parameters, ") << parameters.getLength() << ", got: " << getLength();
+  return success();
+}
+
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<MeshOp>(*this, getMeshAttr()))
+    return emitOpError("needs an spmd.mesh, got: ") << getMeshAttr();
+  if (!getStage())
+    return success();
+  Mesh mesh = toMesh(symbols.lookupNearestSymbolFrom<MeshOp>(*this, getMeshAttr()));
+  const MeshAxis *axis = mesh.find(getAxis()->str());
+  if (!axis || axis->time)
+    return emitOpError("stages must lie on a rank axis of the mesh, got: ") << *getAxis();
+  int64_t stage = *getStage();
+  if (stage < 0 || stage >= axis->size)
+    return emitOpError("stage must be one of the ") << axis->size << " of axis " << axis->name << ", got: " << stage;
+  return success();
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  for (Operation &op : *getBody().begin())
+    if (!isa<PhaseOp>(op))
+      return op.emitOpError("must not stand in an spmd.program outside of a phase");
+  if (!getActions())
+    return success();
+  SmallVector<std::pair<StringRef, int64_t>> phases;
+  for (auto phase : getBody().getOps<PhaseOp>())
+    phases.push_back({phase.getSymName(), phase.getRepeat()});
+  return verifyPhaseRuns(*this, *getActions(), phases);
+}
+
+LogicalResult PhaseOp::verifyRegions() {
+  if (static_cast<int64_t>(getRepeat()) < 1)
+    return emitOpError("repeat must be at least 1, got: ") << static_cast<int64_t>(getRepeat());
+  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  if (yield.getOperandTypes() != getResultTypes())
+    return emitOpError("results must have the types of what it yields");
+  if (getRepeat() == 1 || !getNumResults())
+    return success();
+  if (!(*this)->getParentOfType<ProgramOp>().getActions())
+    return emitOpError("yields nothing when repeated: accumulate into a bucket instead");
+  for (Operation *user : getResults().getUsers())
+    if (auto reader = user->getParentOfType<PhaseOp>(); reader.getRepeat() != getRepeat())
+      return emitOpError("yields to phases of its ")
+             << static_cast<int64_t>(getRepeat()) << " slots alone, but @" << reader.getSymName() << " reads it";
+  return success();
+}
+
+/// The bucket that `name` refers to, of one of the `roles`, and what a rank stores of it.
+static FailureOr<int64_t> storedLength(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name,
+                                       ArrayRef<BucketRole> roles) {
+  auto program = op->getParentOfType<ProgramOp>();
+  FailureOr<Mesh> mesh = findMesh(op);
+  if (failed(mesh))
+    return op->emitOpError("must stand in an spmd.program with a mesh");
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(program, name);
+  if (!bucket)
+    return op->emitOpError("needs an spmd.bucket, got: ") << name;
+  if (!roles.empty() && !llvm::is_contained(roles, bucket.getRole()))
+    return op->emitOpError("cannot be of a bucket for ") << stringifyBucketRole(bucket.getRole()) << "s: " << name;
+  Axes flat = toAxes(bucket.getFlat());
+  for (const std::string &axis : flat)
+    if (!mesh->find(axis) || mesh->isTime(axis))
+      return op->emitOpError("flat axis of the bucket must be a rank axis of the mesh, got: ") << axis;
+  return bucket.getLength() / mesh->product(flat);
+}
+
+/// Checks that a value at `offset` lies within the bucket and has its element type.
+static LogicalResult verifyRange(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name, int64_t offset,
+                                 RankedTensorType type, ArrayRef<BucketRole> roles) {
+  FailureOr<int64_t> length = storedLength(op, symbols, name, roles);
+  if (failed(length))
+    return failure();
+  if (offset < 0 || offset + type.getNumElements() > *length)
+    return op->emitOpError("must lie within the ") << *length << " elements of " << name << ", got: [" << offset << ", "
+                                                   << offset + type.getNumElements() << ")";
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), name);
+  if (bucket.getElementType() != type.getElementType())
+    return op->emitOpError("element type must be ") << bucket.getElementType() << ", got: " << type.getElementType();
+  return success();
+}
+
+LogicalResult ViewOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyRange(*this, symbols, getBucketAttr(), getOffset(), cast<RankedTensorType>(getY().getType()), {});
+}
+
+LogicalResult AccumulateOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyRange(*this, symbols, getBucketAttr(), getOffset(), cast<RankedTensorType>(getX().getType()),
+                     {BucketRole::Gradient, BucketRole::Transient, BucketRole::Scalar});
+}
+
+LogicalResult StoreOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyRange(*this, symbols, getBucketAttr(), getOffset(), cast<RankedTensorType>(getX().getType()),
+                     {BucketRole::Buffer});
+}
+
+LogicalResult SumSquaresOp::verify() {
+  if (getXs().empty())
+    return emitOpError("needs an operand");
+  return success();
+}
+
+LogicalResult UpdateBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> length = storedLength(*this, symbols, getBucketAttr(), {BucketRole::Parameter});
+  if (failed(length))
+    return failure();
+  Mesh mesh = *findMesh(*this);
+  for (const std::string &axis : toAxes(getFlat()))
+    if (!mesh.find(axis) || mesh.isTime(axis))
+      return emitOpError("flat axis must be a rank axis of the mesh, got: ") << axis;
+  auto bucket = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), getBucketAttr());
+  int64_t share = bucket.getLength() / mesh.product(toAxes(getFlat()));
+  auto grad = cast<RankedTensorType>(getGrad().getType());
+  if (grad.getRank() != 1 || grad.getNumElements() != share)
+    return emitOpError("gradient must hold the share of ") << share << " elements, got: " << grad;
+  for (auto slot : getSlots().getAsRange<FlatSymbolRefAttr>()) {
+    FailureOr<int64_t> stored = storedLength(*this, symbols, slot, {BucketRole::Slot});
+    if (failed(stored))
+      return failure();
+    if (*stored != share)
+      return emitOpError("slots must hold the share of ") << share << " elements, got " << *stored << " in " << slot;
+  }
+  if (!getCopy())
+    return success();
+  FailureOr<int64_t> copied = storedLength(*this, symbols, getCopyAttr(), {BucketRole::Compute});
+  if (failed(copied))
+    return failure();
+  auto copy = symbols.lookupNearestSymbolFrom<BucketOp>((*this)->getParentOfType<ProgramOp>(), getCopyAttr());
+  if (copy.getOfAttr() != getBucketAttr())
+    return emitOpError("copy must be of ") << getBucketAttr() << ", got: " << getCopyAttr();
+  if (!copy.getFlat().empty() && *copied != share)
+    return emitOpError("copy must hold the share of ")
+           << share << " elements, got " << *copied << " in " << getCopyAttr();
+  return success();
+}
+
+LogicalResult GatherBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> length =
+      storedLength(*this, symbols, getBucketAttr(), {BucketRole::Parameter, BucketRole::Compute});
+  if (failed(length))
+    return failure();
+  Mesh mesh = *findMesh(*this);
+  for (const std::string &axis : toAxes(getAxes()))
+    if (!mesh.find(axis) || mesh.isTime(axis))
+      return emitOpError("axis must be a rank axis of the mesh, got: ") << axis;
+  if (*length % mesh.product(toAxes(getAxes())))
+    return emitOpError("length of the bucket must divide by the group of ")
+           << mesh.product(toAxes(getAxes())) << ", got: " << *length;
+  return success();
+}
+
+/// Whether `value` is a scalar of integers of `bits`.
+static bool isInteger(Value value, unsigned bits) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getRank() == 0 && type.getElementType().isInteger(bits);
+}
+
+LogicalResult GradScaleOp::verify() {
+  if (bool(getLossScale()) != bool(getFinite()))
+    return emitOpError("must have a loss scale and a result that says whether all is finite, or neither");
+  if (getFinite() && !isInteger(getFinite(), 32))
+    return emitOpError("must say by an i32 whether all is finite, got: ") << getFinite().getType();
+  return success();
+}
+
+LogicalResult AdjustLossScaleOp::verify() {
+  if (getOffsets().size() != 3)
+    return emitOpError("must name three cells, got: ") << getOffsets().size();
+  if (!isInteger(getFinite(), 32) || !isInteger(getTaken(), 64))
+    return emitOpError("must take an i32 and give an i64, got: ")
+           << getFinite().getType() << " and " << getTaken().getType();
+  return success();
+}
+
+LogicalResult AdjustLossScaleOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<int64_t> length = storedLength(*this, symbols, getBucketAttr(), {BucketRole::Buffer});
+  if (failed(length))
+    return failure();
+  for (int64_t offset : getOffsets())
+    if (offset < 0 || offset >= *length)
+      return emitOpError("cells must lie in the bucket of ") << *length << " elements, got: " << offset;
+  return success();
+}
+
+LogicalResult UpdateBucketOp::verify() {
+  bool good =
+      getGuard().empty() || (getGuard().size() == 2 && isInteger(getGuard()[0], 32) && isInteger(getGuard()[1], 64));
+  return good ? success() : emitOpError("guard must be an i32 and the i64 number of the step");
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,152 @@
+//===- ProgramOps.td - The program of a rank: storage and phases
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_DIALECTS_SPMD_PROGRAMOPS
+#define DTCC_DIALECTS_SPMD_PROGRAMOPS
+
+include "dialects/spmd/Spmd.td"
+
+def Spmd_BucketOp : Spmd_Op<"bucket", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one-dimensional storage of states of one layout, or of their gradients or slots";
+  let description = [{
+    `length` counts the elements of the whole local bucket, padding included. With
+    `flat` axes a rank stores only its share, the contiguous range
+    [i * length / n, (i + 1) * length / n) for its index i of n in these axes.
+    `sharded` names the axes that shard the states in it: a sum over all elements of
+    the states is summed over these. States start at multiples of 16 elements and
+    `length` is a multiple of 16 n. Cells between states hold zero from the start, and
+    nothing but whole-bucket updates (which keep zeros) writes them.
+
+    `of` names the parameter bucket of a gradient or slot bucket, whose cells
+    correspond; slots are numbered by `slot` in the order of the optimizer. A `transient`
+    bucket holds a unit's whole gradients while a micro-batch makes them: it is storage
+    from the first `accumulate`, which overwrites in every slot, to `reduce_bucket`. A
+    `compute` bucket is the copy in a narrower type that readers see; its parameters are
+    then the masters, which updates alone touch. `host`: it lies in memory of the device's host, which
+    the device reaches; masters and slots may, since a step reads and writes them once.
+    ```
+    spmd.bucket parameter @params.0 : 123456 x f32 sharded ["tp"]
+    spmd.bucket gradient @grads.0 : 123456 x f32 of @params.0 sharded ["tp"]
+    spmd.bucket slot @slots.0.0 : 123456 x f32 of @params.0 slot 0 sharded ["tp"] flat ["dp"]
+    spmd.bucket slot @slots.1.0 : 123456 x f32 of @params.1 slot 0 host
+    spmd.bucket transient @work.0 : 123456 x f32 of @params.0 sharded ["tp"]
+    spmd.bucket compute @compute.0 : 123456 x bf16 of @params.0 sharded ["tp"]
+    spmd.bucket scalar @scalars : 16 x f32
+    ```
+  }];
+  let arguments = (ins Spmd_BucketRoleAttr:$role, SymbolNameAttr:$sym_name, I64Attr:$length, TypeAttr:$element_type,
+                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<I64Attr>:$slot,
+                       DefaultValuedAttr<StrArrayAttr, "{}">:$sharded, DefaultValuedAttr<StrArrayAttr, "{}">:$flat,
+                       UnitAttr:$host);
+  let assemblyFormat = [{
+    $role $sym_name `:` $length `x` $element_type (`of` $of^)? (`slot` $slot^)? (`sharded` $sharded^)? (`flat` $flat^)?
+    (`host` $host^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+def Spmd_ProgramOp : Spmd_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one training step, as every rank runs it, or every rank of a stage";
+  let description = [{
+    Holds phases alone, which run in order. Values are local tensors; a phase yields
+    what later phases read. The program is the same on every rank: an op that needs
+    to know its part is told axes (`row_axes`, `class_axes`, `offset_axes`), never a
+    number of a rank.
+
+    In a pipeline there is a program per stage: `stage` s over an axis is that of the
+    ranks whose coordinate in that axis is s. `actions` lists what they run: a phase
+    and a micro-batch each. What a repeated phase yields is then kept for the phases
+    that run the same micro-batch.
+    ```
+    spmd.program @step.0 mesh @mesh stage 0 over "pp" actions ["forward 0", "backward 0", "update 0"] { ... }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, OptionalAttr<I64Attr>:$stage,
+                       OptionalAttr<StrAttr>:$axis, OptionalAttr<StrArrayAttr>:$actions);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `mesh` $mesh (`stage` $stage^ `over` $axis)? (`actions` $actions^)? attr-dict-with-keyword $body
+  }];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::llvm::StringRef":$mesh), [{
+    build($_builder, $_state, $_builder.getStringAttr(name),
+          ::mlir::FlatSymbolRefAttr::get($_builder.getContext(), mesh), ::mlir::IntegerAttr(), ::mlir::StringAttr(),
+          ::mlir::ArrayAttr());
+  }]>];
+  let hasRegionVerifier = 1;
+}
+def Spmd_PhaseOp : Spmd_Op<"phase", [HasParent<"ProgramOp">, SingleBlockImplicitTerminator<"YieldOp">,
+    RecursiveMemoryEffects]> {
+  let summary = "a part of the step that runs once, or once a micro-batch";
+  let description = [{
+    `repeat` n: runs n times, as slots 0 to n - 1, the coordinate of the time axis. A
+    repeated phase yields nothing, or, in a program with actions, what phases of the
+    same slot read: what outlives a slot is accumulated in buckets.
+    ```
+    %mask = spmd.phase @prologue { ... spmd.yield %m : tensor<..> } : tensor<..>
+    spmd.phase @microbatch repeat 2 { ... }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "1">:$repeat);
+  let results = (outs Variadic<Spmd_Local>:$values);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name (`repeat` $repeat^)? attr-dict-with-keyword $body (`:` type($values)^)?";
+  let hasRegionVerifier = 1;
+}
+def Spmd_YieldOp : Spmd_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"PhaseOp">]> {
+  let summary = "ends a phase with the values that later phases read";
+  let arguments = (ins Variadic<Spmd_Local>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
+}
+
+def Spmd_InputOp : Spmd_Op<"input", [MemoryEffects<[MemRead]>]> {
+  let summary = "this rank's part of a model input, of this slot's micro-batch";
+  let description = [{
+    `layout` is the whole input: what the loader cuts the part from. `role` is "data",
+    "tokens" or "labels"; `bounds`, if any, are lower, upper and the legal value
+    outside of them (see runtime/abi/dtcc_rt.h).
+  }];
+  let arguments = (ins StrAttr:$name, TypeAttrOf<Spmd_TensorType>:$layout, OptionalAttr<StrAttr>:$role,
+                       OptionalAttr<DenseI64ArrayAttr>:$bounds);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$name `of` $layout attr-dict `:` type($y)";
+}
+
+class Spmd_BucketUser<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, !listconcat([
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+def Spmd_ViewOp : Spmd_BucketUser<"view", [MemoryEffects<[MemRead]>]> {
+  let summary = "a range of a bucket as a tensor: storage, no copy";
+  let description = [{
+    The offset is in elements from the start of what this rank stores of the bucket;
+    the range is dense in row-major order.
+    `%w = spmd.view @params.0[1024] : tensor<768x3x6x64xf32>`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$bucket, I64Attr:$offset);
+  let results = (outs Spmd_Local:$y);
+  let assemblyFormat = "$bucket `[` $offset `]` attr-dict `:` type($y)";
+}
+def Spmd_AccumulateOp : Spmd_BucketUser<"accumulate", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "adds a value to a range of a bucket; slot 0 overwrites (every slot, in a transient bucket), later slots add";
+  let description = [{
+    `again`: adds there too, because an accumulate of the same range stands before.
+    `spmd.accumulate %dw into @grads.0[1024] : tensor<768x3072xf32>`
+  }];
+  let arguments = (ins Spmd_Local:$x, FlatSymbolRefAttr:$bucket, I64Attr:$offset, UnitAttr:$again);
+  let assemblyFormat = "$x `into` $bucket `[` $offset `]` (`again` $again^)? attr-dict `:` type($x)";
+}
+def Spmd_StoreOp : Spmd_BucketUser<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "overwrites a range of a bucket: a state without gradient, such as running statistics";
+  let description = [{
+    In every slot: later slots see what earlier ones stored.
+    `spmd.store %mean into @buffers.1[16] : tensor<8xf32>`
+  }];
+  let arguments = (ins Spmd_Local:$x, FlatSymbolRefAttr:$bucket, I64Attr:$offset);
+  let assemblyFormat = "$x `into` $bucket `[` $offset `]` attr-dict `:` type($x)";
+}
+
+#endif // DTCC_DIALECTS_SPMD_PROGRAMOPS
