@@ -27,7 +27,7 @@
 #define DTCC_PASSES_GRAPH_RECOMPUTE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/plan/Plan.h"
+#include "planner/plan/Plan.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -9,7 +9,7 @@
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/Shapes.h"
 #include "passes/graph/Recompute.h"
-#include "passes/plan/MinCut.h"
+#include "planner/problem/MinCut.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

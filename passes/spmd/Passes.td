@@ -40,38 +40,6 @@ def SpmdApplyPlan : Pass<"spmd-apply-plan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
-def SpmdSearchPlan : Pass<"spmd-search-plan", "::mlir::ModuleOp"> {
-  let summary = "search the best plan for a number of ranks, and apply it";
-  let description = [{
-    Prices every factoring of `ranks` into data and tensor parallel ranks, with every ZeRO
-    stage, each with the placement of ops and states that costs least (SolvePlacement.h),
-    and applies the best as `spmd-apply-plan` does. What is given is not searched.
-
-    With `ranks=2 tp=2` the two products of a feed-forward block are split by columns,
-    then by rows (tests/passes/spmd/search-plan.mlir):
-
-    ```mlir
-    %h = graph.contract "bk,kn->bn" %x, %w1 : (tensor<8x64xf32>, tensor<64x256xf32>) -> tensor<8x256xf32>
-    ```
-    becomes
-    ```mlir
-    %h = graph.contract "bk,kn->bn" %x, %w1 : (!spmd.tensor<8x64xf32, @mesh, [{},{} ]>,
-        !spmd.tensor<64x256xf32, @mesh, [{},{tp} ]>) -> !spmd.tensor<8x256xf32, @mesh, [{},{tp} ]>
-    ```
-  }];
-  let options = [
-    Option<"ranks", "ranks", "int64_t", "1", "ranks of the cluster">,
-    Option<"cores", "cores", "int64_t", "1", "cores that they share">,
-    Option<"memory", "memory", "double", "0", "bytes that they share; 0: not known">,
-    Option<"dp", "dp", "int64_t", "-1", "data-parallel ranks; -1: searched">,
-    Option<"tp", "tp", "int64_t", "-1", "tensor-parallel ranks; -1: searched">,
-    Option<"ep", "ep", "int64_t", "1", "ranks that share out experts, beside dp">,
-    Option<"zero", "zero", "int64_t", "-1", "ZeRO stage; -1: searched">,
-    Option<"microbatches", "microbatches", "int64_t", "1", "micro-batches of a step">,
-  ];
-  let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
-}
-
 def SpmdVerify : Pass<"spmd-verify", "::mlir::ModuleOp"> {
   let summary = "check what lowering relies on in a distributed training step";
   let description = [{
@@ -137,7 +105,7 @@ def SpmdFormUnits : Pass<"spmd-form-units", "::mlir::ModuleOp"> {
     the blocks that repeat in the model, embeddings and heads by themselves. Other
     gradients that ranks sum get units too, in the order in which the backward pass
     completes them, of a size at which starting reductions costs as much as the last one
-    that nothing hides (passes/cost/BucketSize.h).
+    that nothing hides (planner/cost/BucketSize.h).
 
     ```mlir
     graph.state @h.1.w : tensor<64x64xf32> ... {spmd.flat = ["dp"], spmd.zero = 3 : i64}

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The driver and NCCL allocate by themselves, and neither says how much. These are figures
-// that others measured; the search subtracts them from what a plan may use (passes/cost),
+// that others measured; the search subtracts them from what a plan may use (planner/cost),
 // and programs tell them with --info.
 //
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ constexpr int64_t peerBytes(bool withinNode) { return (incomingBytes + outgoingB
 
 /// Channels for the messages of a stage to another, and blocks of the kernel that waits for the other side: programs
 /// ask NCCL for no more. About 20 GB/s each within a node, so what pipelines that were measured reach (sendLink of
-/// passes/cost/Constants.def, 0.33 of 450 GB/s); more would take memory and multiprocessors from what computes.
+/// planner/cost/Constants.def, 0.33 of 450 GB/s); more would take memory and multiprocessors from what computes.
 inline constexpr int messageChannels = 8;
 constexpr int64_t messageBytes(bool incoming, bool withinNode) {
   return (incoming ? incomingBytes : outgoingBytes) * (withinNode ? messageChannels : 2);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Upper bounds in bytes of what ops ask of Call::workspace (runtime/cuda/CudaOp.h). The
+// Upper bounds in bytes of what ops ask of Call::workspace (runtime/cuda/driver/CudaOp.h). The
 // compiler plans the largest of each stream as an arena, which the ops of a stream share; an
 // op that reserves more is an error when a program starts. An exchange of rows has a buffer of its
 // own: it runs beside the ops of another stream.

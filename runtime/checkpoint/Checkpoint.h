@@ -20,7 +20,7 @@
 #ifndef DTCC_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define DTCC_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
-#include "runtime/core/Block.h"
+#include "runtime/image/Block.h"
 
 #include <memory>
 #include <optional>

@@ -15,7 +15,7 @@
 #define DTCC_RUNTIME_CHECKPOINT_WEIGHTS_H
 
 #include "runtime/checkpoint/Safetensors.h"
-#include "runtime/core/Block.h"
+#include "runtime/image/Block.h"
 
 namespace dtcc::rt {
 

@@ -7,7 +7,7 @@
 //
 // A rank that has waited for a while asks its watch: has another rank failed, has its
 // process ended, was this process told to end, has it been too long? Only waits that sleep
-// ask (Wait.h), and waits for a GPU (runtime/cuda/Watchdog.h). Other waits pay nothing.
+// ask (Wait.h), and waits for a GPU (runtime/cuda/collective/Watchdog.h). Other waits pay nothing.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,10 +8,10 @@
 #include "runtime/cuda/CudaDevice.h"
 
 #include "runtime/abi/GpuWorkspace.h"
-#include "runtime/collective/CommandCollective.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/Exchange.h"
 #include "runtime/cuda/Tuning.h"
+#include "runtime/cuda/collective/Exchange.h"
+#include "runtime/device/CommandCollective.h"
 
 #include <algorithm>
 #include <cstring>

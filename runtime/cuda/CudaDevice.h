@@ -18,12 +18,12 @@
 #ifndef DTCC_RUNTIME_CUDA_CUDADEVICE_H
 #define DTCC_RUNTIME_CUDA_CUDADEVICE_H
 
-#include "runtime/cuda/Gpu.h"
-#include "runtime/cuda/GpuRows.h"
 #include "runtime/cuda/HostMirror.h"
-#include "runtime/cuda/Nccl.h"
-#include "runtime/cuda/NcclMessages.h"
 #include "runtime/cuda/StepGraphs.h"
+#include "runtime/cuda/collective/GpuRows.h"
+#include "runtime/cuda/collective/Nccl.h"
+#include "runtime/cuda/collective/NcclMessages.h"
+#include "runtime/cuda/driver/Gpu.h"
 #include "runtime/device/Device.h"
 
 namespace dtcc::rt::cuda {

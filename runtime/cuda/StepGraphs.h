@@ -17,7 +17,7 @@
 #ifndef DTCC_RUNTIME_CUDA_STEPGRAPHS_H
 #define DTCC_RUNTIME_CUDA_STEPGRAPHS_H
 
-#include "runtime/cuda/Gpu.h"
+#include "runtime/cuda/driver/Gpu.h"
 #include "runtime/device/Device.h"
 
 namespace dtcc::rt::cuda {

@@ -18,8 +18,8 @@
 #define DTCC_RUNTIME_CUDA_TUNING_H
 
 #include "runtime/collective/Communicator.h"
-#include "runtime/cuda/Gpu.h"
-#include "runtime/cuda/TunableOp.h"
+#include "runtime/cuda/driver/Gpu.h"
+#include "runtime/cuda/driver/TunableOp.h"
 
 #include <string>
 #include <vector>

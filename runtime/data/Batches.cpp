@@ -8,8 +8,8 @@
 #include "runtime/data/Batches.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/core/StridedCopy.h"
 #include "runtime/data/Permutation.h"
+#include "runtime/image/StridedCopy.h"
 
 #include <cstring>
 #include <filesystem>

@@ -14,8 +14,8 @@
 #ifndef DTCC_RUNTIME_DATA_BATCHES_H
 #define DTCC_RUNTIME_DATA_BATCHES_H
 
-#include "runtime/core/Block.h"
 #include "runtime/data/ExampleSource.h"
+#include "runtime/image/Block.h"
 
 #include <map>
 #include <optional>

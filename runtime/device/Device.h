@@ -18,8 +18,8 @@
 #ifndef DTCC_RUNTIME_DEVICE_DEVICE_H
 #define DTCC_RUNTIME_DEVICE_DEVICE_H
 
-#include "runtime/core/Rank.h"
-#include "runtime/core/Trace.h"
+#include "runtime/image/Rank.h"
+#include "runtime/image/Trace.h"
 
 #include <functional>
 #include <memory>

@@ -7,8 +7,8 @@
 
 #include "runtime/device/HostDevice.h"
 
-#include "runtime/collective/CommandCollective.h"
 #include "runtime/collective/Communicator.h"
+#include "runtime/device/CommandCollective.h"
 
 #include <algorithm>
 

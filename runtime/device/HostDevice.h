@@ -18,9 +18,9 @@
 
 #include "runtime/core/Memory.h"
 #include "runtime/core/StreamThread.h"
-#include "runtime/core/StridedCopy.h"
 #include "runtime/device/Device.h"
-#include "runtime/kernels/LibraryOp.h"
+#include "runtime/image/StridedCopy.h"
+#include "runtime/kernels/ops/LibraryOp.h"
 
 #include <optional>
 

@@ -14,7 +14,7 @@
 #ifndef DTCC_RUNTIME_KERNELS_ATTENTIONRUNS_H
 #define DTCC_RUNTIME_KERNELS_ATTENTIONRUNS_H
 
-#include "runtime/kernels/AttentionProblem.h"
+#include "runtime/kernels/vector/AttentionProblem.h"
 
 #include <functional>
 #include <vector>

@@ -13,7 +13,7 @@
 #ifndef DTCC_RUNTIME_KERNELS_ONEDNN_H
 #define DTCC_RUNTIME_KERNELS_ONEDNN_H
 
-#include "runtime/kernels/ProductProblem.h"
+#include "runtime/kernels/vector/ProductProblem.h"
 
 #include <cstddef>
 #include <memory>

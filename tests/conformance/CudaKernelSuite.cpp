@@ -12,8 +12,8 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/HalfFloat.h"
-#include "runtime/cuda/Gpu.h"
-#include "runtime/cuda/TunableOp.h"
+#include "runtime/cuda/driver/Gpu.h"
+#include "runtime/cuda/driver/TunableOp.h"
 #include "tests/conformance/KernelCases.h"
 
 #include <gtest/gtest.h>

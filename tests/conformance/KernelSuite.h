@@ -14,10 +14,10 @@
 #ifndef DTCC_TESTS_CONFORMANCE_KERNELSUITE_H
 #define DTCC_TESTS_CONFORMANCE_KERNELSUITE_H
 
-#include "runtime/core/Image.h"
-#include "runtime/core/Rank.h"
-#include "runtime/core/StridedCopy.h"
-#include "runtime/kernels/LibraryOp.h"
+#include "runtime/image/Image.h"
+#include "runtime/image/Rank.h"
+#include "runtime/image/StridedCopy.h"
+#include "runtime/kernels/ops/LibraryOp.h"
 
 #include <bit>
 #include <cstring>

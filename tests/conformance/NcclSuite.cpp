@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Error.h"
-#include "runtime/cuda/GpuRows.h"
-#include "runtime/cuda/NcclMessages.h"
+#include "runtime/cuda/collective/GpuRows.h"
+#include "runtime/cuda/collective/NcclMessages.h"
 #include "tests/conformance/CollectiveSuite.h"
 
 #include <cstring>

@@ -16,21 +16,38 @@ import sys
 
 CODE = (".cpp", ".h", ".cu", ".td", ".def", ".py", ".cmake", ".inc")
 MOST_LINES = 600
+MOST_FILES = 30
 
 # The floor of a file -> the floors whose files it may include. Tests see everything.
 FLOORS = {
     "runtime/abi": {"runtime/abi"},
     "runtime": {"runtime", "runtime/abi"},
     "dialects": {"dialects", "runtime/abi"},
-    "passes": {"passes", "dialects", "runtime/abi"},
+    "planner": {"planner", "passes", "dialects", "runtime/abi"},
+    "passes": {"passes", "planner", "dialects", "runtime/abi"},
     "frontends": {"frontends", "dialects"},
-    "compiler": {"compiler", "passes", "dialects", "runtime/abi"},
-    "tools": {"tools", "compiler", "passes", "frontends", "dialects", "runtime/abi"},
+    "compiler": {"compiler", "passes", "planner", "dialects", "runtime/abi"},
+    "tools": {"tools", "compiler", "passes", "planner", "frontends", "dialects", "runtime/abi"},
 }
+# The folders of these floors, from the lowest: a file includes its own folder or those before it. What a plan says and
+# costs stands below the passes that carry it out; what searches for plans asks those passes, and stands above them.
+ROOMS = [
+    "planner/cost", "planner/cluster", "planner/problem", "planner/schedule", "planner/plan", "planner/search",
+    "planner/transformer", "planner/validation",
+    "passes/graph", "passes/graph/recover",
+    "passes/spmd", "passes/spmd/reshard", "passes/spmd/layout", "passes/spmd/partition", "passes/spmd/program",
+    "passes/spmd/evaluate",
+    "passes/exec", "passes/exec/codegen", "passes/exec/local", "passes/exec/commands", "passes/exec/bufferize",
+    "planner/step", "planner/placement", "planner/model",
+]
+ORDERED = ("planner", "passes")
 # Others' headers that are named in quotes, as LLVM does.
 FOREIGN = ("mlir/", "llvm/", "llvm-c/", "lld/", "onnx/", "gtest/", "gmock/")
 # Folders that must build without these headers.
-WITHOUT = {"runtime/": ("mlir/", "llvm/"), "passes/cost/": ("mlir/",), "passes/plan/": ("mlir/",)}
+WITHOUT = {"runtime/": ("mlir/", "llvm/"), "planner/cost/": ("mlir/", "llvm/"), "planner/problem/": ("mlir/", "llvm/"),
+           "planner/search/": ("mlir/", "llvm/"), "planner/validation/": ("mlir/", "llvm/"),
+           "planner/cluster/": ("mlir/",), "planner/schedule/": ("mlir/",), "planner/plan/": ("mlir/",),
+           "planner/transformer/": ("mlir/",)}
 
 
 def files(root):
@@ -79,6 +96,62 @@ def includes(root):
                 yield file, number, f"include \"{path}\" by its path from the repository's root"
             elif target not in FLOORS[floor]:
                 yield file, number, f"{floor} must not include {target} (\"{path}\")"
+            elif floor in ORDERED and target in ORDERED:
+                own, other = os.path.dirname(file), os.path.dirname(path)
+                for folder in (own, other):
+                    if folder not in ROOMS:
+                        yield file, number, f"{folder} has no place in the order of folders (ROOMS in tests/lint/lint.py)"
+                if own in ROOMS and other in ROOMS and ROOMS.index(other) > ROOMS.index(own):
+                    yield file, number, f"{own} must not include {other}, which stands above it (\"{path}\")"
+
+
+def included(root, everything):
+    """By file of the floors, the files of the repository that it includes."""
+    known = set(everything)
+    for file in everything:
+        if file.endswith((".cpp", ".h", ".td", ".def", ".cu")) and floor_of(file) in FLOORS:
+            named = re.findall(r'^\s*#?\s*include\s+"([^"]+)"', text(root, file), re.M)
+            yield file, [path for path in named if path in known]
+
+
+def circles(root):
+    """No folder includes another that leads back to it."""
+    edges, example = {}, {}
+    for file, paths in included(root, files(root)):
+        for path in paths:
+            own, other = os.path.dirname(file), os.path.dirname(path)
+            if own != other:
+                edges.setdefault(own, set()).add(other)
+                example.setdefault((own, other), (file, path))
+
+    def reaches(start, end):
+        seen, left = set(), [start]
+        while left:
+            folder = left.pop()
+            if folder == end:
+                return True
+            if folder not in seen:
+                seen.add(folder)
+                left += edges.get(folder, ())
+        return False
+
+    for (own, other), (file, path) in sorted(example.items()):
+        if reaches(other, own):
+            yield file, 1, f"{own} includes {other} (\"{path}\"), which leads back to it"
+
+
+def rooms(root):
+    """A folder of sources says in its README what it holds, and is no crowd."""
+    held = {}
+    for file in files(root):
+        if floor_of(file) in FLOORS:
+            held.setdefault(os.path.dirname(file), []).append(os.path.basename(file))
+    for folder, names in sorted(held.items()):
+        sources = [n for n in names if n.endswith((".cpp", ".h", ".td", ".def", ".cu", ".py"))]
+        if len(sources) > MOST_FILES:
+            yield folder, 1, f"{len(sources)} files, at most {MOST_FILES}: split it by what they hold"
+        if len(sources) > 4 and "README.md" not in names:
+            yield folder, 1, "a README.md is missing: what enters, what leaves, in which order to read"
 
 
 def passes(root):
@@ -211,7 +284,7 @@ def formatting(root, clang_format):
             yield batch[0], 1, f"{clang_format} failed: {done.stderr.strip()}"
 
 
-RULES = {"includes": includes, "passes": passes, "sizes": sizes, "names": names, "licence": licence, "paths": paths,
+RULES = {"includes": includes, "circles": circles, "rooms": rooms, "passes": passes, "sizes": sizes, "names": names, "licence": licence, "paths": paths,
          "references": references, "skips": skips, "mutations": mutations, "formatting": formatting}
 
 

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/pipeline/AllPasses.h"
 #include "dialects/AllDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "passes/AllPasses.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;

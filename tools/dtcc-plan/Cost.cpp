@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Cost.h"
-#include "passes/cost/Memory.h"
-#include "tools/dtcc-plan/GraphAdvisor.h"
-#include "tools/dtcc-plan/PrintReport.h"
+#include "planner/transformer/Memory.h"
 #include "tools/dtcc-plan/RunForecast.h"
+#include "tools/dtcc-plan/questions/GraphAdvisor.h"
+#include "tools/dtcc-plan/tables/PrintReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;

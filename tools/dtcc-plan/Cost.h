@@ -9,7 +9,7 @@
 #define DTCC_TOOLS_DTCCPLAN_COST_H
 
 #include "mlir/Support/LLVM.h"
-#include "tools/dtcc-plan/Arguments.h"
+#include "tools/dtcc-plan/arguments/Arguments.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {

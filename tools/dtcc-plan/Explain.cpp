@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Explain.h"
-#include "passes/plan/TransformerAdvisor.h"
-#include "tools/dtcc-plan/GraphAdvisor.h"
-#include "tools/dtcc-plan/Question.h"
-#include "tools/dtcc-plan/ReportFiles.h"
+#include "planner/transformer/TransformerAdvisor.h"
+#include "tools/dtcc-plan/pages/ReportFiles.h"
+#include "tools/dtcc-plan/questions/GraphAdvisor.h"
+#include "tools/dtcc-plan/questions/Question.h"
 
 using namespace dtcc;
 using llvm::StringRef;

@@ -8,8 +8,8 @@
 #ifndef DTCC_TOOLS_DTCCPLAN_EXPLAIN_H
 #define DTCC_TOOLS_DTCCPLAN_EXPLAIN_H
 
-#include "passes/plan/Explanation.h"
-#include "tools/dtcc-plan/Arguments.h"
+#include "planner/search/Explanation.h"
+#include "tools/dtcc-plan/arguments/Arguments.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {

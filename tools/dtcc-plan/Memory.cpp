@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Memory.h"
-#include "compiler/MeshOption.h"
-#include "compiler/Planning.h"
-#include "passes/cost/Memory.h"
-#include "passes/plan/MemoryTable.h"
-#include "tools/dtcc-plan/PrintReport.h"
-#include "tools/dtcc-plan/Question.h"
-#include "tools/dtcc-plan/TextTable.h"
+#include "compiler/options/MeshOption.h"
+#include "compiler/planning/Planning.h"
+#include "planner/transformer/Memory.h"
+#include "planner/transformer/MemoryTable.h"
+#include "tools/dtcc-plan/questions/Question.h"
+#include "tools/dtcc-plan/tables/PrintReport.h"
+#include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 

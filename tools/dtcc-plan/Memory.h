@@ -8,7 +8,7 @@
 #ifndef DTCC_TOOLS_DTCCPLAN_MEMORY_H
 #define DTCC_TOOLS_DTCCPLAN_MEMORY_H
 
-#include "tools/dtcc-plan/Arguments.h"
+#include "tools/dtcc-plan/arguments/Arguments.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {

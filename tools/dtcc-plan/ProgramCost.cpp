@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/ClusterOption.h"
+#include "compiler/options/ClusterOption.h"
 #include "runtime/abi/StepClock.h"
 #include "tools/dtcc-plan/RunForecast.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/RunForecast.h"
-#include "tools/dtcc-plan/PrintReport.h"
-#include "tools/dtcc-plan/TextTable.h"
+#include "tools/dtcc-plan/tables/PrintReport.h"
+#include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;

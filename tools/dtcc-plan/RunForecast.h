@@ -8,9 +8,9 @@
 #ifndef DTCC_TOOLS_DTCCPLAN_RUNFORECAST_H
 #define DTCC_TOOLS_DTCCPLAN_RUNFORECAST_H
 
-#include "passes/cost/Step.h"
-#include "tools/dtcc-plan/Arguments.h"
-#include "tools/dtcc-plan/Show.h"
+#include "planner/cost/Step.h"
+#include "tools/dtcc-plan/arguments/Arguments.h"
+#include "tools/dtcc-plan/show/Show.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Search.h"
-#include "compiler/ConfirmPlans.h"
-#include "compiler/OutputFiles.h"
-#include "tools/dtcc-plan/LoadStep.h"
-#include "tools/dtcc-plan/PrintReport.h"
-#include "tools/dtcc-plan/ReportFiles.h"
-#include "tools/dtcc-plan/ToldError.h"
+#include "compiler/console/OutputFiles.h"
+#include "compiler/planning/ConfirmPlans.h"
+#include "tools/dtcc-plan/arguments/ToldError.h"
+#include "tools/dtcc-plan/pages/ReportFiles.h"
+#include "tools/dtcc-plan/questions/LoadStep.h"
+#include "tools/dtcc-plan/tables/PrintReport.h"
 
 using namespace mlir;
 using namespace dtcc;

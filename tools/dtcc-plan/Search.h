@@ -8,7 +8,7 @@
 #ifndef DTCC_TOOLS_DTCCPLAN_SEARCH_H
 #define DTCC_TOOLS_DTCCPLAN_SEARCH_H
 
-#include "compiler/Options.h"
+#include "compiler/options/Options.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dtcc {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Driver.h"
-#include "compiler/TargetOption.h"
+#include "compiler/driver/Driver.h"
+#include "compiler/options/TargetOption.h"
 #include "dialects/AllDialects.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/InitLLVM.h"

@@ -11,9 +11,9 @@
 #include "dialects/spmd/Spmd.h"
 #include "frontends/onnx/Annotate.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/plan/Plan.h"
-#include "passes/spmd/AssignStages.h"
-#include "passes/spmd/Pins.h"
+#include "passes/spmd/layout/AssignStages.h"
+#include "planner/plan/Plan.h"
+#include "planner/step/Pins.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 

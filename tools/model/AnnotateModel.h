@@ -13,8 +13,8 @@
 #ifndef DTCC_TOOLS_MODEL_ANNOTATEMODEL_H
 #define DTCC_TOOLS_MODEL_ANNOTATEMODEL_H
 
-#include "compiler/Options.h"
-#include "compiler/OutputFiles.h"
+#include "compiler/console/OutputFiles.h"
+#include "compiler/options/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"

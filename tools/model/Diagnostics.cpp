@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "tools/model/Diagnostics.h"
-#include "compiler/StatusLine.h"
+#include "compiler/console/StatusLine.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/WithColor.h"

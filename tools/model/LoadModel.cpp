@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 #include "tools/model/LoadModel.h"
-#include "compiler/Driver.h"
-#include "compiler/ErrorStream.h"
-#include "compiler/StatusLine.h"
+#include "compiler/console/ErrorStream.h"
+#include "compiler/console/StatusLine.h"
+#include "compiler/driver/Driver.h"
 #include "frontends/onnx/Import.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"

@@ -8,7 +8,7 @@
 #ifndef DTCC_TOOLS_MODEL_LOADMODEL_H
 #define DTCC_TOOLS_MODEL_LOADMODEL_H
 
-#include "compiler/Options.h"
+#include "compiler/options/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Every random op has an id of its own and is otherwise keyed by the program's seed, the
-// step and the cell (dialects/graph/RandomOps.td): the numbers of a step are the same
+// step and the cell (dialects/graph/ops/RandomOps.td): the numbers of a step are the same
 // under every plan, and new ones come each step.
 //
 //===----------------------------------------------------------------------===//

@@ -7,8 +7,8 @@
 
 #include "passes/exec/bufferize/Bufferizer.h"
 #include "dialects/spmd/OnHost.h"
-#include "passes/exec/Liveness.h"
 #include "passes/exec/Target.h"
+#include "passes/exec/commands/Liveness.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/KernelModules.h"
+#include "runtime/cuda/kernels/KernelModules.h"
 
 #include <iterator>
 

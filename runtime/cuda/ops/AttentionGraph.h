@@ -16,8 +16,8 @@
 #define DTCC_RUNTIME_CUDA_OPS_ATTENTIONGRAPH_H
 
 #include "runtime/abi/dtcc_rt.h"
-#include "runtime/cuda/CudnnGraph.h"
-#include "runtime/kernels/AttentionProblem.h"
+#include "runtime/cuda/driver/CudnnGraph.h"
+#include "runtime/kernels/vector/AttentionProblem.h"
 
 namespace dtcc::rt::cuda {
 

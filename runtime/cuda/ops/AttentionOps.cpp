@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/Attention.h"
 #include "runtime/cuda/kernels/Copy.h"
+#include "runtime/cuda/kernels/attention/Attention.h"
 #include "runtime/cuda/ops/LibraryAttention.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/kernels/AttentionCommand.h"
+#include "runtime/kernels/ops/AttentionCommand.h"
 
 #include <algorithm>
 #include <bit>

@@ -13,11 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/GpuWorkspace.h"
-#include "runtime/cuda/TunableOp.h"
-#include "runtime/cuda/kernels/Convolution.h"
+#include "runtime/cuda/driver/TunableOp.h"
+#include "runtime/cuda/kernels/product/Convolution.h"
 #include "runtime/cuda/ops/LibraryProduct.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/kernels/WindowCommands.h"
+#include "runtime/kernels/ops/WindowCommands.h"
 
 #include <array>
 #include <optional>

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As runtime/kernels/LibraryOps.h: a row without an implementation does not link.
+// As runtime/kernels/ops/LibraryOps.h: a row without an implementation does not link.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_CUDA_OPS_CUDAOPS_H
 #define DTCC_RUNTIME_CUDA_OPS_CUDAOPS_H
 
-#include "runtime/cuda/CudaOp.h"
-#include "runtime/kernels/CheckedOperands.h"
+#include "runtime/cuda/driver/CudaOp.h"
+#include "runtime/kernels/ops/CheckedOperands.h"
 
 namespace dtcc::rt::cuda {
 

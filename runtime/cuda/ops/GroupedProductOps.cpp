@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/GroupedProduct.h"
-#include "runtime/cuda/kernels/HalfTile.h"
+#include "runtime/cuda/kernels/product/GroupedProduct.h"
+#include "runtime/cuda/kernels/product/HalfTile.h"
 #include "runtime/cuda/ops/Operands.h"
 #include "runtime/cuda/ops/SortedRows.h"
-#include "runtime/kernels/GroupedOperands.h"
+#include "runtime/kernels/ops/GroupedOperands.h"
 
 namespace dtcc::rt::cuda {
 namespace {

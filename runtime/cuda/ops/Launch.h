@@ -8,7 +8,7 @@
 #ifndef DTCC_RUNTIME_CUDA_OPS_LAUNCH_H
 #define DTCC_RUNTIME_CUDA_OPS_LAUNCH_H
 
-#include "runtime/cuda/CudaOp.h"
+#include "runtime/cuda/driver/CudaOp.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/TunableOp.h"
+#include "runtime/cuda/driver/TunableOp.h"
 #include "runtime/cuda/ops/Operands.h"
 
 #include <algorithm>

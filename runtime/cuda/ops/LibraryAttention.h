@@ -8,9 +8,9 @@
 #ifndef DTCC_RUNTIME_CUDA_OPS_LIBRARYATTENTION_H
 #define DTCC_RUNTIME_CUDA_OPS_LIBRARYATTENTION_H
 
-#include "runtime/cuda/CudaOp.h"
+#include "runtime/cuda/driver/CudaOp.h"
 #include "runtime/cuda/ops/AttentionGraph.h"
-#include "runtime/kernels/AttentionCommand.h"
+#include "runtime/kernels/ops/AttentionCommand.h"
 
 #include <functional>
 

@@ -9,8 +9,8 @@
 
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/CublasLt.h"
-#include "runtime/cuda/kernels/ProductEpilogue.h"
+#include "runtime/cuda/driver/CublasLt.h"
+#include "runtime/cuda/kernels/product/ProductEpilogue.h"
 #include "runtime/cuda/ops/Operands.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 #ifndef DTCC_RUNTIME_CUDA_OPS_LIBRARYPRODUCT_H
 #define DTCC_RUNTIME_CUDA_OPS_LIBRARYPRODUCT_H
 
-#include "runtime/cuda/CudaOp.h"
+#include "runtime/cuda/driver/CudaOp.h"
 #include "runtime/cuda/ops/ProductCommand.h"
 
 #include <string>

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/kernels/Pooling.h"
+#include "runtime/cuda/kernels/product/Pooling.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/kernels/WindowCommands.h"
+#include "runtime/kernels/ops/WindowCommands.h"
 
 namespace dtcc::rt::cuda {
 namespace {

@@ -14,7 +14,7 @@
 #define DTCC_RUNTIME_CUDA_OPS_PRODUCTCOMMAND_H
 
 #include "runtime/abi/ProductEpilogue.h"
-#include "runtime/kernels/CheckedOperands.h"
+#include "runtime/kernels/ops/CheckedOperands.h"
 
 #include <optional>
 

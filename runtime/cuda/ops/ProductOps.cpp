@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cuda/TunableOp.h"
-#include "runtime/cuda/kernels/Product.h"
-#include "runtime/cuda/kernels/ProductEpilogue.h"
+#include "runtime/cuda/driver/TunableOp.h"
+#include "runtime/cuda/kernels/product/Product.h"
+#include "runtime/cuda/kernels/product/ProductEpilogue.h"
 #include "runtime/cuda/ops/LibraryProduct.h"
 #include "runtime/cuda/ops/Operands.h"
 

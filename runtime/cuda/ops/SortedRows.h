@@ -10,7 +10,7 @@
 
 #include "runtime/cuda/kernels/Sort.h"
 #include "runtime/cuda/ops/Launch.h"
-#include "runtime/kernels/CheckedOperands.h"
+#include "runtime/kernels/ops/CheckedOperands.h"
 
 namespace dtcc::rt::cuda {
 

@@ -7,7 +7,7 @@
 
 #include "runtime/cuda/kernels/Optimizer.h"
 #include "runtime/cuda/ops/Operands.h"
-#include "runtime/kernels/UpdateRanges.h"
+#include "runtime/kernels/ops/UpdateRanges.h"
 
 namespace dtcc::rt::cuda {
 namespace {

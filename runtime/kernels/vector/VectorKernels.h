@@ -13,8 +13,8 @@
 #ifndef DTCC_RUNTIME_KERNELS_VECTOR_VECTORKERNELS_H
 #define DTCC_RUNTIME_KERNELS_VECTOR_VECTORKERNELS_H
 
-#include "runtime/kernels/AttentionProblem.h"
-#include "runtime/kernels/ProductProblem.h"
+#include "runtime/kernels/vector/AttentionProblem.h"
+#include "runtime/kernels/vector/ProductProblem.h"
 
 namespace dtcc::rt {
 

@@ -10,13 +10,13 @@
 #include <cstddef>
 #include <cublasLt.h>
 
-#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/driver/CublasLt.h"
 
 namespace dtcc::rt::cuda {
 using Algorithm = CublasLt::Algorithm;
 #define DTCC_BLAS_FUNCTION(FIELD, SYMBOL, PARAMETERS) DTCC_HEADER_FUNCTION(#SYMBOL, SYMBOL, int PARAMETERS)
 #define DTCC_BLAS_NUMBER(NAME, THEIRS, VALUE) DTCC_HEADER_NUMBER(THEIRS, NAME)
-#include "runtime/cuda/CublasLt.def"
+#include "runtime/cuda/driver/CublasLt.def"
 
 static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulHeuristicResult_t));
 DTCC_HEADER_FIELD(Algorithm, data, cublasLtMatmulHeuristicResult_t, algo)

@@ -10,7 +10,7 @@
 
 #include <cuda.h>
 
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/driver/Driver.h"
 
 namespace dtcc::rt::cuda {
 using headers::MatchesCall;
@@ -18,7 +18,7 @@ using headers::MatchesCall;
 #define DTCC_CUDA_OLD_FUNCTION(FIELD, SYMBOL, PARAMETERS)                                                              \
   static_assert(MatchesCall<CUresult PARAMETERS, decltype(::SYMBOL)>::value, #SYMBOL ": the header declares another");
 #define DTCC_CUDA_NUMBER(NAME, THEIRS, VALUE) DTCC_HEADER_NUMBER(THEIRS, NAME)
-#include "runtime/cuda/Driver.def"
+#include "runtime/cuda/driver/Driver.def"
 
 static_assert(std::is_same_v<CUdeviceptr, ::CUdeviceptr> && std::is_same_v<CUdevice, ::CUdevice>);
 static_assert(CUDA_SUCCESS == 0 && sizeof(CUuuid) == 16);

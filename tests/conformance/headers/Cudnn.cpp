@@ -9,12 +9,12 @@
 
 #include <cudnn.h>
 
-#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/driver/Cudnn.h"
 
 namespace dtcc::rt::cuda::dnn {
 #define DTCC_DNN_FUNCTION(FIELD, SYMBOL, RESULT, PARAMETERS) DTCC_HEADER_FUNCTION(#SYMBOL, SYMBOL, RESULT PARAMETERS)
 #define DTCC_DNN_NUMBER(NAME, THEIRS, VALUE) DTCC_HEADER_NUMBER(THEIRS, NAME)
-#include "runtime/cuda/Cudnn.def"
+#include "runtime/cuda/driver/Cudnn.def"
 
 DTCC_HEADER_NUMBER(CUDNN_STATUS_SUCCESS, 0)
 } // namespace dtcc::rt::cuda::dnn

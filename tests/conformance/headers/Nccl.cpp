@@ -9,12 +9,12 @@
 
 #include <nccl.h>
 
-#include "runtime/cuda/NcclMember.h"
+#include "runtime/cuda/collective/NcclMember.h"
 
 namespace dtcc::rt::cuda {
 #define DTCC_NCCL_FUNCTION(FIELD, SYMBOL, PARAMETERS) DTCC_HEADER_FUNCTION(#SYMBOL, SYMBOL, int PARAMETERS)
 #define DTCC_NCCL_NUMBER(NAME, THEIRS, VALUE) DTCC_HEADER_NUMBER(THEIRS, NAME)
-#include "runtime/cuda/Nccl.def"
+#include "runtime/cuda/collective/Nccl.def"
 
 #define FIELD(OURS, THEIRS) DTCC_HEADER_FIELD(NcclConfig, OURS, ncclConfig_t, THEIRS)
 FIELD(size, size)

@@ -13,7 +13,7 @@
 #ifndef DTCC_TESTS_EMULATOR_CUDNN_GRAPH_H
 #define DTCC_TESTS_EMULATOR_CUDNN_GRAPH_H
 
-#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/driver/Cudnn.h"
 #include "tests/emulator/cuda/Element.h"
 
 #include <array>

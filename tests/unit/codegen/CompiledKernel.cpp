@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/unit/codegen/CompiledKernel.h"
-#include "compiler/Ptx.h"
+#include "compiler/emit/Ptx.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/exec/Passes.h"

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/StepCheck.h"
-#include "compiler/Pipelines.h"
+#include "compiler/driver/StepCheck.h"
+#include "compiler/pipeline/Pipelines.h"
 #include "dialects/AllDialects.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/spmd/ApplyPlan.h"
+#include "passes/spmd/layout/ApplyPlan.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 

@@ -8,8 +8,8 @@
 #ifndef DTCC_TESTS_UNIT_EMULATOR_CALLS_H
 #define DTCC_TESTS_UNIT_EMULATOR_CALLS_H
 
-#include "runtime/cuda/CublasLt.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/driver/CublasLt.h"
+#include "runtime/cuda/driver/Driver.h"
 
 struct NcclId {
   char bytes[128];
@@ -20,11 +20,11 @@ using Algorithm = CublasLt::Algorithm;
 // Every function that the runtime opens must be there, with its types.
 extern "C" {
 #define DTCC_CUDA_FUNCTION(FIELD, SYMBOL, PARAMETERS) CUresult SYMBOL PARAMETERS;
-#include "runtime/cuda/Driver.def"
+#include "runtime/cuda/driver/Driver.def"
 #define DTCC_BLAS_FUNCTION(FIELD, SYMBOL, PARAMETERS) int SYMBOL PARAMETERS;
-#include "runtime/cuda/CublasLt.def"
+#include "runtime/cuda/driver/CublasLt.def"
 #define DTCC_NCCL_FUNCTION(FIELD, SYMBOL, PARAMETERS) int SYMBOL PARAMETERS;
-#include "runtime/cuda/Nccl.def"
+#include "runtime/cuda/collective/Nccl.def"
 // What else a runtime may want.
 CUresult cuMemHostAlloc(void **start, size_t bytes, unsigned flags);
 CUresult cuMemFreeHost(void *start);

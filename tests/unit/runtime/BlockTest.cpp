@@ -5,16 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Block.h"
+#include "runtime/image/Block.h"
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/HalfFloat.h"
-#include "runtime/core/Initialize.h"
-#include "runtime/core/LearningRate.h"
 #include "runtime/core/Philox.h"
 #include "runtime/core/ThreadTeam.h"
+#include "runtime/launch/Initialize.h"
+#include "runtime/launch/LearningRate.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 #include "tests/unit/runtime/RunProgram.h"
 

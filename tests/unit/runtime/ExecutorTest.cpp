@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Executor.h"
+#include "runtime/launch/Executor.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/driver/Driver.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Forecast.h"
+#include "runtime/launch/Forecast.h"
 #include "runtime/core/Error.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 

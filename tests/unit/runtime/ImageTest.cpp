@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Image.h"
+#include "runtime/image/Image.h"
 #include "runtime/core/Error.h"
 #include "tests/unit/runtime/LinearRegression.h"
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Main.h"
+#include "runtime/launch/Main.h"
 #include "tests/unit/runtime/LinearRegression.h"
 
 #include <cstdlib>

@@ -12,8 +12,8 @@
 
 #include "runtime/abi/ProductEpilogue.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/Executor.h"
-#include "runtime/cuda/Driver.h"
+#include "runtime/cuda/driver/Driver.h"
+#include "runtime/launch/Executor.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "StepFixture.h"
-#include "passes/spmd/GraphPricer.h"
+#include "planner/model/GraphPricer.h"
 
 using namespace dtcc;
 using namespace dtcc::spmd;

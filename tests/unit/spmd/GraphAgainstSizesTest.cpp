@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The graph pricer knows ops, the cost model of transformers (passes/cost/Transformer.h) knows
+// The graph pricer knows ops, the cost model of transformers (planner/transformer/Transformer.h) knows
 // layers. Of the same model under the same plan on the same devices, run by the same
 // software, both must forecast nearly the same: compute, communication by what it serves,
 // waits, parameters, state and activations.
@@ -14,10 +14,10 @@
 
 #include "StepFixture.h"
 #include "TransformerText.h"
-#include "passes/cost/ClusterFile.h"
-#include "passes/cost/Memory.h"
-#include "passes/plan/ShapeParallel.h"
-#include "passes/spmd/GraphPricer.h"
+#include "planner/cluster/ClusterFile.h"
+#include "planner/model/GraphPricer.h"
+#include "planner/search/ShapeParallel.h"
+#include "planner/transformer/Memory.h"
 
 using namespace dtcc;
 using namespace dtcc::spmd;

@@ -22,12 +22,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepFixture.h"
-#include "compiler/Pipelines.h"
+#include "compiler/pipeline/Pipelines.h"
 #include "dialects/graph/Origin.h"
-#include "passes/spmd/PlaceExperts.h"
-#include "passes/spmd/Projection.h"
-#include "passes/spmd/SequencePlacement.h"
-#include "passes/spmd/SolvePlacement.h"
+#include "passes/spmd/layout/Projection.h"
+#include "planner/placement/PlaceExperts.h"
+#include "planner/placement/SequencePlacement.h"
+#include "planner/placement/SolvePlacement.h"
 #include <cstdlib>
 #include <set>
 

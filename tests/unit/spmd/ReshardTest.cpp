@@ -7,8 +7,8 @@
 //
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
-#include "passes/spmd/ReshardPlanner.h"
-#include "passes/spmd/Shards.h"
+#include "passes/spmd/evaluate/Shards.h"
+#include "passes/spmd/reshard/ReshardPlanner.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdlib>

@@ -12,11 +12,11 @@
 
 #include "StepFixture.h"
 #include "TransformerText.h"
-#include "passes/cost/ClusterFile.h"
-#include "passes/spmd/CollectiveSummary.h"
-#include "passes/spmd/PlaceExperts.h"
-#include "passes/spmd/PriceBlocks.h"
-#include "passes/spmd/SequencePlacement.h"
+#include "passes/spmd/program/CollectiveSummary.h"
+#include "planner/cluster/ClusterFile.h"
+#include "planner/model/PriceBlocks.h"
+#include "planner/placement/PlaceExperts.h"
+#include "planner/placement/SequencePlacement.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include <map>

@@ -14,9 +14,9 @@
 #include "passes/graph/Evaluator.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Recompute.h"
-#include "passes/spmd/ApplyPlan.h"
 #include "passes/spmd/Passes.h"
-#include "passes/spmd/StepEvaluator.h"
+#include "passes/spmd/evaluate/StepEvaluator.h"
+#include "passes/spmd/layout/ApplyPlan.h"
 #include "gtest/gtest.h"
 #include <random>
 

@@ -7,8 +7,8 @@
 //
 #include "StepFixture.h"
 #include "dialects/graph/Origin.h"
-#include "passes/spmd/SequencePlacement.h"
-#include "passes/spmd/SolvePlacement.h"
+#include "planner/placement/SequencePlacement.h"
+#include "planner/placement/SolvePlacement.h"
 
 using namespace dtcc;
 using namespace dtcc::spmd;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "passes/spmd/Units.h"
-#include "passes/cost/BucketSize.h"
-#include "passes/spmd/StateTable.h"
+#include "passes/spmd/partition/Units.h"
+#include "passes/spmd/layout/StateTable.h"
+#include "planner/cost/BucketSize.h"
 #include "gtest/gtest.h"
 
 using namespace dtcc::spmd;

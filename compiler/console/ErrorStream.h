@@ -1,0 +1,32 @@
+//===- ErrorStream.h - Where errors that no location has are told
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// dtcc and dtcc-plan share options and searches: what is wrong with them is told in the name
+// of the tool that was called.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_CONSOLE_ERRORSTREAM_H
+#define DTCC_COMPILER_CONSOLE_ERRORSTREAM_H
+
+#include "mlir/Support/LLVM.h"
+
+namespace dtcc {
+
+/// Of a main other than dtcc's, before anything is told.
+void setToolName(llvm::StringRef name);
+llvm::StringRef toolName();
+
+/// Standard error behind "dtcc: error: ": one message and its end of line are to follow.
+llvm::raw_ostream &errorStream();
+
+/// Tells `message` there.
+mlir::LogicalResult wrong(const llvm::Twine &message);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_CONSOLE_ERRORSTREAM_H

@@ -1,0 +1,66 @@
+//===- StatusLine.cpp - What a tool is doing, on one line of a terminal
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/console/StatusLine.h"
+#include "compiler/console/ErrorStream.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+#include <atomic>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+using namespace dtcc;
+
+namespace {
+
+class Terminal {
+public:
+  Terminal() {
+    llvm::StringRef terminal = getenv("TERM") ? getenv("TERM") : "";
+    isThere = llvm::sys::Process::StandardErrIsDisplayed() && !terminal.empty() && terminal != "dumb";
+  }
+  void show(llvm::StringRef text) {
+    if (!isThere)
+      return;
+    // LLVM knows the columns that the environment names alone.
+    winsize size = {};
+    size_t columns = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : kColumns;
+    shown = true;
+    write(("\r\033[K" + text.take_front(columns)).str());
+  }
+  void clear() {
+    if (shown.exchange(false))
+      write("\r\033[K");
+  }
+
+private:
+  static constexpr size_t kColumns = 79;
+  /// At once: standard error has no buffer either.
+  static void write(llvm::StringRef text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
+
+  bool isThere = false;
+  /// Threads of a search tell what is wrong.
+  std::atomic<bool> shown = false;
+};
+
+} // namespace
+
+static Terminal &statusLine() {
+  static Terminal terminal;
+  return terminal;
+}
+
+Status::Status(const llvm::Twine &what) { statusLine().show((toolName() + ": " + what + " ..").str()); }
+
+Status::~Status() { clearStatus(); }
+
+void dtcc::clearStatus() { statusLine().clear(); }
+
+llvm::raw_ostream &dtcc::messageStream() {
+  clearStatus();
+  return llvm::errs();
+}

@@ -1,0 +1,27 @@
+//===- Driver.h - Module in, artifact out -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_DRIVER_DRIVER_H
+#define DTCC_COMPILER_DRIVER_DRIVER_H
+
+#include "compiler/console/OutputFiles.h"
+#include "compiler/options/Options.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace dtcc {
+
+/// Suffix of the file beside a program that starts from the model's own values.
+inline constexpr llvm::StringLiteral kWeightsSuffix = ".weights";
+
+/// Compiles `module`, at whatever level it is, to what `options.emit` names, into `files`,
+/// which are open. `argv0` is how the compiler was called: the runtime lies beside it.
+/// Nothing is written unless all went well; failures have been reported.
+mlir::LogicalResult compileModule(mlir::ModuleOp module, const Options &options, OutputFiles &files, const char *argv0);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_DRIVER_DRIVER_H

@@ -1,0 +1,38 @@
+//===- StepCheck.h - Does the partitioned step train the same model?
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `dtcc --verify` runs: the reference interpreters, the step on whole tensors beside
+// the program of all ranks in lock-step, both in f64 on the same random data.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_DRIVER_STEPCHECK_H
+#define DTCC_COMPILER_DRIVER_STEPCHECK_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace dtcc {
+
+class StepCheck {
+public:
+  /// Keeps a copy of a module with @step on whole tensors, before a plan changes it.
+  explicit StepCheck(mlir::ModuleOp whole);
+
+  /// Runs `steps` training steps both ways: the loss, the number of counted labels, the
+  /// norm of the gradients and every state must agree after each. Says on `stream` by how much
+  /// they differ; fails with a message at the step or at the first state that differs by more than rounding.
+  /// Refuses models that the interpreters would take too long or too much memory for.
+  mlir::LogicalResult run(mlir::ModuleOp distributed, int64_t steps, llvm::raw_ostream &stream);
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> whole;
+};
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_DRIVER_STEPCHECK_H

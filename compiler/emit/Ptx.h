@@ -1,0 +1,34 @@
+//===- Ptx.h - GPU kernels as PTX
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// NVIDIA's assembly as LLVM writes it. Nothing of a CUDA toolkit takes part, and the text
+// refers to no library: a driver assembles it for the card that it finds.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_EMIT_PTX_H
+#define DTCC_COMPILER_EMIT_PTX_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace dtcc {
+
+/// The GPU that kernels are generated for: "sm_90". Fails with a message (without location)
+/// for one that LLVM does not know or that is older than sm_80, where bf16 begins.
+mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>> createGpuTarget(llvm::StringRef architecture);
+
+/// The generated GPU kernels of a module (exec-generate-gpu-kernels) as LLVM IR. Null after a message.
+std::unique_ptr<llvm::Module> translateGpuKernels(mlir::ModuleOp module, llvm::LLVMContext &context);
+
+/// The same as text of assembly. Fails with a message if a kernel needs what only a library has.
+mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp module, llvm::TargetMachine &target);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_EMIT_PTX_H

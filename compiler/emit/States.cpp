@@ -1,0 +1,229 @@
+//===- States.cpp - States, buckets and segments of an image -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/emit/States.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+namespace {
+/// What the host must know of an optimizer.
+struct OptimizerFacts {
+  double lr = 0, decay = 0;
+  /// Suffixes of the names under which slots are saved.
+  SmallVector<StringRef> slots;
+};
+} // namespace
+
+static OptimizerFacts factsOf(exec::ProgramOp program) {
+  if (auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(program.getOptimizerAttr()))
+    return {optimizer.getLearningRate(), optimizer.getDecay(), optimizer.getSlotNames()};
+  return {};
+}
+
+double dtcc::learningRate(exec::ProgramOp program) { return factsOf(program).lr; }
+
+/// A dense view at `offset` bytes of a bucket's buffer.
+static dtcc_view denseView(exec::BufferOp buffer, uint32_t arena, Type element, int64_t offset,
+                           ArrayRef<int64_t> sizes) {
+  dtcc_view view = {};
+  view.arena = arena;
+  view.dtype = *exec::getDType(element);
+  view.rank = sizes.size();
+  view.offset = *buffer.getOffset() + offset;
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    view.sizes[i] = sizes[i];
+    view.strides[i] = stride;
+    stride *= sizes[i];
+  }
+  return view;
+}
+
+static void setInitial(graph::StateOp op, dtcc_state &state) {
+  if (op.getValue()) {
+    state.init = DTCC_INIT_FILE;
+    return;
+  }
+  graph::InitAttr init = *op.getInit();
+  switch (init.getKind()) {
+  case graph::InitKind::zero:
+    state.init = DTCC_INIT_ZERO;
+    break;
+  case graph::InitKind::constant:
+    state.init = DTCC_INIT_CONSTANT;
+    break;
+  case graph::InitKind::normal:
+    state.init = DTCC_INIT_NORMAL;
+    break;
+  case graph::InitKind::uniform:
+    state.init = DTCC_INIT_UNIFORM;
+    break;
+  }
+  state.init_a = init.getA();
+  state.init_b = init.getB();
+}
+
+namespace {
+class StateTable {
+public:
+  StateTable(ModuleOp module, exec::ProgramOp program, ImageTables &tables,
+             const llvm::StringMap<exec::BufferOp> &buffers, const llvm::StringMap<uint32_t> &arenas,
+             llvm::StringMap<uint32_t> &bucketIndices)
+      : module(module), tables(tables), buffers(buffers), arenas(arenas), bucketIndices(bucketIndices),
+        facts(factsOf(program)) {}
+
+  LogicalResult run() {
+    for (auto op : module.getOps<spmd::BucketOp>())
+      if (llvm::is_contained({spmd::BucketRole::Parameter, spmd::BucketRole::Buffer, spmd::BucketRole::Slot,
+                              spmd::BucketRole::Compute},
+                             op.getRole()) &&
+          find(op))
+        addBucket(op);
+    for (auto op : module.getOps<graph::StateOp>())
+      if (failed(addState(op)))
+        return failure();
+    for (auto op : module.getOps<spmd::BucketOp>())
+      if (bucketIndices.count(op.getSymName())) {
+        if (op.getRole() == spmd::BucketRole::Slot)
+          addSlots(op);
+        if (op.getRole() == spmd::BucketRole::Compute)
+          addDerived(op, [](dtcc_state &state) { state.role = DTCC_STATE_COMPUTE; });
+      }
+    return success();
+  }
+
+private:
+  exec::BufferOp find(spmd::BucketOp op) const { return buffers.lookup(op.getSymName()); }
+
+  void addBucket(spmd::BucketOp op) {
+    dtcc_bucket bucket = {};
+    bucket.name = tables.string(op.getSymName());
+    spmd::Axes flat = spmd::toAxes(op.getFlat());
+    int64_t share = op.getLength() / tables.mesh.product(flat);
+    exec::BufferOp buffer = find(op);
+    bucket.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(), 0, share));
+    bucket.length = op.getLength();
+    bucket.flat = tables.axes(flat);
+    bucket.sharded = tables.axes(spmd::toAxes(op.getSharded()));
+    bucket.role = op.getRole() == spmd::BucketRole::Slot      ? DTCC_STATE_SLOT
+                  : op.getRole() == spmd::BucketRole::Buffer  ? DTCC_STATE_BUFFER
+                  : op.getRole() == spmd::BucketRole::Compute ? DTCC_STATE_COMPUTE
+                                                              : DTCC_STATE_PARAMETER;
+    bucket.parameters = op.getOf() && bucketIndices.count(*op.getOf()) ? bucketIndices.lookup(*op.getOf()) : DTCC_NONE;
+    bucketIndices[op.getSymName()] = tables.buckets.size();
+    tables.buckets.push_back(bucket);
+  }
+
+  LogicalResult addState(graph::StateOp op) {
+    auto places = spmd::bucketsOf(op);
+    auto layout = op->getAttrOfType<TypeAttr>(spmd::kLayoutAttr);
+    auto type = layout ? dyn_cast<spmd::TensorType>(layout.getValue()) : spmd::TensorType();
+    if (places.empty() || !type)
+      return op.emitOpError("must have spmd.layout, spmd.bucket and spmd.offset");
+    // A bucket that no command touches has no memory: nothing reads its states, or it is another stage's.
+    auto place = llvm::find_if(places, [&](auto &each) { return bucketIndices.count(each.first.getValue()) != 0; });
+    if (place == places.end())
+      return success();
+    FlatSymbolRefAttr bucketName = place->first;
+    int64_t offset = place->second;
+    auto bucket = module.lookupSymbol<spmd::BucketOp>(bucketName);
+    if (!bucket)
+      return op.emitOpError("must name an spmd.bucket, got: ") << bucketName;
+    if (type.getShape().size() > DTCC_MAX_RANK || op.getSavedShape().size() > DTCC_MAX_RANK)
+      return op.emitOpError("rank must be at most ") << DTCC_MAX_RANK;
+
+    dtcc_state state = {};
+    state.name = tables.string(op.getSavedName());
+    state.rank = type.getShape().size();
+    state.role = op.getRole() == graph::StateRole::parameter ? DTCC_STATE_PARAMETER : DTCC_STATE_BUFFER;
+    state.dtype = *exec::getDType(bucket.getElementType());
+    state.bucket = bucketIndices.lookup(bucketName.getValue());
+    state.parameter = DTCC_NONE;
+    state.trainable = op.getTrainable();
+    state.saved_rank = op.getSavedShape().size();
+    llvm::copy(op.getSavedShape(), state.saved_sizes);
+    setInitial(op, state);
+    state.bucket_offset = offset;
+    spmd::Layout plain = type.getLayout();
+    SmallVector<int64_t> local;
+    int64_t elements = 1;
+    for (uint32_t i = 0; i < state.rank; ++i) {
+      int64_t padded = plain.padded.empty() ? type.getShape()[i] : plain.padded[i];
+      state.dims[i] = {type.getShape()[i], padded, tables.axes(plain.dims[i])};
+      local.push_back(padded / tables.mesh.product(plain.dims[i]));
+      elements *= local.back();
+    }
+    state.view = DTCC_NONE;
+    if (bucket.getFlat().empty()) {
+      exec::BufferOp buffer = find(bucket);
+      state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), bucket.getElementType(),
+                                         offset * exec::getElementBytes(bucket.getElementType()), local));
+    }
+    if (state.role == DTCC_STATE_PARAMETER)
+      tables.segments.push_back({state.bucket, uint32_t(tables.states.size()), state.bucket_offset, elements,
+                                 op.getDecay() ? facts.decay : 0, state.trainable ? 1.0 : 0.0});
+    tables.states.push_back(state);
+    return success();
+  }
+
+  void addSlots(spmd::BucketOp op) {
+    size_t number = op.getSlot().value_or(0);
+    std::string suffix = number < facts.slots.size() ? facts.slots[number].str() : "slot" + std::to_string(number);
+    addDerived(op, [&](dtcc_state &state) {
+      state.name = tables.string((tables.stringAt(state.name) + "." + suffix).str());
+      state.role = DTCC_STATE_SLOT;
+      state.init = DTCC_INIT_ZERO;
+    });
+  }
+
+  int64_t extentOf(const dtcc_axes &axes) const {
+    int64_t extent = 1;
+    for (uint8_t id : ArrayRef(axes.ids, axes.count))
+      extent *= tables.mesh.axes[id].size;
+    return extent;
+  }
+
+  /// One state per trainable state of the bucket that `op` belongs to, changed by `change`.
+  void addDerived(spmd::BucketOp op, llvm::function_ref<void(dtcc_state &)> change) {
+    uint32_t bucket = bucketIndices.lookup(op.getSymName()), of = tables.buckets[bucket].parameters;
+    for (size_t i = 0, end = tables.states.size(); i < end; ++i) {
+      dtcc_state state = tables.states[i];
+      if (state.bucket != of || state.role != DTCC_STATE_PARAMETER || !state.trainable)
+        continue;
+      state.dtype = *exec::getDType(op.getElementType());
+      state.bucket = bucket;
+      state.parameter = i;
+      state.trainable = 0;
+      change(state);
+      state.view = DTCC_NONE;
+      if (op.getFlat().empty()) {
+        SmallVector<int64_t> local;
+        for (const dtcc_dim &dim : ArrayRef(state.dims, state.rank))
+          local.push_back(dim.padded / extentOf(dim.axes));
+        exec::BufferOp buffer = find(op);
+        state.view = tables.view(denseView(buffer, arenas.lookup(buffer.getArena()), op.getElementType(),
+                                           state.bucket_offset * exec::getElementBytes(op.getElementType()), local));
+      }
+      tables.states.push_back(state);
+    }
+  }
+
+  ModuleOp module;
+  ImageTables &tables;
+  const llvm::StringMap<exec::BufferOp> &buffers;
+  const llvm::StringMap<uint32_t> &arenas;
+  llvm::StringMap<uint32_t> &bucketIndices;
+  OptimizerFacts facts;
+};
+} // namespace
+
+LogicalResult dtcc::addStates(ModuleOp module, exec::ProgramOp program, ImageTables &tables,
+                              const llvm::StringMap<exec::BufferOp> &buffers, const llvm::StringMap<uint32_t> &arenas,
+                              llvm::StringMap<uint32_t> &bucketIndices) {
+  return StateTable(module, program, tables, buffers, arenas, bucketIndices).run();
+}

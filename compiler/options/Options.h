@@ -1,0 +1,84 @@
+//===- Options.h - What the user of dtcc asks for -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A value, filled from the command line by the table of OptionTable.cpp. The names
+// and meanings are those of the command-line contract.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_OPTIONS_OPTIONS_H
+#define DTCC_COMPILER_OPTIONS_OPTIONS_H
+
+#include "mlir/Support/LLVM.h"
+#include "planner/cost/BucketSize.h"
+#include "llvm/ADT/StringMap.h"
+#include <string>
+#include <vector>
+
+namespace dtcc {
+
+struct Options {
+  std::string input, output;
+  std::string emit = "program";
+
+  // The model.
+  std::string bind, loss, lossOutput, externalRoot;
+  std::string init = "model", trainMode = "force", batchNorm = "global";
+  std::vector<std::string> trainable, freeze, tie;
+
+  // Training.
+  std::string optimizer = "adamw";
+  double clip = 0;
+  std::vector<std::string> decay, noDecay;
+  std::string precision;
+  /// Where the dynamic loss scale of fp16 starts; 0: where PyTorch's does.
+  double lossScale = 0;
+
+  // The plan.
+  /// Of a command that plans without compiling: what no program does yet is searched too.
+  bool planAlone = false;
+  std::string cluster = "cpu", mesh, schedule, recompute, offload, plan, sequenceParallel;
+  std::string cpAttention = "auto", cpOrder = "auto";
+  std::string moeDispatch = "auto";
+  std::vector<std::string> pin;
+  int64_t zero = -1, microbatches = 0;
+  /// Mesh and pins are those of the model's annotations.
+  bool annotated = false;
+  /// Stages of the annotations, by the nodes of the model.
+  llvm::StringMap<int64_t> nodeStages;
+
+  // The code.
+  /// A row of passes/exec/Target.h, decided by resolveTarget where it is not given.
+  std::string target;
+  /// Empty: native; that of the cluster.
+  std::string cpu, gpuArch;
+  /// Assemble kernels for those that --gpu-arch names.
+  bool assemble = false;
+  bool tf32 = false;
+  /// Of a GPU of the cluster, in bytes.
+  double deviceMemory = 0;
+  /// What such a GPU has of its host's, in bytes; 0: the cluster does not say.
+  double hostMemory = 0;
+  /// What is gathered or reduced by itself has as many bytes, at least about (cost::Machine::latencyBytes).
+  double latencyBytes = cost::kLatencyBytes;
+  /// Of one that is compiled for, in products of --precision, FLOP/s.
+  double devicePeak = 0;
+
+  // What to say and check.
+  bool verify = false, progress = false, verbose = false, timePasses = false, help = false;
+};
+
+/// Exit statuses of every tool (docs/exit-status.md).
+enum ExitStatus { kDone = 0, kBadInput = 1, kWrongUsage = 2, kInterrupted = 3 };
+
+/// Fills `options`; on wrong usage prints one message and returns failure.
+mlir::LogicalResult parseOptions(int argc, const char *const *argv, Options &options);
+void printHelp(llvm::raw_ostream &stream);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_OPTIONS_OPTIONS_H

@@ -1,0 +1,119 @@
+//===- Pipelines.cpp - The compiler as lists of passes -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/pipeline/Pipelines.h"
+#include "compiler/options/TargetOption.h"
+#include "dialects/exec/Exec.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/exec/Passes.h"
+#include "passes/graph/Passes.h"
+#include "passes/spmd/Passes.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
+  // One dimension, one factor: reshapes become views of finer dimensions.
+  manager.addPass(graph::createGraphFactorDimensions());
+  // Transposes become letters of the products that read them.
+  manager.addPass(graph::createGraphCanonicalize());
+  // Attention, norms, activations and losses, found by what they compute.
+  manager.addPass(graph::createGraphRecoverComposites());
+  manager.addPass(graph::createGraphCanonicalize());
+  // Products in the compute type, sums in f32: the backward pass inherits it.
+  if (options.precision == "bf16" || options.precision == "fp16") {
+    graph::GraphLowerPrecisionOptions lower;
+    lower.compute = options.precision == "bf16" ? "bf16" : "f16";
+    manager.addPass(graph::createGraphLowerPrecision(lower));
+  }
+  // Forward, backward and the update, with the origin of every op.
+  graph::GraphDifferentiateOptions differentiate;
+  differentiate.clip = options.clip;
+  // As torch.amp.GradScaler starts.
+  if (options.precision == "fp16")
+    differentiate.lossScale = options.lossScale > 0 ? options.lossScale : 65536.0;
+  manager.addPass(graph::createGraphDifferentiate(differentiate));
+  manager.addPass(graph::createGraphVerifyStep());
+}
+
+void dtcc::buildSpmdPipeline(OpPassManager &manager, const Options &options) {
+  manager.addPass(createCSEPass());
+  // Layouts, partial sums and padding are what they say.
+  manager.addPass(spmd::createSpmdVerify());
+  // Tokens go to the experts that they picked, where the plan says so.
+  manager.addPass(spmd::createSpmdDispatchExperts());
+  // Parameters are stored for their readers, and travel, in the type that these compute in.
+  manager.addPass(spmd::createSpmdAssignComputeTypes());
+  // What is gathered and reduced at a time.
+  manager.addPass(spmd::createSpmdFormUnits({options.latencyBytes}));
+  // The program of a rank: local tensors, collectives, buckets.
+  manager.addPass(spmd::createSpmdLowerToProgram());
+  // Stages have few channels to each other, each with buffers of its own.
+  manager.addPass(spmd::createSpmdMergeChannels());
+  // Units are gathered ahead of their use, gradients reduced when they are complete.
+  manager.addPass(spmd::createSpmdPlaceUnits());
+  // Values that skip stages do not make the others wait for ever.
+  manager.addPass(spmd::createSpmdReserveMessages());
+}
+
+void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
+  const exec::Target &target = targetOf(options);
+  // Logits exist for some rows at a time, gradients are added up where they are made.
+  manager.addPass(exec::createChunkClassifier({target.logitsBytes}));
+  manager.addPass(exec::createSplitAccumulation());
+  // Norms, softmax and rotary embedding as cells and sums, which kernels compute.
+  manager.addPass(exec::createExpandComposites());
+  manager.addPass(createCSEPass());
+  // Gradients of logits are halves where products read halves.
+  manager.addPass(exec::createNarrowLosses());
+  // What the library of products does in passing.
+  if (const exec::ProductEpilogues &some = target.epilogues; some.bias || some.gelu || some.biasGradient)
+    manager.addPass(exec::createFoldEpilogues({some.bias, some.gelu, some.biasGradient}));
+  // Neighbours that share their loops become one kernel: fewer passes over memory.
+  manager.addPass(exec::createFuse());
+  // Values become boxes of memory, ops commands.
+  manager.addPass(exec::createBufferize(
+      {target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE, target.rowAlignment}));
+  // Many commands look at the same boxes.
+  manager.addPass(createCSEPass());
+  // What the plan leaves to the host for a while is copied there and back.
+  if (target.copyCommands > 0)
+    manager.addNestedPass<exec::ProgramOp>(exec::createOffloadValues({target.copyCommands}));
+  // What phases of a pipeline leave for each other has memory for the micro-batches in flight.
+  manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots({target.alignment}));
+  // Where activations go over the group of parameters, both need an order of their own.
+  if (target.runsStreams)
+    manager.addNestedPass<exec::ProgramOp>(exec::createSeparateParameters());
+  // Gradients and units, and these copies, move while others are computed.
+  exec::AssignStreamsOptions streams;
+  streams.behind = target.copyCommands;
+  manager.addNestedPass<exec::ProgramOp>(exec::createAssignStreams(streams));
+  // What library ops need besides is memory of the plan.
+  if (target.plansWorkspace)
+    manager.addNestedPass<exec::ProgramOp>(exec::createReserveWorkspace());
+  // Boxes that live at different times share bytes.
+  manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena({target.alignment}));
+}
+
+void dtcc::buildCheckPipeline(OpPassManager &manager) {
+  // No overlap, no read of what nobody wrote, no race: by the bytes of the final program.
+  manager.addPass(exec::createVerify());
+  // No deadlock between stages, by the messages of the final programs.
+  manager.addPass(exec::createVerifyMessages());
+}
+
+void dtcc::buildExecPipeline(OpPassManager &manager, const Options &options) {
+  buildMemoryPipeline(manager, options);
+  buildCheckPipeline(manager);
+}
+
+void dtcc::buildCodePipeline(OpPassManager &manager, const Options &options) {
+  if (targetOf(options).memory == DTCC_MEMORY_DEVICE)
+    manager.addPass(exec::createGenerateGpuKernels());
+  else
+    manager.addPass(exec::createGenerateKernels());
+}

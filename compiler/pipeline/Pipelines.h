@@ -1,0 +1,34 @@
+//===- Pipelines.h - The compiler as lists of passes -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_PIPELINE_PIPELINES_H
+#define DTCC_COMPILER_PIPELINE_PIPELINES_H
+
+#include "compiler/options/Options.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace dtcc {
+
+/// The level of a module: what it holds says from where to go on.
+enum class Level { Graph, Spmd, Exec };
+
+/// An imported model to a training step: `@loss` becomes `@step`.
+void buildGraphPipeline(mlir::OpPassManager &manager, const Options &options);
+/// A step with layouts to the program of a rank.
+void buildSpmdPipeline(mlir::OpPassManager &manager, const Options &options);
+/// spmd.program -> exec.program with planned arenas.
+void buildMemoryPipeline(mlir::OpPassManager &manager, const Options &options);
+/// Checks exec.programs with planned arenas.
+void buildCheckPipeline(mlir::OpPassManager &manager);
+/// Both.
+void buildExecPipeline(mlir::OpPassManager &manager, const Options &options);
+/// exec.func -> llvm.func, of the target.
+void buildCodePipeline(mlir::OpPassManager &manager, const Options &options);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_PIPELINE_PIPELINES_H

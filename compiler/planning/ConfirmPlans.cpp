@@ -1,0 +1,238 @@
+//===- ConfirmPlans.cpp - The best plan that really compiles and fits
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/planning/ConfirmPlans.h"
+#include "compiler/console/ErrorStream.h"
+#include "compiler/console/StatusLine.h"
+#include "compiler/planning/LowerPlan.h"
+#include "planner/cost/AmountText.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <deque>
+
+using namespace mlir;
+using namespace dtcc;
+
+/// Plans that are lowered at most; those that are refused at once cost little. How often one of them is solved again
+/// for less memory.
+static constexpr size_t kTries = 12, kRefusals = 48;
+/// Number of plans, smallest first, that are lowered if all of the best are too large.
+static constexpr size_t kSmallest = 6;
+static constexpr int kSolves = 2;
+/// Left free when a plan is solved again: its error changes with it.
+static constexpr double kMargin = 0.995;
+
+static double withoutCommunicators(const plan::MemoryParts &memory) { return memory.total() - memory.communicators; }
+
+namespace {
+
+struct Candidate {
+  plan::ShapePlan plan;
+  /// The plan's report, by the estimate.
+  plan::PlanReport report;
+  /// Largest estimate that is allowed; 0 means the memory of the device.
+  double limit = 0;
+  int solves = 0;
+};
+
+class Confirmation {
+public:
+  Confirmation(ModuleOp module, const Options &options, SearchResult &result, bool silent)
+      : module(module), options(options), result(result), silent(silent) {
+    for (auto [plan, report] : llvm::zip_equal(result.shapes, result.report.plans))
+      row.push_back({std::move(plan), std::move(report)});
+  }
+  LogicalResult run();
+
+private:
+  struct Tried {
+    Candidate candidate;
+    plan::PlanReport report;
+    LoweredPlan lowered;
+  };
+  static Tried unlowered(Candidate candidate);
+  /// Bytes of a device that a lowered program may use.
+  double usableBytes(const Tried &tried) const {
+    return result.pricer->usableBytes(tried.candidate.plan.shape, tried.lowered.separateBytes);
+  }
+  /// Lowers the first of the row: what becomes of it, if it is to be taken.
+  std::optional<Tried> next();
+  Tried lower(Candidate candidate, const plan::Plan &plan);
+  /// With what its program needs `times` the estimate of.
+  void solveAgain(const Candidate &before, double times);
+  void passOver(const Tried &tried);
+  LogicalResult accept(Tried tried);
+  LogicalResult refuse();
+
+  ModuleOp module;
+  const Options &options;
+  SearchResult &result;
+  bool silent;
+  std::deque<Candidate> row;
+  /// The plan that needs least, if all are too large.
+  std::optional<Tried> least;
+  /// The first refusal.
+  std::optional<Diagnostic> refusal;
+  size_t refusals = 0, tooLarge = 0;
+  /// Largest ratio so far of a program's memory to its estimate.
+  double low = 1;
+};
+
+} // namespace
+
+Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &written) {
+  plan::PlanReport estimate = candidate.report;
+  Tried tried{std::move(candidate), std::move(estimate), {}};
+  const plan::ShapePlan &plan = tried.candidate.plan;
+  std::optional<Status> status;
+  if (!silent)
+    status.emplace("compile " + plan.shape.str());
+  // Without a limit, and with a mesh that is given, any may be what is taken in the end.
+  double usable = result.pricer->usableBytes(plan.shape, /*separate=*/0);
+  bool isLimited = usable > 0 && !result.anyMemory && !result.meshGiven;
+  tried.lowered = lowerPlan(module, options, written, isLimited ? usable : std::numeric_limits<double>::infinity());
+  if (!tried.lowered.module)
+    return tried;
+  usable = usableBytes(tried);
+  plan::PlanReport &report = tried.report;
+  report.confirm(tried.lowered.most(), tried.lowered.separateBytes);
+  if (report.stages.size() == tried.lowered.stages.size())
+    for (auto [stage, memory] : llvm::zip_equal(report.stages, tried.lowered.stages))
+      stage.memory = memory;
+  const cost::HostSide &host = result.machine.host;
+  report.hostLack = std::max(0.0, tried.lowered.mostWithHost() - host.memoryBytes);
+  report.fits = (usable <= 0 || tried.lowered.most().total() <= usable) && report.hostLack == 0;
+  return tried;
+}
+
+void Confirmation::solveAgain(const Candidate &before, double times) {
+  if (before.solves == kSolves)
+    return;
+  double usable = result.pricer->usableBytes(before.plan.shape);
+  Candidate again{{before.plan.shape, {}, 0}, {}, kMargin * usable / times, before.solves + 1};
+  if (before.limit > 0)
+    again.limit = std::min(again.limit, kMargin * before.limit);
+  again.plan.stages = result.pricer->solveWithin(before.plan.shape, again.limit);
+  if (again.plan.stages.isInfeasible())
+    return;
+  again.plan.seconds = result.pricer->refine(again.plan.shape, again.plan.stages);
+  again.report = result.pricer->describe(again.plan);
+  auto at = llvm::find_if(row, [&](const Candidate &other) { return other.plan.seconds > again.plan.seconds; });
+  row.insert(at, std::move(again));
+}
+
+void Confirmation::passOver(const Tried &tried) {
+  plan::PassedPlan passed{tried.candidate.plan.shape,
+                          "the compiler refuses it: " + (tried.lowered.refusal ? tried.lowered.refusal->str() : "")};
+  if (tried.lowered.module && tried.report.hostLack > 0)
+    passed.why =
+        llvm::formatv("its program leaves {0} to the host of a rank, {1} more than that has",
+                      cost::formatBytes(tried.lowered.mostWithHost()), cost::formatBytes(tried.report.hostLack));
+  else if (tried.lowered.module)
+    passed.why = llvm::formatv("its program needs {0}, {1} more than there is; the estimate was {2}",
+                               cost::formatBytes(tried.lowered.most().total()),
+                               cost::formatBytes(tried.lowered.most().total() - usableBytes(tried)),
+                               cost::formatBytes(withoutCommunicators(*tried.report.estimated)));
+  result.report.passed.push_back(std::move(passed));
+}
+
+LogicalResult Confirmation::accept(Tried tried) {
+  for (Diagnostic &note : tried.lowered.notes)
+    module.getContext()->getDiagEngine().emit(std::move(note));
+  result.lowered = std::move(tried.lowered.module);
+  result.shapes.clear();
+  plan::SearchReport &report = result.report;
+  report.plans.clear();
+  result.shapes.push_back(std::move(tried.candidate.plan));
+  report.plans.push_back(std::move(tried.report));
+  for (Candidate &other : row) {
+    report.plans.push_back(std::move(other.report));
+    result.shapes.push_back(std::move(other.plan));
+  }
+  plan::explainPlans(report);
+  return success();
+}
+
+LogicalResult Confirmation::refuse() {
+  if (silent)
+    return failure();
+  if (!least && refusal) {
+    module.getContext()->getDiagEngine().emit(std::move(*refusal));
+    return failure();
+  }
+  if (least && least->report.hostLack > 0) {
+    errorStream() << "no plan fits: of the " << result.report.passed.size()
+                  << " best ones that were compiled, the one that needs least (" << least->candidate.plan.shape.str()
+                  << ") leaves " << bytesText(least->lowered.mostWithHost()) << " to the host of a rank, which has "
+                  << bytesText(result.machine.host.memoryBytes) << '\n';
+    return failure();
+  }
+  errorStream() << "no plan fits: of the " << result.report.passed.size()
+                << " best ones that were compiled, none needs less than "
+                << bytesText(least ? least->lowered.most().total() : 0) << " a rank ("
+                << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
+                << bytesText(least ? usableBytes(*least) : 0) << '\n';
+  return failure();
+}
+
+Confirmation::Tried Confirmation::unlowered(Candidate candidate) {
+  plan::PlanReport estimate = candidate.report;
+  return Tried{std::move(candidate), std::move(estimate), {}};
+}
+
+std::optional<Confirmation::Tried> Confirmation::next() {
+  Candidate candidate = std::move(row.front());
+  row.pop_front();
+  // A plan for which no program can be compiled is accepted at its estimate.
+  if (result.pricer->isMixed())
+    return unlowered(std::move(candidate));
+  plan::Plan plan = result.pricer->write(candidate.plan.shape, candidate.plan.stages);
+  if (!plan.whyNoProgram().empty()) {
+    // It is as low as those of others were.
+    double usable = result.pricer->usableBytes(candidate.plan.shape);
+    if (usable <= 0 || result.anyMemory || low * withoutCommunicators(candidate.report.memory) <= usable)
+      return unlowered(std::move(candidate));
+    solveAgain(candidate, low);
+    return std::nullopt;
+  }
+  Tried tried = lower(std::move(candidate), plan);
+  if (tried.lowered.module && (tried.report.fits || result.anyMemory))
+    return tried;
+  passOver(tried);
+  if (!tried.lowered.module) {
+    if (refusals++ == 0)
+      refusal = std::move(tried.lowered.refusal);
+    return std::nullopt;
+  }
+  ++tooLarge;
+  double times = tried.lowered.most().total() / withoutCommunicators(*tried.report.estimated);
+  low = std::max(low, times);
+  solveAgain(tried.candidate, times);
+  if (!least || tried.lowered.most().total() < least->lowered.most().total())
+    least = std::move(tried);
+  return std::nullopt;
+}
+
+LogicalResult Confirmation::run() {
+  while (tooLarge < kTries && refusals < kRefusals && !row.empty())
+    if (std::optional<Tried> tried = next())
+      return accept(std::move(*tried));
+  if (least && result.meshGiven)
+    return accept(std::move(*least));
+  // The fastest are all too large, if by little: a slower one that is told to hold much less is better than none.
+  auto bytes = [](const Candidate &candidate) { return candidate.report.memory.total(); };
+  while (tooLarge < kTries + kSmallest && refusals < kRefusals && !row.empty()) {
+    auto smallest = llvm::min_element(row, [&](const auto &a, const auto &b) { return bytes(a) < bytes(b); });
+    std::rotate(row.begin(), smallest, smallest + 1);
+    if (std::optional<Tried> tried = next())
+      return accept(std::move(*tried));
+  }
+  return refuse();
+}
+
+LogicalResult dtcc::confirmPlans(ModuleOp module, const Options &options, SearchResult &result, bool silent) {
+  return Confirmation(module, options, result, silent).run();
+}

@@ -1,0 +1,38 @@
+//===- PipelinePlanning.cpp - The pipeline of a plan, as the command line gives it
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "compiler/planning/PipelinePlanning.h"
+#include "compiler/console/ErrorStream.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+FailureOr<PipelineRequest> dtcc::parsePipeline(const Options &options, std::optional<int64_t> ranks, bool noStages) {
+  PipelineRequest request;
+  if (options.schedule.empty())
+    return request;
+  if (ranks ? *ranks == 1 : noStages)
+    return wrong("--schedule needs stages, as --mesh=pp=2, got: --schedule=" + options.schedule);
+  if (plan::stagesPerRank(options.schedule)) {
+    request.schedule = options.schedule;
+    return request;
+  }
+  if (!StringRef(options.schedule).ends_with(".csv"))
+    return wrong("--schedule must be gpipe, 1f1b, interleaved:V, zero-bubble or FILE.csv, got: " + options.schedule);
+  auto buffer = llvm::MemoryBuffer::getFile(options.schedule, /*IsText=*/true);
+  if (!buffer)
+    return wrong("--schedule: cannot read " + options.schedule + ": " + buffer.getError().message());
+  llvm::Expected<plan::Schedule> actions = plan::parseScheduleCsv((*buffer)->getBuffer(), options.schedule);
+  if (!actions)
+    return wrong("--schedule: " + llvm::toString(actions.takeError()));
+  if (ranks && int64_t(actions->ranks.size()) != *ranks)
+    return wrong("--schedule: " + options.schedule + " must have a line for each of the " + Twine(*ranks) +
+                 " ranks of --mesh=pp, got: " + Twine(actions->ranks.size()));
+  request.actions = std::move(*actions);
+  return request;
+}

@@ -1,0 +1,30 @@
+//===- PipelinePlanning.h - The pipeline of a plan, as the command line gives it
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_COMPILER_PLANNING_PIPELINEPLANNING_H
+#define DTCC_COMPILER_PLANNING_PIPELINEPLANNING_H
+
+#include "compiler/options/Options.h"
+#include "planner/schedule/Schedule.h"
+#include <optional>
+
+namespace dtcc {
+
+/// What --schedule says; both are empty if it is searched for.
+struct PipelineRequest {
+  std::string schedule;
+  /// Of a file.
+  plan::Schedule actions;
+};
+
+/// Reads --schedule, a name or a file, for `ranks` ranks if --mesh gives them. `noStages`: what is given leaves no
+/// ranks for stages. One message if it is wrong.
+mlir::FailureOr<PipelineRequest> parsePipeline(const Options &options, std::optional<int64_t> ranks, bool noStages);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_PLANNING_PIPELINEPLANNING_H

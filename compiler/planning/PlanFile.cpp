@@ -1,0 +1,280 @@
+//===- PlanFile.cpp - The plan of --plan, completed
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Works on the fields of the JSON object, so that whatever a plan may say can be left out
+// or held; passes/plan reads the result and checks what the fields hold.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/planning/PlanFile.h"
+#include "compiler/console/ErrorStream.h"
+#include "compiler/planning/Planning.h"
+#include "dialects/graph/Graph.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace dtcc;
+namespace json = llvm::json;
+
+namespace {
+
+class PlanFile {
+public:
+  PlanFile(ModuleOp module, const Options &options) : module(module), options(options), search(options) {}
+  FailureOr<plan::Plan> plan();
+
+private:
+  LogicalResult wrong(const Twine &message) {
+    errorStream() << options.plan << ": " << message << '\n';
+    return failure();
+  }
+  LogicalResult read();
+  /// Reads the plan that `value` is; failure after one message.
+  FailureOr<plan::Plan> parse(const json::Value &value);
+  LogicalResult requestMesh();
+  void requestScalars();
+  LogicalResult complete();
+  /// Every rank or time axis of the mesh of the file, by name.
+  llvm::MapVector<StringRef, int64_t> axes(bool time);
+  /// Whether all axes that the ops name split something under `mesh`.
+  bool servesOps(const spmd::Mesh &mesh);
+  void overrideMicrobatches();
+
+  ModuleOp module;
+  const Options &options;
+  /// What the search is asked: the options, and what the file gives.
+  Options search;
+  json::Object fields;
+};
+
+LogicalResult PlanFile::read() {
+  auto buffer = llvm::MemoryBuffer::getFile(options.plan, /*IsText=*/true);
+  if (!buffer)
+    return wrong("cannot read the plan: " + buffer.getError().message());
+  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  if (!value)
+    return wrong(llvm::toString(value.takeError()));
+  json::Object *object = value->getAsObject();
+  // What the search is asked is checked before; of another version, no field means what we think.
+  json::Object asked{{"mesh", json::Array()}, {"batch_axes", json::Array()}};
+  if (object)
+    for (StringRef name : {"version", "mesh", "zero", "recompute"})
+      if (const json::Value *field = object->get(name))
+        asked[name] = *field;
+  if (failed(parse(object ? json::Value(std::move(asked)) : *value)))
+    return failure();
+  fields = std::move(*object);
+  return success();
+}
+
+FailureOr<plan::Plan> PlanFile::parse(const json::Value &value) {
+  llvm::Expected<plan::Plan> plan = plan::parsePlan(llvm::formatv("{0}", value).str(), options.plan);
+  if (plan)
+    return std::move(*plan);
+  errorStream() << llvm::toString(plan.takeError()) << '\n';
+  return failure();
+}
+
+llvm::MapVector<StringRef, int64_t> PlanFile::axes(bool time) {
+  llvm::MapVector<StringRef, int64_t> result;
+  if (const json::Array *mesh = fields.getArray("mesh"))
+    for (const json::Value &axis : *mesh)
+      if ((axis.getAsObject()->getString("kind") == "time") == time)
+        result[*axis.getAsObject()->getString("name")] = *axis.getAsObject()->getInteger("size");
+  return result;
+}
+
+/// The mesh of the file as --mesh would say it; a --mesh beside it must say the same.
+LogicalResult PlanFile::requestMesh() {
+  if (!fields.get("mesh"))
+    return success();
+  llvm::MapVector<StringRef, int64_t> given = axes(/*time=*/false), named;
+  for (auto [name, size] : given)
+    named.try_emplace(name.split('.').first, 1).first->second *= size;
+  SmallVector<StringRef> parts;
+  StringRef(options.mesh).split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [name, number] = part.split('=');
+    if (int64_t size = 0; !number.getAsInteger(10, size) && size != (named.contains(name) ? named[name] : 1))
+      return wrong(llvm::formatv("the plan must agree with --mesh={0}, got: {1}={2}; give one of them", options.mesh,
+                                 name, named.contains(name) ? named[name] : 1));
+  }
+  SmallVector<std::string> request;
+  for (auto [name, size] : named) {
+    std::string groups;
+    if (name == "dp" && given.contains("dp.0") && given.contains("dp.1"))
+      groups = llvm::formatv("{0}x{1}", given["dp.0"], given["dp.1"]);
+    request.push_back(name.str() + "=" + (groups.empty() ? std::to_string(size) : groups));
+  }
+  search.mesh = llvm::join(request, ",");
+  return success();
+}
+
+void PlanFile::requestScalars() {
+  if (options.zero >= 0)
+    fields["zero"] = options.zero;
+  else if (auto zero = fields.getInteger("zero"))
+    search.zero = *zero;
+  if (auto mode = plan::parseRecompute(options.recompute))
+    fields["recompute"] = plan::toString(*mode);
+  else if (auto text = fields.getString("recompute"))
+    search.recompute = text->str();
+  if (!options.offload.empty()) {
+    fields.erase("offload");
+    if (options.offload != "none")
+      fields["offload"] = options.offload;
+    if (llvm::json::Array *ops = fields.getArray("ops"); ops && !plan::parseOffload(options.offload)->activations)
+      for (llvm::json::Value &op : *ops)
+        if (llvm::json::Object *entry = op.getAsObject())
+          entry->erase("on_host");
+  } else if (auto text = fields.getString("offload")) {
+    search.offload = text->str();
+  }
+  if (!options.sequenceParallel.empty())
+    fields["sequence_parallel"] = options.sequenceParallel == "on";
+  if (auto on = fields.getBoolean("sequence_parallel")) {
+    search.sequenceParallel = *on ? "on" : "off";
+    // Plans say it where it is so.
+    if (!*on)
+      fields.erase("sequence_parallel");
+  }
+  if (options.cpOrder != "auto")
+    fields["sequence_order"] = options.cpOrder;
+  overrideMicrobatches();
+}
+
+void PlanFile::overrideMicrobatches() {
+  auto time = axes(/*time=*/true);
+  if (options.microbatches == 0) {
+    if (!time.empty())
+      search.microbatches = time.front().second;
+    return;
+  }
+  json::Array *mesh = fields.getArray("mesh");
+  if (!mesh)
+    return;
+  if (!time.empty()) {
+    (*mesh->front().getAsObject())["size"] = options.microbatches;
+    return;
+  }
+  mesh->insert(mesh->begin(), json::Object{{"name", "mb"}, {"size", options.microbatches}, {"kind", "time"}});
+  if (json::Array *batch = fields.getArray("batch_axes"))
+    batch->insert(batch->begin(), "mb");
+}
+
+bool PlanFile::servesOps(const spmd::Mesh &mesh) {
+  const json::Array *ops = fields.getArray("ops");
+  if (!ops)
+    return true;
+  auto serves = [&](const json::Value &list) {
+    const json::Array *names = list.getAsArray();
+    return !names || llvm::all_of(*names, [&](const json::Value &name) {
+      const spmd::MeshAxis *axis = mesh.find(name.getAsString().value_or("").str());
+      return axis && axis->size > 1;
+    });
+  };
+  return llvm::all_of(*ops, [&](const json::Value &op) {
+    const json::Object *object = op.getAsObject();
+    const json::Object *factors = object ? object->getObject("factors") : nullptr;
+    return !factors || llvm::all_of(*factors, [&](const auto &factor) { return serves(factor.second); });
+  });
+}
+
+/// Searches what is absent, and lays what is given over the best plan found.
+LogicalResult PlanFile::complete() {
+  static const llvm::StringSet<> kKnown = {"dp", "tp", "cp", "ep", "pp", "dp.0", "dp.1"};
+  for (auto [name, size] : axes(/*time=*/false))
+    if (!kKnown.contains(name))
+      return wrong("a plan whose mesh has an axis \"" + name +
+                   "\" must have batch_axes and ops too: what is searched for lies on dp, tp, cp, ep and pp");
+  FailureOr<SearchResult> result = searchBest(module, search);
+  if (failed(result))
+    return failure();
+  size_t found = 0, count = result->shapes.size();
+  while (found < count && !servesOps(result->plan(found).mesh))
+    ++found;
+  if (found == count && search.mesh.empty())
+    return wrong("no mesh that the search proposes has all axes that ops name: give the mesh too, or --mesh");
+  // The user's mesh is taken as it is: axes of size 1 split nothing, others are found out below.
+  llvm::Expected<json::Value> all = json::parse(result->plan(found == count ? 0 : found).toJson());
+  assert(all && "plans are written as JSON");
+  json::Object merged = std::move(*all->getAsObject());
+  // The axes of the file in their order, and those that the file does not name.
+  if (const json::Array *given = fields.getArray("mesh")) {
+    json::Array mesh = *given;
+    llvm::StringSet<> names;
+    for (const json::Value &axis : mesh)
+      names.insert(*axis.getAsObject()->getString("name"));
+    for (json::Value &axis : *merged.getArray("mesh"))
+      if (json::Object &object = *axis.getAsObject(); !names.contains(*object.getString("name")))
+        mesh.insert(object.getString("kind") == "time" ? mesh.begin() : mesh.end(), std::move(axis));
+    fields["mesh"] = std::move(mesh);
+  }
+  for (auto &[name, value] : fields)
+    merged[name] = std::move(value);
+  fields = std::move(merged);
+  return success();
+}
+
+FailureOr<plan::Plan> PlanFile::plan() {
+  if (failed(read()) || failed(requestMesh()))
+    return failure();
+  requestScalars();
+  SmallVector<std::string> given;
+  for (const auto &[name, value] : fields)
+    given.push_back(name.str());
+  bool whole = fields.get("mesh") && fields.get("batch_axes") && fields.get("ops");
+  if (!options.pin.empty())
+    for (StringRef name : {"ops", "states"})
+      if (fields.get(name))
+        return wrong("--pin=" + options.pin.front() + " and the \"" + name +
+                     "\" of the plan both say how values lie: give one of them");
+  if (!whole && failed(complete()))
+    return failure();
+  FailureOr<plan::Plan> plan = parse(json::Value(json::Object(fields)));
+  if (failed(plan))
+    return failure();
+  if (options.moeDispatch != "auto")
+    for (plan::OpPlan &op : plan->ops)
+      if (op.op == graph::ExpertsOp::getOperationName())
+        op.dispatch = options.moeDispatch == "alltoall";
+  // What a plan says is written again: a field that is not is misspelt.
+  llvm::Expected<json::Value> understood = json::parse(plan->toJson());
+  assert(understood && "plans are written as JSON");
+  for (const std::string &name : given)
+    if (!understood->getAsObject()->get(name))
+      return wrong("a plan has no field \"" + name + "\"");
+  return plan;
+}
+} // namespace
+
+FailureOr<plan::Plan> dtcc::readPlanFile(ModuleOp module, const Options &options) {
+  return PlanFile(module, options).plan();
+}
+
+std::optional<int64_t> dtcc::ranksOfPlanFile(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  llvm::Expected<json::Value> value = json::parse(buffer ? (*buffer)->getBuffer() : "");
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return std::nullopt;
+  }
+  const json::Object *object = value->getAsObject();
+  const json::Array *mesh = object ? object->getArray("mesh") : nullptr;
+  if (!mesh)
+    return std::nullopt;
+  int64_t ranks = 1;
+  for (const json::Value &axis : *mesh)
+    if (const json::Object *fields = axis.getAsObject(); fields && fields->getString("kind") != "time")
+      ranks *= std::max<int64_t>(1, fields->getInteger("size").value_or(1));
+  return ranks;
+}

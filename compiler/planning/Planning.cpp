@@ -1,0 +1,561 @@
+//===- Planning.cpp - From the command line to a plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "compiler/planning/Planning.h"
+#include "compiler/console/ErrorStream.h"
+#include "compiler/console/StatusLine.h"
+#include "compiler/options/MeshOption.h"
+#include "compiler/options/TargetOption.h"
+#include "compiler/planning/ConfirmPlans.h"
+#include "compiler/planning/PipelinePlanning.h"
+#include "compiler/planning/PlanFile.h"
+#include "dialects/graph/Graph.h"
+#include "planner/cluster/ClusterFile.h"
+#include "planner/search/DeviceCounts.h"
+#include "planner/transformer/Memory.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+/// Numbers of devices that are tried: each is a search.
+static constexpr int64_t kMostDevices = 1 << 16, kNodesOneByOne = 8;
+/// Plans among which the one that lacks least is looked for.
+static constexpr size_t kNearest = 1000;
+
+/// What an annotated model asks for, unless the options ask otherwise or for other devices.
+static Options withAnnotations(ModuleOp module, const Options &given, const SearchLimits &limits) {
+  auto placement = module->getAttrOfType<DictionaryAttr>("dtcc.placement");
+  if (!placement || limits.devices)
+    return given;
+  int64_t devices = placement.getAs<IntegerAttr>("devices").getInt(), ranks = ranksOfCluster(given).value_or(devices);
+  std::string instead = !given.mesh.empty()         ? "--mesh=" + given.mesh
+                        : !given.pin.empty()        ? "--pin=" + given.pin.front()
+                        : ranks && ranks != devices ? "--cluster=" + given.cluster
+                                                    : "";
+  if (!instead.empty()) {
+    if (!limits.silent)
+      module.emitRemark("the annotations of the model, for ")
+          << devices << " devices with " << placement.getAs<StringAttr>("mesh").getValue()
+          << ", are left out: " << instead << " is given";
+    return given;
+  }
+  Options options = given;
+  options.annotated = true;
+  options.mesh = placement.getAs<StringAttr>("mesh").str();
+  for (Attribute pin : placement.getAs<ArrayAttr>("pins"))
+    options.pin.push_back(cast<StringAttr>(pin).str());
+  for (auto [node, stage] : llvm::zip_equal(placement.getAs<ArrayAttr>("stage_nodes"),
+                                            placement.getAs<DenseI64ArrayAttr>("stages").asArrayRef()))
+    options.nodeStages.try_emplace(cast<StringAttr>(node).getValue(), stage);
+  return options;
+}
+
+namespace {
+
+class Search {
+public:
+  Search(ModuleOp module, const Options &given, const SearchLimits &limits)
+      : module(module), options(withAnnotations(module, given, limits)), limits(limits) {
+    request.anyMemory = limits.anyMemory;
+  }
+  FailureOr<SearchResult> run();
+
+private:
+  /// The shapes of the search.
+  FailureOr<std::vector<plan::PlanShape>> prepare();
+  LogicalResult readCluster();
+  LogicalResult readRequest();
+  LogicalResult readPins();
+  FailureOr<std::vector<plan::PlanShape>> shapes();
+  struct Held {
+    std::string text;
+    void (*leaveOut)(Options &); // null: other options say what it means
+  };
+  std::vector<Held> held() const;
+  LogicalResult explainEmpty(const plan::ShapeSpace &space);
+  LogicalResult noneFits(const std::vector<plan::PlanShape> &all);
+  void report(SearchResult &result, const plan::ShapeResult &found);
+  std::shared_ptr<spmd::GraphPricer> makePricer();
+
+  ModuleOp module;
+  const Options options;
+  MeshOption mesh;
+  PipelineRequest pipeline;
+  /// Absent: searched.
+  std::optional<plan::Offload> offload;
+  spmd::GraphRequest request;
+  const SearchLimits &limits;
+  cost::Machine machine;
+  /// Of a cluster of several kinds of devices.
+  std::vector<cost::Machine> kinds;
+  std::string kindsText;
+  func::FuncOp step;
+  std::shared_ptr<spmd::GraphPricer> pricer;
+};
+
+} // namespace
+
+LogicalResult Search::readCluster() {
+  int64_t product = mesh.product();
+  if (std::optional<int64_t> ranks = ranksOfThisMachine(options)) {
+    // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
+    int64_t count = limits.devices ? limits.devices : *ranks ? *ranks : product;
+    if (count > kMostRanks)
+      return wrong("--mesh must have at most " + Twine(kMostRanks) + " ranks, got: " + Twine(count));
+    machine = cost::Machine::cpu(count, machineCores(), machineMemory());
+  } else {
+    FailureOr<cost::Cluster> cluster = clusterOf(options);
+    if (failed(cluster))
+      return failure();
+    machine = cost::Machine::of(*cluster);
+    // Programs lock memory of their host; they spill to no disk.
+    machine.host.nvmeBytes = 0;
+    kinds = cost::Machine::eachOf(*cluster);
+    if (kinds.size() > 1)
+      kindsText = cost::kindsText(cost::kindsOf(*cluster));
+    // Fewer of several kinds: which?
+    if (limits.devices && kinds.size() > 1)
+      return limits.silent ? failure() : wrong("a number of devices must be of one kind, got: " + kindsText);
+    if (limits.devices)
+      machine.ranks = limits.devices;
+  }
+  if (mesh.isWhole() ? product != machine.ranks : machine.ranks % product != 0) {
+    if (limits.silent)
+      return failure();
+    return wrong(llvm::formatv("--mesh={0} must {1} the {2} ranks of --cluster={3}, got: {4}", options.mesh,
+                               mesh.isWhole() ? "take all of" : "divide", machine.ranks, options.cluster, product));
+  }
+  return success();
+}
+
+LogicalResult Search::readRequest() {
+  FailureOr<PipelineRequest> given = parsePipeline(options, mesh.pp, mesh.isWhole() || machine.ranks == 1);
+  if (failed(given))
+    return failure();
+  pipeline = std::move(*given);
+  request.recompute = plan::parseRecompute(options.recompute);
+  offload = plan::parseOffload(options.offload);
+  if (offload && offload->any() && machine.isCpu())
+    return wrong("--offload=" + options.offload +
+                 " moves state from devices to their hosts, and ranks of processors have no memory but their host's, "
+                 "got: --cluster=" +
+                 options.cluster);
+  // What the cluster does not say is taken to be enough where it is asked for.
+  if (offload && offload->any() && machine.host.memoryBytes <= 0)
+    machine.host.memoryBytes = std::numeric_limits<double>::max();
+  request.mayOffloadActivations = !offload || offload->activations;
+  // A plan that is given says which.
+  request.mustOffloadActivations = offload && offload->activations && !limits.given;
+  request.exchange = *spmd::parseSequenceExchange(options.cpAttention);
+  request.experts = *spmd::parseExpertExchange(options.moeDispatch);
+  if (options.cpOrder != "auto")
+    request.order = options.cpOrder == "zigzag" ? plan::SequenceOrder::ZigZag : plan::SequenceOrder::Contiguous;
+  request.share = mesh.tp.has_value();
+  request.groups = mesh.groups;
+  request.actions = pipeline.actions;
+  request.stages = pipeline.actions.ranks.empty() ? 0 : pipeline.actions.stages();
+  request.nodeStages = options.nodeStages;
+  if ((request.given = limits.given)) {
+    if (limits.given->ring)
+      request.exchange = spmd::SequenceExchange::Ring;
+    else if (limits.given->exchangesHeads)
+      request.exchange =
+          *limits.given->exchangesHeads ? spmd::SequenceExchange::AllToAll : spmd::SequenceExchange::Gather;
+    if (limits.given->dispatches)
+      request.experts = *limits.given->dispatches ? spmd::ExpertExchange::AllToAll : spmd::ExpertExchange::Gather;
+  }
+  return success();
+}
+
+LogicalResult Search::readPins() {
+  std::vector<spmd::Pin> pins;
+  for (const std::string &text : options.pin) {
+    llvm::Expected<spmd::Pin> pin = spmd::parsePin(text);
+    if (!pin)
+      return wrong(llvm::toString(pin.takeError()));
+    pins.push_back(std::move(*pin));
+  }
+  FailureOr<spmd::Pins> found = spmd::Pins::resolve(step, std::move(pins));
+  if (failed(found))
+    return failure();
+  request.pins = std::move(*found);
+  const spmd::Pin *splitting = request.pins.splitting();
+  if (!splitting || (mesh.tp ? *mesh.tp > 1 : !mesh.isWhole() && machine.ranks > mesh.product()))
+    return success();
+  return wrong("--pin=" + splitting->text + " and " +
+               (options.mesh.empty() ? "--cluster=" + options.cluster : "--mesh=" + options.mesh) +
+               " contradict each other: one rank of tp has nothing to split");
+}
+
+/// What the model, the ranks and the options allow.
+FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
+  plan::ShapeSpace space = pricer->space();
+  auto hold = [](std::vector<int64_t> &sizes, std::optional<int64_t> given, bool whole) {
+    if (given || whole)
+      sizes = {given.value_or(1)};
+  };
+  bool whole = mesh.isWhole();
+  if (request.pins.splitting())
+    llvm::erase(space.tp, 1);
+  hold(space.tp, mesh.tp, whole);
+  // It shares positions out over tp.
+  if (options.sequenceParallel == "on")
+    llvm::erase(space.tp, 1);
+  hold(space.cp, mesh.cp, whole);
+  hold(space.ep, mesh.ep, whole);
+  hold(space.pp, pipeline.actions.ranks.empty() ? mesh.pp : std::optional<int64_t>(pipeline.actions.ranks.size()),
+       whole);
+  if (!options.schedule.empty() && space.pp.size() > 1)
+    llvm::erase(space.pp, 1);
+  if (offload)
+    space.hostOptimizer = {offload->optimizer};
+  if (options.zero >= 0)
+    space.zero = {int(options.zero)};
+  if (options.microbatches > 0)
+    space.microbatches = options.microbatches;
+  if (!pipeline.actions.ranks.empty())
+    space.microbatches = pipeline.actions.microbatches();
+  if (!options.sequenceParallel.empty())
+    space.sequenceParallel = {options.sequenceParallel == "on"};
+  int64_t stages =
+      request.stages ? request.stages : mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
+  if (stages > int64_t(pricer->blocks().blocks().size()))
+    return step.emitError("can be cut into at most ")
+           << pricer->blocks().blocks().size()
+           << " stages that each train a parameter: give a smaller pp, or fewer of them a rank, got: " << stages;
+  int64_t virtualStages = 0;
+  if (!pipeline.schedule.empty() && !options.schedule.empty()) {
+    virtualStages = plan::stagesPerRank(pipeline.schedule).value_or(1);
+    space.schedules = {pipeline.schedule == "gpipe"         ? plan::PipelineSchedule::GPipe
+                       : pipeline.schedule == "zero-bubble" ? plan::PipelineSchedule::ZeroBubble
+                       : virtualStages > 1 || StringRef(pipeline.schedule).starts_with("interleaved")
+                           ? plan::PipelineSchedule::Interleaved
+                           : plan::PipelineSchedule::OneForwardOneBackward};
+  } else if (!pipeline.actions.ranks.empty()) {
+    space.schedules = {plan::PipelineSchedule::OneForwardOneBackward};
+  }
+  std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
+  // A stage that is given holds, though nobody may be there to share with.
+  if (options.zero > 0 && all.empty()) {
+    space.zero = {0};
+    for (plan::PlanShape shape : plan::enumerateShapes(space))
+      if (shape.dp * shape.cp == 1) {
+        shape.zero = int(options.zero);
+        all.push_back(shape);
+      }
+  }
+  // Where stages begin is held with how many there are.
+  auto held = int64_t(pricer->heldStages().size());
+  if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->stagesOf(shape) == held; }))
+    llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->stagesOf(shape) != held; });
+  llvm::erase_if(all, [&](const plan::PlanShape &shape) {
+    // --mesh counts dp without the ranks of ep; groups share state in parts of it.
+    return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep || (shape.dp / shape.ep) % mesh.groups ||
+           (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages) ||
+           (limits.allows && !limits.allows(shape));
+  });
+  if (all.empty())
+    return explainEmpty(space);
+  return all;
+}
+
+/// What is held rather than searched, as it was written; an option that the user may leave out goes with how.
+std::vector<Search::Held> Search::held() const {
+  std::vector<Held> rows;
+  auto add = [&](StringRef name, const std::string &value, void (*leaveOut)(Options &)) {
+    if (!value.empty())
+      rows.push_back({("--" + name + "=" + value).str(), leaveOut});
+  };
+  add("mesh", options.mesh, nullptr);
+  add("zero", options.zero >= 0 ? std::to_string(options.zero) : "", [](Options &options) { options.zero = -1; });
+  add("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "",
+      [](Options &options) { options.microbatches = 0; });
+  add("schedule", options.schedule, [](Options &options) { options.schedule.clear(); });
+  add("sequence-parallel", options.sequenceParallel, [](Options &options) { options.sequenceParallel.clear(); });
+  return rows;
+}
+
+/// Which of what was given contradict each other.
+LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
+  if (limits.silent)
+    return failure();
+  int64_t batch = space.batch, microbatches = space.microbatches.value_or(1), ep = mesh.ep.value_or(1);
+  if (microbatches > batch)
+    return spmd::refuseBatch(step, batch, 1, 1, microbatches);
+  int64_t model = mesh.tp.value_or(1) * mesh.cp.value_or(1) * mesh.pp.value_or(1) * ep;
+  int64_t dp = mesh.dp.value_or(mesh.tp ? machine.ranks / model : 1);
+  if (batch % (dp * ep * microbatches) != 0)
+    return spmd::refuseBatch(step, batch, dp, ep, microbatches);
+  // Without which of the options is there a plan?
+  std::string all, one;
+  for (const Held &row : held()) {
+    all += " " + row.text;
+    if (!row.leaveOut)
+      continue;
+    Options fewer = options;
+    row.leaveOut(fewer);
+    SearchLimits silent = limits;
+    silent.silent = true;
+    Search search(module, fewer, silent);
+    ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
+    FailureOr<std::vector<plan::PlanShape>> shapes = search.prepare();
+    if (succeeded(shapes))
+      one += (one.empty() ? "leave " : ", or ") + row.text + " out, which allows " + shapes->front().str();
+  }
+  return wrong(
+      llvm::formatv("no plan for {0} ranks and a batch of {1} keeps{2}: {3}", machine.ranks, batch,
+                    all.empty() ? " all ranks at work" : all,
+                    one.empty() ? "choose another number of ranks, or bind a batch that more of them divide" : one));
+}
+
+/// The plan that lacks least, and what it lacks; how many devices would do.
+LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
+  if (limits.silent)
+    return failure();
+  // Micro-batches as small as they get, everything computed again: that needs least.
+  std::map<int64_t, int64_t> most;
+  for (const plan::PlanShape &shape : all)
+    most[shape.dp] = std::max(most[shape.dp], shape.microbatches);
+  SearchLimits any = limits;
+  any.anyMemory = any.silent = true;
+  any.keep = kNearest;
+  any.allows = [&](const plan::PlanShape &shape) {
+    return shape.microbatches == most[shape.dp] && (!limits.allows || limits.allows(shape));
+  };
+  Options least = options;
+  if (!request.recompute)
+    least.recompute = "full";
+  FailureOr<SearchResult> found = searchPlans(module, least, any);
+  if (failed(found))
+    return pricer->hasRefusal() ? pricer->emitRefusal()
+                                : step.emitError("cannot be placed on ") << machine.ranks << " ranks by any of "
+                                                                         << all.size() << " plans: choose another mesh";
+  auto smaller = [](const plan::PlanReport &a, const plan::PlanReport &b) {
+    return a.memory.total() + a.hostLack < b.memory.total() + b.hostLack;
+  };
+  const std::vector<plan::PlanReport> &plans = found->report.plans;
+  const plan::PlanReport &nearest = *std::min_element(plans.begin(), plans.end(), smaller);
+  std::string more = "ranks share the memory of one machine";
+  if (!kindsText.empty()) {
+    more = "more devices of either kind may hold it";
+  } else if (!isThisMachine(options)) {
+    std::optional<FewestDevices> fewest = fewestDevices(module, options, machine.ranks + 1);
+    more = fewest ? llvm::formatv("{0} x {1} would hold it, as {2}", fewest->devices, found->report.device,
+                                  fewest->plan.shape.str())
+                        .str()
+                  : "nor do more of them with this batch";
+  }
+  return wrong(llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2}; {3}; {4}; bind a smaller batch{5}",
+                             all.size(), machine.ranks, found->report.device,
+                             plan::whatIsLacking(nearest, found->report.memoryBytes), more,
+                             machine.isCpu() ? ", or give --mesh to compile all the same" : ""));
+}
+
+/// The first dimension of the inputs, and the second of tokens.
+static void readBatch(func::FuncOp step, plan::SearchReport &report) {
+  for (BlockArgument argument : step.getArguments()) {
+    auto type = cast<ShapedType>(argument.getType());
+    auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+    if (type.getRank() > 0 && report.batch == 0)
+      report.batch = type.getDimSize(0);
+    if (type.getRank() == 2 && role && role.getValue() == "tokens")
+      report.sequence = double(type.getDimSize(1));
+  }
+}
+
+void Search::report(SearchResult &result, const plan::ShapeResult &found) {
+  plan::SearchReport &report = result.report;
+  report.model = llvm::sys::path::filename(options.input).str();
+  for (auto state : module.getOps<graph::StateOp>())
+    if (state.getRole() == graph::StateRole::parameter)
+      report.parameters += double(llvm::product_of(state.getSavedShape()));
+  report.cluster = options.cluster;
+  report.device = isThisMachine(options) ? "rank of this machine" : kindsText.empty() ? machine.device.name : kindsText;
+  report.devices = machine.ranks;
+  report.domain = std::min(machine.ranks, machine.fabric.domain);
+  // Plans count their communicators.
+  report.memoryBytes = machine.isCpu() ? machine.memoryBytes() : cost::usableBytes(machine.memoryBytes());
+  readBatch(step, report);
+  auto give = [&](StringRef name, const std::string &value) {
+    if (!value.empty())
+      report.given.push_back(("--" + name + "=" + value).str());
+  };
+  give("mesh", options.mesh);
+  give("zero", options.zero >= 0 ? std::to_string(options.zero) : "");
+  give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
+  give("schedule", options.schedule);
+  give("recompute", options.recompute);
+  give("offload", options.offload);
+  if (options.annotated)
+    report.given.push_back("annotations of the model");
+  else
+    for (const std::string &pin : options.pin)
+      give("pin", pin);
+  for (const plan::ShapePlan &each : found.plans)
+    report.plans.push_back(result.pricer->describe(each));
+  if (result.pricer->isMixed() && !found.plans.empty())
+    report.note = plan::noteOfMixedDevices(result.pricer->stagesText(found.plans.front().stages));
+  report.lowerBound = found.lowerBound;
+  report.modelled = found.modelled;
+  report.placements = result.pricer->placements().all;
+  report.unproven = result.pricer->placements().unproven;
+  report.shapes = found.shapes;
+  report.placed = found.solved;
+  report.infeasible = found.infeasible;
+  explainPlans(report);
+}
+
+/// A new one, or that of a search before for as many ranks with as much given.
+std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
+  std::string key = llvm::formatv("{0} {1} {2} {3} {4} {5}", machine.ranks, request.anyMemory, options.mesh,
+                                  options.schedule, options.recompute, options.offload);
+  std::shared_ptr<spmd::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
+  // As many places to cut as the stages that are asked for need.
+  size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);
+  if (!made)
+    made = kinds.size() > 1 ? std::make_shared<spmd::GraphPricer>(step, kinds, request, blocks)
+                            : std::make_shared<spmd::GraphPricer>(step, machine, request, blocks);
+  return made;
+}
+
+FailureOr<std::vector<plan::PlanShape>> Search::prepare() {
+  step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || !step.getBody().hasOneBlock())
+    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+  if (failed(parseMesh(options.mesh, mesh)) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
+    return failure();
+  pricer = makePricer();
+  return shapes();
+}
+
+FailureOr<SearchResult> Search::run() {
+  std::optional<Status> status;
+  if (!limits.silent)
+    status.emplace("search plans");
+  FailureOr<std::vector<plan::PlanShape>> all = prepare();
+  if (failed(all))
+    return failure();
+  plan::ShapeResult found = plan::searchShapes(*all, *pricer, limits.keep);
+  SearchResult result;
+  result.meshGiven = !options.mesh.empty() && mesh.product() == machine.ranks;
+  if (found.plans.empty()) {
+    // A mesh that is given whole is the user's choice: the warning is Driver's, which knows the planned memory.
+    if (!result.meshGiven)
+      return noneFits(*all);
+    if (pricer->hasRefusal() && !limits.silent)
+      return pricer->emitRefusal();
+    request.anyMemory = true;
+    pricer = makePricer();
+    found = plan::searchShapes(*all, *pricer, limits.keep);
+    if (found.plans.empty())
+      return noneFits(*all);
+  }
+  result.anyMemory = request.anyMemory;
+  result.machine = machine;
+  result.pricer = std::move(pricer);
+  report(result, found);
+  result.shapes = std::move(found.plans);
+  return result;
+}
+
+FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options, const SearchLimits &limits) {
+  return Search(module, options, limits).run();
+}
+
+void dtcc::recordBest(SearchResult &result) {
+  const plan::ShapePlan &best = result.shapes.front();
+  if (std::optional<cost::StepTimeline> timeline = result.pricer->timeline(best.shape, best.stages))
+    result.report.plans.front().timeline = std::move(*timeline);
+}
+
+Options dtcc::optionsFor(const Options &options, int64_t devices) {
+  Options fewer = options;
+  MeshOption mesh;
+  fewer.mesh.clear();
+  if (failed(parseMesh(options.mesh, mesh)))
+    return fewer;
+  int64_t rest = devices;
+  for (auto [name, size] : {std::pair("tp", mesh.tp), {"cp", mesh.cp}, {"ep", mesh.ep}, {"pp", mesh.pp}})
+    if (size && rest % *size == 0) {
+      fewer.mesh += (fewer.mesh.empty() ? "" : ",") + std::string(name) + "=" + std::to_string(*size);
+      rest /= *size;
+    }
+  // Ranks that share with none do as in stage 0, whatever the stage, and one stage has no schedule.
+  if (devices == 1) {
+    fewer.zero = -1;
+    fewer.schedule.clear();
+  }
+  return fewer;
+}
+
+std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options &options, int64_t from) {
+  FailureOr<cost::Cluster> cluster = clusterOf(options);
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (failed(cluster) || !step)
+    return std::nullopt;
+  // Nothing shares more than stage 3 over all devices.
+  cost::Machine machine = cost::Machine::of(*cluster);
+  machine.ranks = 1;
+  spmd::GraphPricer alone(step, machine, {});
+  plan::PlanShape shared;
+  shared.zero = 3;
+  plan::StageProblem problem = alone.problem(shared);
+  double state = 0;
+  for (uint32_t block : problem.blocks)
+    state += problem.types[block].stateBytes;
+  double least = std::max(double(from), state / cost::usableBytes(machine.memoryBytes()));
+  for (int64_t devices : plan::deviceCounts(least, machine.fabric.domain, kMostDevices, kNodesOneByOne)) {
+    SearchLimits limits;
+    limits.silent = true;
+    limits.devices = devices;
+    limits.keep = 1;
+    ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
+    FailureOr<SearchResult> found = searchPlans(module, optionsFor(options, devices), limits);
+    if (succeeded(found) && found->report.plans.front().fits)
+      return FewestDevices{devices, std::move(found->report.plans.front())};
+  }
+  return std::nullopt;
+}
+
+FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options) {
+  FailureOr<SearchResult> result = searchPlans(module, options);
+  if (succeeded(result) && options.verbose)
+    for (const plan::PlanReport &plan : result->report.plans)
+      messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2:f2} GiB a rank{3}\n", plan.shape.str(),
+                                       plan.seconds, plan.memory.total() / double(1 << 30),
+                                       plan.fits ? "" : ", does not fit");
+  return result;
+}
+
+FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
+  if (!options.plan.empty()) {
+    std::optional<int64_t> ranks = ranksOfThisMachine(options);
+    if (!ranks) {
+      FailureOr<cost::Cluster> cluster = clusterOf(options);
+      if (failed(cluster))
+        return failure();
+      ranks = cluster->devices();
+    }
+    FailureOr<plan::Plan> plan = readPlanFile(module, options);
+    if (failed(plan))
+      return failure();
+    if (*ranks != 0 && *ranks != plan->mesh.ranks())
+      return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
+                                 *ranks, options.cluster, plan->mesh.ranks()));
+    return MadePlan{std::move(*plan), {}};
+  }
+  FailureOr<SearchResult> result = searchBest(module, options);
+  if (failed(result) || failed(confirmPlans(module, options, *result)))
+    return failure();
+  if (options.verbose)
+    for (const plan::PassedPlan &passed : result->report.passed)
+      messageStream() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
+  return MadePlan{result->plan(0), std::move(result->lowered)};
+}

@@ -1,0 +1,93 @@
+//===- Planning.h - From the command line to a plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_COMPILER_PLANNING_PLANNING_H
+#define DTCC_COMPILER_PLANNING_PLANNING_H
+
+#include "compiler/options/ClusterOption.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "planner/model/GraphPricer.h"
+#include <functional>
+
+namespace dtcc {
+
+/// What a search found, and for what.
+struct SearchResult {
+  cost::Machine machine;
+  /// Best first, at least one.
+  std::vector<plan::ShapePlan> shapes;
+  /// The same for people: one report a shape.
+  plan::SearchReport report;
+  /// --mesh names all ranks: nothing of the mesh was searched.
+  bool meshGiven = false;
+  /// Memory is no limit: asked for so, or a mesh is given that does not fit.
+  bool anyMemory = false;
+  /// The program of the first plan, if it is confirmed (ConfirmPlans.h).
+  mlir::OwningOpRef<mlir::ModuleOp> lowered;
+  std::shared_ptr<spmd::GraphPricer> pricer;
+
+  plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
+};
+
+/// What searches of one model have placed and priced: another of them begins where they ended. Their options may
+/// differ in what is given of the plan, in nothing else.
+using PricerCache = std::map<std::string, std::shared_ptr<spmd::GraphPricer>>;
+
+/// How a search differs from what its options say.
+struct SearchLimits {
+  /// Bytes of a rank are no limit.
+  bool anyMemory = false;
+  /// Without a message where nothing is found.
+  bool silent = false;
+  /// So many ranks, not all of --cluster; 0: all.
+  int64_t devices = 0;
+  /// Plans that are kept.
+  size_t keep = 100;
+  /// Shapes that are searched, of those that the options allow; absent: all.
+  std::function<bool(const plan::PlanShape &)> allows;
+  PricerCache *pricers = nullptr;
+  /// The placement of a plan that is priced as it stands: `allows` then takes its shape alone.
+  std::shared_ptr<const spmd::GivenPlacement> given;
+};
+
+/// All plans for a differentiated module on --cluster with what --mesh, --zero and the other options of a plan
+/// give, best first. Failure after one message, also if nothing fits the memory unless --mesh is given whole or
+/// the limits say that it is none.
+mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options,
+                                          const SearchLimits &limits = {});
+
+/// Gives the report of the first plan its step event by event.
+void recordBest(SearchResult &result);
+
+/// The options for another number of devices: of the mesh what divides them, but dp.
+Options optionsFor(const Options &options, int64_t devices);
+
+/// The fewest devices of --cluster's kind, at least `from`, on which some plan fits with this batch: powers of two in a
+/// node, then whole nodes (plan::deviceCounts). Nothing if none of these numbers does.
+struct FewestDevices {
+  int64_t devices = 1;
+  plan::PlanReport plan;
+};
+std::optional<FewestDevices> fewestDevices(mlir::ModuleOp module, const Options &options, int64_t from = 1);
+
+/// As searchPlans for a plan that is going to be used: with --verbose the plans are listed on stderr.
+mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options);
+
+/// A plan, and its program where it was lowered to be confirmed.
+struct MadePlan {
+  plan::Plan plan;
+  mlir::OwningOpRef<mlir::ModuleOp> lowered;
+};
+
+/// The plan for a differentiated module: that of --plan, completed, or the best one that is found and confirmed.
+/// Failure after one message.
+mlir::FailureOr<MadePlan> makePlan(mlir::ModuleOp module, const Options &options);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_PLANNING_PLANNING_H

@@ -1,0 +1,29 @@
+//===- BatchGroups.h - Which examples a batch norm sees together
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Batch statistics are those of a micro-batch, as in every framework that accumulates
+// gradients, over all its ranks or, with --batch-norm=rank, of each rank alone. So the
+// number of micro-batches is a part of the model, and batch norms are told it before any
+// plan is made: a plan with another number is refused.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_COMPILER_TRAINING_BATCHGROUPS_H
+#define DTCC_COMPILER_TRAINING_BATCHGROUPS_H
+
+#include "compiler/options/Options.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace dtcc {
+
+/// Sets the groups of all batch norms by --microbatches, --batch-norm, --mesh and --plan.
+/// Failure after one message.
+mlir::LogicalResult declareBatchGroups(mlir::ModuleOp module, const Options &options);
+
+} // namespace dtcc
+
+#endif // DTCC_COMPILER_TRAINING_BATCHGROUPS_H

@@ -1,0 +1,162 @@
+//===- Liveness.cpp - When the bytes of a buffer are in use -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/exec/commands/Liveness.h"
+#include "passes/exec/commands/Runs.h"
+
+using namespace mlir;
+using namespace dtcc::exec;
+
+SmallVector<Access> dtcc::exec::accessesOf(CommandOpInterface command) {
+  SmallVector<Access> accesses;
+  for (Value in : command.getIns())
+    accesses.push_back({in.getDefiningOp<ViewOp>(), true, false});
+  for (auto [i, out] : llvm::enumerate(command.getOuts()))
+    accesses.push_back({out.getDefiningOp<ViewOp>(), command.readsOut(i), true});
+  for (Value scratch : command.getScratch())
+    accesses.push_back({scratch.getDefiningOp<ViewOp>(), false, true});
+  return accesses;
+}
+
+void Lifetime::add(Interval interval) {
+  SmallVector<Interval, 1> merged;
+  for (const Interval &other : intervals) {
+    if (other.end + 1 < interval.begin || interval.end + 1 < other.begin)
+      merged.push_back(other);
+    else
+      interval = {std::min(interval.begin, other.begin), std::max(interval.end, other.end)};
+  }
+  merged.insert(llvm::lower_bound(merged, interval, [](auto &a, auto &b) { return a.begin < b.begin; }), interval);
+  intervals = std::move(merged);
+}
+
+std::optional<int64_t> Lifetime::meets(const Lifetime &other) const {
+  for (auto a = intervals.begin(), b = other.intervals.begin(); a != intervals.end() && b != other.intervals.end();) {
+    if (a->begin <= b->end && b->begin <= a->end)
+      return std::max(a->begin, b->begin);
+    if (a->end < b->end)
+      ++a;
+    else
+      ++b;
+  }
+  return std::nullopt;
+}
+
+/// When a command may run, by the numbers of commands of the first stream (from `begin` on):
+/// not before what it and its stream have waited for, and until the first stream waits for it
+/// or the phase ends.
+static SmallVector<Interval> windowsOf(MutableArrayRef<CommandOpInterface> commands, int64_t begin) {
+  SmallVector<Interval> windows;
+  llvm::DenseMap<Operation *, size_t> numbers;
+  llvm::DenseMap<uint64_t, int64_t> earliest;
+  /// Commands of other streams that the first has not waited for.
+  SmallVector<size_t> pending;
+  for (auto [i, command] : llvm::enumerate(commands)) {
+    int64_t at = begin + int64_t(i), first = at;
+    bool other = command.getStream() != 0;
+    if (other)
+      first = earliest.try_emplace(command.getStream(), begin).first->second;
+    for (Value event : command.getAfter()) {
+      auto known = numbers.find(event.getDefiningOp());
+      if (known == numbers.end())
+        continue;
+      if (other)
+        first = std::max(first, windows[known->second].begin + 1);
+      else
+        // Who waits for a command waits for those before it in its stream.
+        llvm::erase_if(pending, [&, end = known->second](size_t number) {
+          bool ends = number <= end && commands[number].getStream() == commands[end].getStream();
+          if (ends)
+            windows[number].end = at;
+          return ends;
+        });
+    }
+    windows.push_back({std::min(first, at), other ? begin + int64_t(commands.size()) - 1 : at});
+    if (other) {
+      earliest[command.getStream()] = windows.back().begin;
+      pending.push_back(i);
+    }
+    numbers[command] = i;
+  }
+  return windows;
+}
+
+namespace {
+/// The commands of one phase that touch a buffer.
+struct Touches {
+  size_t phase = 0;
+  Interval span;
+  bool readsFirst = false;
+};
+
+struct BufferUse {
+  SmallVector<Touches, 1> phases;
+  /// Slots of memory that later ones use again; 0: it has no slots.
+  int64_t slots = 0;
+};
+} // namespace
+
+/// Extends the lifetime by the values that the runs of a step leave in the buffer for later runs.
+static void follow(const BufferUse &use, ArrayRef<Run> runs, ArrayRef<Interval> phases, Lifetime &lifetime) {
+  llvm::SmallDenseMap<size_t, const Touches *> byPhase;
+  for (const Touches &touches : use.phases) {
+    lifetime.add(touches.span);
+    byPhase[touches.phase] = &touches;
+  }
+  llvm::SmallDenseMap<int64_t, size_t> lastRuns; // by slot of memory
+  for (auto [number, run] : llvm::enumerate(runs)) {
+    const Touches *touches = byPhase.lookup(run.phase);
+    if (!touches)
+      continue;
+    auto [last, isFirst] = lastRuns.try_emplace(use.slots ? run.slot % use.slots : 0, number);
+    if (touches->readsFirst) {
+      lifetime.add({phases[run.phase].begin, touches->span.end});
+      if (!isFirst) {
+        const Touches &before = *byPhase.lookup(runs[last->second].phase);
+        lifetime.add({before.span.begin, phases[before.phase].end});
+        llvm::SmallDenseSet<size_t> between;
+        for (size_t other = last->second + 1; other < number; ++other)
+          if (between.insert(runs[other].phase).second)
+            lifetime.add(phases[runs[other].phase]);
+      }
+    }
+    last->second = number;
+  }
+}
+
+Liveness::Liveness(ProgramOp program) {
+  llvm::MapVector<StringRef, BufferOp> buffers;
+  for (auto buffer : program.getOps<BufferOp>())
+    buffers[buffer.getSymName()] = buffer;
+  llvm::DenseMap<BufferOp, BufferUse> uses;
+  SmallVector<Interval> phases;
+  for (auto phase : program.getOps<PhaseOp>()) {
+    phases.push_back({count, count - 1});
+    SmallVector<CommandOpInterface> commands(phase.getOps<CommandOpInterface>());
+    SmallVector<Interval> windows = windowsOf(commands, count);
+    for (auto [command, window] : llvm::zip_equal(commands, windows)) {
+      for (Access access : accessesOf(command)) {
+        BufferUse &use = uses[buffers.lookup(access.view.getBuffer())];
+        use.slots = std::max<int64_t>(use.slots, access.view.getSlots().value_or(0));
+        if (use.phases.empty() || use.phases.back().phase != phases.size() - 1)
+          use.phases.push_back({phases.size() - 1, window, access.reads});
+        Interval &span = use.phases.back().span;
+        span = {std::min(span.begin, window.begin), std::max(span.end, window.end)};
+      }
+      phases.back().end = count++;
+    }
+  }
+  std::vector<Run> runs = runsOf(program);
+  for (auto &[name, buffer] : buffers) {
+    Lifetime &lifetime = lifetimes[buffer];
+    auto use = uses.find(buffer);
+    if (buffer.getPersistent())
+      lifetime.add({0, std::max<int64_t>(count - 1, 0)});
+    else if (use != uses.end())
+      follow(use->second, runs, phases, lifetime);
+  }
+}

@@ -1,0 +1,332 @@
+//===- Verify.cpp - No command sees bytes that it must not -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks the final program by the bytes that its commands touch, knowing nothing of
+// how it was made: rules V11 and V12 of docs/verification.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/spmd/Spmd.h"
+#include "passes/exec/Passes.h"
+#include "passes/exec/commands/Liveness.h"
+#include "passes/exec/commands/Runs.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_VERIFY
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+namespace {
+/// The bytes [begin, end) of an arena.
+struct Range {
+  StringRef arena;
+  int64_t begin = 0, end = 0;
+  bool overlaps(const Range &other) const { return arena == other.arena && begin < other.end && other.begin < end; }
+  /// Whether this range may overlap `other`, which comes later in the order by arena and first byte.
+  bool reaches(const Range &other) const { return arena == other.arena && other.begin < end; }
+};
+
+struct Touch {
+  Operation *command;
+  BufferOp buffer;
+  Range range;
+  bool writes;
+};
+
+class Verifier {
+public:
+  Verifier(ProgramOp program, const spmd::Mesh &mesh) : program(program), mesh(mesh) {
+    for (auto buffer : program.getOps<BufferOp>())
+      buffers[buffer.getSymName()] = buffer;
+    for (auto op : program.getOps<CommunicatorOp>())
+      groups[op.getSymName()] = mesh.product(spmd::toAxes(op.getAxes()));
+    for (auto arena : program.getOps<ArenaOp>())
+      if (arena.getHost())
+        hostArenas.insert(arena.getSymName());
+  }
+  LogicalResult run() {
+    for (auto view : program.getOps<ViewOp>())
+      if (failed(check(view)))
+        return failure();
+    if (failed(checkSharing()) || failed(checkHost()))
+      return failure();
+    for (auto phase : program.getOps<PhaseOp>())
+      if (failed(check(phase)))
+        return failure();
+    return checkSlots();
+  }
+
+private:
+  /// V9: a run reads what its own micro-batch left, and not what another one has written over it since.
+  LogicalResult checkSlots() {
+    if (!program.getActions())
+      return success();
+    struct Touched {
+      CommandOpInterface first;
+      BufferOp buffer;
+      int64_t slots;
+      bool reads, writes;
+    };
+    SmallVector<PhaseOp> phases(program.getOps<PhaseOp>());
+    SmallVector<SmallVector<Touched>> touched(phases.size());
+    for (auto [number, phase] : llvm::enumerate(phases)) {
+      llvm::DenseMap<BufferOp, size_t> known;
+      for (auto command : phase.getOps<CommandOpInterface>())
+        for (Access access : accessesOf(command)) {
+          BufferOp buffer = bufferOf(access.view);
+          auto [entry, isNew] = known.try_emplace(buffer, touched[number].size());
+          if (isNew)
+            touched[number].push_back(
+                {command, buffer, int64_t(access.view.getSlots().value_or(1)), access.reads, false});
+          touched[number][entry->second].writes |= access.writes;
+        }
+    }
+    llvm::DenseMap<BufferOp, int64_t> inputs; // slots of memory
+    for (auto input : program.getOps<InputOp>())
+      if (auto view = input.getView() ? input.getView().getDefiningOp<ViewOp>() : ViewOp())
+        inputs[bufferOf(view)] = view.getSlots().value_or(1);
+    constexpr int64_t kAll = -1;
+    llvm::DenseMap<std::pair<BufferOp, int64_t>, int64_t> contents;
+    llvm::SmallDenseSet<int64_t> entered;
+    for (const Run &run : runsOf(program)) {
+      if (entered.insert(run.slot).second)
+        for (auto &[buffer, slots] : inputs)
+          contents[{buffer, run.slot % slots}] = run.slot;
+      bool repeats = phases[run.phase].getRepeat() > 1;
+      for (const Touched &touch : touched[run.phase]) {
+        auto where = std::pair(touch.buffer, run.slot % touch.slots);
+        bool isState = BufferOp(touch.buffer).getPersistent() && !inputs.contains(touch.buffer);
+        auto content = contents.find(where);
+        if (touch.reads && repeats && !isState && content != contents.end() && content->second != kAll &&
+            content->second != run.slot)
+          return CommandOpInterface(touch.first)->emitOpError("must read micro-batch ")
+                 << run.slot << " of buffer @" << BufferOp(touch.buffer).getSymName() << ", which holds "
+                 << content->second << " by then";
+        if (touch.writes)
+          contents[where] = repeats ? run.slot : kAll;
+      }
+    }
+    return success();
+  }
+
+  BufferOp bufferOf(ViewOp view) const { return buffers.lookup(view.getBuffer()); }
+
+  /// Bytes that the view may touch, in any slot and on any rank.
+  Range rangeOf(ViewOp view) const {
+    BufferOp buffer = bufferOf(view);
+    MemRefType type = view.getView().getType();
+    int64_t bytes = getSpan(type), begin = buffer.getOffset().value_or(0) + view.getOffset();
+    if (view.getBlockOf()) {
+      int64_t dim = *view.getBlockDim(), block = type.getShape()[dim] * getStrides(type)[dim];
+      bytes += (groups.lookup(*view.getBlockOf()) - 1) * block * getElementBytes(type.getElementType());
+    }
+    int64_t slots = std::min<int64_t>(mesh.slots(), view.getSlots().value_or(mesh.slots()));
+    bytes += (slots - 1) * view.getSlotStride().value_or(0);
+    return {buffer.getArena(), begin, begin + bytes};
+  }
+
+  /// A view stays inside its buffer in all slots and on all ranks.
+  LogicalResult check(ViewOp view) const {
+    BufferOp buffer = bufferOf(view);
+    if (!buffer || !buffer.getOffset())
+      return view.emitOpError("must name a buffer with an offset: run exec-plan-arena");
+    int64_t end = rangeOf(view).end - *buffer.getOffset();
+    if (end > int64_t(buffer.getBytes()))
+      return view.emitOpError("must stay inside its buffer of ")
+             << buffer.getBytes() << " bytes in every slot and on every rank, got: " << end;
+    return success();
+  }
+
+  /// Buffers that live at the same time have no byte in common.
+  LogicalResult checkSharing() {
+    Liveness liveness(program);
+    SmallVector<std::pair<BufferOp, const Lifetime *>> live;
+    for (auto buffer : program.getOps<BufferOp>())
+      if (const Lifetime &lifetime = liveness.lifetimeOf(buffer); !lifetime.empty() && buffer.getBytes())
+        live.push_back({buffer, &lifetime});
+    llvm::sort(live, [](auto &a, auto &b) { return startOf(a.first) < startOf(b.first); });
+    for (size_t i = 0; i < live.size(); ++i)
+      for (size_t j = i + 1; j < live.size(); ++j) {
+        auto [a, first] = live[i];
+        auto [b, second] = live[j];
+        if (a.getArena() != b.getArena() || *b.getOffset() >= *a.getOffset() + a.getBytes())
+          break;
+        if (std::optional<int64_t> command = first->meets(*second))
+          return b.emitOpError("must not share bytes with @")
+                 << a.getSymName() << ": both are in use at command " << *command;
+      }
+    return success();
+  }
+  /// Checks that only commands that touch each byte once and in order access host memory over the link.
+  LogicalResult checkHost() {
+    if (hostArenas.empty())
+      return success();
+    auto onHost = [&](BufferOp buffer) { return hostArenas.contains(buffer.getArena()); };
+    // The host reads and writes its own values of a step in the mirror of the device's memory, not in a host arena.
+    auto seen = [&](Operation *op, Value view) -> LogicalResult {
+      auto of = view ? view.getDefiningOp<ViewOp>() : ViewOp();
+      if (!of || !onHost(bufferOf(of)))
+        return success();
+      return op->emitOpError("must lie in memory of the device, got buffer @") << of.getBuffer();
+    };
+    for (auto input : program.getOps<InputOp>())
+      if (failed(seen(input, input.getView())))
+        return failure();
+    for (auto scalar : program.getOps<ScalarOp>())
+      if (failed(seen(scalar, scalar.getView())))
+        return failure();
+    for (auto phase : program.getOps<PhaseOp>())
+      for (auto command : phase.getOps<CommandOpInterface>())
+        for (Access access : accessesOf(command))
+          if (!command.streams() && !isDenseCopy(command) && onHost(bufferOf(access.view)))
+            return command.emitOpError("must not touch memory of the host, which updates and copies alone do: buffer @")
+                   << access.view.getBuffer() << " of arena @" << bufferOf(access.view).getArena();
+    return success();
+  }
+  /// No kernel copies these, but the GPU's engine for copies.
+  static bool isDenseCopy(CommandOpInterface command) {
+    auto dense = [](Value view) { return isDense(cast<MemRefType>(view.getType())); };
+    return isa<CopyOp>(command.getOperation()) && llvm::all_of(command.getIns(), dense) &&
+           llvm::all_of(command.getOuts(), dense);
+  }
+  static std::pair<StringRef, int64_t> startOf(BufferOp buffer) {
+    return {buffer.getArena(), int64_t(*buffer.getOffset())};
+  }
+
+  LogicalResult check(PhaseOp phase) {
+    for (auto view : phase.getOps<ViewOp>())
+      if (failed(check(view)))
+        return failure();
+    SmallVector<CommandOpInterface> commands(phase.getOps<CommandOpInterface>());
+    SmallVector<Touch> touches;
+    for (CommandOpInterface command : commands) {
+      size_t first = touches.size();
+      for (Access access : accessesOf(command)) {
+        touches.push_back({command, bufferOf(access.view), rangeOf(access.view), access.writes});
+        if (access.reads && failed(checkWritten(touches.back())))
+          return failure();
+      }
+      for (const Touch &touch : llvm::drop_begin(touches, first))
+        if (touch.writes)
+          written.insert(touch.buffer);
+    }
+    // One stream is an order.
+    llvm::SmallDenseSet<uint64_t> streams;
+    for (CommandOpInterface command : commands)
+      streams.insert(command.getStream());
+    if (streams.size() < 2)
+      return success();
+    return success(succeeded(checkOrders(phase)) && succeeded(checkRaces(commands, orderOf(commands), touches)));
+  }
+
+  /// Members of a group meet in the order of one stream, which is the text's on each of them.
+  static LogicalResult checkOrders(PhaseOp phase) {
+    llvm::StringMap<uint64_t> streamOf;
+    for (auto op : phase.getOps<CollectiveOp>())
+      if (uint64_t first = streamOf.try_emplace(op.getCommunicator(), op.getStream()).first->second;
+          first != op.getStream())
+        return op.emitOpError("must be on the stream of all collectives over @")
+               << op.getCommunicator() << " in this phase, " << first << ", got: " << op.getStream();
+    return success();
+  }
+
+  /// Per command, those that have ended when it begins: of its stream, by events, and theirs.
+  static SmallVector<llvm::BitVector> orderOf(MutableArrayRef<CommandOpInterface> commands) {
+    SmallVector<llvm::BitVector> before(commands.size(), llvm::BitVector(commands.size()));
+    llvm::DenseMap<uint64_t, unsigned> lastOfStream;
+    llvm::DenseMap<Operation *, unsigned> numbers;
+    for (auto [i, command] : llvm::enumerate(commands)) {
+      auto follow = [&](unsigned other) {
+        before[i] |= before[other];
+        before[i].set(other);
+      };
+      if (auto last = lastOfStream.find(command.getStream()); last != lastOfStream.end())
+        follow(last->second);
+      for (Value event : command.getAfter())
+        if (auto known = numbers.find(event.getDefiningOp()); known != numbers.end())
+          follow(known->second);
+      lastOfStream[command.getStream()] = i;
+      numbers[command] = i;
+    }
+    return before;
+  }
+
+  LogicalResult checkRaces(MutableArrayRef<CommandOpInterface> commands, ArrayRef<llvm::BitVector> before,
+                           ArrayRef<Touch> touches) const {
+    llvm::DenseMap<Operation *, unsigned> numbers;
+    for (auto [i, command] : llvm::enumerate(commands))
+      numbers[command] = i;
+    SmallVector<unsigned> commandOf, row; // by touch; touches by their first byte
+    for (auto [i, touch] : llvm::enumerate(touches)) {
+      commandOf.push_back(numbers.lookup(touch.command));
+      row.push_back(i);
+    }
+    llvm::sort(row, [&](unsigned a, unsigned b) {
+      const Range &first = touches[a].range, &second = touches[b].range;
+      return std::tie(first.arena, first.begin, a) < std::tie(second.arena, second.begin, b);
+    });
+    std::optional<std::pair<unsigned, unsigned>> race; // the first in the order of commands
+    for (size_t i = 0; i < row.size(); ++i)
+      for (size_t j = i + 1; j < row.size() && touches[row[i]].range.reaches(touches[row[j]].range); ++j) {
+        auto [first, second] = std::minmax(row[i], row[j]);
+        unsigned a = commandOf[first], b = commandOf[second];
+        if (a != b && (touches[first].writes || touches[second].writes) && !before[b].test(a) &&
+            touches[first].range.overlaps(touches[second].range))
+          race = std::min(race.value_or(std::pair(first, second)), std::pair(first, second));
+      }
+    return race ? refuse(touches[race->first], touches[race->second]) : success();
+  }
+
+  static LogicalResult refuse(const Touch &first, const Touch &second) {
+    auto diagnostic =
+        second.command->emitOpError("must wait for a command of another stream: one writes what the other uses, bytes ")
+        << std::max(first.range.begin, second.range.begin) << " to " << std::min(first.range.end, second.range.end)
+        << " of @" << first.range.arena;
+    diagnostic.attachNote(first.command->getLoc()) << "the other command";
+    return failure();
+  }
+
+  /// Checks that a command before, or the host, has written the bytes that are read.
+  LogicalResult checkWritten(Touch read) const {
+    if (read.buffer.getPersistent())
+      return success();
+    if (written.contains(read.buffer))
+      return success();
+    return read.command->emitOpError("must not read what nobody wrote: buffer @") << read.buffer.getSymName();
+  }
+
+  ProgramOp program;
+  const spmd::Mesh &mesh;
+  llvm::StringMap<BufferOp> buffers;
+  llvm::StringMap<int64_t> groups;
+  llvm::StringSet<> hostArenas;
+  llvm::DenseSet<BufferOp> written;
+};
+
+struct Verify : dtcc::exec::impl::VerifyBase<Verify> {
+  void runOnOperation() override {
+    for (auto program : getOperation().getOps<ProgramOp>()) {
+      auto mesh = getOperation().lookupSymbol<spmd::MeshOp>(program.getMeshAttr());
+      if (!mesh) {
+        program.emitOpError("must name an spmd.mesh, got: ") << program.getMeshAttr();
+        return signalPassFailure();
+      }
+      spmd::Mesh plain = spmd::toMesh(mesh);
+      if (failed(Verifier(program, plain).run()))
+        return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace

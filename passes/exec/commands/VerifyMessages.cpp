@@ -1,0 +1,127 @@
+//===- VerifyMessages.cpp - The stages of a pipeline never wait for each other for ever
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rule V10 of docs/verification.md, on final programs: the check of a schedule knows of one message
+// an edge, not of which value is sent when, nor of what passes added since. Commands are
+// taken in the order of the program: those of a second stream wait for less.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/spmd/Spmd.h"
+#include "passes/exec/Passes.h"
+#include "passes/exec/commands/Runs.h"
+#include "planner/schedule/MeetingProgram.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_VERIFYMESSAGES
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::exec;
+
+namespace {
+/// The commands of a stage that concern others.
+class StageMeetings {
+public:
+  StageMeetings(ProgramOp program, int64_t stages) : program(program) {
+    for (auto op : program.getOps<CommunicatorOp>())
+      if (std::string axis = program.getAxis().value_or("").str(); spmd::contains(spmd::toAxes(op.getAxes()), axis)) {
+        std::vector<int64_t> &members = groups[op.getSymName()];
+        if (std::optional<ArrayRef<int64_t>> some = op.getMembers())
+          members = some->vec();
+        else
+          for (int64_t stage = 0; stage < stages; ++stage)
+            members.push_back(stage);
+      }
+  }
+  plan::MeetingProgram find() {
+    plan::MeetingProgram result;
+    for (auto phase : program.getOps<PhaseOp>()) {
+      result.phases.push_back({phase.getSymName().str(), {}});
+      for (auto command : phase.getOps<CommandOpInterface>())
+        if (std::optional<plan::Meeting> meeting = meetingOf(command))
+          result.phases.back().meetings.push_back(std::move(*meeting));
+    }
+    for (const Run &run : runsOf(program))
+      result.runs.push_back({run.phase, run.slot});
+    return result;
+  }
+
+private:
+  /// Nothing if no other stage takes part.
+  std::optional<plan::Meeting> meetingOf(CommandOpInterface command) const {
+    plan::Meeting meeting;
+    if (auto send = dyn_cast<SendOp>(command.getOperation())) {
+      meeting = message(send, plan::Meeting::Send, send.getIns().front());
+      meeting.room = send.getRoom();
+      return meeting;
+    }
+    if (auto receive = dyn_cast<ReceiveOp>(command.getOperation()))
+      return message(receive, plan::Meeting::Receive, receive.getOuts().front());
+    auto collective = dyn_cast<CollectiveOp>(command.getOperation());
+    auto group = collective ? groups.find(collective.getCommunicator()) : groups.end();
+    if (group == groups.end())
+      return std::nullopt;
+    meeting.kind = plan::Meeting::Collective;
+    meeting.members = group->second;
+    meeting.channel = "@" + collective.getCommunicator().str();
+    meeting.what = stringifyCollectiveKind(collective.getKind()).str();
+    for (Value view : collective.getOuts())
+      meeting.what += " of " + contentOf(view);
+    return meeting;
+  }
+  template <typename Op> static plan::Meeting message(Op op, plan::Meeting::Kind kind, Value view) {
+    plan::Meeting meeting;
+    meeting.kind = kind;
+    meeting.peer = op.getPeer();
+    meeting.channel = "@" + op.getCommunicator().str();
+    meeting.what = contentOf(view);
+    return meeting;
+  }
+  /// Text of the properties that sender and receiver must agree on. The order of dimensions may differ by stage.
+  static std::string contentOf(Value view) {
+    auto type = cast<MemRefType>(view.getType());
+    std::string text;
+    llvm::raw_string_ostream(text) << type.getNumElements() << " x " << type.getElementType();
+    return text;
+  }
+
+  ProgramOp program;
+  llvm::StringMap<std::vector<int64_t>> groups;
+};
+
+struct VerifyMessages : dtcc::exec::impl::VerifyMessagesBase<VerifyMessages> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    SmallVector<ProgramOp> programs(getOperation().getOps<ProgramOp>());
+    if (programs.empty() || !programs.front().getStage())
+      return;
+    std::vector<plan::MeetingProgram> stages;
+    for (auto [number, program] : llvm::enumerate(programs)) {
+      if (int64_t stage = program.getStage().value_or(-1); stage != int64_t(number)) {
+        program.emitOpError("must be that of stage ") << number << ", got: " << stage;
+        return signalPassFailure();
+      }
+      stages.push_back(StageMeetings(program, programs.size()).find());
+      auto known = [&](int64_t stage) { return stage >= 0 && stage < int64_t(programs.size()); };
+      for (auto op : program.getOps<CommunicatorOp>())
+        for (int64_t member : op.getMembers().value_or(ArrayRef<int64_t>()))
+          if (!known(member)) {
+            op.emitOpError("member must be one of the ") << programs.size() << " stages, got: " << member;
+            return signalPassFailure();
+          }
+    }
+    std::string problem = plan::checkMeetings(stages);
+    if (problem.empty())
+      return;
+    programs.front().emitOpError(problem);
+    signalPassFailure();
+  }
+};
+} // namespace

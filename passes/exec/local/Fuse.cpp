@@ -1,0 +1,525 @@
+//===- Fuse.cpp - Put ops that are one kernel into exec.fused
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Greedy, in program order: an op joins the kernel of one of its producers, or of a
+// sibling that reads the same values, if the domain analysis says that the result is
+// still one kernel and no path leaves the kernel and comes back. Then a kernel whose values
+// one other kernel alone reads joins that. What the backward pass computes from values of
+// the forward pass stays in the backward pass, unless it is smaller than what it reads. In
+// the end kernels make again what they would read and can make of half the bytes: f32 of
+// halves, which were exact before, and differences to a mean.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "dialects/graph/Precision.h"
+#include "dialects/spmd/Spmd.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/exec/Passes.h"
+#include "passes/exec/codegen/KernelDomain.h"
+#include "passes/exec/local/BlockOrder.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace dtcc::exec {
+#define GEN_PASS_DEF_FUSE
+#include "passes/exec/Passes.h.inc"
+} // namespace dtcc::exec
+
+using namespace mlir;
+
+namespace dtcc::exec {
+namespace {
+
+/// More buffers than this and addresses no longer fit into registers.
+constexpr size_t kMostBuffers = 24;
+
+struct Group {
+  SmallVector<Operation *> ops; // in program order
+  /// Numbers of the first and the last op: of an empty group no range.
+  unsigned first = ~0u, last = 0;
+};
+
+class BlockFusion {
+public:
+  BlockFusion(Block &block) : block(block) {}
+  void run();
+
+private:
+  void place(Operation *op);
+  bool join(Group &group, ArrayRef<Operation *> more);
+  Group *onlyReader(const Group &group) const;
+  bool frees(const Group &group, const Group &reader) const;
+  void mergeIntoReaders();
+  bool repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses);
+  void repeatInReaders();
+  /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
+  SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
+  bool leavesAndReturns(const Group &group, Operation *op) const;
+  unsigned horizonOf(const Group &group) const;
+  void outline(Group &group);
+
+  Block &block;
+  SmallVector<std::unique_ptr<Group>> groups;
+  llvm::DenseMap<Operation *, Group *> groupOf;
+  llvm::DenseMap<Operation *, unsigned> numbers;
+  /// The number of the last graph.barrier that an op depends on.
+  llvm::DenseMap<Operation *, unsigned> fences;
+  /// The number of the first spmd.send that depends on an op: other stages wait for it.
+  llvm::DenseMap<Operation *, unsigned> sends;
+  /// The kernel's own copy of a value that it repeats, by kernel and value.
+  llvm::DenseMap<std::pair<Group *, Value>, Value> repeated;
+  /// The op with effects before an op with effects: their order stays.
+  llvm::DenseMap<Operation *, Operation *> effectsBefore;
+};
+
+/// Ops whose results are repeated in each kernel that reads them, in program order.
+SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) const {
+  llvm::SetVector<Operation *> all(ops.begin(), ops.end());
+  for (size_t i = 0; i < all.size(); ++i)
+    for (Value operand : all[i]->getOperands())
+      if (Operation *producer = operand.getDefiningOp();
+          producer && producer->getBlock() == &block && isFusible(producer) && isDuplicable(producer))
+        all.insert(producer);
+  SmallVector<Operation *> sorted(all.begin(), all.end());
+  llvm::sort(sorted, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });
+  return sorted;
+}
+
+/// Ops before this number depend on nothing of the group. A group that is merged with this one stands before it too.
+unsigned BlockFusion::horizonOf(const Group &group) const {
+  unsigned horizon = group.first;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const std::unique_ptr<Group> &other : groups)
+      if (other->first < horizon && other->last >= horizon) {
+        horizon = other->first;
+        moved = true;
+      }
+  }
+  return horizon;
+}
+
+/// Whether an operand of `op` outside the group depends on the group: by what it reads, or by the order of effects (the
+/// unit that a backward op reads is gathered behind the forward pass).
+bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
+  llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
+  unsigned horizon = horizonOf(group);
+  SmallVector<Operation *> work;
+  auto push = [&](auto &self, Operation *from, bool direct) -> bool {
+    SmallVector<Operation *> producers;
+    for (Value operand : from->getOperands())
+      producers.push_back(operand.getDefiningOp());
+    producers.push_back(effectsBefore.lookup(from));
+    for (Operation *producer : producers) {
+      if (!producer || producer->getBlock() != &block || numbers.lookup(producer) < horizon)
+        continue;
+      if (members.contains(producer)) {
+        if (!direct)
+          return true;
+        continue;
+      }
+      // A producer that the kernel repeats does not lead out of the kernel.
+      if (direct && isFusible(producer) && isDuplicable(producer)) {
+        if (self(self, producer, direct))
+          return true;
+        continue;
+      }
+      // Another kernel stands as a whole where its last op stands.
+      if (Group *other = groupOf.lookup(producer)) {
+        for (Operation *member : other->ops)
+          if (seen.insert(member).second)
+            work.push_back(member);
+      } else if (seen.insert(producer).second) {
+        work.push_back(producer);
+      }
+    }
+    return false;
+  };
+  push(push, op, /*direct=*/true);
+  while (!work.empty())
+    if (push(push, work.pop_back_val(), /*direct=*/false))
+      return true;
+  return false;
+}
+
+/// Whether something that is not in the kernel reads the value. A duplicable op is
+/// in each kernel that reads it.
+static bool isReadOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> &members) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (members.contains(user))
+      return false;
+    if (!isFusible(user) || !isDuplicable(user))
+      return true;
+    return llvm::any_of(user->getResults(), [&](Value result) { return isReadOutside(result, members); });
+  });
+}
+
+static double bytesOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? double(type.getNumElements()) * llvm::divideCeil(type.getElementTypeBitWidth(), 8) : 0;
+}
+
+/// 0: the forward pass, 1: what is computed of it once more, 2: gradients. Nothing for other ops.
+static std::optional<int> passOf(Operation *op) {
+  std::optional<graph::Phase> phase = op ? graph::findPhase(op) : std::nullopt;
+  if (!phase || *phase == graph::Phase::Update)
+    return std::nullopt;
+  return *phase == graph::Phase::Forward ? 0 : *phase == graph::Phase::Recompute ? 1 : 2;
+}
+
+static bool isAfter(Operation *op, Operation *other) {
+  std::optional<int> mine = passOf(op), its = passOf(other);
+  return mine && its && *mine > *its;
+}
+
+/// Whether `op` reads values of passes before its own alone and makes no less than it reads: in a kernel of such a pass
+/// its result would be made early, and wait instead of what it reads.
+static bool waitsInVain(Operation *op) {
+  double makes = 0, reads = 0;
+  for (Value result : op->getResults())
+    makes += bytesOf(result);
+  for (Value operand : op->getOperands()) {
+    if (Operation *producer = operand.getDefiningOp();
+        passOf(producer) && !isAfter(op, producer) && !isDuplicable(producer))
+      return false;
+    reads = std::max(reads, bytesOf(operand));
+  }
+  return makes >= reads;
+}
+
+bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
+  SmallVector<Operation *> ops(group.ops);
+  llvm::append_range(ops, more);
+  llvm::sort(ops, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });
+  unsigned first = numbers.lookup(ops.front()), last = numbers.lookup(ops.back());
+  for (Operation *op : ops) {
+    // Recomputation stays with the backward pass that wants it: in one kernel with the forward
+    // ops that it repeats it would have nothing to gain.
+    if (first < fences.lookup(op))
+      return false;
+    // Nor has a message to wait for what is behind it.
+    if (auto send = sends.find(op); send != sends.end() && send->second < last)
+      return false;
+  }
+  SmallVector<Operation *> kernel = withDuplicates(ops);
+  llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
+  llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
+  FailureOr<KernelDomain> domain = KernelDomain::analyze(kernel, isOutput);
+  if (failed(domain) || llvm::any_of(more, [&](Operation *op) { return leavesAndReturns(group, op); }))
+    return false;
+  llvm::SmallPtrSet<Value, 16> buffers;
+  for (Operation *member : kernel) {
+    for (Value operand : member->getOperands())
+      if (!inside.contains(operand.getDefiningOp()))
+        buffers.insert(operand);
+    for (Value result : member->getResults())
+      if (isOutput(result))
+        buffers.insert(result);
+  }
+  if (buffers.size() + domain->apart.size() > kMostBuffers)
+    return false;
+  group.ops = std::move(ops);
+  group.first = first;
+  group.last = last;
+  for (Operation *op : more)
+    groupOf[op] = &group;
+  return true;
+}
+
+/// The one kernel that reads what `group` makes, if nothing else does.
+Group *BlockFusion::onlyReader(const Group &group) const {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Operation *> work(group.ops);
+  Group *reader = nullptr;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val()->getUsers()) {
+      if (!seen.insert(user).second)
+        continue;
+      Group *other = groupOf.lookup(user);
+      if (!other && user->getBlock() == &block && isFusible(user) && isDuplicable(user))
+        work.push_back(user); // repeated in each kernel that reads it
+      else if (!other || (other != &group && reader && other != reader))
+        return nullptr;
+      else if (other != &group)
+        reader = other;
+    }
+  return reader;
+}
+
+/// Whether clearly less would lie in memory with `group` as a kernel of its own before `reader`: what nobody reads
+/// after it is half as much again as what it makes, or more.
+bool BlockFusion::frees(const Group &group, const Group &reader) const {
+  unsigned last = reader.last;
+  llvm::SmallPtrSet<Value, 16> seen;
+  double freed = 0, made = 0;
+  for (Operation *op : group.ops) {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      bool isOwn = producer && (groupOf.lookup(producer) == &group || (isFusible(producer) && isDuplicable(producer)));
+      bool isLast = llvm::all_of(operand.getUsers(), [&](Operation *user) {
+        Group *other = groupOf.lookup(user);
+        return other == &group || (other != &reader && numbers.lookup(user) < last);
+      });
+      if (!isOwn && isLast && seen.insert(operand).second)
+        freed += bytesOf(operand);
+    }
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return groupOf.lookup(user) != &group; }))
+        made += bytesOf(result);
+  }
+  return freed > 1.5 * made;
+}
+
+/// Merges a kernel into its only reader. An op that could join several kernels may have left such kernels behind.
+void BlockFusion::mergeIntoReaders() {
+  for (std::unique_ptr<Group> &group : llvm::reverse(groups)) {
+    Group *reader = onlyReader(*group);
+    bool crosses = reader && llvm::any_of(reader->ops, [&](Operation *op) {
+                     return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
+                   });
+    if (reader && !crosses && !frees(*group, *reader) && join(*reader, group->ops))
+      *group = Group();
+  }
+  llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
+}
+
+/// Whether a kernel may make the op's result again for next to nothing: no op that multiplies, since a product and a
+/// sum in one kernel may round once.
+static bool isRepeatable(Operation *op) {
+  if (auto cast = dyn_cast<graph::CastOp>(op))
+    return graph::isHalf(cast.getX()) && bytesOf(cast.getX()) < bytesOf(cast.getResult());
+  return isa<graph::AddOp, graph::SubOp>(op);
+}
+
+/// Lets `reader` make the op's result itself for `uses`, if what it reads for that is at most half as large. Else
+/// returns false, and all is as it was.
+bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses) {
+  llvm::SmallPtrSet<Operation *, 16> members(reader.ops.begin(), reader.ops.end());
+  double reads = 0;
+  for (Value operand : op->getOperands()) {
+    // A broadcast reads the value that it repeats.
+    for (Operation *producer = operand.getDefiningOp();
+         producer && isFusible(producer) && isDuplicable(producer) && producer->getNumOperands() == 1;
+         producer = operand.getDefiningOp())
+      operand = producer->getOperand(0);
+    bool isThere = repeated.count({&reader, operand}) || members.contains(operand.getDefiningOp()) ||
+                   llvm::any_of(operand.getUsers(), [&](Operation *user) { return members.contains(user); });
+    reads += isThere ? 0 : bytesOf(operand);
+  }
+  Value result = op->getResult(0);
+  if (reads > bytesOf(result) / 2)
+    return false;
+  auto isEarlier = [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); };
+  Operation *first = uses.front()->getOwner();
+  for (OpOperand *use : uses)
+    first = isEarlier(use->getOwner(), first) ? use->getOwner() : first;
+  Operation *made = OpBuilder(first).clone(*op);
+  for (OpOperand &operand : made->getOpOperands())
+    if (Value own = repeated.lookup({&reader, operand.get()}))
+      operand.set(own);
+  numbers[made] = numbers.lookup(first) - 1;
+  for (OpOperand *use : uses)
+    use->set(made->getResult(0));
+  SmallVector<Operation *> ops(reader.ops);
+  ops.push_back(made);
+  llvm::sort(ops, isEarlier);
+  llvm::SmallPtrSet<Operation *, 16> all(ops.begin(), ops.end());
+  auto isOutput = [&](Value value) { return all.contains(value.getDefiningOp()) && isReadOutside(value, all); };
+  if (failed(KernelDomain::analyze(withDuplicates(ops), isOutput))) {
+    for (OpOperand *use : uses)
+      use->set(result);
+    numbers.erase(made);
+    made->erase();
+    return false;
+  }
+  reader.ops = std::move(ops);
+  groupOf[made] = &reader;
+  repeated[{&reader, result}] = made->getResult(0);
+  return true;
+}
+
+/// Repeats an op in its readers if they can recompute it from fewer bytes than the kernel would write: from halves
+/// instead of their f32, or from sums that hold one number per row.
+void BlockFusion::repeatInReaders() {
+  for (std::unique_ptr<Group> &group : groups)
+    for (Operation *op : SmallVector<Operation *>(group->ops)) {
+      if (!isRepeatable(op))
+        continue;
+      llvm::MapVector<Group *, SmallVector<OpOperand *>> readers;
+      bool isStored = false; // whatever kernels do
+      for (OpOperand &use : op->getUses()) {
+        Group *reader = groupOf.lookup(use.getOwner());
+        isStored |= !reader;
+        if (reader != group.get())
+          readers[reader].push_back(&use);
+      }
+      for (auto &[reader, uses] : readers)
+        if (isStored || !repeat(op, *reader, uses))
+          break;
+      if (op->use_empty() && readers.size()) {
+        llvm::erase(group->ops, op);
+        groupOf.erase(op);
+        // Another op may be made where it lay.
+        for (Group *reader : llvm::make_first_range(readers))
+          repeated.erase({reader, op->getResult(0)});
+        op->erase();
+      }
+    }
+  llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
+}
+
+void BlockFusion::place(Operation *op) {
+  // Nearest first: producers, then other readers of the same values.
+  llvm::SetVector<Group *> candidates;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      if (Group *group = groupOf.lookup(producer))
+        candidates.insert(group);
+  auto latestFirst = [](Group *a, Group *b) { return a->last > b->last; };
+  SmallVector<Group *> producers = candidates.takeVector();
+  llvm::sort(producers, latestFirst);
+  llvm::SetVector<Group *> siblings;
+  for (Value operand : op->getOperands())
+    for (Operation *user : operand.getUsers())
+      if (Group *group = groupOf.lookup(user))
+        siblings.insert(group);
+  SmallVector<Group *> others = siblings.takeVector();
+  llvm::sort(others, latestFirst);
+  for (Group *group : llvm::concat<Group *>(producers, others))
+    if (!(waitsInVain(op) && llvm::any_of(group->ops, [&](Operation *member) { return isAfter(op, member); })) &&
+        join(*group, op))
+      return;
+  auto group = std::make_unique<Group>();
+  group->ops.push_back(op);
+  group->first = group->last = numbers.lookup(op);
+  groupOf[op] = group.get();
+  groups.push_back(std::move(group));
+}
+
+/// Moves the group's ops, with clones of the duplicable ones, into one exec.fused.
+void BlockFusion::outline(Group &group) {
+  SmallVector<Operation *> kernel = withDuplicates(group.ops);
+  llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end());
+  llvm::SmallPtrSet<Operation *, 16> inside(kernel.begin(), kernel.end());
+  auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
+  FailureOr<KernelDomain> domain = KernelDomain::analyze(kernel, isOutput);
+  SmallVector<Operation *> apart = succeeded(domain) ? domain->apart : SmallVector<Operation *>();
+  llvm::SetVector<Value> inputs, outputs;
+  for (Operation *op : kernel) {
+    for (Value operand : op->getOperands())
+      if (!inside.contains(operand.getDefiningOp()) && !llvm::is_contained(apart, op))
+        inputs.insert(operand);
+    if (members.contains(op))
+      for (Value result : op->getResults())
+        if (isOutput(result))
+          outputs.insert(result);
+  }
+  SmallVector<Value> operands = inputs.takeVector();
+  for (Operation *op : apart)
+    operands.push_back(op->getOperand(0));
+  Operation *last = group.ops.back();
+  OpBuilder builder(last);
+  builder.setInsertionPointAfter(last);
+  SmallVector<Type> types;
+  for (Value output : outputs)
+    types.push_back(output.getType());
+  auto fused = FusedOp::create(builder, last->getLoc(), types, operands, StringAttr());
+  Block *body = builder.createBlock(&fused.getBody());
+  IRMapping mapping;
+  for (Value operand : operands)
+    body->addArgument(operand.getType(), operand.getLoc());
+  unsigned shared = operands.size() - apart.size();
+  for (unsigned i = 0; i < shared; ++i)
+    mapping.map(operands[i], body->getArgument(i));
+  for (Operation *op : kernel) {
+    auto *own = llvm::find(apart, op);
+    if (own == apart.end()) {
+      builder.clone(*op, mapping);
+      continue;
+    }
+    // The argument is this reader's alone.
+    IRMapping alone;
+    alone.map(op->getOperand(0), body->getArgument(shared + (own - apart.begin())));
+    mapping.map(op->getResult(0), builder.clone(*op, alone)->getResult(0));
+  }
+  SmallVector<Value> yielded;
+  for (Value output : outputs)
+    yielded.push_back(mapping.lookup(output));
+  YieldOp::create(builder, last->getLoc(), yielded);
+  for (auto [output, result] : llvm::zip_equal(outputs, fused.getResults()))
+    Value(output).replaceUsesWithIf(
+        result, [&](OpOperand &use) { return use.getOwner() != fused && !members.contains(use.getOwner()); });
+  for (Operation *op : llvm::reverse(kernel))
+    if (op->use_empty())
+      op->erase();
+}
+
+void BlockFusion::run() {
+  unsigned number = 0;
+  Operation *lastEffect = nullptr;
+  for (Operation &op : block) {
+    if (!isMemoryEffectFree(&op)) {
+      effectsBefore[&op] = lastEffect;
+      lastEffect = &op;
+    }
+    unsigned fence = isa<graph::BarrierOp>(op) ? number : 0;
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        fence = std::max(fence, fences.lookup(producer));
+    fences[&op] = fence;
+    // Between two there is room for what is repeated before the second.
+    numbers[&op] = number += 2;
+  }
+  for (Operation &op : llvm::reverse(block)) {
+    if (isa<spmd::SendOp>(op))
+      sends[&op] = numbers.lookup(&op);
+    if (auto send = sends.find(&op); send != sends.end())
+      for (unsigned first = send->second; Value operand : op.getOperands())
+        if (Operation *producer = operand.getDefiningOp()) {
+          auto [known, isNew] = sends.try_emplace(producer, first);
+          known->second = std::min(known->second, first);
+        }
+  }
+  for (Operation &op : block) {
+    if (!isFusible(&op))
+      continue;
+    // Something that costs nothing is a kernel of its own only for readers that are not kernels.
+    if (isDuplicable(&op) &&
+        llvm::all_of(op.getUsers(), [&](Operation *user) { return user->getBlock() == &block && isFusible(user); }))
+      continue;
+    place(&op);
+  }
+  mergeIntoReaders();
+  repeatInReaders();
+  for (std::unique_ptr<Group> &group : groups)
+    outline(*group);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isFusible(&op) && isDuplicable(&op) && op.use_empty())
+      op.erase();
+  // A kernel stands where its last op stood; readers of its other values may stand before it.
+  restoreOrder(block);
+}
+
+struct Fuse : impl::FuseBase<Fuse> {
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      if (isa<FusedOp>(op))
+        return WalkResult::skip();
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          if (!isa<ModuleOp>(op))
+            BlockFusion(block).run();
+      return WalkResult::advance();
+    });
+  }
+};
+} // namespace
+} // namespace dtcc::exec

@@ -1,0 +1,242 @@
+//===- Evaluator.cpp - Runs the program of a rank for all its ranks at once
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/spmd/evaluate/Evaluator.h"
+#include "passes/spmd/program/Meetings.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+/// The mesh of the ranks that run `program`.
+static Mesh meshOf(ProgramOp program) {
+  Mesh mesh = *findMesh(&program.getBody().front().front());
+  for (MeshAxis &axis : mesh.axes)
+    if (program.getAxis() == axis.name)
+      axis.size = 1;
+  return mesh;
+}
+
+ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t seed)
+    : module(module), program(program), lockStep(meshOf(program), seed) {
+  llvm::StringSet<> own, others;
+  for (auto any : module.getOps<ProgramOp>())
+    if (auto uses = SymbolTable::getSymbolUses(any.getOperation()))
+      for (SymbolTable::SymbolUse use : *uses)
+        (any == program ? own : others).insert(use.getSymbolRef().getLeafReference());
+  for (auto bucket : module.getOps<BucketOp>()) {
+    // What no stage reads is kept by the first.
+    bool holds = own.contains(bucket.getSymName()) ||
+                 (program.getStage().value_or(0) == 0 && !others.contains(bucket.getSymName()));
+    if (!holds)
+      continue;
+    int64_t length = bucket.getLength() / lockStep.mesh.product(toAxes(bucket.getFlat()));
+    buckets[bucket.getSymName()].assign(lockStep.mesh.ranks(), std::vector<double>(length));
+  }
+  for (auto phase : program.getBody().getOps<PhaseOp>()) {
+    phases[phase.getSymName()] = phase;
+    if (!program.getActions())
+      for (int64_t slot = 0; slot < static_cast<int64_t>(phase.getRepeat()); ++slot)
+        runs.push_back({phase.getSymName().str(), slot});
+  }
+  if (ArrayAttr actions = program.getActionsAttr())
+    runs = toPhaseRuns(actions);
+}
+
+std::pair<FlatSymbolRefAttr, int64_t> ProgramEvaluator::placeOf(graph::StateOp state) const {
+  for (auto place : bucketsOf(state))
+    if (buckets.contains(place.first.getValue()))
+      return place;
+  return {};
+}
+
+LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &states) {
+  for (auto state : module.getOps<graph::StateOp>()) {
+    auto value = states.find(state.getSymName());
+    if (value == states.end())
+      return state.emitError("has no initial value");
+    auto layout = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue()).getLayout();
+    auto [name, offset] = placeOf(state);
+    if (!name)
+      continue;
+    Shards parts = scatter(value->second, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
+    // Copies in a narrower type start as the masters do.
+    for (auto bucket : module.getOps<BucketOp>()) {
+      bool copies = bucket.getRole() == BucketRole::Compute && bucket.getOfAttr() == name;
+      if (bucket.getSymNameAttr() != name.getAttr() && !copies)
+        continue;
+      auto &stored = buckets[bucket.getSymName()];
+      for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank) {
+        int64_t size = stored[rank].size(), first = lockStep.mesh.index(rank, 0, toAxes(bucket.getFlat())) * size;
+        for (int64_t i = 0; i < parts[rank].size(); ++i)
+          if (int64_t at = offset + i - first; at >= 0 && at < size)
+            stored[rank][at] = parts[rank].isFloat() ? parts[rank].floats[i] : parts[rank].ints[i];
+      }
+    }
+  }
+  return success();
+}
+
+FailureOr<llvm::StringMap<HostTensor>> ProgramEvaluator::states() const {
+  llvm::StringMap<HostTensor> result;
+  const Mesh &mesh = lockStep.mesh;
+  for (auto state : module.getOps<graph::StateOp>()) {
+    auto type = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue());
+    auto [bucketName, offset] = placeOf(state);
+    if (!bucketName)
+      continue;
+    StringRef name = bucketName.getValue();
+    RankedTensorType local = localType(type, mesh);
+    Shards parts;
+    // States do not differ between micro-batches: every slot sees the same.
+    for (int64_t position = 0; position < mesh.ranks() * mesh.slots(); ++position) {
+      HostTensor part(local.getShape(), type.getElementType());
+      std::vector<double> bucket = wholeBucket(name, position % mesh.ranks());
+      for (int64_t i = 0; i < part.size(); ++i)
+        if (part.isFloat())
+          part.floats[i] = bucket[offset + i];
+        else
+          part.ints[i] = static_cast<int64_t>(bucket[offset + i]);
+      parts.push_back(std::move(part));
+    }
+    llvm::Expected<HostTensor> whole = gather(parts, type.getLayout(), mesh, type.getShape());
+    if (!whole)
+      return state.emitError(llvm::toString(whole.takeError()));
+    // Scattering it again must give the same: padding is zero.
+    Shards expected = scatter(*whole, type.getLayout(), mesh, /*padding=*/0, /*seed=*/0);
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (parts[i].floats != expected[i].floats || parts[i].ints != expected[i].ints)
+        return state.emitError("has padded cells that are not zero");
+    result[state.getSymName()] = std::move(*whole);
+  }
+  return result;
+}
+
+LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot) {
+  const Mesh &mesh = lockStep.mesh;
+  auto each = [&](llvm::function_ref<void(int64_t)> body) {
+    for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
+      body(rank);
+    return success();
+  };
+  auto empty = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return HostTensor(type.getShape(), type.getElementType());
+  };
+  if (auto input = dyn_cast<InputOp>(op)) {
+    auto whole = inputs->find(input.getName());
+    if (whole == inputs->end())
+      return op->emitError("has no value");
+    Shards parts = scatter(whole->second, cast<TensorType>(input.getLayout()).getLayout(), mesh, 0, 0);
+    lockStep.values[input.getY()].assign(parts.begin() + slot * mesh.ranks(),
+                                         parts.begin() + (slot + 1) * mesh.ranks());
+    return success();
+  }
+  if (auto view = dyn_cast<ViewOp>(op)) {
+    lockStep.values[view.getY()].assign(mesh.ranks(), empty(view.getY()));
+    return each([&](int64_t rank) {
+      HostTensor &y = lockStep.values[view.getY()][rank];
+      const std::vector<double> &stored = buckets[view.getBucket()][rank];
+      for (int64_t i = 0; i < y.size(); ++i)
+        if (y.isFloat())
+          y.floats[i] = stored[view.getOffset() + i];
+        else
+          y.ints[i] = static_cast<int64_t>(stored[view.getOffset() + i]);
+    });
+  }
+  if (auto store = dyn_cast<StoreOp>(op))
+    return each([&](int64_t rank) {
+      const HostTensor &x = lockStep.values[store.getX()][rank];
+      for (int64_t i = 0; i < x.size(); ++i)
+        buckets[store.getBucket()][rank][store.getOffset() + i] = x.isFloat() ? x.floats[i] : x.ints[i];
+    });
+  if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
+    auto bucket = module.lookupSymbol<BucketOp>(accumulate.getBucket());
+    bool overwrites = !accumulate.getAgain() && (slot == 0 || bucket.getRole() == BucketRole::Transient);
+    return each([&](int64_t rank) {
+      const HostTensor &x = lockStep.values[accumulate.getX()][rank];
+      for (int64_t i = 0; i < x.size(); ++i) {
+        double &cell = buckets[accumulate.getBucket()][rank][accumulate.getOffset() + i];
+        cell = (overwrites ? 0 : cell) + x.floats[i];
+      }
+    });
+  }
+  FailureOr<bool> updated = runUpdateOp(op);
+  if (failed(updated))
+    return failure();
+  if (*updated)
+    return success();
+  if (runUnitOp(op, slot))
+    return success();
+  return lockStep.run(op, slot, step);
+}
+
+void ProgramEvaluator::reduceWithin(Operation *op) {
+  if (auto bucket = dyn_cast<ReduceBucketOp>(op))
+    return reduceBucket(bucket, runs[run].slot);
+  lockStep.values[op->getResult(0)] =
+      moveShards(lockStep.values.at(op->getOperand(0)), *toMove(op), lockStep.mesh, runs[run].slot);
+}
+
+/// Which of what a phase yielded is read: that of the micro-batch, or the one that there is.
+static int64_t slotOf(Value value, int64_t slot) {
+  auto phase = value.getDefiningOp<PhaseOp>();
+  return phase && phase.getRepeat() > 1 ? slot : 0;
+}
+
+LogicalResult ProgramEvaluator::enterRun() {
+  PhaseOp phase = phases.lookup(runs[run].phase);
+  next = &phase.getBody().front().front();
+  for (Operation &op : phase.getBody().front())
+    for (Value operand : op.getOperands()) {
+      if (!operand.getDefiningOp<PhaseOp>())
+        continue;
+      auto made = kept.find({operand, slotOf(operand, runs[run].slot)});
+      if (made == kept.end())
+        return op.emitError("reads in ") << where() << " what no phase of the same micro-batch has made before";
+      lockStep.values[operand] = made->second;
+    }
+  return success();
+}
+
+void ProgramEvaluator::leaveRun(YieldOp yield) {
+  PhaseOp phase = phases.lookup(runs[run].phase);
+  for (auto [result, value] : llvm::zip_equal(phase.getResults(), yield.getValues()))
+    kept[{result, slotOf(result, runs[run].slot)}] = lockStep.values.at(value);
+  next = nullptr;
+  ++run;
+}
+
+void ProgramEvaluator::begin(const llvm::StringMap<HostTensor> &values) {
+  inputs = &values;
+  run = 0;
+  next = nullptr;
+  kept.clear();
+}
+
+FailureOr<Operation *> ProgramEvaluator::advance() {
+  while (run < runs.size()) {
+    if (!next && failed(enterRun()))
+      return failure();
+    if (auto yield = dyn_cast<YieldOp>(next)) {
+      leaveRun(yield);
+      continue;
+    }
+    Operation *op = next;
+    next = next->getNextNode();
+    // The number of stages does not matter here.
+    if (program.getStage() && meetingOf(op, *program.getAxis(), 0))
+      return op;
+    if (failed(runOp(op, runs[run].slot)))
+      return failure();
+  }
+  ++step;
+  return nullptr;
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,581 @@
+//===- ApplyPlan.cpp - Annotates a training step with the layouts of a plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/spmd/layout/ApplyPlan.h"
+#include "dialects/graph/Origin.h"
+#include "dialects/graph/PositionOps.h"
+#include "dialects/spmd/OnHost.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/spmd/Passes.h"
+#include "passes/spmd/layout/AssignStages.h"
+#include "passes/spmd/layout/BatchStatistics.h"
+#include "passes/spmd/layout/FactorClasses.h"
+#include "passes/spmd/layout/OrderPositions.h"
+#include "passes/spmd/layout/PartialFlow.h"
+#include "passes/spmd/layout/Projection.h"
+#include "passes/spmd/layout/RingAttention.h"
+#include "passes/spmd/layout/StateTable.h"
+#include "passes/spmd/reshard/ReshardPlanner.h"
+#include <numeric>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+namespace {
+
+/// One run over a module.
+class PlanApplier {
+public:
+  PlanApplier(ModuleOp module, func::FuncOp step, const plan::Plan &plan)
+      : module(module), step(step), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
+        sequenceAxes(plan.withoutUnitAxes(plan.sequenceAxes)), classes(step), planner(plan.mesh),
+        builder(module.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult checkPlan();
+  LogicalResult classify();
+  LogicalResult placeOps();
+  LogicalResult placeStates();
+  /// Do all readers of an input want this dimension split over the sequence axes? Else it is
+  /// loaded whole, from which each takes its part without communication.
+  bool isSplitByAll(BlockArgument argument, int64_t dim);
+  LogicalResult choosePadding();
+  LogicalResult rewrite(Operation &op);
+  LogicalResult rewriteFactored(Operation &op, FactorOpInterface factored);
+  LogicalResult rewriteUpdate(graph::UpdateOp update);
+  LogicalResult rewriteWrite(graph::WriteOp write);
+
+  /// Axes that states may lie over: neither time nor positions.
+  Axes withoutStepAxes(Axes axes) const;
+  Placement placeOp(Operation *op, const FactorMap &map, std::string &problem);
+  /// Lets partial sums flow through `op` where they may and should.
+  void choosePartial(Operation *op, const FactorMap &map, Placement &placement);
+  /// The layout with the padding of the value's classes.
+  Layout padded(Layout layout, Value value) const;
+  TensorType typeOf(Value value, const Layout &layout) const;
+  /// `value` in another layout; null and a message if there is no way.
+  Value reshard(Value value, const Layout &wanted, Operation *user);
+  /// Of a value of stage `home` for `user` in stage `there`, where they have one.
+  std::optional<int64_t> stageOfReshard(ReshardOp reshard, std::optional<int64_t> home, std::optional<int64_t> there,
+                                        Operation *user);
+
+  ModuleOp module;
+  func::FuncOp step;
+  const plan::Plan &plan;
+  /// Axes of the plan that split examples, those of size 1 left out.
+  Axes batchAxes;
+  /// Those that split positions.
+  Axes sequenceAxes;
+  FactorClasses classes;
+  ReshardPlanner planner;
+  OpBuilder builder;
+  FlatSymbolRefAttr mesh;
+
+  llvm::DenseSet<unsigned> batchClasses, sequenceClasses;
+  llvm::DenseMap<Operation *, Placement> placements;
+  llvm::StringMap<Layout> stateLayouts;
+  /// Per class, what its sizes must divide by; and the padded size, if there is one.
+  std::vector<int64_t> divisors;
+  llvm::DenseMap<unsigned, int64_t> paddedSizes;
+  /// A value in the layouts that it was wanted in so far.
+  llvm::DenseMap<Value, SmallVector<Value>> versions;
+};
+
+} // namespace
+
+Axes PlanApplier::withoutStepAxes(Axes axes) const {
+  std::erase_if(axes, [&](const std::string &axis) { return plan.mesh.isTime(axis) || contains(sequenceAxes, axis); });
+  return axes;
+}
+
+LogicalResult PlanApplier::checkPlan() {
+  llvm::DenseMap<int64_t, Operation *> forward;
+  for (Operation &op : step.getBody().front())
+    if (std::optional<int64_t> origin = graph::getOrigin(&op))
+      if (graph::getPhase(&op) == graph::Phase::Forward)
+        forward.try_emplace(*origin, &op);
+  for (const plan::OpPlan &entry : plan.ops) {
+    Operation *op = forward.lookup(entry.origin);
+    if (!op)
+      return step.emitError() << "plan must place ops of this step, got origin: " << entry.origin;
+    auto factored = dyn_cast<FactorOpInterface>(op);
+    if (op->getName().getStringRef() != entry.op || !factored)
+      return op->emitError() << "plan must be of this step: origin " << entry.origin << " is " << op->getName()
+                             << ", got: " << entry.op;
+    FactorMap map = factored.getFactorMap();
+    for (const auto &[factor, axes] : entry.factors) {
+      if (factor >= static_cast<int64_t>(map.factors.size()))
+        return op->emitError() << "plan must name one of the " << map.factors.size() << " factors, got: " << factor;
+      if (std::optional<std::string> reason = whyNotAssignable(op, map, factor))
+        return op->emitError() << "plan cannot split factor " << factor << ": " << *reason;
+    }
+    if (entry.partial && !entry.partial->empty() && map.linear.empty())
+      return op->emitError("plan lets partial sums pass an op that is not linear");
+  }
+  for (const plan::StatePlan &entry : plan.states) {
+    auto state = module.lookupSymbol<graph::StateOp>(entry.name);
+    if (!state)
+      return step.emitError() << "plan must place states of this step, got: " << entry.name;
+    size_t rank = cast<ShapedType>(state.getType()).getRank();
+    if (entry.layout && entry.layout->size() != rank)
+      return state.emitError() << "plan must lay out " << rank << " dimensions, got: " << entry.layout->size();
+  }
+  return success();
+}
+
+Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string &problem) {
+  Placement placement;
+  placement.factors.resize(map.factors.size());
+  Axes used;
+  auto give = [&](size_t factor, const Axes &axes) {
+    for (const std::string &axis : axes)
+      if (!contains(used, axis)) {
+        used.push_back(axis);
+        placement.factors[factor].push_back(axis);
+      }
+  };
+  std::optional<int64_t> origin = graph::getOrigin(op);
+  const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
+  bool forward = graph::getPhase(op) == graph::Phase::Forward;
+  SmallVector<int64_t> origins = graph::getOriginFactors(op);
+  std::vector<Axes> planned(map.factors.size());
+  for (size_t f = 0; entry && f < map.factors.size(); ++f) {
+    int64_t source = forward ? f : (f < origins.size() ? origins[f] : -1);
+    auto axes = entry->factors.find(source);
+    if (axes != entry->factors.end() && !whyNotAssignable(op, map, f))
+      planned[f] = plan.withoutUnitAxes(axes->second);
+  }
+  // An axis of the batch or of positions that the plan gives to a factor of this op splits that
+  // instead: experts, heads.
+  Axes examples = batchAxes, positions = sequenceAxes;
+  for (const Axes &axes : planned)
+    for (Axes *rest : {&examples, &positions})
+      std::erase_if(*rest, [&](const std::string &axis) { return contains(axes, axis); });
+  // The batch first: it is outermost. Where examples meet each other (a contrastive loss compares each with all) the
+  // first factor is split over ranks, and the others are gathered; no micro-batch ever sees another.
+  std::optional<size_t> batch;
+  for (size_t f = 0; f < map.factors.size(); ++f) {
+    if (!batchClasses.contains(classes.ofFactor(op, f)) || whyNotAssignable(op, map, f))
+      continue;
+    if (batch && llvm::any_of(examples, [&](const std::string &axis) { return plan.mesh.isTime(axis); }))
+      problem = "examples meet each other here; they cannot be split over micro-batches: take one";
+    batch = f;
+    give(f, examples);
+  }
+  // Positions next; where there are two, queries and keys, the first.
+  for (size_t f = 0; f < map.factors.size(); ++f)
+    if (sequenceClasses.contains(classes.ofFactor(op, f)) && !whyNotAssignable(op, map, f))
+      give(f, positions);
+  for (size_t f = 0; f < map.factors.size(); ++f)
+    give(f, planned[f]);
+  if (entry && forward && entry->partial)
+    for (const std::string &axis : plan.withoutUnitAxes(*entry->partial))
+      if (!contains(used, axis)) {
+        placement.partial.push_back(axis);
+        placement.linearSet = 0;
+      }
+  return placement;
+}
+
+LogicalResult PlanApplier::classify() {
+  for (BlockArgument argument : step.getArguments())
+    if (cast<ShapedType>(argument.getType()).getRank() > 0)
+      batchClasses.insert(classes.ofDim(argument, 0));
+  if (sequenceAxes.empty())
+    return success();
+  sequenceClasses = positionClasses(step, classes);
+  if (sequenceClasses.empty())
+    return step.emitError("has no positions to split over ")
+           << llvm::join(sequenceAxes, ",")
+           << ": none of its inputs are tokens of sequences; leave that axis out, got: "
+           << llvm::join(sequenceAxes, ",") << "=" << plan.mesh.product(sequenceAxes);
+  for (unsigned id : sequenceClasses)
+    if (batchClasses.contains(id))
+      return step.emitError("examples and positions meet each other; they cannot be split over different axes");
+  return success();
+}
+
+LogicalResult PlanApplier::placeOps() {
+  for (Operation &op : step.getBody().front()) {
+    auto factored = dyn_cast<FactorOpInterface>(op);
+    if (!factored)
+      continue;
+    std::string problem;
+    FactorMap map = factored.getFactorMap();
+    placements[&op] = placeOp(&op, map, problem);
+    if (!problem.empty())
+      return op.emitError(problem);
+    if (std::optional<std::string> reason = whyNotGrouped(&op, map, placements[&op], plan.mesh))
+      return op.emitError(*reason);
+  }
+  return success();
+}
+
+LogicalResult PlanApplier::placeStates() {
+  for (Operation &op : step.getBody().front()) {
+    auto read = dyn_cast<graph::ReadOp>(op);
+    if (!read || stateLayouts.contains(read.getState()))
+      continue;
+    size_t rank = cast<ShapedType>(read.getType()).getRank();
+    Layout layout = Layout::replicated(rank);
+    const plan::StatePlan *entry = plan.findState(read.getState());
+    if (entry && entry->layout) {
+      for (size_t i = 0; i < rank; ++i)
+        layout.dims[i] = plan.withoutUnitAxes((*entry->layout)[i]);
+    } else {
+      // As the first op that reads it wants it.
+      for (OpOperand &use : read.getY().getUses()) {
+        auto user = dyn_cast<FactorOpInterface>(use.getOwner());
+        if (!user || graph::getPhase(user) != graph::Phase::Forward)
+          continue;
+        FactorMap map = user.getFactorMap();
+        for (auto [dim, factor] : llvm::enumerate(map.operands[use.getOperandNumber()]))
+          if (factor != kNoFactor)
+            layout.dims[dim] = withoutStepAxes(placements[user].factors[factor]);
+      }
+    }
+    stateLayouts[read.getState()] = layout;
+  }
+  return success();
+}
+
+bool PlanApplier::isSplitByAll(BlockArgument argument, int64_t dim) {
+  if (!sequenceClasses.contains(classes.ofDim(argument, dim)))
+    return false;
+  return llvm::all_of(argument.getUses(), [&](OpOperand &use) {
+    auto user = dyn_cast<FactorOpInterface>(use.getOwner());
+    int64_t factor = user ? user.getFactorMap().operands[use.getOperandNumber()][dim] : kNoFactor;
+    return factor != kNoFactor && placements[user].factors[factor] == sequenceAxes;
+  });
+}
+
+LogicalResult PlanApplier::choosePadding() {
+  divisors.assign(classes.count(), 1);
+  auto need = [&](unsigned id, const Axes &axes) { divisors[id] = std::lcm(divisors[id], plan.mesh.product(axes)); };
+  for (auto &[op, placement] : placements)
+    for (size_t f = 0; f < placement.factors.size(); ++f)
+      need(classes.ofFactor(op, f), placement.factors[f]);
+  for (auto &entry : stateLayouts)
+    for (size_t i = 0; i < entry.second.dims.size(); ++i)
+      need(classes.ofState(entry.first(), i), entry.second.dims[i]);
+  // Whole chunks, and room for positions on the far side of what reorders them.
+  bool positionsMayPad = false;
+  for (auto reorder : step.getOps<graph::ReorderOp>()) {
+    unsigned id = classes.ofDim(reorder.getInverse() ? reorder.getX() : reorder.getY(), reorder.getDim());
+    divisors[id] = std::lcm(divisors[id], std::max<int64_t>(1, reorder.getChunks()));
+    positionsMayPad = true;
+  }
+  int64_t batch = plan.mesh.product(batchAxes);
+  for (BlockArgument argument : step.getArguments()) {
+    auto type = cast<ShapedType>(argument.getType());
+    if (type.getRank() == 0)
+      return step.emitError("inputs must have a dimension of examples, got a scalar: #") << argument.getArgNumber();
+    if (type.getShape()[0] % batch)
+      return step.emitError("batch must divide by micro-batches times data-parallel ranks, ")
+             << batch << ", got: " << type.getShape()[0];
+  }
+  auto choose = [&](unsigned id, int64_t size) {
+    if (size % divisors[id] == 0)
+      return;
+    paddedSizes[id] = (size + divisors[id] - 1) / divisors[id] * divisors[id];
+  };
+  for (auto &[op, placement] : placements) {
+    FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+    for (size_t f = 0; f < map.factors.size(); ++f)
+      choose(classes.ofFactor(op, f), map.factors[f].size);
+  }
+  for (unsigned id : batchClasses)
+    if (paddedSizes.contains(id))
+      return step.emitError("examples cannot be padded: the batch must divide by ")
+             << divisors[id] << ", because dimensions of its class are split so";
+  for (unsigned id : positionClasses(step, classes))
+    if (paddedSizes.contains(id) && !positionsMayPad)
+      return step.emitError("positions cannot be padded here: a sequence must divide by ")
+             << divisors[id] << ", bind another length or choose another mesh";
+  auto rowsOf = [&](Value value, int64_t dim) {
+    auto padded = paddedSizes.find(classes.ofDim(value, dim));
+    return padded == paddedSizes.end() ? cast<ShapedType>(value.getType()).getDimSize(dim) : padded->second;
+  };
+  if (failed(checkOrderedRows(step, rowsOf)))
+    return failure();
+  // An op that wants a dimension whole would see the padding as cells, unless it skips it.
+  for (Operation &op : step.getBody().front()) {
+    auto factored = dyn_cast<FactorOpInterface>(op);
+    if (!factored)
+      continue;
+    FactorMap map = factored.getFactorMap();
+    for (size_t f = 0; f < map.factors.size(); ++f) {
+      const Factor &factor = map.factors[f];
+      bool whole = factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
+                   factor.kind == FactorKind::Decompose;
+      if (whole && factor.padding != PaddingNeed::Skipped && paddedSizes.contains(classes.ofFactor(&op, f)))
+        return op.emitError("cannot work on a padded dimension: factor ")
+               << f << " of size " << factor.size << " must divide by " << divisors[classes.ofFactor(&op, f)];
+    }
+    auto whole = [&](Value value, ArrayRef<int64_t> dims) {
+      for (auto [dim, factor] : llvm::enumerate(dims))
+        if (factor == kNoFactor && paddedSizes.contains(classes.ofDim(value, dim)))
+          return op.emitError("cannot work on a padded dimension: ") << dim << " of " << value.getType();
+      return InFlightDiagnostic();
+    };
+    for (auto [i, value] : llvm::enumerate(op.getOperands()))
+      if (failed(whole(value, map.operands[i])))
+        return failure();
+    for (auto [i, value] : llvm::enumerate(op.getResults()))
+      if (failed(whole(value, map.results[i])))
+        return failure();
+  }
+  return success();
+}
+
+Layout PlanApplier::padded(Layout layout, Value value) const {
+  auto shape = cast<ShapedType>(value.getType()).getShape();
+  layout.padded.assign(shape.begin(), shape.end());
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (auto at = paddedSizes.find(classes.ofDim(value, i)); at != paddedSizes.end())
+      layout.padded[i] = at->second;
+  layout.normalize({shape.begin(), shape.end()});
+  return layout;
+}
+
+TensorType PlanApplier::typeOf(Value value, const Layout &layout) const {
+  auto shaped = cast<ShapedType>(value.getType());
+  return TensorType::get(shaped.getShape(), shaped.getElementType(), mesh, layout);
+}
+
+Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
+  SmallVector<Value> &sources = versions[value];
+  if (sources.empty())
+    sources.push_back(value);
+  auto type = cast<TensorType>(value.getType());
+  TensorType target = type.withLayout(wanted);
+  Value best;
+  double bestCost = 0;
+  Operation *definer = value.getDefiningOp();
+  std::optional<int64_t> home = definer ? getStage(definer) : std::nullopt, there = getStage(user);
+  for (Value source : sources) {
+    // In a pipeline, what a third stage made of it is not nearer.
+    if (Operation *op = source.getDefiningOp(); op && source != value && getStage(op) != home && getStage(op) != there)
+      continue;
+    auto from = cast<TensorType>(source.getType());
+    if (from == target)
+      return source;
+    const auto &way =
+        planner.plan(from.getLayout(), target.getLayout(), {type.getShape().begin(), type.getShape().end()},
+                     (type.getElementTypeBitWidth() + 7) / 8);
+    if (way && (!best || way->cost < bestCost)) {
+      best = source;
+      bestCost = way->cost;
+    }
+  }
+  if (!best) {
+    user->emitError("needs a value in a layout that it cannot be brought to: examples of other micro-batches are "
+                    "out of reach (a loss that is no sum over examples, as a router's balance loss, needs one "
+                    "micro-batch), from ")
+        << type.getLayout().str() << " to " << wanted.str();
+    return {};
+  }
+  builder.setInsertionPoint(user);
+  // A gradient goes to where its state lies as soon as it is made: what waits for it, the reduction of its bucket among
+  // others, does not wait for the end of the backward pass.
+  if (Operation *made = best.getDefiningOp(); made && isa<graph::UpdateOp>(user))
+    builder.setInsertionPointAfter(made);
+  auto result = ReshardOp::create(builder, user->getLoc(), target, best);
+  if (std::optional<int64_t> stage = stageOfReshard(result, home, there, user))
+    setStage(result, *stage);
+  sources.push_back(result.getY());
+  return result.getY();
+}
+
+std::optional<int64_t> PlanApplier::stageOfReshard(ReshardOp reshard, std::optional<int64_t> home,
+                                                   std::optional<int64_t> there, Operation *user) {
+  if (!home || !there || home == there)
+    return there ? there : home;
+  // What crosses stages is brought to its layout on the side where it is smaller.
+  auto cells = [&](Value value) { return localType(cast<TensorType>(value.getType()), plan.mesh).getNumElements(); };
+  Operation *source = reshard.getX().getDefiningOp();
+  bool sameWay = (graph::getPhase(source) == graph::Phase::Forward) == (graph::getPhase(user) == graph::Phase::Forward);
+  return sameWay && getStage(source) == home && cells(reshard.getY()) <= cells(reshard.getX()) ? home : there;
+}
+
+void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &placement) {
+  std::optional<int64_t> origin = graph::getOrigin(op);
+  const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
+  auto partialOf = [](Value value) {
+    Layout layout = cast<TensorType>(value.getType()).getLayout();
+    return layout.reduction == PartialKind::Sum ? layout.partial : Axes();
+  };
+  auto ofStep = [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); };
+  bool isGiven = entry && entry->partial && graph::getPhase(op) == graph::Phase::Forward;
+  PartialFlow{partialOf, ofStep, isGiven}.choose(op, map, placement);
+}
+
+LogicalResult PlanApplier::rewriteFactored(Operation &op, FactorOpInterface factored) {
+  FactorMap map = factored.getFactorMap();
+  Placement &placement = placements[&op];
+  choosePartial(&op, map, placement);
+  llvm::Expected<OpLayouts> layouts = project(map, placement);
+  if (!layouts)
+    return op.emitError(llvm::toString(layouts.takeError()));
+  for (OpOperand &operand : op.getOpOperands()) {
+    Layout wanted = layouts->operands[operand.getOperandNumber()];
+    wanted.padded = cast<TensorType>(operand.get().getType()).getLayout().padded;
+    Value value = reshard(operand.get(), wanted, &op);
+    if (!value)
+      return failure();
+    operand.set(value);
+  }
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    result.setType(typeOf(result, padded(layouts->results[i], result)));
+  return success();
+}
+
+LogicalResult PlanApplier::rewriteUpdate(graph::UpdateOp update) {
+  // What is partial stays so: the update phase reduces it once a step.
+  SmallVector<Layout> layouts;
+  llvm::StringMap<Axes> partial;
+  for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
+    auto state = stateLayouts.find(cast<FlatSymbolRefAttr>(name).getValue());
+    if (state == stateLayouts.end())
+      return update.emitError("updates a state that nothing reads: ") << name;
+    Layout &wanted = layouts.emplace_back(cast<TensorType>(gradient.getType()).getLayout());
+    wanted.dims = state->second.dims;
+    Axes used, &all = partial[state->first()];
+    for (const Axes &axes : wanted.dims)
+      used.insert(used.end(), axes.begin(), axes.end());
+    std::erase_if(wanted.partial, [&](const std::string &axis) { return contains(used, axis); });
+    for (const std::string &axis : wanted.partial)
+      if (!plan.mesh.isTime(axis) && !contains(all, axis))
+        all.push_back(axis);
+  }
+  for (auto [i, name] : llvm::enumerate(update.getStates())) {
+    OpOperand &gradient = update.getGradientsMutable()[i];
+    Layout wanted = layouts[i];
+    // The parts that several stages make of one gradient are added up alike.
+    for (const std::string &axis : partial[cast<FlatSymbolRefAttr>(name).getValue()])
+      if (!contains(wanted.partial, axis))
+        wanted.partial.push_back(axis);
+    llvm::sort(wanted.partial);
+    Value value = reshard(gradient.get(), wanted, update);
+    if (!value)
+      return failure();
+    gradient.set(value);
+  }
+  update.getNorm().setType(typeOf(update.getNorm(), Layout::replicated(0)));
+  return success();
+}
+
+LogicalResult PlanApplier::rewriteWrite(graph::WriteOp write) {
+  Layout wanted = cast<TensorType>(write.getX().getType()).getLayout();
+  auto state = stateLayouts.find(write.getState());
+  if (state == stateLayouts.end())
+    return write.emitError("writes a state that nothing reads");
+  wanted.dims = state->second.dims;
+  wanted.partial.clear();
+  Value value = reshard(write.getX(), wanted, write);
+  if (!value)
+    return failure();
+  write.getXMutable().assign(value);
+  return success();
+}
+
+LogicalResult PlanApplier::rewrite(Operation &op) {
+  if (auto read = dyn_cast<graph::ReadOp>(op)) {
+    read.getY().setType(typeOf(read.getY(), padded(stateLayouts[read.getState()], read.getY())));
+    return success();
+  }
+  if (auto update = dyn_cast<graph::UpdateOp>(op))
+    return rewriteUpdate(update);
+  if (auto write = dyn_cast<graph::WriteOp>(op))
+    return rewriteWrite(write);
+  if (auto factored = dyn_cast<FactorOpInterface>(op))
+    return rewriteFactored(op, factored);
+  if (isa<func::ReturnOp>(op))
+    return success();
+  return op.emitError("cannot be distributed in this version");
+}
+
+LogicalResult PlanApplier::run() {
+  if (failed(checkPlan()) || failed(classify()) || failed(placeOps()) || failed(placeStates()) ||
+      failed(choosePadding()))
+    return failure();
+  builder.setInsertionPointToStart(module.getBody());
+  SmallVector<Attribute> axes;
+  for (const MeshAxis &axis : plan.mesh.axes)
+    axes.push_back(AxisAttr::get(builder.getContext(), builder.getStringAttr(axis.name), axis.size,
+                                 axis.time ? AxisKind::Time : AxisKind::Rank));
+  auto meshOp = MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes));
+  mesh = FlatSymbolRefAttr::get(meshOp.getSymNameAttr());
+
+  for (BlockArgument argument : step.getArguments()) {
+    Layout layout = Layout::replicated(cast<ShapedType>(argument.getType()).getRank());
+    layout.dims[0] = batchAxes;
+    for (size_t dim = 1; dim < layout.dims.size(); ++dim)
+      if (isSplitByAll(argument, dim))
+        layout.dims[dim] = sequenceAxes;
+    argument.setType(typeOf(argument, padded(layout, argument)));
+  }
+  for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {
+    if (const plan::OpPlan *entry = plan.findOp(graph::getOrigin(&op).value_or(-1));
+        entry && entry->onHost && graph::getPhase(&op) == graph::Phase::Forward)
+      op.setAttr(kOnHostAttr, builder.getUnitAttr());
+    if (failed(rewrite(op)))
+      return failure();
+  }
+  step.setType(builder.getFunctionType(step.getBody().front().getArgumentTypes(),
+                                       step.getBody().front().getTerminator()->getOperandTypes()));
+  for (auto state : module.getOps<graph::StateOp>()) {
+    auto type = cast<ShapedType>(state.getType());
+    Layout layout = Layout::replicated(type.getRank());
+    if (auto at = stateLayouts.find(state.getSymName()); at != stateLayouts.end()) {
+      layout = at->second;
+      layout.padded.assign(type.getShape().begin(), type.getShape().end());
+      for (int64_t i = 0; i < type.getRank(); ++i)
+        if (auto size = paddedSizes.find(classes.ofState(state.getSymName(), i)); size != paddedSizes.end())
+          layout.padded[i] = size->second;
+    }
+    state->setAttr(kLayoutAttr, TypeAttr::get(TensorType::get(type.getShape(), type.getElementType(), mesh, layout)));
+    const plan::StatePlan *entry = plan.findState(state.getSymName());
+    Axes flat;
+    int64_t zero = entry && entry->zero ? *entry->zero : plan.zero;
+    // A frozen parameter has a compute copy alone.
+    if (state.getTrainable() ? zero > 0 : stateRow(zero).compute && state.getRole() == graph::StateRole::parameter)
+      for (const std::string &axis : plan.withoutUnitAxes(plan.flatAxes))
+        if (!layout.uses(axis))
+          flat.push_back(axis);
+    if (!flat.empty()) {
+      state->setAttr(kFlatAttr, fromAxes(builder.getContext(), flat));
+      state->setAttr(kZeroAttr, builder.getI64IntegerAttr(zero));
+    }
+    if (plan.offload.optimizer && state.getTrainable())
+      state->setAttr(kOffloadAttr, builder.getUnitAttr());
+  }
+  module->setAttr("spmd.plan", builder.getStringAttr(plan.toJson(/*indent=*/0)));
+  return success();
+}
+
+LogicalResult applyPlan(ModuleOp module, const plan::Plan &plan) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || !step.getBody().hasOneBlock())
+    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+  if (module.getOps<MeshOp>().begin() != module.getOps<MeshOp>().end())
+    return module.emitError("is distributed already: it has an spmd.mesh");
+  if (llvm::Error error = plan.check())
+    return module.emitError(llvm::toString(std::move(error)));
+  if (std::string why = plan.whyNoProgram(); !why.empty())
+    return module.emitError("the plan cannot be compiled: ") << why;
+  if (plan.pipeline && failed(assignStages(step, *plan.pipeline)))
+    return failure();
+  if (failed(markRings(step, plan)) || failed(orderPositions(step, plan)))
+    return failure();
+  return PlanApplier(module, step, plan).run();
+}
+
+} // namespace dtcc::spmd

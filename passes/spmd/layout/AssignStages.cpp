@@ -1,0 +1,267 @@
+//===- AssignStages.cpp - Gives every op of a step its stage of the pipeline
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/spmd/layout/AssignStages.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "dialects/interfaces/OpInterfaces.h"
+#include "mlir/IR/IRMapping.h"
+#include <map>
+#include <set>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+static constexpr llvm::StringLiteral kStageAttr = "stage";
+
+std::optional<int64_t> getStage(Operation *op) {
+  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
+  return stage ? std::optional(stage.getInt()) : std::nullopt;
+}
+
+void setStage(Operation *op, int64_t stage) {
+  op->setAttr(kStageAttr, IntegerAttr::get(IntegerType::get(op->getContext(), 64), stage));
+}
+
+namespace {
+class StageAssigner {
+public:
+  StageAssigner(func::FuncOp step, const plan::PipelinePlan &pipeline)
+      : body(step.getBody().front()), pipeline(pipeline), builder(step.getContext()) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : body)
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      mark(op);
+    for (Operation *op : ops)
+      if (auto barrier = dyn_cast<graph::BarrierOp>(op))
+        placeBarrier(barrier);
+    for (Operation *op : ops)
+      if (auto update = dyn_cast<graph::UpdateOp>(op); update && failed(splitGradients(update)))
+        return failure();
+    ops.clear();
+    for (Operation &op : body)
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      if (std::optional<int64_t> stage = getStage(op))
+        for (OpOperand &operand : op->getOpOperands())
+          operand.set(inStage(operand.get(), *stage));
+    // Copies too: a stage that reads a parameter owns it, and waits for it with the other owners.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    return checkGradients();
+  }
+
+private:
+  /// Sets the stage of an op, and what it depends on.
+  void mark(Operation *op) {
+    bool input = false, state = isa<graph::ReadOp>(op);
+    for (Value operand : op->getOperands()) {
+      input |= !operand.getDefiningOp() || inputs.contains(operand);
+      state |= states.contains(operand);
+    }
+    for (Value result : op->getResults()) {
+      if (input)
+        inputs.insert(result);
+      if (state)
+        states.insert(result);
+    }
+    std::optional<int64_t> origin = graph::getOrigin(op);
+    if (!origin || isa<graph::UpdateOp, graph::BarrierOp>(op))
+      return;
+    int64_t stage = pipeline.stageOf(*origin);
+    // Written where it is made, though writes stand at the end of the step.
+    if (Operation *maker = isa<graph::WriteOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr)
+      stage = getStage(maker).value_or(stage);
+    else if (graph::getPhase(op) != graph::Phase::Forward)
+      stage = stageOfGradient(op, *origin, stage);
+    else if (!isFree(op))
+      for (Value operand : op->getOperands())
+        addReader(operand, stage);
+    setStage(op, stage);
+  }
+  /// What is kept to compute others again is kept by each stage that does so, whichever made it.
+  void placeBarrier(graph::BarrierOp barrier) {
+    std::map<int64_t, graph::BarrierOp> byStage;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : barrier.getResult().getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : uses) {
+      int64_t stage = getStage(use->getOwner()).value_or(0);
+      graph::BarrierOp &own = byStage[stage];
+      if (!own) {
+        builder.setInsertionPointAfter(barrier);
+        own = byStage.size() == 1 ? barrier : cast<graph::BarrierOp>(builder.clone(*barrier));
+        setStage(own, stage);
+        for (llvm::DenseSet<Value> *set : {&inputs, &states})
+          if (set->contains(barrier.getResult()))
+            set->insert(own.getResult());
+      }
+      use->set(own.getResult());
+    }
+  }
+  /// A forward op on activations in `stage` reads `value`.
+  void addReader(Value value, int64_t stage) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isFree(value))
+      return;
+    if (std::optional<int64_t> origin = graph::getOrigin(op); origin && !readers[*origin].insert(stage).second)
+      return;
+    for (Value operand : op->getOperands())
+      addReader(operand, stage);
+  }
+  /// A forward op on parameters alone is made again where it is read, and so its gradient is made
+  /// there: in `stage`, if it is not such an op.
+  int64_t stageOfGradient(Operation *op, int64_t origin, int64_t stage) {
+    auto found = readers.find(origin);
+    if (found == readers.end() || found->second.empty())
+      return stage;
+    for (Value operand : op->getOperands())
+      if (Operation *definer = operand.getDefiningOp(); definer && !isFree(operand))
+        if (std::optional<int64_t> other = getStage(definer); other && found->second.count(*other))
+          return *other;
+    return *found->second.begin();
+  }
+  bool isFree(Operation *op) const {
+    return llvm::all_of(op->getResults(), [&](Value result) { return isFree(result); });
+  }
+  /// Is `value` cheaper to compute again than to send?
+  bool isFree(Value value) const { return !(inputs.contains(value) && states.contains(value)); }
+
+  /// `value` as `stage` sees it: an op of the stage itself, or an activation of another.
+  Value inStage(Value value, int64_t stage) {
+    Operation *op = value.getDefiningOp();
+    if (!op || getStage(op) == stage || !isFree(value))
+      return value;
+    Operation *&copy = copies[{op, stage}];
+    if (!copy) {
+      builder.setInsertionPointAfter(op);
+      copy = builder.clone(*op);
+      setStage(copy, stage);
+      for (Value result : copy->getResults()) {
+        Value original = op->getResult(cast<OpResult>(result).getResultNumber());
+        if (inputs.contains(original))
+          inputs.insert(result);
+        if (states.contains(original))
+          states.insert(result);
+      }
+      Operation *made = copy;
+      for (OpOperand &operand : made->getOpOperands()) {
+        Value own = inStage(operand.get(), stage);
+        operand.set(own);
+        // Copies of operands stand behind their originals, and so before this one.
+      }
+      return made->getResult(cast<OpResult>(value).getResultNumber());
+    }
+    return copy->getResult(cast<OpResult>(value).getResultNumber());
+  }
+
+  using Parts = llvm::MapVector<int64_t, Value>;
+
+  /// The sums that make up the gradient `value` of a parameter, by stage. Empty after a
+  /// message.
+  Parts partsOf(Value value) {
+    Operation *op = value.getDefiningOp();
+    std::optional<int64_t> stage = op ? getStage(op) : std::nullopt;
+    Parts parts;
+    if (!stage)
+      return parts;
+    if (auto add = dyn_cast<graph::AddOp>(op); add && graph::getPhase(op) == graph::Phase::WeightGradient) {
+      parts = partsOf(op->getOperand(0));
+      for (auto &[other, part] : partsOf(op->getOperand(1))) {
+        Value &sum = parts[other];
+        sum = sum ? addOf(op, sum, part, other) : part;
+      }
+      return parts;
+    }
+    // A linear op of one operand, of which another stage made a part: f(a + b) = f(a) + f(b).
+    auto factored = dyn_cast<FactorOpInterface>(op);
+    if (factored && graph::getPhase(op) == graph::Phase::WeightGradient && op->getNumOperands() == 1 &&
+        op->getNumResults() == 1) {
+      FactorMap map = factored.getFactorMap();
+      bool linear = llvm::any_of(map.linear, [](const auto &set) { return set.size() == 1 && set.front() == 0; });
+      Parts operands = linear ? partsOf(op->getOperand(0)) : Parts();
+      if (operands.size() > 1) {
+        for (auto &[other, part] : operands) {
+          builder.setInsertionPointAfter(op);
+          IRMapping mapping;
+          mapping.map(op->getOperand(0), part);
+          Operation *copy = builder.clone(*op, mapping);
+          setStage(copy, other);
+          parts[other] = copy->getResult(0);
+        }
+        return parts;
+      }
+    }
+    parts[*stage] = value;
+    return parts;
+  }
+
+  Value addOf(Operation *like, Value x, Value y, int64_t stage) {
+    if (like->getOperand(0) == x && like->getOperand(1) == y) {
+      setStage(like, stage);
+      return like->getResult(0);
+    }
+    builder.setInsertionPointAfter(like);
+    Operation *copy = builder.clone(*like);
+    copy->setOperands({x, y});
+    setStage(copy, stage);
+    return copy->getResult(0);
+  }
+
+  LogicalResult splitGradients(graph::UpdateOp update) {
+    SmallVector<Value> gradients;
+    SmallVector<Attribute> names;
+    for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
+      Parts parts = partsOf(gradient);
+      if (parts.empty())
+        return update.emitError("gradient of ") << name << " belongs to no stage";
+      for (auto &[stage, part] : parts) {
+        gradients.push_back(part);
+        names.push_back(name);
+      }
+    }
+    update.getGradientsMutable().assign(gradients);
+    update.setStatesAttr(builder.getArrayAttr(names));
+    return success();
+  }
+
+  /// Each gradient is made in a stage that holds its state.
+  LogicalResult checkGradients() {
+    std::set<std::pair<StringRef, int64_t>> held;
+    for (auto read : body.getOps<graph::ReadOp>())
+      if (std::optional<int64_t> stage = getStage(read))
+        held.insert({read.getState(), *stage});
+    for (auto update : body.getOps<graph::UpdateOp>())
+      for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
+        if (int64_t stage = *getStage(gradient.getDefiningOp());
+            !held.count({cast<FlatSymbolRefAttr>(name).getValue(), stage}))
+          return gradient.getDefiningOp()->emitError("gradient of ")
+                 << name << " is made in stage " << stage << ", which does not read it: cut the step elsewhere";
+    return success();
+  }
+
+  Block &body;
+  const plan::PipelinePlan &pipeline;
+  OpBuilder builder;
+  /// Values that an input reaches, and those that a state reaches.
+  llvm::DenseSet<Value> inputs, states;
+  /// Of forward ops that depend on parameters alone, or on inputs alone: the stages that read them.
+  std::map<int64_t, std::set<int64_t>> readers;
+  std::map<std::pair<Operation *, int64_t>, Operation *> copies;
+};
+} // namespace
+
+LogicalResult assignStages(func::FuncOp step, const plan::PipelinePlan &pipeline) {
+  return StageAssigner(step, pipeline).run();
+}
+
+} // namespace dtcc::spmd

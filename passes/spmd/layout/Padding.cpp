@@ -1,0 +1,189 @@
+//===- Padding.cpp - What padded cells hold
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/spmd/layout/Padding.h"
+#include "dialects/graph/Graph.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+static bool isPaddedDim(Value value, int64_t dim) {
+  auto type = cast<TensorType>(value.getType());
+  return type.getPadded()[dim] != type.getShape()[dim];
+}
+
+/// What holds of both.
+static PaddingContent join(PaddingContent a, PaddingContent b) {
+  return a == b ? a : std::max({a, b, PaddingContent::Finite});
+}
+
+static PaddingContent contentOf(double cell) {
+  return cell == 0              ? PaddingContent::Zero
+         : !std::isfinite(cell) ? PaddingContent::Unknown
+         : cell > 0             ? PaddingContent::Positive
+                                : PaddingContent::Finite;
+}
+
+bool PaddingAnalysis::isPadded(Operation *op, const FactorMap &map, int64_t factor) {
+  auto any = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> dimsOf) {
+    for (auto [value, dims] : llvm::zip_equal(values, dimsOf))
+      for (auto [dim, walked] : llvm::enumerate(dims))
+        if (walked == factor && isPaddedDim(value, dim))
+          return true;
+    return false;
+  };
+  return any(op->getOperands(), map.operands) || any(op->getResults(), map.results);
+}
+
+PaddingContent PaddingAnalysis::of(Value value, int64_t dim) const {
+  if (!isPaddedDim(value, dim))
+    return PaddingContent::Zero;
+  auto at = contents.find({value, dim});
+  return at == contents.end() ? PaddingContent::Unknown : at->second;
+}
+
+std::optional<PaddingContent> PaddingAnalysis::along(Operation *op, const FactorMap &map, unsigned operand,
+                                                     int64_t factor) const {
+  std::optional<PaddingContent> all;
+  for (auto [dim, walked] : llvm::enumerate(map.operands[operand]))
+    if (walked == factor) {
+      PaddingContent content = of(op->getOperand(operand), dim);
+      all = all ? join(*all, content) : content;
+    }
+  return all;
+}
+
+/// Evaluates a small instance of `op`, in which what walks `factor` holds `fillOf(operand)`
+/// and all else `rest`, and says what the result `result` holds (-1: the worst of all). The
+/// slice of a result at an index of a parallel factor depends on the slices there alone.
+static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t result, int64_t factor,
+                                    llvm::function_ref<double(unsigned)> fillOf, double rest) {
+  auto reference = dyn_cast<ReferenceOpInterface>(op);
+  if (!reference)
+    return PaddingContent::Unknown;
+  auto small = [&](Value value, ArrayRef<int64_t> dims) {
+    auto type = cast<ShapedType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    for (auto [dim, walked] : llvm::enumerate(dims))
+      if (walked != kNoFactor && map.factors[walked].kind != FactorKind::Replicate &&
+          map.factors[walked].kind != FactorKind::Window)
+        shape[dim] = walked == factor ? 1 : std::min<int64_t>(shape[dim], 2);
+    return HostTensor(shape, type.getElementType());
+  };
+  SmallVector<HostTensor> operands, results;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    operands.push_back(small(op->getOperand(i), map.operands[i]));
+    llvm::fill(operands.back().floats, llvm::is_contained(map.operands[i], factor) ? fillOf(i) : rest);
+    // A mask that hides everything is a case of its own, padded or not.
+    llvm::fill(operands.back().ints, operands.back().elementType.isInteger(1) ? 1 : 0);
+  }
+  for (auto [value, dims] : llvm::zip_equal(op->getResults(), map.results))
+    results.push_back(small(value, dims));
+  if (failed(reference.evaluate(operands, results, EvaluationContext())))
+    return PaddingContent::Unknown;
+  std::optional<PaddingContent> all;
+  auto note = [&](PaddingContent content) { all = all ? join(*all, content) : content; };
+  for (auto [r, tensor] : llvm::enumerate(results)) {
+    if (result >= 0 && result != static_cast<int64_t>(r))
+      continue;
+    for (double cell : tensor.floats)
+      note(contentOf(cell));
+    for (int64_t cell : tensor.ints)
+      note(contentOf(double(cell)));
+  }
+  return all.value_or(PaddingContent::Zero);
+}
+
+/// What the result holds if operands hold what `heldBy` says (finite numbers if nothing), tried on a few:
+/// enough to tell a product from a quotient or a root.
+static PaddingContent evaluateContents(Operation *op, const FactorMap &map, int64_t result, int64_t factor,
+                                       llvm::function_ref<std::optional<PaddingContent>(unsigned)> heldBy) {
+  std::optional<PaddingContent> all;
+  for (double fill : {0.0, 1.0, -1.0, 3.0, 20.0, -20.0})
+    for (double rest : {0.75, -1.5}) {
+      PaddingContent content = evaluateSmall(
+          op, map, result, factor,
+          [&](unsigned i) {
+            std::optional<PaddingContent> held = heldBy(i);
+            return held == PaddingContent::Zero       ? 0
+                   : held == PaddingContent::Positive ? std::max(std::abs(fill), 0.5)
+                                                      : fill;
+          },
+          rest);
+      all = all ? join(*all, content) : content;
+    }
+  return *all;
+}
+
+bool PaddingAnalysis::sumsZeros(Operation *op, const FactorMap &map, int64_t factor) const {
+  // In some linear set every member is zero there; what it is combined with must be finite
+  // and, where the op is not linear in it, keep the result finite.
+  for (ArrayRef<unsigned> set : map.linear) {
+    bool zero = !set.empty(), products = true;
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      std::optional<PaddingContent> content = along(op, map, i, factor);
+      if (llvm::is_contained(set, i)) {
+        zero &= content == PaddingContent::Zero;
+        continue;
+      }
+      zero &= content.value_or(PaddingContent::Finite) != PaddingContent::Unknown;
+      products &= !content || llvm::any_of(map.linear, [&](ArrayRef<unsigned> s) { return llvm::is_contained(s, i); });
+    }
+    if (!zero)
+      continue;
+    if (products || evaluateContents(op, map, -1, factor, [&](unsigned i) { return along(op, map, i, factor); }) !=
+                        PaddingContent::Unknown)
+      return true;
+  }
+  return false;
+}
+
+PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, unsigned result, int64_t factor) const {
+  if (map.factors[factor].padding == PaddingNeed::Skipped || sumsZeros(op, map, factor))
+    return PaddingContent::Zero;
+  bool walked = false, unknown = false;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    if (std::optional<PaddingContent> content = along(op, map, i, factor)) {
+      walked = true;
+      unknown |= content == PaddingContent::Unknown;
+    }
+  // Copies of whole cells, or counted: a broadcast, iota.
+  if (!walked)
+    return isa<graph::ConstantOp>(op) ? PaddingContent::Zero : PaddingContent::Finite;
+  // Parts of both kinds are independent of each other.
+  FactorKind kind = map.factors[factor].kind;
+  if (unknown || (kind != FactorKind::Parallel && kind != FactorKind::Index))
+    return PaddingContent::Unknown;
+  return evaluateContents(op, map, result, factor, [&](unsigned i) { return along(op, map, i, factor); });
+}
+
+PaddingAnalysis::PaddingAnalysis(func::FuncOp step) {
+  for (Operation &op : step.getBody().front()) {
+    if (auto reshard = dyn_cast<ReshardOp>(op)) {
+      for (int64_t dim = 0; dim < reshard.getType().getRank(); ++dim)
+        contents[{reshard.getY(), dim}] = of(reshard.getX(), dim);
+      continue;
+    }
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      for (int64_t dim = 0; dim < cast<TensorType>(read.getType()).getRank(); ++dim)
+        contents[{read.getY(), dim}] = PaddingContent::Zero;
+      continue;
+    }
+    auto factored = dyn_cast<FactorOpInterface>(op);
+    if (!factored)
+      continue;
+    FactorMap map = factored.getFactorMap();
+    for (auto [r, dims] : llvm::enumerate(map.results))
+      for (auto [dim, factor] : llvm::enumerate(dims))
+        if (factor != kNoFactor && isPaddedDim(op.getResult(r), dim))
+          contents[{op.getResult(r), dim}] = transfer(&op, map, r, factor);
+  }
+}
+
+} // namespace dtcc::spmd

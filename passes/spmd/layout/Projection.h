@@ -1,0 +1,64 @@
+//===- Projection.h - Layouts of operands and results from the axes of factors
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An op is placed by giving axes to its factors. The layouts of its operands and
+// results are projections of that, so an op cannot disagree with itself:
+//
+//  - a dimension carries the axes of the factor that it walks;
+//  - a result without a factor is partial over its axes if the factor is a reduction
+//    (or an index factor that gives partial results), else equal on all of them;
+//  - partial sums flow through all operands of one linear set to all results;
+//  - an operand of which shards read their own parts is partial over the factor's axes.
+//
+// The way back, from types to the placement, is what verifies an op (rules V2, V3).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_SPMD_LAYOUT_PROJECTION_H
+#define DTCC_PASSES_SPMD_LAYOUT_PROJECTION_H
+
+#include "dialects/interfaces/OpInterfaces.h"
+#include "dialects/spmd/Spmd.h"
+#include "llvm/Support/Error.h"
+
+namespace dtcc::spmd {
+
+/// The placement of one op.
+struct Placement {
+  /// Per factor, outermost first.
+  std::vector<Axes> factors;
+  /// Partial sums that arrive in the operands of linear set `linearSet`.
+  Axes partial;
+  int64_t linearSet = -1;
+
+  /// Axes given to factors.
+  Axes used() const;
+};
+
+/// The layouts without padding.
+struct OpLayouts {
+  std::vector<Layout> operands, results;
+};
+
+/// Is `factor` a reduction for a result that does not walk it?
+bool isReduction(const Factor &factor);
+
+/// Projects a placement. Fails with a reason if the results would be partial in two
+/// ways, or partial sums pass an op that is not linear.
+llvm::Expected<OpLayouts> project(const FactorMap &map, const Placement &placement);
+
+/// Why the factor cannot take axes, or nothing. Index and decompose factors need a
+/// local form (see LocalForms.h).
+std::optional<std::string> whyNotAssignable(mlir::Operation *op, const FactorMap &map, int64_t factor);
+
+/// The placement that the types of a distributed op imply; a message and failure if
+/// they imply none.
+mlir::FailureOr<Placement> inferPlacement(mlir::Operation *op, const FactorMap &map);
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_LAYOUT_PROJECTION_H

@@ -1,0 +1,30 @@
+//===- StateTable.cpp - What of a state the ranks of a group share
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/spmd/layout/StateTable.h"
+#include <algorithm>
+
+namespace dtcc::spmd {
+
+//                              stage  name             compute gradient master slots
+static constexpr StateRow kRows[] = {{0, "NO_SHARD", false, false, false, false},
+                                     {1, "ZeRO-1", false, false, true, true},
+                                     {2, "SHARD_GRAD_OP", false, true, true, true},
+                                     {3, "FULL_SHARD", true, true, true, true}};
+static_assert(std::size(kRows) == kLastStage + 1);
+
+const StateRow &stateRow(int64_t stage) { return kRows[std::clamp<int64_t>(stage, 0, kLastStage)]; }
+
+StateBytes stateBytes(int64_t stage, double bytes, int64_t slots, int64_t ranks, double copy) {
+  const StateRow &row = stateRow(stage);
+  bool narrow = copy > 0;
+  auto share = [&](bool shared) { return shared ? bytes / double(ranks) : bytes; };
+  return {share(row.sharesMasters(narrow)) + (row.keepsCopy(narrow) ? copy : 0), share(row.gradient),
+          double(slots) * share(row.slots)};
+}
+
+} // namespace dtcc::spmd

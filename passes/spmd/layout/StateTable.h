@@ -1,0 +1,58 @@
+//===- StateTable.h - What of a state the ranks of a group share
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// ZeRO is a table on state, not a mechanism: each stage says which of the four things
+// that training keeps of a parameter lie flat, as shares, over the axes of `spmd.flat`.
+// The axes may be a part of those that split the batch (hybrid sharding): over the
+// others the shares are replicated and their gradients summed. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_SPMD_LAYOUT_STATETABLE_H
+#define DTCC_PASSES_SPMD_LAYOUT_STATETABLE_H
+
+#include "dialects/spmd/Layout.h"
+
+namespace dtcc::spmd {
+
+/// One stage. Where readers compute in the type of the master, compute copy and master are
+/// one bucket: it lies flat if `compute` says so, and a rank updates its share of it if
+/// `master` says so. Where they compute in a narrower type, the master lies flat if
+/// `master` says so, and there is a compute copy beside it unless that would lie flat:
+/// then what is gathered of the master is narrowed on its way. Masters that lie with the
+/// host always have one, which lies flat if `compute` says so.
+struct StateRow {
+  int64_t stage;
+  /// What PyTorch's FSDP calls it, for people.
+  const char *name;
+  bool compute, gradient, master, slots;
+  /// Whether the bucket of the masters lies flat.
+  bool sharesMasters(bool narrow) const { return narrow ? master : compute; }
+  /// Whether a copy in the compute type is kept beside them.
+  bool keepsCopy(bool narrow) const { return narrow && !compute; }
+};
+
+constexpr int64_t kLastStage = 3;
+
+/// The row of a stage from 0 to kLastStage.
+const StateRow &stateRow(int64_t stage);
+
+/// `axes` if they are shared, else none.
+inline Axes sharedAxes(bool shared, const Axes &axes) { return shared ? axes : Axes(); }
+
+/// Bytes that a rank stores for `bytes` of parameters whose optimizer keeps `slots` values
+/// each, all of one type, under a stage over `ranks` ranks; units in flight not counted.
+/// `copy`: bytes of these parameters in a narrower compute type, 0 if they have none; it counts as
+/// parameters. (ZeRO paper, section 3, with 4 + 4 + 4 * slots bytes in f32 and 2 of copies.)
+struct StateBytes {
+  double parameters = 0, gradients = 0, slots = 0;
+};
+StateBytes stateBytes(int64_t stage, double bytes, int64_t slots, int64_t ranks, double copy = 0);
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_LAYOUT_STATETABLE_H

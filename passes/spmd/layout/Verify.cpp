@@ -1,0 +1,162 @@
+//===- Verify.cpp - Checks a distributed training step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules, numbered as in docs/verification.md: V1 axes exist and extents divide; V2 the
+// layouts of an op are projections of axes of its factors; V3 partial sums reach linear
+// operands alone; V4 reshards are possible; V6 sums over padded cells see zeros; V7 states
+// are read and updated as they lie.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/spmd/Passes.h"
+#include "passes/spmd/layout/Padding.h"
+#include "passes/spmd/layout/Projection.h"
+#include "passes/spmd/reshard/ReshardPlanner.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+#define GEN_PASS_DEF_SPMDVERIFY
+#include "passes/spmd/Passes.h.inc"
+
+namespace {
+
+class StepVerifier {
+public:
+  StepVerifier(ModuleOp module, func::FuncOp step, MeshOp meshOp)
+      : symbols(module), step(step), meshOp(meshOp), mesh(toMesh(meshOp)), planner(mesh), padding(step) {}
+
+  LogicalResult verify() {
+    for (BlockArgument argument : step.getArguments())
+      if (failed(verifyType(step, argument.getType())))
+        return failure();
+    for (Operation &op : step.getBody().front())
+      if (failed(verifyOp(op)))
+        return failure();
+    return success();
+  }
+
+private:
+  /// V1.
+  LogicalResult verifyType(Operation *op, Type type) {
+    auto tensor = dyn_cast<TensorType>(type);
+    if (!tensor)
+      return op->emitError("must have values of !spmd.tensor alone, got: ") << type;
+    if (tensor.getMesh().getAttr() != meshOp.getSymNameAttr())
+      return op->emitError("must lie on the mesh @") << meshOp.getSymName() << ", got: " << tensor.getMesh();
+    Layout layout = tensor.getLayout();
+    for (const std::string &axis : layout.used())
+      if (!mesh.find(axis))
+        return op->emitError("axis must be one of the mesh, got: ") << axis << " in " << type;
+    if (!localType(tensor, mesh))
+      return op->emitError("padded sizes must divide by the axes that split them, got: ") << type;
+    return success();
+  }
+
+  LogicalResult verifyOp(Operation &op) {
+    for (Type type : op.getResultTypes())
+      if (failed(verifyType(&op, type)))
+        return failure();
+    if (auto reshard = dyn_cast<ReshardOp>(op)) {
+      ArrayRef<int64_t> shape = reshard.getType().getShape();
+      if (!planner.plan(reshard.getX().getType().getLayout(), reshard.getType().getLayout(),
+                        {shape.begin(), shape.end()}, (reshard.getType().getElementTypeBitWidth() + 7) / 8))
+        return op.emitError("has no way between its layouts: time axes cannot be gathered, maxima cannot be made");
+      return success();
+    }
+    if (auto read = dyn_cast<graph::ReadOp>(op))
+      return verifyState(op, read.getState(), cast<TensorType>(read.getType()), /*gradient=*/false);
+    if (auto write = dyn_cast<graph::WriteOp>(op))
+      return verifyState(op, write.getState(), cast<TensorType>(write.getX().getType()), /*gradient=*/false);
+    if (auto update = dyn_cast<graph::UpdateOp>(op))
+      return verifyUpdate(update);
+    if (auto factored = dyn_cast<FactorOpInterface>(op))
+      return verifyFactored(op, factored.getFactorMap());
+    return success();
+  }
+
+  /// V2, V3, V6.
+  LogicalResult verifyFactored(Operation &op, const FactorMap &map) {
+    if (failed(inferPlacement(&op, map)))
+      return failure();
+    for (size_t f = 0; f < map.factors.size(); ++f) {
+      const Factor &factor = map.factors[f];
+      if (factor.padding != PaddingNeed::Neutral || !PaddingAnalysis::isPadded(&op, map, f))
+        continue;
+      if (!isReduction(factor))
+        return op.emitError("cannot work on a padded dimension: factor ") << f << " of size " << factor.size;
+      if (factor.reduction != ReductionKind::Sum || !padding.sumsZeros(&op, map, f))
+        return op.emitError("sums over padded cells that are not known to be zero: factor ")
+               << f << " of size " << factor.size;
+    }
+    return success();
+  }
+
+  /// V7.
+  LogicalResult verifyState(Operation &op, StringRef name, TensorType type, bool gradient) {
+    auto state = symbols.lookup<graph::StateOp>(name);
+    auto attr = state ? state->getAttrOfType<TypeAttr>(kLayoutAttr) : TypeAttr();
+    if (!attr)
+      return op.emitError("needs a state with an spmd.layout: @") << name;
+    auto stored = cast<TensorType>(attr.getValue());
+    Layout layout = type.getLayout();
+    if (layout.reduction != PartialKind::Sum)
+      return op.emitError("gradient must be partial as a sum, got: ") << type;
+    if (gradient)
+      layout.partial.clear();
+    if (layout != stored.getLayout())
+      return op.emitError("must lie as @") << name << " does, " << stored << ", got: " << type;
+    return success();
+  }
+
+  LogicalResult verifyUpdate(graph::UpdateOp update) {
+    for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
+      StringRef state = cast<FlatSymbolRefAttr>(name).getValue();
+      auto type = cast<TensorType>(gradient.getType());
+      if (failed(verifyState(*update, state, type, /*gradient=*/true)))
+        return failure();
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        if (padding.of(gradient, dim) != PaddingContent::Zero)
+          return update.emitError("would train padding: the gradient of @")
+                 << state << " is not known to be zero past " << type.getShape()[dim] << " of dimension " << dim;
+    }
+    return success();
+  }
+
+  SymbolTable symbols;
+  func::FuncOp step;
+  MeshOp meshOp;
+  Mesh mesh;
+  ReshardPlanner planner;
+  PaddingAnalysis padding;
+};
+
+struct VerifyPass : impl::SpmdVerifyBase<VerifyPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto step = module.lookupSymbol<func::FuncOp>("step");
+    auto meshes = module.getOps<MeshOp>();
+    if (!step || meshes.empty()) {
+      module.emitError("needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first");
+      return signalPassFailure();
+    }
+    // Types first: the rest reads layouts.
+    bool typed = llvm::all_of(step.getArgumentTypes(), llvm::IsaPred<TensorType>);
+    step.walk(
+        [&](Operation *op) { typed &= op == step || llvm::all_of(op->getResultTypes(), llvm::IsaPred<TensorType>); });
+    if (!typed) {
+      step.emitError("must have values of !spmd.tensor alone: run spmd-apply-plan first");
+      return signalPassFailure();
+    }
+    if (failed(StepVerifier(module, step, *meshes.begin()).verify()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace dtcc::spmd

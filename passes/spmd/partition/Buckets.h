@@ -1,0 +1,116 @@
+//===- Buckets.h - Which bucket every state lives in, and where
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// States share a bucket if one collective and one update can serve them: the same axes
+// shard them, their gradients are partial over the same axes, the same axes share them
+// in the same stage, they belong to one unit, they have one element type and one compute
+// type, all or none of them train, and what only the update touches lies in the same memory. In a pipeline, gradients
+// that are kept as shares share a bucket if the same phases make them: it is then complete at the end of each.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_SPMD_PARTITION_BUCKETS_H
+#define DTCC_PASSES_SPMD_PARTITION_BUCKETS_H
+
+#include "dialects/graph/Graph.h"
+#include "dialects/spmd/Spmd.h"
+#include "passes/spmd/layout/StateTable.h"
+#include "llvm/ADT/StringMap.h"
+#include <set>
+
+namespace dtcc::spmd {
+
+/// States start at multiples of this, in elements: 64 bytes of f32.
+constexpr int64_t kBucketAlignment = 16;
+
+/// What states of one bucket have in common.
+struct BucketKey {
+  /// In the order of the mesh.
+  Axes sharded, partial, flat;
+  /// Of what is stored, and of what readers see. Where they differ, the first is the master's.
+  mlir::Type elementType, computeType;
+  bool isNarrow() const { return elementType != computeType; }
+  /// The stage of the state table; 0 without flat axes.
+  int64_t stage = 0;
+  std::string unit;
+  bool trainable = false;
+  /// What only the update touches lies with the host.
+  bool offloaded = false;
+  graph::StateRole role = graph::StateRole::parameter;
+  /// Ranks of a pipeline that hold copies, if several do.
+  std::vector<int64_t> owners;
+  /// Phases of a rank of a pipeline that make parts of the gradients, ascending, if these are shares.
+  std::vector<int64_t> makers;
+  bool operator==(const BucketKey &) const = default;
+};
+
+struct Bucket {
+  BucketKey key;
+  /// "0", "1", ...: the part of the names after the dot.
+  std::string number;
+  /// Elements of the whole local bucket, padded.
+  int64_t length = 0;
+  llvm::SmallVector<graph::StateOp> states;
+  /// `work`: where a micro-batch's whole gradients are made, if the gradients are shares.
+  /// `copy`: what readers see, if it is kept beside the values.
+  mlir::FlatSymbolRefAttr values, gradients, work, copy;
+  llvm::SmallVector<mlir::Attribute> slots;
+};
+
+/// The gradient of a state as the step makes it.
+struct GradientPlace {
+  Layout layout;
+  /// In a pipeline: the phases of this rank that make parts of it.
+  std::set<int64_t> phases;
+};
+
+struct StatePlace {
+  size_t bucket;
+  int64_t offset;
+  mlir::RankedTensorType localType;
+};
+
+/// All buckets of a step.
+class StageMap;
+
+class Buckets {
+public:
+  /// Places all states of the module. `gradients` says where each trained state's gradient is made.
+  /// `slots` is the number of optimizer slots of an element. With `stages`, those alone that the stage `stage` holds.
+  static mlir::FailureOr<Buckets> plan(mlir::ModuleOp module, const Mesh &mesh,
+                                       const llvm::StringMap<GradientPlace> &gradients,
+                                       const StageMap *stages = nullptr, int64_t stage = 0);
+  /// Adds the spmd.bucket ops, and to each state its bucket and offset.
+  void emit(mlir::OpBuilder &builder, mlir::Location loc, int64_t slots);
+
+  const StatePlace *find(llvm::StringRef state) const;
+  /// The bucket that the gradient of a state in `bucket` is accumulated in.
+  static mlir::FlatSymbolRefAttr accumulator(const Bucket &bucket) {
+    return bucket.work ? bucket.work : bucket.gradients;
+  }
+  /// The value of a state: a view of its bucket, or of the gathered shares. One gather for
+  /// each state: spmd-place-units makes one of those that can share it.
+  mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, const StatePlace &place) const;
+  /// At the end of a phase: the shares of the gradients that `phase` accumulates in transient buckets.
+  void emitShares(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &phase) const;
+  llvm::ArrayRef<Bucket> all() const { return buckets; }
+
+  /// Offsets in the bucket of scalars.
+  static constexpr int64_t kLossSum = 0, kCount = 1;
+  static constexpr llvm::StringLiteral kScalars = "scalars";
+
+private:
+  std::vector<Bucket> buckets;
+  llvm::StringMap<StatePlace> places;
+};
+
+/// How many values an optimizer keeps beside each parameter.
+int64_t optimizerSlots(mlir::Attribute optimizer);
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_PARTITION_BUCKETS_H

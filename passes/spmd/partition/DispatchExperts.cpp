@@ -1,0 +1,208 @@
+//===- DispatchExperts.cpp - Tokens to the ranks that they picked
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Around an expert layer whose experts are shared out, projection has put a gather of the
+// tokens of the group and a scatter of partial sums. No layout can say which of these rows
+// are wanted where: that is data. Here these two are replaced by ops that read the picks.
+// Ranks without a pick compute zeros of a row, as before, so nothing else changes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spmd/partition/DispatchExperts.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/spmd/Passes.h"
+#include "passes/spmd/layout/AssignStages.h"
+#include "planner/plan/Plan.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+#define GEN_PASS_DEF_SPMDDISPATCHEXPERTS
+#include "passes/spmd/Passes.h.inc"
+
+Value emitRows(OpBuilder &builder, Operation *op, Value x, Value ids, Type local) {
+  if (auto dispatch = dyn_cast<DispatchRowsOp>(op))
+    return DispatchRowsOp::create(builder, op->getLoc(), local, x, ids, dispatch.getAxes(), dispatch.getExperts());
+  auto combine = cast<CombineRowsOp>(op);
+  return CombineRowsOp::create(builder, op->getLoc(), local, x, ids, combine.getAxes(), combine.getExperts());
+}
+
+namespace {
+
+/// What an op of an expert layer reads and makes a row a token of.
+struct LayerOp {
+  Operation *op;
+  SmallVector<OpOperand *> rows;
+  SmallVector<Value> results;
+  Value ids;
+  /// A state's layout, experts first.
+  Type experts;
+};
+
+std::optional<LayerOp> asLayerOp(Operation *op) {
+  if (auto layer = dyn_cast<graph::ExpertsOp>(op))
+    return LayerOp{op, {&layer.getXMutable()}, {layer.getY()}, layer.getIds(), layer.getWIn().getType()};
+  if (auto grad = dyn_cast<graph::ExpertsGradOp>(op))
+    return LayerOp{op, {&grad.getDyMutable()}, {grad.getDx()}, grad.getIds(), grad.getWIn().getType()};
+  if (auto grad = dyn_cast<graph::ExpertsWeightGradOp>(op))
+    return LayerOp{op, {&grad.getDyMutable(), &grad.getXMutable()}, {}, grad.getIds(), grad.getDwIn().getType()};
+  return std::nullopt;
+}
+
+class Dispatcher {
+public:
+  Dispatcher(ModuleOp module, const plan::Plan &plan, const Mesh &mesh)
+      : plan(plan), mesh(mesh), builder(module.getContext()) {}
+
+  LogicalResult run(func::FuncOp step) {
+    SmallVector<LayerOp> layers;
+    for (Operation &op : step.getBody().front())
+      if (std::optional<LayerOp> layer = asLayerOp(&op))
+        layers.push_back(*layer);
+    for (LayerOp &layer : layers) {
+      const plan::OpPlan *entry = plan.findOp(graph::getOrigin(layer.op).value_or(-1));
+      if (!entry || !entry->dispatch.value_or(false))
+        continue;
+      for (OpOperand *rows : layer.rows)
+        if (failed(dispatch(layer, *rows)))
+          return failure();
+      for (Value result : layer.results)
+        combine(layer, result);
+    }
+    for (ReshardOp reshard : llvm::make_early_inc_range(step.getOps<ReshardOp>()))
+      if (reshard.use_empty())
+        reshard.erase();
+    return success();
+  }
+
+private:
+  static Layout layoutOf(Value value) { return cast<TensorType>(value.getType()).getLayout(); }
+
+  /// The axes that `split` has beside those of `whole`; nothing if there is more between them.
+  static std::optional<Axes> axesBetween(const Axes &split, const Axes &whole) {
+    if (split.size() <= whole.size() || !std::equal(whole.begin(), whole.end(), split.begin()))
+      return std::nullopt;
+    return Axes(split.begin() + whole.size(), split.end());
+  }
+
+  /// Experts of a member of the group over `axes`, which must be the outermost that share them out.
+  std::optional<int64_t> expertsOver(const LayerOp &layer, const Axes &axes) const {
+    auto type = cast<TensorType>(layer.experts);
+    Layout layout = type.getLayout();
+    const Axes &split = layout.dims[0];
+    if (split.size() < axes.size() || !std::equal(axes.begin(), axes.end(), split.begin()))
+      return std::nullopt;
+    return (layout.padded.empty() ? type.getShape()[0] : layout.padded[0]) / mesh.product(axes);
+  }
+
+  template <typename Op>
+  Value create(const LayerOp &layer, Operation *before, Value x, const Layout &to, const Axes &axes, int64_t experts) {
+    builder.setInsertionPoint(before);
+    Value made = Op::create(builder, layer.op->getLoc(), cast<TensorType>(x.getType()).withLayout(to), x, layer.ids,
+                            fromAxes(builder.getContext(), axes), experts);
+    if (std::optional<int64_t> stage = getStage(layer.op))
+      setStage(made.getDefiningOp(), *stage);
+    return made;
+  }
+
+  /// `x` in `type`, by a reshard if need be.
+  Value brought(const LayerOp &layer, Operation *before, Value x, Type type) {
+    if (x.getType() == type)
+      return x;
+    builder.setInsertionPoint(before);
+    Value made = ReshardOp::create(builder, layer.op->getLoc(), cast<TensorType>(type), x);
+    if (std::optional<int64_t> stage = getStage(layer.op))
+      setStage(made.getDefiningOp(), *stage);
+    return made;
+  }
+
+  /// The same of a value that other ops may read so already.
+  Value nearest(const LayerOp &layer, Value x, Type type) {
+    for (Operation *user : x.getUsers())
+      if (auto known = dyn_cast<ReshardOp>(user);
+          known && known.getType() == type && known->isBeforeInBlock(layer.op) && getStage(known) == getStage(layer.op))
+        return known.getY();
+    return brought(layer, layer.op, x, type);
+  }
+
+  LogicalResult dispatch(const LayerOp &layer, OpOperand &rows) {
+    auto reshard = rows.get().getDefiningOp<ReshardOp>();
+    if (!reshard)
+      return success(); // a shard meets all experts
+    Layout from = layoutOf(reshard.getX()), to = layoutOf(reshard.getY());
+    if (from.dims[0] == to.dims[0])
+      return success();
+    std::optional<Axes> axes = axesBetween(from.dims[0], to.dims[0]);
+    std::optional<int64_t> experts = axes ? expertsOver(layer, *axes) : std::nullopt;
+    if (!experts)
+      return layer.op->emitError("cannot be sent tokens by their picks: they are split over {")
+             << llvm::join(from.dims[0], ",") << "} and wanted over {" << llvm::join(to.dims[0], ",")
+             << "}; gather them (--moe-dispatch=gather)";
+    Value &made = dispatched[{reshard.getX(), layer.ids}];
+    if (!made) {
+      // Rows that lie split by positions, or are sums yet, are made whole among the ranks of the model first: each of
+      // these needs them, and what is sent is then the rows alone that were picked.
+      Layout near = to;
+      near.dims[0] = from.dims[0];
+      Type type = cast<TensorType>(reshard.getX().getType()).withLayout(near);
+      made = create<DispatchRowsOp>(layer, layer.op, nearest(layer, reshard.getX(), type), to, *axes, *experts);
+    }
+    rows.set(brought(layer, layer.op, made, reshard.getType()));
+    return success();
+  }
+
+  void combine(const LayerOp &layer, Value result) {
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
+      auto reshard = dyn_cast<ReshardOp>(user);
+      if (!reshard)
+        continue;
+      Layout from = layoutOf(result), to = layoutOf(reshard.getY());
+      std::optional<Axes> axes = axesBetween(to.dims[0], from.dims[0]);
+      std::optional<int64_t> experts = axes ? expertsOver(layer, *axes) : std::nullopt;
+      bool isSum = from.reduction == PartialKind::Sum && experts &&
+                   llvm::all_of(*axes, [&](const std::string &axis) { return contains(from.partial, axis); });
+      if (!isSum)
+        continue;
+      from.dims[0] = to.dims[0];
+      std::erase_if(from.partial, [&](const std::string &axis) { return contains(*axes, axis); });
+      Value made = create<CombineRowsOp>(layer, reshard, result, from, *axes, *experts);
+      reshard.getY().replaceAllUsesWith(brought(layer, reshard, made, reshard.getType()));
+      reshard.erase();
+    }
+  }
+
+  const plan::Plan &plan;
+  const Mesh &mesh;
+  OpBuilder builder;
+  /// Of rows, by the picks that they went by.
+  llvm::DenseMap<std::pair<Value, Value>, Value> dispatched;
+};
+
+struct DispatchExperts : impl::SpmdDispatchExpertsBase<DispatchExperts> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto step = module.lookupSymbol<func::FuncOp>("step");
+    auto text = module->getAttrOfType<StringAttr>("spmd.plan");
+    auto meshes = module.getOps<MeshOp>();
+    if (!step || !text || meshes.empty()) {
+      module.emitError("needs a distributed function @step and its plan: run spmd-apply-plan first");
+      return signalPassFailure();
+    }
+    llvm::Expected<plan::Plan> plan = plan::parsePlan(text.getValue(), "spmd.plan");
+    if (!plan) {
+      module.emitError(llvm::toString(plan.takeError()));
+      return signalPassFailure();
+    }
+    Mesh mesh = toMesh(*meshes.begin());
+    if (failed(Dispatcher(module, *plan, mesh).run(step)))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace dtcc::spmd

@@ -1,0 +1,147 @@
+//===- FormUnits.cpp - Names the unit of every state
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two orders: what ranks share whole is gathered and reduced by units of the model, in
+// the order of the forward pass; other gradients are reduced by buckets, in the order in
+// which the backward pass completes them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "dialects/spmd/Spmd.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/spmd/Passes.h"
+#include "passes/spmd/layout/StateTable.h"
+#include "passes/spmd/partition/Units.h"
+#include "planner/cost/BucketSize.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+#define GEN_PASS_DEF_SPMDFORMUNITS
+#include "passes/spmd/Passes.h.inc"
+
+namespace {
+
+class UnitFormer {
+public:
+  UnitFormer(ModuleOp module, func::FuncOp step, const Mesh &mesh) : module(module), mesh(mesh) {
+    for (Operation &op : step.getBody().front()) {
+      positions[&op] = positions.size();
+      if (auto update = dyn_cast<graph::UpdateOp>(op))
+        for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
+          gradients.try_emplace(cast<FlatSymbolRefAttr>(name).getValue(), gradient);
+      if (auto read = dyn_cast<graph::ReadOp>(op))
+        reads.try_emplace(read.getState(), read);
+    }
+  }
+
+  void run(double latencyBytes) {
+    // What is computed in f32 beside a narrow type (the scales of norms) travels in f32, so it has units of its own.
+    // By whether the state is narrow.
+    std::vector<Entry> blocks[2], buckets[2];
+    double total[2] = {};
+    for (auto state : module.getOps<graph::StateOp>()) {
+      auto layout = state->getAttrOfType<TypeAttr>(kLayoutAttr);
+      if (!layout)
+        continue;
+      auto type = cast<TensorType>(layout.getValue());
+      auto local = localType(type, mesh);
+      if (!local)
+        continue;
+      Operation *reader = firstReader(state.getSymName());
+      Entry entry{state, {state.getSavedName().str(), "", double(local.getNumElements()) * width(type)}};
+      bool narrow = state->hasAttr(kComputeAttr);
+      auto zero = state->getAttrOfType<IntegerAttr>(kZeroAttr);
+      if (zero && stateRow(zero.getInt()).gradient) {
+        llvm::raw_string_ostream(entry.member.signature) << type << (reader ? reader->getName().getStringRef() : "");
+        entry.order = reader ? positions.lookup(reader) : 0;
+        blocks[narrow].push_back(entry);
+      } else if (Value gradient = gradients.lookup(state.getSymName()); gradient && isSummed(gradient)) {
+        entry.order = positions.lookup(gradient.getDefiningOp());
+        total[narrow] += entry.member.bytes;
+        buckets[narrow].push_back(entry);
+      }
+    }
+    for (bool narrow : {true, false})
+      name(blocks[narrow], [&](const auto &members) { return unitsByBlock(members, latencyBytes); });
+    for (bool narrow : {true, false})
+      // One bucket has no order to tell.
+      if (double most = cost::bucketBytes(total[narrow], latencyBytes); most < total[narrow])
+        name(buckets[narrow], [&](const auto &members) { return unitsBySize(members, most); });
+  }
+
+private:
+  struct Entry {
+    graph::StateOp state;
+    UnitMember member;
+    size_t order = 0, number = 0;
+  };
+
+  static double width(TensorType type) { return (type.getElementType().getIntOrFloatBitWidth() + 7) / 8; }
+
+  Operation *firstReader(StringRef state) const {
+    Operation *first = nullptr;
+    if (Operation *read = reads.lookup(state))
+      for (Operation *user : read->getUsers())
+        if (!first || positions.lookup(user) < positions.lookup(first))
+          first = user;
+    return first;
+  }
+
+  /// Whether ranks have to add their parts.
+  bool isSummed(Value gradient) const {
+    Axes partial = cast<TensorType>(gradient.getType()).getLayout().partial;
+    return llvm::any_of(partial, [&](const std::string &axis) { return !mesh.isTime(axis); });
+  }
+
+  template <typename Choose> void name(std::vector<Entry> &entries, Choose choose) {
+    for (auto [number, entry] : llvm::enumerate(entries))
+      entry.number = number;
+    llvm::sort(entries, [](const Entry &a, const Entry &b) {
+      return std::tie(a.order, a.number) < std::tie(b.order, b.number);
+    });
+    std::vector<UnitMember> members;
+    for (const Entry &entry : entries)
+      members.push_back(entry.member);
+    std::vector<size_t> numbers = choose(members);
+    for (size_t first = 0, next; first < entries.size(); first = next) {
+      std::vector<std::string> names;
+      for (next = first; next < entries.size() && numbers[next] == numbers[first]; ++next)
+        names.push_back(members[next].name);
+      std::string stem = unitName(names), unit = stem;
+      for (int again = 2; !taken.insert(unit).second; ++again)
+        unit = stem + " (" + std::to_string(again) + ")";
+      for (size_t i = first; i < next; ++i)
+        entries[i].state->setAttr(kUnitAttr, StringAttr::get(module.getContext(), unit));
+    }
+  }
+
+  ModuleOp module;
+  const Mesh &mesh;
+  llvm::StringMap<Value> gradients;
+  llvm::DenseMap<Operation *, size_t> positions;
+  llvm::StringMap<Operation *> reads;
+  llvm::StringSet<> taken;
+};
+
+struct FormUnits : impl::SpmdFormUnitsBase<FormUnits> {
+  using SpmdFormUnitsBase::SpmdFormUnitsBase;
+  void runOnOperation() override {
+    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+    auto meshes = getOperation().getOps<MeshOp>();
+    if (!step || meshes.empty()) {
+      getOperation().emitError("needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first");
+      return signalPassFailure();
+    }
+    Mesh mesh = toMesh(*meshes.begin());
+    UnitFormer(getOperation(), step, mesh).run(latencyBytes);
+  }
+};
+} // namespace
+} // namespace dtcc::spmd

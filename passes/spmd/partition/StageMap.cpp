@@ -1,0 +1,204 @@
+//===- StageMap.cpp - Phases of the stages of a pipeline, and what passes between them
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/spmd/partition/StageMap.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "passes/spmd/layout/AssignStages.h"
+#include "passes/spmd/partition/LossGradient.h"
+#include <map>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+using plan::Work;
+
+StageMap::StageMap(func::FuncOp step, const plan::Schedule &schedule, const Mesh &mesh, std::string axis)
+    : schedule(schedule), axisName(std::move(axis)), phases(schedule.ranks.size()) {
+  int64_t stages = schedule.stages();
+  stageRows.resize(stages);
+  for (auto [rank, actions] : llvm::enumerate(schedule.ranks))
+    for (const plan::Action &action : actions) {
+      StageRow &row = stageRows[action.stage];
+      row.rank = int64_t(rank);
+      row.splits |= action.work == Work::InputGradient || action.work == Work::WeightGradient;
+    }
+  for (int64_t rank = 0; rank < ranks(); ++rank) {
+    phases[rank].push_back("prologue");
+    for (int64_t stage = 0; stage < stages; ++stage)
+      if (stageRows[stage].rank == rank)
+        phases[rank].push_back(phaseName(stage, Work::Forward));
+    for (int64_t stage = stages - 1; stage >= 0; --stage) {
+      if (stageRows[stage].rank != rank)
+        continue;
+      if (stageRows[stage].splits) {
+        phases[rank].push_back(phaseName(stage, Work::InputGradient));
+        phases[rank].push_back(phaseName(stage, Work::WeightGradient));
+      } else {
+        phases[rank].push_back(phaseName(stage, Work::Backward));
+      }
+    }
+  }
+  early = findLossGradient(step);
+  placeOps(step, mesh);
+  findEdges(step);
+}
+
+std::string StageMap::phaseName(int64_t stage, Work work) const {
+  std::string name = work == Work::Forward         ? "forward"
+                     : work == Work::Backward      ? "backward"
+                     : work == Work::InputGradient ? "input_gradient"
+                                                   : "weight_gradient";
+  bool alone = llvm::count_if(stageRows, [&](const StageRow &row) { return row.rank == stageRows[stage].rank; }) == 1;
+  return alone ? name : name + "." + std::to_string(stage);
+}
+
+std::optional<PhasePlace> StageMap::placeOf(Operation *op) const {
+  auto place = places.find(op);
+  return place == places.end() ? std::nullopt : std::optional(place->second);
+}
+
+llvm::ArrayRef<int64_t> StageMap::ownersOf(StringRef state) const {
+  auto found = owners.find(state);
+  return found == owners.end() ? llvm::ArrayRef<int64_t>() : llvm::ArrayRef<int64_t>(found->second);
+}
+
+std::vector<PhaseRun> StageMap::runsOf(int64_t rank) const {
+  std::vector<PhaseRun> runs;
+  for (const plan::Action &action : schedule.ranks[rank])
+    runs.push_back({phaseName(action.stage, action.work), action.microbatch});
+  return runs;
+}
+
+/// The phase of an op that runs once a micro-batch; reshards go with the op that wanted them.
+static Work workOf(Operation *op, bool splits, const llvm::DenseSet<Operation *> &forInputs) {
+  auto work = [&](Operation *tagged) {
+    switch (graph::getPhase(tagged)) {
+    case graph::Phase::Forward:
+      return Work::Forward;
+    case graph::Phase::InputGradient:
+      return splits ? Work::InputGradient : Work::Backward;
+    default:
+      if (!splits)
+        return Work::Backward;
+      return forInputs.contains(op) ? Work::InputGradient : Work::WeightGradient;
+    }
+  };
+  auto moves = [](Operation *at) { return isa_and_nonnull<ReshardOp, DispatchRowsOp, CombineRowsOp>(at); };
+  if (!moves(op))
+    return work(op);
+  // Tagged like its first user; the update's are the gradient's own.
+  for (Operation *at = op; moves(at);) {
+    Operation *first = nullptr;
+    for (Operation *user : at->getUsers())
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    if (first && !isa<graph::UpdateOp, func::ReturnOp>(first) && !moves(first))
+      return work(first);
+    at = first;
+  }
+  Operation *source = op;
+  while (moves(source))
+    source = source->getOperand(0).getDefiningOp();
+  return source ? work(source) : Work::Forward;
+}
+
+int64_t StageMap::phaseOf(int64_t stage, Work work) const {
+  const std::vector<std::string> &names = phases[stageRows[stage].rank];
+  return llvm::find(names, phaseName(stage, work)) - names.begin();
+}
+
+void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
+  Block &body = step.getBody().front();
+  // What input gradients and other stages need is an input gradient, whatever it was built for: schedules order stages
+  // by these alone.
+  llvm::DenseSet<Operation *> forInputs;
+  auto leavesStage = [](Operation &op) {
+    return llvm::any_of(op.getUsers(),
+                        [&](Operation *user) { return getStage(user) && getStage(user) != getStage(&op); });
+  };
+  for (Operation &op : llvm::reverse(body)) {
+    if ((graph::getOrigin(&op) && graph::getPhase(&op) == graph::Phase::InputGradient) || leavesStage(op))
+      forInputs.insert(&op);
+    if (!forInputs.contains(&op))
+      continue;
+    for (Value operand : op.getOperands())
+      if (Operation *definer = operand.getDefiningOp())
+        forInputs.insert(definer);
+  }
+  std::optional<std::string> time = mesh.timeAxis();
+  llvm::DenseSet<Operation *> perSlot;
+  for (Operation &op : body) {
+    std::optional<int64_t> stage = getStage(&op);
+    if (!stage)
+      continue;
+    bool repeats = mesh.slots() == 1 || llvm::any_of(op.getOperands(), [&](Value value) {
+                     return !value.getDefiningOp() || perSlot.contains(value.getDefiningOp());
+                   });
+    for (Value result : op.getResults())
+      repeats |= time && cast<TensorType>(result.getType()).getLayout().uses(*time);
+    PhasePlace place{stageRows[*stage].rank, 0};
+    if (repeats && !isa<graph::ReadOp, graph::ConstantOp>(op)) {
+      perSlot.insert(&op);
+      place.phase =
+          phaseOf(*stage, early.contains(&op) ? Work::Forward : workOf(&op, stageRows[*stage].splits, forInputs));
+    }
+    places[&op] = place;
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      std::vector<int64_t> &known = owners[read.getState()];
+      if (!llvm::is_contained(known, place.rank))
+        known.insert(llvm::lower_bound(known, place.rank), place.rank);
+    }
+  }
+  // Every stage takes the scale out of its gradients, and adjusts it alike.
+  for (auto update : step.getOps<graph::UpdateOp>())
+    if (graph::LossScaleAttr scaling = update.getLossScaleAttr())
+      for (FlatSymbolRefAttr state : {scaling.getScale(), scaling.getStreak(), scaling.getSkipped()})
+        llvm::append_range(owners[state.getValue()] = {}, llvm::seq<int64_t>(0, ranks()));
+}
+
+int64_t StageMap::firstOf(int64_t rank, const std::set<int64_t> &among) const {
+  int64_t first = *among.begin();
+  if (among.size() > 1)
+    for (int64_t phase : among)
+      // Behind those of its stage's input gradients; before which of the others differs between micro-batches.
+      first = std::min(first, phase - StringRef(phases[rank][phase]).starts_with("weight_gradient"));
+  return first;
+}
+
+void StageMap::findEdges(func::FuncOp step) {
+  std::map<std::pair<PhasePlace, PhasePlace>, StageEdge> found;
+  for (Operation &op : step.getBody().front()) {
+    std::optional<PhasePlace> from = placeOf(&op);
+    if (!from)
+      continue;
+    // Messages go where schedules have them.
+    if (early.contains(&op))
+      from->phase = phaseOf(*getStage(&op), stageRows[*getStage(&op)].splits ? Work::InputGradient : Work::Backward);
+    for (Value result : op.getResults()) {
+      std::map<int64_t, std::set<int64_t>> readers; // phases by rank
+      for (Operation *user : result.getUsers())
+        if (std::optional<PhasePlace> to = placeOf(user); to && to->rank != from->rank)
+          readers[to->rank].insert(to->phase);
+      for (auto &[rank, phases] : readers) {
+        PhasePlace to{rank, firstOf(rank, phases)};
+        StageEdge &edge = found[{*from, to}];
+        edge.from = *from;
+        edge.to = to;
+        edge.values.push_back(result);
+      }
+    }
+  }
+  std::map<std::pair<int64_t, int64_t>, int64_t> channels;
+  for (auto &[key, edge] : found) {
+    edge.channel = channels[{edge.from.rank, edge.to.rank}]++;
+    allEdges.push_back(std::move(edge));
+  }
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,80 @@
+//===- StageMap.h - Phases of the stages of a pipeline, and what passes between them
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_PASSES_SPMD_PARTITION_STAGEMAP_H
+#define DTCC_PASSES_SPMD_PARTITION_STAGEMAP_H
+
+#include "dialects/interfaces/PhaseRun.h"
+#include "dialects/spmd/Spmd.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "planner/schedule/Schedule.h"
+#include <set>
+
+namespace dtcc::spmd {
+
+/// Where an op runs: a rank of the pipeline axis, and the index of a phase of its program.
+struct PhasePlace {
+  int64_t rank = 0;
+  int64_t phase = 0;
+  auto operator<=>(const PhasePlace &) const = default;
+};
+
+/// Values that one phase makes and another rank's phase reads first.
+struct StageEdge {
+  PhasePlace from, to;
+  /// Differs from that of other edges between the same ranks.
+  int64_t channel = 0;
+  llvm::SmallVector<mlir::Value> values;
+};
+
+/// From a step whose ops carry their stage to the phases of each rank's program.
+class StageMap {
+public:
+  StageMap(mlir::func::FuncOp step, const plan::Schedule &schedule, const Mesh &mesh, std::string axis);
+
+  /// Names of a rank's phases: "prologue" first, then forward phases, then backward ones,
+  /// so that a phase reads what phases before it made of the same micro-batch.
+  llvm::ArrayRef<std::string> phasesOf(int64_t rank) const { return phases[rank]; }
+  /// Nothing for the update and the return.
+  std::optional<PhasePlace> placeOf(mlir::Operation *op) const;
+  llvm::ArrayRef<StageEdge> edges() const { return allEdges; }
+  /// The step of a rank, without prologue and update.
+  std::vector<PhaseRun> runsOf(int64_t rank) const;
+  /// The ranks, ascending, whose stages read or update `state`.
+  llvm::ArrayRef<int64_t> ownersOf(llvm::StringRef state) const;
+  int64_t ranks() const { return static_cast<int64_t>(schedule.ranks.size()); }
+  const std::string &axis() const { return axisName; }
+
+private:
+  void placeOps(mlir::func::FuncOp step, const Mesh &mesh);
+  void findEdges(mlir::func::FuncOp step);
+  /// A phase of a rank that runs for each micro-batch before the others of `among`, or the first of them.
+  int64_t firstOf(int64_t rank, const std::set<int64_t> &among) const;
+  /// The index among the phases of its rank.
+  int64_t phaseOf(int64_t stage, plan::Work work) const;
+  std::string phaseName(int64_t stage, plan::Work work) const;
+
+  /// What the schedule says of a stage, looked up for every op.
+  struct StageRow {
+    int64_t rank = 0;
+    bool splits = false; /* gradients of inputs and of weights are apart */
+  };
+
+  plan::Schedule schedule;
+  llvm::SmallVector<StageRow> stageRows;
+  std::string axisName;
+  std::vector<std::vector<std::string>> phases;
+  llvm::DenseMap<mlir::Operation *, PhasePlace> places;
+  /// Backward ops that run in forward phases. Other stages get their results with the others' nevertheless.
+  llvm::DenseSet<mlir::Operation *> early;
+  std::vector<StageEdge> allEdges;
+  llvm::StringMap<std::vector<int64_t>> owners;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_PARTITION_STAGEMAP_H

@@ -1,0 +1,161 @@
+//===- UpdatePhase.cpp - What every rank does at the end of a step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "passes/spmd/partition/UpdatePhase.h"
+#include "dialects/graph/Build.h"
+#include "mlir/IR/Builders.h"
+#include "passes/spmd/reshard/EmitMoves.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+static Value view(OpBuilder &builder, Location loc, StringRef bucket, int64_t offset, ArrayRef<int64_t> shape,
+                  Type element) {
+  return ViewOp::create(builder, loc, RankedTensorType::get(shape, element),
+                        FlatSymbolRefAttr::get(builder.getContext(), bucket), builder.getI64IntegerAttr(offset));
+}
+
+static Value allReduce(OpBuilder &builder, Location loc, Value x, const Axes &axes) {
+  if (axes.empty())
+    return x;
+  return AllReduceOp::create(builder, loc, x.getType(), Reduction::Sum, x, fromAxes(builder.getContext(), axes));
+}
+
+/// Loss sum and count over the whole batch: one collective if they are partial alike.
+static std::pair<Value, Value> emitLoss(OpBuilder &builder, const UpdateDescription &step) {
+  Type f32 = builder.getF32Type();
+  static_assert(Buckets::kLossSum + 1 == Buckets::kCount);
+  if (step.lossPartial == step.countPartial && !step.lossPartial.empty()) {
+    Value both = view(builder, step.loc, Buckets::kScalars, Buckets::kLossSum, {2}, f32);
+    both = allReduce(builder, step.loc, both, step.lossPartial);
+    Type scalar = RankedTensorType::get({}, f32);
+    auto parts = graph::UnstackOp::create(builder, step.loc, TypeRange{scalar, scalar}, both, 0);
+    return {parts.getResult(0), parts.getResult(1)};
+  }
+  Value sum = view(builder, step.loc, Buckets::kScalars, Buckets::kLossSum, {}, f32);
+  Value count = view(builder, step.loc, Buckets::kScalars, Buckets::kCount, {}, f32);
+  return {allReduce(builder, step.loc, sum, step.lossPartial), allReduce(builder, step.loc, count, step.countPartial)};
+}
+
+/// The summed gradients of a bucket, or of this rank's share of it.
+static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, const Bucket &bucket, const Mesh &mesh) {
+  Location loc = step.loc;
+  const StateRow &row = stateRow(bucket.key.stage);
+  Axes rest;
+  for (const std::string &axis : bucket.key.partial)
+    if (!contains(bucket.key.flat, axis))
+      rest.push_back(axis);
+  // Where all stages own it, their sum is one more axis; see the embedding group of Megatron-LM.
+  ArrayRef<int64_t> owners = bucket.key.owners;
+  bool allOwn = !owners.empty() && static_cast<int64_t>(owners.size()) == mesh.product({step.axis});
+  if (allOwn)
+    rest.insert(rest.begin(), step.axis);
+  // Shares of gradients were made where the gradients were.
+  Axes scatter = sharedAxes(row.master && !row.gradient, bucket.key.flat);
+  if (!scatter.empty() || !rest.empty())
+    ReduceBucketOp::create(builder, loc, bucket.gradients, fromAxes(builder.getContext(), scatter),
+                           fromAxes(builder.getContext(), rest), FlatSymbolRefAttr(), IntegerAttr());
+  int64_t stored = bucket.length / mesh.product(sharedAxes(row.gradient, bucket.key.flat));
+  Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {stored}, bucket.key.elementType);
+  if (!scatter.empty())
+    gradient = emitMove(builder, loc, Move{Move::LocalSlice, 0, -1, scatter, PartialKind::Sum}, gradient, mesh);
+  if (owners.empty() || allOwn)
+    return gradient;
+  return AllReduceOp::create(builder, loc, gradient.getType(), Reduction::Sum, gradient,
+                             fromAxes(builder.getContext(), {step.axis}), builder.getDenseI64ArrayAttr(owners));
+}
+
+/// The sum of squares over all logical elements. A rank's share counts once: it is summed
+/// over the axes that share the update and those that shard the states, and over no others,
+/// on which ranks hold the same. Shares with the same axes are summed together.
+static Value emitSquares(OpBuilder &builder, const UpdateDescription &step,
+                         ArrayRef<std::pair<const Bucket *, Value>> gradients, const Mesh &mesh) {
+  Location loc = step.loc;
+  SmallVector<std::pair<Axes, SmallVector<Value>>> groups;
+  for (auto [bucket, gradient] : gradients) {
+    if (!bucket->key.owners.empty() && bucket->key.owners.front() != step.stage)
+      continue;
+    Axes axes;
+    for (const MeshAxis &axis : mesh.axes)
+      if (contains(bucket->key.flat, axis.name) || contains(bucket->key.sharded, axis.name))
+        axes.push_back(axis.name);
+    auto at = llvm::find_if(groups, [&](auto &group) { return group.first == axes; });
+    if (at == groups.end())
+      groups.push_back({axes, {gradient}});
+    else
+      at->second.push_back(gradient);
+  }
+  Value total;
+  auto scalar = RankedTensorType::get({}, builder.getF32Type());
+  for (auto &[axes, values] : groups) {
+    Value squares = SumSquaresOp::create(builder, loc, scalar, values);
+    squares = allReduce(builder, loc, squares, axes);
+    total = total ? Value(graph::AddOp::create(builder, loc, total, squares)) : squares;
+  }
+  if (step.axis.empty())
+    return total;
+  if (!total)
+    total = graph::Build(builder, loc).splat(scalar, 0);
+  return allReduce(builder, loc, total, {step.axis});
+}
+
+/// The cell of a state of one f32.
+static Value scalarState(OpBuilder &builder, Location loc, FlatSymbolRefAttr state, const Buckets &buckets) {
+  const StatePlace *place = buckets.find(state.getValue());
+  return ViewOp::create(builder, loc, place->localType, buckets.all()[place->bucket].values,
+                        builder.getI64IntegerAttr(place->offset));
+}
+
+/// Norm and scale of scaled gradients, and what guards the updates.
+static GradScaleOp emitUnscale(OpBuilder &builder, const UpdateDescription &step, Value squares, Value count,
+                               const Buckets &buckets, SmallVectorImpl<Value> &guard) {
+  graph::LossScaleAttr scaling = step.lossScale;
+  Type scalar = squares.getType(), flag = RankedTensorType::get({}, builder.getI32Type());
+  auto scale = GradScaleOp::create(builder, step.loc, TypeRange{scalar, scalar, flag}, squares, count,
+                                   scalarState(builder, step.loc, scaling.getScale(), buckets),
+                                   llvm::APFloat(step.clip), llvm::APFloat(scaling.getUnit()));
+  SmallVector<int64_t> offsets;
+  for (FlatSymbolRefAttr state : {scaling.getScale(), scaling.getStreak(), scaling.getSkipped()})
+    offsets.push_back(buckets.find(state.getValue())->offset);
+  size_t bucket = buckets.find(scaling.getScale().getValue())->bucket;
+  Value taken = AdjustLossScaleOp::create(
+      builder, step.loc, RankedTensorType::get({}, builder.getI64Type()), buckets.all()[bucket].values,
+      builder.getDenseI64ArrayAttr(offsets), scale.getFinite(), builder.getF64FloatAttr(scaling.getGrowth()),
+      builder.getF64FloatAttr(scaling.getBackoff()), builder.getI64IntegerAttr(scaling.getInterval()));
+  guard.assign({scale.getFinite(), taken});
+  return scale;
+}
+
+void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh) {
+  Location loc = step.loc;
+  auto [sum, count] = emitLoss(builder, step);
+  SmallVector<std::pair<const Bucket *, Value>> gradients;
+  for (const Bucket &bucket : buckets.all())
+    if (bucket.key.trainable)
+      gradients.push_back({&bucket, emitGradient(builder, step, bucket, mesh)});
+  Value norm;
+  if (!gradients.empty() || (step.optimizer && !step.axis.empty())) {
+    Value squares = emitSquares(builder, step, gradients, mesh);
+    Type scalar = squares.getType();
+    SmallVector<Value> guard;
+    auto scale = step.lossScale ? emitUnscale(builder, step, squares, count, buckets, guard)
+                                : GradScaleOp::create(builder, loc, TypeRange{scalar, scalar}, squares, count, Value(),
+                                                      llvm::APFloat(step.clip), llvm::APFloat(1.0));
+    norm = scale.getNorm();
+    for (auto [bucket, gradient] : gradients) {
+      ArrayAttr flat = fromAxes(builder.getContext(), bucket->key.flat);
+      UpdateBucketOp::create(builder, loc, bucket->values, gradient, scale.getScale(),
+                             builder.getArrayAttr(bucket->slots), step.optimizer, flat, bucket->copy, guard);
+      if (!bucket->key.flat.empty() && !stateRow(bucket->key.stage).compute)
+        GatherBucketOp::create(builder, loc, bucket->copy ? bucket->copy : bucket->values, flat);
+    }
+  }
+  ReportOp::create(builder, loc, sum, count, norm);
+}
+
+} // namespace dtcc::spmd

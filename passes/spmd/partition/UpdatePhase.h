@@ -1,0 +1,39 @@
+//===- UpdatePhase.h - What every rank does at the end of a step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#ifndef DTCC_PASSES_SPMD_PARTITION_UPDATEPHASE_H
+#define DTCC_PASSES_SPMD_PARTITION_UPDATEPHASE_H
+
+#include "passes/spmd/partition/Buckets.h"
+
+namespace dtcc::spmd {
+
+/// What the update phase needs to know of the step.
+struct UpdateDescription {
+  mlir::Location loc;
+  /// Axes over which loss sum and count are still partial, in the order of the mesh.
+  Axes lossPartial, countPartial;
+  /// Null: a step that updates nothing.
+  mlir::Attribute optimizer;
+  double clip = 0;
+  /// Null: gradients are not scaled.
+  graph::LossScaleAttr lossScale;
+  /// In a pipeline, the axis of the stages, and the stage of this update.
+  std::string axis;
+  int64_t stage = 0;
+};
+
+/// Builds the phase's ops at the builder's place: loss and count reduced; per bucket the
+/// gradients reduced in place (under ZeRO each rank its share), the norm over all logical
+/// elements, the update, the gather of the shares unless parameters are kept as shares. In a pipeline, the
+/// gradient of a parameter with several owners is also summed over these; loss, count and
+/// norm are over all stages, a parameter with several owners counted by the first.
+void emitUpdate(mlir::OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh);
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_PARTITION_UPDATEPHASE_H

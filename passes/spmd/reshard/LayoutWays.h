@@ -1,0 +1,64 @@
+//===- LayoutWays.h - The layouts between two, and the moves between them
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which moves lead from one layout to another does not depend on a tensor's shape. Here they
+// are found once, when a path first asks; shortest paths for many shapes then are arithmetic
+// over numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_SPMD_RESHARD_LAYOUTWAYS_H
+#define DTCC_PASSES_SPMD_RESHARD_LAYOUTWAYS_H
+
+#include "passes/spmd/reshard/ReshardPlanner.h"
+#include <deque>
+
+namespace dtcc::spmd {
+
+class LayoutWays {
+public:
+  struct Edge {
+    Move move;
+    /// Members of a group of the move.
+    int64_t group = 1;
+    uint32_t to = 0;
+  };
+  struct Node {
+    Layout layout;
+    /// By dimension: among how many ranks it is shared out.
+    std::vector<int64_t> parts;
+    /// Found when a path first comes here.
+    std::optional<std::vector<Edge>> edges;
+  };
+
+  LayoutWays(const Layout &from, const Layout &to, const Mesh &mesh) : to(to) {
+    numberOf(from, mesh);
+    last = numberOf(to, mesh);
+  }
+
+  /// Where paths begin and end; nodes are numbered from 0.
+  static constexpr uint32_t kFirst = 0;
+  uint32_t lastNode() const { return last; }
+  size_t size() const { return nodes.size(); }
+  const Node &node(uint32_t number) const { return nodes[number]; }
+  /// All moves from there; what they lead to may be new nodes.
+  const std::vector<Edge> &edgesOf(uint32_t number, const Mesh &mesh);
+  /// The same axes in other sizes.
+  void resize(const Mesh &mesh);
+
+private:
+  uint32_t numberOf(const Layout &layout, const Mesh &mesh);
+
+  Layout to;
+  uint32_t last = 0;
+  std::deque<Node> nodes;
+  std::map<Layout, uint32_t> numbers;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_RESHARD_LAYOUTWAYS_H

@@ -1,0 +1,58 @@
+//===- PriceMoves.h - Seconds of the moves of a reshard
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a move over axes of a mesh to a transfer among ranks of a cluster. Ranks of a mesh are
+// numbered row-major, so that the last axis joins neighbours.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_SPMD_RESHARD_PRICEMOVES_H
+#define DTCC_PASSES_SPMD_RESHARD_PRICEMOVES_H
+
+#include "passes/spmd/reshard/ReshardPlanner.h"
+#include "planner/cluster/Machine.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace dtcc::spmd {
+
+/// The ranks that `axes` of the mesh join; sizes of 1 for none.
+cost::Group groupOf(const Axes &axes, const Mesh &mesh);
+
+/// The price of a move for the reshard planner: what travels, and the packing of parts of
+/// inner dimensions, which are no ranges of memory.
+MoveCost secondsOfMoves(const Mesh &mesh, const cost::Machine &machine);
+
+/// Does a gradient that lies as `from` wait for the end of the step to become `to`, as its state lies? What is partial
+/// over axes that split the state is shared out in every micro-batch.
+bool isLeftToUpdate(const Layout &from, const Layout &to);
+
+/// Seconds of reshards by the moves that a program makes, which ApplyPlan and LowerToProgram choose by bytes.
+class MovePricer {
+public:
+  MovePricer(const Mesh &mesh, const cost::Machine &machine) : planner(mesh), seconds(secondsOfMoves(mesh, machine)) {}
+
+  struct Price {
+    /// By which ways are chosen (bytesMoved).
+    double bytes = 0;
+    double seconds = 0;
+    /// Null: nothing to do.
+    const ReshardPlan *way = nullptr;
+  };
+  /// Of bringing a value from one layout to another; its local shape would be `shape` if it were whole. Nothing if
+  /// there is no way.
+  std::optional<Price> priceOf(const Layout &from, const Layout &to, llvm::ArrayRef<int64_t> shape,
+                               int64_t elementBytes);
+
+private:
+  ReshardPlanner planner;
+  MoveCost seconds;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_RESHARD_PRICEMOVES_H

@@ -1,0 +1,98 @@
+//===- ReshardPrices.cpp - What reshards cost, without their moves
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spmd/reshard/ReshardPrices.h"
+#include <algorithm>
+
+namespace dtcc::spmd {
+
+void ReshardPrices::resize(Mesh other, MoveCost otherSeconds) {
+  mesh = std::move(other);
+  seconds = std::move(otherSeconds);
+  for (auto &[ends, ways] : known)
+    ways.layouts.resize(mesh);
+}
+
+ReshardPrices::Ways &ReshardPrices::between(const Layout &from, const Layout &to) {
+  auto at = known.find({from, to});
+  if (at == known.end())
+    at = known.try_emplace({from, to}, LayoutWays(from, to, mesh)).first;
+  return at->second;
+}
+
+std::vector<ReshardPrices::Step> ReshardPrices::lastWay(const Ways &ways) const {
+  std::vector<Step> steps;
+  for (uint32_t number = ways.layouts.lastNode(); number != LayoutWays::kFirst; number = ways.reached[number].before) {
+    const Ways::Reached &reached = ways.reached[number];
+    const LayoutWays::Edge &edge = (*ways.layouts.node(reached.before).edges)[reached.edge];
+    steps.push_back({edge.move, ways.reached[reached.before].bytes, reached.bytes});
+  }
+  std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
+std::optional<ReshardPrices::Price> ReshardPrices::price(Ways &ways, std::span<const int64_t> shape,
+                                                         int64_t elementBytes) {
+  /// Of a rank's part; negative where it does not divide.
+  auto bytesIn = [&](const LayoutWays::Node &node) {
+    double bytes = double(elementBytes);
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      int64_t parts = dim < node.parts.size() ? node.parts[dim] : 1;
+      if (shape[dim] % parts)
+        return -1.0;
+      bytes *= double(shape[dim] / parts);
+    }
+    return bytes;
+  };
+  uint32_t last = ways.layouts.lastNode();
+  ways.reached.assign(ways.layouts.size(), {});
+  ways.open.clear();
+  double first = bytesIn(ways.layouts.node(LayoutWays::kFirst));
+  if (first < 0 || bytesIn(ways.layouts.node(last)) < 0)
+    return std::nullopt;
+  ways.reached[0] = {0, first, true, false, 0, 0};
+  ways.open.push_back({0, 0});
+  while (!ways.open.empty()) {
+    std::pop_heap(ways.open.begin(), ways.open.end(), std::greater<>());
+    auto [here, number] = ways.open.back();
+    ways.open.pop_back();
+    if (number == last) {
+      Price price{here, 0};
+      while (number != 0) {
+        const Ways::Reached &reached = ways.reached[number];
+        const LayoutWays::Edge &edge = (*ways.layouts.node(reached.before).edges)[reached.edge];
+        price.seconds += seconds(edge.move, ways.reached[reached.before].bytes, reached.bytes, edge.group);
+        number = reached.before;
+      }
+      return price;
+    }
+    if (ways.reached[number].done)
+      continue;
+    ways.reached[number].done = true;
+    const std::vector<LayoutWays::Edge> &edges = ways.layouts.edgesOf(number, mesh);
+    ways.reached.resize(ways.layouts.size());
+    double before = ways.reached[number].bytes;
+    for (uint32_t way = 0; way < edges.size(); ++way) {
+      const LayoutWays::Edge &edge = edges[way];
+      Ways::Reached &next = ways.reached[edge.to];
+      if (next.done)
+        continue;
+      double bytes = next.known ? next.bytes : bytesIn(ways.layouts.node(edge.to));
+      if (bytes < 0)
+        continue;
+      double total = here + bytesMoved(edge.move, before, bytes, edge.group);
+      if (next.known && next.cost <= total)
+        continue;
+      next = {total, bytes, true, false, number, way};
+      ways.open.push_back({total, edge.to});
+      std::push_heap(ways.open.begin(), ways.open.end(), std::greater<>());
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace dtcc::spmd

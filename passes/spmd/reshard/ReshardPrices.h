@@ -1,0 +1,78 @@
+//===- ReshardPrices.h - What reshards cost, without their moves
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A search asks for the price of the same reshard for many shapes. The layouts on the way
+// and the moves between them do not depend on the shape: here they are found once, and a
+// price is a shortest path over numbers (LayoutWays). The way is that of ReshardPlanner's plan, which
+// programs take: the one of the least bytes, to the last bit. Its seconds are added up on it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_SPMD_RESHARD_RESHARDPRICES_H
+#define DTCC_PASSES_SPMD_RESHARD_RESHARDPRICES_H
+
+#include "passes/spmd/reshard/LayoutWays.h"
+#include <span>
+
+namespace dtcc::spmd {
+
+class ReshardPrices {
+public:
+  /// `seconds`: of a move.
+  ReshardPrices(Mesh mesh, MoveCost seconds) : mesh(std::move(mesh)), seconds(std::move(seconds)) {}
+
+  /// The same axes in other sizes.
+  void resize(Mesh mesh, MoveCost seconds);
+
+  /// The layouts between two, for `price`, neither of them padded. It stays where it is.
+  class Ways;
+  Ways &between(const Layout &from, const Layout &to);
+  struct Price {
+    /// As ReshardPlanner::plan(from, to, shape, elementBytes)->cost, by which ways are chosen (bytesMoved).
+    double bytes = 0;
+    double seconds = 0;
+  };
+  /// Nothing if there is no way.
+  std::optional<Price> price(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes);
+  std::optional<Price> price(const Layout &from, const Layout &to, std::span<const int64_t> shape,
+                             int64_t elementBytes) {
+    return price(between(from, to), shape, elementBytes);
+  }
+  /// A move with the bytes of a rank's part before and after it.
+  struct Step {
+    Move move;
+    double before = 0, after = 0;
+  };
+  /// The way whose price was asked for last, not fused.
+  std::vector<Step> lastWay(const Ways &ways) const;
+
+  class Ways {
+    friend class ReshardPrices;
+    /// Of a path search, by node.
+    struct Reached {
+      double cost = 0, bytes = 0;
+      bool known = false, done = false;
+      /// From which node, by which of its edges.
+      uint32_t before = 0, edge = 0;
+    };
+    LayoutWays layouts;
+    std::vector<Reached> reached;
+    std::vector<std::pair<double, uint32_t>> open;
+
+  public:
+    explicit Ways(LayoutWays layouts) : layouts(std::move(layouts)) {}
+  };
+
+private:
+  Mesh mesh;
+  MoveCost seconds;
+  std::map<std::pair<Layout, Layout>, Ways> known;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_RESHARD_RESHARDPRICES_H

@@ -1,0 +1,64 @@
+//===- Parallel.h - Degrees of a plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of a plan that a step forecast depends on: degrees of parallelism, and the
+// formulas of pipelines. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_COST_PARALLEL_H
+#define DTCC_PLANNER_COST_PARALLEL_H
+
+#include "planner/cost/Software.h"
+
+namespace dtcc::cost {
+
+enum class PipelineKind { None, OneForwardOneBackward, Interleaved, ZeroBubble1, ZeroBubble2, GPipe };
+
+/// Ranks are numbered with tp innermost, then cp, dp, and pp outermost.
+struct Parallel {
+  int64_t tp = 1, cp = 1, dp = 1, pp = 1, virtualStages = 1;
+  /// Degree of expert parallelism: neighbouring ranks of cp and dp that hold different experts.
+  int64_t ep = 1;
+  int64_t microbatches = 1;
+  PipelineKind schedule = PipelineKind::None;
+  int zero = 0;
+  /// Data-parallel ranks that share state under ZeRO; the others have copies. 0: all.
+  int64_t shareGroup = 0;
+  bool sequenceParallel = false;
+  Recomputation recompute = Recomputation::None;
+  /// The optimizer's state lies with the host, where the device updates it.
+  bool hostOptimizer = false;
+
+  int64_t ranks() const { return tp * cp * dp * pp; }
+  Group tensorGroup() const { return {tp, 1}; }
+  Group contextGroup() const { return {cp, tp}; }
+  /// Those that hold the same parameters: copies of data, and parts of sequences.
+  Group dataGroup() const { return {cp * dp, tp}; }
+  /// Those of them that share state.
+  Group shareGroupOf() const { return {shareGroup > 0 ? shareGroup : cp * dp, tp}; }
+  int64_t stageStride() const { return tp * cp * dp; }
+  /// Ranks of tp have columns of each expert; else, where cp and dp are too few for ep, whole experts.
+  bool splitsExperts() const { return (cp * dp) % ep == 0; }
+  Group expertGroup() const { return {ep, splitsExperts() ? tp : 1}; }
+  /// As the parameters of experts see it: copies and shares are on what ranks of dp and cp ep leaves.
+  Parallel ofExperts() const;
+};
+
+/// Seconds in which a rank waits for others in one step of a pipeline of `stages`, whose
+/// stages but the slowest need `forward`, `input` and `weight` (gradient) for a micro-batch, in the mean:
+/// GPipe (Huang et al., 2019), interleaved 1F1B (Narayanan et al., 2021), zero bubble (Qi et al., 2023).
+double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
+                     double weight);
+
+/// Micro-batches whose activations the fullest stage holds at once, as a fraction of whole
+/// stages: those of interleaved schedules hold parts.
+double microbatchesInFlight(PipelineKind schedule, int64_t stages, int64_t virtualStages, int64_t microbatches);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PLANNER_COST_PARALLEL_H

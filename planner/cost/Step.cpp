@@ -1,0 +1,341 @@
+//===- Step.cpp - Seconds of a training step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "planner/cost/Step.h"
+#include "planner/cost/Kernels.h"
+#include <algorithm>
+#include <cmath>
+
+namespace dtcc::cost {
+
+namespace {
+/// Parts of a rank's time for one pass of a layer, or for a sum of passes.
+struct PassSeconds {
+  double compute = 0, tensor = 0, data = 0, host = 0;
+  double total() const { return compute + tensor + data + host; }
+  void add(const PassSeconds &other, double count) {
+    compute += count * other.compute;
+    tensor += count * other.tensor;
+    data += count * other.data;
+    host += count * other.host;
+  }
+};
+struct LayerParts {
+  PassSeconds forward, input, weight, recompute;
+  void add(const LayerParts &other, double count) {
+    forward.add(other.forward, count);
+    input.add(other.input, count);
+    weight.add(other.weight, count);
+    recompute.add(other.recompute, count);
+  }
+  double total() const { return forward.total() + input.total() + weight.total() + recompute.total(); }
+};
+
+class Pricer {
+public:
+  Pricer(const StepProblem &problem, const Constants &constants, const Calibration &calibration)
+      : problem(problem), plan(problem.parallel), constants(constants), calibration(calibration),
+        kernels(problem.device, constants,
+                {problem.software.fused, problem.parallel.zero == 3, problem.software.autocast}),
+        collectives(problem.fabric, constants) {}
+  StepSeconds run();
+  LayerParts price(const Layer &layer) const;
+  /// Without its units.
+  LayerParts passes(const Layer &layer) const;
+  bool hasUnits() const { return plan.zero >= 2 && plan.dataGroup().ranks > 1; }
+  UnitSeconds units(const Layer &layer) const;
+  void gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const;
+  EndSeconds end(const HeldParameters &parameters) const;
+  double endOfStep(const HeldParameters &parameters, StepSeconds &step, double backward) const;
+  double sendSeconds() const;
+
+private:
+  PassSeconds pass(const Work &work, bool backward = false) const;
+  void addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const;
+  void addEnd(EndSeconds &seconds, double parameters, const Parallel &holders) const;
+  double hostUpdate(double parameters) const;
+
+  const StepProblem &problem;
+  const Parallel &plan;
+  const Constants &constants;
+  const Calibration &calibration;
+  Kernels kernels;
+  Collectives collectives;
+};
+} // namespace
+
+PassSeconds Pricer::pass(const Work &work, bool backward) const {
+  PassSeconds seconds;
+  seconds.compute = kernels.seconds(work, backward) * calibration.device;
+  for (const Transfer &transfer : work.transfers) {
+    // Sums in pieces beside products go by loads and stores of other devices' memory, which no network has.
+    bool leaves =
+        transfer.kind == CollectiveKind::AllReduce && spreadOf(transfer.group, problem.fabric.domain).nodes > 1;
+    seconds.tensor += collectives.seconds(transfer) * (1 - (leaves ? 0 : transfer.hidden));
+  }
+  seconds.tensor += work.exchangeSeconds;
+  // Copies run beside the kernels.
+  double copies = work.hostBytes / (problem.device.hostLink.bytesPerSecond * constants.hostLink);
+  seconds.data += std::max(0.0, copies - seconds.total());
+  return seconds;
+}
+
+void Pricer::addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const {
+  double pieces = problem.software.gatherPieces;
+  double gather = pieces * collectives.seconds(
+                               {CollectiveKind::AllGather, problem.software.gatherBytes * parameters / pieces, shares});
+  double gradients = problem.software.gradientBytes * parameters / pieces;
+  seconds.gatherForward += plan.zero == 3 || (plan.zero == 2 && !problem.software.keepsParameters) ? gather : 0;
+  seconds.gatherBackward += plan.zero == 3 ? gather : 0;
+  seconds.scatter += pieces * collectives.seconds({CollectiveKind::ReduceScatter, gradients, shares});
+}
+
+UnitSeconds Pricer::units(const Layer &layer) const {
+  UnitSeconds seconds;
+  addUnits(seconds, layer.parameters, plan.shareGroupOf());
+  if (layer.expertParameters > 0)
+    addUnits(seconds, layer.expertParameters, plan.ofExperts().shareGroupOf());
+  return seconds;
+}
+
+/// Parameters that lie in shares are gathered for a pass and gradients scattered, beside the
+/// computation if the software looks ahead.
+void Pricer::gatherUnits(const UnitSeconds &unit, LayerParts &seconds) const {
+  bool ahead = problem.software.dataWindow > 0;
+  auto hide = [&](PassSeconds &pass, double beside, double communication) {
+    double exposed = ahead ? std::max(0.0, communication - beside) : communication;
+    pass.data += exposed + constants.contended * (communication - exposed);
+  };
+  hide(seconds.forward, seconds.forward.total(), unit.gatherForward);
+  double backward = seconds.input.total() + seconds.weight.total() + seconds.recompute.total();
+  hide(seconds.input, backward, unit.gatherBackward + unit.scatter);
+}
+
+LayerParts Pricer::passes(const Layer &layer) const {
+  LayerParts seconds;
+  seconds.forward = pass(layer.forward);
+  seconds.input = pass(layer.inputGradient, /*backward=*/true);
+  seconds.weight = pass(layer.weightGradient);
+  seconds.recompute = pass(layer.recompute);
+  double host = layer.passes * calibration.host * hostSeconds(problem.software, constants, plan.tp);
+  auto wait = [&](PassSeconds &first, double sum, double least) { first.host += std::max(0.0, least - sum); };
+  wait(seconds.forward, seconds.forward.total(), host);
+  if (double sum = seconds.recompute.total())
+    wait(seconds.recompute, sum, plan.recompute == Recomputation::Full ? host : 0);
+  wait(seconds.input, seconds.input.total() + seconds.weight.total(), host);
+  return seconds;
+}
+
+LayerParts Pricer::price(const Layer &layer) const {
+  LayerParts seconds = passes(layer);
+  if (hasUnits())
+    gatherUnits(units(layer), seconds);
+  return seconds;
+}
+
+double Pricer::sendSeconds() const {
+  if (plan.pp == 1)
+    return 0;
+  double one = collectives.secondsToSend(problem.boundaryBytes, plan.stageStride());
+  if (problem.software.serialSends)
+    one = 2 * one +
+          collectives.seconds({CollectiveKind::AllGather, problem.boundaryBytes * double(plan.tp), plan.tensorGroup()});
+  return 2 * one * double(std::max<int64_t>(plan.virtualStages, 1)) * (1 - problem.software.sendsHidden);
+}
+
+/// An optimizer whose state lies with the host: the device updates it there, reading and writing it over the
+/// link, both ways at once; what the host's memory does not hold is read from and written to NVMe.
+double Pricer::hostUpdate(double parameters) const {
+  double link = problem.device.hostLink.bytesPerSecond * constants.hostLink * constants.hostLinkBoth;
+  double seconds = problem.software.sharedBytes * parameters / link;
+  double beyond = std::max(0.0, problem.software.sharedBytes * parameters - problem.host.memoryBytes);
+  // Without NVMe it fits nowhere, which is not a matter of time.
+  if (beyond > 0 && problem.host.nvmeBytesPerSecond > 0)
+    seconds += 2 * beyond / problem.host.nvmeBytesPerSecond;
+  return seconds;
+}
+
+void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallel &holders) const {
+  Group data = holders.dataGroup(), shared = holders.shareGroupOf();
+  double gradients = problem.software.gradientBytes * parameters;
+  if (plan.zero <= 0) {
+    seconds.reduce += collectives.seconds({CollectiveKind::AllReduce, gradients, data});
+  } else if (plan.zero == 1) {
+    seconds.reduce += collectives.seconds({CollectiveKind::ReduceScatter, gradients, data});
+    seconds.gather += collectives.seconds({CollectiveKind::AllGather, problem.software.gatherBytes * parameters, data});
+  } else if (shared.ranks < data.ranks) {
+    seconds.reduce += collectives.seconds({CollectiveKind::AllReduce,
+                                           gradients / double(shared.ranks),
+                                           {data.ranks / shared.ranks, data.stride * shared.ranks}});
+  }
+  if (plan.zero == 2 && problem.software.keepsParameters)
+    seconds.gather += collectives.seconds({CollectiveKind::AllGather, problem.software.gatherBytes * parameters, data});
+  double shares = plan.zero >= 1 ? double(shared.ranks) : 1;
+  double held = plan.zero == 3 ? parameters / shares : parameters;
+  double bytes = plan.hostOptimizer ? 0 : constants.updateBytesShard * parameters / shares;
+  bytes += constants.updateBytes * held;
+  // Sums over micro-batches that products do not take along.
+  bytes += double(plan.microbatches) * problem.software.accumulateBytes * parameters;
+  seconds.update += kernels.secondsForStream(bytes) * calibration.device;
+  if (plan.hostOptimizer)
+    seconds.update += hostUpdate(parameters / shares);
+}
+
+EndSeconds Pricer::end(const HeldParameters &parameters) const {
+  EndSeconds seconds;
+  addEnd(seconds, parameters.shared, plan);
+  if (parameters.experts > 0)
+    addEnd(seconds, parameters.experts, plan.ofExperts());
+  return seconds;
+}
+
+/// Gradients of what a rank holds are reduced, shares updated and gathered.
+double Pricer::endOfStep(const HeldParameters &parameters, StepSeconds &step, double backward) const {
+  EndSeconds seconds = end(parameters);
+  double last = problem.software.reducesByStage ? 1 / double(plan.virtualStages) : 1;
+  step.data += std::max(0.0, last * seconds.reduce + seconds.gather - problem.software.dataWindow * last * backward);
+  return seconds.update;
+}
+
+StepSeconds Pricer::run() {
+  std::vector<LayerParts> layers;
+  for (const Layer &layer : problem.layers)
+    layers.push_back(price(layer));
+  LayerParts slowest, sum;
+  HeldParameters parameters;
+  for (const auto &stage : problem.stages) {
+    LayerParts seconds;
+    HeldParameters held;
+    for (const StageLayer &part : stage) {
+      seconds.add(layers[part.layer], part.count);
+      held.add(problem.layers[part.layer], part.count);
+    }
+    if (held.shared + held.experts > parameters.shared + parameters.experts)
+      parameters = held;
+    sum.add(seconds, 1);
+    if (seconds.total() > slowest.total())
+      slowest = seconds;
+  }
+  double m = double(plan.microbatches);
+  StepSeconds step;
+  for (const PassSeconds *pass : {&slowest.forward, &slowest.input, &slowest.weight, &slowest.recompute}) {
+    step.compute += m * pass->compute;
+    step.tensor += m * pass->tensor;
+    step.data += m * pass->data;
+    step.host += m * pass->host;
+  }
+  step.recompute = m * slowest.recompute.compute;
+  step.stages = m * sendSeconds();
+  // The slowest stage is counted by its micro-batches: the others' first and last ones are left.
+  LayerParts others;
+  others.add(sum, 1);
+  others.add(slowest, -1);
+  double mean = 1 / double(std::max<int64_t>(plan.pp - 1, 1));
+  step.bubble = bubbleSeconds(plan.schedule, plan.pp, plan.virtualStages, mean * others.forward.total(),
+                              mean * (others.input.total() + others.recompute.total()), mean * others.weight.total());
+  double backward = slowest.input.total() + slowest.weight.total() + slowest.recompute.total();
+  step.compute += endOfStep(parameters, step, backward);
+  step.host += calibration.host * (hostSecondsOfStep(problem.software, constants) +
+                                   m * hostSecondsOfMicrobatch(problem.software, constants));
+  // Others wait for the slowest rank.
+  double slower = straggling(plan, constants);
+  for (double StepSeconds::*part : {&StepSeconds::compute, &StepSeconds::recompute, &StepSeconds::tensor,
+                                    &StepSeconds::data, &StepSeconds::stages, &StepSeconds::bubble, &StepSeconds::host})
+    step.*part *= slower;
+  return step;
+}
+
+double straggling(const Parallel &plan, const Constants &constants) {
+  return 1 + constants.straggling * std::max(0.0, std::log2(double(plan.ranks()) / 8));
+}
+
+StepSeconds priceStep(const StepProblem &problem, const Constants &constants, const Calibration &calibration) {
+  return Pricer(problem, constants, calibration).run();
+}
+
+std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constants &constants) {
+  Calibration none;
+  Pricer pricer(problem, constants, none);
+  std::vector<LayerSeconds> seconds;
+  for (const Layer &layer : problem.layers) {
+    LayerParts parts = pricer.price(layer);
+    seconds.push_back({parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()});
+  }
+  return seconds;
+}
+
+PricedLayers::PricedLayers(const StepProblem &problem, const Constants &constants) {
+  Calibration none;
+  Pricer pricer(problem, constants, none);
+  for (const Layer &layer : problem.layers) {
+    LayerParts parts = pricer.passes(layer);
+    Each each{{}, layer.parameters, layer.expertParameters};
+    const PassSeconds *passes[] = {&parts.forward, &parts.input, &parts.weight, &parts.recompute};
+    for (size_t i = 0; i < each.passes.size(); ++i)
+      each.passes[i] = {passes[i]->compute, passes[i]->tensor, passes[i]->data, passes[i]->host};
+    layers.push_back(each);
+  }
+}
+
+std::vector<LayerSeconds> PricedLayers::price(const StepProblem &problem, const Constants &constants) const {
+  Calibration none;
+  Pricer pricer(problem, constants, none);
+  std::vector<LayerSeconds> seconds;
+  UnitSeconds unit;
+  for (const Each &each : layers) {
+    LayerParts parts;
+    PassSeconds *passes[] = {&parts.forward, &parts.input, &parts.weight, &parts.recompute};
+    for (size_t i = 0; i < each.passes.size(); ++i)
+      *passes[i] = {each.passes[i].compute, each.passes[i].tensor, each.passes[i].data, each.passes[i].host};
+    if (pricer.hasUnits()) {
+      // Layers that differ in what they compute again have the same parameters.
+      const Each *before = &each == layers.data() ? nullptr : &each - 1;
+      if (!before || before->parameters != each.parameters || before->expertParameters != each.expertParameters) {
+        Layer layer;
+        layer.parameters = each.parameters;
+        layer.expertParameters = each.expertParameters;
+        unit = pricer.units(layer);
+      }
+      pricer.gatherUnits(unit, parts);
+    }
+    seconds.push_back({parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()});
+  }
+  return seconds;
+}
+
+std::vector<UnitSeconds> priceUnits(const StepProblem &problem, const Constants &constants,
+                                    const Calibration &calibration) {
+  Pricer pricer(problem, constants, calibration);
+  std::vector<UnitSeconds> seconds;
+  for (const Layer &layer : problem.layers) {
+    UnitSeconds unit = pricer.hasUnits() ? pricer.units(layer) : UnitSeconds();
+    LayerParts parts = pricer.passes(layer);
+    unit.passes = {parts.forward.total(), parts.input.total(), parts.weight.total(), parts.recompute.total()};
+    seconds.push_back(unit);
+  }
+  return seconds;
+}
+
+EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
+                    const Calibration &calibration) {
+  return Pricer(problem, constants, calibration).end(parameters);
+}
+
+double secondsAtEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
+                    double backward) {
+  Calibration none;
+  StepSeconds step;
+  double update = Pricer(problem, constants, none).endOfStep(parameters, step, backward);
+  return update + step.data;
+}
+
+double secondsToSendOn(const StepProblem &problem, const Constants &constants) {
+  Calibration none;
+  return Pricer(problem, constants, none).sendSeconds();
+}
+
+} // namespace dtcc::cost

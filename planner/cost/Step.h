@@ -1,0 +1,119 @@
+//===- Step.h - Seconds of a training step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From layers, op by op, to the time of a step: stages, pipeline, reduction of gradients,
+// update, host. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_COST_STEP_H
+#define DTCC_PLANNER_COST_STEP_H
+
+#include "planner/cost/Collectives.h"
+#include "planner/cost/Parallel.h"
+#include <array>
+
+namespace dtcc::cost {
+
+struct StageLayer {
+  size_t layer = 0; // of StepProblem::layers
+  double count = 1;
+};
+
+struct StepProblem {
+  Device device;
+  Fabric fabric;
+  HostSide host;
+  Software software;
+  Parallel parallel;
+  /// Kinds of layers, and which of them a stage has.
+  std::vector<Layer> layers;
+  std::vector<std::vector<StageLayer>> stages;
+  /// Activations from stage to stage, of a micro-batch and rank.
+  double boundaryBytes = 0;
+};
+
+/// Two scales that measured runs of a machine correct: of what devices do, and of hosts.
+struct Calibration {
+  double device = 1, host = 1;
+};
+
+struct StepSeconds {
+  /// Kernels, recomputation and update included; `recompute` is the part of it.
+  double compute = 0, recompute = 0;
+  /// Communication that nothing hides, by what it serves.
+  double tensor = 0, data = 0, stages = 0;
+  /// Waiting for other stages; for the host.
+  double bubble = 0, host = 0;
+  double total() const { return compute + tensor + data + stages + bubble + host; }
+};
+
+/// `problem` has at least one stage; every sum is of the rank that needs most.
+StepSeconds priceStep(const StepProblem &problem, const Constants &constants, const Calibration &calibration = {});
+
+/// Seconds that a layer adds to a micro-batch of its rank: kernels, exposed communication,
+/// waits for the host, gathers of units.
+struct LayerSeconds {
+  double forward = 0, inputGradient = 0, weightGradient = 0, recompute = 0;
+  double total() const { return forward + inputGradient + weightGradient + recompute; }
+};
+/// Prices every layer of the problem, whose stages need not be set.
+std::vector<LayerSeconds> priceLayers(const StepProblem &problem, const Constants &constants);
+/// Prices the layers of many problems with equal layers. Parts that do not depend on the data-parallel ranks are
+/// computed once.
+class PricedLayers {
+public:
+  /// `problem`: the device, the software, the ranks of tp, and whether gathers of stage 3 run beside the kernels.
+  PricedLayers(const StepProblem &problem, const Constants &constants);
+  /// priceLayers of a problem that has the rest of the plan, and need not have the layers.
+  std::vector<LayerSeconds> price(const StepProblem &problem, const Constants &constants) const;
+
+private:
+  /// Kernels, communication, host of a pass.
+  struct Pass {
+    double compute = 0, tensor = 0, data = 0, host = 0;
+  };
+  struct Each {
+    std::array<Pass, 4> passes;
+    double parameters = 0, expertParameters = 0;
+  };
+  std::vector<Each> layers;
+};
+/// The parts of it for a simulation, which finds itself what hides what: passes without their units,
+/// and units gathered for the forward and the backward pass, gradients scattered.
+struct UnitSeconds {
+  LayerSeconds passes;
+  double gatherForward = 0, gatherBackward = 0, scatter = 0;
+};
+std::vector<UnitSeconds> priceUnits(const StepProblem &problem, const Constants &constants,
+                                    const Calibration &calibration = {});
+/// Elements that a rank holds before ZeRO: of what all ranks of dp and cp have, and of experts.
+struct HeldParameters {
+  double shared = 0, experts = 0;
+  void add(const Layer &layer, double count) {
+    shared += count * layer.parameters;
+    experts += count * layer.expertParameters;
+  }
+};
+/// The end of a step on a rank that holds `parameters`, nothing hidden.
+struct EndSeconds {
+  double reduce = 0, gather = 0, update = 0;
+};
+EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
+                    const Calibration &calibration = {});
+/// How much slower all ranks are than one alone: they wait for the slowest.
+double straggling(const Parallel &plan, const Constants &constants);
+/// Gradients reduced and parameters updated at the end of a step, on a rank that holds
+/// `parameters`; a backward pass of a micro-batch takes it `backward` seconds.
+double secondsAtEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
+                    double backward);
+/// Seconds of the messages of a stage to its neighbour for one micro-batch, both ways.
+double secondsToSendOn(const StepProblem &problem, const Constants &constants);
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PLANNER_COST_STEP_H

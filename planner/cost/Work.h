@@ -1,0 +1,92 @@
+//===- Work.h - What a layer computes and sends, op by op
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The input of the cost model: work of one rank for one micro-batch, in local sizes.
+// A compiled graph makes it op by op, Transformer.h from the dimensions of a model; both
+// are priced by the same code. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_COST_WORK_H
+#define DTCC_PLANNER_COST_WORK_H
+
+#include "planner/cost/Devices.h"
+
+namespace dtcc::cost {
+
+/// `count` products of [m, k] by [k, n]; of `groups`, the rows are shared out to that many [k, n], which
+/// run at once, started one by one.
+struct Gemm {
+  double m = 0, n = 0, k = 0, count = 1;
+  Width width = Width::B16;
+  double groups = 1;
+  /// Rows of its matrices start at multiples of 16 bytes, whatever their length.
+  bool alignedRows = false;
+};
+
+/// Products and softmax; FlashAttention, its first version (Triton's) or its second; the makers' own.
+enum class AttentionKernel { Plain, FlashFirst, Flash, Tuned };
+
+/// `heads` counts those of all examples.
+struct Attention {
+  double heads = 0, queries = 0, keys = 0, headSize = 0;
+  bool causal = true, backward = false;
+  AttentionKernel kernel = AttentionKernel::Flash;
+};
+
+enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll };
+
+/// Ranks that communicate: `ranks` of them, `stride` apart in the numbering in which the
+/// ranks of a node are neighbours.
+struct Group {
+  int64_t ranks = 1, stride = 1;
+};
+
+/// `bytes`: of the whole tensor (all-to-all: of a rank's part).
+struct Transfer {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  double bytes = 0;
+  Group group;
+  /// Share that runs beside computation.
+  double hidden = 0;
+  /// Number of copies of a row in an all-to-all, for ranks drawn at random. Copies for one node cross the network once.
+  double copies = 1;
+};
+
+struct Work {
+  std::vector<Gemm> gemms;
+  std::vector<Attention> attentions;
+  /// Bytes that kernels between products read and write.
+  double streamBytes = 0;
+  /// Values cast to a narrow type.
+  double castValues = 0;
+  /// Logits of a loss.
+  double logits = 0;
+  /// Bytes that go to the host or come from it beside the computation.
+  double hostBytes = 0;
+  std::vector<Transfer> transfers;
+  /// Seconds of exposed communication that was priced when it was planned.
+  double exchangeSeconds = 0;
+};
+
+/// A layer, as often as a stage has it.
+struct Layer {
+  Work forward, inputGradient, weightGradient;
+  /// Part of the forward pass that is recomputed for the backward pass.
+  Work recompute;
+  /// Elements of parameters that a rank holds, before ZeRO.
+  double parameters = 0;
+  /// Those of experts besides, which other ranks share (Parallel::ofExperts).
+  double expertParameters = 0;
+  double count = 1;
+  /// Passes that a host issues, each at least as long as it takes it; 0: part of another layer.
+  double passes = 1;
+};
+
+} // namespace dtcc::cost
+
+#endif // DTCC_PLANNER_COST_WORK_H

@@ -1,0 +1,94 @@
+//===- BlockTable.h - What all prices of a step's blocks have in common
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A search prices the blocks of one step for hundreds of placements and numbers of
+// examples. What depends on neither is collected once, as numbers: the factor maps of ops,
+// how dimensions are shared out, which values live when.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_MODEL_BLOCKTABLE_H
+#define DTCC_PLANNER_MODEL_BLOCKTABLE_H
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "dialects/interfaces/OpInterfaces.h"
+#include "planner/placement/SolvePlacement.h"
+#include "planner/step/StepValues.h"
+
+namespace dtcc::spmd {
+
+/// By what a dimension is shared out, besides axes of the model. Group: examples of all ranks that hold the experts
+/// together, any of which may be picked by all of these.
+enum class SharedBy : uint8_t { Nothing, Batch, Experts, Positions, Group };
+inline constexpr size_t kSharedBy = 5;
+
+class BlockTable {
+public:
+  /// Both must live as long.
+  BlockTable(const PlacementInput &input, const StepValues &values);
+
+  /// An op with a factor map that stands for those like it: they have the same.
+  struct Op {
+    mlir::Operation *op;
+    FactorMap map;
+    graph::Phase phase;
+    int64_t origin;
+    /// Per factor: that of the forward op (-1: none), how it is shared out, whether it can take axes.
+    llvm::SmallVector<int64_t> sources;
+    llvm::SmallVector<SharedBy> shared;
+    llvm::SmallVector<bool> assignable;
+  };
+  const Op *find(mlir::Operation *op) const {
+    auto at = numbers.find(input.blocks.representative(op));
+    return at == numbers.end() ? nullptr : &ops[at->second];
+  }
+  SharedBy sharedDim(mlir::Value value, int64_t dim) const;
+
+  /// Values of such ops that have memory of their own, in the order of the step.
+  llvm::ArrayRef<mlir::Value> owned() const { return values; }
+  /// The number of a value among them, as the value that stands for it.
+  std::optional<uint32_t> numberOf(mlir::Value value) const;
+
+  /// The life of values that do not wait for the backward pass, over the whole step as it is under a mode of
+  /// recomputation, with what is computed again where its first reader wants it.
+  struct Event {
+    enum Kind : uint8_t { Begins, Ends, BlockRuns } kind;
+    /// Of the value among `owned`; the type of the block.
+    uint32_t number;
+  };
+  llvm::ArrayRef<Event> events(plan::Recompute mode) const { return lives[size_t(mode)]; }
+
+  /// A trained state as one block reads it first, and the types of the other blocks that read it.
+  struct Tied {
+    mlir::Value value;
+    uint32_t type;
+    int64_t copyBytes;
+    llvm::SmallVector<uint32_t> others;
+  };
+  llvm::ArrayRef<Tied> tied() const { return shares; }
+
+  const PlacementInput &input;
+  const StepValues &step;
+
+private:
+  void addOps();
+  void addEvents(plan::Recompute mode);
+  void addTied();
+
+  llvm::DenseSet<unsigned> batch, experts, positions;
+  std::vector<Op> ops;
+  llvm::DenseMap<mlir::Operation *, uint32_t> numbers;
+  std::vector<mlir::Value> values;
+  llvm::DenseMap<mlir::Value, uint32_t> valueNumbers;
+  std::array<std::vector<Event>, kRecomputeModes> lives;
+  std::vector<Tied> shares;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PLANNER_MODEL_BLOCKTABLE_H

@@ -1,0 +1,89 @@
+//===- GraphSpace.cpp - Which shapes a graph allows
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "planner/model/GraphPricer.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+/// Positions a rank of cp has at least: fewer are all latency.
+static constexpr int64_t kPositions = 1024, kPositionsOfCpu = 64;
+/// More ranks of tp than this share nothing out well in any model of use.
+static constexpr int64_t kMostTensorParallel = 64;
+
+plan::ShapeSpace GraphPricer::space() {
+  plan::ShapeSpace space;
+  space.devices = machine.ranks;
+  space.batch = examples;
+  space.layers = int64_t(input.blocks.blocks().size());
+  space.unevenStages = true;
+  int64_t positions = 0, experts = 0;
+  for (BlockArgument argument : step.getArguments()) {
+    auto role = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
+    auto type = cast<ShapedType>(argument.getType());
+    if (role && role.getValue() == "tokens" && type.getRank() == 2)
+      positions = type.getDimSize(1);
+  }
+  bool attends = false;
+  for (Operation *op : input.blocks.uniqueOps()) {
+    attends |= isa<graph::AttentionOp>(op);
+    // Another number of micro-batches has other statistics, and is another model.
+    if (isa<graph::BatchNormOp>(op))
+      space.microbatches = 1;
+    if (auto layer = dyn_cast<graph::ExpertsOp>(op))
+      experts = cast<ShapedType>(layer.getWIn().getType()).getDimSize(0);
+  }
+  space.tp.clear();
+  space.cp.clear();
+  space.ep.clear();
+  space.pp.clear();
+  int64_t fewest = machine.isCpu() ? kPositionsOfCpu : kPositions;
+  if (isMixed())
+    space.kinds.push_back(own);
+  for (const std::unique_ptr<GraphPricer> &other : others)
+    space.kinds.push_back(other->own);
+  bool hasHosts = machine.host.memoryBytes > 0;
+  for (const std::unique_ptr<GraphPricer> &other : others)
+    hasHosts &= other->machine.host.memoryBytes > 0;
+  if (hasHosts)
+    space.hostOptimizer = {false, true};
+  for (int64_t size = 1; size <= space.devices; ++size) {
+    if (space.devices % size && llvm::none_of(space.kinds, [&](int64_t devices) { return devices % size == 0; }))
+      continue;
+    if (size <= kMostTensorParallel)
+      space.tp.push_back(size);
+    if (size == 1 || (attends && positions % size == 0 && positions / size >= fewest))
+      space.cp.push_back(size);
+    if (size == 1 || (experts > 0 && experts % size == 0))
+      space.ep.push_back(size);
+    if (size <= space.layers)
+      space.pp.push_back(size);
+  }
+  if (positions > 0)
+    space.sequenceParallel = {false, true};
+  return space;
+}
+
+LogicalResult refuseBatch(func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches) {
+  if (microbatches > batch)
+    return step.emitError("a batch of ") << batch << " examples must have one for each micro-batch: give at most "
+                                         << batch << ", got: " << microbatches << " micro-batches";
+  InFlightDiagnostic error = step.emitError("a batch of ") << batch << " examples must divide";
+  if (dp > 1)
+    error << " into dp=" << dp << " parts";
+  if (ep > 1)
+    error << (dp > 1 ? " of ep=" : " into ep=") << ep << " parts";
+  if (microbatches > 1)
+    error << (dp * ep > 1 ? " of " : " into ") << microbatches << " micro-batches";
+  error << ": bind a batch that is a multiple of " << dp * ep * microbatches << ", or choose another ";
+  error << (microbatches == 1 ? "mesh" : dp * ep == 1 ? "number of them" : "mesh or number of micro-batches");
+  return error;
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,434 @@
+//===- LayBlocks.cpp - The layouts of placed blocks, and what is added up of them
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/spmd/layout/PartialFlow.h"
+#include "passes/spmd/layout/Projection.h"
+#include "planner/model/PriceBlocks.h"
+#include "planner/step/ProductWidth.h"
+#include "planner/step/WaitingValues.h"
+#include <map>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+class BlockPrices::Builder {
+public:
+  Builder(BlockPrices &prices, const plan::Plan &plan)
+      : prices(prices), table(prices.table), row(table.input.blocks), values(table.step), plan(plan),
+        waiting(
+            row, values, [this](Operation *op) -> const OpLayouts & { return placedOf(op).layouts; },
+            [this](Value value) { return layoutOf(value); }) {
+    for (const plan::OpPlan &op : plan.ops)
+      entries[op.origin] = &op;
+    for (const plan::StatePlan &state : plan.states)
+      states[state.name] = &state;
+  }
+  void run();
+
+private:
+  /// An op with its layouts over model axes; of its factors, which axes they have.
+  struct Placed {
+    OpLayouts layouts;
+    SmallVector<uint32_t> axes;
+  };
+  const Placed &placedOf(Operation *op);
+  Axes modelAxes(const Axes &axes) const;
+  uint32_t numberOf(const Axes &axes);
+  Layout layoutOf(Value value);
+  Extents extentsOf(Value value, const Layout &layout);
+  Bytes bytesOf(Value value, const Layout &layout);
+  Bytes ofGroup(Bytes bytes);
+  Bytes bytesOf(Value value) { return bytesOf(value, layoutOf(value)); }
+  Read readOf(const BlockTable::Op &op, unsigned operand);
+  std::optional<uint32_t> typeOf(Operation *op) const {
+    std::optional<uint32_t> number = row.blockOf(op);
+    return number ? std::optional(row.blocks()[*number].type) : std::nullopt;
+  }
+
+  void addOp(const BlockTable::Op &op, uint32_t type);
+  void addWork(OpWork &work, const BlockTable::Op &op);
+  void addMoves();
+  void addState(graph::ReadOp read, uint32_t type);
+  Bytes bytesOf(const WaitingValues::Waiting &waiting, double share) {
+    Bytes bytes = bytesOf(waiting.value, waiting.layout);
+    bytes.each = share * bytes.each;
+    return bytes;
+  }
+  void addWaiting(Held &held, Value root, plan::Recompute mode, double share);
+  void addLeft(Held &held, Value value, plan::Recompute mode, double share);
+  Logits logitsOf(Value logits);
+  void addExperts(Operation *op, uint32_t type);
+  void addRowsOf(Held &held, Value value, plan::Recompute mode);
+  void addGathered(Held &held, Value value, plan::Recompute mode, double share);
+  void addMemory();
+
+  BlockPrices &prices;
+  const BlockTable &table;
+  const StepBlocks &row;
+  const StepValues &values;
+  const plan::Plan &plan;
+  llvm::DenseMap<int64_t, const plan::OpPlan *> entries;
+  llvm::StringMap<const plan::StatePlan *> states;
+  std::map<Operation *, Placed> known; // references to its elements stay
+  llvm::DenseMap<Operation *, uint32_t> numbers;
+  WaitingValues waiting;
+};
+
+/// Those that split neither examples nor positions nor experts.
+Axes BlockPrices::Builder::modelAxes(const Axes &axes) const {
+  Axes result;
+  for (const std::string &axis : plan.withoutUnitAxes(axes))
+    if (!contains(plan.batchAxes, axis) && !contains(plan.sequenceAxes, axis))
+      result.push_back(axis);
+  return result;
+}
+
+uint32_t BlockPrices::Builder::numberOf(const Axes &axes) {
+  auto at = llvm::find(prices.axes, axes);
+  if (at == prices.axes.end())
+    at = prices.axes.insert(at, axes);
+  return at - prices.axes.begin();
+}
+
+const BlockPrices::Builder::Placed &BlockPrices::Builder::placedOf(Operation *op) {
+  if (auto at = known.find(op); at != known.end())
+    return at->second;
+  const BlockTable::Op &entryOfOp = *table.find(op);
+  const FactorMap &map = entryOfOp.map;
+  Placed placed;
+  Placement placement;
+  placement.factors.resize(map.factors.size());
+  placed.axes.assign(map.factors.size(), 0);
+  const plan::OpPlan *entry = entries.lookup(entryOfOp.origin);
+  Axes used;
+  for (size_t number = 0; entry && number < map.factors.size(); ++number) {
+    auto given = entry->factors.find(entryOfOp.sources[number]);
+    if (given == entry->factors.end() || !entryOfOp.assignable[number])
+      continue;
+    Axes axes = modelAxes(given->second);
+    if (axes.empty() || llvm::any_of(axes, [&](const std::string &axis) { return contains(used, axis); }))
+      continue;
+    llvm::append_range(used, axes);
+    placed.axes[number] = numberOf(axes);
+    placement.factors[number] = std::move(axes);
+  }
+  // As the plan will be applied: gradients of what several products read are reduced once.
+  auto partialOf = [&](Value value) {
+    Layout layout = layoutOf(value);
+    return layout.reduction == PartialKind::Sum ? layout.partial : Axes();
+  };
+  auto ofStep = [](const std::string &) { return false; };
+  bool isGiven = entryOfOp.phase == graph::Phase::Forward && entry && entry->partial;
+  PartialFlow{partialOf, ofStep, isGiven}.choose(op, map, placement);
+  llvm::Expected<OpLayouts> layouts = project(map, placement);
+  if (!layouts) {
+    llvm::consumeError(layouts.takeError());
+    placement = Placement();
+    placement.factors.assign(map.factors.size(), {});
+    layouts = project(map, placement);
+  }
+  placed.layouts = std::move(*layouts);
+  return known[op] = std::move(placed);
+}
+
+Layout BlockPrices::Builder::layoutOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  int64_t rank = cast<ShapedType>(value.getType()).getRank();
+  if (auto read = dyn_cast_or_null<graph::ReadOp>(op)) {
+    const plan::StatePlan *state = states.lookup(read.getState());
+    Layout layout = Layout::replicated(rank);
+    if (state && state->layout)
+      for (auto [dim, axes] : llvm::enumerate(*state->layout))
+        layout.dims[dim] = modelAxes(axes);
+    return layout;
+  }
+  if (!op || !table.find(op))
+    return Layout::replicated(rank);
+  return placedOf(op).layouts.results[cast<OpResult>(value).getResultNumber()];
+}
+
+BlockPrices::Extents BlockPrices::Builder::extentsOf(Value value, const Layout &layout) {
+  Extents extents{uint32_t(prices.extents.size()), 0};
+  for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape()))
+    prices.extents.push_back({size, table.sharedDim(value, dim), numberOf(layout.dims[dim])});
+  extents.end = prices.extents.size();
+  return extents;
+}
+
+static double elementBytes(Value value) {
+  return double(llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8));
+}
+
+BlockPrices::Bytes BlockPrices::Builder::bytesOf(Value value, const Layout &layout) {
+  return {extentsOf(value, layout), elementBytes(value)};
+}
+
+/// The same with the examples of all ranks of a group that shares out experts: there is room for all of them to pick
+/// one rank's.
+BlockPrices::Bytes BlockPrices::Builder::ofGroup(Bytes bytes) {
+  Extents extents{uint32_t(prices.extents.size()), 0};
+  for (uint32_t i = bytes.extents.begin; i < bytes.extents.end; ++i) {
+    Extent extent = prices.extents[i];
+    extent.shared = extent.shared == SharedBy::Batch ? SharedBy::Group : extent.shared;
+    prices.extents.push_back(extent);
+  }
+  extents.end = prices.extents.size();
+  return {extents, bytes.each};
+}
+
+BlockPrices::Read BlockPrices::Builder::readOf(const BlockTable::Op &op, unsigned operand) {
+  Read read{bytesOf(op.op->getOperand(operand), placedOf(op.op).layouts.operands[operand]), {}};
+  for (int64_t factor : op.map.operands[operand]) {
+    if (factor == kNoFactor || op.map.factors[factor].kind != FactorKind::Index)
+      continue;
+    bool walked = llvm::any_of(op.map.results, [&](const auto &dims) { return llvm::is_contained(dims, factor); });
+    if (!walked && op.op->getNumResults() > 0)
+      read.most = bytesOf(op.op->getResult(0));
+  }
+  return read;
+}
+
+void BlockPrices::Builder::addWork(OpWork &work, const BlockTable::Op &op) {
+  if (isa<graph::ReadOp, graph::ConstantOp, graph::ReshapeOp, graph::BroadcastOp>(op.op))
+    return;
+  work.works = true;
+  const Placed &placed = placedOf(op.op);
+  work.sizes.begin = prices.extents.size();
+  for (auto [number, factor] : llvm::enumerate(op.map.factors))
+    prices.extents.push_back({factor.size, op.shared[number], placed.axes[number]});
+  work.sizes.end = prices.extents.size();
+  for (OpResult result : op.op->getResults())
+    work.results.push_back(bytesOf(result, placed.layouts.results[result.getResultNumber()]));
+  for (unsigned operand = 0; operand < op.op->getNumOperands(); ++operand)
+    work.reads.push_back(readOf(op, operand));
+  work.width = productWidth(op.op);
+  bool linear = llvm::all_of(ArrayRef<unsigned>{0, 1}, [&](unsigned operand) {
+    return llvm::any_of(op.map.linear, [&](ArrayRef<unsigned> set) { return set.size() == 1 && set[0] == operand; });
+  });
+  if (linear && op.op->getNumOperands() == 2 && op.op->getNumResults() == 1)
+    for (int64_t number = 0; number < int64_t(op.map.factors.size()); ++number) {
+      auto has = [&](ArrayRef<int64_t> dims) { return llvm::is_contained(dims, number); };
+      bool a = has(op.map.operands[0]), b = has(op.map.operands[1]), y = has(op.map.results[0]);
+      work.roles.push_back(a && b && y ? Role::Count : a && b ? Role::Inner : a ? Role::Row : Role::Column);
+    }
+  auto attend = [&](Value queries, Value keys, bool causal, bool backward) {
+    work.attention = {extentsOf(queries, placed.layouts.operands[0]),
+                      double(cast<ShapedType>(queries.getType()).getShape().back()),
+                      double(cast<ShapedType>(keys.getType()).getDimSize(1)), causal, backward};
+  };
+  if (auto attention = dyn_cast<graph::AttentionOp>(op.op))
+    attend(attention.getQ(), attention.getK(), attention.getMask().getCausal(), false);
+  if (auto gradient = dyn_cast<graph::AttentionGradOp>(op.op))
+    attend(gradient.getQ(), gradient.getK(), gradient.getMask().getCausal(), true);
+}
+
+void BlockPrices::Builder::addOp(const BlockTable::Op &op, uint32_t type) {
+  OpWork work{op.op, type, &BlockCost::forward};
+  bool isOnce = op.op->getNumResults() > 0 && values.constants().contains(op.op->getResult(0));
+  work.phase = op.phase == graph::Phase::InputGradient    ? &BlockCost::inputGradient
+               : op.phase == graph::Phase::WeightGradient ? &BlockCost::weightGradient
+               : isOnce                                   ? &BlockCost::once
+                                                          : &BlockCost::forward;
+  for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+    work.again[mode] = llvm::any_of(op.op->getResults(),
+                                    [&](Value result) { return values.again(plan::Recompute(mode)).contains(result); });
+  work.attends = isa<graph::AttentionOp>(op.op);
+  work.dispatches = isa<graph::ExpertsOp>(op.op);
+  addWork(work, op);
+  numbers[op.op] = prices.ops.size();
+  prices.ops.push_back(std::move(work));
+}
+
+/// Of bringing values to where ops work and gradients to where states lie, each to a layout once. Of blocks alike each
+/// has the mean: what comes from the block before may lie otherwise in the first of them.
+void BlockPrices::Builder::addMoves() {
+  for (const StepBlocks::Flow &flow : row.flows()) {
+    Layout made = layoutOf(flow.value);
+    Brought brought{{}, int64_t(elementBytes(flow.value)), flow.times, table.input.fixed.contains(flow.value)};
+    for (auto [reader, operand] : flow.readers) {
+      auto read = dyn_cast<graph::ReadOp>(reader);
+      if (!read && !table.find(reader))
+        continue;
+      Layout to = read ? layoutOf(read.getY()) : placedOf(reader).layouts.operands[operand];
+      if (to == made || llvm::any_of(brought.forms, [&](const auto &form) { return form.layout == to; }))
+        continue;
+      // Weight gradients are moved by the block that makes them.
+      Operation *by = read ? flow.value.getDefiningOp() : reader;
+      auto number = numbers.find(by);
+      if (number == numbers.end())
+        continue;
+      if (brought.forms.empty())
+        brought.forms.push_back({made, extentsOf(flow.value, made), 0, false, 1});
+      std::optional<uint32_t> type = typeOf(by);
+      brought.forms.push_back(
+          {to, extentsOf(flow.value, to), number->second, bool(read), type ? double(row.countOf(*type)) : 1});
+    }
+    if (!brought.forms.empty())
+      prices.brought.push_back(std::move(brought));
+  }
+}
+
+void BlockPrices::Builder::addState(graph::ReadOp read, uint32_t type) {
+  auto state = table.input.states.lookup<graph::StateOp>(read.getState());
+  Value value = read.getY();
+  bool ofExperts = read.getY().getType().getRank() > 0 && table.sharedDim(value, 0) == SharedBy::Experts;
+  prices.states.push_back({type, extentsOf(value, layoutOf(value)), elementBytes(value),
+                           double(values.copyBytes(read.getState())), state && state.getTrainable(), ofExperts});
+}
+
+/// What the forward pass leaves, `share` of as many as there are blocks alike.
+void BlockPrices::Builder::addWaiting(Held &held, Value root, plan::Recompute mode, double share) {
+  for (const WaitingValues::Waiting &each : waiting.find(root, mode, WaitingValues::Work::Forward)) {
+    held.waiting[size_t(mode)].push_back(bytesOf(each, share));
+    if (each.ofWeights)
+      held.ofWeights[size_t(mode)].push_back(bytesOf(each, share));
+  }
+}
+
+/// What input gradients leave for those of weights, `share` of as many as there are blocks alike.
+void BlockPrices::Builder::addLeft(Held &held, Value value, plan::Recompute mode, double share) {
+  if (waiting.workOf(value.getDefiningOp(), mode) != WaitingValues::Work::InputGradient)
+    return;
+  for (const WaitingValues::Waiting &each : waiting.find(value, mode, WaitingValues::Work::InputGradient))
+    held.left[size_t(mode)].push_back(bytesOf(each, share));
+}
+
+BlockPrices::Logits BlockPrices::Builder::logitsOf(Value logits) {
+  double narrow = 0;
+  for (Operation *user : logits.getUsers())
+    for (Value result : user->getResults())
+      for (Operation *reader : result.getUsers())
+        if (isa<graph::CastOp>(reader) && cast<ShapedType>(reader->getResult(0).getType()).getShape() ==
+                                              cast<ShapedType>(logits.getType()).getShape())
+          narrow = elementBytes(reader->getResult(0));
+  return {extentsOf(logits, layoutOf(logits)), elementBytes(logits), narrow};
+}
+
+/// Besides results of the op: rows on both sides of a product, sorted by expert
+/// (passes/exec/bufferize/ExpertRules.cpp), and what the activation gives, or its gradient, half as wide as gate and up
+/// (passes/exec/local/ExpandExperts.cpp).
+void BlockPrices::Builder::addExperts(Operation *op, uint32_t type) {
+  auto add = [&](Value ids, Value x, Value hidden) {
+    Bytes narrow = ofGroup(bytesOf(ids)), wide = ofGroup(bytesOf(hidden));
+    narrow.each = elementBytes(x) * double(cast<ShapedType>(x.getType()).getShape().back());
+    wide.each *= 1.5;
+    prices.rows.push_back({type, {narrow, wide}});
+  };
+  if (auto layer = dyn_cast<graph::ExpertsOp>(op))
+    add(layer.getIds(), layer.getX(), layer.getHidden());
+  if (auto grad = dyn_cast<graph::ExpertsGradOp>(op))
+    add(grad.getIds(), grad.getDx(), grad.getDhidden());
+}
+
+/// What experts were sent of a value waits beside it, for the gradients of their weights.
+void BlockPrices::Builder::addRowsOf(Held &held, Value value, plan::Recompute mode) {
+  for (Operation *user : value.getUsers())
+    if (auto layer = dyn_cast<graph::ExpertsOp>(user); layer && layer.getX() == value)
+      held.waiting[size_t(mode)].push_back(ofGroup(bytesOf(value)));
+}
+
+/// Keys and values that were gathered for the forward pass wait so, in the place of a rank's part of them.
+void BlockPrices::Builder::addGathered(Held &held, Value value, plan::Recompute mode, double share) {
+  for (Operation *user : value.getUsers()) {
+    if (isa<graph::ReshapeOp>(user) && graph::getPhase(user) == graph::Phase::Forward)
+      addGathered(held, user->getResult(0), mode, share);
+    auto attention = dyn_cast<graph::AttentionOp>(user);
+    if (!attention || attention.getQ() == value || values.gone(mode).contains(attention->getResult(0)))
+      continue;
+    unsigned operand = attention.getK() == value ? 1 : 2;
+    Bytes part = bytesOf(value, placedOf(row.representative(user)).layouts.operands[operand]);
+    part.each *= share;
+    Bytes whole{{uint32_t(prices.extents.size()), 0}, part.each};
+    for (uint32_t i = part.extents.begin; i < part.extents.end; ++i) {
+      Extent extent = prices.extents[i];
+      extent.shared = extent.shared == SharedBy::Positions ? SharedBy::Nothing : extent.shared;
+      prices.extents.push_back(extent);
+    }
+    whole.extents.end = prices.extents.size();
+    part.each = -part.each;
+    llvm::append_values(held.waiting[size_t(mode)], whole, part);
+  }
+}
+
+void BlockPrices::Builder::addMemory() {
+  for (Operation *op : row.uniqueOps())
+    if (std::optional<uint32_t> type = typeOf(op); type && isa<graph::ReadOp>(op)) {
+      Held held{*type, {}};
+      for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+        addWaiting(held, op->getResult(0), plan::Recompute(mode), 1);
+      for (const WaitingValues::Waiting &each : waiting.findBrought(op->getResult(0)))
+        held.brought.push_back(bytesOf(each, 1));
+      prices.parameters.push_back(std::move(held));
+    }
+  for (Value value : table.owned()) {
+    std::optional<uint32_t> type = typeOf(value.getDefiningOp());
+    bool ofExperts = isa<graph::ExpertsOp, graph::ExpertsGradOp>(value.getDefiningOp());
+    Held held{type.value_or(kNoBlock), ofExperts ? ofGroup(bytesOf(value)) : bytesOf(value)};
+    held.once = values.constants().contains(value);
+    bool isLogits = values.logits().contains(value);
+    for (size_t mode = 0; type && !isLogits && mode < kRecomputeModes; ++mode) {
+      auto waits = values.held(plan::Recompute(mode)).find(value);
+      if (waits != values.held(plan::Recompute(mode)).end()) {
+        addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
+        addRowsOf(held, value, plan::Recompute(mode));
+        // What an attention gives that has heads split in the place of positions is read in both forms.
+        if (prices.exchange == SequenceExchange::AllToAll && isa<graph::AttentionOp>(value.getDefiningOp()) &&
+            cast<OpResult>(value).getResultNumber() == 0)
+          addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
+        if (prices.exchange == SequenceExchange::Gather)
+          addGathered(held, waits->second.value, plan::Recompute(mode), waits->second.share);
+        if (waits->second.again)
+          addLeft(held, waits->second.again, plan::Recompute(mode), 1 - waits->second.share);
+      } else {
+        Operation *op = row.typical(value.getDefiningOp());
+        addLeft(held, op->getResult(cast<OpResult>(value).getResultNumber()), plan::Recompute(mode), 1);
+      }
+    }
+    if (ofExperts)
+      for (auto *waiting : {&held.waiting, &held.ofWeights, &held.left})
+        for (std::vector<Bytes> &bytes : *waiting)
+          llvm::for_each(bytes, [&](Bytes &each) { each = ofGroup(each); });
+    if (isLogits && values.held(plan::Recompute::None).contains(value))
+      held.logits = logitsOf(value);
+    prices.values.push_back(std::move(held));
+  }
+}
+
+void BlockPrices::Builder::run() {
+  for (Operation *op : row.uniqueOps()) {
+    std::optional<uint32_t> type = typeOf(op);
+    if (!type)
+      continue;
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      addState(read, *type);
+    } else if (const BlockTable::Op *each = table.find(op)) {
+      addOp(*each, *type);
+      addExperts(op, *type);
+    }
+  }
+  addMoves();
+  for (const BlockTable::Tied &tied : table.tied())
+    prices.copies.push_back({&tied, extentsOf(tied.value, layoutOf(tied.value))});
+  for (const StepBlocks::Block &each : row.blocks()) {
+    std::vector<Bytes> bytes;
+    for (Value value : each.entering) {
+      Operation *op = row.representative(value.getDefiningOp());
+      bytes.push_back(bytesOf(op->getResult(cast<OpResult>(value).getResultNumber())));
+    }
+    prices.entering.push_back({each.type, std::move(bytes)});
+  }
+  addMemory();
+}
+
+BlockPrices::BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes,
+                         SequenceExchange exchange)
+    : table(table), logitsBytes(logitsBytes), exchange(exchange) {
+  Builder(*this, plan).run();
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,407 @@
+//===- PriceBlocks.cpp - What a rank computes, sends and keeps of each block
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/model/PriceBlocks.h"
+#include "passes/exec/Target.h"
+#include "passes/spmd/reshard/PriceMoves.h"
+#include "planner/cost/LogitChunks.h"
+#include "planner/placement/PlaceExperts.h"
+#include "runtime/abi/GpuWorkspace.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+/// Operations a cell of the result: above this an op is no chain of cells but some product.
+static constexpr double kDear = 48;
+/// Of products of unknown shape; a multiple of all tiles.
+static constexpr double kWholeTiles = 256;
+
+/// The numbers of one mesh and one number of examples.
+class BlockPrices::Evaluation {
+public:
+  Evaluation(const BlockPrices &prices, const plan::Plan &plan, ReshardPrices &reshards)
+      : prices(prices), plan(plan), row(prices.table.input.blocks), reshards(reshards), blocks(row.types()),
+        hasExperts(plan.mesh.find(kExpertAxis)) {
+    shares[size_t(SharedBy::Batch)] = plan.mesh.product(plan.batchAxes);
+    shares[size_t(SharedBy::Experts)] = hasExperts ? plan.mesh.product({kExpertAxis}) : 1;
+    shares[size_t(SharedBy::Group)] = shares[size_t(SharedBy::Batch)] / shares[size_t(SharedBy::Experts)];
+    shares[size_t(SharedBy::Positions)] = plan.mesh.product(plan.sequenceAxes);
+    for (const Axes &axes : prices.axes)
+      products.push_back(plan.mesh.product(axes));
+  }
+  std::vector<BlockCost> run();
+  std::vector<CollectiveRow> collectives();
+
+private:
+  int64_t sharedSize(const Extent &extent) const {
+    switch (extent.shared) {
+    case SharedBy::Nothing:
+      return extent.size;
+    case SharedBy::Batch:
+    case SharedBy::Group:
+      return std::max<int64_t>(1, extent.size / shares[size_t(extent.shared)]);
+    default:
+      return llvm::divideCeil(extent.size, shares[size_t(extent.shared)]);
+    }
+  }
+  int64_t sizeOf(const Extent &extent) const { return llvm::divideCeil(sharedSize(extent), products[extent.axes]); }
+  ArrayRef<Extent> of(Extents extents) const {
+    return ArrayRef(prices.extents).slice(extents.begin, extents.end - extents.begin);
+  }
+  double cellsOf(Extents extents) const {
+    double cells = 1;
+    for (const Extent &extent : of(extents))
+      cells *= double(sizeOf(extent));
+    return cells;
+  }
+  double bytesOf(const Bytes &bytes) const { return cellsOf(bytes.extents) * bytes.each; }
+
+  struct OpCost {
+    std::optional<cost::Gemm> gemm;
+    std::optional<cost::Attention> attention;
+    double streamBytes = 0, scratchBytes = 0;
+    void addTo(cost::Work &work) const {
+      if (gemm)
+        work.gemms.push_back(*gemm);
+      if (attention)
+        work.attentions.push_back(*attention);
+      work.streamBytes += streamBytes;
+    }
+  };
+  OpCost costOf(const OpWork &op) const;
+  double scratchOf(const OpWork &op) const;
+  std::optional<cost::Gemm> productOf(const OpWork &op, ArrayRef<int64_t> sizes, double flops) const;
+  /// A value that is brought to one of its forms.
+  struct Moved {
+    const Brought *value = nullptr;
+    const Brought::Form *form = nullptr;
+    bool once = false;
+    ReshardPrices::Price price = {};
+    ReshardPrices::Ways *ways = nullptr;
+    SmallVector<int64_t> shape = {};
+  };
+  void forMoves(llvm::function_ref<void(const Moved &)> handle);
+  void addMoves();
+  void addStates();
+  void addWork();
+  void addEntering();
+  void addLogits(BlockCost &block, const Logits &logits);
+  void addMemory();
+
+  const BlockPrices &prices;
+  const plan::Plan &plan;
+  const StepBlocks &row;
+  ReshardPrices &reshards;
+  std::vector<BlockCost> blocks;
+  bool hasExperts;
+  std::array<int64_t, kSharedBy> shares{1, 1, 1, 1, 1};
+  std::vector<int64_t> products;
+  /// Per op, seconds of bringing its operands to it in a micro-batch, and its results to their states in a step.
+  std::vector<double> moved, summed;
+};
+
+/// A contraction of two operands: rows and columns are of one each, inner columns of both.
+std::optional<cost::Gemm> BlockPrices::Evaluation::productOf(const OpWork &op, ArrayRef<int64_t> sizes,
+                                                             double flops) const {
+  if (op.roles.empty())
+    return std::nullopt;
+  double all = 2;
+  for (int64_t size : sizes)
+    all *= double(size);
+  if (std::abs(flops - all) > 0.01 * all)
+    return std::nullopt;
+  cost::Gemm gemm{1, 1, 1, 1, op.width};
+  double cost::Gemm::*const part[] = {&cost::Gemm::count, &cost::Gemm::k, &cost::Gemm::m, &cost::Gemm::n};
+  for (auto [role, size] : llvm::zip_equal(op.roles, sizes))
+    gemm.*part[size_t(role)] *= double(size);
+  // Programs of GPUs keep wide rows apart.
+  auto aligned = [&](double columns) {
+    int64_t bytes = int64_t(columns) * (op.width == cost::Width::B16 ? 2 : 4);
+    return exec::rowBytes(bytes, exec::findTarget("cuda")->rowAlignment) % exec::kUnitOfProducts == 0;
+  };
+  gemm.alignedRows = aligned(gemm.n) && aligned(gemm.k);
+  return gemm;
+}
+
+/// What programs of GPUs reserve for the gradient of an attention of halves: q, k and v are its first operands.
+double BlockPrices::Evaluation::scratchOf(const OpWork &op) const {
+  SmallVector<int64_t> q;
+  for (const Extent &extent : of(op.attention->queries))
+    q.push_back(sizeOf(extent));
+  auto v = cast<ShapedType>(op.op->getOperand(2).getType());
+  if (!op.attention->backward || v.getElementTypeBitWidth() != 16 || q.size() < 4)
+    return 0;
+  gpu_workspace::LibraryAttention sizes = {
+      q[0], q[1], v.getShape()[1], q[2], q.size() > 4 ? q[3] : 1, q.back(), v.getShape().back()};
+  return sizes.fits() ? double(sizes.backward()) : 0;
+}
+
+BlockPrices::Evaluation::OpCost BlockPrices::Evaluation::costOf(const OpWork &op) const {
+  OpCost cost;
+  SmallVector<int64_t> sizes;
+  for (const Extent &extent : of(op.sizes))
+    sizes.push_back(sizeOf(extent));
+  auto source = dyn_cast<WorkOpInterface>(op.op);
+  double flops = source ? source.getFlops(sizes) : 0;
+  if ((cost.gemm = productOf(op, sizes, flops)))
+    return cost;
+  if (op.attention) {
+    const Attends &attends = *op.attention;
+    cost.attention = {cellsOf(attends.queries) / attends.size,
+                      1,
+                      attends.length,
+                      attends.size,
+                      attends.causal,
+                      attends.backward,
+                      cost::AttentionKernel::Tuned};
+    cost.scratchBytes = scratchOf(op);
+    return cost;
+  }
+  double cells = 1;
+  for (const Bytes &result : op.results) {
+    double own = cellsOf(result.extents);
+    cells = std::max(cells, own);
+    cost.streamBytes += own * result.each;
+  }
+  for (const Read &read : op.reads) {
+    double bytes = bytesOf(read.bytes);
+    cost.streamBytes += read.most ? std::min(bytes, bytesOf(*read.most)) : bytes;
+  }
+  if (flops > kDear * cells) {
+    // Products of some other shape: cubes of their operations, and what the op really reads and writes. Sides are such
+    // that no tile is cut, since no dimension of the op is meant.
+    double side = std::max(kWholeTiles, std::round(std::cbrt(flops / 2) / kWholeTiles) * kWholeTiles);
+    cost.gemm = {side, side, side, flops / (2 * side * side * side), op.width};
+  }
+  return cost;
+}
+
+/// As programs will: to each layout from the nearest by bytes, parameters once a step; what is still a sum over ranks
+/// is handed to the update, shares of sums are made in every micro-batch.
+void BlockPrices::Evaluation::forMoves(llvm::function_ref<void(const Moved &)> handle) {
+  SmallVector<int64_t> shape;
+  for (const Brought &each : prices.brought) {
+    // Forms that there is no way to are no sources either.
+    SmallVector<const Brought::Form *, 2> sources{&each.forms.front()};
+    for (const Brought::Form &form : ArrayRef(each.forms).drop_front()) {
+      bool isLeft = form.ofState && isLeftToUpdate(sources.front()->layout, form.layout);
+      Moved best;
+      for (const Brought::Form *source : isLeft ? ArrayRef(sources).take_front() : ArrayRef(sources)) {
+        shape.clear();
+        for (auto [before, after] : llvm::zip_equal(of(source->extents), of(form.extents))) {
+          int64_t parts = std::max(products[before.axes], products[after.axes]);
+          shape.push_back(llvm::divideCeil(sharedSize(before), parts) * parts);
+        }
+        ReshardPrices::Ways &ways = reshards.between(source->layout, form.layout);
+        std::optional<ReshardPrices::Price> price =
+            reshards.price(ways, std::span<const int64_t>(shape.data(), shape.size()), each.elementBytes);
+        if (price && (!best.ways || price->bytes < best.price.bytes))
+          best = {&each, &form, isLeft || (each.once && !form.ofState), *price, &ways, shape};
+      }
+      if (!best.ways)
+        continue;
+      handle(best);
+      sources.push_back(&form);
+    }
+  }
+}
+
+/// Of bringing values to where ops work and gradients to where states lie.
+void BlockPrices::Evaluation::addMoves() {
+  moved.assign(prices.ops.size(), 0);
+  summed.assign(prices.ops.size(), 0);
+  forMoves([&](const Moved &each) {
+    double seconds = each.price.seconds * double(each.value->times) / each.form->blocks;
+    (each.once ? summed : moved)[each.form->op] += seconds;
+  });
+}
+
+std::vector<CollectiveRow> BlockPrices::Evaluation::collectives() {
+  std::vector<CollectiveRow> rows;
+  forMoves([&](const Moved &each) {
+    std::span<const int64_t> shape(each.shape.data(), each.shape.size());
+    reshards.price(*each.ways, shape, each.value->elementBytes);
+    for (const ReshardPrices::Step &step : reshards.lastWay(*each.ways)) {
+      if (!step.move.communicates())
+        continue;
+      CollectiveRow row{each.once ? "once" : "microbatch",
+                        Move::name(step.move.kind),
+                        step.move.axes,
+                        plan.mesh.product(step.move.axes),
+                        0,
+                        0};
+      auto at = llvm::find_if(rows, [&](const CollectiveRow &other) {
+        return std::tie(other.phase, other.kind, other.axes) == std::tie(row.phase, row.kind, row.axes);
+      });
+      if (at == rows.end())
+        at = rows.insert(at, row);
+      int64_t times = each.value->times * (each.once ? 1 : plan.mesh.slots());
+      at->count += times;
+      at->bytes += times * int64_t(std::max(step.before, step.after));
+    }
+  });
+  return rows;
+}
+
+void BlockPrices::Evaluation::addStates() {
+  for (const State &state : prices.states) {
+    BlockCost &block = blocks[state.type];
+    double cells = cellsOf(state.extents), copy = cells * state.copy;
+    if (!state.trained) {
+      block.frozenBytes += copy > 0 ? copy : cells * state.each;
+      continue;
+    }
+    bool apart = state.ofExperts && hasExperts;
+    (apart ? block.expertParameters : block.parameters) += cells;
+    (apart ? block.expertCopyBytes : block.copyBytes) += copy;
+  }
+  // Of blocks alike each has the mean.
+  for (const Copies &each : prices.copies) {
+    double cells = cellsOf(each.extents);
+    blocks[each.tied->type].tiedParameters += cells / double(row.countOf(each.tied->type));
+    for (uint32_t other : each.tied->others) {
+      double count = double(row.countOf(other));
+      blocks[other].sharedParameters += cells / count;
+      blocks[other].sharedCopyBytes += cells * double(each.tied->copyBytes) / count;
+    }
+  }
+}
+
+void BlockPrices::Evaluation::addWork() {
+  for (auto [number, op] : llvm::enumerate(prices.ops)) {
+    BlockCost &block = blocks[op.type];
+    OpCost cost = op.works ? costOf(op) : OpCost();
+    cost.addTo(block.*op.phase);
+    (block.*op.phase).exchangeSeconds += moved[number];
+    block.scratchBytes = std::max(block.scratchBytes, cost.scratchBytes);
+    block.attentions += op.attends;
+    block.expertLayers += op.dispatches;
+    for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+      if (op.again[mode]) {
+        cost.addTo(block.again[mode]);
+        block.again[mode].exchangeSeconds += moved[number];
+      }
+    block.once.exchangeSeconds += summed[number];
+  }
+}
+
+void BlockPrices::Evaluation::addEntering() {
+  for (const auto &[type, values] : prices.entering) {
+    double bytes = 0;
+    for (const Bytes &value : values)
+      bytes += bytesOf(value);
+    blocks[type].enteringBytes = std::max(blocks[type].enteringBytes, bytes);
+  }
+}
+
+/// Logits are made in chunks of rows (passes/exec/local/ChunkClassifier.cpp), in f32; their gradient lies in the same
+/// place unless it is narrower.
+void BlockPrices::Evaluation::addLogits(BlockCost &block, const Logits &logits) {
+  std::vector<int64_t> shape;
+  double cells = 1;
+  for (const Extent &extent : of(logits.extents)) {
+    shape.push_back(sizeOf(extent));
+    cells *= double(shape.back());
+  }
+  std::optional<cost::LogitCut> cut = cost::cutLogits(shape, prices.logitsBytes);
+  cells /= double(cut ? cut->parts : 1);
+  block.logitBytes += cells * (logits.each + logits.narrow);
+  block.lateLogitBytes += cells * (cut ? logits.each + logits.narrow : logits.narrow > 0 ? logits.narrow : logits.each);
+}
+
+/// Values that live for a while, over the step in its order, and what waits.
+void BlockPrices::Evaluation::addMemory() {
+  std::vector<double> bytes;
+  auto hold = [&](const Held &held) {
+    BlockCost &block = blocks[held.type];
+    for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+      for (auto [values, sum] : {std::pair(&held.waiting, &block.heldBytes),
+                                 {&held.ofWeights, &block.weightBytes},
+                                 {&held.left, &block.leftBytes}})
+        for (const Bytes &each : (*values)[mode])
+          (*sum)[mode] += bytesOf(each);
+  };
+  for (const Held &held : prices.parameters) {
+    BlockCost &block = blocks[held.type];
+    for (const Bytes &each : held.brought)
+      block.broughtBytes += bytesOf(each);
+    for (size_t mode = 0; mode < kRecomputeModes; ++mode)
+      for (const Bytes &each : held.waiting[mode])
+        block.broughtHeldBytes[mode] += bytesOf(each);
+  }
+  for (const Held &held : prices.values) {
+    bytes.push_back(bytesOf(held.bytes));
+    if (held.type == kNoBlock)
+      continue;
+    if (held.once)
+      blocks[held.type].onceBytes += bytes.back();
+    hold(held);
+    if (held.logits)
+      addLogits(blocks[held.type], *held.logits);
+  }
+  // What is not computed again is kept, whatever the mode.
+  for (BlockCost &block : blocks)
+    for (size_t mode = 1; mode < kRecomputeModes; ++mode)
+      if (const cost::Work &again = block.again[mode];
+          again.streamBytes == 0 && again.gemms.empty() && again.attentions.empty())
+        for (auto *bytes : {&block.heldBytes, &block.weightBytes, &block.leftBytes, &block.broughtHeldBytes})
+          (*bytes)[mode] = (*bytes)[size_t(plan::Recompute::None)];
+  for (size_t mode = 0; mode < kRecomputeModes; ++mode) {
+    double live = 0;
+    for (auto [kind, number] : prices.table.events(plan::Recompute(mode))) {
+      if (kind == BlockTable::Event::BlockRuns)
+        blocks[number].workingBytes[mode] = std::max(blocks[number].workingBytes[mode], live);
+      else
+        live += kind == BlockTable::Event::Begins ? bytes[number] : -bytes[number];
+    }
+  }
+  std::vector<double> rows(blocks.size());
+  for (const ExpertRows &each : prices.rows)
+    rows[each.type] = std::max(rows[each.type], bytesOf(each.bytes[0]) + bytesOf(each.bytes[1]));
+  for (auto [block, bytes] : llvm::zip_equal(blocks, rows))
+    for (double &working : block.workingBytes)
+      working += bytes;
+}
+
+std::vector<BlockCost> BlockPrices::Evaluation::run() {
+  addMoves();
+  addWork();
+  addStates();
+  addEntering();
+  addMemory();
+  return std::move(blocks);
+}
+
+std::vector<BlockCost> BlockPrices::price(const plan::Plan &plan, ReshardPrices &reshards) const {
+  return Evaluation(*this, plan, reshards).run();
+}
+
+std::vector<CollectiveRow> BlockPrices::collectives(const plan::Plan &plan, ReshardPrices &reshards) const {
+  return Evaluation(*this, plan, reshards).collectives();
+}
+
+int64_t logitsBytesOf(const cost::Machine &machine) {
+  return exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->logitsBytes;
+}
+
+std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
+                                   const cost::Machine &machine) {
+  BlockTable table(input, values);
+  ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
+  return BlockPrices(table, plan, logitsBytesOf(machine)).price(plan, reshards);
+}
+
+std::vector<CollectiveRow> pricedCollectives(const PlacementInput &input, const StepValues &values,
+                                             const plan::Plan &plan, const cost::Machine &machine) {
+  BlockTable table(input, values);
+  ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
+  return BlockPrices(table, plan, logitsBytesOf(machine)).collectives(plan, reshards);
+}
+
+} // namespace dtcc::spmd

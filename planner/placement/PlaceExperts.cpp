@@ -1,0 +1,121 @@
+//===- PlaceExperts.cpp - Which ranks hold which experts
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/placement/PlaceExperts.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "passes/spmd/reshard/PriceMoves.h"
+#include "planner/placement/PlanEntries.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+void addExpertAxis(plan::Plan &plan, int64_t size) {
+  if (size <= 1)
+    return;
+  // Beside the last axis of examples, before those of the model.
+  size_t at = 0;
+  for (size_t i = 0; i < plan.mesh.axes.size(); ++i)
+    if (llvm::is_contained(plan.batchAxes, plan.mesh.axes[i].name))
+      at = i + 1;
+  plan.mesh.axes.insert(plan.mesh.axes.begin() + at, {kExpertAxis, size, false});
+  plan.batchAxes.push_back(kExpertAxis);
+  plan.flatAxes.push_back(kExpertAxis);
+}
+
+/// The parameter that `weights` is, or null.
+/// The plan's entry of a forward op, made if need be; entries of others may move.
+static plan::OpPlan &entryOf(Operation *op, plan::Plan &plan) {
+  int64_t origin = graph::getOrigin(op).value_or(-1);
+  auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &each) { return each.origin == origin; });
+  if (entry != plan.ops.end())
+    return *entry;
+  return plan.ops.emplace_back(emptyEntry(op));
+}
+
+static void shareOut(Operation *op, int64_t factor, plan::Plan &plan) {
+  Axes &axes = entryOf(op, plan).factors[factor];
+  axes.insert(axes.begin(), kExpertAxis);
+}
+
+std::optional<ExpertExchange> parseExpertExchange(StringRef text) {
+  return llvm::StringSwitch<std::optional<ExpertExchange>>(text)
+      .Case("auto", ExpertExchange::Cheaper)
+      .Case("gather", ExpertExchange::Gather)
+      .Case("alltoall", ExpertExchange::AllToAll)
+      .Default(std::nullopt);
+}
+
+static double wholeBytesOf(Value value) {
+  auto type = cast<ShapedType>(value.getType());
+  return double(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+namespace {
+/// Seconds of one layer and micro-batch, forward and backward: rows there and back, twice.
+struct ExchangeCost {
+  double gather = 0, dispatch = 0;
+
+  ExchangeCost(graph::ExpertsOp layer, const plan::Plan &plan, const cost::Machine &machine, int64_t size) {
+    double ranks = double(size), picks = double(cast<ShapedType>(layer.getIds().getType()).getShape().back());
+    double parts = double(plan.mesh.product(plan.batchAxes) * plan.mesh.product(plan.sequenceAxes));
+    double rows = wholeBytesOf(layer.getX()) / parts,
+           perToken = (wholeBytesOf(layer.getIds()) + wholeBytesOf(layer.getWeights())) / parts;
+    double reached = 1 - std::pow(1 - 1 / ranks, picks);
+    double all = (ranks - 1) * rows, few = (ranks - 1) * perToken;
+    cost::Group group = groupOf({kExpertAxis}, plan.mesh);
+    gather = 4 * machine.secondsForSent(all, group) + 2 * machine.secondsForSent(few, group);
+    dispatch = 4 * machine.secondsForSent(all * reached, group) + 2 * machine.secondsForSent(few, group);
+    if (picks >= ranks)
+      dispatch = std::max(dispatch, gather);
+  }
+};
+} // namespace
+
+FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::Machine &machine,
+                               ExpertExchange exchange) {
+  double seconds = 0;
+  const MeshAxis *axis = plan.mesh.find(kExpertAxis);
+  if (!axis || axis->size == 1)
+    return seconds;
+  bool any = false;
+  for (auto layer : step.getOps<graph::ExpertsOp>()) {
+    any = true;
+    FactorMap map = cast<FactorOpInterface>(layer.getOperation()).getFactorMap();
+    int64_t factor = map.operands[3][0];
+    if (map.factors[factor].size < axis->size)
+      return layer.emitError("needs at least one expert a rank of ep=")
+             << axis->size << ", got: " << map.factors[factor].size;
+    shareOut(layer, factor, plan);
+    ExchangeCost cost(layer, plan, machine, axis->size);
+    bool dispatch =
+        exchange == ExpertExchange::AllToAll || (exchange == ExpertExchange::Cheaper && cost.dispatch < cost.gather);
+    entryOf(layer, plan).dispatch = dispatch;
+    seconds += double(plan.mesh.slots()) * (dispatch ? cost.dispatch : cost.gather);
+    // States without a layout of their own lie as the layer wants them.
+    for (Value weights : {layer.getWIn(), layer.getWOut()}) {
+      // What converts them converts those of a rank.
+      for (graph::CastOp cast; (cast = weights.getDefiningOp<graph::CastOp>()); weights = cast.getX())
+        shareOut(cast, cast.getFactorMap().operands[0][0], plan);
+      auto read = weights.getDefiningOp<graph::ReadOp>();
+      if (!read)
+        continue;
+      for (plan::StatePlan &planned : plan.states)
+        if (planned.name == read.getState() && planned.layout)
+          (*planned.layout)[0].insert((*planned.layout)[0].begin(), kExpertAxis);
+    }
+  }
+  if (!any)
+    return step.emitError("has no mixture of experts for the axis ep: leave that axis out, got: ep=") << axis->size;
+  sortEntries(plan);
+  return seconds;
+}
+
+} // namespace dtcc::spmd

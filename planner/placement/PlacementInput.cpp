@@ -1,0 +1,81 @@
+//===- PlacementInput.cpp - What all placements of a step have in common
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "planner/placement/PlanEntries.h"
+#include "planner/placement/SolvePlacement.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+/// Of all blocks: a dimension may go through one that is like another into one that is not.
+static llvm::DenseSet<unsigned> findWholeClasses(func::FuncOp step, const FactorClasses &classes) {
+  llvm::DenseSet<unsigned> whole;
+  for (auto op : step.getOps<FactorOpInterface>()) {
+    FactorMap map = op.getFactorMap();
+    for (auto [number, factor] : llvm::enumerate(map.factors))
+      if (factor.padding != PaddingNeed::Skipped &&
+          (factor.kind == FactorKind::Replicate || factor.kind == FactorKind::Window ||
+           factor.kind == FactorKind::Decompose))
+        whole.insert(classes.ofFactor(op, number));
+    auto unnamed = [&](Value value, ArrayRef<int64_t> walks) {
+      for (auto [dim, factor] : llvm::enumerate(walks))
+        if (factor == kNoFactor)
+          whole.insert(classes.ofDim(value, dim));
+    };
+    for (auto [operand, walks] : llvm::zip_equal(op->getOperands(), map.operands))
+      unnamed(operand, walks);
+    for (auto [result, walks] : llvm::zip_equal(op->getResults(), map.results))
+      unnamed(result, walks);
+  }
+  return whole;
+}
+
+PlacementInput::PlacementInput(func::FuncOp step, size_t mostBlocks, const Pins &pins, const GivenPlacement *given)
+    : blocks(step, mostBlocks, pins, given), classes(step), states(step->getParentOfType<ModuleOp>()), pins(pins),
+      whole(findWholeClasses(step, classes)) {
+  for (Operation &op : step.getBody().front())
+    if (llvm::all_of(op.getOperands(), [&](Value operand) { return fixed.contains(operand); }))
+      fixed.insert(op.result_begin(), op.result_end());
+}
+
+void placeAlike(const PlacementInput &input, plan::Plan &plan) {
+  llvm::DenseMap<int64_t, const plan::OpPlan *> ops;
+  llvm::StringMap<const plan::StatePlan *> states;
+  std::vector<plan::OpPlan> firstOps = std::move(plan.ops);
+  std::vector<plan::StatePlan> firstStates = std::move(plan.states);
+  for (const plan::OpPlan &op : firstOps)
+    ops[op.origin] = &op;
+  for (const plan::StatePlan &state : firstStates)
+    states[state.name] = &state;
+  plan.ops.clear();
+  plan.states.clear();
+  llvm::StringSet<> placed;
+  for (Operation &op : func::FuncOp(input.blocks.step()).getBody().front()) {
+    Operation *first = input.blocks.representative(&op);
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      const plan::StatePlan *state = states.lookup(cast<graph::ReadOp>(first).getState());
+      if (state && placed.insert(read.getState()).second) {
+        plan.states.push_back(*state);
+        plan.states.back().name = read.getState().str();
+      }
+    } else if (std::optional<int64_t> origin = graph::getOrigin(&op);
+               origin && graph::getPhase(&op) == graph::Phase::Forward) {
+      if (const plan::OpPlan *entry = ops.lookup(*graph::getOrigin(first))) {
+        plan.ops.push_back(*entry);
+        plan.ops.back().origin = *origin;
+      }
+    }
+  }
+  sortEntries(plan);
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,284 @@
+//===- SequencePlacement.cpp - Where positions meet each other
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "planner/placement/SequencePlacement.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "passes/spmd/layout/FactorClasses.h"
+#include "passes/spmd/layout/Projection.h"
+#include "passes/spmd/layout/RingAttention.h"
+#include "passes/spmd/reshard/PriceMoves.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+std::optional<SequenceExchange> parseSequenceExchange(StringRef text) {
+  if (text == "auto")
+    return SequenceExchange::Cheaper;
+  if (text == "gather")
+    return SequenceExchange::Gather;
+  if (text == "alltoall")
+    return SequenceExchange::AllToAll;
+  if (text == "ring")
+    return SequenceExchange::Ring;
+  return std::nullopt;
+}
+
+namespace {
+
+class SequencePlacer {
+public:
+  SequencePlacer(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
+                 ReshardPrices &reshards)
+      : sites(sites), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
+        axes(plan.withoutUnitAxes(plan.sequenceAxes)), machine(machine), reshards(reshards) {}
+
+  /// What `write` is given of an op that takes the sequence axes: the factor and all its axes; none for a ring.
+  using Write = llvm::function_ref<void(Operation *forward, std::optional<int64_t> factor, const Axes &whole)>;
+  FailureOr<double> run(SequenceExchange exchange, Write write);
+
+private:
+  /// Seconds that a ring of these ops sends: keys and values to all but one, their gradients once around.
+  double secondsOfRing(ArrayRef<Operation *> ops) const;
+  /// The factor that can be split in the place of positions: every operand of numbers that has
+  /// positions has it. Nothing if there is none.
+  std::optional<int64_t> standIn(Operation *op, const FactorMap &map) const;
+  /// What the plan gives a factor of the forward op.
+  Axes planned(int64_t origin, int64_t factor) const;
+  /// Seconds that bring operands there and results back. `factor` is that of the forward op
+  /// which takes the sequence axes; -1: the first dimension of positions. `brought`: operands
+  /// that were counted before.
+  double secondsOf(Operation *op, int64_t origin, int64_t factor, llvm::DenseSet<Value> &brought);
+
+  const SequenceSites &sites;
+  const plan::Plan &plan;
+  Axes batchAxes, axes;
+  const cost::Machine &machine;
+  ReshardPrices &reshards;
+};
+
+} // namespace
+
+/// Does the op want a dimension of positions whole?
+static bool joinsPositions(const SequenceSites &sites, Operation *op, const FactorMap &map) {
+  for (size_t f = 0; f < map.factors.size(); ++f)
+    if (sites.isPosition(op, f) && map.factors[f].kind == FactorKind::Decompose && whyNotAssignable(op, map, f))
+      return true;
+  return false;
+}
+
+SequenceSites::SequenceSites(const PlacementInput &input)
+    : input(input), positions(positionClasses(input.blocks.step(), input.classes)) {
+  func::FuncOp step = input.blocks.step();
+  for (BlockArgument argument : step.getArguments())
+    if (cast<ShapedType>(argument.getType()).getRank() > 0)
+      batch.insert(input.classes.ofDim(argument, 0));
+  llvm::MapVector<int64_t, SmallVector<Operation *>> origins;
+  // Blocks that are alike are exchanged alike.
+  llvm::DenseMap<int64_t, SmallVector<Operation *>> alike;
+  for (Operation *op : input.blocks.uniqueOps())
+    if (std::optional<int64_t> origin = graph::getOrigin(op); origin && isa<FactorOpInterface>(op))
+      origins[*origin].push_back(op);
+  for (Operation &op : step.getBody().front())
+    if (graph::getOrigin(&op) && graph::getPhase(&op) == graph::Phase::Forward)
+      alike[*graph::getOrigin(input.blocks.representative(&op))].push_back(&op);
+  for (auto &[origin, ops] : origins) {
+    FactorMap map = cast<FactorOpInterface>(ops.front()).getFactorMap();
+    if (graph::getPhase(ops.front()) == graph::Phase::Forward && joinsPositions(*this, ops.front(), map))
+      sites.push_back({origin, ops, alike[origin], std::move(map)});
+  }
+}
+
+std::optional<int64_t> SequencePlacer::standIn(Operation *op, const FactorMap &map) const {
+  for (auto [f, factor] : llvm::enumerate(map.factors)) {
+    unsigned id = sites.input.classes.ofFactor(op, f);
+    if (factor.kind != FactorKind::Parallel || sites.positions.contains(id) || sites.batch.contains(id))
+      continue;
+    // Masks are small: they may come whole.
+    auto isLarge = [&](Value value) { return isa<FloatType>(cast<ShapedType>(value.getType()).getElementType()); };
+    bool everywhere = true;
+    for (auto [value, dims] : llvm::zip_equal(op->getOperands(), map.operands))
+      if (isLarge(value) && llvm::any_of(dims, [&](int64_t d) { return d != kNoFactor && sites.isPosition(op, d); }))
+        everywhere &= llvm::is_contained(dims, int64_t(f));
+    if (everywhere)
+      return f;
+  }
+  return std::nullopt;
+}
+
+Axes SequencePlacer::planned(int64_t origin, int64_t factor) const {
+  const plan::OpPlan *entry = plan.findOp(origin);
+  if (!entry)
+    return {};
+  auto at = entry->factors.find(factor);
+  return at == entry->factors.end() ? Axes() : plan.withoutUnitAxes(at->second);
+}
+
+double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, llvm::DenseSet<Value> &brought) {
+  FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+  SmallVector<int64_t> sources = graph::getOriginFactors(op);
+  bool forward = graph::getPhase(op) == graph::Phase::Forward;
+  // At home positions are split; here the axes stand on one factor.
+  Placement here;
+  here.factors.resize(map.factors.size());
+  std::vector<Axes> home(map.factors.size());
+  bool given = false;
+  for (size_t f = 0; f < map.factors.size(); ++f) {
+    int64_t source = forward ? f : (f < sources.size() ? sources[f] : -1);
+    home[f] = here.factors[f] =
+        sites.batch.contains(sites.input.classes.ofFactor(op, f)) ? batchAxes : planned(origin, source);
+    bool takes = factor >= 0 ? source == factor : sites.isPosition(op, f) && !whyNotAssignable(op, map, f) && !given;
+    if (takes)
+      llvm::append_range(here.factors[f], axes);
+    given |= takes;
+    if (sites.isPosition(op, f))
+      llvm::append_range(home[f], axes);
+  }
+  llvm::Expected<OpLayouts> layouts = project(map, here);
+  if (!layouts) {
+    llvm::consumeError(layouts.takeError());
+    return 0;
+  }
+  auto price = [&](Value value, ArrayRef<int64_t> dims, const Layout &at, bool comes) {
+    Layout away = Layout::replicated(dims.size());
+    std::vector<int64_t> shape;
+    for (auto [dim, walked] : llvm::enumerate(dims)) {
+      if (walked != kNoFactor)
+        away.dims[dim] = home[walked];
+      int64_t parts = plan.mesh.product(at.dims[dim]) * plan.mesh.product(away.dims[dim]);
+      shape.push_back(llvm::divideCeil(cast<ShapedType>(value.getType()).getDimSize(dim), parts) * parts);
+    }
+    return reshards
+        .price(comes ? away : at, comes ? at : away, shape,
+               llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8))
+        .value_or(ReshardPrices::Price())
+        .seconds;
+  };
+  auto isOwn = [&](Operation *other) { return other && graph::getOrigin(other) == std::optional<int64_t>(origin); };
+  double seconds = 0;
+  for (auto [i, value] : llvm::enumerate(op->getOperands()))
+    // What the forward op made or was brought, the backward op finds in place.
+    if (!isOwn(value.getDefiningOp()) && brought.insert(value).second)
+      seconds += price(value, map.operands[i], layouts->operands[i], /*comes=*/true);
+  for (auto [i, value] : llvm::enumerate(op->getResults()))
+    if (!llvm::all_of(value.getUsers(), isOwn))
+      seconds += price(value, map.results[i], layouts->results[i], /*comes=*/false);
+  return seconds * plan.mesh.slots();
+}
+
+double SequencePlacer::secondsOfRing(ArrayRef<Operation *> ops) const {
+  double group = plan.mesh.product(axes), seconds = 0;
+  for (Operation *op : ops)
+    for (unsigned key : {1, 2}) {
+      if (op->getNumOperands() < 3)
+        continue;
+      auto type = cast<ShapedType>(op->getOperand(key).getType());
+      double bytes = double(type.getNumElements()) * type.getElementTypeBitWidth() / 8 / group;
+      bytes /= plan.mesh.product(batchAxes);
+      bool backward = isa<graph::AttentionGradOp>(op);
+      seconds += machine.secondsForSent(bytes * (backward ? 2 * group - 1 : group - 1), groupOf(axes, plan.mesh));
+    }
+  return seconds * plan.mesh.slots();
+}
+
+FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
+  double seconds = 0;
+  for (const auto &[origin, ops, alike, map] : sites.sites) {
+    Operation *forward = ops.front();
+    auto total = [&, origin = origin, &ops = ops](int64_t factor) {
+      double sum = 0;
+      llvm::DenseSet<Value> brought;
+      for (Operation *op : ops)
+        sum += secondsOf(op, origin, factor, brought);
+      return sum;
+    };
+    if (exchange == SequenceExchange::Ring) {
+      if (std::optional<std::string> reason = whyNotRing(forward))
+        return forward->emitError(*reason);
+      for (Operation *each : alike)
+        write(each, std::nullopt, {});
+      seconds += secondsOfRing(ops) * double(alike.size());
+      continue;
+    }
+    double gathered = total(-1), exchanged = 0;
+    std::optional<int64_t> factor = exchange == SequenceExchange::Gather ? std::nullopt : standIn(forward, map);
+    Axes whole = factor ? planned(origin, *factor) : Axes();
+    llvm::append_range(whole, axes);
+    bool divides = factor && map.factors[*factor].size % plan.mesh.product(whole) == 0;
+    if (exchange == SequenceExchange::AllToAll && !divides)
+      return forward->emitError("all-to-all over ")
+             << llvm::join(axes, ",") << " needs heads that divide by " << plan.mesh.product(whole)
+             << ", got: " << (factor ? map.factors[*factor].size : 0);
+    if (divides)
+      exchanged = total(*factor);
+    // With equal bytes the all-to-all is better: causal work is the same on all ranks.
+    if (!divides || (exchange == SequenceExchange::Cheaper && gathered < exchanged)) {
+      seconds += gathered * double(alike.size());
+      continue;
+    }
+    seconds += exchanged * double(alike.size());
+    for (Operation *each : alike)
+      write(each, factor, whole);
+  }
+  return seconds;
+}
+
+FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
+                                  SequenceExchange exchange, ReshardPrices &reshards) {
+  if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
+    return 0.0;
+  return SequencePlacer(sites, plan, machine, reshards)
+      .run(exchange, [](Operation *, std::optional<int64_t>, const Axes &) {});
+}
+
+SequenceExchange exchangeOf(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
+                            SequenceExchange exchange, ReshardPrices &reshards) {
+  auto at = llvm::find_if(sites.sites, [](const auto &site) { return isa<graph::AttentionOp>(site.ops.front()); });
+  if (plan.withoutUnitAxes(plan.sequenceAxes).empty() || at == sites.sites.end())
+    return SequenceExchange::Cheaper;
+  // What is not written has no way but to gather.
+  SequenceExchange taken = SequenceExchange::Gather;
+  auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &) {
+    if (forward == at->alike.front())
+      taken = factor ? SequenceExchange::AllToAll : SequenceExchange::Ring;
+  };
+  return succeeded(SequencePlacer(sites, plan, machine, reshards).run(exchange, write)) ? taken
+                                                                                        : SequenceExchange::Cheaper;
+}
+
+FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                SequenceExchange exchange) {
+  if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
+    return 0.0;
+  /// What an op is given is decided by the plan as it was.
+  plan::Plan before = plan;
+  auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &whole) {
+    int64_t origin = *graph::getOrigin(forward);
+    auto entry = llvm::find_if(plan.ops, [&](const plan::OpPlan &op) { return op.origin == origin; });
+    if (entry == plan.ops.end())
+      entry = plan.ops.insert(entry, {origin, forward->getName().getStringRef().str(), {}, {}, {}});
+    if (factor)
+      entry->factors[*factor] = whole;
+    else
+      entry->ring = true;
+  };
+  SequenceSites sites(input);
+  ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
+  return SequencePlacer(sites, before, machine, reshards).run(exchange, write);
+}
+
+FailureOr<double> placeSequence(ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
+                                SequenceExchange exchange) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step)
+    return module.emitError("needs a function @step: run graph-differentiate first");
+  return placeSequence(PlacementInput(step), plan, machine, exchange);
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,76 @@
+//===- SequencePlacement.h - Where positions meet each other ---- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Context parallelism splits positions over the axes `sequence_axes` of a plan. Nearly all
+// ops work on positions one by one. Those that do not (attention: every query looks at many
+// keys) must see some dimension of positions whole, or its parts in turn. Three exact ways, the
+// first two of which follow from the factors of the op alone:
+//
+//   gather     queries stay split, keys and values are gathered, their gradients
+//              scattered as sums (Llama 3, arXiv 2407.21783, section 3.3.2);
+//   alltoall   heads are split in the place of positions, by an all-to-all before and
+//              after (DeepSpeed-Ulysses, arXiv 2309.14509). A causal mask costs every
+//              rank the same here;
+//   ring       keys and values go around the ranks, and are never whole anywhere
+//              (RingAttention.h). Taken where it is asked for: it sends more than a gather.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_PLACEMENT_SEQUENCEPLACEMENT_H
+#define DTCC_PLANNER_PLACEMENT_SEQUENCEPLACEMENT_H
+
+#include "dialects/interfaces/OpInterfaces.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/spmd/reshard/ReshardPrices.h"
+#include "planner/placement/SolvePlacement.h"
+
+namespace dtcc::spmd {
+
+enum class SequenceExchange { Cheaper, Gather, AllToAll, Ring };
+
+/// "auto", "gather", "alltoall", "ring".
+std::optional<SequenceExchange> parseSequenceExchange(llvm::StringRef text);
+
+/// Completes `plan`, whose other axes are placed, by entries for the ops where positions
+/// meet, and returns the seconds that a step exchanges there. Nothing happens without
+/// sequence axes. Fails with a message if heads do not divide and `AllToAll` was asked for.
+mlir::FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                      SequenceExchange exchange);
+mlir::FailureOr<double> placeSequence(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
+                                      SequenceExchange exchange);
+
+/// Where positions meet, whatever the plan: what its prices have in common.
+struct SequenceSites {
+  explicit SequenceSites(const PlacementInput &input);
+  struct Site {
+    int64_t origin;
+    /// The forward op first, then its backward ops; the forward ops of blocks that are alike.
+    llvm::SmallVector<mlir::Operation *> ops, alike;
+    FactorMap map;
+  };
+  const PlacementInput &input;
+  llvm::DenseSet<unsigned> positions, batch;
+  std::vector<Site> sites;
+
+  bool isPosition(mlir::Operation *op, int64_t factor) const {
+    return positions.contains(input.classes.ofFactor(op, factor));
+  }
+};
+
+/// The seconds that placeSequence returns, of a plan that has entries of the first of blocks that are alike at least,
+/// and that stays as it is. `reshards`: of its mesh.
+mlir::FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::Plan &plan,
+                                        const cost::Machine &machine, SequenceExchange exchange,
+                                        ReshardPrices &reshards);
+
+/// What attentions of such a plan do; Cheaper if there is nothing to do.
+SequenceExchange exchangeOf(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
+                            SequenceExchange exchange, ReshardPrices &reshards);
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PLANNER_PLACEMENT_SEQUENCEPLACEMENT_H

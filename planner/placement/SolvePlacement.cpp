@@ -1,0 +1,598 @@
+//===- SolvePlacement.cpp - Which factors the ranks of a model axis share
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "planner/placement/SolvePlacement.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/spmd/layout/FactorClasses.h"
+#include "passes/spmd/layout/PartialFlow.h"
+#include "passes/spmd/layout/Projection.h"
+#include "planner/placement/PlaceExperts.h"
+#include "planner/placement/PlanEntries.h"
+#include "planner/placement/PriceDeliveries.h"
+#include "planner/step/ProductWidth.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+namespace {
+
+/// How much dearer matrices are where the model is to be shared out: more than the
+/// activations that ranks exchange for them in any model of use. Vectors weigh nothing.
+constexpr double kDearState = 64;
+
+/// Added to a candidate: sums that are partial over the axes go through the op.
+constexpr int64_t kFlows = 1 << 20;
+
+/// A forward op with its backward ops, or a state; or an op that partial sums may go through.
+struct Node {
+  SmallVector<Operation *> ops; // the forward op first; for a state its reads
+  /// Candidates: a factor of the forward op (a dimension of the state), or -1 for none.
+  SmallVector<int64_t> candidates{-1};
+  /// Of all factors or dimensions.
+  SmallVector<int64_t> sizes;
+  std::vector<double> costs;
+};
+
+class PlacementSolver {
+public:
+  PlacementSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, Axes axes, bool share)
+      : input(input), module(input.blocks.step()->getParentOfType<ModuleOp>()), step(input.blocks.step()), plan(plan),
+        machine(share ? machine.withoutLatency() : machine), axes(std::move(axes)), share(share),
+        classes(input.classes), moves(plan.mesh, this->machine) {}
+
+  /// `firsts`: of blocks that are alike, the first alone is written. True: proven best.
+  FailureOr<bool> run(bool firsts);
+  /// Sets up the problem: what every candidate costs, and every pair of neighbours.
+  LogicalResult prepare();
+  /// Of what was prepared.
+  PlacementProblem describe() const;
+
+private:
+  void classify();
+  void collectNodes();
+  bool mayShard(unsigned id, int64_t size) const;
+  bool padsWithZeros(Operation *op, const FactorMap &map, int64_t factor) const;
+  SmallVector<int64_t> localShape(Value value) const;
+  double localCells(Value value) const;
+  int64_t localSize(unsigned id, int64_t size) const;
+  /// The layouts of an op's operands and results under a candidate; nothing if it is impossible.
+  const std::optional<OpLayouts> &layoutsOf(Operation *op, int64_t candidate);
+  std::optional<OpLayouts> projectOf(Operation *op, int64_t candidate);
+  const FactorMap &mapOf(Operation *op);
+  Placement placementOf(Operation *op, const FactorMap &map, int64_t candidate) const;
+  Layout stateLayout(graph::StateOp state, int64_t candidate) const;
+  double workOf(Operation *op, int64_t candidate);
+  /// Is every value of the node under the candidate as its pin wants it?
+  bool isPinnedSo(const Node &node, int64_t candidate);
+  /// Says why no candidate of a node with a pin is left.
+  LogicalResult refuse(const Node &node);
+  /// Would ranks repeat what the plan wants them to share out by positions?
+  bool repeatsPositions(const Node &node, int64_t candidate) const;
+  void addFlows();
+  void addDeliveries();
+  void deliver(const StepBlocks::Flow &flow);
+  /// The layout of what an op or a state gives, and of what an op or the update of a state wants.
+  std::optional<Layout> producedAs(OpResult value, int64_t candidate);
+  std::optional<Layout> wantedAs(Operation *op, unsigned operand, int64_t candidate);
+  /// The node whose choice says how the op's values lie.
+  uint32_t endOf(Operation *op) const {
+    auto flow = flowing.find(op);
+    return flow == flowing.end() ? numbers.lookup(op) : flow->second.first;
+  }
+
+  /// The ops whose placement is solved: of blocks that are alike, those of the first.
+  ArrayRef<Operation *> ops() const { return input.blocks.uniqueOps(); }
+  Operation *representative(Operation *op) const { return input.blocks.representative(op); }
+  /// How many blocks are like that of the op.
+  double timesOf(Operation *op) const {
+    std::optional<uint32_t> block = input.blocks.blockOf(op);
+    return block ? double(input.blocks.countOf(input.blocks.blocks()[*block].type)) : 1;
+  }
+  graph::StateOp stateOf(StringRef name) const { return input.states.lookup<graph::StateOp>(name); }
+
+  const PlacementInput &input;
+  ModuleOp module;
+  func::FuncOp step;
+  plan::Plan &plan;
+  cost::Machine machine; // as the search is to see it
+  Axes axes;             // to be given to factors, all together
+  bool share;
+  const FactorClasses &classes;
+  MovePricer moves;
+
+  llvm::DenseSet<unsigned> batch, positions, experts, inputs;
+  llvm::MapVector<int64_t, Node> origins;
+  llvm::MapVector<StringRef, Node> states;
+  llvm::DenseMap<Operation *, uint32_t> numbers;
+  std::vector<Node *> nodes;
+  /// Ops through which partial sums may go: their nodes, and the set of operands that is partial then.
+  llvm::DenseMap<Operation *, std::pair<uint32_t, int64_t>> flowing;
+  std::vector<std::unique_ptr<Node>> flowNodes;
+  std::map<Operation *, FactorMap> maps;                                       // what mapOf found
+  std::map<std::pair<Operation *, int64_t>, std::optional<OpLayouts>> layouts; // what layoutsOf found
+  plan::ChoiceProblem problem;
+};
+
+/// Which classes are the examples, and which are other dimensions of inputs.
+void PlacementSolver::classify() {
+  for (BlockArgument argument : step.getArguments())
+    for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
+      (dim == 0 ? batch : inputs).insert(classes.ofDim(argument, dim));
+  positions = positionClasses(step, classes);
+  // Placed later (placeExperts), but what is held and read of them is known.
+  if (plan.mesh.find(kExpertAxis))
+    for (auto layer : step.getOps<graph::ExpertsOp>())
+      experts.insert(classes.ofDim(layer.getWIn(), 0));
+}
+
+/// Examples belong to the batch axes, and positions to those of the sequence unless the plan is
+/// sequence parallel; a size that does not divide needs padding, which must be harmless everywhere.
+bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
+  bool asPositions = plan.sequenceParallel && positions.contains(id);
+  if (batch.contains(id) || (inputs.contains(id) && !asPositions) || size < 2)
+    return false;
+  return size % plan.mesh.product(axes) == 0 || !input.whole.contains(id);
+}
+
+/// Whether zeros in the padded cells of operands give zeros in those of the results, as
+/// training padded parameters wants: all operands of a set in which the op is linear
+/// walk the factor, or all floats do. A query group of attention, for example, may not
+/// be padded, because keys and values do not know it.
+bool PlacementSolver::padsWithZeros(Operation *op, const FactorMap &map, int64_t factor) const {
+  if (map.factors[factor].size % plan.mesh.product(axes) == 0)
+    return true;
+  auto walks = [&](unsigned operand) { return llvm::is_contained(map.operands[operand], factor); };
+  if (llvm::any_of(map.linear, [&](ArrayRef<unsigned> set) { return !set.empty() && llvm::all_of(set, walks); }))
+    return true;
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand)
+    if (isa<FloatType>(cast<ShapedType>(op->getOperand(operand).getType()).getElementType()) && !walks(operand))
+      return false;
+  return true;
+}
+
+void PlacementSolver::collectNodes() {
+  for (Operation *op : ops()) {
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      states[read.getState()].ops.push_back(op);
+      continue;
+    }
+    std::optional<int64_t> origin = graph::getOrigin(op);
+    if (!origin || !isa<FactorOpInterface>(op))
+      continue;
+    Node &node = origins[*origin];
+    bool forward = graph::getPhase(op) == graph::Phase::Forward;
+    node.ops.insert(forward ? node.ops.begin() : node.ops.end(), op);
+  }
+  for (auto &[name, node] : states) {
+    Value value = node.ops.front()->getResult(0);
+    llvm::append_range(node.sizes, cast<ShapedType>(value.getType()).getShape());
+    for (auto [dim, size] : llvm::enumerate(node.sizes))
+      if (mayShard(classes.ofDim(value, dim), size))
+        node.candidates.push_back(dim);
+    nodes.push_back(&node);
+  }
+  for (auto &[origin, node] : origins) {
+    Operation *forward = node.ops.front();
+    const FactorMap &map = mapOf(forward);
+    for (const Factor &factor : map.factors)
+      node.sizes.push_back(factor.size);
+    for (auto [number, factor] : llvm::enumerate(map.factors))
+      if (graph::getPhase(forward) == graph::Phase::Forward && !whyNotAssignable(forward, map, number) &&
+          mayShard(classes.ofFactor(forward, number), factor.size) && padsWithZeros(forward, map, number))
+        node.candidates.push_back(number);
+    nodes.push_back(&node);
+  }
+  for (auto [number, node] : llvm::enumerate(nodes))
+    for (Operation *op : node->ops)
+      numbers[op] = number;
+  // What is split in a block can be split in those that are like it, whatever they are connected with.
+  for (Operation &op : step.getBody().front()) {
+    Operation *first = representative(&op);
+    auto number = numbers.find(first);
+    if (first == &op || number == numbers.end() || nodes[number->second]->ops.front() != first)
+      continue;
+    Node &node = *nodes[number->second];
+    llvm::erase_if(node.candidates, [&](int64_t candidate) {
+      return candidate >= 0 && !mayShard(isa<graph::ReadOp>(op) ? classes.ofDim(op.getResult(0), candidate)
+                                                                : classes.ofFactor(&op, candidate),
+                                         node.sizes[candidate]);
+    });
+  }
+}
+
+/// Of a micro-batch on a rank; axes that are still to be given are not counted.
+int64_t PlacementSolver::localSize(unsigned id, int64_t size) const {
+  if (batch.contains(id))
+    return std::max<int64_t>(1, size / plan.mesh.product(plan.batchAxes));
+  if (experts.contains(id))
+    return llvm::divideCeil(size, plan.mesh.product({kExpertAxis}));
+  return positions.contains(id) ? llvm::divideCeil(size, plan.mesh.product(plan.sequenceAxes)) : size;
+}
+
+SmallVector<int64_t> PlacementSolver::localShape(Value value) const {
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(cast<ShapedType>(value.getType()).getShape()))
+    shape.push_back(localSize(classes.ofDim(value, dim), size));
+  return shape;
+}
+
+double PlacementSolver::localCells(Value value) const {
+  double cells = 1;
+  for (int64_t size : localShape(value))
+    cells *= double(size);
+  return cells;
+}
+
+const std::optional<OpLayouts> &PlacementSolver::layoutsOf(Operation *op, int64_t candidate) {
+  auto [known, isNew] = layouts.try_emplace({op, candidate});
+  if (isNew)
+    known->second = projectOf(op, candidate);
+  return known->second;
+}
+
+Placement PlacementSolver::placementOf(Operation *op, const FactorMap &map, int64_t candidate) const {
+  Placement placement;
+  placement.factors.resize(map.factors.size());
+  SmallVector<int64_t> origin = graph::getOriginFactors(op);
+  bool forward = graph::getPhase(op) == graph::Phase::Forward;
+  for (size_t factor = 0; factor < map.factors.size() && candidate >= 0; ++factor) {
+    int64_t source = forward ? int64_t(factor) : (factor < origin.size() ? origin[factor] : -1);
+    if (source == candidate && !whyNotAssignable(op, map, factor)) {
+      placement.factors[factor] = axes;
+      break;
+    }
+  }
+  return placement;
+}
+
+const FactorMap &PlacementSolver::mapOf(Operation *op) {
+  auto [known, isNew] = maps.try_emplace(op);
+  if (isNew)
+    known->second = cast<FactorOpInterface>(op).getFactorMap();
+  return known->second;
+}
+
+std::optional<OpLayouts> PlacementSolver::projectOf(Operation *op, int64_t candidate) {
+  const FactorMap &map = mapOf(op);
+  bool flows = candidate >= kFlows - 1;
+  Placement placement = placementOf(op, map, flows ? candidate - kFlows : candidate);
+  if (flows) {
+    placement.linearSet = flowing.lookup(op).second;
+    placement.partial = axes;
+  }
+  llvm::Expected<OpLayouts> layouts = project(map, placement);
+  if (!layouts) {
+    llvm::consumeError(layouts.takeError());
+    return std::nullopt;
+  }
+  return std::move(*layouts);
+}
+
+Layout PlacementSolver::stateLayout(graph::StateOp state, int64_t candidate) const {
+  Layout layout = Layout::replicated(cast<ShapedType>(state.getType()).getRank());
+  if (candidate >= 0)
+    layout.dims[candidate] = axes;
+  return layout;
+}
+
+bool PlacementSolver::repeatsPositions(const Node &node, int64_t candidate) const {
+  Operation *forward = node.ops.front();
+  return plan.sequenceParallel && candidate < 0 && !isa<graph::ReadOp>(forward) &&
+         llvm::any_of(
+             node.candidates,
+             [&](int64_t factor) { return factor >= 0 && positions.contains(classes.ofFactor(forward, factor)); });
+}
+
+/// Seconds of one run of the op on a rank.
+double PlacementSolver::workOf(Operation *op, int64_t candidate) {
+  const FactorMap &map = mapOf(op);
+  const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
+  if (!layouts)
+    return plan::kForbidden;
+  int64_t group = plan.mesh.product(axes);
+  SmallVector<int64_t> sizes;
+  for (auto [number, factor] : llvm::enumerate(map.factors))
+    sizes.push_back(localSize(classes.ofFactor(op, number), factor.size));
+  double bytes = 0;
+  auto count = [&](Value value, const Layout &layout, ArrayRef<int64_t> walks) {
+    double cells = 1;
+    for (auto [dim, size] : llvm::enumerate(localShape(value))) {
+      bool split = !layout.dims[dim].empty();
+      int64_t local = split ? llvm::divideCeil(size, group) : size;
+      if (split && walks[dim] != kNoFactor)
+        sizes[walks[dim]] = local;
+      cells *= local;
+    }
+    Type element = cast<ShapedType>(value.getType()).getElementType();
+    bytes += cells * double(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+  };
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    count(operand, layouts->operands[i], map.operands[i]);
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    count(result, layouts->results[i], map.results[i]);
+  auto work = dyn_cast<WorkOpInterface>(op);
+  return machine.secondsForWork(work ? work.getFlops(sizes) : 0, bytes, productWidth(op));
+}
+
+/// Ops through which sums that are still partial may go, as PartialFlow will let them: each is a node of its own
+/// besides that of its forward op, with a choice for each of that node's, and one more where sums go through.
+void PlacementSolver::addFlows() {
+  auto mayBePartial = [&](Value value) {
+    auto result = dyn_cast<OpResult>(value);
+    Operation *op = result ? result.getOwner() : nullptr;
+    if (!op || !numbers.contains(op) || isa<graph::ReadOp>(op))
+      return false;
+    return llvm::any_of(nodes[endOf(op)]->candidates, [&](int64_t candidate) {
+      const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
+      return layouts && !layouts->results[result.getResultNumber()].partial.empty();
+    });
+  };
+  for (Operation *op : ops()) {
+    auto owner = numbers.find(op);
+    // Pins are about what forward ops give.
+    if (owner == numbers.end() || !isa<FactorOpInterface>(op) || graph::getPhase(op) == graph::Phase::Forward)
+      continue;
+    const FactorMap &map = mapOf(op);
+    std::optional<int64_t> set = PartialFlow::setThatMayFlow(op, map, mayBePartial);
+    if (!set)
+      continue;
+    const Node &whole = *nodes[owner->second];
+    auto node = std::make_unique<Node>();
+    node->ops = {op};
+    node->candidates = whole.candidates;
+    for (int64_t candidate : whole.candidates)
+      if (placementOf(op, map, candidate).used().empty())
+        node->candidates.push_back(candidate + kFlows);
+    uint32_t number = uint32_t(nodes.size());
+    problem.addNode(std::vector<double>(node->candidates.size(), 0));
+    std::vector<double> same;
+    for (int64_t a : whole.candidates)
+      for (int64_t b : node->candidates)
+        same.push_back(a == b || a + kFlows == b ? 0 : plan::kForbidden);
+    problem.addEdge(owner->second, number, same);
+    flowing[op] = {number, *set};
+    nodes.push_back(node.get());
+    flowNodes.push_back(std::move(node));
+  }
+}
+
+std::optional<Layout> PlacementSolver::producedAs(OpResult value, int64_t candidate) {
+  if (auto read = dyn_cast<graph::ReadOp>(value.getOwner()))
+    return stateLayout(stateOf(read.getState()), candidate);
+  const std::optional<OpLayouts> &layouts = layoutsOf(value.getOwner(), candidate);
+  return layouts ? std::optional(layouts->results[value.getResultNumber()]) : std::nullopt;
+}
+
+std::optional<Layout> PlacementSolver::wantedAs(Operation *op, unsigned operand, int64_t candidate) {
+  // A gradient becomes what its state is.
+  if (auto read = dyn_cast<graph::ReadOp>(op))
+    return stateLayout(stateOf(read.getState()), candidate);
+  const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
+  return layouts ? std::optional(layouts->operands[operand]) : std::nullopt;
+}
+
+/// What the readers of a value pay for having it in their layouts: for each layout once, from the nearest of those that
+/// it is in already, in the order of the program.
+void PlacementSolver::deliver(const StepBlocks::Flow &flow) {
+  auto value = cast<OpResult>(flow.value);
+  if (!numbers.contains(value.getOwner()))
+    return;
+  plan::ChoiceProblem::Delivery delivery;
+  delivery.from = endOf(value.getOwner());
+  const Node &from = *nodes[delivery.from];
+  std::vector<DeliveryForm> forms;
+  std::vector<uint32_t> own(from.candidates.size(), 0);
+  for (auto [reader, operand] : flow.readers) {
+    if (!numbers.contains(reader))
+      continue;
+    uint32_t number = endOf(reader);
+    const Node &node = *nodes[number];
+    std::vector<uint32_t> *wants = &own;
+    if (number != delivery.from) {
+      auto known = llvm::find_if(delivery.readers, [&](const auto &other) { return other.node == number; });
+      if (known == delivery.readers.end())
+        known = delivery.readers.insert(known, {number, std::vector<uint32_t>(node.candidates.size(), 0)});
+      wants = &known->wants;
+    }
+    for (auto [i, candidate] : llvm::enumerate(node.candidates)) {
+      std::optional<Layout> layout = wantedAs(reader, operand, candidate);
+      if (!layout) // Its node forbids it.
+        continue;
+      DeliveryForm form{std::move(*layout), isa<graph::ReadOp>(reader)};
+      auto at = llvm::find(forms, form);
+      if (at == forms.end())
+        at = forms.insert(at, form);
+      (*wants)[i] |= 1u << (at - forms.begin());
+    }
+  }
+  // No value has as many dimensions that can be split.
+  delivery.forms = unsigned(forms.size());
+  if (delivery.forms > plan::ChoiceProblem::Delivery::kMostForms)
+    return;
+  SmallVector<int64_t> shape = localShape(value);
+  int64_t bytes = llvm::divideCeil(cast<ShapedType>(value.getType()).getElementTypeBitWidth(), 8);
+  double slots = plan.mesh.slots();
+  SmallVector<std::optional<Layout>> sources;
+  for (int64_t candidate : from.candidates)
+    sources.push_back(producedAs(value, candidate));
+  double fixedTimes = input.fixed.contains(value) ? 1 : slots;
+  delivery.costs = deliveryCosts(moves, sources, own, forms, shape, bytes, fixedTimes, slots);
+  for (double &cost : delivery.costs)
+    cost *= double(flow.times);
+  if (llvm::any_of(delivery.costs, [](double cost) { return cost > 0; }))
+    problem.deliveries.push_back(std::move(delivery));
+}
+
+/// Of all blocks, each value with its readers once: by the ops that stand for them.
+void PlacementSolver::addDeliveries() {
+  for (const StepBlocks::Flow &flow : input.blocks.flows())
+    deliver(flow);
+  // An input arrives whole in all dimensions but the batch.
+  for (Operation *op : ops())
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto node = numbers.find(op);
+      if (!isa<BlockArgument>(operand.get()) || node == numbers.end())
+        continue;
+      for (auto [i, candidate] : llvm::enumerate(nodes[node->second]->candidates))
+        if (auto layout = wantedAs(op, operand.getOperandNumber(), candidate); !layout || !layout->partial.empty())
+          problem.nodes[node->second][i] = plan::kForbidden;
+    }
+}
+
+bool PlacementSolver::isPinnedSo(const Node &node, int64_t candidate) {
+  if (input.pins.empty())
+    return true;
+  return llvm::all_of(node.ops, [&](Operation *op) {
+    return llvm::all_of(op->getResults(), [&](OpResult result) {
+      if (auto read = dyn_cast<graph::ReadOp>(op))
+        return input.pins.allows(result, stateLayout(stateOf(read.getState()), candidate), axes);
+      const std::optional<OpLayouts> &layouts = layoutsOf(op, candidate);
+      return !layouts || input.pins.allows(result, layouts->results[result.getResultNumber()], axes);
+    });
+  });
+}
+
+LogicalResult PlacementSolver::refuse(const Node &node) {
+  for (Operation *op : node.ops)
+    for (Value result : op->getResults()) {
+      std::string option = input.pins.optionOf(result);
+      if (option.empty())
+        continue;
+      bool repeats = llvm::any_of(node.candidates, [&](int64_t candidate) {
+        return repeatsPositions(node, candidate) && isPinnedSo(node, candidate);
+      });
+      InFlightDiagnostic error = step.emitError() << option;
+      if (repeats)
+        return error << " and --sequence-parallel=on contradict each other: " << input.pins.describe(result)
+                     << " has positions that ranks of tp share out";
+      error << ": " << input.pins.describe(result) << " cannot be split so";
+      if (axes.empty())
+        return error << ": the mesh has one rank of tp";
+      return error << " over " << llvm::join(axes, ",") << "=" << plan.mesh.product(axes);
+    }
+  return success();
+}
+
+LogicalResult PlacementSolver::prepare() {
+  classify();
+  collectNodes();
+  double slots = plan.mesh.slots();
+  int64_t group = plan.mesh.product(axes);
+  for (Node *node : nodes) {
+    std::vector<double> costs;
+    for (int64_t candidate : node->candidates) {
+      double cost = 0;
+      if (isa<graph::ReadOp>(node->ops.front())) {
+        // The update reads gradient, parameter and two slots, and writes three.
+        double bytes = 4 * localCells(node->ops.front()->getResult(0));
+        cost = machine.secondsForWork(0, 7 * bytes / (candidate < 0 ? 1 : group));
+        auto state = stateOf(cast<graph::ReadOp>(node->ops.front()).getState());
+        if (share)
+          cost *= state.getSavedShape().size() > 1 ? kDearState : 0;
+      } else {
+        for (Operation *op : node->ops)
+          cost += slots * workOf(op, candidate);
+        if (repeatsPositions(*node, candidate))
+          cost = plan::kForbidden;
+      }
+      costs.push_back(isPinnedSo(*node, candidate) ? cost * timesOf(node->ops.front()) : plan::kForbidden);
+    }
+    problem.addNode(costs);
+  }
+  addFlows();
+  addDeliveries();
+  if (!input.pins.empty())
+    for (auto [node, costs] : llvm::zip_equal(nodes, problem.nodes))
+      if (llvm::all_of(costs, [](double cost) { return cost == plan::kForbidden; }) && failed(refuse(*node)))
+        return failure();
+  if (std::string wrong = problem.check(); !wrong.empty())
+    return step.emitError("placement problem is not well formed: ") << wrong;
+  return success();
+}
+
+PlacementProblem PlacementSolver::describe() const {
+  PlacementProblem result{problem, {}, {}};
+  for (const Node *node : nodes) {
+    result.ops.push_back(node->ops.front());
+    result.candidates.push_back(node->candidates);
+  }
+  return result;
+}
+
+FailureOr<bool> PlacementSolver::run(bool firsts) {
+  plan.ops.clear();
+  plan.states.clear();
+  // There is nothing to choose, unless pins want what cannot be.
+  if (axes.empty() && input.pins.empty())
+    return true;
+  if (failed(prepare()))
+    return failure();
+  plan::ChoiceSolution solution = plan::solve(problem);
+  if (solution.cost == plan::kForbidden)
+    return step.emitError("no placement of the step on axes ") << llvm::join(axes, ",") << " is possible";
+  if (axes.empty())
+    return true;
+  // Every block takes what was found for the first of its type.
+  llvm::StringSet<> placed;
+  for (Operation &op : step.getBody().front()) {
+    auto number = numbers.find(representative(&op));
+    if (number == numbers.end() || (firsts && representative(&op) != &op))
+      continue;
+    int64_t candidate = nodes[number->second]->candidates[solution.candidates[number->second]];
+    if (auto read = dyn_cast<graph::ReadOp>(op)) {
+      if (placed.insert(read.getState()).second)
+        plan.states.push_back(
+            {read.getState().str(), stateLayout(stateOf(read.getState()), candidate).dims, std::nullopt});
+    } else if (candidate >= 0 && graph::getPhase(&op) == graph::Phase::Forward) {
+      plan.ops.push_back({*graph::getOrigin(&op), op.getName().getStringRef().str(), {{candidate, axes}}, {}, {}, {}});
+    }
+  }
+  sortEntries(plan);
+  return solution.isOptimal();
+}
+} // namespace
+
+static PlacementSolver makeSolver(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                  bool share) {
+  Axes axes;
+  for (const MeshAxis &axis : plan.mesh.axes)
+    if (axis.size > 1 && !axis.time && !contains(plan.batchAxes, axis.name) && !contains(plan.sequenceAxes, axis.name))
+      axes.push_back(axis.name);
+  return PlacementSolver(input, plan, machine, axes, share && !axes.empty());
+}
+
+LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine, bool share) {
+  return success(succeeded(makeSolver(input, plan, machine, share).run(/*firsts=*/false)));
+}
+
+FailureOr<bool> solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                    bool share) {
+  return makeSolver(input, plan, machine, share).run(/*firsts=*/true);
+}
+
+FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::Plan &plan,
+                                             const cost::Machine &machine, bool share) {
+  PlacementSolver solver = makeSolver(input, plan, machine, share);
+  if (failed(solver.prepare()))
+    return failure();
+  return solver.describe();
+}
+
+LogicalResult solvePlacement(ModuleOp module, plan::Plan &plan, const cost::Machine &machine, bool share) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || !step.getBody().hasOneBlock())
+    return module.emitError("needs a function @step of one block: run graph-differentiate first");
+  return solvePlacement(PlacementInput(step), plan, machine, share);
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,76 @@
+//===- SolvePlacement.h - Which factors the ranks of a model axis share
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a differentiated step and a mesh to a plan: every forward op (with its
+// backward ops) and every state takes one candidate, and neighbours that disagree
+// pay for the reshard between them. Reshards are priced by the planner that later
+// emits them; the choice is made by planner/problem/Choice.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_PLACEMENT_SOLVEPLACEMENT_H
+#define DTCC_PLANNER_PLACEMENT_SOLVEPLACEMENT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "passes/spmd/layout/FactorClasses.h"
+#include "planner/cluster/Machine.h"
+#include "planner/plan/Plan.h"
+#include "planner/problem/Choice.h"
+#include "planner/step/StepBlocks.h"
+
+namespace dtcc::spmd {
+
+/// What all placements of a step have in common. The step must not change while it is used.
+struct PlacementInput {
+  StepBlocks blocks;
+  FactorClasses classes;
+  mlir::SymbolTable states;
+  Pins pins;
+  /// Classes of dimensions that some op wants whole and without padding.
+  llvm::DenseSet<unsigned> whole;
+  /// What no input reaches: the same in every micro-batch, and brought to layouts once a step.
+  llvm::DenseSet<mlir::Value> fixed;
+  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {},
+                          const GivenPlacement *given = nullptr);
+};
+
+/// The choice that solvePlacement makes, as plain values: a node for each state, and for each forward op with its
+/// backward ops, of those ops that stand for all others (StepBlocks).
+struct PlacementProblem {
+  plan::ChoiceProblem choice;
+  /// Per node its first op (of states a read), and its candidates: factors of the op, dimensions of the state, or -1
+  /// for none.
+  std::vector<mlir::Operation *> ops;
+  std::vector<llvm::SmallVector<int64_t>> candidates;
+};
+mlir::FailureOr<PlacementProblem> placementProblem(const PlacementInput &input, plan::Plan &plan,
+                                                   const cost::Machine &machine, bool share = false);
+
+/// Places the ops and states of `@step` on the axes of `plan.mesh` that neither count
+/// micro-batches nor split the batch, and writes `plan.ops` and `plan.states`. Blocks that are
+/// alike are placed alike. Dimensions
+/// of inputs (batch, sequence) are not candidates, but with `plan.sequenceParallel`: then no op repeats
+/// positions that it could share out (Korthikanti et al. 2022, arXiv 2205.05198). The placement is optimal for the
+/// modelled cost unless the search was cut short. Fails with a message if no placement keeps to the pins.
+/// `share`: the user asked for these ranks, so the model is to be shared out even where
+/// it is so small that doing everything everywhere would be faster: starting a
+/// collective is free, and state that every rank holds is dear.
+mlir::LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                   bool share = false);
+mlir::LogicalResult solvePlacement(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
+                                   bool share = false);
+
+/// The same in two steps, the second of which a search takes for few of its plans: the first of blocks that are alike,
+/// then all of them as the first. True if the placement is proven best, false if the search for it was cut short.
+mlir::FailureOr<bool> solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
+                                          bool share = false);
+void placeAlike(const PlacementInput &input, plan::Plan &plan);
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PLANNER_PLACEMENT_SOLVEPLACEMENT_H

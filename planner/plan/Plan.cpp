@@ -1,0 +1,189 @@
+//===- Plan.cpp - Where a training step runs, as a plain value
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "planner/plan/Plan.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace dtcc::plan {
+
+static constexpr llvm::StringLiteral kRecompute[] = {"none", "selective", "full"};
+
+llvm::StringRef toString(Recompute recompute) { return kRecompute[static_cast<int>(recompute)]; }
+
+std::optional<Recompute> parseRecompute(llvm::StringRef text) {
+  for (auto [number, name] : llvm::enumerate(kRecompute))
+    if (text == name)
+      return static_cast<Recompute>(number);
+  return std::nullopt;
+}
+
+const OpPlan *Plan::findOp(int64_t origin) const {
+  for (const OpPlan &op : ops)
+    if (op.origin == origin)
+      return &op;
+  return nullptr;
+}
+
+const StatePlan *Plan::findState(llvm::StringRef name) const {
+  for (const StatePlan &state : states)
+    if (state.name == name)
+      return &state;
+  return nullptr;
+}
+
+Axes Plan::withoutUnitAxes(const Axes &axes) const {
+  Axes result;
+  for (const std::string &axis : axes)
+    if (mesh.find(axis)->size > 1)
+      result.push_back(axis);
+  return result;
+}
+
+int64_t PipelinePlan::stageOf(int64_t origin) const {
+  return std::upper_bound(cuts.begin(), cuts.end(), origin) - cuts.begin();
+}
+
+std::string Plan::whyNoProgram() const {
+  bool mixed = pipeline && std::any_of(pipeline->devices.begin(), pipeline->devices.end(),
+                                       [&](const std::string &kind) { return kind != pipeline->devices.front(); });
+  return mixed ? "its stages lie on devices of several kinds, which no program does yet" : "";
+}
+
+template <typename... Args> static llvm::Error fail(const char *format, Args... args) {
+  return llvm::createStringError(std::errc::invalid_argument, format, args...);
+}
+
+llvm::Error Plan::check() const {
+  for (size_t i = 0; i < mesh.axes.size(); ++i) {
+    const spmd::MeshAxis &axis = mesh.axes[i];
+    if (axis.size < 1)
+      return fail("mesh axis size must be at least 1, got: %lld for \"%s\"", static_cast<long long>(axis.size),
+                  axis.name.c_str());
+    if (mesh.find(axis.name) != &axis)
+      return fail("mesh axes must have different names, got twice: \"%s\"", axis.name.c_str());
+    if (axis.time && i != 0)
+      return fail("the time axis must stand first in the mesh, got: \"%s\"", axis.name.c_str());
+  }
+  auto known = [&](const Axes &axes, const std::string &where, bool timeAllowed) -> llvm::Error {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (!mesh.find(axes[i]))
+        return fail("%s must name axes of the mesh, got: \"%s\"", where.c_str(), axes[i].c_str());
+      if (!timeAllowed && mesh.isTime(axes[i]))
+        return fail("%s must not name the time axis, got: \"%s\"", where.c_str(), axes[i].c_str());
+      if (std::find(axes.begin(), axes.begin() + i, axes[i]) != axes.begin() + i)
+        return fail("%s must name an axis once, got twice: \"%s\"", where.c_str(), axes[i].c_str());
+    }
+    return llvm::Error::success();
+  };
+  if (zero < 0 || zero > 3)
+    return fail("zero must be 0, 1, 2 or 3, got: %lld", static_cast<long long>(zero));
+  if (llvm::Error error = known(batchAxes, "batch_axes", true))
+    return error;
+  if (llvm::Error error = known(sequenceAxes, "sequence_axes", false))
+    return error;
+  for (const std::string &axis : sequenceAxes)
+    if (spmd::contains(batchAxes, axis))
+      return fail("sequence_axes must name other axes than batch_axes, got: \"%s\"", axis.c_str());
+  if (llvm::Error error = known(flatAxes, "flat_axes", false))
+    return error;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    std::string where = "ops[" + std::to_string(i) + "]";
+    if (findOp(ops[i].origin) != &ops[i])
+      return fail("%s must place another op, origin %lld is placed twice", where.c_str(),
+                  static_cast<long long>(ops[i].origin));
+    Axes all = ops[i].partial.value_or(Axes());
+    for (const auto &[factor, axes] : ops[i].factors)
+      all.insert(all.end(), axes.begin(), axes.end());
+    if (llvm::Error error = known(all, where, true))
+      return error;
+    if (ops[i].onHost && !offload.activations)
+      return fail("%s waits with the host, which a plan must say by offload, got: %s", where.c_str(),
+                  offload.str().c_str());
+  }
+  for (size_t i = 0; i < states.size(); ++i) {
+    std::string where = "states[" + std::to_string(i) + "]";
+    if (findState(states[i].name) != &states[i])
+      return fail("%s must place another state, \"%s\" is placed twice", where.c_str(), states[i].name.c_str());
+    if (states[i].zero && (*states[i].zero < 0 || *states[i].zero > 3))
+      return fail("%s zero must be 0, 1, 2 or 3, got: %lld", where.c_str(), static_cast<long long>(*states[i].zero));
+    Axes all;
+    for (const Axes &axes : states[i].layout.value_or(std::vector<Axes>()))
+      all.insert(all.end(), axes.begin(), axes.end());
+    if (llvm::Error error = known(all, where, false))
+      return error;
+  }
+  return pipeline ? checkPipeline() : llvm::Error::success();
+}
+
+llvm::Expected<Schedule> Plan::schedule() const {
+  int64_t ranks = mesh.product({pipeline->axis});
+  Schedule result = pipeline->actions;
+  if (!pipeline->schedule.empty()) {
+    llvm::Expected<Schedule> made = makeSchedule(pipeline->schedule, ranks, mesh.slots());
+    if (!made)
+      return made.takeError();
+    result = std::move(*made);
+  }
+  if (static_cast<int64_t>(result.ranks.size()) != ranks)
+    return fail("the schedule must have a line for each of the %lld ranks of axis \"%s\", got: %lld",
+                static_cast<long long>(ranks), pipeline->axis.c_str(), static_cast<long long>(result.ranks.size()));
+  if (result.stages() != pipeline->stages())
+    return fail("the schedule must be of the %lld stages of the plan, got: %lld",
+                static_cast<long long>(pipeline->stages()), static_cast<long long>(result.stages()));
+  if (llvm::Error error = result.check(pipeline->stages(), mesh.slots()))
+    return std::move(error);
+  return result;
+}
+
+llvm::Error Plan::checkPipeline() const {
+  const std::string &axis = pipeline->axis;
+  if (!mesh.find(axis) || mesh.isTime(axis))
+    return fail("pipeline axis must be a rank axis of the mesh, got: \"%s\"", axis.c_str());
+  auto uses = [&](const Axes &axes) { return spmd::contains(axes, axis); };
+  bool used = uses(batchAxes) || uses(flatAxes);
+  for (const OpPlan &op : ops) {
+    used |= uses(op.partial.value_or(Axes()));
+    for (const auto &[factor, axes] : op.factors)
+      used |= uses(axes);
+  }
+  for (const StatePlan &state : states)
+    for (const Axes &axes : state.layout.value_or(std::vector<Axes>()))
+      used |= uses(axes);
+  if (used)
+    return fail("nothing can be split over the axis of the pipeline, got: \"%s\"", axis.c_str());
+  for (size_t i = 0; i < pipeline->cuts.size(); ++i)
+    if (pipeline->cuts[i] < (i ? pipeline->cuts[i - 1] + 1 : 1))
+      return fail("pipeline cuts must ascend from 1, got: %lld", static_cast<long long>(pipeline->cuts[i]));
+  if (!pipeline->devices.empty() && int64_t(pipeline->devices.size()) != mesh.product({axis}))
+    return fail("pipeline devices must be as many as the %lld ranks of axis \"%s\", got: %zu",
+                static_cast<long long>(mesh.product({axis})), axis.c_str(), pipeline->devices.size());
+  llvm::Expected<Schedule> actions = schedule();
+  return actions ? llvm::Error::success() : actions.takeError();
+}
+
+Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups, int64_t cp) {
+  Plan plan;
+  plan.mesh.axes = {{"mb", microbatches, true}, {"dp", dp, false}, {"tp", tp, false}};
+  plan.batchAxes = {"mb", "dp"};
+  plan.zero = zero;
+  plan.flatAxes = {"dp"};
+  if (groups > 1) {
+    plan.mesh.axes = {
+        {"mb", microbatches, true}, {"dp.0", groups, false}, {"dp.1", dp / groups, false}, {"tp", tp, false}};
+    plan.batchAxes = {"mb", "dp.0", "dp.1"};
+    plan.flatAxes = {"dp.1"};
+  }
+  if (cp > 1) {
+    plan.mesh.axes.insert(std::prev(plan.mesh.axes.end()), {"cp", cp, false});
+    plan.sequenceAxes = {"cp"};
+    plan.flatAxes.push_back("cp");
+  }
+  return plan;
+}
+
+} // namespace dtcc::plan

@@ -1,0 +1,152 @@
+//===- Plan.h - Where a training step runs, as a plain value
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan is the decision of a search, which `spmd-apply-plan` carries out: a mesh, the axes
+// of the factors of forward ops, the layouts of states. Free of MLIR, so that plans can be
+// made, compared and timed without IR. Its file format is docs/plan-format.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_PLAN_PLAN_H
+#define DTCC_PLANNER_PLAN_PLAN_H
+
+#include "dialects/spmd/Layout.h"
+#include "planner/plan/Offload.h"
+#include "planner/schedule/Schedule.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <map>
+
+namespace dtcc::plan {
+
+using spmd::Axes;
+using spmd::Mesh;
+
+/// Which activations the backward pass recomputes; see passes/graph/Recompute.h.
+enum class Recompute { None, Selective, Full };
+llvm::StringRef toString(Recompute recompute);
+/// "none", "selective", "full".
+std::optional<Recompute> parseRecompute(llvm::StringRef text);
+
+/// The placement of one forward op, which its backward ops inherit.
+struct OpPlan {
+  /// The number of the forward op (dialects/graph/Origin.h).
+  int64_t origin = 0;
+  /// Its name, "graph.contract": a plan for another graph is noticed.
+  std::string op;
+  /// Axes by the index of the factor in the op's factor map, outermost first.
+  std::map<int64_t, Axes> factors;
+  /// Axes over which the operands of the op's first linear set arrive as partial sums that flow through to its
+  /// results, and no others but those over examples. Absent: as costs nothing (passes/spmd/layout/ApplyPlan.cpp).
+  std::optional<Axes> partial;
+  /// Its results are computed again for the backward pass, or kept, whatever the plan's mode says.
+  std::optional<bool> recompute;
+  /// An attention whose queries are split over positions: keys and values lie split like them and
+  /// go around the ring of these ranks (passes/spmd/layout/RingAttention.h), and are not gathered.
+  bool ring = false;
+  /// An expert layer: tokens go to the ranks that hold what they picked (true), or to all of the group.
+  std::optional<bool> dispatch = std::nullopt;
+  /// Its results wait with the host for the backward pass.
+  bool onHost = false;
+  bool operator==(const OpPlan &) const = default;
+};
+
+/// Which positions of a sequence the ranks of the sequence axes hold.
+enum class SequenceOrder {
+  /// As they come.
+  Contiguous,
+  /// The sequence has twice as many chunks as ranks, and each rank holds an early and a late one: equal work under
+  /// a causal mask (runtime/abi/SequenceOrder.h).
+  ZigZag,
+};
+
+/// The placement of one state. What is absent follows from the ops that read it.
+struct StatePlan {
+  std::string name;
+  std::optional<std::vector<Axes>> layout;
+  std::optional<int64_t> zero;
+  bool operator==(const StatePlan &) const = default;
+};
+
+/// The cut of a step into the stages of a pipeline.
+struct PipelinePlan {
+  /// The rank axis whose coordinate is a rank's place in the pipeline.
+  std::string axis;
+  /// A name that makeSchedule knows; empty: `actions` say it.
+  std::string schedule;
+  Schedule actions;
+  /// The origins at which stages 1, 2, .. begin, ascending: a stage is a run of forward
+  /// ops in the order of the step. Backward ops go with their forward op.
+  std::vector<int64_t> cuts;
+  /// Device kind of the stages of each rank of the axis, if devices are heterogeneous: {"h100-sxm", "a100-80"}.
+  std::vector<std::string> devices = {};
+
+  int64_t stages() const { return static_cast<int64_t>(cuts.size()) + 1; }
+  /// The stage of the ops of `origin`.
+  int64_t stageOf(int64_t origin) const;
+  bool operator==(const PipelinePlan &) const = default;
+};
+
+struct Plan {
+  static constexpr int64_t kVersion = 1;
+  /// Axes of size 1 may stand here; layouts never name them.
+  Mesh mesh;
+  /// The axes that split the examples of a step, outermost first: {"mb", "dp"}.
+  Axes batchAxes;
+  /// The axes that split positions (context parallelism), outermost first: {"cp"}. What is
+  /// connected with dimension 1 of token and label inputs is split over them wherever an op
+  /// can, unless the op is given them elsewhere.
+  Axes sequenceAxes;
+  SequenceOrder sequenceOrder = SequenceOrder::Contiguous;
+  /// Activations between the ops that other axes (tp) split lie split by positions over these too.
+  bool sequenceParallel = false;
+  /// ZeRO stage over `flatAxes`: 0 shards nothing, 1 the update and optimizer state, 2 gradients too, 3 parameters too
+  /// (passes/spmd/layout/StateTable.h).
+  int64_t zero = 0;
+  Axes flatAxes;
+  Recompute recompute = Recompute::None;
+  /// State and activations in host memory. Activations are offloaded only for ops that say so.
+  Offload offload;
+  std::vector<OpPlan> ops;
+  std::vector<StatePlan> states;
+  std::optional<PipelinePlan> pipeline;
+
+  /// The placement of the forward op `origin`, or null.
+  const OpPlan *findOp(int64_t origin) const;
+  const StatePlan *findState(llvm::StringRef name) const;
+  /// `axes` without those of size 1.
+  Axes withoutUnitAxes(const Axes &axes) const;
+  /// The schedule of the pipeline, made and checked for the mesh.
+  llvm::Expected<Schedule> schedule() const;
+  /// Axes exist, sizes and stages are in range, the schedule of a pipeline ends.
+  llvm::Error check() const;
+  /// As docs/plan-format.md says; `indent` 0 gives one line.
+  std::string toJson(unsigned indent = 2) const;
+  /// Reason why no program can be compiled for the plan: empty, or "its stages lie on devices of several kinds, ..".
+  std::string whyNoProgram() const;
+  bool operator==(const Plan &) const = default;
+
+private:
+  llvm::Error checkPipeline() const;
+};
+
+/// A plan for data parallelism over `dp` ranks, `microbatches` accumulated, with an
+/// axis `tp` whose ranks compute the same as long as no op is given it. With `groups` > 1,
+/// which divides `dp`, state is shared in as many groups of dp / groups ranks each (hybrid
+/// sharding): the axis dp is then two, dp.0 over the groups and dp.1 inside of them. With
+/// `cp` > 1, each of these works on a part of every sequence, over an axis `cp` inside of dp,
+/// and shares state over it as over dp.
+Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups = 1, int64_t cp = 1);
+
+/// Reads a plan. `file` is named in the message of an error, with line and column or
+/// the place in the document.
+llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file);
+llvm::Expected<Plan> readPlan(llvm::StringRef path);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PLANNER_PLAN_PLAN_H

@@ -1,0 +1,155 @@
+//===- StageProblem.h - Which stage gets which blocks, where, keeping what
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The problem under every pipeline: a row of blocks is cut into stages; each stage runs
+// on one class of devices and each of its blocks in one of its modes (keep activations,
+// recompute them, move them away), so that no device holds more than it has and a step
+// ends soonest. One stage is the problem of recomputation alone.
+//
+// A step of a pipeline whose stages take t_s a micro-batch, tail_s at its end, lasts
+//
+//   max_s (rounds * t_s + tail_s) + ramp * sum_s t_s
+//
+// where of m micro-batches rounds = m - ramp, and ramp is what the schedule leaves of the
+// wait for the first and the last micro-batch: 1 for GPipe and 1F1B (Narayanan et al.
+// 2021), 1 / V for V interleaved stages a rank (ibid.), (F + B - W) / (F + B + W) for
+// ZB-H1 (Qi et al. 2023). For equal stages these are the papers' formulas.
+//
+// Check the problem, solve, verify the solution: each is a function on plain values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_PROBLEM_STAGEPROBLEM_H
+#define DTCC_PLANNER_PROBLEM_STAGEPROBLEM_H
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dtcc::plan {
+
+/// The seconds of what cannot run.
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// One way to run a block on one class of devices.
+struct BlockMode {
+  /// Forward and backward of one micro-batch.
+  double seconds = 0;
+  /// Bytes of saved activations on the device, for each micro-batch in flight.
+  double heldBytes = 0;
+  /// Bytes of activations offloaded to the host. Not a limit of the problem: a mode for which the host has no room is
+  /// not offered.
+  double hostBytes = 0;
+  /// On the device while the block runs, beside what its type needs whatever the mode: what is computed again.
+  double workingBytes = 0;
+  bool operator==(const BlockMode &) const = default;
+};
+
+/// The mode whose values wait with the host, `seconds` with their copies. Where these hide behind the kernels wholly it
+/// is still slower by a millionth: what fits on the device stays there.
+BlockMode keptByHost(double seconds, double bytes);
+
+/// Blocks that are alike; a model of 96 layers has one type of 96 blocks, and two more
+/// for what stands before and after them.
+struct BlockType {
+  /// Per class of devices, its modes: at least one each, as many on every class.
+  std::vector<std::vector<BlockMode>> modes;
+  /// On the device all the time: parameters, gradients, optimizer state.
+  double stateBytes = 0;
+  /// On the device while the block runs; the stage needs the most of its blocks'.
+  double workingBytes = 0;
+  /// Seconds per micro-batch that a stage ending with this block spends on messages to the next stage, both ways. The
+  /// last stage sends nothing.
+  double sendSeconds = 0;
+  /// Once a step: gradients reduced in the open, parameters updated.
+  double tailSeconds = 0;
+};
+
+struct DeviceClass {
+  /// Stages that its devices can run: each takes a whole group of devices of one class.
+  int64_t stages = 1;
+  double memoryBytes = 0;
+};
+
+struct StageProblem {
+  std::vector<BlockType> types;
+  /// Per block, in the order of the forward pass, its type.
+  std::vector<uint32_t> blocks;
+  std::vector<DeviceClass> classes;
+  /// Per stage, sets of activations that it holds at the peak: its length is the number
+  /// of stages. 1F1B: min(m, stages - s).
+  std::vector<double> inFlight;
+  double rounds = 1, ramp = 1;
+  /// Per stage the block that it must begin with; empty: any.
+  std::vector<uint32_t> begins;
+
+  size_t stages() const { return inFlight.size(); }
+  bool mayBegin(size_t stage, size_t block) const { return begins.empty() || begins[stage] == block; }
+  bool mayEnd(size_t stage, size_t end) const {
+    return begins.empty() || end == (stage + 1 < begins.size() ? begins[stage + 1] : blocks.size());
+  }
+  /// The same blocks on other classes of devices besides: their modes and limits; what blocks need once becomes that of
+  /// the class that needs most.
+  void addClasses(const StageProblem &others);
+  /// Empty, or what is wrong: more stages than blocks, a class without devices, a number
+  /// that is negative or none.
+  std::string check() const;
+};
+
+struct StageSolution {
+  struct Stage {
+    uint32_t firstBlock = 0; // the next stage's first block ends it
+    uint32_t deviceClass = 0;
+    double seconds = 0, bytes = 0; // a micro-batch; the peak
+  };
+  std::vector<Stage> stages;
+  /// Per block, its mode.
+  std::vector<uint32_t> modes;
+  double seconds = 0;
+  /// No solution takes less. Equal to `seconds` where the search ran to its end.
+  double lowerBound = 0;
+
+  /// No way to place the blocks fits the memory.
+  bool isInfeasible() const { return stages.empty(); }
+};
+
+/// Verifies a solution by computing its times and bytes from the problem alone; infinity
+/// for one that is not allowed.
+double costOf(const StageProblem &problem, const StageSolution &solution);
+
+/// Exact: for every kind of run of blocks the modes that no other choice beats in both
+/// time and memory, then a dynamic program over stages, positions and classes for the
+/// least sum of times under a bound of the greatest, the bound lowered until nothing
+/// better is left. At most `maxRounds` bounds are tried; past that the solution's bound
+/// says how far it may be off.
+StageSolution solve(const StageProblem &problem, unsigned maxRounds = 200);
+
+/// The same, again and again as the memory of the problem's devices falls: what does not depend on it is found once.
+class StageSolver {
+public:
+  /// The problem must live as long.
+  explicit StageSolver(const StageProblem &problem);
+  ~StageSolver();
+  StageSolution solve(unsigned maxRounds = 200);
+
+private:
+  class Search;
+  std::unique_ptr<Search> search;
+};
+
+/// No solution takes less: every block in its fastest mode on its fastest class, stages alike. Infinity where the state
+/// alone is too large. Costs next to nothing.
+double quickBound(const StageProblem &problem);
+
+/// All cuts, classes and modes, for small problems: the oracle.
+StageSolution solveExhaustively(const StageProblem &problem);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PLANNER_PROBLEM_STAGEPROBLEM_H

@@ -1,0 +1,139 @@
+//===- MeetingProgram.cpp - What the step of a stage has to do with other stages
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+#include "planner/schedule/MeetingProgram.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace dtcc::plan {
+
+namespace {
+/// From, to.
+using Direction = std::pair<int64_t, int64_t>;
+Direction directionOf(int64_t stage, const Meeting &message) {
+  return message.kind == Meeting::Send ? Direction{stage, message.peer} : Direction{message.peer, stage};
+}
+
+/// The channels of all messages of a step, as they are sent and as they are received.
+struct Orders {
+  std::vector<std::string> sent, received;
+
+  bool agreeOn(llvm::ArrayRef<std::string> channels) const {
+    auto isOne = [&](const std::string &channel) { return llvm::is_contained(channels, channel); };
+    return llvm::equal(llvm::make_filter_range(sent, isOne), llvm::make_filter_range(received, isOne));
+  }
+  /// For each channel the number of the merged channel that it becomes part of.
+  std::map<std::string, size_t> merge() const {
+    std::vector<std::vector<std::string>> groups;
+    std::map<std::string, size_t> numbers;
+    for (const std::vector<std::string> *all : {&sent, &received})
+      for (const std::string &channel : *all) {
+        auto [at, isNew] = numbers.try_emplace(channel, 0);
+        if (!isNew)
+          continue;
+        size_t &number = at->second;
+        for (; number < groups.size(); ++number) {
+          groups[number].push_back(channel);
+          if (agreeOn(groups[number]))
+            break;
+          groups[number].pop_back();
+        }
+        if (number == groups.size())
+          groups.push_back({channel});
+      }
+    return numbers;
+  }
+};
+
+/// A place in the step of a stage.
+struct Cursor {
+  size_t run = 0, meeting = 0;
+
+  /// The meeting that comes next; null at the end.
+  const Meeting *find(const MeetingProgram &program) {
+    for (; run < program.runs.size(); ++run, meeting = 0)
+      if (const auto &meetings = program.phases[program.runs[run].first].meetings; meeting < meetings.size())
+        return &meetings[meeting];
+    return nullptr;
+  }
+};
+
+/// Runs all; at the end the cursors stand behind what each stage waits in.
+std::string simulate(llvm::ArrayRef<MeetingProgram> programs, std::vector<Cursor> &cursors,
+                     std::vector<bool> &waitsToSend) {
+  Rendezvous rendezvous(programs.size());
+  for (size_t stage = 0; stage < programs.size(); ++stage)
+    for (const MeetingProgram::Phase &phase : programs[stage].phases)
+      for (const Meeting &meeting : phase.meetings)
+        if (meeting.kind == Meeting::Send)
+          rendezvous.reserve(stage, meeting);
+  cursors.assign(programs.size(), {});
+  waitsToSend.assign(programs.size(), false);
+  auto next = [&](int64_t stage) -> llvm::FailureOr<std::optional<Meeting>> {
+    const MeetingProgram &program = programs[stage];
+    const Meeting *found = cursors[stage].find(program);
+    waitsToSend[stage] = found && found->kind == Meeting::Send;
+    if (!found)
+      return std::optional<Meeting>();
+    Meeting meeting = *found;
+    auto [phase, slot] = program.runs[cursors[stage].run];
+    meeting.where = "in " + program.phases[phase].name + " " + std::to_string(slot);
+    ++cursors[stage].meeting;
+    return std::optional(std::move(meeting));
+  };
+  return *rendezvous.run(next, [](llvm::ArrayRef<int64_t>) {});
+}
+} // namespace
+
+std::string checkMeetings(llvm::ArrayRef<MeetingProgram> programs) {
+  std::vector<Cursor> cursors;
+  std::vector<bool> waitsToSend;
+  return simulate(programs, cursors, waitsToSend);
+}
+
+void mergeChannels(llvm::MutableArrayRef<MeetingProgram> programs) {
+  std::map<Direction, Orders> orders;
+  for (const auto &[stage, program] : llvm::enumerate(programs))
+    for (auto [phase, slot] : program.runs)
+      for (const Meeting &meeting : program.phases[phase].meetings)
+        if (meeting.kind != Meeting::Collective) {
+          Orders &order = orders[directionOf(stage, meeting)];
+          (meeting.kind == Meeting::Send ? order.sent : order.received).push_back(meeting.channel);
+        }
+  std::map<Direction, std::map<std::string, size_t>> numbers;
+  for (const auto &[direction, order] : orders)
+    numbers[direction] = order.merge();
+  for (const auto &[stage, program] : llvm::enumerate(programs))
+    for (MeetingProgram::Phase &phase : program.phases)
+      for (Meeting &meeting : phase.meetings)
+        if (meeting.kind != Meeting::Collective) {
+          // A phase that no run names has numbers of its own.
+          std::map<std::string, size_t> &known = numbers[directionOf(stage, meeting)];
+          meeting.channel = std::to_string(known.try_emplace(meeting.channel, known.size()).first->second);
+        }
+}
+
+void reserveMeetings(llvm::MutableArrayRef<MeetingProgram> programs) {
+  std::vector<Cursor> cursors;
+  std::vector<bool> waitsToSend;
+  // Ends: no send waits where there is room for a message of every micro-batch.
+  for (bool more = true; more;) {
+    more = false;
+    if (simulate(programs, cursors, waitsToSend).empty())
+      return;
+    for (size_t stage = 0; stage < programs.size(); ++stage) {
+      if (!waitsToSend[stage])
+        continue;
+      const Cursor &at = cursors[stage];
+      MeetingProgram &program = programs[stage];
+      ++program.phases[program.runs[at.run].first].meetings[at.meeting - 1].room;
+      more = true;
+    }
+  }
+}
+
+} // namespace dtcc::plan

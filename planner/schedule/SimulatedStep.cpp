@@ -1,0 +1,194 @@
+//===- SimulatedStep.cpp - A priced step as one to simulate
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/schedule/StepSimulation.h"
+#include <algorithm>
+#include <cmath>
+
+namespace dtcc::plan {
+
+/// Actions of all ranks beyond which a step is simulated in part.
+static constexpr int64_t kMostTasks = 30000;
+
+namespace {
+/// `count` of a kind of layer.
+struct Run {
+  size_t layer;
+  double count;
+};
+} // namespace
+
+/// Layers of chunk `chunk` of a rank. The first chunk of all has the embedding, the last one the head.
+static std::vector<Run> layersOf(const cost::StepProblem &problem, size_t rank, int64_t chunk) {
+  int64_t chunks = std::max<int64_t>(problem.parallel.virtualStages, 1);
+  std::vector<Run> runs;
+  for (const cost::StageLayer &part : problem.stages[rank]) {
+    bool stands = problem.layers[part.layer].passes > 0;
+    if (stands)
+      runs.push_back({part.layer, part.count / double(chunks)});
+    else if (chunk == (rank == 0 ? 0 : chunks - 1))
+      runs.push_back({part.layer, part.count});
+  }
+  return runs;
+}
+
+static void add(SimulatedUnit &unit, const cost::UnitSeconds &seconds, double count) {
+  unit.forward += count * seconds.passes.forward;
+  unit.inputGradient += count * (seconds.passes.inputGradient + seconds.passes.recompute);
+  unit.weightGradient += count * seconds.passes.weightGradient;
+  unit.gatherForward += count * seconds.gatherForward;
+  unit.gatherBackward += count * seconds.gatherBackward;
+  unit.scatter += count * seconds.scatter;
+}
+
+static bool isInUnits(const std::vector<cost::UnitSeconds> &seconds) {
+  return std::any_of(seconds.begin(), seconds.end(), [](const cost::UnitSeconds &each) {
+    return each.gatherForward > 0 || each.gatherBackward > 0 || each.scatter > 0;
+  });
+}
+
+/// The host prepares each micro-batch before its first pass and before the way back.
+static void addHost(std::vector<SimulatedUnit> &units, const cost::StepProblem &problem,
+                    const cost::Constants &constants, const cost::Calibration &calibration) {
+  double chunks = double(std::max<int64_t>(problem.parallel.virtualStages, 1));
+  double host = calibration.host * cost::hostSecondsOfMicrobatch(problem.software, constants) / (2 * chunks);
+  units.front().forward += host;
+  units.back().inputGradient += host;
+}
+
+/// All but the stages.
+static void addRest(SimulatedStep &step, const cost::StepProblem &problem, bool inUnits,
+                    const cost::Constants &constants, const cost::Calibration &calibration) {
+  const cost::Parallel &plan = problem.parallel;
+  const cost::Software &software = problem.software;
+  for (const auto &stage : problem.stages) {
+    cost::HeldParameters parameters;
+    for (const cost::StageLayer &part : stage)
+      parameters.add(problem.layers[part.layer], part.count);
+    cost::EndSeconds end = cost::priceEnd(problem, constants, parameters, calibration);
+    step.ends.push_back({end.reduce, end.update, end.gather});
+  }
+  cost::Collectives collectives(problem.fabric, constants);
+  step.sendSeconds = plan.pp > 1 ? collectives.secondsToSend(problem.boundaryBytes, plan.stageStride()) : 0;
+  step.sendBlocks = 1 - software.sendsHidden;
+  bool near = plan.stageStride() < problem.fabric.domain;
+  step.sendLink = near ? SimulatedLink::Node : SimulatedLink::Network;
+  step.sendShare = near ? constants.sendLink : constants.sendNetwork;
+  cost::Spread spread = cost::spreadOf(plan.dataGroup(), problem.fabric.domain);
+  step.dataLink = spread.nodes == 1 ? SimulatedLink::Node : SimulatedLink::Network;
+  step.dataShare = spread.nodes == 1 ? constants.nvlink : constants.network;
+  if (problem.fabric.sharedPorts && near)
+    step.portSharers = std::clamp<int64_t>(problem.fabric.domain / plan.stageStride(), 1, plan.pp);
+  step.reduceWindow = std::min(1.0, software.dataWindow);
+  step.ahead = software.dataWindow > 0;
+  step.contended = inUnits && step.ahead ? constants.contended : 0;
+  step.hostSeconds = calibration.host * cost::hostSecondsOfStep(software, constants);
+  step.straggling = cost::straggling(plan, constants);
+}
+
+SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Constants &constants,
+                              const cost::Calibration &calibration) {
+  std::vector<cost::UnitSeconds> seconds = cost::priceUnits(problem, constants, calibration);
+  int64_t chunks = std::max<int64_t>(problem.parallel.virtualStages, 1);
+  bool inUnits = isInUnits(seconds);
+  SimulatedStep step;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk)
+    for (size_t rank = 0; rank < problem.stages.size(); ++rank) {
+      std::vector<SimulatedUnit> units(1);
+      for (const Run &run : layersOf(problem, rank, chunk)) {
+        // Whole layers are units; what stands before or after them goes with its neighbour.
+        bool apart = inUnits && problem.layers[run.layer].passes > 0;
+        int64_t count = apart ? std::max<int64_t>(1, std::llround(run.count)) : 1;
+        for (int64_t i = 0; i < count; ++i) {
+          if (apart && units.back().forward > 0)
+            units.emplace_back();
+          add(units.back(), seconds[run.layer], run.count / double(count));
+        }
+      }
+      addHost(units, problem, constants, calibration);
+      step.stages.push_back(std::move(units));
+    }
+  addRest(step, problem, inUnits, constants, calibration);
+  return step;
+}
+
+SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vector<std::vector<size_t>> &stages,
+                              const cost::Constants &constants) {
+  std::vector<cost::UnitSeconds> seconds = cost::priceUnits(problem, constants);
+  bool inUnits = isInUnits(seconds);
+  SimulatedStep step;
+  for (const std::vector<size_t> &layers : stages) {
+    std::vector<SimulatedUnit> units(1);
+    for (size_t layer : layers) {
+      if (inUnits && units.back().forward > 0)
+        units.emplace_back();
+      add(units.back(), seconds[layer], 1);
+    }
+    addHost(units, problem, constants, {});
+    step.stages.push_back(std::move(units));
+  }
+  addRest(step, problem, inUnits, constants, {});
+  return step;
+}
+
+SimulatedStep onKinds(const std::vector<SimulatedStep> &steps, const std::vector<size_t> &kindOfRank) {
+  SimulatedStep step = steps[kindOfRank[0]];
+  for (size_t stage = 0; stage < step.stages.size(); ++stage)
+    step.stages[stage] = steps[kindOfRank[stage % kindOfRank.size()]].stages[stage];
+  for (size_t rank = 0; rank < kindOfRank.size(); ++rank)
+    step.ends[rank] = steps[kindOfRank[rank]].ends[rank];
+  for (const SimulatedStep &each : steps)
+    step.sendSeconds = std::max(step.sendSeconds, each.sendSeconds);
+  return step;
+}
+
+static llvm::Expected<Schedule> makeScheduleOf(const cost::Parallel &plan, int64_t microbatches) {
+  switch (plan.schedule) {
+  case cost::PipelineKind::None:
+  case cost::PipelineKind::OneForwardOneBackward:
+    return makeSchedule("1f1b", plan.pp, microbatches);
+  case cost::PipelineKind::GPipe:
+    return makeSchedule("gpipe", plan.pp, microbatches);
+  case cost::PipelineKind::Interleaved:
+    return makeSchedule("interleaved:" + std::to_string(plan.virtualStages), plan.pp, microbatches);
+  case cost::PipelineKind::ZeroBubble1:
+    return makeSchedule("zero-bubble", plan.pp, microbatches);
+  case cost::PipelineKind::ZeroBubble2:
+    return llvm::createStringError("zb-2p runs optimizers of stages at different times and has no schedule");
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan) { return makeScheduleOf(plan, plan.microbatches); }
+
+llvm::Expected<cost::StepTimeline> simulate(const SimulatedStep &step, const cost::Parallel &plan, bool record) {
+  int64_t perMicrobatch = 0;
+  for (const std::vector<SimulatedUnit> &units : step.stages)
+    perMicrobatch += 4 * int64_t(units.size());
+  // Settled: each rank has been through all it ever waits for.
+  int64_t group = plan.pp, some = std::max<int64_t>(kMostTasks / perMicrobatch / group, 4) * group;
+  if (record || plan.microbatches <= 2 * some) {
+    llvm::Expected<Schedule> schedule = makeScheduleOf(plan, plan.microbatches);
+    if (!schedule)
+      return schedule.takeError();
+    return simulate(step, *schedule, record);
+  }
+  llvm::Expected<Schedule> shorter = makeScheduleOf(plan, some), longer = makeScheduleOf(plan, some + group);
+  if (!shorter || !longer)
+    return llvm::joinErrors(shorter.takeError(), longer.takeError());
+  double before = simulate(step, *shorter).seconds;
+  cost::StepTimeline timeline = simulate(step, *longer);
+  timeline.seconds += double(plan.microbatches - some - group) / double(group) * (timeline.seconds - before);
+  return timeline;
+}
+
+llvm::Expected<cost::StepTimeline> simulate(const cost::StepProblem &problem, const cost::Constants &constants,
+                                            const cost::Calibration &calibration, bool record) {
+  return simulate(simulatedStepOf(problem, constants, calibration), problem.parallel, record);
+}
+
+} // namespace dtcc::plan

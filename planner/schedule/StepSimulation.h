@@ -1,0 +1,101 @@
+//===- StepSimulation.h - A step of a pipeline, event by event
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs the actions of a schedule on streams: each rank of the pipeline stands for all that
+// hold the same stages, and computes, communicates and sends messages at once. Parameters
+// in shares are gathered one unit ahead, gradients reduced beside the last backward pass,
+// messages and collectives share the links of their device. What closed formulas
+// (StageProblem.h, cost/Step.h) take as a whole, waits that depend on each other, comes out
+// as it falls. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_SCHEDULE_STEPSIMULATION_H
+#define DTCC_PLANNER_SCHEDULE_STEPSIMULATION_H
+
+#include "planner/cost/Step.h"
+#include "planner/cost/Timeline.h"
+#include "planner/schedule/Schedule.h"
+
+namespace dtcc::plan {
+
+/// What is gathered and scattered as a whole: a layer, or a stage where nothing is in shares.
+/// Seconds of one micro-batch; what is computed again counts to the input gradient.
+struct SimulatedUnit {
+  double forward = 0, inputGradient = 0, weightGradient = 0;
+  /// Of the parameters for the forward and for the backward pass; of the gradients after it.
+  double gatherForward = 0, gatherBackward = 0, scatter = 0;
+  double backward() const { return inputGradient + weightGradient; }
+};
+
+/// The end of a step on a rank of the pipeline.
+struct SimulatedEnd {
+  double reduce = 0, update = 0, gather = 0;
+};
+
+/// Which link of a device something moves over: of the node, or out of it.
+enum class SimulatedLink { Node, Network };
+
+struct SimulatedStep {
+  /// In the order of the forward pass; the schedule says which rank has which.
+  std::vector<std::vector<SimulatedUnit>> stages;
+  /// By rank of the pipeline.
+  std::vector<SimulatedEnd> ends;
+  /// One message to a neighbouring stage, and the share of it in which its sender waits.
+  double sendSeconds = 0, sendBlocks = 0;
+  /// The share of its link that a message, and that a collective over the ranks that hold the same
+  /// parameters, take while nothing else uses it.
+  SimulatedLink sendLink = SimulatedLink::Network, dataLink = SimulatedLink::Network;
+  double sendShare = 1, dataShare = 1;
+  /// Neighbouring ranks of the pipeline whose nodes' ports are one for all.
+  int64_t portSharers = 1;
+  /// Reductions begin when this share of a stage's last backward pass is left; 0: when the rank has
+  /// nothing more to compute.
+  double reduceWindow = 0;
+  /// Units are gathered one ahead; else each waits for its own.
+  bool ahead = false;
+  /// What units in flight slow computation by.
+  double contended = 0;
+  /// Before the first action of a rank.
+  double hostSeconds = 0;
+  /// All times are multiplied by it: ranks wait for the slowest of those that one stands for.
+  double straggling = 1;
+
+  /// Empty, or what is wrong: no stage for an action, a rank without an end, a time that is negative or none.
+  std::string check(const Schedule &schedule) const;
+};
+
+/// `schedule` passed its own check, `step` its. Events only if `record`.
+cost::StepTimeline simulate(const SimulatedStep &step, const Schedule &schedule, bool record = false);
+
+/// A priced step as one to simulate: stages of each rank of the pipeline in `virtualStages` equal parts.
+SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Constants &constants,
+                              const cost::Calibration &calibration = {});
+
+/// With stages that are given, in the order of the forward pass: of each, its layers in their order, which are units
+/// where parameters are in shares. `problem` has the stages of each rank together.
+SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vector<std::vector<size_t>> &stages,
+                              const cost::Constants &constants);
+
+/// The same step as several kinds of devices take it, and per rank of the pipeline the kind that it lies on.
+/// Messages between stages take as long as the slowest kind's.
+SimulatedStep onKinds(const std::vector<SimulatedStep> &kinds, const std::vector<size_t> &kindOfRank);
+
+/// The schedule by which cost::Parallel runs; that of one stage is 1F1B.
+llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan);
+
+/// A step under the schedule of `plan`. Many micro-batches without `record` are simulated in part: once a pipeline has
+/// settled, each round of it takes as long as the one before.
+llvm::Expected<cost::StepTimeline> simulate(const SimulatedStep &step, const cost::Parallel &plan, bool record = false);
+
+/// The step of `problem` under its schedule.
+llvm::Expected<cost::StepTimeline> simulate(const cost::StepProblem &problem, const cost::Constants &constants,
+                                            const cost::Calibration &calibration = {}, bool record = false);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PLANNER_SCHEDULE_STEPSIMULATION_H

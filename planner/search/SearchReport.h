@@ -1,0 +1,141 @@
+//===- SearchReport.h - What a search found, and why the others lost
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every search ends in this value, whatever prices its plans: what was searched, the
+// plans best first with the parts of their times and of their memory, the bound below
+// which no plan is, and for each runner-up the reason why it lost, computed from the
+// parts. One printer serves all searches (dtcc-plan). Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_SEARCH_SEARCHREPORT_H
+#define DTCC_PLANNER_SEARCH_SEARCHREPORT_H
+
+#include "planner/cost/Step.h"
+#include "planner/cost/Timeline.h"
+#include "planner/search/ShapeSearch.h"
+
+namespace dtcc::plan {
+
+/// Bytes on one device at the peak.
+struct MemoryParts {
+  double parameters = 0, gradients = 0, optimizer = 0;
+  /// Kept for the backward pass.
+  double activations = 0;
+  /// Alive for a while: a layer that is computed again, units that are gathered, logits.
+  double working = 0;
+  /// Communicators, contexts, and what allocators lose.
+  double communicators = 0;
+  /// With the host of the device, or its NVMe: no part of the sum.
+  double host = 0;
+  double total() const { return parameters + gradients + optimizer + activations + working + communicators; }
+};
+
+/// A stage of the pipeline, or the whole step where there is one.
+struct StageReport {
+  size_t firstBlock = 0, blocks = 0;
+  /// Blocks whose values are computed again.
+  size_t recomputed = 0;
+  /// Blocks whose values wait with the host.
+  size_t offloaded = 0;
+  /// Seconds of a micro-batch, forward and backward.
+  double seconds = 0;
+  MemoryParts memory;
+};
+
+struct PlanReport {
+  PlanShape shape;
+  /// Parts of a step, of the rank that needs most.
+  cost::StepSeconds parts;
+  /// Seconds of a step, by which plans are ranked; `parts` add up to it.
+  double seconds = 0;
+  /// Memory of the device that needs most: an estimate, or the memory of the compiled program.
+  MemoryParts memory;
+  /// The estimate, where `memory` is that of the program: a plan that is confirmed.
+  std::optional<MemoryParts> estimated;
+  /// Bytes of communicators that serve parameters alone beside others of the same ranks (exec-separate-parameters). An
+  /// estimate counts them if the program may have them.
+  double separateBytes = 0;
+  bool fits = true;
+  /// Bytes that the host lacks for what is left to it.
+  double hostLack = 0;
+  std::vector<StageReport> stages;
+  /// The forecast of a step event by event, where it was recorded.
+  cost::StepTimeline timeline;
+  /// Why it is not the first: filled by explainPlans.
+  std::string reason;
+
+  /// As its program has it: the arenas of `most`, and `separate` bytes of such communicators.
+  void confirm(const MemoryParts &most, double separate);
+
+  size_t recomputed() const;
+  size_t offloaded() const;
+};
+
+/// A plan that the search liked better and that will not do: its program needs too much, or the compiler refuses it.
+struct PassedPlan {
+  PlanShape shape;
+  std::string why;
+};
+
+struct SearchReport {
+  /// "llama3-8b", or the name of the file.
+  std::string model;
+  double parameters = 0;
+  /// As --cluster gives it, and the kind of its devices.
+  std::string cluster, device;
+  int64_t devices = 1;
+  /// Devices that the fast link joins.
+  int64_t domain = 1;
+  /// Bytes that a plan may use of a device; 0: not known.
+  double memoryBytes = 0;
+  /// Examples of a step, and tokens of an example (0: examples are no sequences).
+  int64_t batch = 0;
+  double sequence = 0;
+  /// Options that fixed a part of the plan, as the user wrote them: "--mesh=tp=2".
+  std::vector<std::string> given;
+  /// Caveat of the forecast: "tensor parallelism counts as compute". May be empty.
+  std::string note;
+  /// Best first: those that fit before those that do not.
+  std::vector<PlanReport> plans;
+  /// Plans that ranked before the first of `plans` and were passed over.
+  std::vector<PassedPlan> passed;
+  /// No plan takes less in the model of the search, whose best takes `modelled`; 0: no bound.
+  double lowerBound = 0, modelled = 0;
+  /// Ways to split ops over ranks that were placed, and those whose placement is not proven best: the bound is of plans
+  /// with the placements that were found.
+  size_t placements = 0, unproven = 0;
+  /// Shapes in the space; those whose blocks were placed; those that do not fit.
+  size_t shapes = 0, placed = 0, infeasible = 0;
+
+  double gap() const { return lowerBound > 0 ? modelled / lowerBound - 1 : 0; }
+  /// Bytes that a device lacks for the plan; 0 if it fits.
+  double excess(const PlanReport &plan) const;
+};
+
+/// The stages of a solved shape, their time and memory, and the memory of the fullest. State
+/// is split like `state`, whose sum may be anything above 0; `recomputes` is the mode of
+/// blocks that are computed again.
+void describeStages(const StageProblem &problem, const StageSolution &solution, const MemoryParts &state,
+                    PlanReport &report, uint32_t recomputes = 1);
+
+/// Why `plan` is behind `best`: at most two parts of its time that are longer and what they
+/// come from ("+0.40 s bubble: 8 micro-batches over 16 stages"), and the one that it saves
+/// most on, if any; or what it lacks of memory and the greatest part of it.
+std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report);
+
+/// Says how many bytes the plan that needs least lacks of the `usable` bytes of a device: "the nearest, dp=8 zero=3
+/// microbatches=1, lacks 14.7 GiB: a device holds 92.3 GiB (optimizer 52.0 GiB, activations 20.1 GiB) and may use
+/// 77.6 GiB". If host memory lacks bytes, the text says so likewise.
+std::string whatIsLacking(const PlanReport &nearest, double usable);
+
+/// Fills in the reasons of all plans but the first.
+void explainPlans(SearchReport &report);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PLANNER_SEARCH_SEARCHREPORT_H

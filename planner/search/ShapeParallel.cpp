@@ -1,0 +1,44 @@
+//===- ShapeParallel.cpp - A shape as the cost model takes it
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/search/ShapeParallel.h"
+
+namespace dtcc::plan {
+
+cost::PipelineKind kindOf(PipelineSchedule schedule) {
+  switch (schedule) {
+  case PipelineSchedule::None:
+    return cost::PipelineKind::None;
+  case PipelineSchedule::OneForwardOneBackward:
+    return cost::PipelineKind::OneForwardOneBackward;
+  case PipelineSchedule::Interleaved:
+    return cost::PipelineKind::Interleaved;
+  case PipelineSchedule::ZeroBubble:
+    return cost::PipelineKind::ZeroBubble1;
+  case PipelineSchedule::GPipe:
+    return cost::PipelineKind::GPipe;
+  }
+  return cost::PipelineKind::None;
+}
+
+cost::Parallel parallelOf(const PlanShape &shape) {
+  cost::Parallel parallel;
+  parallel.tp = shape.tp;
+  parallel.cp = shape.cp;
+  parallel.dp = shape.dp;
+  parallel.ep = shape.ep;
+  parallel.pp = shape.pp;
+  parallel.virtualStages = shape.virtualStages;
+  parallel.microbatches = shape.microbatches;
+  parallel.schedule = kindOf(shape.schedule);
+  parallel.zero = shape.zero;
+  parallel.sequenceParallel = shape.sequenceParallel;
+  parallel.hostOptimizer = shape.hostOptimizer;
+  return parallel;
+}
+
+} // namespace dtcc::plan

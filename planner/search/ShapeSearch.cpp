@@ -1,0 +1,235 @@
+//===- ShapeSearch.cpp - Best bounds first
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/search/ShapeSearch.h"
+#include "planner/problem/InParallel.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <tuple>
+
+namespace dtcc::plan {
+
+ShapePricer::~ShapePricer() = default;
+
+std::string PlanShape::str() const {
+  std::string text;
+  auto axis = [&](const char *name, int64_t size) {
+    if (size > 1)
+      text += std::string(text.empty() ? "" : ",") + name + "=" + std::to_string(size);
+  };
+  axis("dp", meshDp());
+  axis("tp", tp);
+  axis("cp", cp);
+  axis(foldsExperts() ? "folded-ep" : "ep", ep);
+  axis("pp", pp);
+  if (text.empty())
+    text = "dp=1";
+  if (sequenceParallel)
+    text += " sequence-parallel";
+  text += " zero=" + std::to_string(zero) + " microbatches=" + std::to_string(microbatches);
+  std::string name = scheduleName();
+  text += name.empty() ? "" : " " + name;
+  return hostOptimizer ? text + " offload=optimizer" : text;
+}
+
+std::string PlanShape::scheduleName() const {
+  /// By PipelineSchedule.
+  static constexpr const char *names[] = {"", "1f1b", "interleaved:", "zero-bubble", "gpipe"};
+  std::string name = names[static_cast<int>(schedule)];
+  return schedule == PipelineSchedule::Interleaved ? name + std::to_string(virtualStages) : name;
+}
+
+static std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t i = 1; i * i <= number; ++i)
+    if (number % i == 0) {
+      divisors.push_back(i);
+      if (i * i != number)
+        divisors.push_back(number / i);
+    }
+  std::sort(divisors.begin(), divisors.end());
+  return divisors;
+}
+
+/// The schedules and virtual stages of a shape whose sizes are set.
+static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<PlanShape> &shapes) {
+  if (shape.pp == 1) {
+    shapes.push_back(shape);
+    return;
+  }
+  for (PipelineSchedule schedule : space.schedules) {
+    shape.schedule = schedule;
+    shape.virtualStages = 1;
+    if (schedule != PipelineSchedule::Interleaved) {
+      shapes.push_back(shape);
+      continue;
+    }
+    if (shape.microbatches % shape.pp)
+      continue;
+    if (space.unevenStages) {
+      for (shape.virtualStages = 2; shape.virtualStages <= 8 && shape.pp * shape.virtualStages <= space.layers;
+           ++shape.virtualStages)
+        shapes.push_back(shape);
+      continue;
+    }
+    // Layers that do not divide alone may with the embedding and the head counted as one each.
+    for (int64_t layers : {space.layers, space.layers + 2})
+      for (shape.virtualStages = 2; shape.pp * shape.virtualStages <= layers; ++shape.virtualStages)
+        if (layers % (shape.pp * shape.virtualStages) == 0)
+          shapes.push_back(shape);
+  }
+}
+
+/// Adds the shapes that use all devices, whatever their kinds.
+static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
+  PlanShape shape;
+  for (int64_t tp : space.tp)
+    for (int64_t cp : space.cp)
+      for (int64_t pp : space.pp) {
+        int64_t rest = tp * cp * pp;
+        if (space.devices % rest)
+          continue;
+        shape.tp = tp;
+        shape.cp = cp;
+        shape.pp = pp;
+        shape.dp = space.devices / rest;
+        if (space.batch % shape.dp)
+          continue;
+        for (int64_t ep : space.ep) {
+          if ((shape.dp * cp * (space.expertsOverTensor ? tp : 1)) % ep)
+            continue;
+          shape.ep = ep;
+          if (space.dp && *space.dp != shape.meshDp())
+            continue;
+          for (int64_t microbatches : divisorsOf(space.batch / shape.dp)) {
+            if (space.microbatches && *space.microbatches != microbatches)
+              continue;
+            shape.microbatches = microbatches;
+            for (int zero : space.zero) {
+              if (zero > 0 && shape.dp * cp == 1)
+                continue;
+              shape.zero = zero;
+              for (bool onHost : space.hostOptimizer) {
+                shape.hostOptimizer = onHost;
+                for (bool sequenceParallel : space.sequenceParallel) {
+                  shape.sequenceParallel = sequenceParallel && tp > 1;
+                  if (sequenceParallel && tp == 1 && space.sequenceParallel.size() > 1)
+                    continue;
+                  addSchedules(space, shape, shapes);
+                }
+              }
+            }
+          }
+        }
+      }
+}
+
+std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const PlanShape &shape) {
+  std::vector<int64_t> stages;
+  for (int64_t devices : kinds)
+    stages.push_back(devices / (shape.tp * shape.cp * shape.dp));
+  return stages;
+}
+
+std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
+  std::vector<PlanShape> shapes;
+  addShapes(space, shapes);
+  if (space.kinds.empty())
+    return shapes;
+  std::erase_if(shapes, [&](const PlanShape &shape) {
+    std::vector<int64_t> stages = stagesOfKinds(space.kinds, shape);
+    return std::accumulate(stages.begin(), stages.end(), int64_t(0)) < shape.pp;
+  });
+  std::vector<int64_t> counts = {space.devices};
+  for (int64_t devices : space.kinds)
+    if (std::find(counts.begin(), counts.end(), devices) == counts.end()) {
+      counts.push_back(devices);
+      ShapeSpace alone = space;
+      alone.devices = devices;
+      addShapes(alone, shapes);
+    }
+  return shapes;
+}
+
+ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep) {
+  /// Shapes whose blocks are placed at once; what is placed beyond the last that is wanted does not count.
+  constexpr size_t kAtOnce = 16;
+  bool threaded = pricer.prepare(shapes);
+  auto forAll = [&](size_t count, const std::function<void(size_t)> &each) {
+    if (threaded)
+      return inParallel(count, each);
+    for (size_t i = 0; i < count; ++i)
+      each(i);
+  };
+  struct Bounded {
+    double bound;
+    size_t shape;
+  };
+  std::vector<Bounded> order;
+  ShapeResult result;
+  result.shapes = shapes.size();
+  std::vector<double> bounds(shapes.size());
+  forAll(shapes.size(), [&](size_t i) { bounds[i] = pricer.bound(shapes[i]); });
+  for (size_t i = 0; i < shapes.size(); ++i)
+    if (std::isfinite(bounds[i]))
+      order.push_back({bounds[i], i});
+    else
+      ++result.infeasible;
+  std::sort(order.begin(), order.end(),
+            [](const Bounded &a, const Bounded &b) { return std::tie(a.bound, a.shape) < std::tie(b.bound, b.shape); });
+
+  // The modelled times of the plans that are kept, the greatest on top.
+  std::vector<double> times;
+  double lowest = std::numeric_limits<double>::infinity();
+  std::vector<StageSolution> solutions;
+  for (size_t number = 0; number < order.size(); ++number) {
+    const Bounded &next = order[number];
+    if (times.size() >= keep && next.bound >= times.front()) {
+      lowest = std::min(lowest, next.bound);
+      break;
+    }
+    size_t at = number % (threaded ? kAtOnce : 1);
+    if (at == 0) {
+      solutions.resize(std::min(threaded ? kAtOnce : 1, order.size() - number));
+      forAll(solutions.size(), [&](size_t i) { solutions[i] = pricer.solve(shapes[order[number + i].shape]); });
+    }
+    StageSolution stages = std::move(solutions[at]);
+    ++result.solved;
+    if (stages.isInfeasible()) {
+      ++result.infeasible;
+      continue;
+    }
+    lowest = std::min(lowest, stages.lowerBound);
+    times.push_back(stages.seconds);
+    std::push_heap(times.begin(), times.end());
+    if (times.size() > keep) {
+      std::pop_heap(times.begin(), times.end());
+      times.pop_back();
+    }
+    result.plans.push_back({shapes[next.shape], std::move(stages), 0});
+  }
+  if (result.plans.empty())
+    return result;
+  result.lowerBound = lowest;
+  std::sort(result.plans.begin(), result.plans.end(),
+            [](const ShapePlan &a, const ShapePlan &b) { return a.stages.seconds < b.stages.seconds; });
+  result.modelled = result.plans.front().stages.seconds;
+  if (result.plans.size() > keep)
+    result.plans.resize(keep);
+  forAll(result.plans.size(), [&](size_t i) {
+    ShapePlan &plan = result.plans[i];
+    plan.seconds = pricer.refine(plan.shape, plan.stages);
+  });
+  std::sort(result.plans.begin(), result.plans.end(), [](const ShapePlan &a, const ShapePlan &b) {
+    return std::tie(a.seconds, a.stages.seconds) < std::tie(b.seconds, b.stages.seconds);
+  });
+  return result;
+}
+
+} // namespace dtcc::plan

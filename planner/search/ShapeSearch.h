@@ -1,0 +1,138 @@
+//===- ShapeSearch.h - Sizes of the axes, micro-batches, schedule, ZeRO stage
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The outer problem of the planner. A shape is what a plan fixes before anything is
+// placed: how many ranks each axis has, how the batch is cut, which schedule, what ranks
+// share. For each shape the blocks are cut into stages (StageProblem.h). There are
+// thousands of shapes for a large cluster; a bound that costs next to nothing leaves most
+// of them unsolved: shapes are solved in the order of their bounds until no bound is
+// below the worst of the plans that are asked for. The result is exact in the model of
+// the pricer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_SEARCH_SHAPESEARCH_H
+#define DTCC_PLANNER_SEARCH_SHAPESEARCH_H
+
+#include "planner/cost/Timeline.h"
+#include "planner/problem/StageProblem.h"
+#include <optional>
+
+namespace dtcc::plan {
+
+/// GPipe waits as long as 1F1B and holds more: it is priced, and not searched unless it is asked for.
+enum class PipelineSchedule { None, OneForwardOneBackward, Interleaved, ZeroBubble, GPipe };
+
+struct PlanShape {
+  int64_t dp = 1, tp = 1, cp = 1, ep = 1, pp = 1;
+  /// Accumulated in a step; of batch / (dp * microbatches) examples each.
+  int64_t microbatches = 1;
+  int zero = 0;
+  PipelineSchedule schedule = PipelineSchedule::None;
+  /// Stages a rank of an interleaved schedule.
+  int64_t virtualStages = 1;
+  /// The optimizer's state lies with the host.
+  bool hostOptimizer = false;
+  /// Ranks of tp share positions out between the ops that they split.
+  bool sequenceParallel = false;
+
+  int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
+  /// Whether experts are shared out over ranks of dp, cp and tp together, as Megatron can fold them.
+  bool foldsExperts() const { return dp % ep != 0; }
+  /// As a mesh has it, whose axes multiply to its ranks: of the ranks of dp those that ep has not.
+  int64_t meshDp() const { return foldsExperts() ? dp : dp / ep; }
+  /// "dp=2,tp=4,ep=2,pp=8 zero=1 microbatches=16 interleaved:2": as options are written. Folded experts are
+  /// "folded-ep=8", which is no axis of its own.
+  std::string str() const;
+  /// "1f1b", "interleaved:2", "zero-bubble"; empty without stages.
+  std::string scheduleName() const;
+  bool operator==(const PlanShape &) const = default;
+};
+
+/// The space of shapes to search. An axis with only one size is fixed by the user.
+struct ShapeSpace {
+  int64_t devices = 1;
+  /// Examples of a step.
+  int64_t batch = 1;
+  /// Sizes that the model allows, without regard to the number of devices: divisors of heads, of positions,
+  /// of experts, at most as many stages as layers.
+  std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
+  /// PlanShape::meshDp.
+  std::optional<int64_t> dp, microbatches;
+  /// If dp and cp have too few ranks for ep, experts may be spread over the ranks of tp as well.
+  bool expertsOverTensor = false;
+  std::vector<int> zero{0, 1, 2, 3};
+  /// For shapes with tp; other shapes have none.
+  std::vector<bool> sequenceParallel{false};
+  std::vector<PipelineSchedule> schedules{PipelineSchedule::OneForwardOneBackward, PipelineSchedule::Interleaved,
+                                          PipelineSchedule::ZeroBubble};
+  /// Whether the optimizer's state may lie with the host: {false}, {true} or both.
+  std::vector<bool> hostOptimizer{false};
+  /// Layers that virtual stages may share out.
+  int64_t layers = 1;
+  /// Devices of each kind, where there are several: a stage lies on one kind, and shapes of one kind alone are shapes
+  /// too. Empty: all are of one kind.
+  std::vector<int64_t> kinds;
+  /// Virtual stages need not have as many layers each; then there are at most 8 a rank.
+  bool unevenStages = false;
+};
+
+/// All shapes of the space: products of the sizes are the devices, the batch divides,
+/// interleaved schedules have as many micro-batches as a multiple of the ranks and divide
+/// the layers. Stages of ZeRO above 0 need more than one rank to share.
+std::vector<PlanShape> enumerateShapes(const ShapeSpace &space);
+
+/// Stages of `shape` that whole groups of devices of each kind can run.
+std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const PlanShape &shape);
+
+/// Forecasts; an implementation keeps what shapes have in common.
+class ShapePricer {
+public:
+  virtual ~ShapePricer();
+  /// Comes before the first question about shapes. May the others then be asked by several threads at once?
+  virtual bool prepare(const std::vector<PlanShape> &shapes) { return false; }
+  /// No plan of this shape takes less. Infinity: none fits.
+  virtual double bound(const PlanShape &shape) = 0;
+  /// The blocks at the times and bytes that they have in this shape.
+  virtual StageProblem problem(const PlanShape &shape) = 0;
+  /// The shape's blocks in stages, with as much memory as there is. Default: the solved problem.
+  virtual StageSolution solve(const PlanShape &shape) { return plan::solve(problem(shape)); }
+  /// Seconds of a solved shape by a finer model, which ranks the best shapes. Default: those of the search.
+  virtual double refine(const PlanShape &shape, const StageSolution &solution) { return solution.seconds; }
+  /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has
+  /// none.
+  virtual std::optional<cost::StepTimeline> timeline(const PlanShape &shape, const StageSolution &solution,
+                                                     bool record = true) {
+    return std::nullopt;
+  }
+};
+
+struct ShapePlan {
+  PlanShape shape;
+  StageSolution stages;
+  /// Seconds by the finer model.
+  double seconds = 0;
+};
+
+struct ShapeResult {
+  /// Best first by the finer model; empty if nothing fits.
+  std::vector<ShapePlan> plans;
+  /// No shape and no cut takes less in the model of the search, whose best plan takes `modelled`.
+  double lowerBound = 0, modelled = 0;
+  /// Shapes in the space; those whose blocks were placed; those that cannot fit the memory.
+  size_t shapes = 0, solved = 0, infeasible = 0;
+
+  double gap() const { return modelled > 0 ? modelled / lowerBound - 1 : 0; }
+};
+
+/// The `keep` best plans. Exact: equal to solving every shape. On all cores where the pricer allows it, with the same
+/// result on one.
+ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep = 100);
+
+} // namespace dtcc::plan
+
+#endif // DTCC_PLANNER_SEARCH_SHAPESEARCH_H

@@ -1,0 +1,58 @@
+//===- WaitingValues.h - In which layouts values wait for the backward pass
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A value waits as its later readers want it, if what goes before has brought it there
+// already, else as it was made: of a placed step, value by value, for the backward pass,
+// and where weight gradients are apart (zero-bubble schedules) for these once more.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_STEP_WAITINGVALUES_H
+#define DTCC_PLANNER_STEP_WAITINGVALUES_H
+
+#include "passes/spmd/layout/Projection.h"
+#include "planner/step/StepValues.h"
+#include <functional>
+
+namespace dtcc::spmd {
+
+class WaitingValues {
+public:
+  /// `layoutsOf` says how an op that represents others is placed, `layoutOf` how a value of such an op lies.
+  WaitingValues(const StepBlocks &blocks, const StepValues &values,
+                std::function<const OpLayouts &(mlir::Operation *)> layoutsOf,
+                std::function<Layout(mlir::Value)> layoutOf)
+      : blocks(blocks), values(values), layoutsOf(std::move(layoutsOf)), layoutOf(std::move(layoutOf)) {}
+
+  /// Who works when, of a micro-batch: one after the other.
+  enum class Work { Forward, InputGradient, WeightGradient };
+  /// What is computed again belongs to the input gradients, but where weight gradients alone want it (StageMap.cpp).
+  Work workOf(mlir::Operation *op, plan::Recompute mode);
+
+  struct Waiting {
+    mlir::Value value;
+    Layout layout;
+    /// Weight gradients read it.
+    bool ofWeights = false;
+  };
+  /// What waits of a value that `maker` leaves, for all that works later. Of parameters what is brought waits, what is
+  /// stored does not count.
+  llvm::SmallVector<Waiting> find(mlir::Value root, plan::Recompute mode, Work maker);
+  /// All that a parameter is brought to for its readers.
+  llvm::SmallVector<Waiting> findBrought(mlir::Value parameter);
+
+private:
+  const StepBlocks &blocks;
+  const StepValues &values;
+  std::function<const OpLayouts &(mlir::Operation *)> layoutsOf;
+  std::function<Layout(mlir::Value)> layoutOf;
+  std::array<llvm::DenseMap<mlir::Operation *, Work>, kRecomputeModes> known;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PLANNER_STEP_WAITINGVALUES_H

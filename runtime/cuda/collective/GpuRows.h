@@ -1,0 +1,70 @@
+//===- GpuRows.h - Tokens to experts and back, between GPUs --- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The GPU form of RowExchange.h: rows stay on GPUs, and results have the same bits.
+// How many go where follows from the picks, which lie on the GPU, and NCCL wants counts
+// from the host: it waits for two integers a member, nothing else of an exchange.
+//
+// Rows for a member are packed into one piece, as many as it has room for (rowsOfRound of
+// GpuWorkspace.h), in as many rounds as the longest list takes. What comes in waits in the
+// end of its member's part of the output, and is spread from there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CUDA_COLLECTIVE_GPUROWS_H
+#define DTCC_RUNTIME_CUDA_COLLECTIVE_GPUROWS_H
+
+#include "runtime/abi/GpuWorkspace.h"
+#include "runtime/cuda/collective/Nccl.h"
+#include "runtime/cuda/driver/Gpu.h"
+#include "runtime/cuda/ops/Launch.h"
+
+#include <vector>
+
+namespace dtcc::rt::cuda {
+
+/// Sizes of an exchange, as RowExchange has them.
+struct RowShape {
+  bool combines; /* what experts made of rows comes back, else rows go to them */
+  int64_t members, tokens, picks, experts, columns;
+  dtcc_dtype type, idType;
+
+  /// Shape of the rows that a checked command exchanges.
+  static RowShape of(const dtcc_command &command, const Image &image);
+  /// The members that a row goes to at most.
+  int64_t copies() const { return std::min(members, picks); }
+  int64_t rowBytes() const { return columns * dtcc_dtype_size(type); }
+  /// Rows for a member that are sent at a time.
+  int64_t room() const { return gpu_workspace::rowsOfRound(tokens, copies(), members); }
+};
+
+class GpuRows {
+public:
+  static bool takes(const dtcc_command &command) {
+    return command.kind == DTCC_COLLECTIVE && (command.op == DTCC_DISPATCH_ROWS || command.op == DTCC_COMBINE_ROWS);
+  }
+  /// In the bind phase. Throws Error for rows that are neither f32 nor halves.
+  GpuRows(const RowShape &shape, Launcher &launcher);
+
+  /// After what stands on `stream`, which `group` uses. `buffers`: the GPU's addresses of the operands. Throws Error
+  /// for a pick that is no expert.
+  /// Operands are those of dtcc_rt.h.
+  void run(Gpu &gpu, NcclCommunicator &group, CUstream stream, void *const *buffers);
+
+private:
+  std::span<const int32_t> outgoing() const { return std::span(counts).first(counts.size() / 2); }
+  std::span<const int32_t> incoming() const { return std::span(counts).last(counts.size() / 2); }
+
+  RowShape shape;
+  std::vector<int32_t> counts; /* of rows to each member, then from each */
+  std::vector<NcclCommunicator::Piece> sends, receives;
+  Kernel route, packs[5], spreads[5], sum; /* by the logarithm of what they move at a time */
+};
+
+} // namespace dtcc::rt::cuda
+
+#endif // DTCC_RUNTIME_CUDA_COLLECTIVE_GPUROWS_H

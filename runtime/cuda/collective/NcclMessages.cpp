@@ -1,0 +1,92 @@
+//===- NcclMessages.cpp - Messages between GPUs ------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/collective/NcclMessages.h"
+
+#include "runtime/abi/GpuMemory.h"
+#include "runtime/core/Error.h"
+
+namespace dtcc::rt::cuda {
+std::unique_ptr<NcclMessages> NcclMessages::open(Communicator &host, const std::string &name,
+                                                 const std::map<int64_t, Room> &rooms, const Memory &memory, Gpu &gpu,
+                                                 Watchdog *dog) {
+  if (!NcclMember::agree(host, gpu))
+    return nullptr;
+  auto size = static_cast<size_t>(host.size());
+  auto me = host.index();
+  // Who sends to whom, and the identity of each pair: [from][to].
+  struct Pair {
+    NcclId id;
+    char isUsed;
+  };
+  std::vector<Pair> mine(size), all(size * size);
+  for (const auto &[peer, room] : rooms)
+    mine[static_cast<size_t>(peer)] = {NcclMember::makeId(gpu), 1};
+  host.allGather(mine.data(), all.data(), static_cast<int64_t>(size * sizeof(Pair)), DTCC_I8);
+  std::unique_ptr<NcclMessages> made(new NcclMessages(gpu));
+  CUdeviceptr first = gpu.allocate(1, "the first message of a pair");
+  for (int64_t from = 0; from < host.size(); ++from) {
+    for (int64_t to = 0; to < host.size(); ++to) {
+      const Pair &pair = all[static_cast<size_t>(from) * size + static_cast<size_t>(to)];
+      // One command serves all members, and some never run it.
+      if (!pair.isUsed || from == to || (from != me && to != me))
+        continue;
+      NcclMember *member = made->pairs
+                               .emplace_back(std::make_unique<NcclMember>(pair.id, 2, from == me ? 0 : 1,
+                                                                          message(name, ", member ", from, " to ", to),
+                                                                          gpu, dog, gpu_memory::messageChannels))
+                               .get();
+      if (to == me) {
+        made->incoming[from] = member;
+        made->receive(reinterpret_cast<void *>(first), 1, from, gpu.firstStream());
+        continue;
+      }
+      Outgoing &out = made->outgoing[to];
+      out.pair = member;
+      out.stream = gpu.newStream();
+      const Room &room = rooms.at(to);
+      for (int64_t i = 0; i < room.messages; ++i)
+        out.slots.push_back({memory(static_cast<uint64_t>(room.bytes)), gpu.event(), gpu.event()});
+      out.issue(first, 1);
+    }
+  }
+  gpu.synchronize(gpu.firstStream());
+  for (auto &[peer, out] : made->outgoing)
+    gpu.synchronize(out.stream);
+  return made;
+}
+
+NcclMessages::~NcclMessages() {
+  for (std::unique_ptr<NcclMember> &pair : pairs)
+    pair.reset();
+}
+
+void NcclMessages::Outgoing::issue(CUdeviceptr data, int64_t bytes) {
+  pair->issue("ncclSend", stream, [&](void *group) {
+    return nccl().send(reinterpret_cast<const void *>(data), static_cast<size_t>(bytes), kInt8, 1, group, stream);
+  });
+}
+
+void NcclMessages::send(const void *data, int64_t bytes, int64_t peer, CUstream stream) {
+  Outgoing &out = outgoing.at(peer);
+  Slot &slot = out.slots[out.count % out.slots.size()];
+  if (out.count++ >= out.slots.size())
+    gpu.wait(stream, slot.sent);
+  gpu.copyWithin(slot.place, reinterpret_cast<CUdeviceptr>(data), static_cast<uint64_t>(bytes), stream);
+  gpu.record(slot.filled, stream);
+  gpu.wait(out.stream, slot.filled);
+  out.issue(slot.place, bytes);
+  gpu.record(slot.sent, out.stream);
+}
+
+void NcclMessages::receive(void *data, int64_t bytes, int64_t peer, CUstream stream) {
+  incoming.at(peer)->issue("ncclRecv", stream, [&](void *group) {
+    return nccl().receive(data, static_cast<size_t>(bytes), kInt8, 0, group, stream);
+  });
+}
+
+} // namespace dtcc::rt::cuda

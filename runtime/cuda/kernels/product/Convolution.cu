@@ -1,0 +1,214 @@
+//===- Convolution.cu - Convolutions and their gradients as products
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiled for tiles of DTCC_SIZE rows and operands of DTCC_TYPE. Sums are f32, in ascending
+// order of the depth: a result depends neither on the tile nor on the grid.
+//
+// If strides are not 1, an image cell meets only the window cells that a stride comes from.
+// The cells fall into phases by their remainders, and each phase is a product of its
+// own over its part of the window. So the input's gradient multiplies nothing by the zeros
+// that strides would have between results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/product/WindowProduct.h"
+
+namespace dtcc::rt::cuda {
+namespace {
+
+using bf16 = __bf16;
+using f16 = _Float16;
+using f32 = float;
+using Type = DTCC_TYPE;
+constexpr int rows = DTCC_SIZE;
+using Operands = WindowOperands<TileOf<Type, rows, false>::Cell>;
+using Cell = TileOf<Type, rows, false>::Cell;
+
+/// The channel and window cell of an index of both, as a shift of x.
+DTCC_DEVICE WindowTap imageTap(const Convolution &p, int32_t i) {
+  const int32_t channel = p.windowCells(i);
+  WindowTap tap;
+  p.window.place(i - channel * p.windowCells.value, tap.at);
+#pragma unroll
+  for (int d = 0; d < 3; ++d)
+    tap.at[d] *= p.dilations[d];
+  tap.offset = channel * p.image.cells() + p.image.cell(tap.at[0], tap.at[1], tap.at[2]);
+  return tap;
+}
+/// First cell in x of the window of a result cell, in the first channel of group 0.
+DTCC_DEVICE WindowCell imageCell(const Convolution &p, int32_t i) {
+  const int32_t example = p.resultCells(i);
+  WindowCell cell;
+  p.result.place(i - example * p.resultCells.value, cell.at);
+#pragma unroll
+  for (int d = 0; d < 3; ++d)
+    cell.at[d] = cell.at[d] * p.strides[d] - p.low[d];
+  cell.offset = static_cast<int64_t>(example) * p.groups * p.inputs * p.image.cells() +
+                p.image.cell(cell.at[0], cell.at[1], cell.at[2]);
+  return cell;
+}
+
+/// The first row of column `i`, an example and a cell of it, of a result [examples, groups, channels, cells].
+DTCC_DEVICE Type *columnOf(const Convolution &p, int64_t group, int32_t channels, int32_t cells, int32_t example,
+                           int32_t cell) {
+  return static_cast<Type *>(p.out) + (example * p.groups + group) * channels * cells + cell;
+}
+
+/// A phase of the image along one dimension: cells first, first + stride, ..; they meet window cells tap, tap + step,
+/// .. in result cells start, start - back, .. and so on from there.
+struct Phase {
+  int32_t first, cells, tap, step, taps, start, back;
+
+  DTCC_DEVICE Phase(const Convolution &p, int d, int32_t first)
+      : first(first), cells(largest((p.image.sizes[d] - first + p.strides[d] - 1) / p.strides[d], 0)) {
+    const int32_t stride = p.strides[d], dilation = p.dilations[d], window = p.window.sizes[d];
+    for (step = 1; step * dilation % stride != 0;)
+      ++step;
+    for (tap = 0; tap < least(step, window) && (first + p.low[d] - tap * dilation) % stride != 0;)
+      ++tap;
+    taps = tap < least(step, window) ? (window - tap + step - 1) / step : 0;
+    start = (first + p.low[d] - tap * dilation) / stride;
+    back = step * dilation / stride;
+  }
+};
+
+} // namespace
+
+DTCC_KERNEL(convolution, Convolution, convolutionThreads(rows)) {
+  const int32_t cells = p.result.cells(), depth = p.inputs * p.window.cells(), tiles = (p.outputs + rows - 1) / rows;
+  const auto tile = static_cast<int32_t>(blockX());
+  for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
+    const Operands in = {static_cast<const Cell *>(p.left) + group * p.outputs * depth,
+                         static_cast<const Cell *>(p.right) + group * p.inputs * p.image.cells(),
+                         depth,
+                         p.leftChunks != 0,
+                         p.image.sizes,
+                         p.outputs,
+                         p.examples * cells,
+                         0,
+                         depth,
+                         tile % tiles * rows,
+                         tile / tiles * convolutionColumns};
+    multiplyWindows<Type, rows, false>(
+        in, [](int32_t k) DTCC_INLINE { return k; }, [&](int32_t i) DTCC_INLINE { return imageCell(p, i); },
+        [&](int32_t i) DTCC_INLINE { return imageTap(p, i); },
+        [&](int32_t column) DTCC_INLINE {
+          const int32_t example = p.resultCells(column);
+          Type *to = columnOf(p, group, p.outputs, cells, example, column - example * cells);
+          return [=](int32_t row, float sum)
+                     DTCC_INLINE { to[static_cast<int64_t>(row) * cells] = static_cast<Type>(sum); };
+        });
+  }
+}
+
+DTCC_KERNEL(convolution_input_grad, Convolution, convolutionThreads(rows)) {
+  const auto number = static_cast<int32_t>(blockY());
+  const Phase d(p, 0, number / (p.strides[1] * p.strides[2])), h(p, 1, number / p.strides[2] % p.strides[1]),
+      w(p, 2, number % p.strides[2]);
+  const Box cells = Box::of(d.cells, h.cells, w.cells), taps = Box::of(d.taps, h.taps, w.taps);
+  const Division perExample = Division::by(largest(cells.cells(), 1)),
+                 perOutput = Division::by(largest(taps.cells(), 1));
+  const int32_t window = p.window.cells(), results = p.result.cells(), tiles = (p.inputs + rows - 1) / rows;
+  const auto tile = static_cast<int32_t>(blockX());
+  const int32_t columns = p.examples * cells.cells(), column = tile / tiles * convolutionColumns;
+  if (column >= columns)
+    return; // phases differ in size
+  for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
+    const Operands in = {static_cast<const Cell *>(p.left) + group * p.outputs * p.inputs * window,
+                         static_cast<const Cell *>(p.right) + group * p.outputs * results,
+                         window,
+                         false,
+                         p.result.sizes,
+                         p.inputs,
+                         columns,
+                         0,
+                         p.outputs * taps.cells(),
+                         tile % tiles * rows,
+                         column};
+    const auto place = [&](int32_t k, int32_t &output, int32_t (&at)[3]) DTCC_INLINE {
+      output = perOutput(k);
+      taps.place(k - output * perOutput.value, at);
+    };
+    multiplyWindows<Type, rows, false>(
+        in,
+        [&](int32_t k) DTCC_INLINE {
+          int32_t output, at[3];
+          place(k, output, at);
+          return static_cast<int64_t>(output) * p.inputs * window +
+                 p.window.cell(d.tap + at[0] * d.step, h.tap + at[1] * h.step, w.tap + at[2] * w.step);
+        },
+        [&](int32_t i) DTCC_INLINE {
+          const int32_t example = perExample(i);
+          WindowCell cell;
+          cells.place(i - example * perExample.value, cell.at);
+          cell.at[0] += d.start, cell.at[1] += h.start, cell.at[2] += w.start;
+          cell.offset = static_cast<int64_t>(example) * p.groups * p.outputs * results +
+                        p.result.cell(cell.at[0], cell.at[1], cell.at[2]);
+          return cell;
+        },
+        [&](int32_t i) DTCC_INLINE {
+          int32_t output;
+          WindowTap tap;
+          place(i, output, tap.at);
+          tap.at[0] *= -d.back, tap.at[1] *= -h.back, tap.at[2] *= -w.back;
+          tap.offset = output * results + p.result.cell(tap.at[0], tap.at[1], tap.at[2]);
+          return tap;
+        },
+        [&](int32_t column) DTCC_INLINE {
+          const int32_t example = perExample(column), pixels = p.image.cells();
+          int32_t at[3];
+          cells.place(column - example * perExample.value, at);
+          Type *to = columnOf(p, group, p.inputs, pixels, example,
+                              p.image.cell(d.first + at[0] * p.strides[0], h.first + at[1] * p.strides[1],
+                                           w.first + at[2] * p.strides[2]));
+          return [=](int32_t row, float sum)
+                     DTCC_INLINE { to[static_cast<int64_t>(row) * pixels] = static_cast<Type>(sum); };
+        });
+  }
+}
+
+DTCC_KERNEL(convolution_kernel_grad, Convolution, convolutionThreads(rows)) {
+  const int32_t cells = p.result.cells(), columns = p.inputs * p.window.cells(), tiles = (p.outputs + rows - 1) / rows;
+  const int32_t depth = p.examples * cells, begin = static_cast<int32_t>(blockY()) * p.partDepth;
+  const auto tile = static_cast<int32_t>(blockX());
+  for (int64_t group = blockZ(); group < p.groups; group += blocksZ()) {
+    const Operands in = {static_cast<const Cell *>(p.left) + group * p.outputs * cells,
+                         static_cast<const Cell *>(p.right) + group * p.inputs * p.image.cells(),
+                         cells,
+                         p.leftChunks != 0,
+                         p.image.sizes,
+                         p.outputs,
+                         columns,
+                         begin,
+                         least(begin + p.partDepth, depth),
+                         tile % tiles * rows,
+                         tile / tiles * convolutionColumns};
+    multiplyWindows<Type, rows, true>(
+        in,
+        [&](int32_t k) DTCC_INLINE {
+          const int32_t example = p.resultCells(k);
+          return static_cast<int64_t>(example) * (p.groups * p.outputs - 1) * cells + k;
+        },
+        [&](int32_t i) DTCC_INLINE { return imageCell(p, i); }, [&](int32_t i) DTCC_INLINE { return imageTap(p, i); },
+        [&](int32_t column) DTCC_INLINE {
+          const int64_t first = group * p.outputs * columns + column;
+          float *part = p.parts ? p.parts + blockY() * p.groups * p.outputs * columns : nullptr;
+          return [=, &p](int32_t row, float sum) DTCC_INLINE {
+            const int64_t at = first + static_cast<int64_t>(row) * columns;
+            if (part)
+              part[at] = sum;
+            else if (p.outIsFloat)
+              static_cast<float *>(p.out)[at] = p.accumulate ? static_cast<float *>(p.out)[at] + sum : sum;
+            else
+              static_cast<Type *>(p.out)[at] =
+                  static_cast<Type>(p.accumulate ? static_cast<float>(static_cast<Type *>(p.out)[at]) + sum : sum);
+          };
+        });
+  }
+}
+
+} // namespace dtcc::rt::cuda

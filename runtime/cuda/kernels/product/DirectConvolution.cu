@@ -1,0 +1,138 @@
+//===- DirectConvolution.cu - Convolutions of few channels a group
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Depthwise convolutions and their like: a tile of 64 rows would have one or two of them.
+// They are bound by memory, and windows overlap, so that most reads find a cache.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/product/Convolution.h"
+#include "runtime/cuda/kernels/product/TiledProduct.h"
+
+using namespace dtcc::rt::cuda;
+
+namespace {
+
+/// The image cell that window cell `tap` of a result cell reads, or -1.
+DTCC_DEVICE int32_t readBy(const Convolution &p, const int32_t (&cell)[3], const int32_t (&tap)[3]) {
+  int32_t at[3];
+#pragma unroll
+  for (int d = 0; d < 3; ++d) {
+    at[d] = cell[d] * p.strides[d] - p.low[d] + tap[d] * p.dilations[d];
+    if (at[d] < 0 || at[d] >= p.image.sizes[d])
+      return -1;
+  }
+  return p.image.cell(at[0], at[1], at[2]);
+}
+/// The other way: the result cell whose window cell `tap` reads an image cell, or -1.
+DTCC_DEVICE int32_t readerBy(const Convolution &p, const int32_t (&cell)[3], const int32_t (&tap)[3]) {
+  int32_t at[3];
+#pragma unroll
+  for (int d = 0; d < 3; ++d) {
+    const int32_t start = cell[d] + p.low[d] - tap[d] * p.dilations[d];
+    at[d] = start / p.strides[d];
+    if (start < 0 || start % p.strides[d] != 0 || at[d] >= p.result.sizes[d])
+      return -1;
+  }
+  return p.result.cell(at[0], at[1], at[2]);
+}
+
+/// A cell of plane `to` of `out`, which sums over the planes of `from` that its group has, and the window. `weight`:
+/// the offset in the kernel of the first plane's first window cell, and the step to the next plane's.
+template <typename Source>
+DTCC_DEVICE float sumOfWindow(const DirectConvolution &d, int64_t plane, int32_t planes, int32_t planeCells,
+                              int64_t weight, int64_t weightStep, Source source) {
+  const Convolution &p = d.of;
+  float sum = 0;
+  for (int32_t i = 0; i < planes; ++i) {
+    int32_t at[3], tap = 0;
+    for (at[0] = 0; at[0] < p.window.sizes[0]; ++at[0])
+      for (at[1] = 0; at[1] < p.window.sizes[1]; ++at[1])
+        for (at[2] = 0; at[2] < p.window.sizes[2]; ++at[2], ++tap)
+          if (const int32_t cell = source(at); cell >= 0)
+            sum = __builtin_fmaf(cellAt(p.left, d.type, weight + i * weightStep + tap),
+                                 cellAt(p.right, d.type, (plane + i) * planeCells + cell), sum);
+  }
+  return sum;
+}
+
+/// Memory that a sum reads or writes: planes of `cells` per sample and group, and the number of kernel windows between
+/// two planes.
+struct Planes {
+  const Box &cells;
+  int32_t planes;
+  int64_t step;
+};
+
+/// A thread a cell of `to`. `source`: the cell of `from` that a window cell pairs with a cell of `to`, or -1.
+template <typename Source>
+DTCC_DEVICE void sumInto(const DirectConvolution &p, const Planes &to, const Planes &from, Source source) {
+  const Convolution &c = p.of;
+  const int32_t cells = to.cells.cells(), window = c.window.cells();
+  const int64_t i = blockX() * directThreads + threadIndex(), plane = i / cells, product = plane / to.planes;
+  if (product >= static_cast<int64_t>(c.examples) * c.groups)
+    return;
+  int32_t cell[3];
+  to.cells.place(static_cast<int32_t>(i % cells), cell);
+  const int64_t filters = product % c.groups * c.outputs * c.inputs;
+  storeCell(c.out, p.type, i,
+            sumOfWindow(p, product * from.planes, from.planes, from.cells.cells(),
+                        (filters + plane % to.planes * to.step) * window, from.step * window,
+                        [&](const int32_t (&tap)[3]) DTCC_INLINE { return source(cell, tap); }));
+}
+
+} // namespace
+
+DTCC_KERNEL(convolution_direct, DirectConvolution, directThreads) {
+  const Convolution &c = p.of;
+  sumInto(p, {c.result, c.outputs, c.inputs}, {c.image, c.inputs, 1},
+          [&](const int32_t (&cell)[3], const int32_t (&tap)[3]) DTCC_INLINE { return readBy(c, cell, tap); });
+}
+
+DTCC_KERNEL(convolution_direct_input_grad, DirectConvolution, directThreads) {
+  const Convolution &c = p.of;
+  sumInto(p, {c.image, c.inputs, 1}, {c.result, c.outputs, c.inputs},
+          [&](const int32_t (&cell)[3], const int32_t (&tap)[3]) DTCC_INLINE { return readerBy(c, cell, tap); });
+}
+
+// A warp a cell of the kernel: its lanes share out the result cells of all examples.
+DTCC_KERNEL(convolution_direct_kernel_grad, DirectConvolution, directThreads) {
+  const Convolution &c = p.of;
+  const int32_t window = c.window.cells(), cells = c.result.cells();
+  const int64_t i = blockX() * (directThreads / warpSize) + warp();
+  if (i >= static_cast<int64_t>(c.groups) * c.outputs * c.inputs * window)
+    return;
+  const int64_t filter = i / window, input = filter % c.inputs, output = filter / c.inputs % c.outputs,
+                group = filter / c.inputs / c.outputs;
+  int32_t tap[3];
+  c.window.place(static_cast<int32_t>(i % window), tap);
+  float sum = 0;
+  for (int64_t example = 0; example < c.examples; ++example) {
+    const int64_t of = example * c.groups + group, x = (of * c.inputs + input) * c.image.cells(),
+                  y = (of * c.outputs + output) * cells;
+    for (int32_t j = lane(); j < cells; j += warpSize) {
+      int32_t cell[3];
+      c.result.place(j, cell);
+      if (const int32_t at = readBy(c, cell, tap); at >= 0)
+        sum = __builtin_fmaf(cellAt(c.left, p.type, y + j), cellAt(c.right, p.type, x + at), sum);
+    }
+  }
+  for (int mask = warpSize / 2; mask > 0; mask /= 2)
+    sum += exchange(sum, mask);
+  if (lane() == 0)
+    storeCell(c.out, p.outType, i, c.accumulate ? cellAt(c.out, p.outType, i) + sum : sum);
+}
+
+DTCC_KERNEL(convolution_parts, ConvolutionParts, directThreads) {
+  const int64_t i = blockX() * directThreads + threadIndex();
+  if (i >= p.cells)
+    return;
+  float sum = 0;
+  for (int32_t part = 0; part < p.count; ++part)
+    sum += p.parts[part * p.cells + i];
+  storeCell(p.out, p.type, i, p.accumulate ? cellAt(p.out, p.type, i) + sum : sum);
+}

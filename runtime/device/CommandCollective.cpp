@@ -1,0 +1,82 @@
+//===- CommandCollective.cpp - Commands that communicate ------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/CommandCollective.h"
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/collective/RowExchange.h"
+
+namespace dtcc::rt {
+
+static int64_t bytesOf(const dtcc_view &view) { return elementCount(view) * dtcc_dtype_size(view.dtype); }
+
+int64_t messageBytes(const Image &image, const dtcc_command &command) {
+  return bytesOf(image.views()[image.operands(command)[0]]);
+}
+
+void reserveMessages(const Image &image, const dtcc_command &command, Communicator &group) {
+  if (command.kind == DTCC_COLLECTIVE && command.op == DTCC_SHIFT)
+    group.reserveShifts();
+  if (command.kind != DTCC_SEND)
+    return;
+  auto attributes = image.attributes(command);
+  for (int64_t room = attributes[1]; room > 0; --room)
+    group.reserveSend(attributes[0], messageBytes(image, command));
+}
+
+static void exchangeRows(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers) {
+  auto operands = image.operands(command);
+  const dtcc_view &rows = image.views()[operands[0]], &ids = image.views()[operands[1]];
+  int64_t columns = rows.sizes[rows.rank - 1], picks = ids.sizes[ids.rank - 1];
+  auto type = static_cast<dtcc_dtype>(rows.dtype);
+  RowExchange exchange{elementCount(ids) / picks / group.size(), picks, image.attributes(command)[0], buffers[1],
+                       static_cast<dtcc_dtype>(ids.dtype)};
+  auto *lists = static_cast<int64_t *>(buffers[operands.size() - 1]);
+  if (command.op == DTCC_DISPATCH_ROWS)
+    dispatchRows(group, exchange, buffers[0], buffers[2], columns * dtcc_dtype_size(type), lists);
+  else
+    combineRows(group, exchange, buffers[0], buffers[2], columns, type, buffers[3], lists);
+}
+
+static void runCollective(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers) {
+  if (command.op == DTCC_BARRIER)
+    return group.barrier();
+  auto operands = image.operands(command);
+  const dtcc_view &in = image.views()[operands[0]], &out = image.views()[operands[1]];
+  auto type = static_cast<dtcc_dtype>(in.dtype);
+  auto reduction = static_cast<dtcc_reduction>(command.reduction);
+  void *from = buffers[0], *to = buffers[1];
+  switch (command.op) {
+  case DTCC_ALL_REDUCE:
+    return group.allReduce(from, to, elementCount(in), type, reduction);
+  case DTCC_ALL_GATHER:
+    return group.allGather(from, to, elementCount(in), type);
+  case DTCC_REDUCE_SCATTER:
+    return group.reduceScatter(from, to, elementCount(out), type, reduction);
+  case DTCC_ALL_TO_ALL:
+    return group.allToAll(from, to, elementCount(in) / group.size(), type);
+  case DTCC_BROADCAST:
+    return group.broadcast(from, to, elementCount(in), type);
+  case DTCC_SHIFT:
+    return group.shift(from, to, bytesOf(in));
+  case DTCC_DISPATCH_ROWS:
+  case DTCC_COMBINE_ROWS:
+    return exchangeRows(image, command, group, buffers);
+  }
+}
+
+void runCommunication(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers) {
+  if (command.kind == DTCC_COLLECTIVE)
+    return runCollective(image, command, group, buffers);
+  int64_t bytes = messageBytes(image, command), peer = image.attributes(command)[0];
+  if (command.kind == DTCC_SEND)
+    group.send(buffers[0], bytes, peer);
+  else
+    group.receive(buffers[0], bytes, peer);
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,107 @@
+//===- Image.cpp - A checked view of a program's image -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/image/Image.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/image/ImageChecker.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+namespace dtcc::rt {
+
+Image::Image(const void *bytes, uint64_t kernelCount)
+    : base(static_cast<const std::byte *>(bytes)), head(static_cast<const dtcc_image_header *>(bytes)) {
+  checkHeader(*head);
+  int64_t cells = 1;
+  for (const dtcc_axis &axis : axes()) {
+    if (axis.size < 1 || cells > (int64_t(1) << 31) / axis.size)
+      fail("damaged program: mesh axis size must be at least 1 and the product below 2^31, got: ", axis.size);
+    cells *= axis.size;
+    grid.axes.push_back({axis.size, axis.kind == DTCC_AXIS_TIME});
+  }
+  checkTables(*this, kernelCount);
+  std::set<std::string_view> names;
+  for (const dtcc_state &state : states())
+    copies.push_back(!names.insert(string(state.name)).second);
+}
+
+size_t Image::stageOf(const dtcc_state &state) const {
+  auto row = static_cast<size_t>(&state - states().data());
+  for (size_t stage = 0; stage < stages().size(); ++stage)
+    if (row - stages()[stage].states.first < stages()[stage].states.count)
+      return stage;
+  return 0;
+}
+
+int64_t Image::sizeOf(const dtcc_communicator &communicator) const {
+  int64_t all = extent(communicator.axes);
+  if (communicator.members == 0)
+    return all;
+  return all / grid.axes[communicator.axes.ids[0]].size * std::popcount(communicator.members);
+}
+
+std::string_view Image::string(uint32_t offset) const {
+  if (offset == DTCC_NONE)
+    return {};
+  return reinterpret_cast<const char *>(base + head->strings.offset + offset);
+}
+
+std::span<const uint32_t> Image::operands(const dtcc_command &command) const {
+  return section<uint32_t>(head->operands).subspan(command.first_operand, command.operand_count);
+}
+
+std::span<const int64_t> Image::attributes(const dtcc_command &command) const {
+  return section<int64_t>(head->attributes).subspan(command.first_attribute, command.attribute_count);
+}
+
+std::span<const dtcc_wait> Image::waits(const dtcc_command &command) const {
+  return section<dtcc_wait>(head->waits).subspan(command.first_wait, command.wait_count);
+}
+
+std::vector<int64_t> Image::members(const dtcc_communicator &communicator, int64_t rank) const {
+  std::vector<int64_t> mine = grid.coordinates(rank, 0);
+  const dtcc_axes &axes = communicator.axes;
+  auto takesPart = [&](int64_t coordinate) {
+    return communicator.members == 0 || communicator.members >> coordinate & 1;
+  };
+  if (axes.count > 0 && !takesPart(mine[axes.ids[0]]))
+    return {rank};
+  std::vector<int64_t> result;
+  for (int64_t member = 0, count = extent(axes); member < count; ++member) {
+    auto rest = member;
+    for (int i = communicator.axes.count; i-- > 0;) {
+      int64_t size = grid.axes[communicator.axes.ids[i]].size;
+      mine[communicator.axes.ids[i]] = rest % size;
+      rest /= size;
+    }
+    if (axes.count == 0 || takesPart(mine[axes.ids[0]]))
+      result.push_back(grid.rankAt(mine));
+  }
+  return result;
+}
+
+int64_t elementCount(const dtcc_view &view) {
+  int64_t count = 1;
+  for (int i = 0; i < view.rank; ++i)
+    count *= view.sizes[i];
+  return count;
+}
+
+bool isContiguous(const dtcc_view &view) {
+  int64_t expected = 1;
+  for (int i = view.rank; i-- > 0;) {
+    if (view.sizes[i] != 1 && view.strides[i] != expected)
+      return false;
+    expected *= view.sizes[i];
+  }
+  return true;
+}
+
+} // namespace dtcc::rt

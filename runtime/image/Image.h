@@ -1,0 +1,109 @@
+//===- Image.h - A checked view of a program's image -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The image is bytes in the executable. It is checked once, whole: magic,
+// version, every section, every index, every view against its arena. After that
+// no other code of the runtime checks an index of it again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_IMAGE_IMAGE_H
+#define DTCC_RUNTIME_IMAGE_IMAGE_H
+
+#include "runtime/image/Mesh.h"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace dtcc::rt {
+
+class Image {
+public:
+  /// Checks the image at `bytes` (aligned to 8), which may use `kernelCount`
+  /// kernels. Throws Error with one message that names the first wrong item. The
+  /// bytes must outlive the Image.
+  Image(const void *bytes, uint64_t kernelCount);
+
+  const dtcc_image_header &header() const { return *head; }
+  const dtcc_training &training() const { return head->training; }
+
+  /// The string at a checked offset; DTCC_NONE is the empty string.
+  std::string_view string(uint32_t offset) const;
+
+  std::span<const dtcc_axis> axes() const { return section<dtcc_axis>(head->axes); }
+  std::span<const dtcc_communicator> communicators() const { return section<dtcc_communicator>(head->communicators); }
+  std::span<const dtcc_arena> arenas() const { return section<dtcc_arena>(head->arenas); }
+  std::span<const dtcc_view> views() const { return section<dtcc_view>(head->views); }
+  std::span<const dtcc_command> commands() const { return section<dtcc_command>(head->commands); }
+  std::span<const dtcc_phase> phases() const { return section<dtcc_phase>(head->phases); }
+  std::span<const dtcc_action> actions() const { return section<dtcc_action>(head->actions); }
+  std::span<const dtcc_input> inputs() const { return section<dtcc_input>(head->inputs); }
+  std::span<const dtcc_state> states() const { return section<dtcc_state>(head->states); }
+  std::span<const dtcc_bucket> buckets() const { return section<dtcc_bucket>(head->buckets); }
+  std::span<const dtcc_segment> segments() const { return section<dtcc_segment>(head->segments); }
+
+  /// Whether the program runs on GPUs.
+  bool isForGpus() const { return head->gpu_modules.count > 0; }
+  /// Whether an arena of a program for GPUs lies with their host.
+  bool isOnHost(const dtcc_arena &arena) const { return isForGpus() && arena.kind == DTCC_MEMORY_HOST; }
+  std::span<const dtcc_gpu_kernel> gpuKernels() const { return section<dtcc_gpu_kernel>(head->gpu_kernels); }
+  std::span<const dtcc_gpu_module> gpuModules() const { return section<dtcc_gpu_module>(head->gpu_modules); }
+  std::span<const char> code(const dtcc_gpu_module &module) const {
+    return section<char>(head->gpu_code).subspan(module.offset, module.bytes);
+  }
+
+  std::span<const dtcc_stage> stages() const { return section<dtcc_stage>(head->stages); }
+  /// The rows of a section that belong to a stage: `rowsOf(stage.states, states())`.
+  template <typename T> static std::span<const T> rowsOf(const dtcc_range &range, std::span<const T> rows) {
+    return rows.subspan(range.first, range.count);
+  }
+  /// The stage of the ranks at `coordinates`.
+  const dtcc_stage &stageAt(const std::vector<int64_t> &coordinates) const {
+    return stages()[head->stage_axis == DTCC_NONE ? 0 : static_cast<size_t>(coordinates[head->stage_axis])];
+  }
+  /// The number of the stage that holds `state`, a row of states().
+  size_t stageOf(const dtcc_state &state) const;
+  /// Whether an earlier stage has a state of the same name: that one is saved.
+  bool isCopy(const dtcc_state &state) const { return copies[static_cast<size_t>(&state - states().data())]; }
+
+  std::span<const int64_t> attributes() const { return section<int64_t>(head->attributes); }
+  std::span<const dtcc_wait> waits() const { return section<dtcc_wait>(head->waits); }
+  /// View indices of a command: inputs, outputs, workspace.
+  std::span<const uint32_t> operands(const dtcc_command &command) const;
+  std::span<const int64_t> attributes(const dtcc_command &command) const;
+  std::span<const dtcc_wait> waits(const dtcc_command &command) const;
+  const Mesh &mesh() const { return grid; }
+  int64_t ranks() const { return grid.ranks(); }
+  /// The micro-batches of a step.
+  int64_t slots() const { return grid.slots(); }
+  int64_t extent(const dtcc_axes &set) const { return grid.extent(set); }
+  /// The number of members of a communicator (1 for a rank that takes no part is not counted here).
+  int64_t sizeOf(const dtcc_communicator &communicator) const;
+  /// Ranks of the group of `rank` in the order of the group.
+  std::vector<int64_t> members(const dtcc_communicator &communicator, int64_t rank) const;
+
+private:
+  template <typename T> std::span<const T> section(const dtcc_section &where) const {
+    return {reinterpret_cast<const T *>(base + where.offset), static_cast<size_t>(where.count)};
+  }
+  const std::byte *base;
+  const dtcc_image_header *head;
+  Mesh grid;
+  std::vector<bool> copies; /* by state */
+};
+
+/// Elements of a view.
+int64_t elementCount(const dtcc_view &view);
+/// True if the elements of `view` are dense in row-major order (sizes of 1 may
+/// have any stride).
+bool isContiguous(const dtcc_view &view);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_IMAGE_IMAGE_H

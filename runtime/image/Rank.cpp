@@ -1,0 +1,35 @@
+//===- Rank.cpp - The context of one rank -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/image/Rank.h"
+
+namespace dtcc::rt {
+
+Rank::Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed)
+    : image(image), team(team), scratch(team.threads()), coordinates(image.mesh().coordinates(rank, 0)),
+      stage(image.stageAt(coordinates)), arenas(image.arenas().size()) {
+  abi = {rank, image.ranks(), /*slot=*/0, seed, /*step=*/1, coordinates.data()};
+}
+
+void Rank::enterSlot(int64_t slot) {
+  abi.slot = slot;
+  auto axes = image.axes();
+  for (size_t i = axes.size(); i-- > 0;) {
+    if (axes[i].kind != DTCC_AXIS_TIME)
+      continue;
+    coordinates[i] = slot % axes[i].size;
+    slot /= axes[i].size;
+  }
+}
+
+int64_t Rank::groupIndex(int64_t communicator) const {
+  if (communicator < 0 || communicator == DTCC_NONE)
+    return 0;
+  return index(image.communicators()[static_cast<size_t>(communicator)].axes);
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,78 @@
+//===- Rank.h - The context of one rank -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All that belongs to one rank: its coordinates, its arenas, its team, its
+// communicators. Ranks may be threads of one process, so there are no globals:
+// every op gets the Rank.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_IMAGE_RANK_H
+#define DTCC_RUNTIME_IMAGE_RANK_H
+
+#include "runtime/core/TeamScratch.h"
+#include "runtime/core/ThreadTeam.h"
+#include "runtime/image/Image.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace dtcc::rt {
+
+class Communicator;
+
+struct Rank {
+  /// `arenas` start empty: the rank's device fills them in.
+  Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed);
+  Rank(const Rank &) = delete;
+  Rank &operator=(const Rank &) = delete;
+
+  /// The part that kernels see; `abi.coordinates` points into `coordinates`.
+  dtcc_rank abi;
+  const Image &image;
+  ThreadTeam &team;
+  /// Tiles of the team's threads: library ops reserve them when they are bound.
+  TeamScratch scratch;
+  /// One per mesh axis, time axes included: their coordinates are those of the
+  /// running action's slot.
+  std::vector<int64_t> coordinates;
+  /// Buffers and actions of the rank's stage.
+  const dtcc_stage &stage;
+  /// Address at which the host reaches each arena of the image; null for arenas of other stages. The device sets it.
+  std::vector<std::byte *> arenas;
+  /// One per communicator of the image.
+  std::vector<Communicator *> communicators;
+  /// All ranks; null in a program of one rank.
+  Communicator *world = nullptr;
+
+  /// Sets the slot and the coordinates of the time axes.
+  void enterSlot(int64_t slot);
+  /// The states that this rank holds a part of.
+  std::span<const dtcc_state> states() const { return Image::rowsOf(stage.states, image.states()); }
+  /// This rank's linear index on `axes`.
+  int64_t index(const dtcc_axes &axes) const { return image.mesh().index(axes, coordinates.data()); }
+  /// This rank's index in a communicator; 0 for -1 and DTCC_NONE.
+  int64_t groupIndex(int64_t communicator) const;
+  /// From the start of its arena to the first element of a view in slot 0, in bytes.
+  int64_t offset(uint32_t view) const {
+    const dtcc_view &v = image.views()[view];
+    int64_t block = v.block_of == 0 ? 0
+                                    : groupIndex(v.block_of - 1) * v.sizes[v.block_dim] * v.strides[v.block_dim] *
+                                          dtcc_dtype_size(v.dtype);
+    return v.offset + block;
+  }
+  /// First element of a view in `slot`, for the host.
+  void *address(uint32_t view, int64_t slot) const {
+    const dtcc_view &v = image.views()[view];
+    slot = v.slots > 0 ? slot % v.slots : slot;
+    return arenas[v.arena] + offset(view) + slot * v.slot_stride;
+  }
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_IMAGE_RANK_H

@@ -1,0 +1,49 @@
+//===- Trace.h - What ran when, for Perfetto ------------------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One rank's record of its commands: a fixed number of events, kept in memory that
+// is taken before the first step, and written as Chrome's trace JSON, which Perfetto
+// opens. When it is full the rest of the run is not recorded.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_IMAGE_TRACE_H
+#define DTCC_RUNTIME_IMAGE_TRACE_H
+
+#include "runtime/image/Image.h"
+
+#include <chrono>
+#include <string>
+
+namespace dtcc::rt {
+
+class Trace {
+public:
+  using Clock = std::chrono::steady_clock;
+  struct Event {
+    uint32_t command;
+    uint32_t slot;
+    int64_t step;
+    Clock::time_point begin, end;
+  };
+
+  explicit Trace(size_t capacity = 200000) { events.reserve(capacity); }
+  void add(const Event &event) {
+    if (events.size() < events.capacity())
+      events.push_back(event);
+  }
+  /// The events as JSON objects, one a line, separated by commas: process `rank`,
+  /// a thread for each stream, times in microseconds since `origin`.
+  std::string json(const Image &image, int64_t rank, Clock::time_point origin) const;
+
+private:
+  std::vector<Event> events;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_IMAGE_TRACE_H

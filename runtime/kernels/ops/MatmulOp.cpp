@@ -1,0 +1,77 @@
+//===- MatmulOp.cpp - The library op of matrix products -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/Matmul.h"
+#include "runtime/kernels/ops/CheckedOperands.h"
+#include "runtime/kernels/ops/LibraryOps.h"
+
+namespace dtcc::rt {
+namespace {
+
+void bindStrides(int64_t (&strides)[3], const dtcc_view &view) {
+  for (int i = 0; i < 3; ++i)
+    strides[i] = strideOf(view, i);
+}
+
+class MatmulOp final : public LibraryOp {
+public:
+  MatmulOp(const CheckedOperands &operands, Rank &rank) {
+    hasBias = operands.attributeCount() == 2 && operands.flag(1);
+    required = hasBias ? 4 : 3;
+    operands.expect(required, 2);
+    const dtcc_view &lhs = operands.floats(0, "lhs", {-1, -1, -1});
+    p.type = static_cast<dtcc_dtype>(lhs.dtype);
+    const dtcc_view &rhs = operands.tensor(1, "rhs", {lhs.sizes[0], lhs.sizes[2], -1}, p.type);
+    p.g = lhs.sizes[0], p.m = lhs.sizes[1], p.k = lhs.sizes[2], p.n = rhs.sizes[2];
+    const dtcc_view &out = operands.floats(required - 1, "out", {p.g, p.m, p.n});
+    p.outType = static_cast<dtcc_dtype>(out.dtype);
+    if (p.outType != p.type && p.outType != DTCC_F32)
+      operands.reject("out must have the operands' element type or f32, got: ", int{out.dtype});
+    bindStrides(p.lhsStrides, lhs);
+    bindStrides(p.rhsStrides, rhs);
+    bindStrides(p.outStrides, out);
+    static const float placeholder = 0;
+    if (hasBias) {
+      p.biasStride = strideOf(operands.tensor(2, "bias", {p.n}), 0);
+      p.bias = &placeholder;
+    }
+    accumulate = operands.accumulation(0);
+    for (bool adds : {false, true}) {
+      if (accumulate == (adds ? Accumulation::Never : Accumulation::Always))
+        continue;
+      p.accumulate = adds;
+      matmul[adds] = std::make_unique<Matmul>(p, vectorKernels(), rank.scratch);
+    }
+  }
+
+  void run(Rank &rank, void *const *buffers) override {
+    p.lhs = buffers[0];
+    p.rhs = buffers[1];
+    if (hasBias)
+      p.bias = static_cast<const float *>(buffers[2]);
+    p.out = buffers[required - 1];
+    bool adds = accumulates(accumulate, rank);
+    p.accumulate = adds;
+    matmul[adds]->run(rank.team, rank.scratch, p);
+  }
+
+private:
+  ProductProblem p;
+  /// One that overwrites and one that adds: made if the command needs them.
+  std::unique_ptr<Matmul> matmul[2];
+  Accumulation accumulate;
+  size_t required;
+  bool hasBias;
+};
+
+} // namespace
+
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_MATMUL>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<MatmulOp>(CheckedOperands(command, rank), rank);
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,212 @@
+//===- OptimizerOps.cpp - The library ops of the update -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/kernels/ops/CheckedOperands.h"
+#include "runtime/kernels/ops/LibraryOps.h"
+#include "runtime/kernels/ops/UpdateRanges.h"
+
+namespace dtcc::rt {
+namespace {
+
+class SumSquaresOp final : public LibraryOp {
+public:
+  explicit SumSquaresOp(const CheckedOperands &operands) : partial(sumSquaresBlocks) {
+    operands.expect(2, 1);
+    size = operands.dense(0, "in", -1).sizes[0];
+    operands.scalar(1, "out");
+    accumulate = operands.accumulation(0);
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    float &out = *static_cast<float *>(buffers[1]);
+    double sum = sumSquares(rank.team, vectorKernels(), static_cast<const float *>(buffers[0]), size, partial);
+    out = static_cast<float>((accumulates(accumulate, rank) ? out : 0.0) + sum);
+  }
+
+private:
+  int64_t size;
+  Accumulation accumulate;
+  std::vector<double> partial;
+};
+
+class GradScaleOp final : public LibraryOp {
+public:
+  explicit GradScaleOp(const CheckedOperands &operands) {
+    operands.expect(4, 1);
+    const char *names[] = {"squares", "count", "norm", "scale"};
+    for (size_t i = 0; i < 4; ++i)
+      operands.scalar(i, names[i]);
+    clip = operands.real(0);
+  }
+  void run(Rank &, void *const *buffers) override {
+    auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
+    GradScale result = gradScale(*scalar(0), *scalar(1), clip);
+    *scalar(2) = result.norm;
+    *scalar(3) = result.scale;
+  }
+
+private:
+  double clip;
+};
+
+class GradUnscaleOp final : public LibraryOp {
+public:
+  explicit GradUnscaleOp(const CheckedOperands &operands) : clip(0), unit(0) {
+    operands.expect(6, 2);
+    const char *names[] = {"squares", "count", "loss_scale", "norm", "scale"};
+    for (size_t i = 0; i < 5; ++i)
+      operands.scalar(i, names[i]);
+    operands.scalar(5, "finite", DTCC_I32);
+    clip = operands.real(0), unit = operands.real(1);
+  }
+  void run(Rank &, void *const *buffers) override {
+    auto scalar = [&](size_t i) { return static_cast<float *>(buffers[i]); };
+    GradUnscale result = gradUnscale(*scalar(0), *scalar(1), clip, *scalar(2) * unit);
+    *scalar(3) = result.scale.norm;
+    *scalar(4) = result.scale.scale;
+    *static_cast<int32_t *>(buffers[5]) = result.finite;
+  }
+
+private:
+  double clip, unit;
+};
+
+class LossScaleAdjustOp final : public LibraryOp {
+public:
+  explicit LossScaleAdjustOp(const CheckedOperands &operands) {
+    operands.expect(6, 3);
+    operands.scalar(0, "finite", DTCC_I32);
+    operands.scalar(1, "step", DTCC_I64);
+    operands.scalar(2, "scale"), operands.scalar(3, "streak"), operands.scalar(4, "skipped");
+    operands.scalar(5, "taken", DTCC_I64);
+    growth = operands.real(0), backoff = operands.real(1), interval = operands.integer(2);
+    if (!(growth >= 1) || !(backoff > 0 && backoff <= 1) || interval < 1)
+      operands.reject("growth must be at least 1, backoff in (0, 1], interval at least 1, got: ", growth, ", ", backoff,
+                      ", ", interval);
+  }
+  void run(Rank &, void *const *buffers) override {
+    auto cell = [&](size_t i) -> float & { return *static_cast<float *>(buffers[i]); };
+    LossScale state{cell(2), cell(3), cell(4)};
+    // This step's number among those taken; if it is skipped nobody reads it.
+    *static_cast<int64_t *>(buffers[5]) =
+        *static_cast<const int64_t *>(buffers[1]) - static_cast<int64_t>(state.skipped);
+    adjustLossScale(state, *static_cast<const int32_t *>(buffers[0]) != 0, growth, backoff, interval);
+    cell(2) = state.scale, cell(3) = state.streak, cell(4) = state.skipped;
+  }
+
+private:
+  double growth, backoff;
+  int64_t interval;
+};
+
+/// Operands that both updates read: grad, scale, lr, step, p.
+class UpdateOp : public LibraryOp {
+protected:
+  UpdateOp(const CheckedOperands &operands, const Rank &rank, size_t required, size_t attributes) {
+    operands.expect(required, attributes);
+    size = operands.dense(0, "grad", -1).sizes[0];
+    operands.scalar(1, "scale");
+    operands.scalar(2, "lr");
+    operands.scalar(3, "step", DTCC_I64);
+    const char *names[] = {"p", "slot 0", "slot 1"};
+    for (size_t i = 4; i < required; ++i)
+      operands.dense(i, names[i - 4], size);
+    // The one operand more that it may have is no workspace.
+    if (operands.operandCount() > required) {
+      copyIndex = required;
+      const dtcc_view &view = operands.floats(required, "copy", {size});
+      operands.expectContiguousRows(view, "copy");
+      copyType = static_cast<dtcc_dtype>(view.dtype);
+      if (copyType == DTCC_F32)
+        operands.reject("copy must be bf16 or f16, got element type: ", int{view.dtype});
+    }
+    ranges = updateRanges(operands, rank, operands.integer(0), operands.communicator(1), size);
+  }
+  HalfCopy copyOf(void *const *buffers) const {
+    return copyIndex ? HalfCopy{copyType, buffers[copyIndex]} : HalfCopy{};
+  }
+  static float *floats(void *const *buffers, size_t i) { return static_cast<float *>(buffers[i]); }
+  static int64_t stepOf(void *const *buffers) { return *static_cast<const int64_t *>(buffers[3]); }
+
+  int64_t size;
+  std::vector<UpdateRange> ranges;
+
+private:
+  size_t copyIndex = 0; // 0: no copy
+  dtcc_dtype copyType = DTCC_BF16;
+};
+
+class AdamOp final : public UpdateOp {
+public:
+  AdamOp(const CheckedOperands &operands, const Rank &rank) : UpdateOp(operands, rank, 7, 7) {
+    options = {operands.real(2), operands.real(3), operands.real(4), operands.flag(5), operands.flag(6)};
+  }
+  void run(Rank &rank, void *const *buffers) override {
+    adamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
+               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), floats(buffers, 6), copyOf(buffers));
+  }
+
+private:
+  AdamOptions options;
+};
+
+class SgdOp final : public UpdateOp {
+public:
+  SgdOp(const CheckedOperands &operands, const Rank &rank)
+      : UpdateOp(operands, rank, hasBuffer(operands) ? 6 : 5, 5),
+        options{operands.real(2), operands.real(3), operands.flag(4)} {}
+  void run(Rank &rank, void *const *buffers) override {
+    sgdUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
+              floats(buffers, 0), floats(buffers, 4), options.momentum != 0 ? floats(buffers, 5) : nullptr,
+              copyOf(buffers));
+  }
+
+private:
+  static bool hasBuffer(const CheckedOperands &operands) {
+    return operands.attributeCount() == 5 && operands.real(2) != 0;
+  }
+  SgdOptions options;
+};
+
+class LionOp final : public UpdateOp {
+public:
+  LionOp(const CheckedOperands &operands, const Rank &rank)
+      : UpdateOp(operands, rank, 6, 4), options{operands.real(2), operands.real(3)} {}
+  void run(Rank &rank, void *const *buffers) override {
+    lionUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
+               floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
+  }
+
+private:
+  LionOptions options;
+};
+
+} // namespace
+
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SUM_SQUARES>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<SumSquaresOp>(CheckedOperands(command, rank));
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GRAD_SCALE>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<GradScaleOp>(CheckedOperands(command, rank));
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ADAMW>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<AdamOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SGD>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<SgdOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LION>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<LionOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_GRAD_UNSCALE>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<GradUnscaleOp>(CheckedOperands(command, rank));
+}
+template <>
+std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LOSS_SCALE_ADJUST>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<LossScaleAdjustOp>(CheckedOperands(command, rank));
+}
+
+} // namespace dtcc::rt

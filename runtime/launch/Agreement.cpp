@@ -1,0 +1,114 @@
+//===- Agreement.cpp - Processes that are to run one program -- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/Agreement.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/Philox.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace dtcc::rt {
+namespace {
+
+Term option(const char *name, const std::string &value) {
+  return {name, value.empty() ? std::string("no ") + name : std::string(name) + "=" + value};
+}
+Term flag(const char *name, bool given) { return {name, given ? name : std::string("no ") + name}; }
+template <typename Number> Term number(const char *name, Number value) {
+  std::ostringstream text;
+  text.precision(std::numeric_limits<double>::max_digits10);
+  text << name << "=" << value;
+  return {name, text.str()};
+}
+
+/// Strings as bytes: each one's length before it.
+void append(std::string &bytes, const std::string &text) {
+  uint64_t length = text.size();
+  bytes.append(reinterpret_cast<const char *>(&length), sizeof length);
+  bytes += text;
+}
+std::string take(std::string_view &bytes) {
+  uint64_t length = 0;
+  if (bytes.size() < sizeof length)
+    return {};
+  std::copy_n(bytes.data(), sizeof length, reinterpret_cast<char *>(&length));
+  bytes.remove_prefix(sizeof length);
+  std::string text(bytes.substr(0, length));
+  bytes.remove_prefix(std::min<size_t>(bytes.size(), length));
+  return text;
+}
+
+} // namespace
+
+std::vector<Term> termsOf(const Image &image, const Options &options, const RunPosition &begin, int64_t steps,
+                          int64_t examples) {
+  std::ostringstream program;
+  program << "program " << std::hex
+          << streamOf({reinterpret_cast<const char *>(&image.header()), image.header().image_bytes});
+  return {
+      {"program", program.str()},
+      option("--save", options.save),
+      option("--checkpoint", options.checkpoint),
+      option("--checkpoint-every", options.checkpointEvery > 0 ? std::to_string(options.checkpointEvery) : ""),
+      flag("--resume", options.resume),
+      {"step", "a start at step " + std::to_string(begin.step)},
+      {"position", "a start at example " + std::to_string(begin.examples)},
+      {"examples", "data of " + std::to_string(examples) + " examples"},
+      {"steps", std::to_string(steps) + " steps"},
+      option("--shuffle", begin.shuffle ? std::to_string(*begin.shuffle) : ""),
+      option("--weights", options.weights),
+      number("--seed", begin.seed),
+      number("--lr", options.rate.base),
+      number("--lr-schedule", static_cast<int>(options.rate.schedule)),
+      number("--warmup", options.rate.warmup),
+  };
+}
+
+void checkAgreement(Communicator &world, const std::vector<Term> &mine) {
+  std::string bytes;
+  for (const Term &term : mine) {
+    append(bytes, term.name);
+    append(bytes, term.value);
+  }
+  struct Sum {
+    uint64_t length, hash;
+  };
+  Sum sum{bytes.size(), streamOf(bytes)};
+  std::vector<Sum> sums(static_cast<size_t>(world.size()));
+  world.allGather(&sum, sums.data(), sizeof sum, DTCC_I8);
+  uint64_t longest = 0;
+  bool alike = true;
+  for (const Sum &other : sums) {
+    longest = std::max(longest, other.length);
+    alike &= other.length == sums[0].length && other.hash == sums[0].hash;
+  }
+  if (alike)
+    return;
+  bytes.resize(longest);
+  std::string all(longest * sums.size(), '\0');
+  world.allGather(bytes.data(), all.data(), static_cast<int64_t>(longest), DTCC_I8);
+  auto termsOfRank = [&](size_t rank) {
+    std::vector<Term> terms;
+    for (std::string_view rest(all.data() + rank * longest, sums[rank].length); !rest.empty();) {
+      std::string name = take(rest);
+      terms.push_back({name, take(rest)});
+    }
+    return terms;
+  };
+  std::vector<Term> first = termsOfRank(0);
+  for (size_t rank = 1; rank < sums.size(); ++rank) {
+    std::vector<Term> other = termsOfRank(rank);
+    for (size_t i = 0; i < std::min(first.size(), other.size()); ++i)
+      if (first[i].value != other[i].value)
+        fail("all ranks must be started alike: rank 0 has ", first[i].value, ", rank ", rank, " has ", other[i].value);
+  }
+  fail("all ranks must be started alike: their programs are of different versions of dtcc");
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,110 @@
+//===- Executor.cpp - Runs the command table of one rank ------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/Executor.h"
+
+#include <algorithm>
+
+namespace dtcc::rt {
+
+uint64_t arenaBytes(const Image &image, const dtcc_stage &stage) {
+  uint64_t bytes = 0;
+  for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+    bytes += image.isOnHost(arena) ? 0 : arena.bytes;
+  return bytes;
+}
+
+uint64_t hostBytes(const Image &image, const dtcc_stage &stage) {
+  uint64_t bytes = 0;
+  for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+    bytes += image.isOnHost(arena) ? arena.bytes : 0;
+  return bytes;
+}
+
+std::vector<bool> communicatorsOfStreams(const Image &image) {
+  std::vector<bool> used(image.communicators().size());
+  for (const dtcc_command &command : image.commands())
+    if (command.stream != 0 && command.communicator != DTCC_NONE)
+      used[command.communicator] = true;
+  return used;
+}
+
+Executor::Executor(Rank &rank, Device &device) : rank(rank), device(device) {}
+
+Executor::Place Executor::placeOf(uint32_t view) const {
+  const dtcc_view &row = rank.image.views()[view];
+  return {device.arena(row.arena) + rank.offset(view), row.slot_stride, row.slots};
+}
+
+void Executor::bind() {
+  for (uint32_t i = 0; i < rank.stage.commands.count; ++i) {
+    uint32_t number = rank.stage.commands.first + i;
+    const dtcc_command &command = rank.image.commands()[number];
+    Bound &bound = table.emplace_back();
+    for (uint32_t view : rank.image.operands(command))
+      bound.operands.push_back(placeOf(view));
+    bound.buffers.resize(bound.operands.size());
+    if (command.predicate != DTCC_NONE)
+      bound.predicate = placeOf(command.predicate);
+    device.bind(number);
+  }
+  findParts();
+  device.begin();
+}
+
+void Executor::findParts() {
+  auto inputs = Image::rowsOf(rank.stage.inputs, rank.image.inputs());
+  bool reads = std::any_of(inputs.begin(), inputs.end(), [](auto &input) { return input.view != DTCC_NONE; });
+  std::vector<bool> seen(static_cast<size_t>(rank.image.slots()));
+  auto actions = Image::rowsOf(rank.stage.actions, rank.image.actions());
+  for (size_t i = 0; i < actions.size(); ++i) {
+    int64_t slot = actions[i].slot;
+    bool isNew = !seen[static_cast<size_t>(slot)];
+    seen[static_cast<size_t>(slot)] = true;
+    if (parts.empty() || (isNew && reads))
+      parts.push_back({actions.subspan(i, 0), {}});
+    Part &part = parts.back();
+    part.actions = {part.actions.data(), part.actions.size() + 1};
+    if (isNew)
+      part.entered.push_back(slot);
+  }
+}
+
+void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
+  device.beginStep();
+  for (uint32_t number = 0; number < parts.size(); ++number) {
+    for (int64_t slot : parts[number].entered) {
+      rank.enterSlot(slot);
+      beforeSlot(slot);
+    }
+    device.runPart(number, [this, number] {
+      for (const dtcc_action &action : parts[number].actions)
+        runAction(action);
+    });
+  }
+}
+
+void Executor::runAction(const dtcc_action &action) {
+  const int64_t slot = action.slot;
+  rank.enterSlot(slot);
+  const dtcc_phase &phase = rank.image.phases()[action.phase];
+  for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number) {
+    if (const uint32_t only = rank.image.commands()[number].only_slot; only != DTCC_NONE && only != action.slot)
+      continue;
+    Bound &bound = table[number - rank.stage.commands.first];
+    if (bound.slot != slot) {
+      bound.slot = slot;
+      std::transform(bound.operands.begin(), bound.operands.end(), bound.buffers.begin(),
+                     [&](const Place &place) { return place.in(slot); });
+      bound.flag = bound.predicate ? bound.predicate->in(slot) : nullptr;
+    }
+    device.run(number, bound.buffers.data(), bound.flag);
+  }
+  device.endAction();
+}
+
+} // namespace dtcc::rt

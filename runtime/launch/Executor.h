@@ -1,0 +1,77 @@
+//===- Executor.h - Runs the command table of one rank -------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The executor walks the actions of a step and gives the commands of each action's phase
+// to the device: it knows which commands run in which slot and where their operands lie,
+// the device how they run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_LAUNCH_EXECUTOR_H
+#define DTCC_RUNTIME_LAUNCH_EXECUTOR_H
+
+#include "runtime/device/Device.h"
+
+#include <functional>
+#include <optional>
+
+namespace dtcc::rt {
+
+class Executor {
+public:
+  /// Runs commands on `device`, which outlives the executor.
+  Executor(Rank &rank, Device &device);
+
+  /// Binds every command. The rank's communicators must be in place.
+  void bind();
+
+  /// Runs every action of one step. `beforeSlot` is called before a slot is entered
+  /// for the first time in the step, to write its inputs.
+  void runStep(const std::function<void(int64_t slot)> &beforeSlot);
+
+private:
+  /// Address of a view in each slot.
+  struct Place {
+    std::byte *base;
+    int64_t slotStride, slots; /* see dtcc_view */
+
+    void *in(int64_t slot) const { return base + (slots > 0 ? slot % slots : slot) * slotStride; }
+  };
+  struct Bound {
+    std::vector<Place> operands;
+    std::optional<Place> predicate;
+    int64_t slot = -1;           /* that the addresses are of */
+    std::vector<void *> buffers; /* the operands' */
+    void *flag = nullptr;        /* the predicate's */
+  };
+  /// Actions between which the host writes no inputs.
+  struct Part {
+    std::span<const dtcc_action> actions;
+    std::vector<int64_t> entered; /* slots that no part before has */
+  };
+
+  Place placeOf(uint32_t view) const;
+  void findParts();
+  void runAction(const dtcc_action &action);
+
+  Rank &rank;
+  Device &device;
+  std::vector<Bound> table; /* of the stage's commands */
+  std::vector<Part> parts;  /* of a step */
+};
+
+/// Which communicators are used beside the first stream.
+std::vector<bool> communicatorsOfStreams(const Image &image);
+
+/// Bytes of all arenas of one rank of a stage, in memory of its device.
+uint64_t arenaBytes(const Image &image, const dtcc_stage &stage);
+/// Bytes that the stage needs in the memory of a GPU's host.
+uint64_t hostBytes(const Image &image, const dtcc_stage &stage);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_LAUNCH_EXECUTOR_H

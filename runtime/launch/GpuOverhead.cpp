@@ -1,0 +1,89 @@
+//===- GpuOverhead.cpp - What a rank has on a GPU besides its arenas
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/GpuOverhead.h"
+
+#include "runtime/abi/GpuMemory.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace dtcc::rt {
+
+/// Number of members of a communicator's group. Only some coordinates of its outermost axis may take part.
+static int64_t membersOf(const Image &image, const dtcc_communicator &communicator) {
+  int64_t members = 1;
+  for (uint32_t i = 0; i < communicator.axes.count; ++i) {
+    const int64_t all = image.axes()[communicator.axes.ids[i]].size;
+    members *= i == 0 && communicator.members ? std::popcount(communicator.members) : all;
+  }
+  return members;
+}
+
+namespace {
+
+/// Uses for which NCCL allocates buffers in a communicator: its own algorithms, messages between all members, or
+/// messages to the next member only.
+struct Uses {
+  bool algorithms = false, all = false, next = false;
+
+  void add(uint32_t op) {
+    switch (op) {
+    case DTCC_BARRIER: // the host's
+      break;
+    case DTCC_DISPATCH_ROWS:
+    case DTCC_COMBINE_ROWS:
+    case DTCC_ALL_TO_ALL:
+      all = true;
+      break;
+    case DTCC_SHIFT:
+      next = true;
+      break;
+    default:
+      algorithms = true;
+    }
+  }
+};
+
+} // namespace
+
+GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
+  constexpr bool withinNode = true;
+  GpuOverhead result;
+  result.context = gpu_memory::contextBytes;
+  std::map<uint32_t, Uses> groups;
+  // Messages as (communicator, is a send, peer).
+  std::set<std::tuple<uint32_t, bool, int64_t>> messages;
+  bool isGraph = true;
+  for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))
+    if (command.kind == DTCC_COLLECTIVE) {
+      groups[command.communicator].add(command.op);
+      isGraph &= command.op != DTCC_DISPATCH_ROWS && command.op != DTCC_COMBINE_ROWS;
+    } else if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE) {
+      messages.insert({command.communicator, command.kind == DTCC_RECEIVE, image.attributes(command)[0]});
+      isGraph = false;
+    }
+  for (const auto &[number, uses] : groups) {
+    int64_t members = membersOf(image, image.communicators()[number]);
+    if (uses.algorithms)
+      result.groups += gpu_memory::groupBytes(members, withinNode);
+    if (uses.all || uses.next)
+      result.peers += std::min<int64_t>(members - 1, uses.all ? members : 1) * gpu_memory::peerBytes(withinNode);
+  }
+  for (const auto &[communicator, incoming, peer] : messages)
+    result.peers += gpu_memory::messageBytes(incoming, withinNode);
+  // Steps with messages or rows on their way are none.
+  if (isGraph)
+    for (const dtcc_action &action : Image::rowsOf(stage.actions, image.actions()))
+      result.graph += image.phases()[action.phase].command_count * gpu_memory::launchBytes;
+  return result;
+}
+
+} // namespace dtcc::rt

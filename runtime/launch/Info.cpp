@@ -1,0 +1,112 @@
+//===- Info.cpp - What is inside a program -------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/Info.h"
+
+#include "runtime/core/AmountText.h"
+#include "runtime/launch/Executor.h"
+#include "runtime/launch/GpuOverhead.h"
+#include "runtime/launch/Metrics.h"
+
+#include <set>
+#include <sstream>
+
+namespace dtcc::rt {
+
+/// Says for which processor or GPU the kernels were generated.
+static std::string codeText(const Image &image) {
+  if (!image.isForGpus())
+    return "cpu      " + std::string(image.string(image.header().cpu));
+  std::string text = "gpu     ";
+  for (const dtcc_gpu_module &module : image.gpuModules())
+    text += " sm_" + std::to_string(module.architecture) + (module.kind == DTCC_GPU_PTX ? " and later" : " assembled") +
+            ",";
+  text.pop_back();
+  return text;
+}
+
+/// Says how much memory is needed besides the plan's.
+static std::string besidesText(const GpuOverhead &overhead) {
+  std::string text = "besides  up to " + bytesText(static_cast<double>(overhead.total())) +
+                     " a rank: driver and code " + bytesText(static_cast<double>(overhead.context));
+  const std::pair<const char *, int64_t> parts[] = {
+      {"NCCL's groups", overhead.groups}, {"NCCL's messages", overhead.peers}, {"CUDA graph", overhead.graph}};
+  for (auto [name, bytes] : parts)
+    if (bytes > 0)
+      text += std::string(", ") + name + " " + bytesText(static_cast<double>(bytes));
+  return text + "\n";
+}
+
+/// Updates reach state there, copies values.
+static std::string whatIsOnHost(const Image &image, const dtcc_stage &stage) {
+  bool state = false, values = false;
+  for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))
+    for (uint32_t view : image.operands(command))
+      if (image.isOnHost(image.arenas()[image.views()[view].arena]))
+        (command.kind == DTCC_COPY ? values : state) = true;
+  return std::string(state ? "state that updates alone touch" : "") + (state && values ? ", " : "") +
+         (values ? "values that wait for the backward pass" : "");
+}
+
+std::string infoText(const Image &image, const std::optional<Forecast> &forecast) {
+  std::ostringstream out;
+  const dtcc_training &training = image.training();
+  out << "model    " << image.string(image.header().model) << "\n";
+  out << "mesh    ";
+  for (const dtcc_axis &axis : image.axes())
+    out << " " << image.string(axis.name) << "=" << axis.size;
+  out << (image.axes().empty() ? " one rank" : "") << " (" << image.ranks() << " ranks, " << image.slots()
+      << " micro-batches)\n";
+  for (const dtcc_stage &stage : image.stages()) {
+    out << "memory   " << bytesText(static_cast<double>(arenaBytes(image, stage))) << " a rank";
+    if (image.stages().size() > 1)
+      out << " of " << image.string(stage.name);
+    out << ":";
+    for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+      if (!image.isOnHost(arena))
+        out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
+    out << "\n";
+    if (uint64_t bytes = hostBytes(image, stage))
+      out << "host     " << bytesText(static_cast<double>(bytes))
+          << " of its host's memory a rank: " << whatIsOnHost(image, stage) << "\n";
+    if (image.isForGpus())
+      out << besidesText(gpuOverhead(image, stage));
+  }
+  int64_t parameters = 0;
+  for (const dtcc_state &state : image.states()) {
+    int64_t count = image.isCopy(state) ? 0 : 1;
+    for (uint32_t d = 0; d < state.rank; ++d)
+      count *= state.dims[d].size;
+    parameters += state.role == DTCC_STATE_PARAMETER ? count : 0;
+  }
+  out << "params   " << parameters << "\n";
+  out << "work     " << stepFlops(image) * static_cast<double>(image.ranks()) * 1e-9 << " GFLOP a step, "
+      << image.commands().size() << " commands\n";
+  if (image.header().peak_flops > 0)
+    out << "peak     " << formatText("%.0f GFLOP/s", image.header().peak_flops * 1e-9) << " of " << image.ranks()
+        << (image.ranks() == 1 ? " device" : " devices") << "\n";
+  if (forecast)
+    out << forecast->text();
+  const char *schedules[] = {"constant", "linear", "cosine"};
+  out << "training batch " << training.batch << ", lr " << training.lr << " " << schedules[training.schedule % 3]
+      << ", warm-up " << training.warmup << ", seed " << training.seed << "\n";
+  out << codeText(image) << "\n";
+  std::set<std::string_view> inputs;
+  for (const dtcc_input &input : image.inputs()) {
+    if (!inputs.insert(image.string(input.name)).second)
+      continue; // several stages read it
+    out << "input    " << image.string(input.name) << " [";
+    for (uint32_t d = 0; d < input.rank; ++d)
+      out << (d ? ", " : "") << input.dims[d].size;
+    out << "]" << (input.view == DTCC_NONE ? " (not read)" : "") << "\n";
+  }
+  if (!image.string(image.header().plan).empty())
+    out << "plan     " << image.string(image.header().plan) << "\n";
+  return out.str();
+}
+
+} // namespace dtcc::rt

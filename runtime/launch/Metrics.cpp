@@ -1,0 +1,147 @@
+//===- Metrics.cpp - What a run reports ----------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/Metrics.h"
+
+#include "runtime/core/AmountText.h"
+#include "runtime/core/Error.h"
+#include "runtime/launch/Executor.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+using Json = nlohmann::ordered_json;
+
+namespace dtcc::rt {
+namespace {
+
+std::string timeText(double seconds) {
+  auto whole = static_cast<long>(seconds + 0.5);
+  return whole >= 3600 ? formatText("%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60)
+                       : formatText("%ld:%02ld", whole / 60, whole % 60);
+}
+
+} // namespace
+
+double stepFlops(const Image &image) {
+  // The ranks of a pipeline do different things: their average.
+  double flops = 0;
+  for (const dtcc_action &action : image.actions()) {
+    const dtcc_phase &phase = image.phases()[action.phase];
+    for (uint32_t i = 0; i < phase.command_count; ++i)
+      flops += image.commands()[phase.first_command + i].flops;
+  }
+  return flops / static_cast<double>(image.stages().size());
+}
+
+Metrics::Metrics(const Image &image, const std::string &path, bool append) : image(image), path(path) {
+  if (path.empty())
+    return;
+  file.open(path, append ? std::ios::app : std::ios::trunc);
+  if (!file)
+    failWith(Status::Write, "cannot write ", path, ": ", std::strerror(errno));
+}
+
+void Metrics::write(const std::string &line) {
+  if (path.empty())
+    return;
+  file << line << std::endl; // each line is complete for who follows the file
+  if (!file)
+    failWith(Status::Write, "cannot write ", path, ": ", std::strerror(errno));
+}
+
+void Metrics::start(const RunFacts &facts) {
+  run = facts;
+  flops = stepFlops(image) * static_cast<double>(image.ranks());
+  double peak = image.header().peak_flops;
+  Json mesh = Json::object(), bytes = Json::object();
+  for (const dtcc_axis &axis : image.axes())
+    mesh[std::string(image.string(axis.name))] = axis.size;
+  uint64_t largest = 0, withHost = 0;
+  Json onHost = Json::object();
+  for (size_t i = 0; i < facts.bytes.size(); ++i) {
+    std::string name = "rank" + std::to_string(i);
+    bytes[name] = facts.bytes[i];
+    largest = std::max(largest, facts.bytes[i]);
+    uint64_t moved = hostBytes(image, image.stageAt(image.mesh().coordinates(static_cast<int64_t>(i), 0)));
+    onHost[name] = moved;
+    withHost = std::max(withHost, moved);
+  }
+  std::cerr << "memory: " << bytesText(static_cast<double>(largest)) << " a rank, "
+            << (withHost > 0 ? bytesText(static_cast<double>(withHost)) + " of its host's, " : "") << facts.threads
+            << (facts.threads == 1 ? " thread" : " threads") << " a rank, " << image.ranks()
+            << (image.ranks() == 1 ? " rank" : " ranks") << "\n";
+  Json row{{"event", "start"},
+           {"model", std::string(image.string(image.header().model))},
+           {"ranks", image.ranks()},
+           {"mesh", mesh},
+           {"transport", facts.transport},
+           {"threads", facts.threads},
+           {"batch", image.training().batch},
+           {"tokens", image.training().tokens},
+           {"steps", facts.steps},
+           {"first_step", facts.firstStep},
+           {"seed", facts.seed},
+           {"flops_per_step", flops},
+           {"peak_flops_per_second", peak > 0 ? Json(peak) : Json()},
+           {"bytes", bytes}};
+  if (withHost > 0)
+    row["host_bytes"] = onHost;
+  write(row.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void Metrics::step(const StepFacts &facts) {
+  bool tokens = image.training().tokens > 0;
+  double items = static_cast<double>(tokens ? image.training().tokens : image.training().batch);
+  double rate = items / facts.seconds;
+  Json row{{"step", facts.step}, {"loss", facts.loss}};
+  if (facts.hasGradNorm)
+    row["grad_norm"] = facts.gradNorm;
+  if (facts.hasLossScale) {
+    row["loss_scale"] = facts.lossScale;
+    row["skipped"] = facts.skipped;
+  }
+  row["lr"] = facts.lr;
+  row["step_seconds"] = facts.seconds;
+  row[tokens ? "tokens_per_second" : "samples_per_second"] = rate;
+  double share = image.header().peak_flops > 0 ? flops / facts.seconds / image.header().peak_flops : 0;
+  if (share > 0)
+    row["peak_share"] = share;
+  write(row.dump());
+
+  if (facts.step > run.firstStep)
+    totalSeconds += facts.seconds;
+  auto timed = static_cast<double>(facts.step - run.firstStep);
+  double left = static_cast<double>(run.steps - facts.step) * (timed > 0 ? totalSeconds / timed : facts.seconds);
+  std::string line = formatText("step %lld/%lld  loss %.6f  %.0f %s/s", static_cast<long long>(facts.step),
+                                static_cast<long long>(run.steps), facts.loss, rate, tokens ? "tokens" : "samples");
+  if (flops > 0)
+    line += formatText("  %.1f GFLOP/s", flops / facts.seconds * 1e-9);
+  if (share > 0)
+    line += formatText(" (%.1f %% of peak)", share * 100);
+  std::cout << line << "  left " << timeText(left) << std::endl;
+  if (!std::isfinite(facts.loss) && !warned) {
+    warned = true;
+    std::cerr << "warning: the loss of step " << facts.step << " is not finite\n";
+  }
+}
+
+void Metrics::end(int64_t steps, bool interrupted) {
+  Json bytes = Json::object();
+  for (size_t i = 0; i < run.bytes.size(); ++i)
+    bytes["rank" + std::to_string(i)] = run.bytes[i];
+  Json row{{"event", "end"}, {"steps", steps}};
+  if (interrupted)
+    row["interrupted"] = true;
+  row["peak_bytes"] = bytes;
+  write(row.dump());
+}
+
+} // namespace dtcc::rt

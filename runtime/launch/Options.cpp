@@ -1,0 +1,170 @@
+//===- Options.cpp - The command line of a program ------------ -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/Options.h"
+
+#include "runtime/core/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <limits>
+
+namespace dtcc::rt {
+namespace {
+
+/// Number of single-character edits between two words.
+size_t editDistance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+/// A number that is one from its first character to its last, and at least `least`.
+template <typename Number> CLI::Validator atLeast(Number least) {
+  auto check = [least](std::string &text) {
+    Number value{};
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bool good = error == std::errc() && end == text.data() + text.size() && value >= least &&
+                value <= std::numeric_limits<Number>::max();
+    const char *kind = std::is_integral_v<Number> ? "a whole number" : "a number";
+    return good ? std::string() : message("must be ", kind, " of at least ", least, ", got: ", text);
+  };
+  return CLI::Validator(check, std::is_integral_v<Number> ? "N" : "X");
+}
+
+/// "unknown option --stepz; did you mean --steps?" for the first unknown option among the arguments.
+std::string suggestion(const CLI::App &app, int argc, char **argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    word.resize(std::min(word.find('='), word.size()));
+    if (word.rfind("--", 0) != 0)
+      continue;
+    std::string best;
+    size_t distance = 4;
+    bool known = false;
+    for (const CLI::Option *option : app.get_options()) {
+      std::string name = option->get_name();
+      known |= name == word;
+      if (editDistance(name, word) < distance) {
+        distance = editDistance(name, word);
+        best = name;
+      }
+    }
+    if (!known)
+      return "unknown option " + word + (best.empty() ? std::string() : "; did you mean " + best + "?");
+  }
+  return "";
+}
+
+} // namespace
+
+std::optional<Options> parseOptions(int argc, char **argv, const Image &image, int &status) {
+  Options options;
+  options.rate.base = image.training().lr;
+  options.rate.schedule = static_cast<LearningRate::Schedule>(image.training().schedule);
+  options.rate.warmup = image.training().warmup;
+  options.seed = image.training().seed;
+
+  CLI::App app("Trains " + std::string(image.string(image.header().model)) + " on " + std::to_string(image.ranks()) +
+               " rank" + (image.ranks() == 1 ? "" : "s") + ". Compiled by dtcc.");
+  app.get_formatter()->column_width(34);
+  std::string data = "Data";
+  app.add_option("--data", options.data.data, "Folder of .npy files named like the inputs, or NAME=FILE (repeatable)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->group(data);
+  app.add_option("--tokens", options.data.tokens, "Stream of token ids: .npy, llm.c's .bin, or FILE:u16, FILE:u32")
+      ->group(data);
+  app.add_option("--shuffle", options.data.shuffle, "Seed of a new order for each epoch")->group(data);
+
+  std::string training = "Training";
+  app.add_option("--steps", options.steps, "Optimizer steps to run in all (default: one pass over the data)")
+      ->check(atLeast<int64_t>(1))
+      ->group(training);
+  app.add_option("--lr", options.rate.base, "Learning rate")->check(atLeast(0.0))->group(training);
+  std::map<std::string, LearningRate::Schedule> schedules{
+      {"constant", LearningRate::Constant}, {"linear", LearningRate::Linear}, {"cosine", LearningRate::Cosine}};
+  app.add_option("--lr-schedule", options.rate.schedule, "constant, linear or cosine")
+      ->transform(CLI::CheckedTransformer(schedules).description(""))
+      ->group(training);
+  app.add_option("--warmup", options.rate.warmup, "Steps over which the learning rate rises from 0")
+      ->check(atLeast<int64_t>(0))
+      ->group(training);
+  app.add_option("--seed", options.seed, "Seed of all random numbers")->group(training);
+  app.add_option("--weights", options.weights, "Initial weights (default: the file beside the program)")
+      ->group(training);
+
+  std::string output = "Output";
+  app.add_option("--metrics", options.metrics, "JSON lines, one a step")->group(output);
+  app.add_option("--save", options.save, "Parameters after the last step, as safetensors")->group(output);
+  app.add_option("--checkpoint", options.checkpoint, "Folder of checkpoints")->group(output);
+  app.add_option("--checkpoint-every", options.checkpointEvery, "Steps between checkpoints (default: at the end)")
+      ->check(atLeast<int64_t>(1))
+      ->group(output);
+  app.add_flag("--resume", options.resume, "Go on from the newest checkpoint, if there is one")->group(output);
+  app.add_option("--profile", options.profile, "Trace for Perfetto; with --info, of the forecast")->group(output);
+  app.add_flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop")->group(output);
+
+  std::string machine = "Machine", hidden; // what does nothing here is not shown
+  app.add_option("--threads", options.threads, "Threads of each rank (default: cores / ranks)")
+      ->check(CLI::Range(1, 4096))
+      ->group(machine);
+  // GPUs always do.
+  app.add_flag("--overlap", options.overlap, "Exchange on a thread beside those that compute")
+      ->group(image.isForGpus() ? hidden : machine);
+  std::map<std::string, GraphUse> uses{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}};
+  if (image.isForGpus())
+    app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (where it can be), on, off")
+        ->transform(CLI::CheckedTransformer(uses).description(""))
+        ->group(machine);
+  std::map<std::string, bool> attentions{{"auto", false}, {"own", true}};
+  if (image.isForGpus())
+    app.add_option("--attention", options.ownAttention,
+                   "auto (cuDNN's, where it is there and has it) or own (the same bits in every run)")
+        ->transform(CLI::CheckedTransformer(attentions).description(""))
+        ->group(machine);
+  app.add_option("--tune", options.tune,
+                 "Measure GPUs' matrix products and attention at start, and keep the choices in this file")
+      ->group(image.isForGpus() ? machine : hidden);
+  app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which a wait counts as a hang")
+      ->check(atLeast<int>(1))
+      ->capture_default_str()
+      ->group(machine);
+  try {
+    app.parse(argc, argv);
+    if ((options.resume || options.checkpointEvery > 0) && options.checkpoint.empty())
+      failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
+    if (!options.tune.empty() && image.gpuModules().empty())
+      failWith(Status::Usage, "--tune is for programs that compute on GPUs, and this one computes on processors");
+    return options;
+  } catch (const CLI::CallForHelp &) {
+    std::cout << app.help();
+    status = 0;
+  } catch (const CLI::ParseError &error) {
+    std::string text = suggestion(app, argc, argv);
+    if (std::vector<std::string> extras = app.remaining(); text.empty() && !extras.empty())
+      text = "every argument must be an option, got: " + extras.front();
+    std::cerr << "error: " << (text.empty() ? error.what() : text) << " (--help lists the options)\n";
+    status = static_cast<int>(Status::Usage);
+  }
+  return std::nullopt;
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,52 @@
+//===- Options.h - The command line of a program -------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The options of a compiled program as a value; `PROGRAM --help` lists them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_LAUNCH_OPTIONS_H
+#define DTCC_RUNTIME_LAUNCH_OPTIONS_H
+
+#include "runtime/data/Batches.h"
+#include "runtime/device/Device.h"
+#include "runtime/image/Image.h"
+#include "runtime/launch/LearningRate.h"
+
+#include <optional>
+#include <string>
+
+namespace dtcc::rt {
+
+struct Options {
+  DataOptions data;
+  int64_t steps = 0; /* 0: one pass over the data */
+  LearningRate rate;
+  std::string metrics;
+  std::string save;
+  std::string weights; /* empty: beside the program */
+  std::string checkpoint;
+  int64_t checkpointEvery = 0; /* 0: at the end only */
+  bool resume = false;
+  std::string profile;
+  uint64_t seed = 0;
+  bool info = false;
+  int threads = 0; /* of each rank; 0: cores / ranks */
+  bool overlap = false;
+  std::string tune;          /* empty: nothing is measured */
+  bool ownAttention = false; /* of programs for GPUs: not cuDNN's */
+  int hangSeconds = 600;
+  GraphUse graphs = GraphUse::Auto; /* of programs for GPUs */
+};
+
+/// Reads the command line; defaults come from the image. Prints help or one message
+/// itself; then the result is empty and `status` is the exit status.
+std::optional<Options> parseOptions(int argc, char **argv, const Image &image, int &status);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_LAUNCH_OPTIONS_H

@@ -1,0 +1,311 @@
+//===- Program.cpp - A training run --------------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/Program.h"
+
+#include "runtime/checkpoint/WholeFile.h"
+#include "runtime/core/AmountText.h"
+#include "runtime/core/Cores.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Memory.h"
+#include "runtime/core/OpenMp.h"
+#include "runtime/core/Signals.h"
+#include "runtime/launch/Agreement.h"
+#include "runtime/launch/Info.h"
+#include "runtime/launch/RankRun.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace dtcc::rt {
+namespace {
+
+/// Threads of a rank: its share of the cores that this process may use.
+int defaultThreads(const Launch &launch) {
+  if (launch.launcher.empty())
+    return std::max<int>(1, availableCores() / static_cast<int>(launch.ranks));
+  // A process that is bound to some cores has these for itself.
+  if (availableCores() < machineCores())
+    return availableCores();
+  return std::max<int>(1, machineCores() / static_cast<int>(std::max<int64_t>(1, launch.nodeProcesses)));
+}
+
+/// Checks that this machine has the memory that its ranks need. A GPU checks its own memory.
+void checkMemory(const Image &image, const std::vector<int64_t> &ranks) {
+  uint64_t needed = 0, available = availableMemory();
+  for (int64_t rank : ranks) {
+    const dtcc_stage &stage = image.stageAt(image.mesh().coordinates(rank, 0));
+    needed += image.isForGpus() ? hostBytes(image, stage) : arenaBytes(image, stage);
+  }
+  if (needed > available)
+    failWith(Status::Memory, "the plan needs ", bytesText(static_cast<double>(needed)), " of memory for ", ranks.size(),
+             ranks.size() == 1 ? " rank, and " : " ranks, and ", bytesText(static_cast<double>(available)),
+             " are free");
+}
+
+/// Permissions do not say all (a read-only or virtual file system, a quota): only making
+/// a file shows that files can be made.
+void checkFolder(const std::string &path, const fs::path &folder) {
+  std::string probe = folder / ".dtcc-probe-XXXXXX";
+  int file = mkstemp(probe.data());
+  if (file < 0)
+    fail("cannot write ", path, ": ", std::strerror(errno));
+  close(file);
+  unlink(probe.c_str());
+}
+
+/// For a file that is written in place, or a device.
+void checkWritable(const std::string &path) {
+  int file = open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC);
+  // A pipe that nobody reads yet is no reason to fail.
+  if (file < 0 && errno != ENXIO)
+    fail("cannot write ", path, ": ", std::strerror(errno));
+  if (file >= 0)
+    close(file);
+}
+
+/// Finds out before the run, not after it, that its results cannot be written.
+void checkOutputs(const Options &options) {
+  for (const std::string *output : {&options.save, &options.profile, &options.metrics}) {
+    const std::string &path = *output;
+    if (path.empty())
+      continue;
+    fs::path folder = fs::path(path).parent_path();
+    std::error_code error;
+    if (fs::is_directory(path, error))
+      fail("cannot write ", path, ": it is a folder");
+    // A file that appears whole replaces what was there: never a device or a pipe.
+    if (&path != &options.metrics && fs::exists(path, error) && !fs::is_regular_file(path, error))
+      fail("cannot write ", path, ": it must be a regular file");
+    bool exists = fs::exists(path, error);
+    if (&path == &options.metrics && exists)
+      checkWritable(path);
+    else
+      checkFolder(path, folder.empty() ? "." : folder);
+  }
+  if (options.checkpoint.empty())
+    return;
+  // The folder itself appears with the first checkpoint: bad data leaves none behind.
+  fs::path folder = fs::path(options.checkpoint) / "";
+  std::error_code error;
+  while (!fs::exists(folder, error) && folder.has_relative_path())
+    folder = folder.parent_path();
+  checkFolder(options.checkpoint, folder.empty() ? "." : folder);
+}
+
+/// Opens the file of initial weights if a state needs it.
+void openWeights(const Image &image, const Options &options, std::optional<SafetensorsFile> &weights) {
+  bool needed = false;
+  for (const dtcc_state &state : image.states())
+    needed |= state.init == DTCC_INIT_FILE;
+  if (!needed)
+    return;
+  std::error_code error;
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  std::string name(image.string(image.header().weights));
+  fs::path named = program.parent_path() / name, beside = program.string() + ".weights";
+  if (!options.weights.empty())
+    weights.emplace(options.weights);
+  else if (!name.empty() && fs::exists(named, error))
+    weights.emplace(named.string());
+  else if (fs::exists(beside, error))
+    weights.emplace(beside.string());
+  else
+    fail("the initial weights are missing: ", name.empty() ? beside.string() : named.string(),
+         " must stand beside the program, or --weights=FILE name it");
+}
+
+/// The first failure of a rank stops the others; theirs (PeerLost) are its echo and
+/// may be recorded before it.
+class Failures {
+public:
+  void record(std::exception_ptr failure, bool echo) {
+    std::lock_guard<std::mutex> guard(lock);
+    if (first && (!firstIsEcho || echo))
+      return;
+    first = failure;
+    firstIsEcho = echo;
+  }
+  void rethrow() const {
+    if (first)
+      std::rethrow_exception(first);
+  }
+
+private:
+  std::mutex lock;
+  std::exception_ptr first;
+  bool firstIsEcho = false;
+};
+
+void writeTrace(const std::string &path, const Launch &launch, const std::vector<RankResult> &results,
+                const std::vector<int64_t> &ranks) {
+  std::string text = "[";
+  for (const RankResult &result : results)
+    text += (text.size() > 1 ? ",\n" : "") + result.trace;
+  // Processes write a file each: Perfetto opens several at once.
+  bool several = !launch.launcher.empty() && ranks[0] != 0;
+  writeWhole(several ? path + ".rank-" + std::to_string(ranks[0]) : path, text + "]\n");
+}
+
+int statusOf(const std::exception &error) {
+  if (auto *known = dynamic_cast<const Error *>(&error))
+    return static_cast<int>(known->status);
+  return static_cast<int>(dynamic_cast<const std::bad_alloc *>(&error) ? Status::Memory : Status::BadInput);
+}
+
+/// Whether this process should report an error. All processes may have met the same bad
+/// input: the others let process 0 say so, whose end makes the launcher end them. Its
+/// SIGTERM only sets a flag, and stands for "another has spoken".
+bool speaks(const Launch &launch) {
+  if (launch.process == 0)
+    return true;
+  for (int tenths = 0; tenths < 20; ++tenths) {
+    if (interruptRequested())
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return !interruptRequested();
+}
+
+/// Says why, and ends all processes.
+void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
+  std::optional<bool> agreed = transport.speaks();
+  if (agreed ? *agreed : speaks(launch))
+    std::cerr << "error: " << error.what() << std::endl;
+  transport.abort(statusOf(error));
+}
+
+int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
+             Transport &transport) {
+  std::vector<int64_t> ranks = transport.localRanks();
+  checkMemory(image, ranks);
+  checkOutputs(options);
+  Batches batches(image, options.data);
+  RunPosition begin{0, 0, options.seed, options.data.shuffle};
+  std::optional<CheckpointReader> checkpoint;
+  if (options.resume) {
+    std::string path = latestCheckpoint(options.checkpoint);
+    if (!path.empty()) {
+      checkpoint.emplace(path);
+      begin = checkpoint->position();
+      if (begin.shuffle != options.data.shuffle)
+        fail("checkpoint ", path, " was written with ",
+             begin.shuffle ? "--shuffle=" + std::to_string(*begin.shuffle) : std::string("no --shuffle"),
+             ": give the same to go on");
+    }
+  }
+  std::optional<SafetensorsFile> weights;
+  if (!checkpoint)
+    openWeights(image, options, weights);
+  int64_t steps = options.steps > 0 ? options.steps : batches.stepsPerEpoch();
+  if (steps == INT64_MAX)
+    failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+  if (launch.processes > 1) {
+    std::vector<int64_t> all(static_cast<size_t>(launch.ranks));
+    std::iota(all.begin(), all.end(), 0);
+    auto world = transport.group("start", all, ranks[0]);
+    checkAgreement(*world, termsOf(image, options, begin, steps, batches.exampleCount()));
+  }
+  SharedRun shared{image,
+                   kernels,
+                   options,
+                   launch,
+                   transport,
+                   batches,
+                   weights ? &*weights : nullptr,
+                   checkpoint ? &*checkpoint : nullptr,
+                   begin,
+                   steps,
+                   Trace::Clock::now(),
+                   [&](const std::exception &error) {
+                     if (launch.launcher.empty())
+                       transport.abort(statusOf(error));
+                     else
+                       reportAndAbort(launch, transport, error);
+                   }};
+
+  std::vector<RankResult> results(ranks.size());
+  Failures failures;
+  auto guarded = [&](size_t i) {
+    try {
+      results[i] = runRank(shared, ranks[i]);
+    } catch (const std::exception &error) {
+      failures.record(std::current_exception(), statusOf(error) == static_cast<int>(Status::PeerLost));
+      // A rank that fails before its run begins has not told the others.
+      if (launch.launcher.empty())
+        transport.abort(statusOf(error));
+    }
+  };
+  // The first rank runs on the process's own thread: the only one that may call MPI.
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < ranks.size(); ++i)
+    threads.emplace_back(guarded, i);
+  guarded(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  failures.rethrow();
+  if (!options.profile.empty())
+    writeTrace(options.profile, launch, results, ranks);
+  return static_cast<int>(results[0].interrupted ? Status::Interrupted : Status::Done);
+}
+
+/// With --profile, a trace of the step as it is forecast.
+void printInfo(const Image &image, const Options &options) {
+  std::optional<Forecast> forecast = Forecast::of(image);
+  if (!options.profile.empty()) {
+    if (!forecast)
+      fail("--info has no forecast to write to ", options.profile, ": the program names no machine that it is for");
+    checkOutputs(options);
+    writeWhole(options.profile, forecast->trace());
+  }
+  std::cout << infoText(image, forecast);
+}
+
+} // namespace
+
+int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const Options &options) {
+  Launch launch;
+  launch.ranks = image.ranks();
+  launch.hangSeconds = options.hangSeconds;
+  launch.interrupted = interruptRequested;
+  detectLauncher(launch);
+  if (options.info) {
+    if (launch.process == 0)
+      printInfo(image, options);
+    return 0;
+  }
+  launch.threads = options.threads > 0 ? options.threads : defaultThreads(launch);
+  int64_t local = launch.launcher.empty() ? launch.ranks : launch.nodeProcesses;
+  openMp(/*oversubscribed=*/local * launch.threads > machineCores());
+  std::unique_ptr<Transport> transport;
+  try {
+    transport = createTransport(launch);
+  } catch (const Error &error) {
+    if (!speaks(launch))
+      return static_cast<int>(error.status);
+    throw;
+  }
+  if (launch.launcher.empty())
+    return runRanks(launch, image, kernels, options, *transport);
+  try {
+    return runRanks(launch, image, kernels, options, *transport);
+  } catch (const std::exception &error) {
+    reportAndAbort(launch, *transport, error);
+    return statusOf(error);
+  }
+}
+
+} // namespace dtcc::rt

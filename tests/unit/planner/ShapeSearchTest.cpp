@@ -1,0 +1,181 @@
+//===- ShapeSearchTest.cpp - The search over shapes against solving all of them
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/search/ShapeSearch.h"
+#include "planner/search/ShapeText.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <random>
+
+using namespace dtcc::plan;
+
+namespace {
+
+/// Random times and bytes of a few blocks, the same for the same shape; the bound is that of a pipeline whose stages
+/// all take the mean.
+class RandomPricer : public ShapePricer {
+public:
+  explicit RandomPricer(unsigned seed) : seed(seed) {}
+  StageProblem problem(const PlanShape &shape) override {
+    std::mt19937 random(seed + std::hash<std::string>()(shape.str()) % 1000003);
+    auto draw = [&](int most) { return double(random() % (most + 1)); };
+    StageProblem problem;
+    problem.classes = {{shape.pp, 15 + draw(60)}};
+    problem.types.resize(2);
+    for (BlockType &type : problem.types) {
+      type.modes = {{{1 + draw(9), 1 + draw(9)}, {1 + draw(15), draw(5)}}};
+      type.stateBytes = draw(10);
+      type.sendSeconds = draw(2);
+      type.tailSeconds = draw(4);
+    }
+    problem.blocks = {0, 1, 1, 0};
+    for (int64_t i = 0; i < shape.pp; ++i)
+      problem.inFlight.push_back(double(std::min(shape.microbatches, shape.pp - i)));
+    problem.ramp = 1 / double(shape.virtualStages);
+    problem.rounds = double(shape.microbatches) - problem.ramp;
+    return problem;
+  }
+  double bound(const PlanShape &shape) override {
+    StageProblem each = problem(shape);
+    double sum = 0;
+    for (uint32_t type : each.blocks)
+      sum += std::min(each.types[type].modes[0][0].seconds, each.types[type].modes[0][1].seconds);
+    return each.rounds * sum / double(each.stages()) + each.ramp * sum;
+  }
+
+private:
+  unsigned seed;
+};
+
+ShapeSpace smallSpace(unsigned seed) {
+  ShapeSpace space;
+  space.devices = 1 << (seed % 4);
+  space.batch = 8;
+  space.tp = {1, 2};
+  space.pp = {1, 2, 4};
+  space.layers = 4;
+  return space;
+}
+
+TEST(ShapeSearch, EqualsSolvingEveryShapeExhaustively) {
+  int infeasible = 0;
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    std::vector<PlanShape> shapes = enumerateShapes(smallSpace(seed));
+    ASSERT_FALSE(shapes.empty());
+    RandomPricer pricer(seed);
+    std::vector<double> all;
+    for (const PlanShape &shape : shapes)
+      if (StageSolution solution = solveExhaustively(pricer.problem(shape)); !solution.isInfeasible())
+        all.push_back(solution.seconds);
+    std::sort(all.begin(), all.end());
+    ShapeResult found = searchShapes(shapes, pricer, 3);
+    ASSERT_EQ(found.plans.size(), std::min<size_t>(3, all.size())) << seed;
+    if (all.empty()) {
+      ++infeasible;
+      continue;
+    }
+    for (size_t i = 0; i < found.plans.size(); ++i)
+      ASSERT_NEAR(found.plans[i].seconds, all[i], 1e-9) << seed;
+    ASSERT_LE(found.lowerBound, all[0] + 1e-9) << seed;
+    ASSERT_NEAR(found.gap(), 0, 1e-9) << seed;
+  }
+  EXPECT_LT(infeasible, 500);
+}
+
+TEST(ShapeSearch, LeavesShapesUnsolved) {
+  RandomPricer pricer(7);
+  std::vector<PlanShape> shapes = enumerateShapes(smallSpace(3));
+  ShapeResult found = searchShapes(shapes, pricer, 1);
+  EXPECT_EQ(found.shapes, shapes.size());
+  EXPECT_LT(found.solved, shapes.size());
+}
+
+TEST(ShapeSearch, EnumeratesWhatDivides) {
+  ShapeSpace space;
+  space.devices = 8;
+  space.batch = 4;
+  space.tp = {1, 2, 3, 4, 8};
+  space.pp = {1, 2};
+  space.layers = 6;
+  for (const PlanShape &shape : enumerateShapes(space)) {
+    EXPECT_EQ(shape.ranks(), 8);
+    EXPECT_EQ(space.batch % (shape.dp * shape.microbatches), 0);
+    EXPECT_EQ(shape.schedule == PipelineSchedule::None, shape.pp == 1);
+    if (shape.schedule == PipelineSchedule::Interleaved)
+      EXPECT_EQ(shape.microbatches % shape.pp, 0);
+    if (shape.dp == 1)
+      EXPECT_EQ(shape.zero, 0);
+    EXPECT_NE(shape.tp, 3);
+  }
+  // No example is left for half of 8 data-parallel ranks.
+  space.dp = 8;
+  EXPECT_TRUE(enumerateShapes(space).empty());
+}
+
+TEST(ShapeSearch, EnumeratesExpertsAndHosts) {
+  ShapeSpace space;
+  space.devices = 8;
+  space.batch = 8;
+  space.ep = {1, 2, 8};
+  space.zero = {1};
+  space.hostOptimizer = {false, true};
+  space.microbatches = 1;
+  std::vector<PlanShape> shapes = enumerateShapes(space);
+  ASSERT_EQ(shapes.size(), 6u);
+  for (const PlanShape &shape : shapes)
+    EXPECT_EQ(shape.ranks(), 8);
+  EXPECT_EQ(shapes.back().str(), "ep=8 zero=1 microbatches=1 offload=optimizer");
+}
+
+TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
+  ShapeSpace space;
+  space.devices = 8;
+  space.batch = 8;
+  space.tp = {4};
+  space.ep = {8};
+  space.zero = {0};
+  space.microbatches = 1;
+  EXPECT_TRUE(enumerateShapes(space).empty());
+  space.expertsOverTensor = true;
+  ASSERT_EQ(enumerateShapes(space).size(), 1u);
+  EXPECT_EQ(enumerateShapes(space)[0].str(), "dp=2,tp=4,folded-ep=8 zero=0 microbatches=1");
+}
+
+TEST(ShapeSearch, WritesShapesAsOptions) {
+  PlanShape shape;
+  EXPECT_EQ(shape.str(), "dp=1 zero=0 microbatches=1");
+  shape = {2, 4, 1, 1, 8, 16, 1, PipelineSchedule::Interleaved, 2};
+  EXPECT_EQ(shape.str(), "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2");
+}
+
+/// What is written is read: of every shape of a space.
+TEST(ShapeText, RoundTrip) {
+  ShapeSpace space;
+  space.devices = 16;
+  space.batch = 32;
+  space.tp = {1, 2, 4};
+  space.cp = {1, 2};
+  space.pp = {1, 2, 4};
+  space.layers = 8;
+  space.ep = {1, 2, 8};
+  space.hostOptimizer = {false, true};
+  space.sequenceParallel = {false, true};
+  space.schedules.push_back(PipelineSchedule::GPipe);
+  std::string error;
+  for (const PlanShape &shape : enumerateShapes(space)) {
+    std::optional<PlanShape> read = parseShape(shape.str(), error);
+    ASSERT_TRUE(read) << shape.str() << ": " << error;
+    EXPECT_EQ(*read, shape) << shape.str();
+  }
+  for (const char *wrong : {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=all", "1f1b",
+                            "dp=2x", "sequence-parallel"})
+    EXPECT_FALSE(parseShape(wrong, error)) << wrong;
+}
+
+} // namespace

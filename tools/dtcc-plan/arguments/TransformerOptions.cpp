@@ -1,0 +1,56 @@
+//===- TransformerOptions.cpp - A model by its sizes, on a cluster
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/arguments/TransformerOptions.h"
+#include "planner/cluster/ClusterFile.h"
+
+using namespace dtcc;
+using llvm::StringRef;
+
+constexpr Word<cost::Width> kPrecisions[] = {{"bf16", cost::Width::B16},
+                                             {"fp16", cost::Width::B16},
+                                             {"f32", cost::Width::F32},
+                                             {"fp8", cost::Width::F8},
+                                             {"fp4", cost::Width::F4}};
+constexpr Word<cost::Framework> kSoftware[] = {
+    {"NeMo", cost::Framework::NeMo},
+#define DTCC_SOFTWARE(name, ...) {#name, cost::Framework::name},
+#include "planner/cost/Software.def"
+};
+
+llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, TransformerOnCluster &result, bool mayMix) {
+  for (StringRef needed : {"transformer", "cluster"})
+    if (!arguments.has(needed))
+      return llvm::createStringError("--" + needed + " must be given" +
+                                     (needed == "transformer" ? ": a plan holds no sizes" : ": 8xh100, or a file"));
+  std::string error;
+  std::optional<cost::Transformer> model = cost::parseTransformer(arguments.value("transformer").str(), error);
+  if (!model)
+    return llvm::createStringError(error);
+  llvm::Expected<cost::Cluster> cluster = cost::readCluster(arguments.value("cluster"));
+  if (!cluster)
+    return cluster.takeError();
+  if (!cluster->isUniform() && !mayMix)
+    return llvm::createStringError(
+        "a model by its sizes is priced on devices of one kind (search takes several): name one of "
+        "the kinds, got: --cluster=" +
+        arguments.value("cluster"));
+  result.model = *model;
+  result.cluster = *cluster;
+  cost::Framework framework;
+  if (llvm::Error wrong = choose(arguments, "software", kSoftware, framework))
+    return wrong;
+  result.software = cost::softwareOf(framework);
+  if (llvm::Error wrong = choose(arguments, "precision", kPrecisions, result.run.width))
+    return wrong;
+  result.run.attention = result.software.attention;
+  result.run.tensorHidden = result.software.tensorHidden;
+  result.run.dispatchesOnceANode = result.software.dispatchesOnceANode;
+  result.run.stopsEarly = result.software.stopsEarly;
+  result.run.contextHidden = 0.5;
+  return llvm::Error::success();
+}

@@ -1,0 +1,220 @@
+//===- GraphAdvisor.cpp - Searches again for explanations of a graph
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/questions/GraphAdvisor.h"
+#include "compiler/planning/ConfirmPlans.h"
+#include "compiler/planning/LowerPlan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tools/dtcc-plan/tables/GraphReport.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace dtcc;
+using llvm::StringRef;
+
+/// Plans among which the best, or that which needs least, is looked for.
+static constexpr size_t kKept = 20, kNearest = 1000;
+
+/// `bind` with another batch; nothing if it names none.
+static std::optional<std::string> bindBatch(StringRef bind, int64_t batch) {
+  std::string text;
+  bool found = false;
+  llvm::SmallVector<StringRef> parts;
+  bind.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    bool isBatch = part.split('=').first == "batch";
+    found |= isBatch;
+    text += (text.empty() ? "" : ",") + (isBatch ? "batch=" + std::to_string(batch) : part.str());
+  }
+  return found ? std::optional(text) : std::nullopt;
+}
+
+LoadedStep *GraphAdvisor::stepFor(int64_t other) {
+  if (other == 0 || other == batch)
+    return question.graph.get();
+  auto [at, isNew] = others.try_emplace(other);
+  if (isNew)
+    if (std::optional<std::string> bind = bindBatch(question.options.bind, other)) {
+      Options options = question.options;
+      options.bind = *bind;
+      at->second = LoadedStep::load(options, /*silent=*/true);
+    }
+  return at->second.get();
+}
+
+/// Searches that find nothing are no errors here.
+mlir::FailureOr<SearchResult> GraphAdvisor::search(const Options &options, const SearchLimits &given, int64_t other) {
+  LoadedStep *step = stepFor(other);
+  if (!step)
+    return mlir::failure();
+  SearchLimits limits = given;
+  limits.silent = true;
+  if (!limits.given)
+    limits.pricers = step == question.graph.get() ? &question.pricers : nullptr;
+  mlir::ModuleOp module = step->module();
+  mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  return searchPlans(module, options, limits);
+}
+
+bool GraphAdvisor::confirm(const Options &options, SearchResult &result) {
+  mlir::ModuleOp module = question.graph->module();
+  mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  return succeeded(confirmPlans(module, options, result, /*silent=*/true));
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::bestOf(const Options &options, SearchLimits limits, int64_t other) {
+  limits.keep = kKept;
+  mlir::FailureOr<SearchResult> result = search(options, limits, other);
+  if (succeeded(result) && result->report.plans.front().fits)
+    return std::move(result->report.plans.front());
+  Options least = options;
+  if (least.recompute.empty())
+    least.recompute = "full";
+  limits.anyMemory = true;
+  limits.keep = kNearest;
+  result = search(least, limits, other);
+  if (failed(result))
+    return std::nullopt;
+  std::vector<plan::PlanReport> &plans = result->report.plans;
+  return *std::min_element(plans.begin(), plans.end(), [](const plan::PlanReport &a, const plan::PlanReport &b) {
+    return a.memory.total() < b.memory.total();
+  });
+}
+
+static bool isMesh(const plan::PlanShape &shape, const plan::PlanShape &mesh) {
+  return std::tie(shape.dp, shape.tp, shape.cp, shape.ep, shape.pp, shape.zero, shape.sequenceParallel) ==
+         std::tie(mesh.dp, mesh.tp, mesh.cp, mesh.ep, mesh.pp, mesh.zero, mesh.sequenceParallel);
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &restriction) {
+  Options options = restriction.devices ? optionsFor(question.options, restriction.devices) : question.options;
+  if (restriction.recompute)
+    options.recompute = *restriction.recompute ? "full" : "none";
+  SearchLimits limits;
+  limits.devices = restriction.devices;
+  // Axes that the user fixed stay fixed.
+  auto given = [&](StringRef axis) { return StringRef(options.mesh).contains(axis); };
+  bool tensor = restriction.tensor || given("tp="), context = restriction.context || given("cp="),
+       pipeline = restriction.pipeline || given("pp=");
+  limits.allows = [=](const plan::PlanShape &shape) {
+    if ((!tensor && shape.tp > 1) || (!context && shape.cp > 1) || (!pipeline && shape.pp > 1) ||
+        (restriction.zero && shape.zero != *restriction.zero) ||
+        (restriction.microbatches && shape.microbatches != *restriction.microbatches))
+      return false;
+    if (!restriction.mesh)
+      return true;
+    const plan::PlanShape &mesh = *restriction.mesh;
+    return isMesh(shape, mesh) && (restriction.microbatches || (shape.microbatches == mesh.microbatches &&
+                                                                shape.scheduleName() == mesh.scheduleName()));
+  };
+  return bestOf(options, limits, restriction.batch);
+}
+
+std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &than, size_t most) {
+  SearchLimits limits;
+  limits.anyMemory = true;
+  limits.keep = kKept;
+  std::vector<plan::PlanReport> plans;
+  mlir::FailureOr<SearchResult> result = search(question.options, limits);
+  if (failed(result))
+    return plans;
+  for (plan::PlanReport &plan : result->report.plans) {
+    if (plan.seconds >= than.seconds || plans.size() == most)
+      break;
+    if (!plan.fits)
+      plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+std::optional<int64_t> GraphAdvisor::fewest() {
+  // With heterogeneous devices the number depends on the device kind.
+  if (isThisMachine(question.options) || !question.kinds.empty())
+    return std::nullopt;
+  std::optional<FewestDevices> found = fewestDevices(question.graph->module(), question.options);
+  return found ? std::optional(found->devices) : std::nullopt;
+}
+
+/// The options that hold a shape which a search leaves out.
+static Options holding(const Options &given, const plan::PlanShape &shape) {
+  Options options = given;
+  options.mesh =
+      llvm::formatv("dp={0},tp={1},cp={2},ep={3},pp={4}", shape.dp / shape.ep, shape.tp, shape.cp, shape.ep, shape.pp);
+  options.zero = shape.zero;
+  options.microbatches = shape.microbatches;
+  options.schedule = shape.scheduleName();
+  if (shape.hostOptimizer && options.offload.empty())
+    options.offload = "optimizer";
+  options.sequenceParallel = shape.tp == 1 ? "" : shape.sequenceParallel ? "on" : "off";
+  return options;
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::price(const plan::PlanShape &shape) {
+  SearchLimits limits;
+  limits.keep = kKept;
+  limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
+  for (bool anyMemory : {false, true})
+    for (const Options &options : {question.options, holding(question.options, shape)}) {
+      limits.anyMemory = anyMemory;
+      mlir::FailureOr<SearchResult> result = search(options, limits);
+      if (succeeded(result) && confirm(options, *result))
+        return std::move(result->report.plans.front());
+    }
+  return std::nullopt;
+}
+
+/// Do two plans compute the same values again?
+static bool isAgainAlike(const plan::Plan &a, const plan::Plan &b) {
+  auto origins = [](const plan::Plan &plan) {
+    std::vector<int64_t> all;
+    for (const plan::OpPlan &op : plan.ops)
+      if (op.recompute)
+        all.push_back(op.origin);
+    llvm::sort(all);
+    return all;
+  };
+  return a.recompute == b.recompute && origins(a) == origins(b);
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) {
+  plan::PlanShape shape = shapeOf(plan);
+  SearchLimits limits;
+  PricerCache pricers;
+  auto step = question.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
+  if (auto given = spmd::GivenPlacement::of(step, plan)) {
+    limits.given = std::make_shared<const spmd::GivenPlacement>(std::move(*given));
+    limits.pricers = &pricers;
+  }
+  limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
+  // If the plan came from a search, its offload is needed for memory. The first search may not ask for it.
+  for (const Options &options : {question.options, holding(question.options, shape)}) {
+    mlir::FailureOr<SearchResult> result = search(options, limits);
+    if (failed(result))
+      continue;
+    if (isAgainAlike(result->plan(0), plan) || (confirm(options, *result) && isAgainAlike(result->plan(0), plan)))
+      return std::move(result->report.plans.front());
+  }
+  limits.anyMemory = true;
+  for (Options options : {question.options, holding(question.options, shape)}) {
+    options.recompute = plan::toString(plan.recompute).str();
+    mlir::FailureOr<SearchResult> result = search(options, limits);
+    if (succeeded(result))
+      return std::move(result->report.plans.front());
+  }
+  return std::nullopt;
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Plan &plan) {
+  std::optional<plan::PlanReport> report = priceTime(plan);
+  if (!report || report->estimated)
+    return report;
+  // If the plan has a program, the program's memory is taken.
+  if (LoweredPlan lowered = lowerPlan(question.graph->module(), question.options, plan); lowered.module) {
+    report->confirm(lowered.most(), lowered.separateBytes);
+    report->fits = memoryBytes <= 0 || report->memory.total() <= memoryBytes;
+  }
+  return report;
+}

@@ -1,0 +1,43 @@
+//===- LoadStep.cpp - A model as a differentiated training step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/questions/LoadStep.h"
+#include "compiler/pipeline/Pipelines.h"
+#include "compiler/training/Training.h"
+#include "dialects/AllDialects.h"
+#include "tools/model/Diagnostics.h"
+#include "tools/model/LoadModel.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+static LogicalResult makeStep(ModuleOp module, const Options &options) {
+  if (module.lookupSymbol("step"))
+    return success();
+  if (!module.lookupSymbol("loss"))
+    return module.emitError("holds no @loss to train; a forward graph needs --loss=KIND:key=value,...");
+  if (failed(applyTrainingOptions(module, options)))
+    return failure();
+  PassManager manager(module.getContext());
+  buildGraphPipeline(manager, options);
+  return manager.run(module);
+}
+
+std::unique_ptr<LoadedStep> LoadedStep::load(const Options &options, bool silent) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  std::unique_ptr<LoadedStep> step(new LoadedStep(registry));
+  if (silent)
+    step->context.getDiagEngine().registerHandler([](Diagnostic &) { return success(); });
+  else
+    printDiagnostics(step->context);
+  step->context.loadAllAvailableDialects();
+  step->owned = loadModel(step->context, options);
+  if (!step->owned || failed(makeStep(step->module(), options)))
+    return nullptr;
+  return step;
+}

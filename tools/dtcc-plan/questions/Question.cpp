@@ -1,0 +1,140 @@
+//===- Question.cpp - A model on a cluster, as commands are asked about it
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/questions/Question.h"
+#include "compiler/planning/ConfirmPlans.h"
+#include "planner/cluster/ClusterFile.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace dtcc;
+using llvm::StringRef;
+
+char ToldError::ID = 0;
+
+bool dtcc::tell(llvm::Error error) {
+  if (!error)
+    return true;
+  llvm::handleAllErrors(
+      std::move(error), [](const ToldError &) {},
+      [](const llvm::ErrorInfoBase &info) {
+        llvm::WithColor::error(llvm::errs(), "dtcc-plan") << info.message() << '\n';
+      });
+  return false;
+}
+
+/// Options of dtcc that go with a file: what model it holds, and parts of the plan that sizes do not know.
+static constexpr StringRef kFileValues[] = {"bind",         "loss",          "loss-output",       "optimizer",
+                                            "batch-norm",   "external-root", "sequence-parallel", "cp-attention",
+                                            "moe-dispatch", "cp-order",      "schedule",          "recompute",
+                                            "pin"};
+/// And those of the plan that both searches know.
+static constexpr StringRef kPlanValues[] = {"cluster", "mesh", "zero", "microbatches", "precision", "offload"};
+/// Options of sizes that a file has otherwise, and what to do instead.
+static constexpr std::pair<StringRef, StringRef> kSizeValues[] = {
+    {"batch", "bind the batch of a model file: --bind=batch=N"},
+    {"micro-batch", "--microbatches=N says how many a model file's batch is cut into"},
+    {"software", "a model file is priced as the programs of dtcc run it"}};
+
+std::vector<StringRef> dtcc::questionValues(llvm::ArrayRef<StringRef> more) {
+  std::vector<StringRef> values = searchTransformerValues();
+  llvm::erase_if(values, [](StringRef value) { return value == "html" || value == "trace"; });
+  values.insert(values.end(), std::begin(kFileValues), std::end(kFileValues));
+  values.insert(values.end(), more.begin(), more.end());
+  return values;
+}
+
+llvm::Error dtcc::refuseFileValues(const Arguments &arguments, llvm::ArrayRef<StringRef> known) {
+  for (StringRef name : kFileValues)
+    if (arguments.has(name) && !llvm::is_contained(known, name))
+      return llvm::createStringError("--" + name +
+                                     " goes with a model file, got: --transformer=" + arguments.value("transformer"));
+  return llvm::Error::success();
+}
+
+/// The options of dtcc for the model file, and its training step.
+static llvm::Error readGraph(StringRef model, const Arguments &arguments, Question &question) {
+  for (auto [name, instead] : kSizeValues)
+    if (arguments.has(name))
+      return llvm::createStringError("--" + name + " goes with --transformer: " + instead);
+  std::vector<std::string> words = {"--emit=plan", model.str()};
+  for (llvm::ArrayRef<StringRef> names : {llvm::ArrayRef(kFileValues), llvm::ArrayRef(kPlanValues)})
+    for (StringRef name : names)
+      if (arguments.has(name))
+        words.push_back(("--" + name + "=" + arguments.value(name)).str());
+  std::vector<const char *> line = {"dtcc"};
+  for (const std::string &word : words)
+    line.push_back(word.c_str());
+  question.options.planAlone = true;
+  if (failed(parseOptions(int(line.size()), line.data(), question.options)) ||
+      failed(resolveCluster(question.options, /*mayMix=*/true)))
+    return llvm::make_error<ToldError>();
+  if (!isThisMachine(question.options)) {
+    llvm::Expected<cost::Cluster> cluster = cost::readCluster(question.options.cluster);
+    if (!cluster)
+      return cluster.takeError();
+    question.pricePerHour = cluster->pricePerHour() / double(cluster->devices());
+    question.setKinds(*cluster);
+  }
+  question.graph = LoadedStep::load(question.options);
+  return question.graph ? llvm::Error::success() : llvm::make_error<ToldError>();
+}
+
+void Question::setKinds(const cost::Cluster &cluster) {
+  std::vector<cost::DeviceKind> all = cost::kindsOf(cluster);
+  for (const cost::DeviceKind &kind : all)
+    if (all.size() > 1)
+      kinds.push_back(kind.devices);
+}
+
+llvm::Error Question::checkRanks(StringRef plan, int64_t ranks, const plan::SearchReport &report) const {
+  if (ranks == report.devices || llvm::is_contained(kinds, ranks))
+    return llvm::Error::success();
+  return llvm::createStringError(plan + ": the plan must take all " + llvm::Twine(report.devices) + " devices of " +
+                                 report.cluster + (kinds.empty() ? "" : ", or all of a kind") +
+                                 ", got: " + llvm::Twine(ranks));
+}
+
+llvm::Expected<Question> Question::read(StringRef model, const Arguments &arguments) {
+  Question question;
+  if (model.empty() == !arguments.has("transformer"))
+    return llvm::createStringError(
+        "a model must be given once, as a file or by --transformer, got: " +
+        (model.empty() ? "none" : model + " and --transformer=" + arguments.value("transformer")));
+  if (!arguments.has("cluster"))
+    return llvm::createStringError("--cluster must be given: 8xh100, cpu:4, or a file");
+  if (!model.empty()) {
+    if (llvm::Error error = readGraph(model, arguments, question))
+      return std::move(error);
+    return question;
+  }
+  if (llvm::Error error = refuseFileValues(arguments))
+    return std::move(error);
+  llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments);
+  if (!search)
+    return search.takeError();
+  question.sizes = std::move(*search);
+  const cost::Cluster &cluster = question.sizes->given.cluster;
+  question.pricePerHour = cluster.pricePerHour() / double(cluster.devices());
+  question.setKinds(cluster);
+  return question;
+}
+
+llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, bool anyMemory) const {
+  if (sizes)
+    return sizes->run(top, record);
+  SearchLimits limits;
+  limits.pricers = &pricers;
+  limits.anyMemory = anyMemory;
+  mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options, limits);
+  if (failed(result) || (!anyMemory && failed(confirmPlans(graph->module(), options, *result))))
+    return llvm::make_error<ToldError>();
+  if (record)
+    recordBest(*result);
+  plan::SearchReport report = std::move(result->report);
+  report.plans.resize(std::min(top, report.plans.size()));
+  return report;
+}

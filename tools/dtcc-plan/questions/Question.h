@@ -1,0 +1,53 @@
+//===- Question.h - A model on a cluster, as commands are asked about it
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// memory, explain, compare and cost take a model by its sizes (--transformer) or as a file,
+// whose graph is searched as dtcc and search do, on every cluster.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TOOLS_DTCC_PLAN_QUESTIONS_QUESTION_H
+#define DTCC_TOOLS_DTCC_PLAN_QUESTIONS_QUESTION_H
+
+#include "compiler/planning/Planning.h"
+#include "tools/dtcc-plan/arguments/ToldError.h"
+#include "tools/dtcc-plan/questions/LoadStep.h"
+#include "tools/dtcc-plan/questions/SearchTransformer.h"
+#include "tools/dtcc-plan/tables/GraphReport.h"
+
+namespace dtcc {
+
+struct Question {
+  std::optional<TransformerSearch> sizes;
+  /// Else: a graph, its options, and what searches of it have placed.
+  std::unique_ptr<LoadedStep> graph;
+  Options options;
+  mutable PricerCache pricers;
+  /// Dollars a device and hour; 0: not known.
+  double pricePerHour = 0;
+  /// Number of devices of each kind of a heterogeneous cluster. A plan may use one kind only.
+  std::vector<int64_t> kinds;
+
+  /// `model`: the path of the model; empty if --transformer must say it.
+  static llvm::Expected<Question> read(llvm::StringRef model, const Arguments &arguments);
+  void setKinds(const cost::Cluster &cluster);
+  /// An error unless a plan, of this name, takes all devices, or all of one kind.
+  llvm::Error checkRanks(llvm::StringRef plan, int64_t ranks, const plan::SearchReport &report) const;
+  /// The best plans. `record`: with the timeline of the first; `anyMemory`: a graph need not
+  /// fit, and is not compiled to see.
+  llvm::Expected<plan::SearchReport> search(size_t top, bool record = false, bool anyMemory = false) const;
+};
+
+/// The options with values that read takes, and `more`.
+std::vector<llvm::StringRef> questionValues(llvm::ArrayRef<llvm::StringRef> more = {});
+
+/// An error if sizes are asked about and options are given that go with a model file alone, but for `known` ones.
+llvm::Error refuseFileValues(const Arguments &arguments, llvm::ArrayRef<llvm::StringRef> known = {});
+
+} // namespace dtcc
+
+#endif // DTCC_TOOLS_DTCC_PLAN_QUESTIONS_QUESTION_H

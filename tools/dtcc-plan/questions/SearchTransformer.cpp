@@ -1,0 +1,211 @@
+//===- SearchTransformer.cpp - Plans of a model that is given by its sizes
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/questions/SearchTransformer.h"
+#include "planner/transformer/Memory.h"
+#include "planner/transformer/MemoryTable.h"
+#include "planner/transformer/TransformerAdvisor.h"
+#include "tools/dtcc-plan/arguments/TransformerOptions.h"
+#include "tools/dtcc-plan/pages/ReportFiles.h"
+#include "tools/dtcc-plan/tables/PrintReport.h"
+#include "tools/dtcc-plan/tables/TextTable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace dtcc;
+using llvm::StringRef;
+
+static constexpr StringRef kValues[] = {"transformer", "cluster",  "batch", "mesh", "zero",  "microbatches",
+                                        "precision",   "software", "top",   "html", "trace", "offload"};
+static constexpr StringRef kFlags[] = {"json"};
+llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
+llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
+
+/// Reads --mesh: each axis that it names has only the given size.
+static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [name, number] = part.split('=');
+    int64_t size = 0;
+    std::vector<int64_t> *axis = llvm::StringSwitch<std::vector<int64_t> *>(name)
+                                     .Case("tp", &space.tp)
+                                     .Case("cp", &space.cp)
+                                     .Cases({"ep", "folded-ep"}, &space.ep)
+                                     .Case("pp", &space.pp)
+                                     .Default(nullptr);
+    if ((!axis && name != "dp") || number.getAsInteger(10, size) || size < 1)
+      return llvm::createStringError("--mesh must be tp=N,cp=N,dp=N,ep=N,pp=N with numbers of at least 1, got: " +
+                                     text);
+    if (space.devices % size)
+      return llvm::createStringError("--mesh must divide the " + llvm::Twine(space.devices) + " devices, got: " + part);
+    if (!axis)
+      space.dp = size;
+    else if (llvm::is_contained(*axis, size))
+      *axis = {size};
+    else
+      return llvm::createStringError(
+          "the model does not allow " + part + "; " + name + " may be " +
+          llvm::join(llvm::map_range(*axis, [](int64_t each) { return std::to_string(each); }), ", "));
+  }
+  return llvm::Error::success();
+}
+
+/// Reads --offload, which says what may be moved to the host. A host of unknown memory then counts as large enough.
+static llvm::Error readOffload(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space,
+                               std::optional<plan::Offload> &offload) {
+  StringRef text = arguments.value("offload");
+  if (text.empty())
+    return llvm::Error::success();
+  offload = plan::parseOffload(text);
+  if (!offload)
+    return llvm::createStringError("--offload must be none, optimizer, activations or all, got: " + text);
+  if (offload->any() && problem.device.architecture == cost::Architecture::Cpu)
+    return llvm::createStringError("--offload=" + text +
+                                   " moves state from devices to their hosts, and ranks of processors have no memory "
+                                   "but their host's, got: --cluster=" +
+                                   arguments.value("cluster"));
+  if (offload->any() && problem.host.memoryBytes <= 0)
+    problem.host.memoryBytes = std::numeric_limits<double>::max();
+  problem.mayOffloadActivations = offload->activations;
+  space.hostOptimizer = {offload->optimizer};
+  return llvm::Error::success();
+}
+
+static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProblem &problem, plan::ShapeSpace &space,
+                             std::optional<plan::Offload> &offload) {
+  space = plan::shapeSpaceOf(problem);
+  if (llvm::Error error = readOffload(arguments, problem, space, offload))
+    return error;
+  if (llvm::Error error = readMesh(arguments.value("mesh"), space))
+    return error;
+  if (arguments.has("zero")) {
+    int zero;
+    if (arguments.value("zero").getAsInteger(10, zero) || zero < 0 || zero > 3)
+      return llvm::createStringError("--zero must be 0, 1, 2 or 3, got: " + arguments.value("zero"));
+    space.zero = {zero};
+  }
+  llvm::Expected<int64_t> microbatches = arguments.count("microbatches", 0);
+  if (!microbatches)
+    return microbatches.takeError();
+  if (*microbatches)
+    space.microbatches = *microbatches;
+  return llvm::Error::success();
+}
+
+/// So many devices of a kind would hold the model under what is given, as which plan; nothing if none would.
+static std::optional<std::string> holders(const plan::TransformerProblem &problem, const plan::ShapeSpace &space) {
+  std::optional<plan::FewestDevices> fewest = plan::fewestDevices(problem, space);
+  if (!fewest)
+    return std::nullopt;
+  return llvm::formatv("{0} x {1} would hold it, as {2}", fewest->devices, problem.device.name,
+                       fewest->plan.shape.str())
+      .str();
+}
+
+/// Error that says how many bytes the nearest plan lacks, and which devices would hold the model.
+static llvm::Error noneFits(const TransformerSearch &search, size_t tried) {
+  const plan::TransformerProblem &problem = search.problem;
+  if (!problem.kinds.empty()) {
+    std::string alone;
+    for (const plan::DeviceKind &kind : problem.kinds) {
+      plan::TransformerProblem one = problem;
+      one.kinds.clear();
+      one.device = kind.device;
+      one.fabric = kind.fabric;
+      one.host = kind.host;
+      if (std::optional<std::string> text = holders(one, search.space))
+        alone += "; " + *text;
+    }
+    return llvm::createStringError("no plan fits: " + llvm::Twine(tried) + " shapes were tried on " +
+                                   cost::kindsText(problem.kinds) +
+                                   (alone.empty() ? "; nor would tens of thousands of either kind" : alone));
+  }
+  std::string message =
+      llvm::formatv("no plan fits: {0} shapes were tried on {1} x {2}", tried, problem.devices, problem.device.name);
+  if (std::optional<plan::PlanReport> nearest = plan::TransformerAdvisor(problem, search.space).best({}))
+    message += "; " + plan::whatIsLacking(*nearest, cost::usableBytes(problem.device.memoryBytes));
+  return llvm::createStringError(message + "; " +
+                                 holders(problem, search.space).value_or("nor would tens of thousands"));
+}
+
+llvm::Expected<TransformerSearch> TransformerSearch::read(const Arguments &arguments, bool mayMix) {
+  TransformerSearch search;
+  if (llvm::Error error = readTransformerOnCluster(arguments, search.given, mayMix))
+    return std::move(error);
+  const TransformerOnCluster &given = search.given;
+  search.problem = {
+      given.model, given.device(),      given.cluster.fabric(), given.software, given.run, given.cluster.devices(),
+      1,           given.cluster.host()};
+  if (!given.cluster.isUniform())
+    search.problem.kinds = cost::kindsOf(given.cluster);
+  llvm::Expected<int64_t> batch = arguments.count("batch", search.problem.devices);
+  if (!batch)
+    return batch.takeError();
+  search.problem.batch = *batch;
+  if (llvm::Error error = readSpace(arguments, search.problem, search.space, search.offload))
+    return std::move(error);
+  StringRef name = arguments.value("transformer");
+  search.model = name.contains('=') ? "" : name.str();
+  for (StringRef option : {"mesh", "zero", "microbatches", "precision", "software", "offload"})
+    if (arguments.has(option))
+      search.options.push_back(("--" + option + "=" + arguments.value(option)).str());
+  return search;
+}
+
+void TransformerSearch::describe(plan::SearchReport &report) const {
+  report.model = model;
+  report.cluster = given.cluster.name;
+  report.given = options;
+}
+
+llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool record) const {
+  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
+  if (shapes.empty() && !problem.kinds.empty())
+    return llvm::createStringError(
+        "no sizes of axes put every stage on devices of one kind: dp x tp x cp must fit into " +
+        cost::kindsText(problem.kinds) + ", as given");
+  if (shapes.empty())
+    return llvm::createStringError("no sizes of axes take all " + llvm::Twine(problem.devices) +
+                                   " devices and divide the batch of " + llvm::Twine(problem.batch) + " as given");
+  plan::TransformerPricer pricer(problem);
+  plan::ShapeResult result = plan::searchShapes(shapes, pricer, std::max<size_t>(100, top));
+  if (result.plans.empty())
+    return noneFits(*this, shapes.size());
+  plan::SearchReport report = plan::reportOf(problem, pricer, result, top, record);
+  describe(report);
+  if (!problem.kinds.empty()) {
+    report.device = cost::kindsText(problem.kinds);
+    std::string stages;
+    for (const plan::StageSolution::Stage &stage : result.plans[0].stages.stages)
+      stages += (stages.empty() ? "" : ", ") + problem.kinds[stage.deviceClass].device.name;
+    report.note = plan::noteOfMixedDevices(stages);
+  }
+  return report;
+}
+
+llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream) {
+  if (!arguments.inputs().empty())
+    return llvm::createStringError("search takes a model or --transformer, got both: " + arguments.inputs()[0]);
+  llvm::Expected<TransformerSearch> search = TransformerSearch::read(arguments, /*mayMix=*/true);
+  if (!search)
+    return search.takeError();
+  llvm::Expected<int64_t> top = arguments.count("top", 10);
+  if (!top)
+    return top.takeError();
+  ReportFiles files(arguments.value("html"), arguments.value("trace"));
+  if (llvm::Error error = files.open({}))
+    return error;
+  llvm::Expected<plan::SearchReport> report = search->run(size_t(*top), files.any());
+  if (!report)
+    return report.takeError();
+  if (llvm::Error error = files.write(*report))
+    return error;
+  arguments.has("json") ? printReportJson(*report, stream) : printReport(*report, stream);
+  return llvm::Error::success();
+}

@@ -1,0 +1,47 @@
+//===- SearchTransformer.h - Plans of a model that is given by its sizes
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_TOOLS_DTCC_PLAN_QUESTIONS_SEARCHTRANSFORMER_H
+#define DTCC_TOOLS_DTCC_PLAN_QUESTIONS_SEARCHTRANSFORMER_H
+
+#include "planner/plan/Offload.h"
+#include "planner/transformer/TransformerReport.h"
+#include "tools/dtcc-plan/arguments/TransformerOptions.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace dtcc {
+
+/// A transformer on devices of one kind, and what of its plan is searched.
+struct TransformerSearch {
+  TransformerOnCluster given;
+  plan::TransformerProblem problem;
+  plan::ShapeSpace space;
+  /// Names of the model and the options that hold a part of the plan, for reports.
+  std::string model;
+  std::vector<std::string> options;
+  /// As --offload gives it; absent: searched.
+  std::optional<plan::Offload> offload;
+
+  /// From --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision, --software.
+  static llvm::Expected<TransformerSearch> read(const Arguments &arguments, bool mayMix = false);
+  /// The `top` best plans. An error says what does not divide, or what the nearest plan lacks where none fits.
+  /// `record`: with the timeline of the best.
+  llvm::Expected<plan::SearchReport> run(size_t top, bool record = false) const;
+  /// The report without plans: what was asked.
+  void describe(plan::SearchReport &report) const;
+};
+
+llvm::ArrayRef<llvm::StringRef> searchTransformerValues();
+llvm::ArrayRef<llvm::StringRef> searchTransformerFlags();
+
+/// `dtcc-plan search --transformer=..`: the best plans of all sizes of axes, micro-batches,
+/// schedules, ZeRO stages and recomputations, with the bound below which none is.
+llvm::Error searchTransformer(const Arguments &arguments, llvm::raw_ostream &stream);
+
+} // namespace dtcc
+
+#endif // DTCC_TOOLS_DTCC_PLAN_QUESTIONS_SEARCHTRANSFORMER_H

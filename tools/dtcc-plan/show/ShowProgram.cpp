@@ -1,0 +1,198 @@
+//===- ShowProgram.cpp - The tables of a program for people
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/show/Show.h"
+#include "tools/dtcc-plan/tables/TextTable.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace dtcc;
+
+uint64_t dtcc::arenaBytes(const ProgramFile &program, const dtcc_stage &stage, bool onHost) {
+  uint64_t total = 0;
+  for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
+    if (program.isOnHost(arena) == onHost)
+      total = llvm::SaturatingAdd(total, arena.bytes);
+  return total;
+}
+
+static void printMemory(const ProgramFile &program, const dtcc_stage &stage, llvm::raw_ostream &stream) {
+  stream << '\n';
+  bool several = program.stages().size() > 1;
+  std::string of = several ? "Memory of a rank of " + program.string(stage.name).str() : "Memory of a rank";
+  printHeading(stream, of + (program.gpuModules().empty() ? "" : ", on its GPU"));
+  TextTable table({"arena", ">bytes", ">"});
+  auto add = [&](llvm::StringRef name, uint64_t bytes) {
+    table.add({name.str(), formatCount(bytes), formatBytes(double(bytes))});
+  };
+  for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
+    if (!program.isOnHost(arena))
+      add(program.string(arena.name), arena.bytes);
+  add("all", arenaBytes(program, stage));
+  if (uint64_t bytes = arenaBytes(program, stage, /*onHost=*/true))
+    add("with its host", bytes);
+  table.print(stream);
+}
+
+static std::string describeLayout(const ProgramFile &program, const dtcc_state &state) {
+  std::string text;
+  for (uint32_t i = 0; i < state.rank; ++i)
+    if (program.extent(state.dims[i].axes) > 1)
+      text +=
+          (text.empty() ? "" : ", ") + llvm::formatv("dim {0} over {1}", i, program.names(state.dims[i].axes)).str();
+  return text.empty() ? "whole" : text;
+}
+
+static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
+  static constexpr const char *roles[] = {"parameter", "buffer", "slot", "compute copy"};
+  struct Group {
+    uint64_t states = 0, elements = 0, local = 0;
+  };
+  Groups<std::pair<std::string, std::pair<std::string, std::string>>, Group> groups;
+  for (const dtcc_state &state : program.states()) {
+    std::string role = roles[state.role], bucket = "none", layout = describeLayout(program, state);
+    if (state.role == DTCC_STATE_PARAMETER && !state.trainable)
+      role = "frozen";
+    uint64_t elements = 1, local = 1;
+    for (const dtcc_dim &dim : llvm::ArrayRef(state.dims, state.rank)) {
+      elements = llvm::SaturatingMultiply(elements, uint64_t(dim.size));
+      local = llvm::SaturatingMultiply(local, uint64_t(dim.padded / program.extent(dim.axes)));
+    }
+    if (state.bucket != DTCC_NONE) {
+      const dtcc_bucket &held = program.buckets()[state.bucket];
+      bucket = program.string(held.name).str();
+      // A bucket that is cut flat holds a share of everything in it.
+      if (int64_t shares = program.extent(held.flat); shares > 1) {
+        local = llvm::divideCeil(local, uint64_t(shares));
+        layout += "; shared over " + program.names(held.flat);
+      }
+    }
+    Group &group = groups[{role, {bucket, layout}}];
+    ++group.states;
+    group.elements = llvm::SaturatingAdd(group.elements, elements);
+    group.local = llvm::SaturatingAdd(group.local, local);
+  }
+  stream << '\n';
+  printHeading(stream, "States by layout");
+  TextTable table({"role", "bucket", "layout", ">states", ">elements", ">on a rank"});
+  for (const auto &[key, group] : groups)
+    table.add({key.first, key.second.first, key.second.second, formatCount(group.states), formatCount(group.elements),
+               formatCount(group.local)});
+  table.print(stream);
+}
+
+/// "forward_backward x2 -> update".
+static std::string drawActions(const ProgramFile &program, const dtcc_stage &stage) {
+  // The chart of the plan shows long schedules better.
+  constexpr size_t kShown = 24;
+  std::string text;
+  llvm::ArrayRef<dtcc_action> actions = ProgramFile::rowsOf(stage.actions, program.actions());
+  for (size_t i = 0, next, shown = 0; i < actions.size(); i = next, ++shown) {
+    if (shown == kShown)
+      return text + " -> ..";
+    for (next = i + 1; next < actions.size() && actions[next].phase == actions[i].phase;)
+      ++next;
+    text += (text.empty() ? "" : " -> ") + program.string(program.phases()[actions[i].phase].name).str();
+    if (next - i > 1)
+      text += " x" + std::to_string(next - i);
+  }
+  return text;
+}
+
+std::vector<uint64_t> dtcc::countRuns(const ProgramFile &program) {
+  std::vector<uint64_t> runs(program.phases().size());
+  for (const dtcc_action &action : program.actions())
+    ++runs[action.phase];
+  return runs;
+}
+
+static llvm::ArrayRef<dtcc_command> commandsOf(const ProgramFile &program, const dtcc_phase &phase) {
+  return program.commands().slice(phase.first_command, phase.command_count);
+}
+
+static void printWork(const ProgramFile &program, llvm::raw_ostream &stream) {
+  stream << '\n';
+  printHeading(stream, "A step on a rank");
+  for (const dtcc_stage &stage : program.stages())
+    stream << "  " << (program.stages().size() > 1 ? program.string(stage.name).str() + ": " : "")
+           << drawActions(program, stage) << "\n";
+  stream << '\n';
+  TextTable table({"phase", ">runs", ">kernels", ">library calls", ">collectives", ">copies", ">fills", ">GFLOP"});
+  std::vector<uint64_t> runs = countRuns(program);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const dtcc_phase &phase = program.phases()[i];
+    uint64_t counts[DTCC_RECEIVE + 1] = {};
+    double flops = 0;
+    for (const dtcc_command &command : commandsOf(program, phase)) {
+      ++counts[command.kind];
+      flops += command.flops;
+    }
+    table.add({program.string(phase.name).str(), std::to_string(runs[i]), formatCount(counts[DTCC_KERNEL]),
+               formatCount(counts[DTCC_LIBRARY]),
+               formatCount(counts[DTCC_COLLECTIVE] + counts[DTCC_SEND] + counts[DTCC_RECEIVE]),
+               formatCount(counts[DTCC_COPY]), formatCount(counts[DTCC_FILL]),
+               llvm::formatv("{0:f3}", flops * double(runs[i]) / 1e9).str()});
+  }
+  table.print(stream);
+}
+
+static std::string nameOf(const dtcc_command &command) {
+  static constexpr const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
+                                          "barrier",    "shift",      "dispatch",       "combine"};
+  return command.kind == DTCC_COLLECTIVE ? names[command.op] : command.kind == DTCC_SEND ? "send" : "receive";
+}
+
+std::vector<CollectiveRow> dtcc::collectivesOf(const ProgramFile &program) {
+  Groups<std::pair<uint32_t, std::pair<std::string, uint32_t>>, CollectiveRow> groups;
+  std::vector<uint64_t> runs = countRuns(program);
+  for (uint32_t i = 0; i < runs.size(); ++i)
+    for (const dtcc_command &command : commandsOf(program, program.phases()[i])) {
+      if (command.kind != DTCC_COLLECTIVE && command.kind != DTCC_SEND && command.kind != DTCC_RECEIVE)
+        continue;
+      // Bytes of the larger side: the operand of a reduction, the result of a gather.
+      uint64_t bytes = 0;
+      for (uint32_t view : program.operands(command))
+        bytes = std::max(bytes, viewBytes(program.views()[view]));
+      CollectiveRow &row = groups[{i, {nameOf(command), command.communicator}}];
+      uint64_t times = command.only_slot != DTCC_NONE ? std::min<uint64_t>(1, runs[i]) : runs[i];
+      row.phase = i;
+      row.name = nameOf(command);
+      row.communicator = command.communicator;
+      row.count += times;
+      row.bytes = llvm::SaturatingAdd(row.bytes, llvm::SaturatingMultiply(bytes, times));
+    }
+  std::vector<CollectiveRow> rows;
+  for (const auto &[key, row] : groups)
+    rows.push_back(row);
+  return rows;
+}
+
+static void printCollectives(const ProgramFile &program, llvm::raw_ostream &stream) {
+  std::vector<CollectiveRow> rows = collectivesOf(program);
+  stream << '\n';
+  printHeading(stream, "Collectives of a step, on a rank");
+  if (rows.empty()) {
+    stream << "  none\n";
+    return;
+  }
+  TextTable table({"phase", "collective", "over", ">ranks", ">times", ">bytes", ">"});
+  for (const CollectiveRow &row : rows) {
+    const dtcc_axes &axes = program.communicators()[row.communicator].axes;
+    table.add({program.string(program.phases()[row.phase].name).str(), row.name, program.names(axes),
+               std::to_string(program.extent(axes)), formatCount(row.count), formatCount(row.bytes),
+               formatBytes(double(row.bytes))});
+  }
+  table.print(stream);
+}
+
+void dtcc::printProgram(const ProgramFile &program, llvm::raw_ostream &stream) {
+  for (const dtcc_stage &stage : program.stages())
+    printMemory(program, stage, stream);
+  printStates(program, stream);
+  printWork(program, stream);
+  printCollectives(program, stream);
+}

@@ -1,0 +1,223 @@
+//===- PrintReport.cpp - What a search found, for people and scripts
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/dtcc-plan/tables/PrintReport.h"
+#include "tools/dtcc-plan/tables/TextTable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace dtcc;
+using llvm::formatv;
+
+static constexpr StepPart kStepParts[] = {
+    {"compute", "compute", "compute", &cost::StepSeconds::compute},
+    {"tensor", "tp, cp", "tensor and context parallelism, exposed", &cost::StepSeconds::tensor},
+    {"data", "dp", "gradients and parameters, exposed", &cost::StepSeconds::data},
+    {"stages", "sends", "sends between stages, exposed", &cost::StepSeconds::stages},
+    {"bubble", "bubble", "pipeline bubble", &cost::StepSeconds::bubble},
+    {"host", "host", "waiting for the host", &cost::StepSeconds::host}};
+llvm::ArrayRef<StepPart> dtcc::stepParts() { return kStepParts; }
+
+static constexpr MemoryPart kMemoryParts[] = {{"parameters", "parameters", &plan::MemoryParts::parameters},
+                                              {"gradients", "gradients", &plan::MemoryParts::gradients},
+                                              {"optimizer", "optimizer", &plan::MemoryParts::optimizer},
+                                              {"activations", "activations", &plan::MemoryParts::activations},
+                                              {"working", "working values", &plan::MemoryParts::working},
+                                              {"communicators", "communicators", &plan::MemoryParts::communicators}};
+llvm::ArrayRef<MemoryPart> dtcc::memoryParts() { return kMemoryParts; }
+
+static std::string parametersText(double parameters) {
+  if (parameters < 5e4)
+    return formatCount(uint64_t(parameters));
+  return parameters >= 1e9 ? formatv("{0:f1} billion", parameters / 1e9).str()
+                           : formatv("{0:f1} million", parameters / 1e6).str();
+}
+
+std::string dtcc::headingOf(const plan::SearchReport &report) {
+  std::string text = report.model.empty() ? "" : report.model + ": ";
+  text += parametersText(report.parameters) + " parameters on " + std::to_string(report.devices) + " x " +
+          report.device + ", " + std::to_string(report.batch) + " examples";
+  if (report.sequence > 0)
+    text += " of " + std::to_string(int64_t(report.sequence)) + " tokens";
+  return text + " a step";
+}
+
+/// Titles of parts that some plan has: small searches have few.
+static std::vector<const StepPart *> partsOf(const plan::SearchReport &report) {
+  std::vector<const StepPart *> parts;
+  for (const StepPart &part : kStepParts)
+    if (llvm::any_of(report.plans, [&](const plan::PlanReport &plan) { return plan.parts.*part.seconds > 0; }))
+      parts.push_back(&part);
+  return parts;
+}
+
+/// Plans passed over that are named; JSON has all.
+static constexpr size_t kPassed = 6;
+
+void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stream) {
+  printHeading(stream, headingOf(report));
+  // One unit for the column, so that times compare at a glance.
+  bool milliseconds = report.plans.front().seconds < 0.1;
+  std::vector<const StepPart *> parts = partsOf(report);
+  std::vector<std::string> titles = {
+      ">#", milliseconds ? ">ms a step" : ">s a step", ">x best", "plan", ">recomputed", ">a device"};
+  for (const StepPart *part : parts)
+    titles.push_back((">" + part->title).str());
+  TextTable table(std::move(titles));
+  const plan::PlanReport &best = report.plans.front();
+  for (size_t i = 0; i < report.plans.size(); ++i) {
+    const plan::PlanReport &plan = report.plans[i];
+    std::vector<std::string> cells = {std::to_string(i + 1),
+                                      formatv("{0:f3}", plan.seconds * (milliseconds ? 1e3 : 1)).str(),
+                                      formatv("{0:f2}", plan.seconds / best.seconds).str(),
+                                      plan.shape.str(),
+                                      std::to_string(plan.recomputed()),
+                                      formatBytes(plan.memory.total()) + (plan.fits ? "" : " !")};
+    for (const StepPart *part : parts)
+      cells.push_back(formatv("{0:f0} %", 100 * (plan.parts.*part->seconds) / plan.seconds).str());
+    table.add(std::move(cells));
+  }
+  table.print(stream);
+
+  stream << "a device holds (plan 1)";
+  for (const MemoryPart &part : kMemoryParts)
+    if (double bytes = best.memory.*part.bytes; bytes > 0)
+      stream << (&part == kMemoryParts ? ": " : ", ") << part.name << ' ' << formatBytes(bytes);
+  if (report.memoryBytes > 0)
+    stream << "; may use " << formatBytes(report.memoryBytes);
+  if (best.memory.host > 0)
+    stream << "; its host holds " << formatBytes(best.memory.host);
+  stream << '\n';
+  if (best.estimated) {
+    double program = best.memory.total() - best.memory.communicators;
+    double estimate = best.estimated->total() - best.estimated->communicators;
+    stream << "plan 1 is compiled: its program holds " << formatBytes(program) << " a rank; the search's estimate was "
+           << formatBytes(estimate)
+           << formatv(" ({0}{1:f1} %)", estimate < program ? "-" : "+", 100 * std::abs(estimate / program - 1)) << '\n';
+  }
+  for (const plan::PassedPlan &passed : llvm::ArrayRef(report.passed).take_front(kPassed))
+    stream << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
+  if (report.passed.size() > kPassed)
+    stream << "passed over: " << report.passed.size() - kPassed << " more\n";
+  if (!best.fits)
+    stream << "no plan fits; the first " << best.reason << '\n';
+  if (report.plans.size() > 1)
+    printHeading(stream, "Why not the others");
+  for (size_t i = 1; i < report.plans.size(); ++i)
+    stream << formatv("  {0,3}  {1}\n", i + 1, report.plans[i].reason);
+  stream << report.shapes << " shapes, " << report.placed << " placed, " << report.infeasible << " do not fit";
+  if (report.lowerBound > 0)
+    stream << "; by the model of the search no plan takes less than " << formatSeconds(report.lowerBound)
+           << ", the best of it " << formatSeconds(report.modelled) << formatv(" (gap {0:f2} %)", 100 * report.gap());
+  // Below that would be plans whose ops lie otherwise.
+  if (report.unproven > 0)
+    stream << "; with the placements of ops that were found: " << report.unproven << " of " << report.placements
+           << " are not proven best, their search was cut short";
+  stream << '\n';
+  if (!report.given.empty())
+    stream << "held, not searched: " << llvm::join(report.given, " ") << '\n';
+  if (!report.note.empty())
+    stream << report.note << '\n';
+}
+
+void dtcc::writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out, llvm::StringRef key) {
+  out.attributeObject(key, [&] {
+    out.attribute("all", memory.total());
+    for (const MemoryPart &part : kMemoryParts)
+      out.attribute(part.key, memory.*part.bytes);
+  });
+}
+
+void dtcc::writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out) {
+  out.attributeObject("mesh", [&] {
+    out.attribute("dp", shape.meshDp());
+    out.attribute("tp", shape.tp);
+    out.attribute("cp", shape.cp);
+    out.attribute(shape.foldsExperts() ? "folded-ep" : "ep", shape.ep);
+    out.attribute("pp", shape.pp);
+  });
+}
+
+void dtcc::writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out) {
+  const plan::PlanShape &shape = plan.shape;
+  writeMesh(shape, out);
+  out.attribute("options", shape.str());
+  out.attribute("microbatches", shape.microbatches);
+  out.attribute("zero", shape.zero);
+  out.attribute("schedule", shape.scheduleName());
+  out.attribute("seconds", plan.seconds);
+  out.attribute("times_best", plan.seconds / report.plans.front().seconds);
+  out.attributeObject("parts", [&] {
+    for (const StepPart &part : kStepParts)
+      out.attribute(part.key, plan.parts.*part.seconds);
+  });
+  out.attribute("recompute_seconds", plan.parts.recompute);
+  out.attribute("recomputed_blocks", int64_t(plan.recomputed()));
+  writeMemory(plan.memory, out);
+  out.attribute("host_bytes", plan.memory.host);
+  out.attribute("confirmed", plan.estimated.has_value());
+  if (plan.estimated)
+    writeMemory(*plan.estimated, out, "estimated_bytes");
+  out.attribute("fits", plan.fits);
+  out.attribute("excess_bytes", report.excess(plan));
+  out.attributeArray("stages", [&] {
+    for (const plan::StageReport &stage : plan.stages)
+      out.object([&] {
+        out.attribute("first_block", int64_t(stage.firstBlock));
+        out.attribute("blocks", int64_t(stage.blocks));
+        out.attribute("recomputed", int64_t(stage.recomputed));
+        out.attribute("seconds", stage.seconds);
+        writeMemory(stage.memory, out);
+      });
+  });
+  out.attribute("why", plan.reason);
+}
+
+void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &out) {
+  out.attribute("model", report.model);
+  out.attribute("parameters", report.parameters);
+  out.attribute("cluster", report.cluster);
+  out.attribute("device", report.device);
+  out.attribute("ranks", report.devices);
+  out.attribute("memory_bytes", report.memoryBytes);
+  out.attribute("batch", report.batch);
+  out.attribute("sequence", report.sequence);
+  out.attributeArray("given", [&] {
+    for (const std::string &option : report.given)
+      out.value(option);
+  });
+  out.attribute("shapes", int64_t(report.shapes));
+  out.attribute("placed", int64_t(report.placed));
+  out.attribute("infeasible", int64_t(report.infeasible));
+  if (report.lowerBound > 0) {
+    out.attribute("lower_bound_seconds", report.lowerBound);
+    out.attribute("modelled_seconds", report.modelled);
+    out.attribute("gap", report.gap());
+    out.attribute("placements", int64_t(report.placements));
+    out.attribute("placements_not_proven_best", int64_t(report.unproven));
+  }
+  out.attributeArray("plans", [&] {
+    for (const plan::PlanReport &plan : report.plans)
+      out.object([&] { writePlan(plan, report, out); });
+  });
+  if (!report.passed.empty())
+    out.attributeArray("passed_over", [&] {
+      for (const plan::PassedPlan &passed : report.passed)
+        out.object([&] {
+          out.attribute("options", passed.shape.str());
+          out.attribute("why", passed.why);
+        });
+    });
+  if (!report.note.empty())
+    out.attribute("note", report.note);
+}
+
+void dtcc::printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream) {
+  llvm::json::OStream out(stream, 2);
+  out.object([&] { writeReport(report, out); });
+  stream << '\n';
+}
