@@ -6,17 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/console/ErrorStream.h"
-#include "compiler/console/StatusLine.h"
 #include "llvm/Support/WithColor.h"
-
-static std::string &name() {
-  static std::string name = "dtcc";
-  return name;
-}
-
-void dtcc::setToolName(llvm::StringRef to) { name() = to.str(); }
-
-llvm::StringRef dtcc::toolName() { return name(); }
 
 llvm::raw_ostream &dtcc::errorStream() { return llvm::WithColor::error(messageStream(), toolName()); }
 

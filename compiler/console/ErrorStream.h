@@ -13,13 +13,9 @@
 #ifndef DTCC_COMPILER_CONSOLE_ERRORSTREAM_H
 #define DTCC_COMPILER_CONSOLE_ERRORSTREAM_H
 
-#include "mlir/Support/LLVM.h"
+#include "compiler/console/StatusLine.h"
 
 namespace dtcc {
-
-/// Of a main other than dtcc's, before anything is told.
-void setToolName(llvm::StringRef name);
-llvm::StringRef toolName();
 
 /// Standard error behind "dtcc: error: ": one message and its end of line are to follow.
 llvm::raw_ostream &errorStream();

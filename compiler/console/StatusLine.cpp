@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/console/StatusLine.h"
-#include "compiler/console/ErrorStream.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <atomic>
@@ -53,6 +52,15 @@ static Terminal &statusLine() {
   static Terminal terminal;
   return terminal;
 }
+
+static std::string &name() {
+  static std::string name = "dtcc";
+  return name;
+}
+
+void dtcc::setToolName(llvm::StringRef to) { name() = to.str(); }
+
+llvm::StringRef dtcc::toolName() { return name(); }
 
 Status::Status(const llvm::Twine &what) { statusLine().show((toolName() + ": " + what + " ..").str()); }
 

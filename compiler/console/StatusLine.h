@@ -17,6 +17,10 @@
 
 namespace dtcc {
 
+/// Sets the name that messages begin with. Mains other than dtcc call this before any message.
+void setToolName(llvm::StringRef name);
+llvm::StringRef toolName();
+
 /// "TOOL: WHAT ..", cut at the terminal's width, while this lives or until the next is made.
 class Status {
 public:

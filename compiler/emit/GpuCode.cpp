@@ -9,7 +9,7 @@
 #include "compiler/console/ErrorStream.h"
 #include "compiler/console/StatusLine.h"
 #include "compiler/emit/Ptx.h"
-#include "compiler/options/TargetOption.h"
+#include "compiler/options/CompileTarget.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 

@@ -19,10 +19,6 @@
 
 namespace dtcc {
 
-/// The GPU that kernels are generated for: "sm_90". Fails with a message (without location)
-/// for one that LLVM does not know or that is older than sm_80, where bf16 begins.
-mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>> createGpuTarget(llvm::StringRef architecture);
-
 /// The generated GPU kernels of a module (exec-generate-gpu-kernels) as LLVM IR. Null after a message.
 std::unique_ptr<llvm::Module> translateGpuKernels(mlir::ModuleOp module, llvm::LLVMContext &context);
 

@@ -7,10 +7,10 @@
 
 #include "compiler/options/TargetOption.h"
 #include "compiler/console/ErrorStream.h"
-#include "compiler/emit/Ptx.h"
+#include "compiler/options/ClusterOption.h"
+#include "compiler/options/CompileTarget.h"
 #include "compiler/options/MeshOption.h"
-#include "compiler/planning/PlanFile.h"
-#include "compiler/planning/Planning.h"
+#include "compiler/options/PlanOption.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -37,11 +37,6 @@ static unsigned architectureOf(cost::Architecture generation) {
     return 0;
   }
   llvm_unreachable("all generations are listed");
-}
-
-const exec::Target &dtcc::targetOf(const Options &options) {
-  const exec::Target *target = exec::findTarget(options.target);
-  return target ? *target : exec::kTargets[0];
 }
 
 /// As many H100s as are asked for.
@@ -108,21 +103,4 @@ LogicalResult dtcc::resolveTarget(Options &options) {
   if (cuda && (makesCode || !options.gpuArch.empty()))
     return resolveArchitectures(**gpu, options);
   return success();
-}
-
-unsigned dtcc::architectureNumber(StringRef architecture) {
-  unsigned number = 0;
-  architecture.consume_front("sm_");
-  (void)architecture.consumeInteger(10, number);
-  return number;
-}
-
-SmallVector<std::string> dtcc::gpuArchitectures(const Options &options) {
-  SmallVector<std::string> all;
-  for (StringRef architecture : llvm::split(options.gpuArch, ','))
-    if (!llvm::is_contained(all, architecture))
-      all.push_back(architecture.str());
-  llvm::sort(all,
-             [](const std::string &a, const std::string &b) { return architectureNumber(a) < architectureNumber(b); });
-  return all;
 }

@@ -9,24 +9,14 @@
 #define DTCC_COMPILER_OPTIONS_TARGETOPTION_H
 
 #include "compiler/options/Options.h"
-#include "passes/exec/Target.h"
 
 namespace dtcc {
-
-/// That of resolved options; of others the first, unless --target names one.
-const exec::Target &targetOf(const Options &options);
 
 /// Decides what is compiled for, where --target does not say it: programs for GPUs where --cluster has some, or for
 /// --emit=ptx. Options that follow become those of the target (cluster, precision, architectures). --target=cuda
 /// without a cluster is for as many H100s as --mesh or --plan has ranks. Failure after one message, also about options
 /// that make no sense for the target.
 mlir::LogicalResult resolveTarget(Options &options);
-
-/// The architectures of --gpu-arch=sm_80,sm_90, ascending. Each has been found to be one that LLVM knows.
-llvm::SmallVector<std::string> gpuArchitectures(const Options &options);
-
-/// 90 of "sm_90".
-unsigned architectureNumber(llvm::StringRef architecture);
 
 } // namespace dtcc
 

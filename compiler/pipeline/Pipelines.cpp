@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/pipeline/Pipelines.h"
-#include "compiler/options/TargetOption.h"
+#include "compiler/options/CompileTarget.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/exec/Passes.h"

@@ -14,7 +14,7 @@
 #ifndef DTCC_COMPILER_PLANNING_CONFIRMPLANS_H
 #define DTCC_COMPILER_PLANNING_CONFIRMPLANS_H
 
-#include "compiler/planning/Planning.h"
+#include "compiler/planning/PlanSearch.h"
 
 namespace dtcc {
 

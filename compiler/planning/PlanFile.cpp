@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Works on the fields of the JSON object, so that whatever a plan may say can be left out
-// or held; passes/plan reads the result and checks what the fields hold.
+// or held; planner/plan reads the result and checks what the fields hold.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/planning/PlanFile.h"
 #include "compiler/console/ErrorStream.h"
-#include "compiler/planning/Planning.h"
+#include "compiler/planning/PlanSearch.h"
 #include "dialects/graph/Graph.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -259,22 +259,4 @@ FailureOr<plan::Plan> PlanFile::plan() {
 
 FailureOr<plan::Plan> dtcc::readPlanFile(ModuleOp module, const Options &options) {
   return PlanFile(module, options).plan();
-}
-
-std::optional<int64_t> dtcc::ranksOfPlanFile(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  llvm::Expected<json::Value> value = json::parse(buffer ? (*buffer)->getBuffer() : "");
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return std::nullopt;
-  }
-  const json::Object *object = value->getAsObject();
-  const json::Array *mesh = object ? object->getArray("mesh") : nullptr;
-  if (!mesh)
-    return std::nullopt;
-  int64_t ranks = 1;
-  for (const json::Value &axis : *mesh)
-    if (const json::Object *fields = axis.getAsObject(); fields && fields->getString("kind") != "time")
-      ranks *= std::max<int64_t>(1, fields->getInteger("size").value_or(1));
-  return ranks;
 }

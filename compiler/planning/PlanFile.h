@@ -17,15 +17,11 @@
 #include "compiler/options/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "planner/plan/Plan.h"
-#include <optional>
 
 namespace dtcc {
 
 /// The plan of the file `options.plan` for a differentiated module. Failure after one message.
 mlir::FailureOr<plan::Plan> readPlanFile(mlir::ModuleOp module, const Options &options);
-
-/// The ranks of the mesh of the file `path`; nothing if there is none that can be read, which readPlanFile tells.
-std::optional<int64_t> ranksOfPlanFile(llvm::StringRef path);
 
 } // namespace dtcc
 

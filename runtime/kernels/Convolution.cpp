@@ -100,11 +100,11 @@ void multiply(const VectorKernels &kernels, const ProductProblem &p, float *scra
       kernels.product(p, 0, row, std::min(productRows, p.m - row), column, scratch);
 }
 
-struct Matrix {
+struct Strides {
   int64_t row, column; // strides
 };
-ProductProblem product(dtcc_dtype type, int64_t m, int64_t n, int64_t k, const void *lhs, Matrix left, const void *rhs,
-                       Matrix right, float *out, int64_t outRow, bool accumulate) {
+ProductProblem product(dtcc_dtype type, int64_t m, int64_t n, int64_t k, const void *lhs, Strides left, const void *rhs,
+                       Strides right, float *out, int64_t outRow, bool accumulate) {
   ProductProblem p;
   p.m = m, p.n = n, p.k = k;
   p.lhs = lhs, p.rhs = rhs, p.out = out;

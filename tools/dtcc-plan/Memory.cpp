@@ -7,7 +7,7 @@
 
 #include "tools/dtcc-plan/Memory.h"
 #include "compiler/options/MeshOption.h"
-#include "compiler/planning/Planning.h"
+#include "compiler/planning/PlanSearch.h"
 #include "planner/transformer/Memory.h"
 #include "planner/transformer/MemoryTable.h"
 #include "tools/dtcc-plan/questions/Question.h"
@@ -165,7 +165,7 @@ static llvm::Expected<Table> tabulate(const Question &question) {
   return table;
 }
 
-static void printText(const Table &table, llvm::raw_ostream &stream) {
+static void printTableText(const Table &table, llvm::raw_ostream &stream) {
   printHeading(stream, headingOf(table.asked));
   plan::PlanShape shape = table.shape;
   shape.zero = 0;
@@ -205,7 +205,7 @@ static void printText(const Table &table, llvm::raw_ostream &stream) {
     stream << "no number of devices holds it\n";
 }
 
-static void printJson(const Table &table, llvm::raw_ostream &stream) {
+static void printTableJson(const Table &table, llvm::raw_ostream &stream) {
   llvm::json::OStream out(stream, 2);
   out.object([&] {
     out.attribute("model", table.asked.model);
@@ -252,6 +252,6 @@ llvm::Error dtcc::printMemory(const Arguments &arguments, llvm::raw_ostream &str
   llvm::Expected<Table> table = question->sizes ? tabulate(*question->sizes) : tabulate(*question);
   if (!table)
     return table.takeError();
-  arguments.has("json") ? printJson(*table, stream) : printText(*table, stream);
+  arguments.has("json") ? printTableJson(*table, stream) : printTableText(*table, stream);
   return llvm::Error::success();
 }

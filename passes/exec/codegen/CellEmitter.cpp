@@ -91,7 +91,7 @@ Value CellEmitter::cellOf(Operation *op, ValueRange operands, bool vector) {
   auto indexed = dyn_cast<graph::IndexedCellOpInterface>(op);
   if (!indexed)
     return cast<graph::ElementwiseOpInterface>(op).buildCell(builder, loc, operands);
-  const Access &access = indices.find(op->getResult(0))->second;
+  const CellAccess &access = indices.find(op->getResult(0))->second;
   Value index = vector ? laneOffsets(access, offsetOf(access)) : offsetOf(access);
   return indexed.buildIndexedCell(builder, loc, operands, index, seed, step);
 }
@@ -105,7 +105,7 @@ Value CellEmitter::constantOf(graph::ConstantOp op, bool vector) {
 }
 
 // The indices of loops that do not exist at row level (inside a row) are absent.
-Value CellEmitter::offsetOf(const Access &access) {
+Value CellEmitter::offsetOf(const CellAccess &access) {
   Value offset = access.start ? constantI64(access.start) : Value();
   if (access.offset)
     offset = offset ? arith::AddIOp::create(builder, loc, offset, access.offset).getResult() : access.offset;
@@ -143,12 +143,12 @@ static Value toMemory(OpBuilder &builder, Location loc, Value value, Type elemen
 
 static unsigned alignmentOf(Type elementType) { return std::max(1u, elementType.getIntOrFloatBitWidth() / 8); }
 
-Value CellEmitter::addressOf(const Access &access, Value offset) {
+Value CellEmitter::addressOf(const CellAccess &access, Value offset) {
   return LLVM::GEPOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
                              memoryType(access.elementType), access.pointer, ValueRange{offset});
 }
 
-Value CellEmitter::laneOffsets(const Access &access, Value offset) {
+Value CellEmitter::laneOffsets(const CellAccess &access, Value offset) {
   SmallVector<int64_t> steps;
   for (int64_t lane = 0; lane < lanes; ++lane)
     steps.push_back(lane * access.strides.back());
@@ -166,14 +166,14 @@ static Value allLanes(OpBuilder &builder, Location loc, VectorType i1) {
   return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(i1, true));
 }
 
-Value CellEmitter::loadScalar(const Access &access) {
+Value CellEmitter::loadScalar(const CellAccess &access) {
   Value address = addressOf(access, offsetOf(access));
   Type memory = memoryType(access.elementType);
   Value value = LLVM::LoadOp::create(builder, loc, memory, address, alignmentOf(memory));
   return fromMemory(builder, loc, value, access.elementType);
 }
 
-Value CellEmitter::loadVector(const Access &access) {
+Value CellEmitter::loadVector(const CellAccess &access) {
   int64_t stride = access.strides.back();
   if (stride == 0)
     return splat(loadScalar(access));
@@ -201,7 +201,7 @@ Value CellEmitter::loadVector(const Access &access) {
   return fromMemory(builder, loc, value, access.elementType);
 }
 
-Value CellEmitter::iotaVector(const Access &access, Type elementType) {
+Value CellEmitter::iotaVector(const CellAccess &access, Type elementType) {
   Value counts = laneOffsets(access, offsetOf(access));
   VectorType type = lanesOf(elementType);
   if (isa<FloatType>(elementType))
@@ -220,7 +220,7 @@ static Value accumulated(OpBuilder &builder, Location loc, Value old, Value valu
   return arith::SelectOp::create(builder, loc, firstSlot, value, sum);
 }
 
-void CellEmitter::storeScalar(const Access &access, Value scalar, int64_t accumulate, Value firstSlot) {
+void CellEmitter::storeScalar(const CellAccess &access, Value scalar, int64_t accumulate, Value firstSlot) {
   if (accumulate)
     scalar = accumulated(builder, loc, loadScalar(access), scalar, accumulate, firstSlot);
   Type memory = memoryType(access.elementType);
@@ -228,7 +228,7 @@ void CellEmitter::storeScalar(const Access &access, Value scalar, int64_t accumu
   LLVM::StoreOp::create(builder, loc, scalar, addressOf(access, offsetOf(access)), alignmentOf(memory));
 }
 
-void CellEmitter::storeVector(const Access &access, Value vector, int64_t accumulate, Value firstSlot) {
+void CellEmitter::storeVector(const CellAccess &access, Value vector, int64_t accumulate, Value firstSlot) {
   if (accumulate)
     vector = accumulated(builder, loc, loadVector(access), vector, accumulate, firstSlot);
   Type memory = memoryType(access.elementType);

@@ -31,8 +31,8 @@ struct KernelLoop {
 };
 
 /// How a buffer is addressed, or an index counts: `start + sum of loop index * stride`.
-struct Access {
-  explicit Access(mlir::Type elementType = {}, llvm::ArrayRef<int64_t> strides = {})
+struct CellAccess {
+  explicit CellAccess(mlir::Type elementType = {}, llvm::ArrayRef<int64_t> strides = {})
       : elementType(elementType), strides(strides) {}
 
   mlir::Type elementType;
@@ -59,9 +59,9 @@ public:
               bool aligned = false)
       : builder(builder), loc(loc), domain(domain), lanes(lanes), aligned(aligned) {}
 
-  llvm::DenseMap<mlir::Value, Access> accesses;
+  llvm::DenseMap<mlir::Value, CellAccess> accesses;
   /// Index of the cells of IndexedCellOps in the whole tensor, by their result.
-  llvm::DenseMap<mlir::Value, Access> indices;
+  llvm::DenseMap<mlir::Value, CellAccess> indices;
   mlir::Value seed, step;
 
   /// Starts a row: forgets its scalars. They are emitted before `innerLoop` while that is set.
@@ -86,8 +86,8 @@ public:
 
   /// Stores a vector (or, for `scalar`, one cell) through an access; `accumulate` as in
   /// generateKernel, with `firstSlot` an i1 that is true in slot 0.
-  void storeVector(const Access &access, mlir::Value vector, int64_t accumulate, mlir::Value firstSlot);
-  void storeScalar(const Access &access, mlir::Value scalar, int64_t accumulate, mlir::Value firstSlot);
+  void storeVector(const CellAccess &access, mlir::Value vector, int64_t accumulate, mlir::Value firstSlot);
+  void storeScalar(const CellAccess &access, mlir::Value scalar, int64_t accumulate, mlir::Value firstSlot);
 
   mlir::Value constantI64(int64_t value);
   mlir::VectorType lanesOf(mlir::Type elementType) const { return mlir::VectorType::get({lanes}, elementType); }
@@ -95,13 +95,13 @@ public:
 private:
   mlir::Value splat(mlir::Value scalar);
   /// In elements, of the first lane.
-  mlir::Value offsetOf(const Access &access);
-  mlir::Value addressOf(const Access &access, mlir::Value offset);
-  mlir::Value laneOffsets(const Access &access, mlir::Value offset);
-  mlir::Value loadVector(const Access &access);
-  mlir::Value loadScalar(const Access &access);
+  mlir::Value offsetOf(const CellAccess &access);
+  mlir::Value addressOf(const CellAccess &access, mlir::Value offset);
+  mlir::Value laneOffsets(const CellAccess &access, mlir::Value offset);
+  mlir::Value loadVector(const CellAccess &access);
+  mlir::Value loadScalar(const CellAccess &access);
   unsigned vectorAlignment(mlir::Type memory) const;
-  mlir::Value iotaVector(const Access &access, mlir::Type elementType);
+  mlir::Value iotaVector(const CellAccess &access, mlir::Type elementType);
   mlir::Value cellOf(mlir::Operation *op, mlir::ValueRange operands, bool vector);
   mlir::Value constantOf(graph::ConstantOp op, bool vector);
   bool isRowLevel(mlir::Value value) const;

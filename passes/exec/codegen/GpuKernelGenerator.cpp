@@ -44,7 +44,7 @@ public:
 
 private:
   /// Calls `fn` with all accesses of memory and the alignments of their buffers.
-  void eachAccess(llvm::function_ref<void(const Access &, int64_t)> fn) const;
+  void eachAccess(llvm::function_ref<void(const CellAccess &, int64_t)> fn) const;
   int64_t widestVector(int64_t most) const;
   void chooseLaunch();
   void chooseRow(int64_t rows);
@@ -94,11 +94,11 @@ private:
 // Sizes
 //===----------------------------------------------------------------------===//
 
-static int64_t bytesOf(const Access &access) {
+static int64_t bytesOf(const CellAccess &access) {
   return int64_t(llvm::divideCeil(access.elementType.getIntOrFloatBitWidth(), 8));
 }
 
-void GpuKernelGenerator::eachAccess(llvm::function_ref<void(const Access &, int64_t)> fn) const {
+void GpuKernelGenerator::eachAccess(llvm::function_ref<void(const CellAccess &, int64_t)> fn) const {
   ArrayRef<int64_t> alignments = source.alignments;
   auto next = [&] { return std::exchange(alignments, alignments.drop_front()).front(); };
   for (const auto &entry : accesses)
@@ -106,7 +106,7 @@ void GpuKernelGenerator::eachAccess(llvm::function_ref<void(const Access &, int6
       fn(entry.second, next());
     else if (entry.first.getDefiningOp<graph::ConstantOp>())
       fn(entry.second, kMostAligned);
-  for (const Access &access : outputAccesses)
+  for (const CellAccess &access : outputAccesses)
     fn(access, next());
 }
 
@@ -114,7 +114,7 @@ void GpuKernelGenerator::eachAccess(llvm::function_ref<void(const Access &, int6
 int64_t GpuKernelGenerator::widestVector(int64_t most) const {
   for (int64_t width = most; width > 1; width /= 2) {
     bool possible = loops.back().size % width == 0;
-    eachAccess([&](const Access &access, int64_t alignment) {
+    eachAccess([&](const CellAccess &access, int64_t alignment) {
       if (access.strides.back() != 1)
         return;
       int64_t bytes = std::min<int64_t>(width * bytesOf(access), kVectorBytes);
@@ -179,7 +179,7 @@ void GpuKernelGenerator::chooseColumn(int64_t outer) {
 
 void GpuKernelGenerator::chooseLaunch() {
   int64_t narrowest = kVectorBytes, widest = 1;
-  eachAccess([&](const Access &access, int64_t) {
+  eachAccess([&](const CellAccess &access, int64_t) {
     narrowest = std::min(narrowest, bytesOf(access));
     widest = std::max(widest, bytesOf(access));
   });

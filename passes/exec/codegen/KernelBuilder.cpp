@@ -77,37 +77,38 @@ LogicalResult KernelBuilder::collectLoops() {
   };
   for (auto [argument, type] : llvm::zip_equal(body.getArguments(), source.inputs))
     if (domain.maps.count(argument))
-      addAccess(argument, Access(type.getElementType()), stridesOf(type));
+      addAccess(argument, CellAccess(type.getElementType()), stridesOf(type));
     else
-      accesses.push_back({argument, Access(type.getElementType(), SmallVector<int64_t>(loops.size(), 0))});
+      accesses.push_back({argument, CellAccess(type.getElementType(), SmallVector<int64_t>(loops.size(), 0))});
   for (Operation *op : ops)
     if (auto iota = dyn_cast<graph::IotaOp>(op)) {
       SmallVector<int64_t> strides(iota.getType().getRank(), 0);
       strides[iota.getDim()] = iota.getStep();
-      Access access(builder.getI64Type());
+      CellAccess access(builder.getI64Type());
       access.start = iota.getStart();
       addAccess(iota.getResult(), access, strides);
     }
   for (Operation *op : ops)
     if (isTable(op)) {
       auto type = cast<ShapedType>(op->getResult(0).getType());
-      addAccess(op->getResult(0), Access(type.getElementType()), rowMajorStrides(type.getShape()));
+      addAccess(op->getResult(0), CellAccess(type.getElementType()), rowMajorStrides(type.getShape()));
     }
   for (Operation *op : ops)
     if (isa<graph::IndexedCellOpInterface>(op)) {
       auto shape = cast<ShapedType>(op->getResult(0).getType()).getShape();
       auto whole = op->getAttrOfType<DenseI64ArrayAttr>("global_shape");
-      addAccess(op->getResult(0), Access(builder.getI64Type()), rowMajorStrides(whole ? whole.asArrayRef() : shape));
+      addAccess(op->getResult(0), CellAccess(builder.getI64Type()),
+                rowMajorStrides(whole ? whole.asArrayRef() : shape));
     }
   for (auto [value, type] : llvm::zip_equal(body.getTerminator()->getOperands(), source.outputs)) {
-    addAccess(value, Access(type.getElementType()), stridesOf(type));
+    addAccess(value, CellAccess(type.getElementType()), stridesOf(type));
     outputAccesses.push_back(accesses.pop_back_val().second);
   }
   collapseLoops();
   return success();
 }
 
-void KernelBuilder::addAccess(Value value, Access access, ArrayRef<int64_t> memoryStrides) {
+void KernelBuilder::addAccess(Value value, CellAccess access, ArrayRef<int64_t> memoryStrides) {
   access.strides.assign(loops.size(), 0);
   for (auto [dim, stride] : llvm::zip_equal(domain.maps.lookup(value), memoryStrides))
     if (domain.sizes[dim] != 1)
@@ -118,23 +119,23 @@ void KernelBuilder::addAccess(Value value, Access access, ArrayRef<int64_t> memo
 /// Neighbouring loops become one where every access walks both with one stride. That
 /// makes rows long and address arithmetic short.
 void KernelBuilder::collapseLoops() {
-  auto each = [&](llvm::function_ref<void(Access &)> fn) {
+  auto each = [&](llvm::function_ref<void(CellAccess &)> fn) {
     for (auto &entry : accesses)
       fn(entry.second);
-    for (Access &access : outputAccesses)
+    for (CellAccess &access : outputAccesses)
       fn(access);
   };
   for (size_t i = 0; i + 1 < loops.size();) {
     bool one = loops[i].reduced == loops[i + 1].reduced;
     bool outerIsOne = loops[i].size == 1, innerIsOne = loops[i + 1].size == 1;
-    each([&](Access &access) {
+    each([&](CellAccess &access) {
       one &= outerIsOne || innerIsOne || access.strides[i] == access.strides[i + 1] * loops[i + 1].size;
     });
     if (!one) {
       ++i;
       continue;
     }
-    each([&](Access &access) {
+    each([&](CellAccess &access) {
       if (innerIsOne)
         access.strides[i + 1] = access.strides[i];
       access.strides.erase(access.strides.begin() + i);
@@ -180,7 +181,7 @@ LogicalResult KernelBuilder::bind(CellEmitter &emitter, Value rank, llvm::functi
     access.offset = *offset;
     (isa<graph::IotaOp>(op) ? emitter.accesses : emitter.indices)[value] = access;
   }
-  for (Access &access : outputAccesses)
+  for (CellAccess &access : outputAccesses)
     access.pointer = buffer(number++);
   if (llvm::is_contained(accumulate, 2))
     firstSlot = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, field(i64, 2), emitter.constantI64(0));

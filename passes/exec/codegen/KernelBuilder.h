@@ -100,8 +100,8 @@ protected:
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::SmallVector<graph::ReduceOp> reductions;
   llvm::SmallVector<KernelLoop> loops;
-  llvm::SmallVector<std::pair<mlir::Value, Access>> accesses; // inputs, iotas, and cell indices
-  llvm::SmallVector<Access> outputAccesses;
+  llvm::SmallVector<std::pair<mlir::Value, CellAccess>> accesses; // inputs, iotas, and cell indices
+  llvm::SmallVector<CellAccess> outputAccesses;
   /// Whether outputs that add start anew; null if there is none.
   mlir::Value firstSlot;
   /// Numbers of iterations have 32 bits: a division of 64 is a subroutine on GPUs.
@@ -116,7 +116,7 @@ private:
     mlir::Value low = mlir::arith::TruncIOp::create(builder, loc, type, number);
     return mlir::arith::ExtUIOp::create(builder, loc, builder.getI64Type(), Op::create(builder, loc, low, by));
   }
-  void addAccess(mlir::Value value, Access access, llvm::ArrayRef<int64_t> memoryStrides);
+  void addAccess(mlir::Value value, CellAccess access, llvm::ArrayRef<int64_t> memoryStrides);
   void collapseLoops();
 
   /// Domain dimensions in loop order, before collapsing.

@@ -7,6 +7,7 @@
 
 #include "tests/unit/codegen/CompiledKernel.h"
 #include "compiler/emit/Ptx.h"
+#include "compiler/options/CompileTarget.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/exec/Passes.h"

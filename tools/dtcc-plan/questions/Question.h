@@ -13,7 +13,7 @@
 #ifndef DTCC_TOOLS_DTCC_PLAN_QUESTIONS_QUESTION_H
 #define DTCC_TOOLS_DTCC_PLAN_QUESTIONS_QUESTION_H
 
-#include "compiler/planning/Planning.h"
+#include "compiler/planning/PlanSearch.h"
 #include "tools/dtcc-plan/arguments/ToldError.h"
 #include "tools/dtcc-plan/questions/LoadStep.h"
 #include "tools/dtcc-plan/questions/SearchTransformer.h"

@@ -1,18 +1,15 @@
-//===- Planning.cpp - From the command line to a plan
+//===- PlanSearch.cpp - From the command line to a plan
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-#include "compiler/planning/Planning.h"
+#include "compiler/planning/PlanSearch.h"
 #include "compiler/console/ErrorStream.h"
 #include "compiler/console/StatusLine.h"
 #include "compiler/options/MeshOption.h"
-#include "compiler/options/TargetOption.h"
-#include "compiler/planning/ConfirmPlans.h"
 #include "compiler/planning/PipelinePlanning.h"
-#include "compiler/planning/PlanFile.h"
 #include "dialects/graph/Graph.h"
 #include "planner/cluster/ClusterFile.h"
 #include "planner/search/DeviceCounts.h"
@@ -532,30 +529,4 @@ FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options
                                        plan.seconds, plan.memory.total() / double(1 << 30),
                                        plan.fits ? "" : ", does not fit");
   return result;
-}
-
-FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
-  if (!options.plan.empty()) {
-    std::optional<int64_t> ranks = ranksOfThisMachine(options);
-    if (!ranks) {
-      FailureOr<cost::Cluster> cluster = clusterOf(options);
-      if (failed(cluster))
-        return failure();
-      ranks = cluster->devices();
-    }
-    FailureOr<plan::Plan> plan = readPlanFile(module, options);
-    if (failed(plan))
-      return failure();
-    if (*ranks != 0 && *ranks != plan->mesh.ranks())
-      return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
-                                 *ranks, options.cluster, plan->mesh.ranks()));
-    return MadePlan{std::move(*plan), {}};
-  }
-  FailureOr<SearchResult> result = searchBest(module, options);
-  if (failed(result) || failed(confirmPlans(module, options, *result)))
-    return failure();
-  if (options.verbose)
-    for (const plan::PassedPlan &passed : result->report.passed)
-      messageStream() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
-  return MadePlan{result->plan(0), std::move(result->lowered)};
 }

@@ -1,12 +1,12 @@
-//===- Planning.h - From the command line to a plan
+//===- PlanSearch.h - From the command line to a plan
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-#ifndef DTCC_COMPILER_PLANNING_PLANNING_H
-#define DTCC_COMPILER_PLANNING_PLANNING_H
+#ifndef DTCC_COMPILER_PLANNING_PLANSEARCH_H
+#define DTCC_COMPILER_PLANNING_PLANSEARCH_H
 
 #include "compiler/options/ClusterOption.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -78,16 +78,6 @@ std::optional<FewestDevices> fewestDevices(mlir::ModuleOp module, const Options 
 /// As searchPlans for a plan that is going to be used: with --verbose the plans are listed on stderr.
 mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options);
 
-/// A plan, and its program where it was lowered to be confirmed.
-struct MadePlan {
-  plan::Plan plan;
-  mlir::OwningOpRef<mlir::ModuleOp> lowered;
-};
-
-/// The plan for a differentiated module: that of --plan, completed, or the best one that is found and confirmed.
-/// Failure after one message.
-mlir::FailureOr<MadePlan> makePlan(mlir::ModuleOp module, const Options &options);
-
 } // namespace dtcc
 
-#endif // DTCC_COMPILER_PLANNING_PLANNING_H
+#endif // DTCC_COMPILER_PLANNING_PLANSEARCH_H

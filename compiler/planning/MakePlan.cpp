@@ -1,0 +1,42 @@
+//===- MakePlan.cpp - The plan that a program is compiled by
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/planning/MakePlan.h"
+#include "compiler/console/ErrorStream.h"
+#include "compiler/console/StatusLine.h"
+#include "compiler/planning/ConfirmPlans.h"
+#include "compiler/planning/PlanFile.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
+  if (!options.plan.empty()) {
+    std::optional<int64_t> ranks = ranksOfThisMachine(options);
+    if (!ranks) {
+      FailureOr<cost::Cluster> cluster = clusterOf(options);
+      if (failed(cluster))
+        return failure();
+      ranks = cluster->devices();
+    }
+    FailureOr<plan::Plan> plan = readPlanFile(module, options);
+    if (failed(plan))
+      return failure();
+    if (*ranks != 0 && *ranks != plan->mesh.ranks())
+      return wrong(llvm::formatv("{0}: the plan must be for the {1} ranks of --cluster={2}, got: {3}", options.plan,
+                                 *ranks, options.cluster, plan->mesh.ranks()));
+    return MadePlan{std::move(*plan), {}};
+  }
+  FailureOr<SearchResult> result = searchBest(module, options);
+  if (failed(result) || failed(confirmPlans(module, options, *result)))
+    return failure();
+  if (options.verbose)
+    for (const plan::PassedPlan &passed : result->report.passed)
+      messageStream() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
+  return MadePlan{result->plan(0), std::move(result->lowered)};
+}
