@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What all_gather and reduce_scatter are around an expert layer, for rows that somebody
-// wants alone. On !spmd.tensor until the program of a rank is made, on local tensors in it.
+// Exchanges of rows around an expert layer. They replace all_gather and reduce_scatter, and send a row only to
+// ranks that need it. Operands are !spmd.tensor until the program of a rank is made, and local tensors in it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// By the definition: a row goes where one of its picks is, and comes back from there alone.
+// Reference of the row exchanges, by their definition: a row goes to the ranks of its picks, and comes back from those
+// only.
 //
 //===----------------------------------------------------------------------===//
 

@@ -62,7 +62,8 @@ void ProgramEvaluator::reduceBucket(ReduceBucketOp op, int64_t slot) {
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     for (int64_t i = 0; i < share; ++i)
       into[rank][i] = (slot == 0 && !op.getAgain() ? 0 : into[rank][i]) + stored[rank][shareOf(rank) + i];
-    // What is not made again for the next reduction is found out; between the gradients stay zeros.
+    // Clear the bucket, so that a gradient that is not written again before the next reduction is found out. Cells
+    // between gradients stay zero.
     stored[rank].assign(stored[rank].size(), 0);
     for (auto state : module.getOps<graph::StateOp>())
       for (auto [name, begin] : bucketsOf(state))
@@ -101,7 +102,7 @@ bool ProgramEvaluator::runUnitOp(Operation *op, int64_t slot) {
     return true;
   }
   if (auto release = dyn_cast<ReleaseOp>(op)) {
-    // What still reads a view of it reads a copy here: only readers of the unit itself are found out.
+    // Only later readers of the unit itself are found out, because readers of its views hold copies here.
     lockStep.values.erase(release.getUnit());
     return true;
   }

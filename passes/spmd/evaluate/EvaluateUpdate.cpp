@@ -61,7 +61,7 @@ void ProgramEvaluator::update(UpdateBucketOp op) {
     if (!op.getCopy())
       continue;
     const std::vector<double> &values = buckets[op.getBucket()][rank];
-    // Of the copy a rank holds the whole, or its share.
+    // A rank holds the whole copy, or its shard of it.
     std::vector<double> &copy = buckets[*op.getCopy()][rank];
     std::copy_n(values.begin() + (isShare ? 0 : first), gradient.size(),
                 copy.begin() + (copy.size() == gradient.size() ? 0 : first));

@@ -30,7 +30,7 @@ ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t 
       for (SymbolTable::SymbolUse use : *uses)
         (any == program ? own : others).insert(use.getSymbolRef().getLeafReference());
   for (auto bucket : module.getOps<BucketOp>()) {
-    // What no stage reads is kept by the first.
+    // The first stage keeps a bucket that no stage reads.
     bool holds = own.contains(bucket.getSymName()) ||
                  (program.getStage().value_or(0) == 0 && !others.contains(bucket.getSymName()));
     if (!holds)

@@ -25,7 +25,7 @@ namespace dtcc::spmd {
 
 class ProgramEvaluator {
 public:
-  /// What a step reports; all ranks said the same.
+  /// The report of a step, which is equal on all ranks.
   struct Report {
     double lossSum = 0, count = 0, gradNorm = 0;
     bool operator==(const Report &) const = default;
@@ -40,16 +40,16 @@ public:
   /// Goes on to the end of the step (null), or to the next op that concerns other stages: it is
   /// passed over, and its values are the caller's to move. Fails with a message.
   mlir::FailureOr<mlir::Operation *> advance();
-  /// What the step that ended reports.
+  /// The report of the last step.
   const Report &reported() const { return report; }
   /// The whole states that it holds. Fails with a message if replicas differ, or padding is not zero.
   mlir::FailureOr<llvm::StringMap<HostTensor>> states() const;
 
   /// Local tensors, one for each rank of the program.
   Shards &valuesOf(mlir::Value value) { return lockStep.values[value]; }
-  /// What its ranks store of a bucket.
+  /// Cells of a bucket, for each rank.
   std::vector<std::vector<double>> &cellsOf(llvm::StringRef bucket) { return buckets.find(bucket)->second; }
-  /// Of the ranks of this program: the axis of the stages has size 1.
+  /// Mesh of the ranks of this program; the pipeline axis has size 1.
   const Mesh &mesh() const { return lockStep.mesh; }
   /// Sums within the stage what `op`, a reduction that concerns other stages, adds up.
   void reduceWithin(mlir::Operation *op);
@@ -76,12 +76,12 @@ private:
   mutable ProgramOp program;
   LockStep lockStep;
   llvm::StringMap<PhaseOp> phases;
-  /// What a step runs, the run at hand, and the op that it does next.
+  /// Runs of a step, the current run, and its next op.
   std::vector<PhaseRun> runs;
   size_t run = 0;
   mlir::Operation *next = nullptr;
   const llvm::StringMap<HostTensor> *inputs = nullptr;
-  /// What phases yielded, by the slot if they repeat.
+  /// Values that phases yielded, by slot if the phase repeats.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Shards> kept;
   /// Per bucket, per rank: what the rank stores.
   llvm::StringMap<std::vector<std::vector<double>>> buckets;

@@ -23,7 +23,7 @@ class StepEvaluator {
 public:
   using Report = ProgramEvaluator::Report;
 
-  /// Of all programs of the module: @step, or those of the stages.
+  /// Evaluates all programs of the module: @step, or one per stage.
   explicit StepEvaluator(mlir::ModuleOp module, uint64_t seed = 0);
 
   /// Starts with these states (by symbol name); slots and gaps are zero. Fails with a message.

@@ -62,7 +62,7 @@ private:
   TensorType typeOf(Value value, const Layout &layout) const;
   /// `value` in another layout; null and a message if there is no way.
   Value reshard(Value value, const Layout &wanted, Operation *user);
-  /// Of a value of stage `home` for `user` in stage `there`, where they have one.
+  /// Stage of a reshard of a value of stage `home` for `user` in stage `there`, if they have stages.
   std::optional<int64_t> stageOfReshard(ReshardOp reshard, std::optional<int64_t> home, std::optional<int64_t> there,
                                         Operation *user);
 
@@ -398,7 +398,7 @@ std::optional<int64_t> PlanApplier::stageOfReshard(ReshardOp reshard, std::optio
                                                    std::optional<int64_t> there, Operation *user) {
   if (!home || !there || home == there)
     return there ? there : home;
-  // What crosses stages is brought to its layout on the side where it is smaller.
+  // A value that crosses stages is resharded on the side on which it is smaller.
   auto cells = [&](Value value) { return localType(cast<TensorType>(value.getType()), plan.mesh).getNumElements(); };
   Operation *source = reshard.getX().getDefiningOp();
   bool sameWay = (graph::getPhase(source) == graph::Phase::Forward) == (graph::getPhase(user) == graph::Phase::Forward);
@@ -438,7 +438,7 @@ LogicalResult PlanApplier::rewriteFactored(Operation &op, FactorOpInterface fact
 }
 
 LogicalResult PlanApplier::rewriteUpdate(graph::UpdateOp update) {
-  // What is partial stays so: the update phase reduces it once a step.
+  // Partial gradients stay partial: the update phase reduces them once per step.
   SmallVector<Layout> layouts;
   llvm::StringMap<Axes> partial;
   for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {

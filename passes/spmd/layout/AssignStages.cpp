@@ -88,7 +88,7 @@ private:
         addReader(operand, stage);
     setStage(op, stage);
   }
-  /// What is kept to compute others again is kept by each stage that does so, whichever made it.
+  /// Places a barrier in every stage that recomputes from its values: each such stage keeps them, whichever made them.
   void placeBarrier(graph::BarrierOp barrier) {
     std::map<int64_t, graph::BarrierOp> byStage;
     SmallVector<OpOperand *> uses;
@@ -254,7 +254,7 @@ private:
   OpBuilder builder;
   /// Values that an input reaches, and those that a state reaches.
   llvm::DenseSet<Value> inputs, states;
-  /// Of forward ops that depend on parameters alone, or on inputs alone: the stages that read them.
+  /// Stages that read each forward op that depends only on parameters, or only on inputs.
   std::map<int64_t, std::set<int64_t>> readers;
   std::map<std::pair<Operation *, int64_t>, Operation *> copies;
 };

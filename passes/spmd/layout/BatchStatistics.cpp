@@ -117,10 +117,10 @@ public:
     auto parts = graph::UnstackOp::create(b.builder, b.loc, TypeRange{x.getType(), y.getType()}, merged(both), 0);
     return {parts.getResult(0), parts.getResult(1)};
   }
-  /// By an integer, which f32 has, where its reciprocal would be rounded: some gradients are differences of what is
-  /// averaged so, and an optimizer like Adam makes the rounding a part of the step.
+  /// Divides by the count, which f32 represents exactly, because its reciprocal would be rounded. Some gradients are
+  /// differences of such averages, and an optimizer like Adam would amplify the rounding to a step.
   Value average(Value sum, double count) const { return count == 1 ? sum : b.div(sum, b.splat(sum, count)); }
-  /// Of halves: statistics are taken, and cells normalised, in f32.
+  /// Widens halves: statistics are computed, and cells normalised, in f32.
   Value wide(Value x) const { return graph::isHalf(x) ? b.cast(x, b.builder.getF32Type()) : x; }
   Value narrow(Value x, Type like) const { return b.cast(x, getElementTypeOrSelf(like)); }
   Value rstd(Value variance, const llvm::APFloat &eps) const {
@@ -197,7 +197,7 @@ static SmallVector<Value> emitGrad(const Emitter &e, graph::BatchNormGradOp op, 
   Type type = x.getType();
   GradientSums sums(b, dy, x, operands[3], e.rstd(operands[4], op.getEps()), op.getDims());
   Dims kept = graph::without(graph::range(0, graph::rankOf(x)), op.getDims());
-  // Of the whole group, which padding is no part of.
+  // Number of cells of the whole group without padding.
   double count = graph::product(graph::at(graph::shapeOf(op.getX()), op.getDims())) / double(op.getGroups());
   auto [dot, sum] = e.mergedPair(sums.dot, sums.sum);
   auto average = [&](Value total) { return b.broadcast(e.average(total, count), type, kept); };

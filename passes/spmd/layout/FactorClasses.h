@@ -25,7 +25,7 @@ namespace dtcc::spmd {
 
 class FactorClasses {
 public:
-  /// Of a function after differentiation: `graph.read` and `graph.update` tie
+  /// Finds the classes of a function after differentiation: `graph.read` and `graph.update` tie
   /// dimensions of states to those of their values and gradients.
   explicit FactorClasses(mlir::func::FuncOp step);
 

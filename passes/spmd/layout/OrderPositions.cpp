@@ -49,7 +49,7 @@ private:
     return constant && constant.getValue().isSplat();
   }
   Value reordered(Value value, int64_t dim, bool inverse, Operation *user, int64_t fill);
-  /// What pads labels: a value that the loss ignores.
+  /// Padding of labels: a value that the loss ignores.
   int64_t ignoredBy(Operation *loss);
   /// Calls `body` for the arguments and all results.
   void forEachValue(llvm::function_ref<void(Value)> body) {
@@ -63,7 +63,7 @@ private:
   FactorClasses classes;
   llvm::DenseSet<unsigned> positions;
   llvm::DenseSet<Operation *> natural;
-  /// By value, stage of the reader, and what pads it.
+  /// Reordered values, by value, stage of the reader, and padding.
   std::map<std::tuple<void *, int64_t, int64_t>, Value> made;
   bool padded = false;
 };

@@ -15,8 +15,8 @@
 //    numbers of positions) stay in the order of the sequence; a graph.reorder stands where
 //    what they make meets the rest. They are whole on every rank, and small: integers.
 //
-// The same is done where a sequence does not divide by its ranks: on the far side of a
-// reorder sequences are padded, and labels of padding are ignored.
+// A sequence that does not divide by its ranks is handled likewise: on the far side of a
+// reorder it is padded, and labels of padding are ignored.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,7 +18,7 @@ static bool isPaddedDim(Value value, int64_t dim) {
   return type.getPadded()[dim] != type.getShape()[dim];
 }
 
-/// What holds of both.
+/// The weakest content that covers both.
 static PaddingContent join(PaddingContent a, PaddingContent b) {
   return a == b ? a : std::max({a, b, PaddingContent::Finite});
 }
@@ -100,8 +100,8 @@ static PaddingContent evaluateSmall(Operation *op, const FactorMap &map, int64_t
   return all.value_or(PaddingContent::Zero);
 }
 
-/// What the result holds if operands hold what `heldBy` says (finite numbers if nothing), tried on a few:
-/// enough to tell a product from a quotient or a root.
+/// Content of the result if operands have the content of `heldBy` (finite numbers if it is empty). It is found by
+/// evaluating a few numbers, which is enough to tell a product from a quotient or a root.
 static PaddingContent evaluateContents(Operation *op, const FactorMap &map, int64_t result, int64_t factor,
                                        llvm::function_ref<std::optional<PaddingContent>(unsigned)> heldBy) {
   std::optional<PaddingContent> all;

@@ -27,10 +27,10 @@ enum class PaddingContent { Zero, Positive, Finite, Unknown };
 
 class PaddingAnalysis {
 public:
-  /// Of a function on !spmd.tensor.
+  /// Analyses a function on !spmd.tensor.
   explicit PaddingAnalysis(mlir::func::FuncOp step);
 
-  /// What the cells past the size of a dimension hold. Zero if there are none.
+  /// Content of the cells past the size of a dimension. Zero if there are none.
   PaddingContent of(mlir::Value value, int64_t dim) const;
   /// Does the sum that `op` forms over a padded factor see zeros there?
   bool sumsZeros(mlir::Operation *op, const FactorMap &map, int64_t factor) const;

@@ -138,7 +138,7 @@ FailureOr<Placement> inferPlacement(Operation *op, const FactorMap &map) {
   for (auto [i, value] : llvm::enumerate(op->getOperands())) {
     Layout layout = cast<TensorType>(value.getType()).getLayout();
     Axes own = ownAxes(map, placement, i);
-    // What a reshard makes are parts of a sum, not those that the shards left.
+    // A reshard makes other parts of a sum than the shards left.
     if (!own.empty() && value.getDefiningOp<ReshardOp>())
       return op->emitError() << "operand #" << i
                              << " must come as the op that computed it left it, got a reshard to: " << value.getType();

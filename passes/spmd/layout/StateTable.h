@@ -27,7 +27,7 @@ namespace dtcc::spmd {
 /// host always have one, which lies flat if `compute` says so.
 struct StateRow {
   int64_t stage;
-  /// What PyTorch's FSDP calls it, for people.
+  /// The name of this stage in PyTorch's FSDP, for messages.
   const char *name;
   bool compute, gradient, master, slots;
   /// Whether the bucket of the masters lies flat.

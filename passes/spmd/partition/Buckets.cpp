@@ -33,7 +33,7 @@ FailureOr<Buckets> Buckets::plan(ModuleOp module, const Mesh &mesh, const llvm::
   Buckets result;
   for (auto state : module.getOps<graph::StateOp>()) {
     ArrayRef<int64_t> owners = stages ? stages->ownersOf(state.getSymName()) : ArrayRef<int64_t>();
-    // What no stage reads is kept by the first.
+    // The first stage keeps a state that no stage reads.
     if (stages && !llvm::is_contained(owners, stage) && !(owners.empty() && stage == 0))
       continue;
     auto layoutAttr = state->getAttrOfType<TypeAttr>(kLayoutAttr);

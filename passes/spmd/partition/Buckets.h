@@ -27,18 +27,18 @@ namespace dtcc::spmd {
 /// States start at multiples of this, in elements: 64 bytes of f32.
 constexpr int64_t kBucketAlignment = 16;
 
-/// What states of one bucket have in common.
+/// Properties that all states of a bucket share.
 struct BucketKey {
   /// In the order of the mesh.
   Axes sharded, partial, flat;
-  /// Of what is stored, and of what readers see. Where they differ, the first is the master's.
+  /// Type that is stored, and type that readers see. If they differ, the first is the master's.
   mlir::Type elementType, computeType;
   bool isNarrow() const { return elementType != computeType; }
   /// The stage of the state table; 0 without flat axes.
   int64_t stage = 0;
   std::string unit;
   bool trainable = false;
-  /// What only the update touches lies with the host.
+  /// Tensors that only the update touches are offloaded to the host.
   bool offloaded = false;
   graph::StateRole role = graph::StateRole::parameter;
   /// Ranks of a pipeline that hold copies, if several do.

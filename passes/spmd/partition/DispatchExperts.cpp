@@ -35,7 +35,7 @@ Value emitRows(OpBuilder &builder, Operation *op, Value x, Value ids, Type local
 
 namespace {
 
-/// What an op of an expert layer reads and makes a row a token of.
+/// Operands and results of an expert layer's op that hold one row per token.
 struct LayerOp {
   Operation *op;
   SmallVector<OpOperand *> rows;
@@ -122,7 +122,7 @@ private:
     return made;
   }
 
-  /// The same of a value that other ops may read so already.
+  /// Reshards a value to a type, or returns the reshard that other ops already read.
   Value nearest(const LayerOp &layer, Value x, Type type) {
     for (Operation *user : x.getUsers())
       if (auto known = dyn_cast<ReshardOp>(user);
@@ -180,7 +180,7 @@ private:
   const plan::Plan &plan;
   const Mesh &mesh;
   OpBuilder builder;
-  /// Of rows, by the picks that they went by.
+  /// Dispatched rows, by the rows and the picks that they went by.
   llvm::DenseMap<std::pair<Value, Value>, Value> dispatched;
 };
 

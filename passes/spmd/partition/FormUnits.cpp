@@ -42,8 +42,8 @@ public:
   }
 
   void run(double latencyBytes) {
-    // What is computed in f32 beside a narrow type (the scales of norms) travels in f32, so it has units of its own.
-    // By whether the state is narrow.
+    // States that stay in f32 beside a narrow compute type (scales of norms) are exchanged in f32, so they have units
+    // of their own. Index 1 holds the narrow states.
     std::vector<Entry> blocks[2], buckets[2];
     double total[2] = {};
     for (auto state : module.getOps<graph::StateOp>()) {

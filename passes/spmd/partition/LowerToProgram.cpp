@@ -90,10 +90,10 @@ private:
   graph::UpdateOp update;
   Value lossSum, count;
 
-  /// Where a value is added up: bucket and offset.
+  /// Buckets and offsets into which a value is accumulated.
   llvm::DenseMap<Value, SmallVector<std::pair<FlatSymbolRefAttr, int64_t>>> sinks;
   llvm::DenseMap<Operation *, int64_t> phases;
-  /// By phase, its ops in the order of the step, which is long where it has many stages; and all writes.
+  /// Ops of each phase, in the order of the step. A step of many stages is long, so they are collected once.
   std::vector<std::vector<Operation *>> opsOf;
   SmallVector<graph::WriteOp> writes;
   SmallVector<std::string> phaseNames;
@@ -241,7 +241,7 @@ void ProgramBuilder::emitInput(BlockArgument argument) {
                       step.getArgAttrOfType<DenseI64ArrayAttr>(argument.getArgNumber(), "graph.bounds"));
 }
 
-/// What a forward op leaves to the host waits there in whatever layout, and on whatever stage.
+/// Marks the offloaded value of a forward op. It is offloaded in whatever layout and on whatever stage it is kept.
 void ProgramBuilder::markWaiting(Value value) {
   Operation *source = value.getDefiningOp(), *made = values[value].getDefiningOp();
   while (auto reshard = dyn_cast_or_null<ReshardOp>(source))

@@ -115,8 +115,8 @@ int64_t StageMap::phaseOf(int64_t stage, Work work) const {
 
 void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
   Block &body = step.getBody().front();
-  // What input gradients and other stages need is an input gradient, whatever it was built for: schedules order stages
-  // by these alone.
+  // Ops that input gradients or other stages need count as input gradients, whatever they were built for, because
+  // schedules order stages by input gradients alone.
   llvm::DenseSet<Operation *> forInputs;
   auto leavesStage = [](Operation &op) {
     return llvm::any_of(op.getUsers(),

@@ -16,7 +16,7 @@
 
 namespace dtcc::spmd {
 
-/// Where an op runs: a rank of the pipeline axis, and the index of a phase of its program.
+/// Place of an op: a rank of the pipeline axis, and the index of a phase of its program.
 struct PhasePlace {
   int64_t rank = 0;
   int64_t phase = 0;
@@ -58,7 +58,7 @@ private:
   int64_t phaseOf(int64_t stage, plan::Work work) const;
   std::string phaseName(int64_t stage, plan::Work work) const;
 
-  /// What the schedule says of a stage, looked up for every op.
+  /// Facts of the schedule about a stage, looked up for every op.
   struct StageRow {
     int64_t rank = 0;
     bool splits = false; /* gradients of inputs and of weights are apart */

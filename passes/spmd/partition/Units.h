@@ -23,7 +23,7 @@ struct UnitMember {
   std::string name;
   /// Equal for states that play the same part in two blocks: shape, layout, reader.
   std::string signature;
-  /// Of a rank's whole part.
+  /// Bytes of a rank's part of the state, before ZeRO shards it.
   double bytes = 0;
 };
 

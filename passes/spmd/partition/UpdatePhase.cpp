@@ -50,7 +50,8 @@ static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, con
   for (const std::string &axis : bucket.key.partial)
     if (!contains(bucket.key.flat, axis))
       rest.push_back(axis);
-  // Where all stages own it, their sum is one more axis; see the embedding group of Megatron-LM.
+  // If all stages own the bucket, its gradient is summed over the pipeline axis too; see the embedding group of
+  // Megatron-LM.
   ArrayRef<int64_t> owners = bucket.key.owners;
   bool allOwn = !owners.empty() && static_cast<int64_t>(owners.size()) == mesh.product({step.axis});
   if (allOwn)

@@ -12,7 +12,7 @@
 
 namespace dtcc::spmd {
 
-/// What the update phase needs to know of the step.
+/// The facts of the step that the update phase needs.
 struct UpdateDescription {
   mlir::Location loc;
   /// Axes over which loss sum and count are still partial, in the order of the mesh.

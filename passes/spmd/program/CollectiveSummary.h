@@ -22,7 +22,7 @@ struct CollectiveRow {
   int64_t group = 1;
   /// Per rank and step: repeated phases count each time.
   int64_t count = 0;
-  /// Of the larger side of each, what a rank gives or gets, summed over `count`: the operand
+  /// Bytes of a rank on the larger side of each collective, summed over `count`: the operand
   /// of a reduction, the result of a gather.
   int64_t bytes = 0;
   bool operator==(const CollectiveRow &) const = default;

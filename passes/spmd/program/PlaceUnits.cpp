@@ -154,7 +154,7 @@ private:
       use.operand->set(remake(use.operand->get(), use.operand->getOwner(), made, gathers, gatherBefore));
     OpBuilder builder(block.getParentOp()->getContext());
     builder.setInsertionPointAfter(ops[span.last()]);
-    // What the phase yields outlives it.
+    // A value that the phase yields outlives the phase.
     if (isa<YieldOp>(ops[span.last()]))
       return;
     for (auto &[bucket, gather] : gathers)
@@ -242,7 +242,7 @@ static void hoistSends(PhaseOp phase) {
   }
 }
 
-/// What a rank runs in a step, in order.
+/// Runs of a rank in a step, in order.
 static std::vector<PhaseRun> runsOf(ProgramOp program) {
   if (ArrayAttr actions = program.getActionsAttr())
     return toPhaseRuns(actions);
@@ -282,7 +282,7 @@ public:
   }
 
 private:
-  /// By the run after which their buckets are complete, the reductions that may move.
+  /// Collects the reductions that may move, by the run after which their buckets are complete.
   void collect() {
     llvm::DenseMap<Attribute, PhaseOp> makers;
     for (auto phase : program.getOps<PhaseOp>())

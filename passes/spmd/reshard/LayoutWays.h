@@ -29,7 +29,7 @@ public:
   };
   struct Node {
     Layout layout;
-    /// By dimension: among how many ranks it is shared out.
+    /// Number of shards of each dimension.
     std::vector<int64_t> parts;
     /// Found when a path first comes here.
     std::optional<std::vector<Edge>> edges;
@@ -40,14 +40,14 @@ public:
     last = numberOf(to, mesh);
   }
 
-  /// Where paths begin and end; nodes are numbered from 0.
+  /// First and last node of the paths; nodes are numbered from 0.
   static constexpr uint32_t kFirst = 0;
   uint32_t lastNode() const { return last; }
   size_t size() const { return nodes.size(); }
   const Node &node(uint32_t number) const { return nodes[number]; }
   /// All moves from there; what they lead to may be new nodes.
   const std::vector<Edge> &edgesOf(uint32_t number, const Mesh &mesh);
-  /// The same axes in other sizes.
+  /// Changes the sizes of the axes, keeping their names.
   void resize(const Mesh &mesh);
 
 private:

@@ -37,14 +37,13 @@ public:
   MovePricer(const Mesh &mesh, const cost::Machine &machine) : planner(mesh), seconds(secondsOfMoves(mesh, machine)) {}
 
   struct Price {
-    /// By which ways are chosen (bytesMoved).
+    /// Bytes moved, by which paths are chosen (bytesMoved).
     double bytes = 0;
     double seconds = 0;
     /// Null: nothing to do.
     const ReshardPlan *way = nullptr;
   };
-  /// Of bringing a value from one layout to another; its local shape would be `shape` if it were whole. Nothing if
-  /// there is no way.
+  /// Price of a reshard between two layouts of a value whose whole local shape is `shape`. Nothing if there is no path.
   std::optional<Price> priceOf(const Layout &from, const Layout &to, llvm::ArrayRef<int64_t> shape,
                                int64_t elementBytes);
 

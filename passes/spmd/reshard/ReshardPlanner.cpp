@@ -143,7 +143,7 @@ std::optional<ReshardPlan> ReshardPlanner::search(const Key &key) {
   if (!layouts)
     layouts = std::make_unique<LayoutWays>(key.from, key.to, mesh);
   const std::vector<int64_t> &shape = key.from.padded.empty() ? key.shape : key.from.padded;
-  /// Of a rank's part; nothing where the shape does not divide.
+  /// Bytes of a rank's shard; nothing if the shape does not divide.
   auto bytesAt = [&](uint32_t node) -> std::optional<double> {
     double bytes = double(key.elementBytes);
     for (auto [extent, parts] : llvm::zip(shape, layouts->node(node).parts)) {

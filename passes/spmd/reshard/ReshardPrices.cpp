@@ -37,7 +37,7 @@ std::vector<ReshardPrices::Step> ReshardPrices::lastWay(const Ways &ways) const 
 
 std::optional<ReshardPrices::Price> ReshardPrices::price(Ways &ways, std::span<const int64_t> shape,
                                                          int64_t elementBytes) {
-  /// Of a rank's part; negative where it does not divide.
+  /// Bytes of a rank's shard; negative if the shape does not divide.
   auto bytesIn = [&](const LayoutWays::Node &node) {
     double bytes = double(elementBytes);
     for (size_t dim = 0; dim < shape.size(); ++dim) {

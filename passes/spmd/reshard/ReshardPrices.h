@@ -25,7 +25,7 @@ public:
   /// `seconds`: of a move.
   ReshardPrices(Mesh mesh, MoveCost seconds) : mesh(std::move(mesh)), seconds(std::move(seconds)) {}
 
-  /// The same axes in other sizes.
+  /// Changes the sizes of the axes, keeping their names.
   void resize(Mesh mesh, MoveCost seconds);
 
   /// The layouts between two, for `price`, neither of them padded. It stays where it is.
@@ -52,7 +52,7 @@ public:
 
   class Ways {
     friend class ReshardPrices;
-    /// Of a path search, by node.
+    /// State of a node in a path search.
     struct Reached {
       double cost = 0, bytes = 0;
       bool known = false, done = false;
