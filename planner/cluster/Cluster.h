@@ -59,7 +59,7 @@ struct Cluster {
   int64_t devices() const;
   double pricePerHour() const;
   bool isUniform() const { return nodes.size() == 1 && nodes[0].devices.size() == 1; }
-  /// What the devices of the first kind of a group see.
+  /// Links between the devices of the first kind of a group.
   Fabric fabric(size_t group = 0) const;
   /// Links between the devices of the `kind`-th kind of a group. Devices of other kinds in the node are not counted.
   Fabric fabric(size_t group, size_t kind) const;

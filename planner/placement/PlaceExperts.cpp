@@ -101,7 +101,7 @@ FailureOr<double> placeExperts(func::FuncOp step, plan::Plan &plan, const cost::
     seconds += double(plan.mesh.slots()) * (dispatch ? cost.dispatch : cost.gather);
     // States without a layout of their own lie as the layer wants them.
     for (Value weights : {layer.getWIn(), layer.getWOut()}) {
-      // What converts them converts those of a rank.
+      // Casts of the weights are split like the weights.
       for (graph::CastOp cast; (cast = weights.getDefiningOp<graph::CastOp>()); weights = cast.getX())
         shareOut(cast, cast.getFactorMap().operands[0][0], plan);
       auto read = weights.getDefiningOp<graph::ReadOp>();

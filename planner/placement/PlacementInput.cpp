@@ -16,7 +16,8 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// Of all blocks: a dimension may go through one that is like another into one that is not.
+/// Classes of dimensions that some op needs whole, over all blocks: a dimension may pass through a repeated block into
+/// another one.
 static llvm::DenseSet<unsigned> findWholeClasses(func::FuncOp step, const FactorClasses &classes) {
   llvm::DenseSet<unsigned> whole;
   for (auto op : step.getOps<FactorOpInterface>()) {

@@ -39,7 +39,8 @@ public:
       : sites(sites), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
         axes(plan.withoutUnitAxes(plan.sequenceAxes)), machine(machine), reshards(reshards) {}
 
-  /// What `write` is given of an op that takes the sequence axes: the factor and all its axes; none for a ring.
+  /// `write` is called for an op that takes the sequence axes, with the factor and all its axes; without factor for a
+  /// ring.
   using Write = llvm::function_ref<void(Operation *forward, std::optional<int64_t> factor, const Axes &whole)>;
   FailureOr<double> run(SequenceExchange exchange, Write write);
 
@@ -49,7 +50,7 @@ private:
   /// The factor that can be split in the place of positions: every operand of numbers that has
   /// positions has it. Nothing if there is none.
   std::optional<int64_t> standIn(Operation *op, const FactorMap &map) const;
-  /// What the plan gives a factor of the forward op.
+  /// Axes that the plan gives a factor of the forward op.
   Axes planned(int64_t origin, int64_t factor) const;
   /// Seconds that bring operands there and results back. `factor` is that of the forward op
   /// which takes the sequence axes; -1: the first dimension of positions. `brought`: operands
@@ -163,7 +164,7 @@ double SequencePlacer::secondsOf(Operation *op, int64_t origin, int64_t factor, 
   auto isOwn = [&](Operation *other) { return other && graph::getOrigin(other) == std::optional<int64_t>(origin); };
   double seconds = 0;
   for (auto [i, value] : llvm::enumerate(op->getOperands()))
-    // What the forward op made or was brought, the backward op finds in place.
+    // The backward op finds values in place that the forward op made, or that were resharded for it.
     if (!isOwn(value.getDefiningOp()) && brought.insert(value).second)
       seconds += price(value, map.operands[i], layouts->operands[i], /*comes=*/true);
   for (auto [i, value] : llvm::enumerate(op->getResults()))
@@ -242,7 +243,7 @@ SequenceExchange exchangeOf(const SequenceSites &sites, const plan::Plan &plan, 
   auto at = llvm::find_if(sites.sites, [](const auto &site) { return isa<graph::AttentionOp>(site.ops.front()); });
   if (plan.withoutUnitAxes(plan.sequenceAxes).empty() || at == sites.sites.end())
     return SequenceExchange::Cheaper;
-  // What is not written has no way but to gather.
+  // An attention for which nothing is written gathers.
   SequenceExchange taken = SequenceExchange::Gather;
   auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &) {
     if (forward == at->alike.front())
@@ -256,7 +257,7 @@ FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, c
                                 SequenceExchange exchange) {
   if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
     return 0.0;
-  /// What an op is given is decided by the plan as it was.
+  /// The plan before any change: each op's axes are decided by it.
   plan::Plan before = plan;
   auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &whole) {
     int64_t origin = *graph::getOrigin(forward);

@@ -43,7 +43,7 @@ mlir::FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &p
 mlir::FailureOr<double> placeSequence(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
                                       SequenceExchange exchange);
 
-/// Where positions meet, whatever the plan: what its prices have in common.
+/// Sites at which different positions interact. They are the same for all plans.
 struct SequenceSites {
   explicit SequenceSites(const PlacementInput &input);
   struct Site {
@@ -67,7 +67,7 @@ mlir::FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::
                                         const cost::Machine &machine, SequenceExchange exchange,
                                         ReshardPrices &reshards);
 
-/// What attentions of such a plan do; Cheaper if there is nothing to do.
+/// The exchange that attentions of such a plan use; Cheaper if they need none.
 SequenceExchange exchangeOf(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
                             SequenceExchange exchange, ReshardPrices &reshards);
 

@@ -38,7 +38,7 @@ struct Node {
   SmallVector<Operation *> ops; // the forward op first; for a state its reads
   /// Candidates: a factor of the forward op (a dimension of the state), or -1 for none.
   SmallVector<int64_t> candidates{-1};
-  /// Of all factors or dimensions.
+  /// Sizes of all factors or dimensions.
   SmallVector<int64_t> sizes;
   std::vector<double> costs;
 };
@@ -54,7 +54,7 @@ public:
   FailureOr<bool> run(bool firsts);
   /// Sets up the problem: what every candidate costs, and every pair of neighbours.
   LogicalResult prepare();
-  /// Of what was prepared.
+  /// Describes the prepared problem.
   PlacementProblem describe() const;
 
 private:
@@ -195,7 +195,7 @@ void PlacementSolver::collectNodes() {
   for (auto [number, node] : llvm::enumerate(nodes))
     for (Operation *op : node->ops)
       numbers[op] = number;
-  // What is split in a block can be split in those that are like it, whatever they are connected with.
+  // A split of a block must be possible in all repeated blocks, whatever they are connected with.
   for (Operation &op : step.getBody().front()) {
     Operation *first = representative(&op);
     auto number = numbers.find(first);
@@ -210,7 +210,7 @@ void PlacementSolver::collectNodes() {
   }
 }
 
-/// Of a micro-batch on a rank; axes that are still to be given are not counted.
+/// Local size for a micro-batch on a rank; axes that are not assigned yet are not counted.
 int64_t PlacementSolver::localSize(unsigned id, int64_t size) const {
   if (batch.contains(id))
     return std::max<int64_t>(1, size / plan.mesh.product(plan.batchAxes));
@@ -381,8 +381,8 @@ std::optional<Layout> PlacementSolver::wantedAs(Operation *op, unsigned operand,
   return layouts ? std::optional(layouts->operands[operand]) : std::nullopt;
 }
 
-/// What the readers of a value pay for having it in their layouts: for each layout once, from the nearest of those that
-/// it is in already, in the order of the program.
+/// Adds the cost of a value's layouts for its readers: each layout once, from the nearest layout that exists already,
+/// in the order of the program.
 void PlacementSolver::deliver(const StepBlocks::Flow &flow) {
   auto value = cast<OpResult>(flow.value);
   if (!numbers.contains(value.getOwner()))
@@ -433,7 +433,7 @@ void PlacementSolver::deliver(const StepBlocks::Flow &flow) {
     problem.deliveries.push_back(std::move(delivery));
 }
 
-/// Of all blocks, each value with its readers once: by the ops that stand for them.
+/// Adds the deliveries of all blocks, each value with its readers once, by their representatives.
 void PlacementSolver::addDeliveries() {
   for (const StepBlocks::Flow &flow : input.blocks.flows())
     deliver(flow);

@@ -25,7 +25,7 @@
 
 namespace dtcc::spmd {
 
-/// What all placements of a step have in common. The step must not change while it is used.
+/// Facts that all placements of a step share. The step must not change while they are used.
 struct PlacementInput {
   StepBlocks blocks;
   FactorClasses classes;
@@ -33,7 +33,7 @@ struct PlacementInput {
   Pins pins;
   /// Classes of dimensions that some op wants whole and without padding.
   llvm::DenseSet<unsigned> whole;
-  /// What no input reaches: the same in every micro-batch, and brought to layouts once a step.
+  /// Values that no input reaches. They are the same in every micro-batch, and are resharded once per step.
   llvm::DenseSet<mlir::Value> fixed;
   explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {},
                           const GivenPlacement *given = nullptr);
@@ -65,8 +65,9 @@ mlir::LogicalResult solvePlacement(const PlacementInput &input, plan::Plan &plan
 mlir::LogicalResult solvePlacement(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
                                    bool share = false);
 
-/// The same in two steps, the second of which a search takes for few of its plans: the first of blocks that are alike,
-/// then all of them as the first. True if the placement is proven best, false if the search for it was cut short.
+/// Solves a placement in two steps. The first places representative blocks; the second places repeated blocks like
+/// them, which a search does for few of its plans. True if the placement is proven best, false if the solver was cut
+/// short.
 mlir::FailureOr<bool> solveFirstPlacement(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,
                                           bool share = false);
 void placeAlike(const PlacementInput &input, plan::Plan &plan);

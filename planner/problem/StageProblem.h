@@ -94,8 +94,8 @@ struct StageProblem {
   bool mayEnd(size_t stage, size_t end) const {
     return begins.empty() || end == (stage + 1 < begins.size() ? begins[stage + 1] : blocks.size());
   }
-  /// The same blocks on other classes of devices besides: their modes and limits; what blocks need once becomes that of
-  /// the class that needs most.
+  /// Adds the modes and limits of the same blocks on other device kinds. Bytes that blocks need once become those of
+  /// the kind that needs most.
   void addClasses(const StageProblem &others);
   /// Empty, or what is wrong: more stages than blocks, a class without devices, a number
   /// that is negative or none.
@@ -130,7 +130,8 @@ double costOf(const StageProblem &problem, const StageSolution &solution);
 /// says how far it may be off.
 StageSolution solve(const StageProblem &problem, unsigned maxRounds = 200);
 
-/// The same, again and again as the memory of the problem's devices falls: what does not depend on it is found once.
+/// Solves one problem repeatedly while the memory of its devices falls. Parts that do not depend on memory are computed
+/// once.
 class StageSolver {
 public:
   /// The problem must live as long.

@@ -55,7 +55,7 @@ private:
   std::vector<size_t> places, weight;
   size_t uses = 1;
   bool mayUse(size_t use, size_t device) const { return use / weight[device] % (places[device] + 1) < places[device]; }
-  /// Of the first `stage` stages, which hold the first `end` blocks.
+  /// Best result of the first `stage` stages, which hold the first `end` blocks.
   struct Cell {
     double sum = kNever, load = kNever;
     uint32_t from = 0, device = 0;

@@ -32,7 +32,7 @@ private:
     Id compute, collectives, forward, backward;
     /// Links of the device, out and in.
     Id nodeOut, nodeIn, portOut, portIn;
-    /// What the next computation waits for besides: the sender's part of a message.
+    /// Event that the next computation also waits for: the sender's part of a message.
     Id blocked = kNone;
     /// The last two computations.
     Id last = kNone, beforeLast = kNone;
@@ -263,7 +263,7 @@ void StepTasks::addEnd(int64_t rank) {
   }
   Id update = add(own.compute, end.update, rank, TimelineStream::Compute, TimelineWork::Update);
   simulation.wait(update, reduced);
-  // What of the window the reduction left hides the gather, beside the next forward pass.
+  // The gather is hidden by the part of the window that the reduction left, and by the next forward pass.
   double hidden = std::max(0.0, step.reduceWindow * backward - end.reduce);
   if (double exposed = end.gather - hidden; exposed > 0)
     simulation.wait(collective(rank, exposed, TimelineWork::Gather, -1, -1, -1), update);

@@ -23,11 +23,11 @@
 
 namespace dtcc::plan {
 
-/// What is gathered and scattered as a whole: a layer, or a stage where nothing is in shares.
-/// Seconds of one micro-batch; what is computed again counts to the input gradient.
+/// A unit that is gathered and scattered as a whole: a layer, or a stage if nothing is sharded. Seconds are of one
+/// micro-batch; recomputation counts to the input gradient.
 struct SimulatedUnit {
   double forward = 0, inputGradient = 0, weightGradient = 0;
-  /// Of the parameters for the forward and for the backward pass; of the gradients after it.
+  /// Gathers of the parameters for the forward and for the backward pass, and the scatter of the gradients after it.
   double gatherForward = 0, gatherBackward = 0, scatter = 0;
   double backward() const { return inputGradient + weightGradient; }
 };
@@ -43,7 +43,7 @@ enum class SimulatedLink { Node, Network };
 struct SimulatedStep {
   /// In the order of the forward pass; the schedule says which rank has which.
   std::vector<std::vector<SimulatedUnit>> stages;
-  /// By rank of the pipeline.
+  /// End of the step, for each rank of the pipeline.
   std::vector<SimulatedEnd> ends;
   /// One message to a neighbouring stage, and the share of it in which its sender waits.
   double sendSeconds = 0, sendBlocks = 0;
@@ -58,7 +58,7 @@ struct SimulatedStep {
   double reduceWindow = 0;
   /// Units are gathered one ahead; else each waits for its own.
   bool ahead = false;
-  /// What units in flight slow computation by.
+  /// Share by which units in flight slow computation.
   double contended = 0;
   /// Before the first action of a rank.
   double hostSeconds = 0;
@@ -81,8 +81,8 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Cons
 SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vector<std::vector<size_t>> &stages,
                               const cost::Constants &constants);
 
-/// The same step as several kinds of devices take it, and per rank of the pipeline the kind that it lies on.
-/// Messages between stages take as long as the slowest kind's.
+/// Combines one step as several device kinds run it into a step in which each rank of the pipeline lies on its kind.
+/// Messages between stages take as long as those of the slowest kind.
 SimulatedStep onKinds(const std::vector<SimulatedStep> &kinds, const std::vector<size_t> &kindOfRank);
 
 /// The schedule by which cost::Parallel runs; that of one stage is 1F1B.

@@ -53,7 +53,7 @@ std::vector<StepPiece> findPieces(func::FuncOp step) {
     positions[&op] = forward.size();
     forward.push_back(&op);
   }
-  // What crosses the place before op i: activations made before it and read from there on.
+  // Bytes that a cut before op i would send: activations made before it and read from there on.
   std::vector<double> crossing(forward.size() + 1);
   std::vector<std::pair<Value, std::pair<size_t, size_t>>> lives; // places that a value crosses: from, to
   for (auto [i, op] : llvm::enumerate(forward))

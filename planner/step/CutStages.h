@@ -15,7 +15,7 @@ namespace dtcc::spmd {
 
 /// Forward ops between two places where a step may be cut.
 struct StepPiece {
-  /// Of its first op: where a stage may begin.
+  /// Origin of the block's first op, at which a stage may begin.
   int64_t origin = 0;
   /// Activations that are made before it and read from there on.
   llvm::SmallVector<mlir::Value> entering;

@@ -28,7 +28,7 @@ static void print(llvm::raw_ostream &out, const Axes &axes) {
   out << '}';
 }
 
-/// What the first forward op that reads the state wants of each dimension.
+/// Axes of each dimension of a state, as the first forward op that reads it needs them.
 static std::vector<Axes> asReadFirst(graph::ReadOp read, const llvm::DenseMap<int64_t, const plan::OpPlan *> &entries) {
   std::vector<Axes> dims(cast<ShapedType>(read.getType()).getRank());
   // Uses are listed from the last one.

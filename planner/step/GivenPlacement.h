@@ -23,8 +23,8 @@ namespace dtcc::spmd {
 inline constexpr char kExpertAxis[] = "ep";
 
 struct GivenPlacement {
-  /// Of a plan for `step` whose axes are those of searches (dp, tp, cp, ep, pp); nothing for others, or for another
-  /// model.
+  /// Reads the placement from a plan for `step`. Nothing if the plan has other axes than searches use (dp, tp, cp, ep,
+  /// pp), or is for another model.
   static std::optional<GivenPlacement> of(mlir::func::FuncOp step, const plan::Plan &plan);
 
   /// On tp alone: what is over examples, positions and experts follows from the shape; and what waits with hosts.

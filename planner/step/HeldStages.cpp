@@ -35,7 +35,7 @@ std::vector<uint32_t> blocksOfStages(const StepBlocks &blocks, const llvm::Strin
   std::vector<uint32_t> begins;
   int64_t last = -1;
   for (auto [block, stages] : llvm::enumerate(votes)) {
-    // Of as many votes for two the earlier stage.
+    // On a tie the earlier stage wins.
     auto most = std::max_element(stages.begin(), stages.end(),
                                  [](const auto &a, const auto &b) { return a.second < b.second; });
     int64_t stage = most == stages.end() ? std::max<int64_t>(last, 0) : most->first;

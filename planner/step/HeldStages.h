@@ -22,7 +22,7 @@ namespace dtcc::spmd {
 /// one, in ascending order. Blocks without a node that is named belong to the stage before.
 std::vector<uint32_t> blocksOfStages(const StepBlocks &blocks, const llvm::StringMap<int64_t> &nodeStages);
 
-/// The same by the origins at which stages begin: a cut inside a block counts as one before it.
+/// First block of each stage, from the origins at which stages begin. A cut inside a block counts as one before it.
 std::vector<uint32_t> blocksOfCuts(const StepBlocks &blocks, llvm::ArrayRef<int64_t> cuts);
 
 } // namespace dtcc::spmd

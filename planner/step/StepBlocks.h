@@ -22,8 +22,9 @@ namespace dtcc::spmd {
 
 class StepBlocks {
 public:
-  /// Of a differentiated step. Pieces are joined to pairs that repeat while there are more than `most` blocks. Blocks
-  /// whose values are held to other layouts, or that a given plan places otherwise, are not alike.
+  /// Cuts a differentiated step. While there are more than `most` blocks, pieces are joined to pairs that repeat.
+  /// Blocks whose values are pinned to different layouts, or that a given plan places differently, are of different
+  /// types.
   explicit StepBlocks(mlir::func::FuncOp step, size_t most = 48, const Pins &pins = {},
                       const GivenPlacement *given = nullptr);
 
@@ -47,7 +48,7 @@ public:
   mlir::Operation *representative(mlir::Operation *op) const;
   /// The op at the same place in each block of its type, in their order; the op alone if it is of no block.
   llvm::SmallVector<mlir::Operation *> alike(mlir::Operation *op) const;
-  /// Of these the one in the middle: blocks beside it are of its type too, where there are many.
+  /// The op's twin in the middle block of its type, whose neighbours are of the same type if there are many.
   mlir::Operation *typical(mlir::Operation *op) const;
   /// A value with all that reads it, as often as the step has the like: the value, the readers and their operands are
   /// those that represent them. A gradient that is handed to the update is read by the op that reads its state.
@@ -63,7 +64,7 @@ public:
 private:
   void collect();
   void findFlows();
-  /// What keeps blocks from being alike beside their ops.
+  /// Constraints that make blocks with equal ops different.
   struct Held {
     const Pins &pins;
     const GivenPlacement *given;
@@ -76,9 +77,9 @@ private:
   std::vector<Block> row;
   std::vector<uint32_t> firsts;
   std::vector<int64_t> counts;
-  /// By type, its blocks.
+  /// Blocks of each type.
   std::vector<llvm::SmallVector<uint32_t>> members;
-  /// Of every block, its ops in program order; of every op, its place among them.
+  /// Ops of every block in program order; and the block and position of every op.
   std::vector<llvm::SmallVector<mlir::Operation *>> ops;
   llvm::DenseMap<mlir::Operation *, std::pair<uint32_t, uint32_t>> places;
   llvm::SmallVector<mlir::Operation *> unique;

@@ -76,7 +76,7 @@ void StepValues::findCopies(func::FuncOp step) {
   }
 }
 
-/// What is added up to a gradient, as of a parameter with several readers.
+/// Finds the terms that are summed to a gradient, as that of a parameter with several readers.
 void StepValues::findSums(func::FuncOp step) {
   for (Operation &op : llvm::reverse(step.front()))
     if (auto sum = dyn_cast<graph::AddOp>(op); sum && free.contains(sum->getResult(0)) && isBackward(sum))
@@ -99,7 +99,7 @@ void StepValues::findModes(const StepBlocks &blocks) {
     graph::RecomputeDecision decision = graph::decideRecompute(step, mode);
     for (auto &[value, segment] : decision.segments)
       gone.insert(value);
-    // What the backward pass does not come to is not computed again.
+    // A value that the backward pass does not need is not recomputed.
     for (Operation &op : llvm::reverse(step.front()))
       for (Value value : op.getResults())
         if (gone.contains(value) && llvm::none_of(value.getUsers(), [&](Operation *user) {
@@ -109,7 +109,7 @@ void StepValues::findModes(const StepBlocks &blocks) {
           gone.erase(value);
   }
   worked[size_t(plan::Recompute::Selective)] = recomputed[size_t(plan::Recompute::Selective)];
-  // Of the last block nothing is let go, its backward pass comes at once.
+  // The last block keeps everything, because its backward pass follows at once.
   uint32_t last = blocks.blocks().size() - 1;
   for (Value value : graph::findActivations(step)) {
     Operation *op = value.getDefiningOp();

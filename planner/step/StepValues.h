@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a block keeps for its backward pass, and what it computes again, under each mode of
-// recomputation: from the graph and from the analysis by which the compiler decides it, not
-// from a formula for one kind of model. It does not depend on the placement.
+// Saved activations of a block, and ops that it recomputes, under each mode of recomputation.
+// They come from the graph and from the compiler's own analysis, not from a formula for one kind
+// of model, and do not depend on the placement.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ public:
   const Values &again(plan::Recompute mode) const { return worked[size_t(mode)]; }
   /// Those that are not kept under a mode, by the compiler's own decision over the whole step.
   const Values &gone(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
-  /// Of values of blocks alike that represent the others, which share of them waits for the backward pass (full
-  /// recomputation keeps one of several layers), and one that does.
+  /// A saved activation of a representative block. `share` is the fraction of the repeated blocks that keep it for the
+  /// backward pass (full recomputation keeps it in one of several layers), and `value` is one that is kept.
   struct Held {
     mlir::Value value;
     double share = 0;

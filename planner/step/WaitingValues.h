@@ -30,7 +30,7 @@ public:
 
   /// Who works when, of a micro-batch: one after the other.
   enum class Work { Forward, InputGradient, WeightGradient };
-  /// What is computed again belongs to the input gradients, but where weight gradients alone want it (StageMap.cpp).
+  /// Recomputed ops belong to the input gradients, unless only weight gradients need them (StageMap.cpp).
   Work workOf(mlir::Operation *op, plan::Recompute mode);
 
   struct Waiting {
@@ -39,8 +39,8 @@ public:
     /// Weight gradients read it.
     bool ofWeights = false;
   };
-  /// What waits of a value that `maker` leaves, for all that works later. Of parameters what is brought waits, what is
-  /// stored does not count.
+  /// Saved forms of a value that `maker` computes, for all later work. Of a parameter only resharded copies count, and
+  /// not the stored form.
   llvm::SmallVector<Waiting> find(mlir::Value root, plan::Recompute mode, Work maker);
   /// All that a parameter is brought to for its readers.
   llvm::SmallVector<Waiting> findBrought(mlir::Value parameter);

@@ -27,13 +27,13 @@ struct LayerMode {
   bool onHost;
 };
 } // namespace
-/// What a layer may keep. The second computes all of it again.
+/// Modes of a layer. The second recomputes everything.
 static constexpr LayerMode kModes[] = {{Recomputation::None, false},
                                        {Recomputation::Full, false},
                                        {Recomputation::Selective, false},
                                        {Recomputation::None, true}};
 static constexpr size_t kModeCount = std::size(kModes);
-/// Where the layers of StepProblem stand.
+/// Indices of the layers in StepProblem.
 static constexpr size_t kEmbeddingLayer = kModeCount, kHeadLayer = kModeCount + 1, kDenseLayers = kModeCount + 2;
 
 ShapeSpace shapeSpaceOf(const TransformerProblem &problem) {
@@ -109,7 +109,7 @@ cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, size_t kind)
   return step;
 }
 
-/// What the schedule leaves of the wait for the first and the last micro-batch.
+/// Part of the bubble of the first and the last micro-batch that the schedule leaves.
 static double rampOf(const PlanShape &shape, const cost::LayerSeconds &layer) {
   double all = layer.forward + layer.inputGradient + layer.weightGradient;
   double bubble = cost::bubbleSeconds(kindOf(shape.schedule), 2, shape.virtualStages, layer.forward,
@@ -160,7 +160,7 @@ void TransformerPricer::addModes(const PlanShape &shape, size_t kind, StageProbl
       with.recompute = kModes[mode].recompute;
       double kept = keptBytes(model, with, run, given.software);
       bool onHost = kModes[mode].onHost && mayOffload(step, first, kept);
-      // What is not allowed is as keeping everything.
+      // A mode that is not allowed is priced like keeping everything.
       size_t priced = kFirstLayer[type] + (kModes[mode].onHost && !onHost ? 0 : mode);
       modes.push_back(onHost ? keptByHost(seconds[priced].total(), kept) : BlockMode{seconds[priced].total(), kept, 0});
     }

@@ -35,10 +35,10 @@ struct TransformerProblem {
   int64_t devices = 1;
   /// Examples of a step.
   int64_t batch = 1;
-  /// Where its memory is known, optimizers and activations may be moved there.
+  /// The host. If its memory is known, optimizer state and activations may be offloaded to it.
   cost::HostSide host;
   bool mayOffloadActivations = true;
-  /// Where there are several kinds of devices, all of them, the first that of `device`: a stage lies on one kind.
+  /// All device kinds of a heterogeneous cluster, the first that of `device`. A stage lies on one kind.
   std::vector<DeviceKind> kinds = {};
 };
 
