@@ -108,7 +108,7 @@ private:
   std::mt19937 random{3};
 };
 
-/// The same operand of another command of the same shapes.
+/// Copies an operand from another command of equal shapes.
 void take(OneCommand &to, size_t target, const OneCommand &from, size_t source) {
   OneCommand &reader = const_cast<OneCommand &>(from);
   const dtcc_view &view = reader.view(source);

@@ -282,7 +282,7 @@ std::string checkShifts(Communicator &group) {
   group.reserveShifts();
   group.reserveShifts();
   std::string wrong;
-  // Of no byte, of less than a message, of several and a rest.
+  // Lengths of no byte, of less than a message, and of several messages with a rest.
   for (int64_t length : {0, 1, 4096, 300000, 1 << 20, (1 << 20) + 17}) {
     std::vector<uint8_t> out(static_cast<size_t>(length)), in(out.size());
     for (size_t i = 0; i < out.size(); ++i)

@@ -18,7 +18,7 @@
 
 namespace dtcc::rt::test {
 
-/// What a backend promises of sums.
+/// Promise of a backend about the order of sums.
 enum class Sums {
   InOrder, /* in the order of the group, of all element types */
   AnyOrder /* in any, but of 16-bit integers: numbers are whole, so that the bits are the same */
@@ -36,7 +36,7 @@ std::string checkLarge(Communicator &group, Sums sums = Sums::InOrder);
 /// buffer lies elsewhere.
 std::string checkAllocated(Transport &transport, Communicator &group);
 
-/// What moves rows among the members of a group: RowExchange.h says how.
+/// Interface that moves rows among the members of a group, as RowExchange.h describes.
 class RowMover {
 public:
   virtual ~RowMover() = default;
@@ -48,7 +48,7 @@ public:
 
 /// Rows to the members that hold a picked expert, and what these make of them back: mixed, skewed, long.
 std::string checkRows(RowMover &mover);
-/// The same by the communicator's allToAllRows.
+/// Checks the exchange of rows by the communicator's allToAllRows.
 std::string checkRows(Communicator &group);
 
 /// Messages in a ring, several under way at once, different lengths.

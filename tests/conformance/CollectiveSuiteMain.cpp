@@ -23,7 +23,7 @@
 using namespace dtcc::rt;
 using namespace dtcc::rt::test;
 
-/// What is wrong on one rank.
+/// Runs the suite on one rank. Returns the first failure, or nothing.
 static std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
   std::vector<int64_t> all;
   for (int64_t i = 0; i < ranks; ++i)
@@ -36,7 +36,7 @@ static std::string runRank(Transport &transport, int64_t ranks, int64_t rank) {
     wrong = checkAllocated(transport, *world);
   if (wrong.empty())
     wrong = checkRows(*world);
-  // The same bits by a team of two threads.
+  // A team of two threads must give equal bits.
   ThreadTeam team(2);
   world->useTeam(team);
   if (wrong.empty())

@@ -68,9 +68,9 @@ public:
   /// Ops live on, as those of a program's layers do.
   bool keepsOps = false;
   void dropOps() { kept.clear(); }
-  /// What the commands' predicate holds; none if negative.
+  /// Value of the commands' predicate; no predicate if negative.
   int32_t predicateValue = -1;
-  /// By which way of a command that has several it is run, and the names of all that the last one has.
+  /// Index of the way in which a command with several ways is run, and the names of the last command's ways.
   size_t way = 0;
   std::vector<std::string> ways;
   /// Our own kernels alone, as where NVIDIA's libraries are missing.
@@ -244,8 +244,7 @@ TEST(CudaKernels, ComputeWhatProcessorsCompute) {
     EXPECT_EQ(ways[op], (Names{"cudnn", "ours"}));
 }
 
-/// What cuDNN computes of the cases above is no more and no less than this, in bf16 and f16. `ampere`: engines that
-/// want no sums of ours.
+/// cuDNN computes exactly these of the cases above, in bf16 and f16. `ampere` marks engines that need no sums of ours.
 TEST(CudaKernels, AreCudnnsWhereItTakesTheAttention) {
   if (!graphsByCudnn())
     GTEST_SKIP() << "no emulated cuDNN";

@@ -27,7 +27,7 @@
 
 namespace dtcc::rt::test {
 
-/// Where commands run; the processor is null.
+/// Device on which commands run; null is the processor.
 class CommandRunner {
 public:
   virtual ~CommandRunner() = default;
@@ -44,7 +44,7 @@ public:
     command.communicator = command.predicate = DTCC_NONE;
   }
 
-  /// Of all commands from now on.
+  /// Runner of all commands from now on.
   static inline CommandRunner *runner = nullptr;
 
   /// A DTCC_COPY or DTCC_FILL instead.

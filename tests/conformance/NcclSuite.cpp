@@ -40,7 +40,7 @@ class Bench {
 public:
   explicit Bench(Gpu &gpu) : gpu(gpu), memory(gpu.allocate(kBytes, "a test")) {}
 
-  /// Where the host's bytes [from, from + bytes) go.
+  /// Copies the host's bytes [from, from + bytes) to the device, and returns their address there.
   void *load(const void *from, int64_t bytes) {
     CUdeviceptr at = take(bytes);
     gpu.copyToDevice(at, from, static_cast<uint64_t>(bytes), gpu.firstStream());

@@ -71,7 +71,7 @@ private:
   std::vector<std::byte> bytes;
 };
 
-/// What a member makes of a cell: sums over members depend on their order.
+/// A member's function of a cell. It makes sums over members depend on their order.
 float madeOf(float cell, int64_t member) { return cell * (1.1f + 0.37f * static_cast<float>(member * member)); }
 
 std::string checkCase(RowMover &group, const Case &c, dtcc_dtype type) {

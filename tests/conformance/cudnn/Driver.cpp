@@ -12,7 +12,7 @@
 
 extern "C" {
 
-/// What is loaded, found or made: an address that nobody may follow.
+/// Gives an address that nobody may follow, for every object that is loaded, found or made.
 static int give(void **made) {
   *made = reinterpret_cast<void *>(8);
   return 0;

@@ -119,7 +119,7 @@ TEST_P(CudnnPlans, KnowAnEngineOfEveryModelsAttention) {
       AttentionForm form;
       form.type = shape.type, form.backward = backward;
       const char *obstacle = attentionObstacle(problem, form, cudnn().number());
-      // What the library is said to compute wrongly is not asked.
+      // Graphs that the library is known to compute wrongly are not tried.
       if (backward && shape.keys % 128 && cudnn().number() <= 91500) {
         EXPECT_NE(obstacle, nullptr);
         continue;

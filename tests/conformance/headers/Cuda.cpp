@@ -24,7 +24,7 @@ static_assert(std::is_same_v<CUdeviceptr, ::CUdeviceptr> && std::is_same_v<CUdev
 static_assert(CUDA_SUCCESS == 0 && sizeof(CUuuid) == 16);
 } // namespace dtcc::rt::cuda
 
-// What the emulator answers.
+// Results that the emulator returns.
 namespace dtcc::emulator {
 #define DTCC_EMULATED_RESULT(NAME, THEIRS, VALUE, TEXT) DTCC_HEADER_NUMBER(THEIRS, NAME)
 #include "tests/emulator/cuda/Results.def"

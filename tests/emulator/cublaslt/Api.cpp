@@ -44,7 +44,7 @@ bool isEmulated(const char *what) {
   return set && std::strcmp(set, what) == 0;
 }
 
-/// What an algorithm of this library looks like, with the workspace that it uses.
+/// Mark by which this library recognises its own algorithms, which also hold their workspace.
 constexpr uint64_t kAlgorithm = 0x656d756c61746564;
 /// The heuristic's order, which is not that of what a product takes in emulated seconds: so many that a busy machine's
 /// own do not count.

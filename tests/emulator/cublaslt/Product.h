@@ -65,7 +65,7 @@ struct Product {
   Element auxElement() const;
   /// Cells of the bias or of its gradient.
   int64_t biasCells() const { return how.has(kBiasGradientB) ? columns() : rows(); }
-  /// What does not fit together; null if all does.
+  /// Reason why the operands do not fit together; null if they do.
   const char *problem() const;
   void run() const;
 

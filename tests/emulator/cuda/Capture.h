@@ -19,7 +19,7 @@
 
 namespace dtcc::emulator {
 
-/// What a call gives to a stream. With the lock held; may give it up.
+/// Work that a call gives to a stream. It runs with the lock held, and may release it.
 using Issue = std::function<void(Lock &, Stream &)>;
 
 struct Capture {
@@ -29,7 +29,7 @@ struct Capture {
     Issue work;
     size_t record = 0; ///< which one is made, or waited for
   };
-  /// Of each stream, how many steps are known to be done.
+  /// Number of steps of each stream that are known to be done.
   using Clock = std::vector<size_t>;
 
   std::thread::id thread;

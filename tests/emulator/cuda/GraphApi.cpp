@@ -12,7 +12,7 @@
 namespace dtcc::emulator {
 namespace {
 
-/// What this thread captures, unless in the relaxed mode.
+/// The capture of this thread, unless it is in relaxed mode.
 thread_local std::shared_ptr<Capture> captured;
 
 /// CUgraph
@@ -189,7 +189,7 @@ CUresult cuGraphLaunch(Executable *handle, CUstream onto) {
 CUresult cuGraphExecDestroy(Executable *graph) {
   return call([&](Emulation &, Lock &) {
     handleOf(graph, "a graph that is not there");
-    // What is under way goes on, and events may still name the streams: they are not freed.
+    // Work under way goes on, and events may still name the streams, so the streams are not freed.
     for (Stream *stream : graph->streams)
       if (stream->queue.empty())
         stream->device->streams.erase(stream);

@@ -37,7 +37,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 /// Between allocations, where nothing may be touched.
 constexpr uint64_t kGuard = 1 << 20;
-/// What a driver aligns to.
+/// Alignment of a driver's allocations in bytes.
 constexpr uint64_t kAlignment = 512;
 /// Beyond this, memory begins as zeros: filling it would take the time of the test.
 constexpr uint64_t kMostFilled = uint64_t(256) << 20;

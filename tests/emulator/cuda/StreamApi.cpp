@@ -30,7 +30,7 @@ void forbidWait(const std::shared_ptr<Capture> &capture, int code, const char *w
   throw CallError{code, what};
 }
 void record(Emulation &emulation, Lock &lock, Stream &stream, Event &event) {
-  // What stands on the stream by itself, so that a later record does not move a wait for this one.
+  // The record stands on the stream by itself, so that a later record does not move a wait for this one.
   event.capture = nullptr;
   event.stream = &stream;
   event.recorded = true;

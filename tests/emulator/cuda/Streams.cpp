@@ -104,7 +104,7 @@ void Emulation::enqueueHeld(Lock &lock, Stream &stream, Stream::Work work, bool 
     return issue(lock, stream, [this, work = std::move(work), waits](Lock &held, Stream &onto) {
       enqueueHeld(held, onto, work, waits);
     });
-  // What the default stream does comes between what others that block do before and after.
+  // Work of the default stream comes after earlier work and before later work of the blocking streams.
   Device &device = *stream.device;
   std::vector<std::pair<Stream *, uint64_t>> before;
   if (&stream == &device.defaultStream) {

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the emulated libraries share. Work on a stream is done as late as CUDA allows: when
-// its end is waited for, by whoever waits. A program that forgets to wait so reads what was
-// there before. With a seed (DTCC_EMULATED_GPU_SEED) some work is done earlier, in an order
-// that CUDA allows too.
+// Streams of the emulated libraries. Work on a stream is done as late as CUDA allows: when
+// somebody waits for its end, and by the thread that waits. A program that forgets to wait
+// therefore reads stale memory. With a seed (DTCC_EMULATED_GPU_SEED) some work is done earlier,
+// in another order that CUDA allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,7 @@ struct Event {
 struct Device {
   int number = 0;
   DeviceMemory memory;
-  /// Of cuMemAlloc: address -> how it lies.
+  /// An allocation of cuMemAlloc.
   struct Allocation {
     uint64_t bytes, mapped;
     void *view, *storage;
@@ -85,14 +85,14 @@ struct Device {
   uint64_t used = 0;
   int retained = 0;
   Stream defaultStream;
-  /// What libraries say that their work takes besides what it took: the time of events.
+  /// Seconds that libraries state for their work beyond the time it took. Events count them.
   std::atomic<double> emulatedSeconds = 0;
   std::set<Stream *> streams;
   /// Kernels of libraries that were used; each is loaded when it is first.
   std::set<std::string> loaded;
   /// Works of NCCL that are queued, or wait for other members.
   std::atomic<int> meetings = 0;
-  /// What stopped it; every call from then on gives this.
+  /// Error that stopped the device. Every call from then on returns it.
   int error = kSuccess;
   std::string problem;
 };
@@ -103,7 +103,7 @@ public:
   static Emulation &get();
 
   Lock hold() { return Lock(mutex); }
-  /// Of the calling thread; throws CallError without one.
+  /// The current device of the calling thread; throws CallError if there is none.
   Device &current();
   std::vector<std::unique_ptr<Device>> devices;
   bool initialized = false;
@@ -115,7 +115,7 @@ public:
   std::condition_variable changed;
 
   Stream &streamOf(void *handle);
-  /// What a call gives to a stream: now, or whenever a graph is launched, if the stream is being captured.
+  /// Gives work to a stream: now, or at each launch of the graph if the stream is being captured.
   void issue(Lock &lock, Stream &stream, std::function<void(Lock &, Stream &)> work);
   /// Behind all that is on the stream. `work` runs without the lock.
   void enqueue(Lock &lock, Stream &stream, std::function<void()> work);
@@ -126,7 +126,7 @@ public:
   void forceAll(Lock &lock, Device &device);
   /// Does what is first on a stream: who polls gets on.
   void advance(Lock &lock, Stream &stream);
-  /// Where these bytes of a device lie; throws CallError if they are not its memory.
+  /// Address of these bytes of a device; throws CallError if they are not its memory.
   char *locate(Device &device, uint64_t address, uint64_t bytes, const char *call);
   void stop(Device &device, int code, const std::string &problem);
   std::mt19937_64 random;

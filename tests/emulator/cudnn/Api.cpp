@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Of the backend API what graphs of operations need. Descriptors are held to tables: which
-// attributes a kind has, of what type and how many, and which it must have. Numbers are those of Cudnn.def, which
-// tests/conformance/headers holds against cuDNN's.
+// The part of cuDNN's backend API that graphs of operations need. Tables say which attributes a
+// kind of descriptor has, of which type and how many, and which are required. Numbers are those of Cudnn.def, which
+// tests/conformance/headers compares with cuDNN's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ int wrong(int status, const char *call, const std::string &what) {
   std::fprintf(stderr, "emulated cuDNN: %s: %s\n", call, what.c_str());
   return status;
 }
-/// What a library that has no engine says, to nobody but who asks.
+/// Refuses for lack of an engine. The reason is kept for callers that ask for the last error.
 int without(const char *what) {
   lastError = what;
   return kUnsupported;
@@ -112,7 +112,7 @@ struct Engine {
 };
 constexpr Engine kEngines[] = {{9, int64_t{1} << 40, 0}, {6, 256, 2e3}, {7, 0, 1e3}};
 
-/// What a descriptor holds, shared by those that were made of it.
+/// Content of a descriptor, shared by the descriptors that were made from it.
 struct Content {
   int kind = 0;
   bool finalized = false;

@@ -35,7 +35,7 @@ struct DnnTensor {
   int64_t cells() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3]; }
   /// Cells from the first to behind the last.
   int64_t span() const;
-  /// Of bool and i32, which no memory holds here, that of f32.
+  /// Element type in memory. Values of bool and i32 are never in memory here, and count as f32.
   Element element() const;
 };
 
@@ -50,7 +50,7 @@ struct DnnOperation {
 
 class DnnGraph {
 public:
-  /// What is wrong with the operation or how it meets those before; empty if nothing is.
+  /// Adds an operation. Returns why it is wrong, alone or after the earlier ones; empty if it is not.
   std::string add(const DnnOperation &operation);
 
   const std::map<int64_t, DnnTensor> &tensors() const { return known; }

@@ -42,8 +42,8 @@ std::set<std::shared_ptr<Remote>> &remotes() {
   return *all;
 }
 
-/// What a thread has called between ncclGroupStart and ncclGroupEnd. It outlives its communicator where that is ended
-/// while work of a stopped GPU still stands in queues.
+/// Call of a thread between ncclGroupStart and ncclGroupEnd. It may outlive its communicator, which can end while work
+/// of a stopped GPU is still queued.
 struct Called {
   Called(const Member &member, Stream &stream)
       : device(member.device), me(member.me), group(member.group), stream(&stream), last(member.last) {}
@@ -123,7 +123,7 @@ void enqueueAll(Emulation &emulation, Lock &lock, std::vector<Called> all) {
   for (auto &[stream, calls] : byStream)
     emulation.enqueueHeld(lock, *stream,
                           [&emulation, calls, pending = std::make_shared<Pending>(*stream->device)](Lock &held) {
-                            // What a GPU was stopped with stops what stands behind it, too.
+                            // The error that stopped a GPU also stops the work behind it.
                             if (int error = calls[0].device->error)
                               throw CallError{error, ""};
                             // Who leaves without a result takes its part with it: its memory may be gone when others
@@ -424,7 +424,7 @@ int ncclCommDestroy(Member *member) {
   });
 }
 int ncclCommFinalize(Member *) { return kDone; }
-/// What is under way ends without a result. It may still name the member, which is not freed.
+/// Ends work under way without a result. Such work may still name the member, which is not freed.
 int ncclCommAbort(Member *member) {
   return ncclCall("ncclCommAbort", [&](Emulation &emulation, Lock &) {
     member->group->aborted = true;

@@ -174,7 +174,7 @@ void perform(Meeting &meeting) {
 
 namespace {
 
-/// What streams wait in now, under the lock.
+/// Meetings in which streams wait now. Used under the lock.
 std::map<Stream *, const Meeting *> &attended() {
   static auto *all = new std::map<Stream *, const Meeting *>;
   return *all;

@@ -24,7 +24,7 @@ namespace dtcc::emulator {
 enum class Kind { AllReduce, AllGather, ReduceScatter, Broadcast, Message };
 enum class Fold { Sum, Product, Max, Min, Mean };
 
-/// What one member says of a collective.
+/// Arguments of one member's call of a collective.
 struct Part {
   Kind kind;
   uint64_t count = 0;
@@ -69,12 +69,12 @@ struct Group {
 bool fits(const Part &one, const Part &other);
 /// That they do not.
 std::string mismatch(int size, int member, const Part &part, int other, const Part &theirs);
-/// What a meeting does, once all have come.
+/// Carries out a collective once all members have called it.
 void perform(Meeting &meeting);
 
 class Remote;
 
-/// Where a member's last work stands: the work of a communicator runs in the order of the calls, whatever the streams.
+/// Position of a member's last work. Work of a communicator runs in the order of the calls, on whatever streams.
 struct Last {
   Stream *stream = nullptr;
   uint64_t position = 0;

@@ -29,7 +29,7 @@ template <class Op, class D, class... S> void apply(Warp &warp, const Code &code
     auto *to = warp.at<typename D::Stored>(code.d);
     auto cell = [&](int i) { return D::store(Op()(S::load(std::get<I>(sources)[i])...)); };
     if (lanes == ~0u) {
-      // By way of a copy, so that the compiler may vectorize: d may be a source.
+      // The result goes through a copy, because d may also be a source and the compiler should vectorize.
       typename D::Stored made[kWarpSize * count];
       for (int i = 0; i < kWarpSize * count; ++i)
         made[i] = cell(i);

@@ -16,7 +16,7 @@ __extension__ using UnsignedWide = unsigned __int128;
 template <class T> constexpr bool kIsInteger = std::is_integral_v<T>;
 template <class T> using WiderThan = std::conditional_t<std::is_signed_v<T>, Wide, UnsignedWide>;
 
-/// What an op is made for.
+/// Arity and types that an op supports.
 template <int arity, bool integers = true, bool floats = true> struct Op {
   static constexpr int kArity = arity;
   static constexpr bool kIntegers = integers, kFloats = floats;
@@ -135,7 +135,7 @@ template <class Other> struct Rectified : Op<Other::kArity, false, true> {
 template <auto function> struct Function : Op<1, false, true> {
   template <class T> T operator()(T a) const { return function(a); }
 };
-// Where hardware approximates, this is what it approximates.
+// Exact values of functions that hardware approximates.
 using Exponential = Function<[](auto a) { return std::exp2(a); }>;
 using Logarithm = Function<[](auto a) { return std::log2(a); }>;
 using Reciprocal = Function<[](auto a) { return decltype(a)(1) / a; }>;

@@ -209,7 +209,7 @@ void Block::run(uint64_t block) {
   index[1] = uint32_t(block / launch.grid[0] % launch.grid[1]);
   index[2] = uint32_t(block / launch.grid[0] / launch.grid[1]);
   ++time;
-  // What nobody has written is no number.
+  // Unwritten shared memory holds NaN.
   std::fill(shared.begin(), shared.end(), char(0xff));
   for (Barrier &barrier : barriers)
     barrier = {};

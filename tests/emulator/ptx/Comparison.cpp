@@ -202,7 +202,7 @@ void buildSelp(Decoder &decoder, const Instruction &instruction, Code &code) {
   code.d = decoder.destination(instruction, instruction.operands[0], width);
 }
 
-/// What testp asks, by its word: value.
+/// The predicate of testp, by its word.
 void testNumber(Warp &warp, const Code &code, uint32_t lanes) {
   uint32_t holds = 0;
   forLanes(lanes, [&](int lane) {

@@ -17,7 +17,7 @@ namespace {
 
 enum class Round : uint8_t { Nearest, Zero, Down, Up, Away };
 
-/// What a cvt says, in Code::value.
+/// The conversion of a cvt, as Code::value holds it.
 struct Conversion {
   Type to, from;
   Round round = Round::Nearest;

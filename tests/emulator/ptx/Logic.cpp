@@ -51,7 +51,7 @@ struct Reverse : Bits<1> {
     return made;
   }
 };
-/// Of the most significant bit that is no sign; ~0 if there is none.
+/// Index of the most significant bit that differs from the sign; ~0 if there is none.
 struct FindBit {
   template <class T> uint32_t operator()(T a) const {
     std::make_unsigned_t<T> bits = a;

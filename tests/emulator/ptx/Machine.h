@@ -27,7 +27,7 @@ struct Range {
   }
 };
 
-/// What kernels may touch. Thread-safe.
+/// Memory that kernels may touch. Thread-safe.
 class DeviceMemory {
 public:
   void add(const Range &range);
@@ -35,7 +35,7 @@ public:
   void remove(uint64_t start);
   /// The range that holds an address; empty if none does.
   Range find(uint64_t address) const;
-  /// Where these bytes lie, or null if they are not all in one range.
+  /// Address of these bytes, or null if they are not all in one range.
   char *locate(uint64_t address, uint64_t bytes) const;
   /// The range that ends last before an address: who was overrun. Empty if there is none.
   Range before(uint64_t address) const;

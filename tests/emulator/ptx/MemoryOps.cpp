@@ -11,7 +11,7 @@
 namespace dtcc::emulator {
 namespace {
 
-/// What says how and not what: orders, scopes and caches. A word with "::" is one of these or a space.
+/// Whether a word is a modifier: an order, scope or cache. A word with "::" is a modifier or a space.
 bool isHow(std::string_view word) {
   static const std::string_view words[] = {"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "gpu",
                                            "cta",  "sys",      "cluster", "ca",      "cg",      "cs",      "lu",

@@ -195,7 +195,7 @@ Variable Parser::variable(Space space) {
     } else if (word == ".v2" || word == ".v4") {
       vector = unsigned(word[2] - '0');
     } else if (word == ".ptr") {
-      // What a parameter points to: .ptr .global .align 16
+      // Properties of the memory that a parameter points to: .ptr .global .align 16
       while (peek() == ".align" || peek() == ".global" || peek() == ".shared" || peek() == ".const" ||
              peek() == ".local")
         if (take() == ".align")

@@ -27,7 +27,7 @@ using Handler = void (*)(Warp &, const Code &, uint32_t lanes);
 constexpr uint32_t kNowhere = ~0u;
 constexpr int kWarpSize = 32;
 
-/// What an instruction does to the lanes' way through the program.
+/// Effect of an instruction on the control flow of the lanes.
 enum class Control : uint8_t {
   None,     ///< on to the next
   Branch,   ///< to `target`
@@ -124,7 +124,7 @@ std::unique_ptr<Program> decode(const Module &module, const std::string &entry, 
 /// Generic addresses of what is no device memory; none is a pointer of a process.
 constexpr uint64_t kSharedWindow = 0x7a00'0000'0000'0000, kLocalWindow = 0x7b00'0000'0000'0000,
                    kParamWindow = 0x7c00'0000'0000'0000, kWindowMask = 0xff00'0000'0000'0000;
-/// Where shared memory starts: below lies the system's own, so that a null is no address.
+/// First address of shared memory. The system's own part lies below, so that null is no address.
 constexpr uint32_t kSharedStart = 1024;
 constexpr uint32_t kLocalStart = 16;
 

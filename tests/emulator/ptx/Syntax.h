@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the parser makes of a text: variables and functions, whose instructions are
-// words and operands without a meaning yet. Names are those of the text, made unique
-// where nested scopes declare one again.
+// Result of the parser: variables and functions, whose instructions are words and
+// operands without a meaning yet. Names are those of the text, made unique if nested
+// scopes declare one again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ struct Operand {
   Kind kind = Sink;
   std::string name;
   int64_t value = 0;
-  /// Of a predicate: !p.
+  /// Whether a predicate is negated: !p.
   bool negated = false;
   std::vector<Operand> elements;
 };

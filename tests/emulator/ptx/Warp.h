@@ -22,7 +22,7 @@
 
 namespace dtcc::emulator {
 
-/// What a handler finds wrong: the warp adds who and where.
+/// A problem that a handler finds. The warp adds the thread and the instruction.
 struct LaneProblem {
   Fault fault;
   int lane;
@@ -38,7 +38,7 @@ public:
   /// Runs until no lane can go on.
   void run();
   bool canRun() const { return alive & ~waiting; }
-  /// Of lane `lane`, for messages.
+  /// Name of lane `lane`, for messages.
   std::string nameOf(int lane) const;
   [[noreturn]] void fail(Fault fault, int lane, uint32_t at, const std::string &what) const;
 

@@ -10,7 +10,7 @@
 namespace dtcc::emulator {
 namespace {
 
-/// What a shuffle gives that reads a lane that is not there: a NaN that nobody means.
+/// Result of a shuffle that reads a missing lane: a NaN that no program produces.
 constexpr uint32_t kPoison = 0xffffdead;
 
 enum class Shuffle : int64_t { Up, Down, Butterfly, Index };
