@@ -8,6 +8,7 @@
 #include "passes/exec/bufferize/Bufferizer.h"
 #include "dialects/spmd/OnHost.h"
 #include "passes/exec/Target.h"
+#include "passes/exec/bufferize/OpRules.h"
 #include "passes/exec/commands/Liveness.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -134,10 +135,18 @@ bool Bufferizer::diesAt(Value value, Operation *op) const {
          llvm::all_of(buffer.values, [&](Value v) { return lifetimes.lastUse(v) <= lifetimes.position(op); });
 }
 
+/// Whether all but the last dimension are one dimension with one stride. The rows of a slice, as of logits without
+/// their first positions, come in groups with gaps between them.
+static bool hasEvenlySpacedRows(const Place &place) {
+  int64_t last = std::max<int64_t>(place.rank() - 1, 0);
+  SmallVector<int64_t> groups[] = {dimRange(0, last), dimRange(last, place.rank())};
+  return place.merged(groups).has_value();
+}
+
 Place Bufferizer::placeOver(Value result, Value operand, Operation *op) {
   const Place &from = placeOf(operand);
   auto type = cast<ShapedType>(result.getType());
-  bool same = findRule(op)->takesRows && ArrayRef<int64_t>(from.sizes) == type.getShape();
+  bool same = findRule(op)->takesRows && ArrayRef<int64_t>(from.sizes) == type.getShape() && hasEvenlySpacedRows(from);
   bool fits = (same || from.isDense()) && !from.blockOf && from.element == type.getElementType() &&
               from.elements() == type.getNumElements();
   if (destinationOf(result) || !fits || !diesAt(operand, op))

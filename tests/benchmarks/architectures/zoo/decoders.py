@@ -1,7 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Language models with one dense stack of decoder layers."""
-from .languages import GROUPED, HEADS, OWN, WINDOW, add_languages, language
+from .languages import GROUPED, HEADS, OWN, WINDOW, WORDS, add_languages, language
 
 add_languages(__name__, {
     "qwen2": language("Qwen2", **GROUPED),
@@ -45,4 +45,13 @@ add_languages(__name__, {
     "ministral": language("Ministral", **HEADS, **WINDOW),
     "bitnet": language("BitNet", **GROUPED),
     "doge": language("Doge", **GROUPED),
+    "falcon_alibi": language("Falcon", alibi=True, multi_query=True, new_decoder_architecture=False),
+    "falcon_grouped": language("Falcon", alibi=False, num_kv_heads=2, new_decoder_architecture=True),
+    "seed_oss": language("SeedOss", **HEADS),
+    "biogpt": language("BioGpt", pad_token_id=1),
+    "xglm": language("XGLM", base=OWN, d_model=32, ffn_dim=64, num_layers=2, attention_heads=4, max_position_embeddings=64, pad_token_id=1),
+    "openai_gpt": language("OpenAIGPT", "LMHeadModel", base=dict(vocab_size=WORDS), n_embd=32, n_layer=2, n_head=4, n_positions=64),
+    "ctrl": language("CTRL", "LMHeadModel", base=OWN, n_embd=32, n_layer=2, n_head=4, dff=64, n_positions=64),
+    "diffllama": language("DiffLlama", **GROUPED),
+    "cwm": language("Cwm", **HEADS, **WINDOW),
 })

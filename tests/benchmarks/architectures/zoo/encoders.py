@@ -1,7 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Language models that fill in masked tokens."""
-from .languages import add_languages, language
+from .languages import WORDS, add_languages, language
 
 add_languages(__name__, {
     "roberta": language("Roberta", "ForMaskedLM", pad_token_id=1, type_vocab_size=1),
@@ -15,4 +15,14 @@ add_languages(__name__, {
     "roformer": language("RoFormer", "ForMaskedLM", pad_token_id=1, embedding_size=32),
     "megatron_bert": language("MegatronBert", "ForMaskedLM", pad_token_id=1),
     "squeezebert": language("SqueezeBert", "ForMaskedLM", pad_token_id=1, embedding_size=32),
+    "rembert": language("RemBert", "ForMaskedLM", input_embedding_size=16, output_embedding_size=32, pad_token_id=1),
+    "mpnet": language("MPNet", "ForMaskedLM", pad_token_id=1),
+    "mobilebert": language("MobileBert", "ForMaskedLM", pad_token_id=1, embedding_size=16, intra_bottleneck_size=16,
+                           true_hidden_size=16, num_feedforward_networks=2),
+    "convbert": language("ConvBert", "ForMaskedLM", pad_token_id=1, embedding_size=32, head_ratio=2, conv_kernel_size=3),
+    "fnet": language("FNet", "ForMaskedLM", pad_token_id=1),
+    "nystromformer": language("Nystromformer", "ForMaskedLM", pad_token_id=1, num_landmarks=4, segment_means_seq_len=16),
+    "funnel": language("Funnel", "ForMaskedLM", base=dict(vocab_size=WORDS), d_model=32, n_head=4, d_head=8, d_inner=64,
+                       block_sizes=[1, 1]),
+    "xlnet": language("XLNet", "LMHeadModel", base=dict(vocab_size=WORDS), d_model=32, n_layer=2, n_head=4, d_inner=64),
 })

@@ -23,4 +23,11 @@ add_languages(__name__, {
     "qwen3_next": language("Qwen3Next", **HEADS, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8,
                            linear_value_head_dim=8, **EXPERTS, moe_intermediate_size=16, shared_expert_intermediate_size=16,
                            layer_types=["linear_attention", "full_attention"]),
+    "mamba": language("Mamba", base=OWN, hidden_size=32, num_hidden_layers=2, state_size=4),
+    "falcon_mamba": language("FalconMamba", base=OWN, hidden_size=32, num_hidden_layers=2, state_size=4),
+    "rwkv": language("Rwkv", base=OWN, hidden_size=32, num_hidden_layers=2, attention_hidden_size=32, context_length=64),
+    "olmo_hybrid": language("OlmoHybrid", **GROUPED, linear_num_key_heads=2, linear_num_value_heads=2, linear_key_head_dim=8,
+                            linear_value_head_dim=8, layer_types=["linear_attention", "full_attention"]),
+    "nemotron_h": language("NemotronH", **HEADS, layers_block_type=["mamba", "attention"], mamba_num_heads=4, mamba_head_dim=16,
+                           ssm_state_size=4, n_groups=1, chunk_size=8),
 })

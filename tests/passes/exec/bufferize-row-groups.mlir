@@ -1,0 +1,31 @@
+// RUN: dtcc-opt --exec-bufferize %s | FileCheck %s
+
+// The loss takes positions 1 to 6 of 8. The rows of such logits come in groups with gaps between them, and the library takes
+// rows at one distance: it reads a copy. The gradient is written to memory of its own, and all who read it read it there.
+// CHECK-LABEL: exec.program @step
+// CHECK: exec.library "cross_entropy_grad" {{.*}} outs(%[[ROWS:.*]] : memref<12x5xf32>)
+// CHECK: %[[FROM:.*]] = exec.view @[[BUFFER:cross_entropy_grad_0]][0] : memref<2x6x5xf32>
+// CHECK: exec.copy ins(%[[FROM]] : memref<2x6x5xf32>) outs(%{{.*}} : memref<2x6x5xf32, strided<[40, 5, 1]>>)
+dist.mesh @mesh [#dist.axis<"dp", 1, rank>]
+dist.bucket parameter @params.0 : 128 x f32
+dist.bucket gradient @grads.0 : 128 x f32 of @params.0
+dist.bucket scalar @scalars : 16 x f32
+dist.program @step mesh @mesh {
+  dist.phase @microbatch {
+    %x = dist.view @params.0[0] : tensor<2x8x8xf32>
+    %w = dist.view @params.0[0] : tensor<5x8xf32>
+    %labels = dist.input "labels" of !dist.tensor<2x6xi64, @mesh, [{}, {}]> : tensor<2x6xi64>
+    %all = graph.contract "btc,vc->btv" %x, %w : (tensor<2x8x8xf32>, tensor<5x8xf32>) -> tensor<2x8x5xf32>
+    %logits = graph.slice %all [0, 1, 0] [1, 1, 1] : (tensor<2x8x5xf32>) -> tensor<2x6x5xf32>
+    %max, %sum, %target = graph.cross_entropy_stats %logits, %labels {classes = 5 : i64}
+        : (tensor<2x6x5xf32>, tensor<2x6xi64>) -> (tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>)
+    %loss, %count, %lse = graph.cross_entropy_loss %max, %sum, %target, %labels
+        : (tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<2x6xi64>) -> (tensor<f32>, tensor<f32>, tensor<2x6xf32>)
+    dist.accumulate %loss into @scalars[0] : tensor<f32>
+    %dlogits = graph.cross_entropy_grad %logits, %labels, %lse
+        : (tensor<2x6x5xf32>, tensor<2x6xi64>, tensor<2x6xf32>) -> tensor<2x6x5xf32>
+    %dall = graph.pad %dlogits [0, 1, 0] [0, 1, 0] 0.0 : (tensor<2x6x5xf32>) -> tensor<2x8x5xf32>
+    %dw = graph.contract "btv,btc->vc" %dall, %x : (tensor<2x8x5xf32>, tensor<2x8x8xf32>) -> tensor<5x8xf32>
+    dist.accumulate %dw into @grads.0[0] : tensor<5x8xf32>
+  }
+}
