@@ -25,7 +25,8 @@ struct LossKind {
 };
 } // namespace
 
-static constexpr StringRef kCrossEntropyOptions[] = {"logits", "labels", "shift", "ignore_index", "label_smoothing"};
+static constexpr StringRef kCrossEntropyOptions[] = {"logits", "labels",       "axis",
+                                                     "shift",  "ignore_index", "label_smoothing"};
 static constexpr StringRef kRegressionOptions[] = {"prediction", "target"};
 static constexpr StringRef kBinaryOptions[] = {"logits", "labels"};
 static const LossKind kLossKinds[] = {
@@ -67,18 +68,80 @@ std::optional<LossSpec> LossSpec::parse(StringRef text, std::string &error) {
   return spec;
 }
 
+/// The op of type OpTy whose cells `value` holds, perhaps moved; or null.
+template <typename OpTy> static OpTy madeBy(Value value) {
+  while (Operation *op = value ? value.getDefiningOp() : nullptr) {
+    if (auto found = dyn_cast<OpTy>(op))
+      return found;
+    if (!isa<graph::ReshapeOp, graph::TransposeOp, graph::CastOp>(op))
+      return nullptr;
+    value = op->getOperand(0);
+  }
+  return nullptr;
+}
+
+/// The operand of the node of type `op` that `name` comes from, or nothing where the file does not show it.
+static std::string operandBehind(const ::onnx::GraphProto &graph, StringRef name, StringRef op) {
+  for (const ::onnx::NodeProto &node : llvm::reverse(graph.node())) {
+    if (!llvm::is_contained(node.output(), name) || node.input_size() == 0)
+      continue;
+    if (node.op_type() == op)
+      return node.input(0);
+    name = node.input(0);
+  }
+  return "";
+}
+
+/// Logits of a loss must be scores: of probabilities the loss would be another one.
+LogicalResult Importer::checkScores(StringRef key, const Tensor &logits) {
+  auto softmax = madeBy<graph::SoftmaxOp>(logits->value);
+  bool binary = options.loss->kind == "bce";
+  if (binary ? !madeBy<graph::LogisticOp>(logits->value) : !softmax || softmax.getLog())
+    return success();
+  StringRef function = binary ? "Sigmoid" : "Softmax";
+  const std::string &name = options.loss->options.find(key)->second;
+  std::string scores = operandBehind(model.proto().graph(), name, function);
+  return emitError(model.loc()) << "the loss takes scores, which it turns into probabilities itself, but '" << name
+                                << "' is the output of a " << function
+                                << (scores.empty() ? "; name its input" : ": use ")
+                                << (scores.empty() ? "" : (key + "=" + scores).str());
+}
+
 /// The value that an option names.
 FailureOr<Tensor> Importer::lossOperand(StringRef key) {
   const std::string &name = options.loss->options.find(key)->second;
   for (const Scope &scope : scopes)
-    if (auto found = scope.values.find(name); found != scope.values.end())
+    if (auto found = scope.values.find(name); found != scope.values.end()) {
+      if (key == "logits" && failed(checkScores(key, found->second)))
+        return failure();
       return found->second;
+    }
   std::vector<std::string> outputs;
   for (const auto &output : model.proto().graph().output())
     outputs.push_back(output.name());
   return emitError(model.loc()) << "the loss names '" << name << "' as its " << key
                                 << ", but the model has no such value; its outputs are '" << llvm::join(outputs, "', '")
                                 << "'";
+}
+
+/// (1 - smoothing) times the loss, plus smoothing times the mean of -log p over all classes, as PyTorch.
+static Tensor smoothed(Emitter &emitter, const Tensor &loss, const Tensor &logits, const Tensor &labels, int64_t ignore,
+                       double smoothing) {
+  if (!loss)
+    return nullptr;
+  Type f32 = emitter.getBuilder().getF32Type();
+  Tensor zero = emitter.scalar(0, f32);
+  Tensor logs = emitter.cast(emitter.softmax(logits, {rankOf(logits) - 1}, /*log=*/true), f32);
+  Tensor counted = emitter.compare(graph::Predicate::ne, labels, emitter.scalar(double(ignore), elementOf(labels)));
+  Tensor terms = emitter.select(emitter.unsqueeze(counted, rankOf(labels)), logs, zero);
+  Tensor all = emitter.reduce(graph::ReduceKind::sum, terms, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(logits))),
+                              /*keep=*/false);
+  double share = -smoothing / double(shapeOf(logits).back());
+  auto result = std::make_shared<TensorData>(*loss);
+  result->value = nullptr;
+  result->sum = emitter.add(emitter.mul(loss->sum, emitter.scalar(1 - smoothing, f32)),
+                            emitter.mul(all, emitter.scalar(share, f32)));
+  return result->sum ? result : nullptr;
 }
 
 FailureOr<Tensor> Importer::attachCrossEntropy() {
@@ -90,15 +153,27 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
       return emitError(model.loc()) << "loss option " << key << " must be an integer, got: " << found->second;
     return value;
   };
-  if (auto smoothing = given.find("label_smoothing"); smoothing != given.end()) {
-    double value;
-    if (StringRef(smoothing->second).getAsDouble(value) || value != 0)
-      return emitError(model.loc()) << "label_smoothing is not supported yet, got: " << smoothing->second;
-  }
+  double smoothing = 0;
+  if (auto found = given.find("label_smoothing"); found != given.end())
+    if (StringRef(found->second).getAsDouble(smoothing) || !(smoothing >= 0 && smoothing <= 1))
+      return emitError(model.loc()) << "label_smoothing must be between 0 and 1, got: " << found->second;
   FailureOr<Tensor> logits = lossOperand("logits");
-  FailureOr<int64_t> shift = number("shift", 0), ignore = number("ignore_index", -100);
-  if (failed(logits) || failed(shift) || failed(ignore))
+  FailureOr<int64_t> shift = number("shift", 0), ignore = number("ignore_index", -100), axis = number("axis", -1);
+  if (failed(logits) || failed(shift) || failed(ignore) || failed(axis))
     return failure();
+  if (int64_t rank = rankOf(*logits); rank > 0) {
+    if (*axis < -rank || *axis >= rank)
+      return emitError(model.loc()) << "axis must be one of the " << rank
+                                    << " dimensions of the logits, got: " << *axis;
+    SmallVector<int64_t> turn = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    turn.erase(turn.begin() + (*axis < 0 ? *axis + rank : *axis));
+    turn.push_back(*axis < 0 ? *axis + rank : *axis);
+    if (shapeOf(*logits)[turn.back()] < 2)
+      return emitError(model.loc()) << "the classes of a cross entropy must be at least 2, but dimension "
+                                    << turn.back() << " of the logits has 1 cell: " << (*logits)->type
+                                    << "; name the dimension of the classes, as axis=1";
+    logits = emitter.transpose(*logits, turn);
+  }
   if (!isFloat(*logits) || rankOf(*logits) < 1 + (*shift != 0))
     return emitError(model.loc()) << "the logits of a cross entropy must be floats [.., classes], got: "
                                   << (*logits)->type;
@@ -116,6 +191,8 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
     labels = emitter.fromValue(graph::ShiftOp::create(emitter.getBuilder(), model.loc(), labels->type,
                                                       emitter.value(labels), rankOf(labels) - 1, *shift, *ignore));
   Tensor loss = crossEntropy(emitter, *logits, labels, *ignore);
+  if (smoothing > 0)
+    loss = smoothed(emitter, loss, *logits, labels, *ignore, smoothing);
   if (!loss)
     return failure();
   return loss;

@@ -132,6 +132,14 @@ int64_t Bindings::evaluate(StringRef expression, StringRef where) {
   return std::max<int64_t>(value, 1);
 }
 
+std::optional<int64_t> Bindings::fixedSize(StringRef input, size_t dimension) {
+  auto entry = values.find((input + "." + llvm::Twine(dimension)).str());
+  if (entry == values.end())
+    return std::nullopt;
+  used[entry->first()] = true;
+  return std::max<int64_t>(entry->second, 1);
+}
+
 std::string Bindings::summary() {
   std::vector<std::string> all = problems;
   if (!unbound.empty()) {

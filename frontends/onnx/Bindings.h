@@ -28,6 +28,8 @@ public:
 
   /// The value of a dimension; problems are collected. `where` names the dimension in messages.
   int64_t evaluate(llvm::StringRef expression, llvm::StringRef where);
+  /// The size that `--bind=INPUT.DIMENSION=SIZE` gives to a dimension whose size the file fixes, if it does.
+  std::optional<int64_t> fixedSize(llvm::StringRef input, size_t dimension);
   void addProblem(std::string problem) { problems.push_back(std::move(problem)); }
   /// All problems as one message, with bindings that nothing used; empty if there are none.
   std::string summary();

@@ -232,11 +232,16 @@ Value Emitter::value(const Tensor &x) {
 Tensor Emitter::finish(Operation *op, ArrayRef<Tensor> operands) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto reference = dyn_cast<ReferenceOpInterface>(op);
+  int64_t size = checkedSize(type.getShape()).value_or(kMostCells);
+  bool stored = llvm::all_of(operands, [](const Tensor &x) { return x->constant != nullptr; });
+  // Shape arithmetic mixes stored cells and positions; larger positions stay what they are.
+  constexpr int64_t kShapeCells = 64;
+  bool mixed = size <= kShapeCells && llvm::any_of(operands, [](const Tensor &x) { return x->constant != nullptr; }) &&
+               llvm::all_of(operands, [&](const Tensor &x) { return !isFloat(x) && known(x); });
   SmallVector<HostTensor> cells;
-  if (reference && op->getNumResults() == 1 && checkedSize(type.getShape()).value_or(kMostCells) <= kMaxFoldedCells &&
-      llvm::all_of(operands, [](const Tensor &x) { return x->constant != nullptr; })) {
+  if (reference && op->getNumResults() == 1 && size <= kMaxFoldedCells && (stored || mixed)) {
     for (const Tensor &operand : operands)
-      cells.push_back(*operand->constant);
+      cells.push_back(*known(operand));
     SmallVector<HostTensor> results = {HostTensor(type.getShape(), type.getElementType())};
     if (succeeded(reference.evaluate(cells, results, EvaluationContext()))) {
       results[0].round();

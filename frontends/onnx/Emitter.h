@@ -21,8 +21,14 @@
 
 namespace dtcc::onnx {
 
+/// What a write makes of the cell that was there and the one that is written.
+enum class ScatterKind { replace, add, mul, max, min };
+
 class Emitter {
 public:
+  /// Makes one cell of two; associative.
+  using Combine = llvm::function_ref<Tensor(const Tensor &, const Tensor &)>;
+
   Emitter(mlir::OpBuilder builder, mlir::Location loc) : builder(builder), loc(loc) {}
 
   void setLoc(mlir::Location newLoc) { loc = newLoc; }
@@ -66,19 +72,26 @@ public:
   /// y[i.., c..] = x[coordinates[0][i..], coordinates[1][i..], .., c..].
   Tensor gatherPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates);
   Tensor cast(const Tensor &x, mlir::Type element);
-  /// x with updates[i.., c..] written to (or combined with) x[coordinates[0][i..], coordinates[1][i..], .., c..].
-  /// The cells must be a box at a known place, each written once.
-  Tensor scatterPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates, const Tensor &updates,
-                       llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine);
+  /// x with updates[i.., c..] written to x[coordinates[0][i..], coordinates[1][i..], .., c..], one after the other: of
+  /// several updates to a cell the last stays, or all are combined with it. A box of cells at a known place is joined
+  /// to what lies around it. Elsewhere every point is compared with every row: at most kMostPairs.
+  Tensor scatterPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates, const Tensor &updates, ScatterKind kind);
   /// Flags whose new dimension `dim` has `size` cells: whether a cell's place there is the index.
   Tensor oneHot(const Tensor &indices, int64_t size, int64_t dim);
   /// y[.., k, ..] = x[.., indices[.., k, ..], ..]: the cells that indices, which only the data tell, pick along `axis`.
   Tensor pick(const Tensor &x, const Tensor &indices, int64_t axis);
-  /// The inverse: x with updates[.., k, ..] written to, or with `adds` added to, cell indices[.., k, ..] of `axis`. A
-  /// cell is written once, or by equal updates.
-  Tensor place(const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis, bool adds);
+  /// The inverse: x with updates[.., k, ..] written to cell indices[.., k, ..] of `axis`, as scatterPoints writes.
+  Tensor place(const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis, ScatterKind kind);
   /// Running sums along `dim`, from the end if `reverse`, without the cell itself if `exclusive`.
   Tensor cumsum(const Tensor &x, int64_t dim, bool exclusive, bool reverse);
+  /// Running products, likewise.
+  Tensor cumprod(const Tensor &x, int64_t dim, bool exclusive, bool reverse);
+  /// All cells along `dim` combined, pair by pair; the dimension stays with size 1. For what no reduction computes.
+  Tensor fold(const Tensor &x, int64_t dim, Combine combine);
+  /// Products over `dims`, which vanish, or stay with size 1.
+  Tensor product(const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);
+  /// `count` cells of dimension `dim`, from `first` on.
+  Tensor cut(const Tensor &x, int64_t dim, int64_t first, int64_t count);
   /// Drops dimension `dim` of size 1; adds one at `dim`.
   Tensor squeeze(const Tensor &x, int64_t dim);
   Tensor unsqueeze(const Tensor &x, int64_t dim);
@@ -128,6 +141,9 @@ public:
   bool broadcastTogether(llvm::ArrayRef<Tensor *> xs);
 
 private:
+  Tensor runningFold(const Tensor &x, int64_t dim, bool exclusive, bool reverse, double neutral, Combine combine);
+  /// x [.., a, ..] with updates [.., p, 1, ..] written to where hits [.., p, a, ..] hold; p is dimension `axis`.
+  Tensor placeHits(const Tensor &x, const Tensor &hits, const Tensor &updates, int64_t axis, ScatterKind kind);
   std::optional<llvm::SmallVector<int64_t>> commonShape(llvm::ArrayRef<Tensor *> xs);
 
   mlir::OpBuilder builder;

@@ -1,4 +1,4 @@
-//===- EmitterIndexing.cpp - Gathers, scatters and running sums
+//===- EmitterIndexing.cpp - Gathers and picks
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -138,67 +138,6 @@ Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
   return gather(reshape(x, flat), row, 0);
 }
 
-/// Writes `patch` over the cells of `x` from `offsets` on, dimension by dimension.
-static Tensor overwrite(Emitter &emit, const Tensor &x, const Tensor &patch, ArrayRef<int64_t> offsets) {
-  if (!x || !patch)
-    return nullptr;
-  int64_t rank = rankOf(x), dim = 0;
-  while (dim < rank && shapeOf(x)[dim] == shapeOf(patch)[dim])
-    ++dim;
-  if (dim == rank)
-    return patch;
-  auto cut = [&](int64_t from, int64_t to) {
-    SmallVector<int64_t> starts(rank, 0), sizes(shapeOf(x)), steps(rank, 1);
-    starts[dim] = from, sizes[dim] = to - from;
-    return emit.slice(x, starts, sizes, steps);
-  };
-  int64_t low = offsets[dim], high = low + shapeOf(patch)[dim];
-  return emit.concat({cut(0, low), overwrite(emit, cut(low, high), patch, offsets), cut(high, shapeOf(x)[dim])}, dim);
-}
-
-Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, const Tensor &updates,
-                              llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine) {
-  if (!x || !updates || llvm::is_contained(coordinates, nullptr))
-    return nullptr;
-  int64_t count = coordinates.size(), points = rankOf(coordinates[0]);
-  // Each coordinate stays, or walks one dimension of the points by ones; together they walk all: a box.
-  SmallVector<int64_t> offsets(rankOf(x), 0), box(shapeOf(x)), turn;
-  for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
-    std::optional<Affine> at = knownAffine(coordinate);
-    int64_t walked = -1;
-    for (int64_t dim = 0; at && dim < points; ++dim)
-      if (shapeOf(coordinate)[dim] > 1 && at->steps[dim] != 0) {
-        if (at->steps[dim] != 1 || walked >= 0 || llvm::is_contained(turn, dim))
-          at.reset();
-        else
-          walked = dim;
-      }
-    if (!at)
-      return error("what is written must be a box of neighbouring cells whose place is known");
-    box[i] = walked < 0 ? 1 : shapeOf(coordinate)[walked];
-    offsets[i] = at->offset;
-    if (offsets[i] < 0 || offsets[i] + box[i] > shapeOf(x)[i])
-      return error("what is written must lie within the " + Twine(shapeOf(x)[i]) + " cells of dimension " + Twine(i) +
-                   ", got: " + Twine(offsets[i]) + " to " + Twine(offsets[i] + box[i]));
-    if (walked >= 0)
-      turn.push_back(walked);
-  }
-  for (int64_t dim = 0; dim < points; ++dim)
-    if (!llvm::is_contained(turn, dim)) {
-      if (shapeOf(coordinates[0])[dim] > 1)
-        return error("no cell may be written twice");
-      turn.push_back(dim);
-    }
-  for (int64_t dim = points; dim < rankOf(updates); ++dim)
-    turn.push_back(dim);
-  if (rankOf(updates) != points + rankOf(x) - count || cellsOf(shapeOf(updates)) != cellsOf(box))
-    return error("what is written must have a cell for each that the indices name");
-  Tensor patch = reshape(transpose(updates, turn), box);
-  if (combine)
-    patch = combine(slice(x, offsets, box, SmallVector<int64_t>(rankOf(x), 1)), patch);
-  return overwrite(*this, x, patch, offsets);
-}
-
 Tensor Emitter::oneHot(const Tensor &indices, int64_t size, int64_t dim) {
   if (!indices)
     return nullptr;
@@ -215,52 +154,4 @@ Tensor Emitter::pick(const Tensor &x, const Tensor &indices, int64_t axis) {
     return nullptr;
   Tensor cells = select(oneHot(indices, shapeOf(x)[axis], axis + 1), unsqueeze(x, axis), scalar(0, elementOf(x)));
   return reduce(graph::ReduceKind::sum, cells, {axis + 1}, /*keep=*/false);
-}
-
-Tensor Emitter::place(const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis, bool adds) {
-  if (!x || !indices || !updates)
-    return nullptr;
-  Tensor flags = oneHot(indices, shapeOf(x)[axis], axis + 1);
-  auto sum = [&](const Tensor &cells) { return reduce(graph::ReduceKind::sum, cells, {axis}, /*keep=*/false); };
-  auto placed = [&] { return sum(select(flags, unsqueeze(updates, axis + 1), scalar(0, elementOf(updates)))); };
-  if (adds)
-    return add(x, placed());
-  Type f32 = builder.getF32Type();
-  Tensor written = compare(graph::Predicate::gt, sum(cast(flags, f32)), scalar(0, f32));
-  std::optional<double> one = knownSplat(updates);
-  return select(written, one ? scalar(*one, elementOf(x)) : placed(), x);
-}
-
-Tensor Emitter::cumsum(const Tensor &x, int64_t dim, bool exclusive, bool reverse) {
-  if (!x)
-    return nullptr;
-  int64_t rank = rankOf(x), size = shapeOf(x)[dim];
-  if (!isFloat(x))
-    if (std::optional<double> cell = knownSplat(x)) {
-      auto each = int64_t(*cell);
-      Affine result{(reverse ? size : 1) * each - (exclusive ? each : 0), SmallVector<int64_t>(rank, 0)};
-      result.steps[dim] = reverse ? -each : each;
-      return affine(x->type, result);
-    }
-  // What counts cells is exact in f32, of which kernels make sums; other integers have none yet.
-  if (isFlag(x) && size <= kMostExactCount)
-    return cast(cumsum(cast(x, builder.getF32Type()), dim, exclusive, reverse), elementOf(x));
-  if (!isFloat(x)) {
-    if (exclusive || reverse)
-      return error("exclusive and reverse sums of integers are not supported");
-    return finish(graph::CumsumOp::create(builder, loc, x->type, value(x), dim), {x});
-  }
-  // y[.., i, ..] is the sum of x[.., k, ..] over the k up to i: cells and a sum, which fuse, are split and have
-  // gradients.
-  SmallVector<int64_t> shape(shapeOf(x)), turn = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  std::swap(turn[dim], turn[rank - 1]);
-  Tensor turned = transpose(x, turn);
-  shape.assign(shapeOf(turned).begin(), shapeOf(turned).end());
-  shape.insert(shape.end() - 1, size);
-  auto places = RankedTensorType::get({size, size}, builder.getI64Type());
-  graph::Predicate predicate = reverse ? (exclusive ? graph::Predicate::gt : graph::Predicate::ge)
-                                       : (exclusive ? graph::Predicate::lt : graph::Predicate::le);
-  Tensor counted = compare(predicate, affine(places, {0, {0, 1}}), affine(places, {0, {1, 0}}));
-  Tensor terms = select(counted, broadcastTo(unsqueeze(turned, rank - 1), shape), scalar(0, elementOf(x)));
-  return transpose(reduce(graph::ReduceKind::sum, terms, {rank}, /*keep=*/false), turn);
 }

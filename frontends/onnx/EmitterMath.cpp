@@ -290,9 +290,22 @@ Tensor Emitter::reduce(graph::ReduceKind kind, const Tensor &x, ArrayRef<int64_t
     if (!reduced || keep)
       kept.push_back(reduced ? 1 : shapeOf(x)[dim]);
   }
-  // What counts cells is exact in f32, of which kernels make sums.
-  if (isFlag(x) && cellsOf(shapeOf(x)) <= kMostExactCount)
+  // What counts cells is exact in f32, and so is the largest or smallest of flags: kernels reduce floats.
+  if ((isFlag(x) && cellsOf(shapeOf(x)) <= kMostExactCount) || elementOf(x).isInteger(1))
     return cast(reduce(kind, cast(x, builder.getF32Type()), dims, keep), elementOf(x));
+  if (std::shared_ptr<const HostTensor> cells = isFloat(x) || x->constant ? nullptr : known(x))
+    return reduce(kind, constant(*cells), dims, keep);
+  // Other integers by pairs.
+  if (!isFloat(x) && !x->constant) {
+    Tensor y = x;
+    for (int64_t dim : sorted)
+      y = fold(y, dim, [&](const Tensor &a, const Tensor &b) {
+        return kind == graph::ReduceKind::sum   ? add(a, b)
+               : kind == graph::ReduceKind::max ? binary<graph::MaxOp>(a, b)
+                                                : binary<graph::MinOp>(a, b);
+      });
+    return reshape(y, kept);
+  }
   Tensor reduced = finish(graph::ReduceOp::create(builder, loc, typeLike(x, shape), kind, value(x), sorted), {x});
   return reshape(reduced, kept);
 }

@@ -65,6 +65,14 @@ Tensor Emitter::reshape(const Tensor &x, ArrayRef<int64_t> shape) {
   return fromValue(graph::ReshapeOp::create(builder, loc, type, operand));
 }
 
+Tensor Emitter::cut(const Tensor &x, int64_t dim, int64_t first, int64_t count) {
+  if (!x)
+    return nullptr;
+  SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), steps(rankOf(x), 1);
+  offsets[dim] = first, sizes[dim] = count;
+  return slice(x, offsets, sizes, steps);
+}
+
 Tensor Emitter::squeeze(const Tensor &x, int64_t dim) {
   if (!x)
     return nullptr;

@@ -187,7 +187,9 @@ void Importer::classifyStates() {
     state.op.setRole(parameter ? graph::StateRole::parameter : graph::StateRole::buffer);
     state.op.setTrainable(trainable);
     state.op.setDecay(trainable && (!entry || entry->decay));
-    if (!state.op.getValue()) {
+    // What a file fills with one number starts so, but for parameters that are to be random.
+    bool filled = state.op.getInitAttr() && !(parameter && options.randomInit);
+    if (!state.op.getValue() && !filled) {
       bool vector = state.stored.type.getRank() <= 1;
       auto init = !vector                       ? graph::InitAttr::get(context, graph::InitKind::normal, 0.0, 0.02)
                   : isScale(read->getResult(0)) ? graph::InitAttr::get(context, graph::InitKind::constant, 1.0, 0.0)

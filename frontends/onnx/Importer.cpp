@@ -66,6 +66,9 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   emitter.setLoc(model.loc());
   if (failed(finishFunction()) || failed(verify(*module)) || failed(readAnnotations(model, *module)))
     return failure();
+  if (filledStates > 0)
+    note("the file stores no weights, but fills them with one number each: " + Twine(filledStates) +
+         " such values are states, which start with it (--init=random starts parameters apart)");
   printNodeNotes();
   return std::move(module);
 }
@@ -110,7 +113,10 @@ LogicalResult Importer::bindInputs() {
       if (dim.has_dim_param() && !dim.dim_param().empty()) {
         shape.push_back(bindings.evaluate(dim.dim_param(), where));
       } else if (dim.has_dim_value() && dim.dim_value() > 0) {
-        shape.push_back(dim.dim_value());
+        std::optional<int64_t> given = bindings.fixedSize(input.name(), i);
+        shape.push_back(given.value_or(dim.dim_value()));
+        if (given && i == 0)
+          rebatched = {dim.dim_value(), *given};
       } else {
         bindings.addProblem(where + " has no size and no name");
         shape.push_back(1);
@@ -236,11 +242,25 @@ LogicalResult Importer::importCall(const NodeProto &node, const FunctionProto &b
   return done;
 }
 
-FailureOr<SmallVector<Tensor>> Importer::importBranch(const GraphProto &graph) {
+LogicalResult Importer::countUnrolled(const GraphProto &body) {
+  // Later phases take some seconds for so many.
+  constexpr int64_t kMostUnrolled = 1 << 16;
+  unrolled += 1 + body.node_size();
+  if (unrolled <= kMostUnrolled)
+    return success();
+  return emitError(emitter.getLoc()) << "the steps of loops are written out: those of a model must have at most "
+                                     << kMostUnrolled
+                                     << " nodes together; make the loop shorter, or export it as a "
+                                        "sum, a product or a running sum over a dimension";
+}
+
+FailureOr<SmallVector<Tensor>> Importer::importBranch(const GraphProto &graph, ArrayRef<Tensor> inputs) {
   Scope scope;
   scope.call = scopes.back().call;
   for (const auto &tensor : graph.initializer())
     scope.initializers[tensor.name()] = &tensor;
+  for (auto [input, value] : llvm::zip(graph.input(), inputs))
+    scope.values[input.name()] = value;
   scopes.push_back(std::move(scope));
   LogicalResult done = importNodes(graph.node());
   SmallVector<Tensor> outputs;

@@ -47,12 +47,17 @@ public:
   void define(llvm::StringRef name, const Tensor &value) { scopes.back().values[name] = value; }
   bool isUsed(llvm::StringRef name) const { return used.contains(name); }
   const ::onnx::AttributeProto *callerAttribute(llvm::StringRef name) const;
-  /// Imports a branch in the present scope and returns the values of its outputs.
-  mlir::FailureOr<llvm::SmallVector<Tensor>> importBranch(const ::onnx::GraphProto &graph);
+  /// Imports a branch, or a step of a loop, in the present scope and returns the values of its outputs.
+  mlir::FailureOr<llvm::SmallVector<Tensor>> importBranch(const ::onnx::GraphProto &graph,
+                                                          llvm::ArrayRef<Tensor> inputs);
+  /// Counts a step of a loop that is written out. Fails, with a message, where a model would become too large.
+  mlir::LogicalResult countUnrolled(const ::onnx::GraphProto &body);
   /// Decodes the tensor of an attribute.
   Tensor storedConstant(const ::onnx::TensorProto &tensor, llvm::StringRef name);
   /// A number for the next random op.
   int64_t nextRandomId() { return randomIds++; }
+  /// The batch that the file fixes and the one that was asked for instead; both 0: as the file has it.
+  std::pair<int64_t, int64_t> newBatch() const { return rebatched; }
   /// Notes a change that the user did not ask for.
   void note(const llvm::Twine &text);
   /// Records a note on the current node. It is printed at the end of the import, once for all nodes with this text.
@@ -62,6 +67,11 @@ public:
   /// The zero bias that the exporter dropped from a product with `weight`, or null if there is no sign of one.
   Tensor droppedBias(llvm::StringRef weight, int64_t size);
   const ImportOptions &getOptions() const { return options; }
+  /// Whether a ConstantOfShape stands for a parameter: that of floats with dimensions, in a file that stores no matrix.
+  /// (The networks of the onnx package are such: real structures whose weights are one number.)
+  bool isFilledWeight(const ::onnx::NodeProto &node, const Tensor &cell, llvm::ArrayRef<int64_t> shape);
+  /// A state without data that starts as `cell` everywhere.
+  Tensor filledState(llvm::StringRef name, const Tensor &cell, llvm::ArrayRef<int64_t> shape);
   /// An initializer that is no parameter, though a gradient reaches it.
   void markBuffer(llvm::StringRef name) { buffers.insert(name); }
   /// Whether operand i is a state, which may be written.
@@ -87,7 +97,7 @@ private:
   mlir::LogicalResult checkGraph(const ::onnx::GraphProto &graph, llvm::StringSet<> outer, int depth);
   mlir::LogicalResult checkNodes();
   void listUnsupported(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
-                       std::vector<std::string> &out, int depth);
+                       std::vector<const ::onnx::NodeProto *> &out, int depth);
   mlir::LogicalResult findMergedInitializers();
   mlir::LogicalResult findFoldedNorms();
 
@@ -113,6 +123,7 @@ private:
   mlir::FailureOr<Tensor> attachLoss();
   mlir::FailureOr<Tensor> attachCrossEntropy();
   mlir::FailureOr<Tensor> lossOperand(llvm::StringRef key);
+  mlir::LogicalResult checkScores(llvm::StringRef key, const Tensor &logits);
   Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type);
   void writeStates();
   void eraseDead();
@@ -139,7 +150,14 @@ private:
   llvm::StringSet<> buffers;
   llvm::MapVector<llvm::StringRef, Tensor> writes;
   llvm::MapVector<mlir::StringAttr, llvm::SmallVector<mlir::Location>> nodeNotes;
+  /// What tensors inside loops and functions became: the parameter of one step is that of all.
+  llvm::DenseMap<const ::onnx::TensorProto *, Tensor> innerStates;
+  std::pair<int64_t, int64_t> rebatched = {0, 0};
   int64_t randomIds = 0;
+  /// States that ConstantOfShape nodes became.
+  int64_t filledStates = 0;
+  /// Nodes in the steps of loops written out so far.
+  int64_t unrolled = 0;
   int callDepth = 0;
 };
 

@@ -98,8 +98,8 @@ LogicalResult Model::load() {
       return emitError(fileLoc) << "operator set '" << domain << "' is imported in two versions";
   }
   int64_t version = opset();
-  if (version < 9 || version > 27)
-    return emitError(fileLoc) << "the default operator set must be of version 9 to 27, got: " << version;
+  if (version < 7 || version > 27)
+    return emitError(fileLoc) << "the default operator set must be of version 7 to 27, got: " << version;
   if (message->training_info_size() > 0)
     return emitError(fileLoc) << "the model brings its own training (training_info), which is not supported; remove it "
                                  "and name a loss and an optimizer instead";

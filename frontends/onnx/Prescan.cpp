@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -65,18 +66,13 @@ LogicalResult Importer::checkGraph(const GraphProto &graph, llvm::StringSet<> kn
   return success();
 }
 
-void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<std::string> &out, int depth) {
+void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<const NodeProto *> &out, int depth) {
   if (depth > kMaxNesting)
     return;
   for (const NodeProto &node : nodes) {
-    StringRef name = !node.name().empty() ? StringRef(node.name())
-                     : node.output_size() ? StringRef(node.output(0))
-                                          : StringRef("?");
     bool standard = node.domain().empty() || node.domain() == "ai.onnx";
     if (!findFunction(node) && !(standard && table.find(node.op_type(), model.opset())))
-      out.push_back((Twine(standard ? "ai.onnx" : node.domain()) + "." + node.op_type() + " version " +
-                     Twine(model.opset(standard ? "" : node.domain())) + " ('" + name + "')")
-                        .str());
+      out.push_back(&node);
     for (const auto &attribute : node.attribute())
       if (attribute.has_g())
         listUnsupported(attribute.g().node(), out, depth + 1);
@@ -84,7 +80,7 @@ void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<std
 }
 
 LogicalResult Importer::checkNodes() {
-  std::vector<std::string> unsupported;
+  std::vector<const NodeProto *> unsupported;
   listUnsupported(model.proto().graph().node(), unsupported, 0);
   for (const FunctionProto &function : model.proto().functions()) {
     listUnsupported(function.node(), unsupported, 0);
@@ -96,8 +92,22 @@ LogicalResult Importer::checkNodes() {
   }
   if (unsupported.empty())
     return success();
-  return emitError(model.loc()) << "unsupported nodes (" << unsupported.size()
-                                << "): " << llvm::join(unsupported, ", ");
+  InFlightDiagnostic error = emitError(model.loc()) << "unsupported nodes (" << unsupported.size() << "): ";
+  llvm::ListSeparator separator;
+  llvm::MapVector<StringRef, StringRef> instead;
+  for (const NodeProto *node : unsupported) {
+    StringRef domain = node->domain(), name = node->name();
+    if (name.empty())
+      name = node->output_size() ? StringRef(node->output(0)) : StringRef("?");
+    bool standard = domain.empty() || domain == "ai.onnx";
+    error << StringRef(separator) << (standard ? "ai.onnx" : domain) << "." << node->op_type() << " version "
+          << model.opset(standard ? "" : domain) << " ('" << name << "')";
+    if (StringRef text = insteadOf(node->op_type()); standard && !text.empty())
+      instead[node->op_type()] = text;
+  }
+  for (auto [op, text] : instead)
+    error << "; for " << op << ": " << text;
+  return error;
 }
 
 /// Exporters fold batch norm into convolutions, even of a module in training mode. What is left trains, but as another

@@ -21,13 +21,18 @@ RuleTable::RuleTable() {
   addActivationRules(*this);
   addLogicRules(*this);
   addShapeRules(*this);
+  addControlRules(*this);
   addMovementRules(*this);
   addIndexingRules(*this);
+  addScatterRules(*this);
+  addSelectionRules(*this);
   addLinearRules(*this);
   addEinsumRules(*this);
   addWindowRules(*this);
   addConvTransposeRules(*this);
   addResizeRules(*this);
+  addSamplingRules(*this);
+  addSignalRules(*this);
   addRecurrentRules(*this);
   addReductionRules(*this);
   addNormRules(*this);

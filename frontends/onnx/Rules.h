@@ -100,12 +100,18 @@ public:
   }
   /// The entry for a version of the default domain, or null.
   const RuleEntry *find(llvm::StringRef op, int64_t version) const;
+  /// All entries: by operator, then by version.
+  const llvm::StringMap<std::map<int64_t, RuleEntry>> &all() const { return rules; }
 
 private:
   llvm::StringMap<std::map<int64_t, RuleEntry>> rules;
 };
 
-constexpr unsigned kAnyNumber = ~0u;
+/// Any number of operands, of which none is left out; or each may be.
+constexpr unsigned kAnyNumber = ~0u, kManyOptional = kAnyNumber - 1;
+
+/// Most cells that are compared, for one row along the axis, to pick a few or to write to them.
+constexpr int64_t kMostCompared = 4096;
 
 /// Sides of images and windows, their steps and pads are no larger: products of two fit, and loops over one end.
 constexpr int64_t kMostWindow = int64_t(1) << 24;
@@ -115,13 +121,18 @@ void addMathRules(RuleTable &table);
 void addActivationRules(RuleTable &table);
 void addLogicRules(RuleTable &table);
 void addShapeRules(RuleTable &table);
+void addControlRules(RuleTable &table);
 void addMovementRules(RuleTable &table);
 void addIndexingRules(RuleTable &table);
+void addScatterRules(RuleTable &table);
+void addSelectionRules(RuleTable &table);
 void addLinearRules(RuleTable &table);
 void addEinsumRules(RuleTable &table);
 void addWindowRules(RuleTable &table);
 void addConvTransposeRules(RuleTable &table);
 void addResizeRules(RuleTable &table);
+void addSamplingRules(RuleTable &table);
+void addSignalRules(RuleTable &table);
 void addRecurrentRules(RuleTable &table);
 void addReductionRules(RuleTable &table);
 void addNormRules(RuleTable &table);

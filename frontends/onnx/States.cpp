@@ -62,6 +62,27 @@ Tensor Importer::makeState(const StoredTensor &stored, StringRef name) {
   return read;
 }
 
+bool Importer::isFilledWeight(const NodeProto &node, const Tensor &cell, ArrayRef<int64_t> shape) {
+  if (scopes.size() > 1 || !isFloat(cell) || shape.empty() || !scopes.back().initializers.contains(node.input(0)))
+    return false;
+  // Vectors may be stored: such a file fills what would make it large.
+  return llvm::none_of(model.proto().graph().initializer(), [&](const TensorProto &tensor) {
+    std::optional<int64_t> cells = checkedSize(SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
+    return tensor.dims_size() > 1 && cells != 1 && isa_and_nonnull<FloatType>(elementType(context, tensor.data_type()));
+  });
+}
+
+Tensor Importer::filledState(StringRef name, const Tensor &cell, ArrayRef<int64_t> shape) {
+  StoredTensor stored;
+  stored.name = name.str();
+  stored.type = emitter.typeLike(cell, shape);
+  Tensor read = makeState(stored, name);
+  ++filledStates;
+  states.back().op.setInitAttr(
+      graph::InitAttr::get(context, graph::InitKind::constant, emitter.knownSplat(cell).value_or(0), 0.0));
+  return read;
+}
+
 /// Equal cells, `b` transposed if asked. Both are matrices of `width`-byte elements.
 static bool sameCells(const StoredTensor &a, const StoredTensor &b, bool transposed) {
   size_t width = a.type.getElementTypeBitWidth() / 8;
@@ -145,9 +166,11 @@ Tensor Importer::fromInitializer(const TensorProto &tensor, StringRef name) {
   bool floats = isa<FloatType>(stored->type.getElementType());
   bool named = manifest.find(name) || llvm::is_contained(options.trainable, name);
   if (floats && !(name.ends_with("inv_freq") && !stored->hasData) && (stored->type.getRank() > 0 || named)) {
-    if (Tensor tied = findTied(*stored))
-      return tied;
-    return makeState(*stored, name);
+    // A loop reads its own initializers once a step.
+    Tensor &inner = innerStates[&tensor];
+    if (!inner && !(inner = findTied(*stored)))
+      inner = makeState(*stored, name);
+    return inner;
   }
   if (!stored->hasData)
     return withoutData(*stored);
@@ -164,7 +187,8 @@ Tensor Importer::storedConstant(const TensorProto &tensor, StringRef name) {
   if (isa<FloatType>(stored->type.getElementType()) && stored->type.getRank() >= 2 &&
       cellsOf(stored->type.getShape()) > 64) {
     stored->name = name.str();
-    return makeState(*stored, name);
+    Tensor &inner = innerStates[&tensor];
+    return inner ? inner : inner = makeState(*stored, name);
   }
   return emitter.constant(stored->toHost());
 }

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/Coordinates.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
 
@@ -28,11 +29,10 @@ static Tensor splitHeads(Emitter &emit, const Tensor &x, int64_t heads) {
 static LogicalResult attentionRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor q = node.input(0), k = node.input(1), v = node.input(2), mask = node.input(3);
-  for (unsigned i = 4; i < node.numInputs(); ++i)
-    if (node.has(i))
-      return node.error("past keys and values are not supported in training");
-  if (node.wants(1) || node.wants(2) || node.wants(3))
-    return node.error("only the output Y is supported");
+  if (node.has(6))
+    return node.error("nonpad_kv_seqlen is not supported: give a mask");
+  if (node.has(4) != node.has(5))
+    return node.error("must have both past keys and past values, or none");
   int64_t heads = node.integer("q_num_heads", 0), keyHeads = node.integer("kv_num_heads", 0), rank = rankOf(q);
   if (rankOf(k) != rank || rankOf(v) != rank || (rank != 3 && rank != 4))
     return node.error("q, k and v must all have rank 3, or all rank 4");
@@ -43,6 +43,19 @@ static LogicalResult attentionRule(OpBinder &node) {
     k = splitHeads(emit, k, keyHeads);
     v = splitHeads(emit, v, keyHeads);
   }
+  // Keys and values of earlier positions come first.
+  int64_t past = 0;
+  if (node.has(4)) {
+    if (rankOf(node.input(4)) != 4 || rankOf(node.input(5)) != 4)
+      return node.error("past keys and values must be [b, heads, t, d]");
+    past = shapeOf(node.input(4))[2];
+    k = emit.concat({node.input(4), k}, 2);
+    v = emit.concat({node.input(5), v}, 2);
+    if (!k || !v)
+      return failure();
+  }
+  if ((node.wants(1) && failed(node.result(1, k))) || (node.wants(2) && failed(node.result(2, v))))
+    return failure();
   int64_t batch = shapeOf(q)[0], rows = shapeOf(q)[2], columns = shapeOf(k)[2];
   heads = shapeOf(q)[1];
   keyHeads = shapeOf(k)[1];
@@ -63,13 +76,16 @@ static LogicalResult attentionRule(OpBinder &node) {
     return failure();
   Type element = elementOf(scores);
   scores = emit.mul(scores, emit.scalar(scale, element));
+  // What the output qk_matmul_output shows: the product, with the mask, behind the cap, or the probabilities.
+  int64_t shown = node.wants(3) ? node.integer("qk_matmul_output_mode", 0) : -1;
+  Tensor product = scores;
   if (double cap = node.real("softcap", 0); cap != 0)
     scores =
         emit.mul(emit.unary<graph::TanhOp>(emit.div(scores, emit.scalar(cap, element))), emit.scalar(cap, element));
   Tensor lowest = emit.scalar(-std::numeric_limits<double>::infinity(), element);
   if (node.integer("is_causal", 0)) {
     auto type = RankedTensorType::get({rows, columns}, emit.getBuilder().getI64Type());
-    Tensor seen = emit.compare(graph::Predicate::le, emit.affine(type, {0, {0, 1}}), emit.affine(type, {0, {1, 0}}));
+    Tensor seen = emit.compare(graph::Predicate::le, emit.affine(type, {0, {0, 1}}), emit.affine(type, {past, {1, 0}}));
     scores = emit.select(seen, scores, lowest);
   }
   if (mask) {
@@ -79,7 +95,15 @@ static LogicalResult attentionRule(OpBinder &node) {
   }
   if (!scores)
     return failure();
-  Tensor y = emit.matmul(emit.softmax(scores, {3}, false), repeat(v));
+  Tensor shares = emit.softmax(scores, {3}, false);
+  if (node.wants(3)) {
+    // Before operator set 24 the cap came behind the mask; the same here where one of both is absent.
+    if (shown < 0 || shown > 3 || ((shown == 1 || shown == 2) && mask && node.real("softcap", 0) != 0))
+      return node.error("qk_matmul_output_mode must be 0 or 3, or 1 or 2 where there is not both a mask and a cap");
+    if (failed(node.result(3, shown == 0 ? product : shown == 3 ? shares : scores)))
+      return failure();
+  }
+  Tensor y = emit.matmul(shares, repeat(v));
   if (rank == 3 && y)
     y = emit.reshape(emit.transpose(y, {0, 2, 1, 3}), {batch, rows, heads * shapeOf(v)[3]});
   return node.result(0, y);
@@ -90,8 +114,6 @@ static LogicalResult rotaryRule(OpBinder &node) {
   OpBuilder &builder = emit.getBuilder();
   Tensor x = node.input(0), cos = node.input(1), sin = node.input(2);
   int64_t rank = rankOf(x), heads = node.integer("num_heads", 0);
-  if (node.has(3))
-    return node.error("position_ids are not supported: index the tables before");
   if (rank == 3) {
     if (heads < 1 || shapeOf(x)[2] % heads)
       return node.error("num_heads must divide the last dimension");
@@ -105,6 +127,18 @@ static LogicalResult rotaryRule(OpBinder &node) {
   if (turned < 2 || turned % 2 || turned > size || !isFloat(x))
     return node.error("rotary_embedding_dim must be even and at most " + Twine(size) + ", got: " + Twine(turned));
   int64_t half = turned / 2;
+  // Positions index the rows of [positions, half].
+  if (node.has(3)) {
+    Tensor places = node.input(3);
+    if (isFloat(places) || rankOf(places) != 2 || rankOf(cos) != 2 || rankOf(sin) != 2 ||
+        shapeOf(cos) != shapeOf(sin) || shapeOf(cos)[0] < 1)
+      return node.error("position_ids must be integers [b, t], with cos and sin of [positions, half]");
+    Tensor row = fromStart(emit, places, shapeOf(cos)[0]);
+    cos = emit.gather(cos, row, 0);
+    sin = emit.gather(sin, row, 0);
+    if (!cos || !sin)
+      return failure();
+  }
   // Tables are [b, t, half], the same for all heads; the exporter writes [1, t, half].
   SmallVector<int64_t> tableDims = {2};
   for (Tensor *table : {&cos, &sin}) {

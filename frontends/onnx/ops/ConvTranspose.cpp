@@ -42,8 +42,15 @@ static FailureOr<Spreading> spreadingOf(OpBinder &node, ArrayRef<int64_t> image,
   };
   Spreading s{entries("strides", 1), entries("dilations", 1), {}, {}, entries("output_padding", 0)};
   SmallVector<int64_t> pads = node.integers("pads").value_or(SmallVector<int64_t>(2 * spatial, 0));
-  if (node.text("auto_pad", "NOTSET") != "NOTSET" || node.hasAttribute("output_shape"))
-    return node.error("auto_pad and output_shape are not supported: write pads and output_padding");
+  std::string automatic = node.text("auto_pad", "NOTSET");
+  auto wanted = node.integers("output_shape");
+  if (wanted && int64_t(wanted->size()) == spatial + 2)
+    wanted->erase(wanted->begin(), wanted->begin() + 2);
+  if ((automatic != "NOTSET" && automatic != "VALID" && automatic != "SAME_UPPER" && automatic != "SAME_LOWER") ||
+      (wanted && int64_t(wanted->size()) != spatial))
+    return node.error("auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, and output_shape have an entry for "
+                      "each of " +
+                      Twine(spatial) + " spatial dimensions, got: " + automatic);
   for (const SmallVector<int64_t> *list : {&s.strides, &s.dilations, &s.more})
     if (int64_t(list->size()) != spatial)
       return node.error("strides, dilations and output_padding must have an entry for each of " + Twine(spatial) +
@@ -61,6 +68,17 @@ static FailureOr<Spreading> spreadingOf(OpBinder &node, ArrayRef<int64_t> image,
       return node.error("the image, the kernel, strides, dilations, pads and output_padding must be at most " +
                         Twine(kMostWindow) + ", got: " + Twine(most) + " in dimension " + Twine(d));
     int64_t reach = (window[d] - 1) * s.dilations[d];
+    if (wanted || StringRef(automatic).starts_with("SAME")) {
+      int64_t size = wanted ? (*wanted)[d] : image[d] * s.strides[d];
+      int64_t total = s.strides[d] * (image[d] - 1) + s.more[d] + reach + 1 - size;
+      // A result that is larger than what the windows cover has zeros at its end.
+      s.more[d] += std::max<int64_t>(-total, 0);
+      total = std::max<int64_t>(total, 0);
+      s.low[d] = automatic == "SAME_UPPER" || automatic == "NOTSET" ? total / 2 : total - total / 2;
+      s.high[d] = total - s.low[d];
+    } else if (automatic == "VALID") {
+      s.low[d] = s.high[d] = 0;
+    }
     if (s.low[d] > reach || s.high[d] > reach + s.more[d])
       return node.error("pads must not be larger than the kernel reaches, " + Twine(reach) +
                         ", got: " + Twine(std::max(s.low[d], s.high[d])));

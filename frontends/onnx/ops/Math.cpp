@@ -121,10 +121,67 @@ static LogicalResult roundRule(OpBinder &node) {
   return node.result(0, emit.select(emit.logicalAnd(tie, odd), emit.sub(up, one), up));
 }
 
+/// The remainder has the sign of y; with fmod that of x, as C has it.
 static LogicalResult modRule(OpBinder &node) {
-  if (node.integer("fmod", 0) != 0)
-    return node.error("fmod = 1 is not supported");
-  return node.result(0, node.emit().binary<graph::RemOp>(node.input(0), node.input(1)));
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), y = node.input(1);
+  if (node.integer("fmod", 0) == 0)
+    return node.result(0, emit.binary<graph::RemOp>(x, y));
+  Tensor quotient = emit.div(x, y);
+  if (isFloat(x) && quotient) {
+    Tensor zero = emit.scalar(0, elementOf(x));
+    auto negated = [&](const Tensor &t) { return emit.unary<graph::NegOp>(t); };
+    Tensor down = emit.unary<graph::FloorOp>(quotient), up = negated(emit.unary<graph::FloorOp>(negated(quotient)));
+    quotient = emit.select(emit.compare(graph::Predicate::lt, quotient, zero), up, down);
+  }
+  return node.result(0, emit.sub(x, emit.mul(quotient, y)));
+}
+
+static LogicalResult signRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  if (isFloat(x))
+    return node.result(0, emit.unary<graph::SignOp>(x));
+  auto scalar = [&](double value) { return emit.scalar(value, elementOf(x)); };
+  Tensor below = emit.select(emit.compare(graph::Predicate::lt, x, scalar(0)), scalar(-1), scalar(0));
+  return node.result(0, emit.select(emit.compare(graph::Predicate::gt, x, scalar(0)), scalar(1), below));
+}
+
+static LogicalResult reluRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, isFloat(x) ? emit.unary<graph::ReluOp>(x)
+                                   : emit.binary<graph::MaxOp>(x, emit.scalar(0, elementOf(x))));
+}
+
+/// log(x + sqrt(x * x + Sign)): of a cosine for x >= 1, of a sine for x >= 0, which is odd.
+template <int Sign> static LogicalResult inverseHyperbolicRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), zero = emit.scalar(0, elementOf(x));
+  auto of = [&](const Tensor &t) {
+    Tensor root = emit.unary<graph::SqrtOp>(emit.add(emit.mul(t, t), emit.scalar(Sign, elementOf(x))));
+    return emit.unary<graph::LogOp>(emit.add(t, root));
+  };
+  if (Sign < 0)
+    return node.result(0, of(x));
+  // Each side of 0 by its own logarithm: the other one's argument would vanish.
+  Tensor least = emit.binary<graph::MaxOp>(x, zero), most = emit.binary<graph::MinOp>(x, zero);
+  Tensor below = emit.unary<graph::NegOp>(of(emit.unary<graph::NegOp>(most)));
+  return node.result(0, emit.select(emit.compare(graph::Predicate::ge, x, zero), of(least), below));
+}
+
+/// log((1 + x) / (1 - x)) / 2.
+static LogicalResult inverseTangentRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), one = emit.scalar(1, elementOf(x));
+  Tensor ratio = emit.div(emit.add(one, x), emit.sub(one, x));
+  return node.result(0, emit.mul(emit.unary<graph::LogOp>(ratio), emit.scalar(0.5, elementOf(x))));
+}
+
+static LogicalResult bitwiseNotRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  return node.result(0, emit.binary<graph::XorOp>(x, emit.scalar(-1, elementOf(x))));
 }
 
 void dtcc::onnx::addMathRules(RuleTable &table) {
@@ -137,13 +194,17 @@ void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Tan", 7, {1, 1}, ofFloats<tangentRule>);
   table.on("Sinh", 9, {1, 1}, ofFloats<hyperbolicRule<-1>>);
   table.on("Cosh", 9, {1, 1}, ofFloats<hyperbolicRule<1>>);
+  table.on("Asinh", 9, {1, 1}, ofFloats<inverseHyperbolicRule<1>>);
+  table.on("Acosh", 9, {1, 1}, ofFloats<inverseHyperbolicRule<-1>>);
+  table.on("Atanh", 9, {1, 1}, ofFloats<inverseTangentRule>);
+  table.on("BitwiseNot", 18, {1, 1}, bitwiseNotRule);
   table.on("Tanh", 6, {1, 1}, ofFloats<unaryRule<graph::TanhOp>>);
   table.on("Erf", 9, {1, 1}, ofFloats<unaryRule<graph::ErfOp>>);
   table.on("Sigmoid", 6, {1, 1}, ofFloats<unaryRule<graph::LogisticOp>>);
   table.on("Floor", 6, {1, 1}, ofFloats<unaryRule<graph::FloorOp>>);
   table.on("Round", 11, {1, 1}, ofFloats<roundRule>);
-  table.on("Sign", 9, {1, 1}, ofFloats<unaryRule<graph::SignOp>>);
-  table.on("Relu", 6, {1, 1}, ofFloats<unaryRule<graph::ReluOp>>);
+  table.on("Sign", 9, {1, 1}, signRule);
+  table.on("Relu", 6, {1, 1}, reluRule);
   table.on("Neg", 6, {1, 1}, negRule);
   table.on("Ceil", 6, {1, 1}, ofFloats<ceilRule>);
   table.on("Reciprocal", 6, {1, 1}, ofFloats<reciprocalRule>);

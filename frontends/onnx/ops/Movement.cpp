@@ -20,6 +20,14 @@ static LogicalResult reshapeRule(OpBinder &node) {
   if (failed(target))
     return failure();
   int64_t inferred = -1, known = 1;
+  // Shapes that were exported with a fixed batch follow another one that was asked for.
+  auto [fixedBatch, batch] = node.getImporter().newBatch();
+  if (batch != fixedBatch && rankOf(x) > 0 && shapeOf(x)[0] == batch && !target->empty() &&
+      (*target)[0] == fixedBatch) {
+    (*target)[0] = batch;
+    node.getImporter().noteOfNode("a shape for a batch of " + Twine(fixedBatch) + " is taken for one of " +
+                                  Twine(batch));
+  }
   for (auto [i, size] : llvm::enumerate(*target)) {
     if (size == 0 && node.integer("allowzero", 0) == 0) {
       if (int64_t(i) >= rankOf(x))
@@ -264,10 +272,36 @@ static LogicalResult sliceRule(OpBinder &node) {
   return node.result(0, node.emit().slice(x, offsets, shape, strides));
 }
 
+/// x with `low` cells before and `high` behind dimension `dim`, which repeat cells of its own.
+static Tensor extended(Emitter &emit, const Tensor &x, int64_t dim, int64_t low, int64_t high, StringRef mode) {
+  int64_t size = shapeOf(x)[dim], most = mode == "reflect" ? size - 1 : size;
+  auto last = [&](int64_t first, int64_t count) { return emit.cut(x, dim, first, count); };
+  auto repeated = [&](int64_t first, int64_t count) {
+    SmallVector<int64_t> shape(shapeOf(x));
+    shape[dim] = count;
+    return emit.broadcastTo(last(first, 1), shape);
+  };
+  if (size < 1 || (mode != "edge" && std::max(low, high) > most))
+    return emit.error("pads of mode " + mode + " must be at most " + Twine(most) + " in dimension " + Twine(dim) +
+                      ", got: " + Twine(std::max(low, high)));
+  SmallVector<Tensor> parts;
+  if (low > 0)
+    parts.push_back(mode == "edge"      ? repeated(0, low)
+                    : mode == "reflect" ? emit.reversed(last(1, low), dim)
+                                        : last(size - low, low));
+  parts.push_back(x);
+  if (high > 0)
+    parts.push_back(mode == "edge"      ? repeated(size - 1, high)
+                    : mode == "reflect" ? emit.reversed(last(size - 1 - high, high), dim)
+                                        : last(0, high));
+  return emit.concat(parts, dim);
+}
+
 static LogicalResult padRule(OpBinder &node) {
   Tensor x = node.input(0);
-  if (std::string mode = node.text("mode", "constant"); mode != "constant")
-    return node.error("mode must be constant, got: " + mode);
+  std::string mode = node.text("mode", "constant");
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
+    return node.error("mode must be constant, reflect, edge or wrap, got: " + mode);
   SmallVector<int64_t> pads = node.integers("pads").value_or(SmallVector<int64_t>());
   double value = node.real("value", 0);
   if (node.opset() >= 11) {
@@ -315,7 +349,12 @@ static LogicalResult padRule(OpBinder &node) {
   }
   if (!checkedSize(whole))
     return node.error("the result is too large");
-  return node.result(0, node.emit().pad(node.emit().slice(x, offsets, shape, strides), low, high, value));
+  x = node.emit().slice(x, offsets, shape, strides);
+  if (mode == "constant")
+    return node.result(0, node.emit().pad(x, low, high, value));
+  for (int64_t dim = 0; x && dim < rankOf(x); ++dim)
+    x = extended(node.emit(), x, dim, low[dim], high[dim], mode);
+  return node.result(0, x);
 }
 
 void dtcc::onnx::addMovementRules(RuleTable &table) {

@@ -30,6 +30,9 @@ static FailureOr<SmallVector<int64_t>> normDims(OpBinder &node, Tensor &scale, T
   return llvm::to_vector(llvm::seq<int64_t>(*axis, rankOf(x)));
 }
 
+/// The band of a local response has the square of them.
+static constexpr int64_t kMostChannels = 4096;
+
 static RankedTensorType statisticsType(const Tensor &x, ArrayRef<int64_t> dims) {
   return RankedTensorType::get(shapeOf(x).drop_back(dims.size()), elementOf(x));
 }
@@ -102,9 +105,56 @@ static LogicalResult groupNormRule(OpBinder &node) {
   return groupNorm(node, node.integer("num_groups", 0));
 }
 
+/// x / (bias + alpha / size * (sum of the squares of the `size` channels around))^beta. The sums are one product with a
+/// band of ones: its gradient, its placement and its kernels are those of products.
+static LogicalResult localResponseRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  int64_t size = node.integer("size", 0);
+  if (rankOf(x) < 3)
+    return node.error("must have an image [n, c, ..], got rank: " + Twine(rankOf(x)));
+  int64_t channels = shapeOf(x)[1];
+  if (size < 1 || channels > kMostChannels)
+    return node.error("size must be at least 1, over at most " + Twine(kMostChannels) +
+                      " channels, got: " + Twine(size) + " over " + Twine(channels));
+  HostTensor band({channels, channels}, elementOf(x));
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t k = std::max<int64_t>(c - (size - 1) / 2, 0); k < channels && k <= c + size / 2; ++k)
+      band.floats[c * channels + k] = 1;
+  std::string cells = StringRef("defghijk").take_front(rankOf(x) - 2).str();
+  if (static_cast<int64_t>(cells.size()) != rankOf(x) - 2)
+    return node.error("must have at most 8 spatial dimensions, got: " + Twine(rankOf(x) - 2));
+  Tensor table = emit.fromValue(graph::ConstantOp::create(emit.getBuilder(), emit.getLoc(),
+                                                          RankedTensorType::get(band.shape, elementOf(x)),
+                                                          cast<ElementsAttr>(band.toAttribute())));
+  Tensor sums = emit.contract("nc" + cells + ",mc->nm" + cells, emit.mul(x, x), table);
+  auto scalar = [&](double value) { return emit.scalar(value, elementOf(x)); };
+  double share = node.real("alpha", 1e-4f) / static_cast<double>(size);
+  Tensor base = emit.add(emit.mul(sums, scalar(share)), scalar(node.real("bias", 1)));
+  return node.result(0, emit.div(x, emit.binary<graph::PowOp>(base, scalar(node.real("beta", 0.75)))));
+}
+
+/// (x - mean) / (deviation + 1e-9) over `axes`.
+static LogicalResult meanVarianceRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  SmallVector<int64_t> axes = node.integers("axes").value_or(SmallVector<int64_t>{0, 2, 3});
+  for (int64_t &axis : axes) {
+    FailureOr<int64_t> dim = node.axis(axis, rankOf(x));
+    if (failed(dim))
+      return failure();
+    axis = *dim;
+  }
+  Tensor centered = emit.sub(x, emit.mean(x, axes, /*keep=*/true));
+  Tensor deviation = emit.unary<graph::SqrtOp>(emit.mean(emit.mul(centered, centered), axes, /*keep=*/true));
+  return node.result(0, emit.div(centered, emit.add(deviation, emit.scalar(1e-9, elementOf(x)))));
+}
+
 void dtcc::onnx::addNormRules(RuleTable &table) {
   table.on("InstanceNormalization", 6, {3, 3}, instanceNormRule);
   table.on("GroupNormalization", 21, {3, 3}, groupNormRule);
   table.on("LayerNormalization", 17, {2, 3}, layerNormRule);
   table.on("RMSNormalization", 23, {2, 2}, rmsNormRule);
+  table.on("LRN", 1, {1, 1}, ofFloats<localResponseRule>);
+  table.on("MeanVarianceNormalization", 9, {1, 1}, ofFloats<meanVarianceRule>);
 }

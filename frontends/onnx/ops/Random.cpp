@@ -39,16 +39,28 @@ static LogicalResult dropoutRule(OpBinder &node) {
   }
   if (!(ratio >= 0 && ratio < 1))
     return node.error("ratio must be at least 0 and below 1, got: " + std::to_string(ratio));
-  if (node.wants(1))
-    return node.error("the output mask is not supported");
   bool on = *training != 0;
   if (!on && ratio > 0 && node.getImporter().getOptions().forceTraining) {
     node.getImporter().noteOfNode("dropout of ratio " + llvm::formatv("{0}", ratio).str() +
                                   " is switched to training (--train-mode=as-is keeps it off)");
     on = true;
   }
-  if (!on || ratio == 0)
+  auto flags = RankedTensorType::get(shapeOf(x), builder.getI1Type());
+  if (!on || ratio == 0) {
+    if (node.wants(1) && failed(node.result(1, emit.splat(flags, 1))))
+      return failure();
     return node.result(0, x);
+  }
+  if (node.wants(1)) {
+    // What is left of ones is the mask, and what multiplies the cells.
+    Tensor kept = emit.fromValue(graph::DropoutOp::create(
+        builder, emit.getLoc(), x->type, emit.value(emit.splat(x->type, 1)), builder.getF64FloatAttr(ratio),
+        builder.getI64IntegerAttr(node.getImporter().nextRandomId()), nullptr, nullptr));
+    Tensor zero = emit.scalar(0, elementOf(x));
+    if (failed(node.result(1, emit.compare(graph::Predicate::ne, kept, zero))))
+      return failure();
+    return node.result(0, emit.mul(x, kept));
+  }
   return node.result(0, emit.fromValue(graph::DropoutOp::create(
                             builder, emit.getLoc(), x->type, emit.value(x), builder.getF64FloatAttr(ratio),
                             builder.getI64IntegerAttr(node.getImporter().nextRandomId()), nullptr, nullptr)));
@@ -135,11 +147,35 @@ static LogicalResult bernoulliRule(OpBinder &node) {
   return node.result(0, emit.cast(emit.compare(graph::Predicate::lt, uniformCells(node, shapeOf(x)), p), type));
 }
 
+/// Classes drawn by unnormalised log-probabilities [b, c]: as many as are less likely together than a uniform number.
+static LogicalResult multinomialRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  OpBuilder &builder = emit.getBuilder();
+  Tensor x = node.input(0);
+  int64_t samples = node.integer("sample_size", 1);
+  auto number = static_cast<int32_t>(node.integer("dtype", 6));
+  Type type = elementType(builder.getContext(), number), f32 = builder.getF32Type();
+  if (rankOf(x) != 2 || samples < 1 || !checkedSize({shapeOf(x)[0], samples, shapeOf(x)[1]}) || !type)
+    return node.error("must have scores [b, c], a sample_size of at least 1 and integers to make");
+  if (node.hasAttribute("seed"))
+    node.getImporter().noteOfNode("the seed of a node is not used: programs have one, --seed");
+  Tensor ends = emit.cumsum(emit.softmax(emit.cast(x, f32), {1}, /*log=*/false), 1, false, false);
+  Tensor draws = uniformCells(node, {shapeOf(x)[0], samples});
+  // The last class takes what rounding leaves.
+  Tensor inner = ends ? emit.cut(ends, 1, 0, shapeOf(x)[1] - 1) : nullptr;
+  if (!inner || shapeOf(inner)[1] == 0)
+    return node.result(0, inner ? emit.splat(RankedTensorType::get({shapeOf(x)[0], samples}, type), 0) : nullptr);
+  Tensor below = emit.compare(graph::Predicate::lt, emit.unsqueeze(inner, 1), emit.unsqueeze(draws, 2));
+  Tensor count = emit.reduce(graph::ReduceKind::sum, emit.cast(below, f32), {2}, /*keep=*/false);
+  return node.result(0, emit.cast(count, type));
+}
+
 void dtcc::onnx::addRandomRules(RuleTable &table) {
   table.on("Dropout", 7, {1, 3}, dropoutRule);
   table.on("RandomUniform", 1, {0, 0}, drawnOf<uniformBetween>);
   table.on("RandomUniformLike", 1, {1, 1}, drawnLike<uniformBetween>);
   table.on("RandomNormal", 1, {0, 0}, drawnOf<normalCells>);
   table.on("RandomNormalLike", 1, {1, 1}, drawnLike<normalCells>);
+  table.on("Multinomial", 7, {1, 1}, ofFloats<multinomialRule>);
   table.on("Bernoulli", 15, {1, 1}, ofFloats<bernoulliRule>);
 }

@@ -41,10 +41,17 @@ static LogicalResult meanRule(OpBinder &node) {
   return node.result(0, node.emit().mean(node.input(0), *dims, node.integer("keepdims", 1)));
 }
 
+/// Integers have no absolute value op.
+static Tensor magnitude(Emitter &emit, const Tensor &x) {
+  if (x && !isFloat(x))
+    return emit.binary<graph::MaxOp>(x, emit.sub(emit.scalar(0, elementOf(x)), x));
+  return emit.unary<graph::AbsOp>(x);
+}
+
 /// Sums of what becomes of a cell, and what becomes of the sum.
 enum class Norm { l1, l2, sumOfSquares, logOfSum };
 static Tensor normOf(Emitter &emit, Norm norm, const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
-  Tensor cells = norm == Norm::l1 ? emit.unary<graph::AbsOp>(x) : norm == Norm::logOfSum ? x : emit.mul(x, x);
+  Tensor cells = norm == Norm::l1 ? magnitude(emit, x) : norm == Norm::logOfSum ? x : emit.mul(x, x);
   Tensor sum = emit.reduce(graph::ReduceKind::sum, cells, dims, keep);
   if (norm == Norm::l2)
     return emit.unary<graph::SqrtOp>(sum);
@@ -87,14 +94,14 @@ static LogicalResult lpNormalizationRule(OpBinder &node) {
   return node.result(0, emit.div(x, emit.select(empty, emit.scalar(1, elementOf(x)), norm)));
 }
 
-/// Products occur in shape arithmetic only.
 static LogicalResult productRule(OpBinder &node) {
   std::shared_ptr<const HostTensor> cells = isFloat(node.input(0)) ? nullptr : node.emit().known(node.input(0));
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
   if (failed(dims))
     return failure();
   if (!cells || int64_t(dims->size()) != cells->rank())
-    return node.error("must reduce all of an integer tensor known at compile time");
+    return node.result(0, node.emit().product(node.input(0), *dims, node.integer("keepdims", 1)));
+  // Shape arithmetic.
   int64_t product = 1;
   for (int64_t cell : cells->ints)
     if (llvm::MulOverflow(product, cell, product))
@@ -126,9 +133,9 @@ void dtcc::onnx::addReductionRules(RuleTable &table) {
   table.on("ReduceMax", 1, {1, 2}, reduceRule<graph::ReduceKind::max, 18>);
   table.on("ReduceMin", 1, {1, 2}, reduceRule<graph::ReduceKind::min, 18>);
   table.on("ReduceMean", 1, {1, 2}, ofFloats<meanRule>);
-  table.on("ReduceL1", 1, {1, 2}, ofFloats<normRule<Norm::l1>>);
+  table.on("ReduceL1", 1, {1, 2}, normRule<Norm::l1>);
   table.on("ReduceL2", 1, {1, 2}, ofFloats<normRule<Norm::l2>>);
-  table.on("ReduceSumSquare", 1, {1, 2}, ofFloats<normRule<Norm::sumOfSquares>>);
+  table.on("ReduceSumSquare", 1, {1, 2}, normRule<Norm::sumOfSquares>);
   table.on("ReduceLogSum", 1, {1, 2}, ofFloats<normRule<Norm::logOfSum>>);
   table.on("ReduceLogSumExp", 1, {1, 2}, ofFloats<logSumExpRule>);
   table.on("LpNormalization", 1, {1, 1}, ofFloats<lpNormalizationRule>);

@@ -29,6 +29,8 @@ namespace {
 struct ResizedAxis {
   int64_t dim, from, to;
   double scale;
+  /// The part that is read, of 0 .. 1.
+  double start = 0, end = 1;
 };
 
 /// The node's attributes.
@@ -36,6 +38,15 @@ struct Resampling {
   std::string mode, place, rounding;
   double cubic = -0.75;
   bool antialias = false, excludesOutside = false;
+  /// Of a cell that is read outside of the image.
+  double outside = 0;
+
+  bool crops() const { return place == "tf_crop_and_resize"; }
+  /// Whether cell `i` is read outside of the image, where only crops do not repeat its edge.
+  bool isOutside(const ResizedAxis &axis, int64_t i) const {
+    double x = position(axis, i);
+    return crops() && (x < 0 || x > static_cast<double>(axis.from - 1));
+  }
 
   /// Position in the image of cell `i` of the result.
   double position(const ResizedAxis &axis, int64_t i) const;
@@ -50,6 +61,9 @@ double Resampling::position(const ResizedAxis &axis, int64_t i) const {
   double x = static_cast<double>(i), from = static_cast<double>(axis.from), length = axis.scale * from;
   if (place == "align_corners")
     return axis.to == 1 ? 0 : x * (from - 1) / (length - 1);
+  if (crops())
+    return (from - 1) * (axis.to > 1 ? axis.start + x * (axis.end - axis.start) / (static_cast<double>(axis.to) - 1)
+                                     : (axis.start + axis.end) / 2);
   if (place == "asymmetric")
     return x / axis.scale;
   if (place == "pytorch_half_pixel" && axis.to == 1)
@@ -98,6 +112,8 @@ std::vector<double> Resampling::matrix(const ResizedAxis &axis) const {
   std::vector<double> cells(axis.to * axis.from);
   for (int64_t i = 0; i < axis.to; ++i) {
     double *row = &cells[i * axis.from], x = position(axis, i);
+    if (isOutside(axis, i))
+      continue;
     if (mode == "nearest") {
       row[std::clamp<int64_t>(nearest(x, rounding), 0, axis.from - 1)] = 1;
       continue;
@@ -179,8 +195,16 @@ static FailureOr<SmallVector<ResizedAxis>> resizedAxes(OpBinder &node, const Ten
       return failure();
     if (sizes->size() != dims.size())
       return node.error("sizes must have an entry an axis");
+    // One scale for all axes, where their shape is to stay.
+    std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
+    double kept = policy == "not_larger" ? std::numeric_limits<double>::infinity() : 0;
+    for (auto [i, to] : llvm::enumerate(*sizes)) {
+      double scale = static_cast<double>(to) / size(i);
+      kept = policy == "not_larger" ? std::min(kept, scale) : std::max(kept, scale);
+    }
     for (auto [i, to] : llvm::enumerate(*sizes))
-      good &= add(i, static_cast<double>(to) / size(i), static_cast<double>(to));
+      good &= policy == "stretch" ? add(i, static_cast<double>(to) / size(i), static_cast<double>(to))
+                                  : add(i, kept, std::floor(kept * size(i) + 0.5));
   } else {
     std::shared_ptr<const HostTensor> scales = node.has(2) ? node.getImporter().numbers(node.proto(), 2) : nullptr;
     if (!scales || scales->floats.size() != dims.size())
@@ -190,11 +214,61 @@ static FailureOr<SmallVector<ResizedAxis>> resizedAxes(OpBinder &node, const Ten
   }
   if (!good)
     return node.error("must leave a cell in each axis");
+  if (node.text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize")
+    return axes;
+  // The starts of all axes, then their ends.
+  std::shared_ptr<const HostTensor> part = node.has(1) ? node.getImporter().numbers(node.proto(), 1) : nullptr;
+  if (!part || part->floats.size() != 2 * dims.size())
+    return node.error("the region of interest must be known, with two entries an axis");
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    axis.start = part->floats[i];
+    axis.end = part->floats[i + dims.size()];
+    if (!(std::abs(axis.start) <= 0x1p20) || !(std::abs(axis.end) <= 0x1p20))
+      return node.error("the region of interest must be within a million images");
+  }
   return axes;
 }
 
-static LogicalResult resizeRule(OpBinder &node) {
+/// x, whose cells that were read outside of the image are 0, with `how.outside` in them.
+static Tensor withOutside(Emitter &emit, const Tensor &x, ArrayRef<ResizedAxis> axes, const Resampling &how) {
+  Tensor inside;
+  for (const ResizedAxis &axis : axes) {
+    HostTensor flags({axis.to}, elementOf(x));
+    for (int64_t i = 0; i < axis.to; ++i)
+      flags.floats[i] = how.isOutside(axis, i) ? 0 : 1;
+    SmallVector<int64_t> shape(rankOf(x), 1);
+    shape[axis.dim] = axis.to;
+    Tensor own = emit.reshape(emit.constant(std::move(flags)), shape);
+    inside = inside ? emit.mul(inside, own) : own;
+  }
+  auto number = [&](double value) { return emit.scalar(value, elementOf(x)); };
+  return emit.add(x, emit.mul(emit.sub(number(1), inside), number(how.outside)));
+}
+
+/// x with each axis resized; null: the error is out.
+static Tensor resized(OpBinder &node, Tensor x, ArrayRef<ResizedAxis> axes, const Resampling &how) {
   Emitter &emit = node.emit();
+  for (const ResizedAxis &axis : axes) {
+    if (axis.from == axis.to && axis.scale == 1 && axis.start == 0 && axis.end == 1)
+      continue;
+    if (axis.to > kMostTaps / axis.from)
+      return emit.error("an axis must have at most " + Twine(kMostTaps) +
+                        " pairs of old and new cells, got: " + Twine(axis.from) + " and " + Twine(axis.to));
+    std::vector<double> matrix = how.matrix(axis);
+    if (int64_t times = repetition(axis, matrix)) {
+      x = repeated(emit, x, axis.dim, times);
+    } else {
+      if (!isFloat(x))
+        return emit.error("must have a float operand where cells are not repeated a whole number of times");
+      x = multiplied(emit, x, axis, std::move(matrix));
+    }
+    if (!x)
+      return nullptr;
+  }
+  return how.crops() && how.outside != 0 ? withOutside(emit, x, axes, how) : x;
+}
+
+static LogicalResult resizeRule(OpBinder &node) {
   Tensor x = node.input(0);
   Resampling how{node.text("mode", "nearest"), node.text("coordinate_transformation_mode", "half_pixel"),
                  node.text("nearest_mode", "round_prefer_floor")};
@@ -203,36 +277,40 @@ static LogicalResult resizeRule(OpBinder &node) {
   how.excludesOutside = node.integer("exclude_outside", 0) != 0;
   auto is = [](StringRef text, std::initializer_list<StringRef> known) { return llvm::is_contained(known, text); };
   if (!is(how.mode, {"nearest", "linear", "cubic"}) ||
-      !is(how.place, {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"}) ||
+      !is(how.place, {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+                      "tf_crop_and_resize"}) ||
       !is(how.rounding, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}) ||
-      node.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+      !is(node.text("keep_aspect_ratio_policy", "stretch"), {"stretch", "not_larger", "not_smaller"}))
     return node.error(
-        "must be nearest, linear or cubic, by places other than tf_crop_and_resize, to sizes as they are, got: " +
-        how.mode + ", " + how.place + ", " + how.rounding);
+        "must be nearest, linear or cubic, by places, rounding and a policy that the operator knows, got: " + how.mode +
+        ", " + how.place + ", " + how.rounding);
+  how.outside = node.real("extrapolation_value", 0);
   FailureOr<SmallVector<ResizedAxis>> axes = resizedAxes(node, x);
   if (failed(axes))
     return failure();
-  for (const ResizedAxis &axis : *axes) {
-    if (axis.from == axis.to && axis.scale == 1)
-      continue;
-    if (axis.to > kMostTaps / axis.from)
-      return node.error("an axis must have at most " + Twine(kMostTaps) +
-                        " pairs of old and new cells, got: " + Twine(axis.from) + " and " + Twine(axis.to));
-    std::vector<double> matrix = how.matrix(axis);
-    if (int64_t times = repetition(axis, matrix)) {
-      x = repeated(emit, x, axis.dim, times);
-    } else {
-      if (!isFloat(x))
-        return node.error("must have a float operand where cells are not repeated a whole number of times");
-      x = multiplied(emit, x, axis, std::move(matrix));
-    }
-    if (!x)
-      return failure();
+  return node.result(0, resized(node, x, *axes, how));
+}
+
+/// Resize as it was before operator set 11, and Upsample: by scales alone, from cell 0 on.
+static LogicalResult upsampleRule(OpBinder &node) {
+  Tensor x = node.input(0);
+  std::shared_ptr<const HostTensor> scales = node.getImporter().numbers(node.proto(), 1);
+  Resampling how{node.text("mode", "nearest"), "asymmetric", "floor"};
+  if (!scales || int64_t(scales->floats.size()) != rankOf(x) || (how.mode != "nearest" && how.mode != "linear"))
+    return node.error("must be nearest or linear, by scales that are known, an entry a dimension");
+  SmallVector<ResizedAxis> axes;
+  for (auto [dim, scale] : llvm::enumerate(scales->floats)) {
+    double to = std::floor(scale * static_cast<double>(shapeOf(x)[dim]));
+    if (!(scale > 0) || !(to >= 1) || !(to <= 0x1p31))
+      return node.error("must leave a cell in each axis");
+    axes.push_back({static_cast<int64_t>(dim), shapeOf(x)[dim], static_cast<int64_t>(to), scale});
   }
-  return node.result(0, x);
+  return node.result(0, resized(node, x, axes, how));
 }
 
 void dtcc::onnx::addResizeRules(RuleTable &table) {
+  table.on("Upsample", 9, {2, 2}, upsampleRule, /*numbers=*/1 << 1);
+  table.on("Resize", 10, {2, 2}, upsampleRule, /*numbers=*/1 << 1);
   // The region of interest and the scales are floats.
   table.on("Resize", 11, {1, 4}, resizeRule, /*numbers=*/1 << 1 | 1 << 2);
 }

@@ -1,4 +1,4 @@
-//===- ops/Shape.cpp - Shapes, constants and control
+//===- ops/Shape.cpp - Shapes and constants
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -57,6 +57,8 @@ static LogicalResult constantOfShapeRule(OpBinder &node) {
     if (cellsOf(shapeOf(cell)) != 1)
       return node.error("the value must have one element, got: " + Twine(cellsOf(shapeOf(cell))));
   }
+  if (node.getImporter().isFilledWeight(node.proto(), cell, *shape))
+    return node.result(0, node.getImporter().filledState(node.proto().output(0), cell, *shape));
   return node.result(0, emit.broadcastTo(emit.reshape(cell, {}), *shape));
 }
 
@@ -85,22 +87,6 @@ static LogicalResult rangeRule(OpBinder &node) {
   return node.result(0, steps);
 }
 
-static LogicalResult ifRule(OpBinder &node) {
-  std::optional<double> condition = node.emit().knownSplat(node.input(0));
-  if (!condition)
-    return node.error("the condition must be known at compile time");
-  const auto *branch = node.attribute(*condition != 0 ? "then_branch" : "else_branch");
-  if (!branch)
-    return node.error("must have both branches");
-  FailureOr<SmallVector<Tensor>> outputs = node.getImporter().importBranch(branch->g());
-  if (failed(outputs))
-    return failure();
-  for (auto [i, output] : llvm::enumerate(*outputs))
-    if (failed(node.result(i, output)))
-      return failure();
-  return success();
-}
-
 void dtcc::onnx::addShapeRules(RuleTable &table) {
   table.on("Shape", 1, {1, 1}, shapeRule);
   table.on("Size", 1, {1, 1}, [](OpBinder &node) {
@@ -110,5 +96,4 @@ void dtcc::onnx::addShapeRules(RuleTable &table) {
   table.on("ConstantOfShape", 9, {1, 1}, constantOfShapeRule);
   table.on("Range", 11, {3, 3}, rangeRule);
   table.on("Identity", 1, {1, 1}, [](OpBinder &node) { return node.result(0, node.input(0)); });
-  table.on("If", 1, {1, 1}, ifRule);
 }

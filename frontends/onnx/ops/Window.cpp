@@ -226,6 +226,30 @@ static LogicalResult averagePoolRule(OpBinder &node) {
   return node.result(0, emit.mul(sum, emit.constant(std::move(shares))));
 }
 
+/// (sum |x|^p)^(1/p) of each window.
+static LogicalResult lpPoolRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0);
+  int64_t p = node.integer("p", 2);
+  if (p < 1)
+    return node.error("p must be at least 1, got: " + Twine(p));
+  FailureOr<Windows> w = windowsOf(node, x, {});
+  if (failed(w))
+    return failure();
+  Type element = elementOf(x);
+  Tensor powers = p == 1   ? emit.unary<graph::AbsOp>(x)
+                  : p == 2 ? emit.mul(x, x)
+                           : emit.binary<graph::PowOp>(emit.unary<graph::AbsOp>(x), emit.scalar(double(p), element));
+  SmallVector<int64_t> ones{shapeOf(x)[1], 1};
+  llvm::append_range(ones, w->window);
+  Tensor kernel = emit.splat(emit.typeLike(x, ones), 1);
+  Tensor sum = kernel && powers ? convolution(emit, powers, kernel, shapeOf(x)[1], *w) : nullptr;
+  if (p == 1 || !sum)
+    return node.result(0, sum);
+  return node.result(0, p == 2 ? emit.unary<graph::SqrtOp>(sum)
+                               : emit.binary<graph::PowOp>(sum, emit.scalar(1 / double(p), element)));
+}
+
 /// Over all cells of each channel; they stay, with size 1.
 template <typename Reduction> static LogicalResult globalPool(OpBinder &node, Reduction reduce) {
   Tensor x = node.input(0);
@@ -238,6 +262,14 @@ void dtcc::onnx::addWindowRules(RuleTable &table) {
   table.on("Conv", 1, {2, 3}, convRule);
   table.on("MaxPool", 1, {1, 1}, maxPoolRule);
   table.on("AveragePool", 1, {1, 1}, averagePoolRule);
+  table.on("LpPool", 2, {1, 1}, ofFloats<lpPoolRule>);
+  table.on("GlobalLpPool", 2, {1, 1}, [](OpBinder &node) {
+    if (node.integer("p", 2) != 2)
+      return LogicalResult(node.error("p must be 2"));
+    return globalPool(node, [](Emitter &emit, const Tensor &x, ArrayRef<int64_t> dims) {
+      return emit.unary<graph::SqrtOp>(emit.reduce(graph::ReduceKind::sum, emit.mul(x, x), dims, /*keep=*/true));
+    });
+  });
   table.on("GlobalAveragePool", 1, {1, 1}, [](OpBinder &node) {
     return globalPool(
         node, [](Emitter &emit, const Tensor &x, ArrayRef<int64_t> dims) { return emit.mean(x, dims, /*keep=*/true); });

@@ -87,9 +87,9 @@ refused("cycle", model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"
         "used before it is made")
 refused("twice", model([node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"])]), "'y' is defined twice")
 refused("output", model([node("Relu", ["x"], ["z"])]), "output 'y' is not defined")
-refused("unknown", model([node("Frobnicate", ["x"], ["a"], domain="my.ops"), node("NonZero", ["a"], ["y"])]),
-        "unsupported nodes (2): my.ops.Frobnicate version 0 ('frobnicate'), ai.onnx.NonZero version 20 ('nonzero')")
-refused("opset", model([node("Relu", ["x"], ["y"])], opset=99), "must be of version 9 to 27, got: 99")
+refused("unknown", model([node("Frobnicate", ["x"], ["a"], domain="my.ops"), node("Unique", ["a"], ["y"])]),
+        "unsupported nodes (2): my.ops.Frobnicate version 0 ('frobnicate'), ai.onnx.Unique version 20 ('unique'); for Unique: its result has a size that depends on the data")
+refused("opset", model([node("Relu", ["x"], ["y"])], opset=99), "must be of version 7 to 27, got: 99")
 refused("operands", model([node("Add", ["x"], ["y"])]), "must have at least 2 operands")
 recursion = model([node("F", ["x"], ["y"], domain="f")])
 recursion.opset_import.append(helper.make_opsetid("f", 1))
@@ -217,7 +217,27 @@ for name, operands, kind, numbers in (("EyeLike", ["x"], TensorProto.FLOAT, []),
 for name, attributes in (("Sum", {}), ("Mean", {}), ("Max", {}), ("Concat", {"axis": 0}), ("Einsum", {"equation": "ij,jk->ik"})):
     refused("left_out", model([node(name, ["x", ""], ["y"], **attributes)]), "must name each of its 2 operands, got none as operand 1")
 refused("many_terms", model([node("Einsum", ["x"] * 99, ["y"], equation="ij")]), "operands, got: 99")
-refused("onehot", model([node("OneHot", ["x", "x", "x"], ["y"], axis=9)], inputs=whole), "must be integers known at compile time")
+refused("onehot", model([node("OneHot", ["x", "x", "x"], ["y"], axis=9)], inputs=whole), "must be a number known at compile time")
+
+# Loops end, and their number of steps is known.
+def loop(steps, body, carried="x", count=None):
+    return model([node("Loop", [steps, "", carried], ["y"], body=body)], [helper.make_tensor("n", TensorProto.INT64, [], [count])] if count else [])
+
+
+def step(nodes, condition):
+    return helper.make_graph(nodes, "step", [helper.make_tensor_value_info("i", TensorProto.INT64, []),
+                                             helper.make_tensor_value_info("on", TensorProto.BOOL, []), value("state", [2, 3])],
+                             [helper.make_tensor_value_info(condition, TensorProto.BOOL, []), value("next", [2, 3])])
+
+
+forever = step([node("Relu", ["state"], ["next"])], "on")
+refused("endless", loop("", forever), "those of a model must have at most 65536 nodes together")
+refused("long", loop("n", forever, count=1 << 40), "those of a model must have at most 65536 nodes together")
+refused("decided", loop("", step([node("Relu", ["state"], ["next"]), node("ReduceSum", ["next"], ["sum"], keepdims=0),
+                                  node("Cast", ["sum"], ["go"], to=TensorProto.BOOL)], "go")),
+        "after step 0 the data decide whether the loop goes on")
+refused("body", model([node("Loop", ["", "", "x", "x"], ["y"], body=forever)]), "the body must have 4 inputs")
+refused("scan", model([node("Scan", ["x"], ["y"], body=forever, num_scan_inputs=2)]), "num_scan_inputs must be between 1")
 
 # Stored tensors.
 short = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 3], raw_data=b"\0" * 20)

@@ -12,7 +12,7 @@ def model(nodes, initializers=()):
 
 
 save(model([helper.make_node("Frobnicate", ["x"], ["a"], name="first", domain="my.ops"),
-            helper.make_node("NonZero", ["a"], ["y"], name="second")]), "unknown.onnx")
+            helper.make_node("Unique", ["a"], ["y"], name="second")]), "unknown.onnx")
 
 with open("w.bin", "wb") as file:
     file.write(b"\0" * 24)

@@ -1,0 +1,172 @@
+//===- EmitterScatter.cpp - Cells that are written
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A box of cells whose place is known is joined to what lies around it. Where only the
+// data tell which cells are written, every update is compared with every place: what
+// results are selections and reductions, which have gradients, are the same under every
+// plan and sum in one order. They cost the product of both numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Emitter.h"
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+/// Writes `patch` over the cells of `x` from `offsets` on, dimension by dimension.
+static Tensor overwrite(Emitter &emit, const Tensor &x, const Tensor &patch, ArrayRef<int64_t> offsets) {
+  if (!x || !patch)
+    return nullptr;
+  int64_t rank = rankOf(x), dim = 0;
+  while (dim < rank && shapeOf(x)[dim] == shapeOf(patch)[dim])
+    ++dim;
+  if (dim == rank)
+    return patch;
+  auto cut = [&](int64_t from, int64_t to) {
+    SmallVector<int64_t> starts(rank, 0), sizes(shapeOf(x)), steps(rank, 1);
+    starts[dim] = from, sizes[dim] = to - from;
+    return emit.slice(x, starts, sizes, steps);
+  };
+  int64_t low = offsets[dim], high = low + shapeOf(patch)[dim];
+  return emit.concat({cut(0, low), overwrite(emit, cut(low, high), patch, offsets), cut(high, shapeOf(x)[dim])}, dim);
+}
+
+namespace {
+/// Cells that lie together: where, how large, and which dimension of the points walks each of its dimensions.
+struct Box {
+  SmallVector<int64_t> offsets, sizes, turn;
+};
+} // namespace
+
+/// The box that the coordinates walk: each stays, or walks one dimension of the points by ones; together they walk all.
+static std::optional<Box> boxOf(Emitter &emit, const Tensor &x, ArrayRef<Tensor> coordinates) {
+  int64_t points = rankOf(coordinates[0]);
+  Box box{SmallVector<int64_t>(rankOf(x), 0), SmallVector<int64_t>(shapeOf(x)), {}};
+  for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
+    std::optional<Affine> at = emit.knownAffine(coordinate);
+    int64_t walked = -1;
+    for (int64_t dim = 0; at && dim < points; ++dim)
+      if (shapeOf(coordinate)[dim] > 1 && at->steps[dim] != 0) {
+        if (at->steps[dim] != 1 || walked >= 0 || llvm::is_contained(box.turn, dim))
+          at.reset();
+        else
+          walked = dim;
+      }
+    if (!at)
+      return std::nullopt;
+    box.sizes[i] = walked < 0 ? 1 : shapeOf(coordinate)[walked];
+    box.offsets[i] = at->offset;
+    if (walked >= 0)
+      box.turn.push_back(walked);
+  }
+  for (int64_t dim = 0; dim < points; ++dim)
+    if (!llvm::is_contained(box.turn, dim)) {
+      if (shapeOf(coordinates[0])[dim] > 1)
+        return std::nullopt;
+      box.turn.push_back(dim);
+    }
+  return box;
+}
+
+static Tensor combined(Emitter &emit, const Tensor &x, const Tensor &y, ScatterKind kind) {
+  switch (kind) {
+  case ScatterKind::replace:
+    return y;
+  case ScatterKind::add:
+    return emit.add(x, y);
+  case ScatterKind::mul:
+    return emit.mul(x, y);
+  case ScatterKind::max:
+    return emit.binary<graph::MaxOp>(x, y);
+  case ScatterKind::min:
+    return emit.binary<graph::MinOp>(x, y);
+  }
+  llvm_unreachable("unknown kind of write");
+}
+
+/// The cell that changes nothing when it is combined with another.
+static Tensor neutralCell(Emitter &emit, Type element, ScatterKind kind) {
+  double most = std::numeric_limits<double>::infinity();
+  if (!isa<FloatType>(element))
+    most = std::ldexp(1.0, static_cast<int>(element.getIntOrFloatBitWidth()) - 2);
+  double cell = kind == ScatterKind::mul ? 1 : kind == ScatterKind::max ? -most : kind == ScatterKind::min ? most : 0;
+  return emit.scalar(cell, element);
+}
+
+Tensor Emitter::placeHits(const Tensor &x, const Tensor &hits, const Tensor &updates, int64_t axis, ScatterKind kind) {
+  if (!x || !hits || !updates)
+    return nullptr;
+  Type f32 = builder.getF32Type();
+  auto over = [&](graph::ReduceKind reduction, const Tensor &cells) {
+    return reduce(reduction, cells, {axis}, /*keep=*/false);
+  };
+  Tensor terms = select(hits, updates, neutralCell(*this, elementOf(updates), kind));
+  if (kind == ScatterKind::add)
+    return add(x, over(graph::ReduceKind::sum, terms));
+  if (kind == ScatterKind::max || kind == ScatterKind::min)
+    return combined(*this, x, over(kind == ScatterKind::max ? graph::ReduceKind::max : graph::ReduceKind::min, terms),
+                    kind);
+  if (kind == ScatterKind::mul)
+    return mul(x, product(terms, {axis}, /*keep=*/false));
+  // The number of the last update of each cell, from 1; 0: there is none. f32 counts so far exactly.
+  auto places = RankedTensorType::get(shapeOf(hits), builder.getI64Type());
+  Affine number{1, SmallVector<int64_t>(rankOf(hits), 0)};
+  number.steps[axis] = 1;
+  Tensor numbers = cast(affine(places, number), f32), zero = scalar(0, f32);
+  Tensor last = over(graph::ReduceKind::max, select(hits, numbers, zero));
+  Tensor written = compare(graph::Predicate::gt, last, zero);
+  if (std::optional<double> cell = knownSplat(updates))
+    return select(written, scalar(*cell, elementOf(x)), x);
+  Tensor wins = logicalAnd(hits, compare(graph::Predicate::eq, numbers, unsqueeze(last, axis)));
+  bool flags = elementOf(updates).isInteger(1);
+  Tensor cells = flags ? cast(updates, f32) : updates;
+  Tensor placed = over(graph::ReduceKind::sum, select(wins, cells, scalar(0, elementOf(cells))));
+  return select(written, flags ? cast(placed, elementOf(x)) : placed, x);
+}
+
+Tensor Emitter::place(const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis, ScatterKind kind) {
+  if (!x || !indices || !updates)
+    return nullptr;
+  return placeHits(x, oneHot(indices, shapeOf(x)[axis], axis + 1), unsqueeze(updates, axis + 1), axis, kind);
+}
+
+Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, const Tensor &updates, ScatterKind kind) {
+  if (!x || !updates || llvm::is_contained(coordinates, nullptr))
+    return nullptr;
+  int64_t count = coordinates.size(), points = rankOf(coordinates[0]);
+  int64_t named = cellsOf(shapeOf(coordinates[0])), rest = cellsOf(shapeOf(x).drop_front(count));
+  if (rankOf(updates) != points + rankOf(x) - count || cellsOf(shapeOf(updates)) != named * rest)
+    return error("what is written must have a cell for each that the indices name");
+  if (std::optional<Box> box = boxOf(*this, x, coordinates)) {
+    for (auto [dim, offset, size] : llvm::enumerate(box->offsets, box->sizes))
+      if (offset < 0 || offset + size > shapeOf(x)[dim])
+        return error("what is written must lie within the " + Twine(shapeOf(x)[dim]) + " cells of dimension " +
+                     Twine(dim) + ", got: " + Twine(offset) + " to " + Twine(offset + size));
+    llvm::append_range(box->turn, llvm::seq(points, rankOf(updates)));
+    Tensor patch = reshape(transpose(updates, box->turn), box->sizes);
+    Tensor old = slice(x, box->offsets, box->sizes, SmallVector<int64_t>(rankOf(x), 1));
+    return overwrite(*this, x, combined(*this, old, patch, kind), box->offsets);
+  }
+  // Rows of the flattened dimensions, which every point is compared with.
+  int64_t rows = cellsOf(shapeOf(x).take_front(count));
+  bool product = kind == ScatterKind::add && isFloat(x) && rest > 1;
+  if (named > kMostPairs / std::max<int64_t>(rows, 1) ||
+      (!product && named * rows > kMostPairs / std::max<int64_t>(rest, 1)))
+    return error("where only the data tell which cells are written, each of " + Twine(named) +
+                 " points is compared with each of " + Twine(rows) + " rows of " + Twine(rest) + " cells: at most " +
+                 Twine(kMostPairs) + " together are supported");
+  Tensor row = coordinates[0];
+  for (int64_t i = 1; i < count; ++i)
+    row = add(mul(row, scalar(double(shapeOf(x)[i]), elementOf(row))), coordinates[i]);
+  Tensor flat = reshape(x, {rows, rest}), cells = reshape(updates, {named, rest});
+  Tensor hits = oneHot(reshape(row, {named}), rows, 1);
+  if (product)
+    return reshape(add(flat, contract("pr,pc->rc", cast(hits, elementOf(x)), cells)), shapeOf(x));
+  Tensor result = placeHits(flat, unsqueeze(hits, 2), unsqueeze(cells, 1), 0, kind);
+  return reshape(result, shapeOf(x));
+}

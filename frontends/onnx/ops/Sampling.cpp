@@ -1,0 +1,213 @@
+//===- ops/Sampling.cpp - Images read at places that the data tell
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A sample is a weighted sum of the cells around its place: rows of the flattened image are
+// looked up, so that gradients reach both the image and, by the weights, the places.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Model.h"
+#include "frontends/onnx/Rules.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace dtcc;
+using namespace dtcc::onnx;
+
+namespace {
+/// How places are read: the node's attributes.
+struct Sampler {
+  Emitter &emit;
+  std::string mode, padding;
+  bool corners;
+
+  Tensor number(double value, const Tensor &like) { return emit.scalar(value, elementOf(like)); }
+  Tensor floor(const Tensor &x) { return emit.unary<graph::FloorOp>(x); }
+  /// -1 .. 1 as cells of an axis of `size`.
+  Tensor unnormalized(const Tensor &at, int64_t size);
+  /// A place outside as one inside, where the padding says so.
+  Tensor bounded(const Tensor &at, int64_t size);
+  Tensor reflected(const Tensor &at, double low, double high);
+  /// The cells that a place is read from and their weights: [place.., 1] each.
+  SmallVector<std::pair<Tensor, Tensor>> taps(const Tensor &at, int64_t size);
+};
+} // namespace
+
+Tensor Sampler::unnormalized(const Tensor &at, int64_t size) {
+  double cells = static_cast<double>(size);
+  Tensor shifted = emit.add(at, number(1, at));
+  if (corners)
+    return emit.mul(shifted, number((cells - 1) / 2, at));
+  return emit.sub(emit.mul(shifted, number(cells / 2, at)), number(0.5, at));
+}
+
+/// The distance walked between two mirrors.
+Tensor Sampler::reflected(const Tensor &at, double low, double high) {
+  double span = high - low;
+  if (span <= 0)
+    return emit.mul(at, number(0, at));
+  Tensor away = emit.unary<graph::AbsOp>(emit.sub(at, number(low, at)));
+  Tensor twice = emit.binary<graph::RemOp>(away, number(2 * span, at));
+  Tensor back = emit.sub(number(2 * span, at), twice);
+  return emit.add(emit.binary<graph::MinOp>(twice, back), number(low, at));
+}
+
+Tensor Sampler::bounded(const Tensor &at, int64_t size) {
+  Tensor inside = at;
+  double cells = static_cast<double>(size);
+  if (padding == "zeros")
+    return at;
+  if (padding == "reflection")
+    inside = corners ? reflected(at, 0, cells - 1) : reflected(at, -0.5, cells - 0.5);
+  return emit.binary<graph::MinOp>(emit.binary<graph::MaxOp>(inside, number(0, at)), number(cells - 1, at));
+}
+
+SmallVector<std::pair<Tensor, Tensor>> Sampler::taps(const Tensor &at, int64_t size) {
+  SmallVector<std::pair<Tensor, Tensor>> result;
+  Tensor zero = number(0, at), one = number(1, at);
+  auto add = [&](Tensor cell, Tensor weight) {
+    Tensor last = number(static_cast<double>(size - 1), at);
+    if (padding == "zeros") {
+      // What lies outside counts as 0.
+      Tensor inside = emit.logicalAnd(emit.compare(graph::Predicate::ge, cell, zero),
+                                      emit.compare(graph::Predicate::le, cell, last));
+      weight = emit.select(inside, weight, zero);
+    } else {
+      cell = bounded(cell, size);
+    }
+    cell = emit.binary<graph::MinOp>(emit.binary<graph::MaxOp>(cell, zero), last);
+    result.push_back({emit.cast(cell, emit.getBuilder().getI64Type()), weight});
+  };
+  if (mode == "nearest") {
+    // The nearest, of two the even one.
+    Tensor up = floor(emit.add(at, number(0.5, at))), halved = emit.mul(up, number(0.5, at));
+    Tensor tie = emit.compare(graph::Predicate::eq, emit.sub(up, at), number(0.5, at));
+    Tensor odd = emit.compare(graph::Predicate::ne, floor(halved), halved);
+    Tensor ones = emit.splat(at->type, 1);
+    add(emit.select(emit.logicalAnd(tie, odd), emit.sub(up, one), up), ones);
+    return result;
+  }
+  Tensor low = floor(at), part = emit.sub(at, low);
+  if (mode == "linear") {
+    add(low, emit.sub(one, part));
+    add(emit.add(low, one), part);
+    return result;
+  }
+  // Keys, "Cubic convolution interpolation for digital image processing", 1981, with a = -0.75.
+  auto polynomial = [&](const Tensor &x, std::initializer_list<double> terms) {
+    Tensor y;
+    for (double term : terms)
+      y = y ? emit.add(emit.mul(y, x), number(term, at)) : number(term, at);
+    return y;
+  };
+  constexpr double a = -0.75;
+  auto near = [&](const Tensor &x) { return polynomial(x, {a + 2, -(a + 3), 0, 1}); };
+  auto far = [&](const Tensor &x) { return polynomial(x, {a, -5 * a, 8 * a, -4 * a}); };
+  Tensor rest = emit.sub(one, part);
+  add(emit.sub(low, one), far(emit.add(part, one)));
+  add(low, near(part));
+  add(emit.add(low, one), near(rest));
+  add(emit.add(low, number(2, at)), far(emit.add(rest, one)));
+  return result;
+}
+
+/// x [n, c, s..] at the places grid [n, t.., spatial], whose last dimension counts the axes from the last: [n, c, t..].
+static LogicalResult gridSampleRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), grid = node.input(1);
+  int64_t spatial = rankOf(x) - 2;
+  std::string mode = node.text("mode", node.opset() < 20 ? "bilinear" : "linear");
+  if (mode == "bilinear" || mode == "bicubic")
+    mode = mode.substr(2) == "cubic" ? "cubic" : "linear";
+  Sampler sampler{emit, mode, node.text("padding_mode", "zeros"), node.integer("align_corners", 0) != 0};
+  auto is = [](StringRef text, std::initializer_list<StringRef> known) { return llvm::is_contained(known, text); };
+  if (!is(mode, {"linear", "nearest", "cubic"}) || !is(sampler.padding, {"zeros", "border", "reflection"}))
+    return node.error("mode must be linear, nearest or cubic, and padding_mode zeros, border or reflection, got: " +
+                      mode + " and " + sampler.padding);
+  if (spatial < 1 || spatial > 3 || rankOf(grid) != rankOf(x) || !isFloat(grid) || shapeOf(grid).back() != spatial ||
+      shapeOf(grid)[0] != shapeOf(x)[0])
+    return node.error("must have an image [n, c, ..] with 1 to 3 spatial dimensions and places [n, .., one an axis]");
+  ArrayRef<int64_t> places = shapeOf(grid).drop_back();
+  // Rows of the image with its channels last.
+  SmallVector<int64_t> turn{0};
+  llvm::append_range(turn, llvm::seq<int64_t>(2, rankOf(x)));
+  turn.push_back(1);
+  int64_t channels = shapeOf(x)[1];
+  Tensor rows = emit.reshape(emit.transpose(x, turn), {cellsOf(shapeOf(x)) / std::max<int64_t>(channels, 1), channels});
+  SmallVector<SmallVector<std::pair<Tensor, Tensor>>> taps;
+  for (int64_t d = 0; d < spatial; ++d) {
+    Tensor at = emit.squeeze(emit.cut(grid, rankOf(grid) - 1, spatial - 1 - d, 1), rankOf(grid) - 1);
+    int64_t size = shapeOf(x)[d + 2];
+    at = sampler.unnormalized(at, size);
+    if (mode != "cubic")
+      at = sampler.bounded(at, size);
+    if (!at)
+      return failure();
+    taps.push_back(sampler.taps(at, size));
+  }
+  // All combinations of a tap of each axis.
+  Affine sample{0, SmallVector<int64_t>(places.size(), 0)};
+  sample.steps[0] = 1;
+  Tensor sum;
+  SmallVector<int64_t> counts;
+  for (const auto &axis : taps)
+    counts.push_back(static_cast<int64_t>(axis.size()));
+  forEachIndex(counts, [&](ArrayRef<int64_t> index, int64_t) {
+    Tensor row = emit.affine(RankedTensorType::get(places, emit.getBuilder().getI64Type()), sample), weight;
+    for (int64_t d = 0; d < spatial; ++d) {
+      auto [cell, part] = taps[d][index[d]];
+      row = emit.add(emit.mul(row, emit.scalar(double(shapeOf(x)[d + 2]), elementOf(row))), cell);
+      weight = weight ? emit.mul(weight, part) : part;
+    }
+    Tensor term = emit.mul(emit.gather(rows, row, 0), emit.unsqueeze(weight, rankOf(weight)));
+    sum = sum ? emit.add(sum, term) : term;
+  });
+  SmallVector<int64_t> back{0, rankOf(x) - 1};
+  llvm::append_range(back, llvm::seq<int64_t>(1, rankOf(x) - 1));
+  return node.result(0, emit.transpose(sum, back));
+}
+
+/// The places [n, s.., spatial] of an image under the affine maps theta [n, spatial, spatial + 1].
+static LogicalResult affineGridRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor theta = node.input(0);
+  FailureOr<SmallVector<int64_t>> size = node.constantIntegers(1);
+  if (failed(size))
+    return failure();
+  int64_t spatial = static_cast<int64_t>(size->size()) - 2;
+  if (spatial < 2 || spatial > 3 || !checkedSize(*size) ||
+      shapeOf(theta) != ArrayRef<int64_t>{size->front(), spatial, spatial + 1})
+    return node.error("must have maps [n, 2, 3] or [n, 3, 4] and a size [n, c, ..] with 2 or 3 spatial dimensions");
+  SmallVector<int64_t> sides(size->begin() + 2, size->end()), shape(sides);
+  shape.push_back(spatial + 1);
+  std::optional<int64_t> cells = checkedSize(shape);
+  if (!cells || *cells > kMostWindow)
+    return node.error("must have at most " + Twine(kMostWindow) + " places");
+  bool corners = node.integer("align_corners", 0) != 0;
+  HostTensor base(shape, elementOf(theta));
+  forEachIndex(shape, [&](ArrayRef<int64_t> index, int64_t position) {
+    int64_t axis = spatial - 1 - index.back();
+    if (axis < 0) {
+      base.floats[position] = 1;
+      return;
+    }
+    double at = static_cast<double>(index[axis]), side = static_cast<double>(sides[axis]);
+    base.floats[position] = corners ? (side == 1 ? 0 : 2 * at / (side - 1) - 1) : (2 * at + 1) / side - 1;
+  });
+  base.round();
+  auto table =
+      graph::ConstantOp::create(emit.getBuilder(), emit.getLoc(), RankedTensorType::get(shape, elementOf(theta)),
+                                cast<ElementsAttr>(base.toAttribute()));
+  std::string letters = spatial == 2 ? "hw" : "dhw";
+  return node.result(0, emit.contract("nxy," + letters + "y->n" + letters + "x", theta, emit.fromValue(table)));
+}
+
+void dtcc::onnx::addSamplingRules(RuleTable &table) {
+  table.on("GridSample", 16, {2, 2}, ofFloats<gridSampleRule>);
+  table.on("AffineGrid", 20, {2, 2}, ofFloats<affineGridRule>);
+}
