@@ -135,18 +135,20 @@ bool Bufferizer::diesAt(Value value, Operation *op) const {
          llvm::all_of(buffer.values, [&](Value v) { return lifetimes.lastUse(v) <= lifetimes.position(op); });
 }
 
-/// Whether all but the last dimension are one dimension with one stride. The rows of a slice, as of logits without
-/// their first positions, come in groups with gaps between them.
-static bool hasEvenlySpacedRows(const Place &place) {
+/// Whether a library op that takes rows can work in the place itself: all but the last dimension are one dimension with
+/// one stride, and the cells of a row are neighbours. Rows of a slice, as of logits without their first positions, come
+/// in groups with gaps between them; the classes of an image's pixels lie a whole image apart.
+static bool liesInRows(const Place &place) {
   int64_t last = std::max<int64_t>(place.rank() - 1, 0);
   SmallVector<int64_t> groups[] = {dimRange(0, last), dimRange(last, place.rank())};
-  return place.merged(groups).has_value();
+  std::optional<Place> rows = place.merged(groups);
+  return rows && (rows->sizes[1] == 1 || rows->strides[1] == 1);
 }
 
 Place Bufferizer::placeOver(Value result, Value operand, Operation *op) {
   const Place &from = placeOf(operand);
   auto type = cast<ShapedType>(result.getType());
-  bool same = findRule(op)->takesRows && ArrayRef<int64_t>(from.sizes) == type.getShape() && hasEvenlySpacedRows(from);
+  bool same = findRule(op)->takesRows && ArrayRef<int64_t>(from.sizes) == type.getShape() && liesInRows(from);
   bool fits = (same || from.isDense()) && !from.blockOf && from.element == type.getElementType() &&
               from.elements() == type.getNumElements();
   if (destinationOf(result) || !fits || !diesAt(operand, op))

@@ -67,12 +67,11 @@ def reference_run(module, architecture, data, dtype):
     return losses, norms
 
 
-def binding(path):
-    """Sizes for the dimensions that the export named; some modules take those of the example alone."""
-    inputs = onnx.load(path, load_external_data=False).graph.input
-    named = {dim.dim_param for value in inputs for dim in value.type.tensor_type.shape.dim if dim.dim_param}
-    sizes = [f"{name}={size}" for name, size in (("batch", zoo.BATCH), ("seq", zoo.LENGTH)) if name in named]
-    return ["--bind=" + ",".join(sizes)] if sizes else []
+def binding(path, batch):
+    """The sizes in the batch of the dimensions that the export named; some modules take those of the example alone."""
+    sizes = {dim.dim_param: size for value in onnx.load(path, load_external_data=False).graph.input
+             for dim, size in zip(value.type.tensor_type.shape.dim, batch[value.name].shape) if dim.dim_param}
+    return ["--bind=" + ",".join(f"{name}={size}" for name, size in sizes.items())] if sizes else []
 
 
 def options_of(plan):
@@ -106,7 +105,7 @@ def one(name, plans):
         except Exception as error:  # noqa: BLE001 - whatever PyTorch's exporter raises
             measure.emit(benchmark="architectures", model=name, good=False, stage="export", error=str(error)[-600:])
             return False
-        bind = binding(model)
+        bind = binding(model, step_of(data, 0))
         good = True
         for plan in plans:
             row = {"benchmark": "architectures", "model": name, "plan": plan}

@@ -43,6 +43,39 @@ def mlp_custom():
     return module, inputs, {"loss": lambda out, labels: F.nll_loss(F.log_softmax(out, -1), labels), "optimizer": optimizer}
 
 
+class SmallConstants(torch.nn.Module):
+    """A sum with 1e-8 that keeps a logarithm finite, and a factor near one."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(7, 5)
+
+    def forward(self, x):
+        return ((torch.relu(self.layer(x)) + 1e-8).log() * 1.000005).mean()
+
+
+def small_constants():
+    torch.manual_seed(0)
+    return SmallConstants(), {"x": torch.randn(4, 7)}
+
+
+class AttentionBias(torch.nn.Module):
+    """PyTorch's fused attention with a learned bias: its mask needs a gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.randn(1, 2, 6, 6))
+
+    def forward(self, x):
+        parts = x.view(-1, 6, 2, 4).transpose(1, 2)
+        return F.scaled_dot_product_attention(parts, parts, parts, self.bias).transpose(1, 2).reshape(-1, 6, 8).square().mean()
+
+
+def attention_bias():
+    torch.manual_seed(0)
+    return AttentionBias(), {"x": torch.randn(4, 6, 8)}
+
+
 class ConvNet(torch.nn.Module):
     """Two batch norms that start equal: as exported for inference they would vanish into the convolutions."""
 

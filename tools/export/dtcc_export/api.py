@@ -184,7 +184,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     if train:
         surgery.switch_on_dropout(graph)
     follows = surgery.switch_on_batch_norm(graph, moving)
-    with surgery.hidden(graph, kept + statistics), surgery.distinct_dropouts(graph):
+    with surgery.hidden(graph, kept + statistics), surgery.distinct_dropouts(graph), surgery.exact_constants():
         onnxscript.optimizer.optimize_ir(model)
     surgery.drop_traces(model)
 

@@ -8,6 +8,8 @@ says the same in products and a softmax, which dtcc recovers too.
 """
 import contextlib
 
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
 TRACED_EXPERTS = ("batched_mm", "eager")
 
 
@@ -36,16 +38,24 @@ def traced_experts(module):
 
 
 def with_plain_attention(module, trace):
-    """What trace() returns; where it fails under fused attention, it is tried once more with the plain form."""
-    fused = getattr(getattr(module, "config", None), "_attn_implementation", None) == "sdpa"
-    if not fused or not hasattr(module, "set_attn_implementation"):
-        return trace()
+    """What trace() returns; where it fails under fused attention, it is tried again with plain forms of attention.
+
+    PyTorch's plain kernel comes first: a fused one may lay out its result in another way than its decomposition does, as with
+    a mask that requires a gradient, and views of the result then fail. transformers' own plain form is the last one tried.
+    """
     try:
         return trace()
     except Exception as first:  # noqa: BLE001 - the exporter wraps every error in one of its own
-        with chosen(module, "set_attn_implementation", "_attn_implementation", "eager"):
-            try:
+        try:
+            with sdpa_kernel(SDPBackend.MATH):
                 return trace()
-            except Exception:  # noqa: BLE001
-                # The form that the user chose is the one to speak of.
-                raise first from None
+        except Exception:  # noqa: BLE001
+            fused = getattr(getattr(module, "config", None), "_attn_implementation", None) == "sdpa"
+            if fused and hasattr(module, "set_attn_implementation"):
+                with chosen(module, "set_attn_implementation", "_attn_implementation", "eager"):
+                    try:
+                        return trace()
+                    except Exception:  # noqa: BLE001
+                        pass
+        # The form that the user chose is the one to speak of.
+        raise first from None

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Work on the exported graph: nothing that trains may be folded, merged, transposed or switched off."""
 import contextlib
+from unittest import mock
 
 import onnx_ir as ir
+from onnxscript.rewriter import _matcher, _pattern_ir
 
 
 @contextlib.contextmanager
@@ -26,6 +28,21 @@ def hidden(graph, values):
             graph.inputs.remove(value)
             value.name, value.const_value = name, tensor
             graph.initializers[name] = value
+
+
+@contextlib.contextmanager
+def exact_constants():
+    """Lets the exporter's optimizer take a constant for another only if they differ by the rounding of f32.
+
+    Its rules compare within 1e-8, or 1e-5 of the value: the 1e-8 that keeps a division finite is then a zero that may go.
+    """
+    matches = _matcher.SimplePatternMatcher._match_constant
+
+    def match(matcher, pattern, value):
+        return matches(matcher, _pattern_ir.Constant(pattern.value, rel_tol=1e-7, abs_tol=0.0), value)
+
+    with mock.patch.object(_matcher.SimplePatternMatcher, "_match_constant", match):
+        yield
 
 
 @contextlib.contextmanager

@@ -4,4 +4,4 @@
 from . import (adapters, attention, blocks, convnets, decoders, detection, diffusion, encoder_decoders, encoders,  # noqa: F401
                experts, generative, graphs, metrics, mixers, multimodal, positions, preferences, recommendation,
                recurrent, series, sights, speech, state_space, structured, unets)
-from .registry import ARCHITECTURES, BATCH, LENGTH  # noqa: F401
+from .registry import ARCHITECTURES  # noqa: F401
