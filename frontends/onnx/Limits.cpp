@@ -39,7 +39,7 @@ static constexpr Row kLimits[] = {
     {"LSTM", "Sigmoid, Tanh and Relu; at most 1,024 steps, written out; whole sequences; no peepholes"},
     {"LayerNormalization", "stash_type 1"},
     {"Loop", "the number of steps must be known; they are written out, 65,536 nodes a model"},
-    {"MaxPool", "the output of indices"},
+    {"MaxPool", "indices of windows of more than 256 cells"},
     {"NonZero", "the cells must be known"},
     {"RMSNormalization", "stash_type 1"},
     {"RNN", "Sigmoid, Tanh and Relu; at most 1,024 steps, written out; whole sequences"},

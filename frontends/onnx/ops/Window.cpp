@@ -167,19 +167,66 @@ static LogicalResult convRule(OpBinder &node) {
   return node.result(0, emit.affineChannels(product, nullptr, node.input(2)));
 }
 
+/// Most cells of a window whose places are told apart.
+static constexpr int64_t kMostPlaces = 256;
+
+/// The places, in the whole flattened image, of the cells that a maximum takes: the first of the largest. One cell of
+/// all windows after the other is compared with the best so far.
+static Tensor placesOfLargest(Emitter &emit, const Tensor &x, const Windows &w, bool columnsFirst) {
+  double lowest = -std::numeric_limits<double>::infinity();
+  SmallVector<int64_t> before{0, 0}, after{0, 0}, shape = withResult(shapeOf(x).take_front(2), w);
+  for (int64_t d = 0; d < w.spatial(); ++d) {
+    before.push_back(w.low[d]);
+    int64_t end = (w.result[d] - 1) * w.strides[d] + (w.window[d] - 1) * w.dilations[d] + 1;
+    after.push_back(std::max<int64_t>(end - w.low[d] - w.image[d], 0));
+  }
+  Tensor padded = emit.pad(x, before, after, lowest), best, place;
+  // Steps of the flattened image; by columns the first spatial dimension is the densest.
+  SmallVector<int64_t> steps(rankOf(x), 1);
+  for (int64_t dim = rankOf(x) - 2; dim >= 0; --dim)
+    steps[dim] = steps[dim + 1] * shapeOf(x)[dim + 1];
+  if (columnsFirst) {
+    int64_t step = 1;
+    for (int64_t d = 0; d < w.spatial(); ++d, step *= w.image[d - 1])
+      steps[d + 2] = step;
+  }
+  auto places = RankedTensorType::get(shape, emit.getBuilder().getI64Type());
+  forEachIndex(w.window, [&](ArrayRef<int64_t> cell, int64_t) {
+    SmallVector<int64_t> offsets{0, 0}, strides{1, 1};
+    Affine at{0, {steps[0], steps[1]}};
+    for (int64_t d = 0; d < w.spatial(); ++d) {
+      offsets.push_back(cell[d] * w.dilations[d]);
+      strides.push_back(w.strides[d]);
+      at.offset += (offsets.back() - w.low[d]) * steps[d + 2];
+      at.steps.push_back(w.strides[d] * steps[d + 2]);
+    }
+    Tensor value = emit.slice(padded, offsets, shape, strides), own = emit.affine(places, at);
+    if (!value || !own)
+      return;
+    Tensor better = best ? emit.compare(graph::Predicate::gt, value, best) : nullptr;
+    best = best ? emit.select(better, value, best) : value;
+    place = place ? emit.select(better, own, place) : own;
+  });
+  return place;
+}
+
 static LogicalResult maxPoolRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
   FailureOr<Windows> w = windowsOf(node, x, {});
   if (failed(w))
     return failure();
-  if (node.wants(1))
-    return node.error("the output of indices is not supported");
   for (int64_t d = 0; d < w->spatial(); ++d)
     for (int64_t i = 0; i < w->result[d]; ++i)
       if (w->cells(d, i, /*pads=*/false) == 0)
         return node.error("every window must hold a cell of the image: none in window " + Twine(i) +
                           " of spatial dimension " + Twine(d));
+  if (node.wants(1)) {
+    if (checkedSize(w->window).value_or(kMostCells) > kMostPlaces)
+      return node.error("places are told apart in windows of at most " + Twine(kMostPlaces) + " cells");
+    if (failed(node.result(1, placesOfLargest(emit, x, *w, node.integer("storage_order", 0) != 0))))
+      return failure();
+  }
   return node.result(
       0, emit.fromValue(graph::MaxPoolOp::create(emit.getBuilder(), emit.getLoc(),
                                                  emit.typeLike(x, withResult(shapeOf(x).take_front(2), *w)),
