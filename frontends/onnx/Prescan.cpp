@@ -73,7 +73,7 @@ void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<std
                      : node.output_size() ? StringRef(node.output(0))
                                           : StringRef("?");
     bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-    if (!findFunction(node) && !(standard && table.find(node.op_type(), model.opset())))
+    if (!findFunction(node) && !findRule(node))
       out.push_back((Twine(standard ? "ai.onnx" : node.domain()) + "." + node.op_type() + " version " +
                      Twine(model.opset(standard ? "" : node.domain())) + " ('" + name + "')")
                         .str());
@@ -103,7 +103,7 @@ LogicalResult Importer::checkNodes() {
 /// Exporters fold batch norm into convolutions, even of a module in training mode. What is left trains, but as another
 /// model. PyTorch's notes what a node was made of; else the name of the new bias tells.
 LogicalResult Importer::findFoldedNorms() {
-  if (!options.forceTraining)
+  if (!forcesTraining())
     return success();
   std::vector<std::string> folded;
   for (const NodeProto &node : model.proto().graph().node()) {

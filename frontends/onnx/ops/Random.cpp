@@ -42,7 +42,7 @@ static LogicalResult dropoutRule(OpBinder &node) {
   if (node.wants(1))
     return node.error("the output mask is not supported");
   bool on = *training != 0;
-  if (!on && ratio > 0 && node.getImporter().getOptions().forceTraining) {
+  if (!on && ratio > 0 && node.getImporter().forcesTraining()) {
     node.getImporter().noteOfNode("dropout of ratio " + llvm::formatv("{0}", ratio).str() +
                                   " is switched to training (--train-mode=as-is keeps it off)");
     on = true;
