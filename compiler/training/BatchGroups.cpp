@@ -8,7 +8,8 @@
 #include "compiler/training/BatchGroups.h"
 #include "compiler/console/ErrorStream.h"
 #include "compiler/options/MeshOption.h"
-#include "dialects/graph/Graph.h"
+#include "dialects/graph/Build.h"
+#include "dialects/graph/Shapes.h"
 #include "planner/plan/Plan.h"
 
 using namespace mlir;
@@ -49,9 +50,56 @@ static FailureOr<Split> splitOf(const Options &options) {
   return split;
 }
 
+/// The value behind conversions of its type.
+static Value withoutCasts(Value value) {
+  while (auto cast = value.getDefiningOp<graph::CastOp>())
+    value = cast.getX();
+  return value;
+}
+
+/// Multiplies what a counter of forward passes grows by. False if the buffer is none: state + a constant.
+static bool countMicrobatches(graph::WriteOp write, int64_t microbatches) {
+  auto sum = withoutCasts(write.getX()).getDefiningOp<graph::AddOp>();
+  if (!sum)
+    return false;
+  for (unsigned operand : {0u, 1u}) {
+    auto read = withoutCasts(sum->getOperand(operand)).getDefiningOp<graph::ReadOp>();
+    Value step = sum->getOperand(1 - operand);
+    std::optional<double> number = graph::splatValue(step);
+    if (!read || read.getState() != write.getState() || !number)
+      continue;
+    OpBuilder builder(sum);
+    sum.setOperand(1 - operand, graph::Build(builder, sum.getLoc()).splat(step, *number * double(microbatches)));
+    return true;
+  }
+  return false;
+}
+
+/// Forward changes a buffer once a micro-batch, from the examples of that micro-batch: where the graph says it of the
+/// whole batch, one micro-batch is all that a step may have. Batch norm's statistics are an op that knows the groups.
+static LogicalResult checkBuffers(ModuleOp module, const Options &options) {
+  SmallVector<graph::WriteOp> writes;
+  module.walk([&](graph::WriteOp write) {
+    if (!withoutCasts(write.getX()).getDefiningOp<graph::RunningStatisticsOp>())
+      writes.push_back(write);
+  });
+  if (writes.empty())
+    return success();
+  FailureOr<Split> split = splitOf(options);
+  if (failed(split))
+    return failure();
+  for (graph::WriteOp write : writes)
+    if (split->microbatches > 1 && !countMicrobatches(write, split->microbatches))
+      return write.emitError("buffer '") << write.getState() << "' changes in forward, once a micro-batch: number of "
+                                         << "micro-batches must be 1, got: " << split->microbatches;
+  return success();
+}
+
 LogicalResult dtcc::declareBatchGroups(ModuleOp module, const Options &options) {
   SmallVector<graph::BatchNormOp> norms;
   module.walk([&](graph::BatchNormOp norm) { norms.push_back(norm); });
+  if (failed(checkBuffers(module, options)))
+    return failure();
   if (norms.empty())
     return success();
   FailureOr<Split> split = splitOf(options);

@@ -45,6 +45,11 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     InterfaceMethod<"Builds the gradient ops.", "::mlir::LogicalResult", "buildGradient",
                     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGrads,
                          "::llvm::ArrayRef<bool>":$wanted, "::llvm::MutableArrayRef<::mlir::Value>":$operandGrads)>,
+    InterfaceMethod<"Whether a gradient may flow to operand `operand`. If not, the operand is a constant to it.",
+                    "bool", "passesGradient", (ins "unsigned":$operand), "", [{ return true; }]>,
+    InterfaceMethod<[{The operand that the result equals, if the op is there for its gradient alone; else null. Such
+                      ops end with differentiation.}],
+                    "::mlir::Value", "getForwardValue", (ins), "", [{ return nullptr; }]>,
   ];
 }
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/Shapes.h"
 #include "frontends/onnx/Importer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -22,7 +23,8 @@ using namespace dtcc::onnx;
 
 LogicalResult Importer::finishFunction() {
   OpBuilder &builder = emitter.getBuilder();
-  writeStates();
+  if (failed(writeStates()))
+    return failure();
   const auto &outputs = model.proto().graph().output();
   Tensor loss;
   if (options.loss) {
@@ -32,7 +34,12 @@ LogicalResult Importer::finishFunction() {
     loss = *attached;
   } else {
     std::vector<std::string> scalars;
+    llvm::StringSet<> next;
+    for (const Manifest::Update &update : manifest.bufferUpdates())
+      next.insert(update.value);
     for (const auto &output : outputs) {
+      if (next.contains(output.name()))
+        continue;
       Tensor value = lookup(output.name());
       if (!value)
         return failure();
@@ -95,13 +102,43 @@ LogicalResult Importer::returnLoss(const Tensor &loss) {
   return success();
 }
 
-/// Erases ops nobody uses, and states nobody reads.
-void Importer::writeStates() {
+/// `value`, which reads the state if nothing else does: states have the layouts of those who read them.
+static Tensor readingOld(Emitter &emitter, const State &state, const Tensor &value) {
+  Value old = emitter.value(state.read), next = emitter.value(value);
+  if (!old.use_empty())
+    return value;
+  OpBuilder &builder = emitter.getBuilder();
+  auto flags = RankedTensorType::get(state.stored.type.getShape(), builder.getI1Type());
+  Value never = emitter.value(emitter.splat(flags, 0));
+  return emitter.fromValue(graph::SelectOp::create(builder, emitter.getLoc(), next.getType(), never, old, next));
+}
+
+/// What follows each state, and each buffer of the manifest, is written at the end of the step.
+LogicalResult Importer::writeStates() {
+  for (const Manifest::Update &update : manifest.bufferUpdates()) {
+    if (!scopes.back().initializers.contains(update.buffer) || !lookup(update.buffer))
+      return emitError(model.loc()) << "the metadata 'dtcc.manifest' must name an initializer as buffer, got: '"
+                                    << update.buffer << "'";
+    auto found = stateOf.find(update.buffer);
+    if (found == stateOf.end() || writes.contains(states[found->second].op.getSymName()))
+      continue;
+    State &state = states[found->second];
+    Tensor value = lookup(update.value);
+    if (!value)
+      return failure();
+    if (value->type.getShape() != state.stored.type.getShape())
+      return emitError(model.loc()) << "what follows buffer '" << update.buffer << "' must have its shape, got: '"
+                                    << update.value << "' of type " << value->type;
+    buffers.insert(state.name);
+    writes[state.op.getSymName()] = readingOld(emitter, state, emitter.cast(value, state.stored.type.getElementType()));
+  }
   for (const auto &[symbol, value] : writes)
     graph::WriteOp::create(emitter.getBuilder(), emitter.getLoc(), FlatSymbolRefAttr::get(context, symbol),
                            emitter.value(value));
+  return success();
 }
 
+/// Erases ops nobody uses, and states nobody reads.
 void Importer::eraseDead() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
     if (isOpTriviallyDead(&op))
@@ -116,9 +153,12 @@ void Importer::eraseDead() {
   });
 }
 
-/// Ops through which a gradient reaches no parameter: rotary frequencies stand behind sines.
-static bool stopsGradient(Operation *op) {
-  return isa<graph::SinOp, graph::CosOp, graph::FloorOp, graph::SignOp, graph::IsNanOp, graph::CompareOp>(op);
+/// Whether a gradient of the user may reach a parameter by this operand: rotary frequencies stand behind sines.
+static bool passesGradient(OpOperand &use) {
+  Operation *op = use.getOwner();
+  auto known = dyn_cast<DifferentiableOpInterface>(op);
+  return !(known && !known.passesGradient(use.getOperandNumber())) &&
+         !isa<graph::SinOp, graph::CosOp, graph::FloorOp, graph::SignOp, graph::IsNanOp, graph::CompareOp>(op);
 }
 
 /// How a vector parameter enters the graph: multiplied (a scale) or added (a bias).
@@ -157,11 +197,9 @@ void Importer::classifyStates() {
     if (Operation *op = result.getDefiningOp())
       reached.insert(op);
   for (size_t i = 0; i < reached.size(); ++i)
-    if (!stopsGradient(reached[i]))
-      for (Value operand : reached[i]->getOperands())
-        if (Operation *op = operand.getDefiningOp();
-            op && isa<FloatType>(cast<ShapedType>(operand.getType()).getElementType()))
-          reached.insert(op);
+    for (OpOperand &use : reached[i]->getOpOperands())
+      if (Operation *op = use.get().getDefiningOp(); op && graph::isFloat(use.get()) && passesGradient(use))
+        reached.insert(op);
 
   llvm::erase_if(states, [&](State &state) {
     Operation *read = state.read->value.getDefiningOp();

@@ -175,9 +175,10 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   Location outer = emitter.getLoc();
   emitter.setLoc(nodeLoc(node));
   llvm::scope_exit restore([&] { emitter.setLoc(outer); });
-  if (const FunctionProto *function = findFunction(node))
+  const RuleEntry *entry = findRule(node);
+  bool ours = !node.domain().empty() && node.domain() != "ai.onnx" && entry;
+  if (const FunctionProto *function = ours ? nullptr : findFunction(node))
     return importCall(node, *function);
-  const RuleEntry *entry = table.find(node.op_type(), model.opset());
   unsigned count = node.input_size();
   OpBinder binder(*this, node, model.opset());
   for (unsigned i = 0; i < entry->minInputs; ++i)
@@ -193,6 +194,11 @@ LogicalResult Importer::importNode(const NodeProto &node) {
     if (binder.has(i) && !entry->readsNumbers(i) && !binder.input(i))
       return failure();
   return entry->rule(binder);
+}
+
+const RuleEntry *Importer::findRule(const NodeProto &node) const {
+  bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+  return table.find(node.domain(), node.op_type(), standard ? model.opset() : model.opset(node.domain()));
 }
 
 const FunctionProto *Importer::findFunction(const NodeProto &node) const {

@@ -64,14 +64,18 @@ public:
   void noteOfNode(const llvm::Twine &text) {
     nodeNotes[mlir::StringAttr::get(context, text)].push_back(emitter.getLoc());
   }
-  /// The zero bias that the exporter dropped from a product with `weight`, or null if there is no sign of one.
-  Tensor droppedBias(llvm::StringRef weight, int64_t size);
+  /// The zero bias that the exporter dropped from a product with operand 1, or null if there is no sign of one: the
+  /// node's note of the rule that made it, or, with `guess`, vectors that were merged elsewhere in the file.
+  Tensor droppedBias(const ::onnx::NodeProto &node, int64_t size, bool guess = false);
   const ImportOptions &getOptions() const { return options; }
   /// Whether a ConstantOfShape stands for a parameter: that of floats with dimensions, in a file that stores no matrix.
   /// (The networks of the onnx package are such: real structures whose weights are one number.)
   bool isFilledWeight(const ::onnx::NodeProto &node, const Tensor &cell, llvm::ArrayRef<int64_t> shape);
   /// A state without data that starts as `cell` everywhere.
   Tensor filledState(llvm::StringRef name, const Tensor &cell, llvm::ArrayRef<int64_t> shape);
+  /// Whether norms and dropouts in inference form are put into training form. A file with a manifest has every
+  /// submodule in the mode that it trains in.
+  bool forcesTraining() const { return options.forceTraining && !manifest.exists(); }
   /// An initializer that is no parameter, though a gradient reaches it.
   void markBuffer(llvm::StringRef name) { buffers.insert(name); }
   /// Whether operand i is a state, which may be written.
@@ -80,7 +84,10 @@ public:
   Tensor latest(const ::onnx::NodeProto &node, unsigned i);
   /// Writes `value` to the state that operand i is, at the end of the step.
   void store(const ::onnx::NodeProto &node, unsigned i, const Tensor &value);
-  bool isFromPyTorch() const { return llvm::StringRef(model.proto().producer_name()).starts_with("pytorch"); }
+  bool isFromPyTorch() const {
+    llvm::StringRef producer = model.proto().producer_name();
+    return producer.starts_with("pytorch") || producer == "dtcc_export";
+  }
 
 private:
   struct Scope {
@@ -112,8 +119,10 @@ private:
   Tensor fromInitializer(const ::onnx::TensorProto &tensor, llvm::StringRef name);
   Tensor withoutData(const StoredTensor &stored);
   Tensor makeState(const StoredTensor &stored, llvm::StringRef name);
+  Tensor makeCounter(const StoredTensor &stored, llvm::StringRef name);
   Tensor findTied(const StoredTensor &stored);
   State *stateOfOperand(const ::onnx::NodeProto &node, unsigned i);
+  const RuleEntry *findRule(const ::onnx::NodeProto &node) const;
   const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;
   mlir::Location nodeLoc(const ::onnx::NodeProto &node) const;
 
@@ -125,7 +134,7 @@ private:
   mlir::FailureOr<Tensor> lossOperand(llvm::StringRef key);
   mlir::LogicalResult checkScores(llvm::StringRef key, const Tensor &logits);
   Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type);
-  void writeStates();
+  mlir::LogicalResult writeStates();
   void eraseDead();
   void printNodeNotes();
   void classifyStates();

@@ -29,8 +29,12 @@ LogicalResult Manifest::read(const Model &model) {
     if (!rows || facts->getInteger("version") != 1)
       return emitError(model.loc()) << "the metadata 'dtcc.manifest' must be of version 1 and list parameters";
     present = true;
-    if (const llvm::json::Object *loss = facts->getObject("loss"))
-      shift = loss->getInteger("shift");
+    if (const llvm::json::Object *described = facts->getObject("loss")) {
+      shift = described->getInteger("shift");
+      loss = described->getString("output").value_or("").str();
+    }
+    if (failed(readBuffers(*facts, model)))
+      return failure();
     for (const llvm::json::Value &value : *rows) {
       const llvm::json::Object *row = value.getAsObject();
       std::optional<StringRef> name = row ? row->getString("initializer") : std::nullopt;
@@ -43,6 +47,28 @@ LogicalResult Manifest::read(const Model &model) {
     }
   }
   return success();
+}
+
+LogicalResult Manifest::readBuffers(const llvm::json::Object &facts, const Model &model) {
+  const llvm::json::Array *rows = facts.getArray("buffers");
+  if (!rows)
+    return success();
+  for (const llvm::json::Value &value : *rows) {
+    const llvm::json::Object *row = value.getAsObject();
+    const llvm::json::Object *update = row ? row->getObject("update") : nullptr;
+    if (!update)
+      continue;
+    std::optional<StringRef> buffer = row->getString("initializer"), next = update->getString("value");
+    if (!buffer || !next)
+      return emitError(model.loc()) << "a buffer of the metadata 'dtcc.manifest' that a step changes must name its "
+                                       "initializer and the value that follows it";
+    updates.push_back({buffer->str(), next->str()});
+  }
+  return success();
+}
+
+bool Manifest::isUpdated(StringRef initializer) const {
+  return llvm::any_of(updates, [&](const Update &update) { return update.buffer == initializer; });
 }
 
 const ManifestEntry *Manifest::find(StringRef initializer) const {

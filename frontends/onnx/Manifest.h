@@ -15,7 +15,10 @@
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace dtcc::onnx {
 
@@ -35,13 +38,27 @@ public:
   /// The entry of an initializer, or null: not a parameter.
   const ManifestEntry *find(llvm::StringRef initializer) const;
 
+  /// Buffers that a step changes: the initializer, and the value of the graph that follows it.
+  struct Update {
+    std::string buffer, value;
+  };
+  llvm::ArrayRef<Update> bufferUpdates() const { return updates; }
+  bool isUpdated(llvm::StringRef initializer) const;
+
+  /// The output that the file's own loss is; empty if the manifest does not say.
+  llvm::StringRef lossOutput() const { return loss; }
+
   /// Number of positions by which the loss of the file shifts its labels, if the manifest says so.
   std::optional<int64_t> lossShift() const { return shift; }
 
 private:
+  mlir::LogicalResult readBuffers(const llvm::json::Object &facts, const Model &model);
+
   bool present = false;
   std::optional<int64_t> shift;
   llvm::StringMap<ManifestEntry> entries;
+  std::vector<Update> updates;
+  std::string loss;
 };
 
 } // namespace dtcc::onnx

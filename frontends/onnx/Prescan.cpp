@@ -71,7 +71,7 @@ void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<con
     return;
   for (const NodeProto &node : nodes) {
     bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-    if (!findFunction(node) && !(standard && table.find(node.op_type(), model.opset())))
+    if (!findFunction(node) && !findRule(node))
       out.push_back(&node);
     for (const auto &attribute : node.attribute())
       if (attribute.has_g())
@@ -113,7 +113,7 @@ LogicalResult Importer::checkNodes() {
 /// Exporters fold batch norm into convolutions, even of a module in training mode. What is left trains, but as another
 /// model. PyTorch's notes what a node was made of; else the name of the new bias tells.
 LogicalResult Importer::findFoldedNorms() {
-  if (!options.forceTraining)
+  if (!forcesTraining())
     return success();
   std::vector<std::string> folded;
   for (const NodeProto &node : model.proto().graph().node()) {

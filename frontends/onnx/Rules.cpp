@@ -40,10 +40,11 @@ RuleTable::RuleTable() {
   addAttentionRules(*this);
   addLossRules(*this);
   addRandomRules(*this);
+  addGradientRules(*this);
 }
 
-const RuleEntry *RuleTable::find(StringRef op, int64_t version) const {
-  auto entry = rules.find(op);
+const RuleEntry *RuleTable::find(StringRef domain, StringRef op, int64_t version) const {
+  auto entry = rules.find(domain.empty() || domain == "ai.onnx" ? op.str() : (domain + "." + op).str());
   if (entry == rules.end())
     return nullptr;
   auto after = entry->second.upper_bound(version);

@@ -13,7 +13,8 @@
 //     });
 //
 // The version is the first operator set with this meaning; the latest entry not above
-// the model's set is taken.
+// the model's set is taken. Operators of another domain are named "DOMAIN.Operator"; their
+// rules go before functions of the file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,8 +99,8 @@ public:
   void on(llvm::StringRef op, int64_t since, std::pair<unsigned, unsigned> inputs, Rule rule, unsigned numbers = 0) {
     rules[op][since] = {inputs.first, inputs.second, rule, numbers};
   }
-  /// The entry for a version of the default domain, or null.
-  const RuleEntry *find(llvm::StringRef op, int64_t version) const;
+  /// The entry for a version of an operator's domain, or null.
+  const RuleEntry *find(llvm::StringRef domain, llvm::StringRef op, int64_t version) const;
   /// All entries: by operator, then by version.
   const llvm::StringMap<std::map<int64_t, RuleEntry>> &all() const { return rules; }
 
@@ -140,6 +141,7 @@ void addBatchNormRules(RuleTable &table);
 void addAttentionRules(RuleTable &table);
 void addLossRules(RuleTable &table);
 void addRandomRules(RuleTable &table);
+void addGradientRules(RuleTable &table);
 
 } // namespace dtcc::onnx
 

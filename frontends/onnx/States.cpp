@@ -83,6 +83,25 @@ Tensor Importer::filledState(StringRef name, const Tensor &cell, ArrayRef<int64_
   return read;
 }
 
+/// An integer buffer that steps change. A state is a float, which holds integers up to 2^24 exactly.
+Tensor Importer::makeCounter(const StoredTensor &stored, StringRef name) {
+  HostTensor integers = stored.toHost();
+  StoredTensor floats;
+  floats.name = name.str();
+  floats.type = RankedTensorType::get(stored.type.getShape(), Float32Type::get(context));
+  auto bytes = std::make_shared<std::vector<char>>(integers.ints.size() * sizeof(float));
+  for (auto [i, cell] : llvm::enumerate(integers.ints)) {
+    float value = static_cast<float>(cell);
+    if (static_cast<int64_t>(value) != cell)
+      return emitter.error("buffer '" + name + "' must hold integers below 2^24, got: " + Twine(cell));
+    std::memcpy(bytes->data() + i * sizeof(float), &value, sizeof(float));
+  }
+  floats.bytes = *bytes;
+  floats.owner = bytes;
+  floats.hasData = true;
+  return emitter.cast(makeState(floats, name), stored.type.getElementType());
+}
+
 /// Equal cells, `b` transposed if asked. Both are matrices of `width`-byte elements.
 static bool sameCells(const StoredTensor &a, const StoredTensor &b, bool transposed) {
   size_t width = a.type.getElementTypeBitWidth() / 8;
@@ -164,7 +183,9 @@ Tensor Importer::fromInitializer(const TensorProto &tensor, StringRef name) {
     return nullptr;
   stored->name = name.str();
   bool floats = isa<FloatType>(stored->type.getElementType());
-  bool named = manifest.find(name) || llvm::is_contained(options.trainable, name);
+  if (manifest.isUpdated(name) && stored->hasData && !isa<FloatType>(stored->type.getElementType()))
+    return makeCounter(*stored, name);
+  bool named = manifest.find(name) || manifest.isUpdated(name) || llvm::is_contained(options.trainable, name);
   if (floats && !(name.ends_with("inv_freq") && !stored->hasData) && (stored->type.getRank() > 0 || named)) {
     // A loop reads its own initializers once a step.
     Tensor &inner = innerStates[&tensor];
@@ -288,10 +309,22 @@ void Importer::store(const NodeProto &node, unsigned i, const Tensor &value) {
   buffers.insert(state->name);
 }
 
-Tensor Importer::droppedBias(StringRef weight, int64_t size) {
-  if (merged.empty() || !stateOf.contains(weight) || !weight.ends_with(".weight"))
+/// PyTorch's exporter notes at a node which rewriting rules made it.
+static bool madeByRule(const NodeProto &node, StringRef rule) {
+  return llvm::any_of(node.metadata_props(), [&](const auto &entry) {
+    return StringRef(entry.key()).ends_with("rule_name") && StringRef(entry.value()).contains(rule);
+  });
+}
+
+Tensor Importer::droppedBias(const NodeProto &node, int64_t size, bool guess) {
+  StringRef weight = node.input(1);
+  bool told = madeByRule(node, "RemoveOptionalBias");
+  if (manifest.exists() || !stateOf.contains(weight) ||
+      (!told && (!guess || merged.empty() || !weight.ends_with(".weight"))))
     return nullptr;
-  std::string name = (weight.drop_back(strlen("weight")) + "bias").str();
+  StringRef owner = weight;
+  owner.consume_back(".weight");
+  std::string name = (owner + ".bias").str();
   if (stateOf.contains(name))
     return states[stateOf[name]].read;
   note("the exporter drops biases that are zero: parameter '" + name + "' is made again, as zeros");

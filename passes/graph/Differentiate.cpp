@@ -40,6 +40,12 @@ private:
   OpBuilder &builder;
 };
 
+/// The value that an op of no computation stands for, or null.
+Value forwardValueOf(Operation *op) {
+  auto known = dyn_cast_or_null<DifferentiableOpInterface>(op);
+  return known ? known.getForwardValue() : nullptr;
+}
+
 class Differentiation {
 public:
   Differentiation(func::FuncOp function, Attribute optimizer, double clip, double lossScale)
@@ -50,6 +56,10 @@ public:
 private:
   void tagForward();
   void findDependences();
+  /// Whether a gradient flows to the operand.
+  bool isActive(OpOperand &use);
+  /// Replaces ops that are there for their gradient alone by the values that they stand for.
+  void foldGradientOps();
   LogicalResult differentiate(Operation *op);
   void addGradient(Operation *user, unsigned operand, Value gradient, Phase phase);
   void markPhases(Operation *op, ArrayRef<Operation *> built, ArrayRef<Value> gradients);
@@ -78,6 +88,19 @@ void Differentiation::tagForward() {
     setOrigin(&op, originCount++, Phase::Forward);
 }
 
+bool Differentiation::isActive(OpOperand &use) {
+  auto op = dyn_cast<DifferentiableOpInterface>(use.getOwner());
+  return active.contains(use.get()) && (!op || op.passesGradient(use.getOperandNumber()));
+}
+
+void Differentiation::foldGradientOps() {
+  for (Operation &op : llvm::make_early_inc_range(function.front()))
+    if (Value forward = forwardValueOf(&op)) {
+      op.getResult(0).replaceAllUsesWith(forward);
+      op.erase();
+    }
+}
+
 void Differentiation::findDependences() {
   SymbolTableCollection symbols;
   for (Operation &op : function.front().without_terminator()) {
@@ -86,7 +109,7 @@ void Differentiation::findDependences() {
     if (auto read = dyn_cast<ReadOp>(op))
       trainable = symbols.lookupNearestSymbolFrom<StateOp>(read, read.getStateAttr()).getTrainable();
     else
-      trainable = llvm::any_of(op.getOperands(), [&](Value value) { return active.contains(value); });
+      trainable = llvm::any_of(op.getOpOperands(), [&](OpOperand &use) { return isActive(use); });
     bool parameter = llvm::all_of(op.getOperands(), [&](Value value) { return parameters.contains(value); });
     for (Value result : op.getResults()) {
       if (trainable && isFloat(result))
@@ -105,8 +128,21 @@ void Differentiation::addGradient(Operation *user, unsigned operand, Value gradi
     return;
   }
   auto tag = [&](Operation *op) {
-    setOrigin(op, *getOrigin(user), phase);
-    setOriginFactors(op, cast<FactorOpInterface>(user).getFactorMap().operands[operand]);
+    if (!forwardValueOf(user)) {
+      setOrigin(op, *getOrigin(user), phase);
+      setOriginFactors(op, cast<FactorOpInterface>(user).getFactorMap().operands[operand]);
+      return;
+    }
+    // The user does not outlive differentiation, so the sum belongs to what makes the operand.
+    Value value = user->getOperand(operand);
+    while (Value forward = forwardValueOf(value.getDefiningOp()))
+      value = forward;
+    auto result = cast<OpResult>(value);
+    setOrigin(op, *getOrigin(result.getOwner()), phase);
+    auto factored = dyn_cast<FactorOpInterface>(result.getOwner());
+    // A read has no factors to inherit.
+    setOriginFactors(op, factored ? factored.getFactorMap().results[result.getResultNumber()]
+                                  : SmallVector<int64_t>(rankOf(value), kNoFactor));
   };
   // Terms of the gradient of a half-precision parameter may have different types: cast to the wider one.
   for (Value *term : {&sum, &gradient})
@@ -145,8 +181,8 @@ LogicalResult Differentiation::differentiate(Operation *op) {
   if (llvm::none_of(resultGrads, [](Value grad) { return static_cast<bool>(grad); }))
     return success();
   SmallVector<bool> wanted;
-  for (Value operand : op->getOperands())
-    wanted.push_back(active.contains(operand));
+  for (OpOperand &use : op->getOpOperands())
+    wanted.push_back(isActive(use));
   if (!llvm::is_contained(wanted, true))
     return success();
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
@@ -275,13 +311,21 @@ LogicalResult Differentiation::run() {
     if (failed(differentiate(op)))
       return failure();
   buildUpdate();
-  // Erase the ops that the formulas built and nothing reads.
+  foldGradientOps();
+  // Erase the ops that the formulas built and nothing reads. A forward op whose value was replaced keeps its place
+  // while a backward op belongs to it: the plan has the layouts of both.
   SmallVector<Operation *> built;
   for (Operation &op : function.front())
     built.push_back(&op);
-  for (Operation *op : llvm::reverse(built))
-    if (isOpTriviallyDead(op))
+  llvm::DenseSet<int64_t> origins;
+  for (Operation *op : llvm::reverse(built)) {
+    std::optional<int64_t> origin = getOrigin(op);
+    bool forward = origin && getPhase(op) == Phase::Forward;
+    if (isOpTriviallyDead(op) && !(forward && origins.contains(*origin)))
       op->erase();
+    else if (origin && !forward)
+      origins.insert(*origin);
+  }
   return success();
 }
 

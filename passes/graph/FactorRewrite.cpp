@@ -421,6 +421,8 @@ static const llvm::DenseMap<TypeID, Rewrite> &rewrites() {
       {TypeID::get<MaxPoolOp>(), rewritePool},
       {TypeID::get<BatchNormOp>(), rewriteBatchNorm},
       {TypeID::get<RunningStatisticsOp>(), rewriteRunningStatistics},
+      {TypeID::get<StopGradientOp>(), rewriteElementwise},
+      {TypeID::get<ReplaceGradientOp>(), rewriteElementwise},
   };
   return table;
 }

@@ -30,6 +30,9 @@ plan::ShapeSpace GraphPricer::space() {
     if (role && role.getValue() == "tokens" && type.getRank() == 2)
       positions = type.getDimSize(1);
   }
+  // Forward changes a buffer once a micro-batch, so another number of them trains another model.
+  if (!step.getOps<graph::WriteOp>().empty())
+    space.microbatches = 1;
   bool attends = false;
   for (Operation *op : input.blocks.uniqueOps()) {
     attends |= isa<graph::AttentionOp>(op);

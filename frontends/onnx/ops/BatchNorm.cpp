@@ -84,7 +84,7 @@ static LogicalResult batchNormRule(OpBinder &node) {
   bool training = node.opset() < 14 ? node.wants(1) || node.wants(2) : node.integer("training_mode", 0) != 0;
   if (node.wants(3) || node.wants(4))
     return node.error("the outputs of saved statistics are not supported");
-  if (!training && node.getImporter().getOptions().forceTraining) {
+  if (!training && node.getImporter().forcesTraining()) {
     node.getImporter().noteOfNode(llvm::formatv("batch norm is switched to training: statistics of the batch, running "
                                                 "statistics that move by {0:f3} (--train-mode=as-is keeps it as it is)",
                                                 1 - kept)

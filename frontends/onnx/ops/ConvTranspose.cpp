@@ -145,7 +145,10 @@ static LogicalResult convTransposeRule(OpBinder &node) {
                                            emit.value(filter), steps, s->dilations, low);
     y = emit.reshape(emit.fromValue(op), result);
   }
-  return node.result(0, emit.affineChannels(y, nullptr, node.input(2)));
+  if (!y)
+    return failure();
+  Tensor bias = node.has(2) ? node.input(2) : node.getImporter().droppedBias(node.proto(), shapeOf(y)[1]);
+  return node.result(0, emit.affineChannels(y, nullptr, bias));
 }
 
 void dtcc::onnx::addConvTransposeRules(RuleTable &table) { table.on("ConvTranspose", 1, {2, 3}, convTransposeRule); }

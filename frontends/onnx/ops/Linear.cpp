@@ -26,8 +26,8 @@ static LogicalResult gemmRule(OpBinder &node) {
     return failure();
   product = emit.mul(product, emit.scalar(node.real("alpha", 1), elementOf(product)));
   Tensor bias = node.input(2);
-  if (!bias && !turned)
-    bias = node.getImporter().droppedBias(node.proto().input(1), shapeOf(product)[1]);
+  if (!bias)
+    bias = node.getImporter().droppedBias(node.proto(), shapeOf(product)[1], /*guess=*/!turned);
   if (bias)
     product = emit.add(product, emit.mul(bias, emit.scalar(node.real("beta", 1), elementOf(bias))));
   return node.result(0, product);

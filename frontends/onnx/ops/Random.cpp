@@ -40,7 +40,7 @@ static LogicalResult dropoutRule(OpBinder &node) {
   if (!(ratio >= 0 && ratio < 1))
     return node.error("ratio must be at least 0 and below 1, got: " + std::to_string(ratio));
   bool on = *training != 0;
-  if (!on && ratio > 0 && node.getImporter().getOptions().forceTraining) {
+  if (!on && ratio > 0 && node.getImporter().forcesTraining()) {
     node.getImporter().noteOfNode("dropout of ratio " + llvm::formatv("{0}", ratio).str() +
                                   " is switched to training (--train-mode=as-is keeps it off)");
     on = true;

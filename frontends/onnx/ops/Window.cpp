@@ -164,7 +164,10 @@ static LogicalResult convRule(OpBinder &node) {
   } else {
     product = convolution(emit, x, kernel, groups, *w);
   }
-  return node.result(0, emit.affineChannels(product, nullptr, node.input(2)));
+  if (!product)
+    return failure();
+  Tensor bias = node.has(2) ? node.input(2) : node.getImporter().droppedBias(node.proto(), shapeOf(product)[1]);
+  return node.result(0, emit.affineChannels(product, nullptr, bias));
 }
 
 /// Most cells of a window whose places are told apart.

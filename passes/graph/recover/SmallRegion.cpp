@@ -46,6 +46,9 @@ bool SmallRegion::collect(Value value) {
   }
   if (!isa<FactorOpInterface>(op) || !isa<ReferenceOpInterface>(op))
     return false;
+  // A composite with the values of such a region has another gradient.
+  if (auto known = dyn_cast<DifferentiableOpInterface>(op); known && known.getForwardValue())
+    return false;
   for (Value operand : op->getOperands())
     if (!collect(operand))
       return false;

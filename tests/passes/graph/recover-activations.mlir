@@ -91,3 +91,14 @@ func.func @relu(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %y = graph.select %p, %x, %zero : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   return %y : tensor<2x3xf32>
 }
+
+// The same values with another gradient are no silu.
+// CHECK-LABEL: func.func @stopped
+// CHECK-NOT: graph.silu
+func.func @stopped(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %s = graph.logistic %x : tensor<2x3xf32>
+  %c = graph.stop_gradient %s : tensor<2x3xf32>
+  %y = graph.mul %x, %c : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  // CHECK: return
+  return %y : tensor<2x3xf32>
+}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """export(): trace, keep what trains, write."""
 import contextlib
+import dataclasses
 import inspect
 import io
 import json
@@ -13,7 +14,7 @@ import onnx_ir as ir
 import onnxscript.optimizer
 import torch
 
-from . import forms, manifest
+from . import compare, forms, gradients, manifest, notes, operators
 from . import graph as surgery
 from .losses import ExportError, ExportWarning, with_loss
 from .rewrite import rewrite_lossy_calls
@@ -62,6 +63,8 @@ def trace_default(wrapper, inputs, dynamic, opset):
     of it, in a contrastive loss), for it."""
     try:
         return trace(wrapper, inputs, dynamic, opset)
+    except ExportError:
+        raise
     except Exception:  # noqa: BLE001 - the exporter has many kinds
         tried = [dynamic]
         for held, what in HELD:
@@ -71,11 +74,13 @@ def trace_default(wrapper, inputs, dynamic, opset):
                 continue
             tried.append(fixed)
             try:
-                model = trace(wrapper, inputs, fixed, opset)
+                traced = trace(wrapper, inputs, fixed, opset)
+            except ExportError:
+                raise
             except Exception:  # noqa: BLE001
                 continue
             warnings.warn(f"the module takes {what}", ExportWarning, stacklevel=2)
-            return model
+            return traced
         # The first error says why the module accepts no sizes at all.
         raise
 
@@ -95,11 +100,19 @@ def check_examples(inputs, dynamic):
 
 
 @contextlib.contextmanager
-def training(module, force):
-    """The module in training mode, as an optimizer step sees it; its own modes come back."""
+def training(module, train):
+    """The module in the modes of an optimizer step; its own come back.
+
+    train() is called as the user's loop calls it. But a module in training mode with some part in evaluation mode is as
+    that loop has left it: the part is frozen.
+    """
     modes = {m: m.training for m in module.modules()}
-    if force:
+    if train or train is None and (not module.training or all(modes.values())):
         module.train()
+    still = [n for n, m in module.named_modules() if not m.training and not list(m.children())
+             and (m._buffers or isinstance(m, torch.nn.modules.dropout._DropoutNd))]
+    if module.training and still:
+        warnings.warn(f"in evaluation mode stay {compare.listed(still)}", ExportWarning, stacklevel=3)
     try:
         yield
     finally:
@@ -107,19 +120,60 @@ def training(module, force):
             m.training = mode
 
 
+def check_batch_norms(module):
+    for name, child in module.named_modules():
+        if isinstance(child, torch.nn.modules.batchnorm._BatchNorm) and child.training and child.momentum is None and \
+                child.track_running_stats:
+            raise ExportError(f"batch norm '{name}' averages the statistics of all steps (momentum=None), which cannot be "
+                              "exported; give it a momentum")
+
+
+@contextlib.contextmanager
+def refusals():
+    """The errors of torch.export and its ONNX exporter, which are pages long, in one line."""
+    try:
+        yield
+    except ExportError:
+        raise
+    except Exception as error:  # noqa: BLE001 - they have many kinds
+        while error.__cause__ is not None:
+            error = error.__cause__
+        raise ExportError("the module cannot be traced for ONNX: "
+                          f"{notes.reason(error)}") from error
+
+
+@dataclasses.dataclass
+class Traced:
+    """The exporter's own result, before any optimization; buffers whose next values are its last outputs; parameters
+    without gradient."""
+    model: ir.Model
+    changed: list
+    without_gradient: set
+
+
 def trace(wrapper, inputs, dynamic, opset):
-    """The exporter's own result, before any optimization."""
     with contextlib.redirect_stdout(io.StringIO()):
         shapes = {name: dict(dynamic.get(name, {})) for name in inputs}
         names = {symbol for dims in shapes.values() for symbol in dims.values()}
         dims = {symbol: torch.export.Dim.DYNAMIC for symbol in names}
-        program = torch.export.export(
-            wrapper, (), kwargs=inputs, strict=False,
-            dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})
+        with notes.noted(wrapper):
+            program = torch.export.export(
+                wrapper, (), kwargs=inputs, strict=False,
+                dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})
+        changed = gradients.mark(program)
+        without_gradient = compare.check_trace(program, wrapper, inputs)
         program = rewrite_lossy_calls(program)
         exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
-                                     verbose=False, opset_version=opset)
-    return exported.model
+                                     verbose=False, opset_version=opset,
+                                     custom_translation_table=operators.TRANSLATIONS)
+    return Traced(exported.model, changed, without_gradient)
+
+
+def add_initializer(graph, name, tensor):
+    value = ir.Value(name=name, const_value=ir.tensor(tensor.detach().clone().numpy(), name=name))
+    value.shape, value.dtype = value.const_value.shape, value.const_value.dtype
+    graph.initializers[name] = value
+    return value
 
 
 def reduction_of(output, described):
@@ -130,7 +184,7 @@ def reduction_of(output, described):
     return "mean" if described["kind"] not in ("module", "custom") else None
 
 
-def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=None, no_decay=(), train=True,
+def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=None, no_decay=(), train=None,
            opset=None, external_data=None):
     """Writes module and loss as one ONNX graph whose only output is the loss, and returns the manifest.
 
@@ -145,7 +199,8 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
                     agree and the module takes any length
     optimizer       a torch optimizer over the parameters: its groups say what trains and decays
     no_decay        globs of parameter names without weight decay
-    train           False keeps each submodule's own mode instead of training mode for all
+    train           None: train() is called, unless the module is in training mode with parts in evaluation mode: these
+                    stay frozen; True: train() is called in any case; False: every submodule keeps its mode
     opset           ONNX opset; default: the exporter's
     external_data   weights beside the file, in PATH.data; default: above 256 MiB
 
@@ -155,13 +210,15 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     traced = trace_default if dynamic is None else trace
     dynamic = default_dynamic(inputs) if dynamic is None else dynamic
     check_examples(inputs, dynamic)
-    with training(module, train), forms.traced_experts(module):
+    with training(module, train), forms.traced_experts(module), refusals():
+        check_batch_norms(module)
         wrapper, targets, described = with_loss(module, list(inputs), loss)
         wrapper.training = module.training
-        model = forms.with_plain_attention(module, lambda: traced(wrapper, inputs, dynamic, opset))
+        result = forms.with_plain_attention(module, lambda: traced(wrapper, inputs, dynamic, opset))
+        trains = module.training
         moving = {PREFIX + n + ".running_mean" for n, m in module.named_modules()
                   if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.training and m.track_running_stats}
-    graph = model.graph
+    model, graph = result.model, result.model.graph
 
     # Every parameter under its first name, also those that the graph does not read.
     names = manifest.canonical_names(module)
@@ -173,20 +230,24 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
     for name, first in names.items():
         value = graph.initializers.get(PREFIX + name)
         if value is None and name == first and first not in used:
-            tensor = module.get_parameter(first).detach()
-            value = ir.Value(name=PREFIX + first, const_value=ir.tensor(tensor.numpy(), name=first))
-            value.shape, value.dtype = value.const_value.shape, value.const_value.dtype
-            graph.initializers[value.name] = value
+            value = add_initializer(graph, PREFIX + first, module.get_parameter(first))
         if value is not None:
             kept.append(value)
-    statistics = [v for n, v in graph.initializers.items() if n.endswith((".running_mean", ".running_var"))]
-
-    if train:
-        surgery.switch_on_dropout(graph)
+    # A buffer that forward writes and never reads is none of the exporter's initializers.
+    for name in result.changed:
+        if name not in graph.initializers:
+            add_initializer(graph, name, module.get_buffer(name.removeprefix(PREFIX)))
     follows = surgery.switch_on_batch_norm(graph, moving)
+    follows |= surgery.name_buffers(graph, result.changed)
+    statistics = [v for n, v in graph.initializers.items()
+                  if n.endswith((".running_mean", ".running_var")) or n in follows]
+
+    if trains:
+        surgery.switch_on_dropout(graph)
     with surgery.hidden(graph, kept + statistics), surgery.distinct_dropouts(graph), surgery.exact_constants():
         onnxscript.optimizer.optimize_ir(model)
     surgery.drop_traces(model)
+    operators.define(model)
 
     first_of = {PREFIX + n: f for n, f in names.items()}
     for value in list(graph.initializers.values()):
@@ -202,8 +263,12 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
             for output in list(node.outputs)[1:]:
                 output.name = output.name.removeprefix(PREFIX)
     follows = {k.removeprefix(PREFIX): v.removeprefix(PREFIX) for k, v in follows.items()}
+    for output in graph.outputs:
+        output.name = output.name.removeprefix(PREFIX)
     if loss is not False:
         graph.outputs[0].name = "loss"
+    surgery.separate_names(graph)
+    used -= result.without_gradient
 
     in_optimizer = None if optimizer is None else {id(p) for g in optimizer.param_groups for p in g["params"]}
     reduction = {} if loss is False else {"output": "loss", "reduction": reduction_of(graph.outputs[0], described)}

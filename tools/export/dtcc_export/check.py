@@ -1,15 +1,24 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""check(): does an exported file hold the module's state, and compute its loss?"""
+"""check(): does an exported file hold the module's state, compute its loss and train as it does?"""
+import contextlib
 import copy
 import json
+import tempfile
 
 import numpy as np
 import onnx
 import torch
+import torch.nn.functional as F
 
 from . import manifest
+from .compare import differing, distance, listed, step
 from .losses import ExportError, with_loss
+from .trained import RATE, find_dtcc, gradients_by_dtcc
+
+# Their numbers are not PyTorch's.
+BATCH_NORM = ("running_mean", "running_var", "num_batches_tracked")
+DRAWS = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"}
 
 
 def held_as_in_module(model, module):
@@ -73,30 +82,86 @@ def run(model, inputs, reference=False):
     return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, feeds)[0]
 
 
-def check(path, module, example_inputs, loss=None, tolerance=1e-4):
-    """Raises ExportError unless the file holds the module's parameters bit by bit and gives the module's loss on the
-    examples: with dropout off and batch norm on its running statistics, and also in training form where the file has
-    no dropout. Returns the greater relative difference of the losses.
+@contextlib.contextmanager
+def undropped():
+    """PyTorch's dropouts do nothing, in training mode too."""
+    names = [n for n in dir(F) if n.endswith("dropout") or n.startswith("dropout") or n.startswith("feature_")]
+    kept = {n: getattr(F, n) for n in names} | {"scaled_dot_product_attention": F.scaled_dot_product_attention}
+
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, **options):
+        return kept["scaled_dot_product_attention"](query, key, value, attn_mask, 0.0, **options)
+
+    for name in names:
+        setattr(F, name, lambda x, *_, **__: x)
+    F.scaled_dot_product_attention = attention
+    try:
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(F, name, function)
+
+
+def compare_step(model, facts, module, inputs, loss, dtcc, tolerance):
+    """One step of SGD by PyTorch and by dtcc. Returns the greatest distance of a gradient, relative to its norm."""
+    initial = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
+    twin = copy.deepcopy(module)
+    wrapper = with_loss(twin, list(inputs), loss)[0]
+    with undropped():
+        expected, gradients, _ = step(wrapper, inputs, manifest.canonical_names(wrapper))
+    with tempfile.TemporaryDirectory(prefix="dtcc_export.") as folder:
+        got, after = gradients_by_dtcc(model, inputs, folder, dtcc)
+    if not abs(got - float(expected)) <= tolerance * max(abs(float(expected)), 1e-30):
+        raise ExportError(f"dtcc's loss of the file is {got:.7g}, the module's {float(expected):.7g}")
+    wanted, trained = {}, {}
+    for row in facts["parameters"]:
+        if row["tied_to"] is None:
+            name, before = row["name"], initial[row["initializer"]]
+            gradient = gradients.get("model." + name) if row["trainable"] else None
+            moved = torch.from_numpy((before.astype(np.float64) - after.get(name, before)) / RATE)
+            wanted[name] = gradient
+            trained[name] = moved if gradient is not None or moved.abs().max() > 0 else None
+    wrong = differing(wanted, trained, tolerance)
+    if wrong:
+        raise ExportError(f"the file would train another model: dtcc's gradients of {listed(wrong)} are others than the "
+                          "module's")
+    return max((distance(g, trained[n]) / max(float(g.double().norm()), 1e-30) for n, g in wanted.items()
+                if g is not None and float(g.double().norm()) > 1e-6), default=0.0)
+
+
+def check(path, module, example_inputs, loss=None, tolerance=1e-3):
+    """Raises ExportError unless the file trains as the module does.
+
+    The file must hold the module's parameters bit by bit and give its loss on the examples, without dropout and with
+    running statistics, and in training form where the file has no dropout. Where dtcc is found ($DTCC, the path, or
+    build/bin), one step of SGD by it must move every parameter as PyTorch's does, without dropout. Returns the greatest
+    relative difference of the losses, and that of a gradient (None without dtcc or without a loss).
     """
-    from .api import named_inputs
+    from .api import named_inputs, training
     model = onnx.load(path)
     onnx.checker.check_model(model)
-    held_as_in_module(model, module)
+    facts = held_as_in_module(model, module)
     # The rows of each input are moved against those of the others: inputs taken for each other show.
     inputs = {name: value.roll(k, 0) if value.dim() else value
               for k, (name, value) in enumerate(named_inputs(module, example_inputs).items())}
 
     def difference(train):
-        twin = copy.deepcopy(module).train(train)  # running statistics move in training mode: not the user's
-        with torch.no_grad():
+        twin = copy.deepcopy(module)  # running statistics move in training mode: not the user's
+        if not train:
+            twin.eval()
+        with torch.no_grad(), training(twin, None if train else False):
             expected = with_loss(twin, list(inputs), loss)[0](**inputs).numpy()
         got = run(model, inputs, reference=True) if train else run(inference_form(model), inputs)
         return float(np.max(np.abs(got - expected)) / max(np.max(np.abs(expected)), 1e-30))
 
     ops = {n.op_type for n in model.graph.node}
-    worst = difference(False)
-    if "BatchNormalization" in ops and "Dropout" not in ops:
+    changes = any("update" in r and not r["name"].endswith(BATCH_NORM) for r in facts["buffers"])
+    worst = 0.0 if changes else difference(False)
+    if (changes or "BatchNormalization" in ops) and "Dropout" not in ops:
         worst = max(worst, difference(True))
-    if not worst <= tolerance:
+    if not worst <= min(tolerance, 1e-4):
         raise ExportError(f"the file's loss differs from the module's by {worst:.3g} (relative)")
-    return worst
+    dtcc = find_dtcc()
+    if dtcc is None or facts["loss"]["kind"] == "none" or ops & DRAWS:
+        return worst, None
+    with training(module, None):
+        return worst, compare_step(model, facts, module, inputs, loss, dtcc, tolerance)

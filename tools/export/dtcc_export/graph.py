@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Work on the exported graph: nothing that trains may be folded, merged, transposed or switched off."""
 import contextlib
+import itertools
 from unittest import mock
 
 import onnx_ir as ir
@@ -100,6 +101,32 @@ def switch_on_batch_norm(graph, training):
             output.shape, output.dtype = buffer.shape, buffer.dtype
             follows[buffer.name] = output.name
     return follows
+
+
+def name_buffers(graph, changed):
+    """Names the last outputs of the graph after the buffers that they follow. Returns {buffer: the output's name}."""
+    follows = {}
+    for place, buffer in zip(range(len(graph.outputs) - len(changed), len(graph.outputs)), changed):
+        value = graph.outputs[place]
+        if value.producer() is None or value in list(graph.outputs)[:place]:
+            copy = ir.node("Identity", [value])
+            graph.append(copy)
+            copy.outputs[0].shape, copy.outputs[0].dtype = value.shape, value.dtype
+            graph.outputs[place] = value = copy.outputs[0]
+        follows[buffer] = value.name = buffer + ".next"
+    return follows
+
+
+def separate_names(graph):
+    """Renames values inside that have the name of an initializer or an input: a buffer 'mean' and the result of mean()."""
+    taken = set(graph.initializers) | {v.name for v in graph.inputs}
+    values = [v for node in graph for v in node.outputs]
+    used = taken | {v.name for v in values}
+    for value in values:
+        if value.name in taken and value not in graph.outputs:
+            number = next(n for n in itertools.count(1) if f"{value.name}_{n}" not in used)
+            value.name = f"{value.name}_{number}"
+            used.add(value.name)
 
 
 def drop_traces(model):

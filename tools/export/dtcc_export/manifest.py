@@ -6,6 +6,8 @@ Metadata key "dtcc.manifest", a JSON object; docs/export.md describes every fiel
 """
 import fnmatch
 
+import torch
+
 KEY = "dtcc.manifest"
 VERSION = 1
 
@@ -54,16 +56,18 @@ def parameters(module, used, optimizer, no_decay, in_optimizer):
 
 
 def buffers(module, initializers, follows):
-    """The buffers that are initializers of the file; running statistics say how they move."""
+    """The buffers that are initializers of the file; those that forward changes say what follows them."""
     rows = []
     for name, buffer in module.named_buffers():
         if name not in initializers:
             continue
         row = {"name": name, "initializer": name, "shape": list(buffer.shape)}
         if name in follows:
+            row["update"] = {"value": follows[name]}
             owner = module.get_submodule(name.rpartition(".")[0])
-            # PyTorch moves the running variance with the unbiased estimate, ONNX's operator with the population's.
-            row["update"] = {"value": follows[name], "momentum": owner.momentum, "variance": "unbiased"}
+            if isinstance(owner, torch.nn.modules.batchnorm._BatchNorm) and name.endswith(("_mean", "_var")):
+                # PyTorch moves the running variance with the unbiased estimate, ONNX's operator with the population's.
+                row["update"] |= {"momentum": owner.momentum, "variance": "unbiased"}
         rows.append(row)
     return rows
 

@@ -4,6 +4,7 @@
 
 - cross_entropy: label_smoothing is left out. It is written out here.
 - cross_entropy with class weights and smoothing: refused.
+- cdist: there is no operator for it. It is written out.
 
 An embedding's padding_idx is left out too; it changes the gradient only, and the manifest says it.
 """
@@ -13,6 +14,7 @@ import torch.nn.functional as F
 from .losses import ExportError
 
 CROSS_ENTROPY = torch.ops.aten.cross_entropy_loss.default
+CDIST = torch.ops.aten.cdist.default
 MEAN, SUM = 1, 2
 
 
@@ -34,17 +36,24 @@ def smoothed(logits, target, weight=None, reduction=MEAN, ignore_index=-100, lab
     return (1.0 - label_smoothing) * hard + label_smoothing * spread
 
 
-def has_smoothing(program):
+def distances(x, y, p=2.0, compute_mode=None):
+    """cdist: the p-norm of the difference of each row of x and each of y."""
+    return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, -1)
+
+
+def lossy_calls(program):
+    """What is to be written out, of what the program calls."""
+    table = {}
     for node in program.graph.nodes:
         if node.op == "call_function" and node.target is CROSS_ENTROPY:
-            values = list(node.args[5:6]) + [node.kwargs.get("label_smoothing", 0.0)]
-            if any(values):
-                return True
-    return False
+            if any(list(node.args[5:6]) + [node.kwargs.get("label_smoothing", 0.0)]):
+                table[CROSS_ENTROPY] = smoothed
+        if node.op == "call_function" and node.target is CDIST:
+            table[CDIST] = distances
+    return table
 
 
 def rewrite_lossy_calls(program):
     """The same exported program, its lossy calls written out."""
-    if not has_smoothing(program):
-        return program
-    return program.run_decompositions({CROSS_ENTROPY: smoothed})
+    table = lossy_calls(program)
+    return program.run_decompositions(table) if table else program

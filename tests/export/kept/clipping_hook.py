@@ -1,0 +1,15 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""REFUSED: the gradient hook 'Model.forward.<locals>.<lambda>' is not linear in the gradient it gets"""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+
+    def forward(self, x, target):
+        h = self.first(x).tanh()
+        h.register_hook(lambda gradient: gradient.clamp(-0.01, 0.01))
+        return (self.second(h) - target).square().mean()

@@ -1,0 +1,19 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""enable_grad() inside no_grad()."""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+
+    def forward(self, x, target):
+        h = self.first(x).tanh()
+        with torch.no_grad():
+            gate = h.sigmoid()
+            with torch.enable_grad():
+                k = h * gate
+        h = h + k
+        return (self.second(h) - target).square().mean()

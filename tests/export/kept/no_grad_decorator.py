@@ -1,0 +1,18 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A method under the decorator torch.no_grad()."""
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(6, 8), torch.nn.Linear(8, 3)
+
+    def forward(self, x, target):
+        h = self.first(x).tanh()
+        return (self.scores(h) * (self.second(h) - target).square()).mean()
+
+    @torch.no_grad()
+    def scores(self, h):
+        return self.second(h).exp()

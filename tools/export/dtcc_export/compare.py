@@ -1,0 +1,120 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Does the traced program train as the module does?
+
+Both run once on the example, with equal random numbers. Their losses, the gradient of every parameter and what forward
+leaves in every buffer must be equal: whatever tracing loses, and nobody thought of, shows here.
+"""
+import contextlib
+
+import torch
+
+from . import manifest
+from .losses import ExportError
+from .operators import STOP
+
+NAMED = 4  # names in a message
+
+
+def listed(names):
+    names = [f"'{n}'" for n in names]
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+@contextlib.contextmanager
+def untouched(module):
+    """The module's gradients and buffers as they were."""
+    gradients = {p: p.grad for p in module.parameters()}
+    buffers = [(m, dict(m._buffers), {k: v.clone() for k, v in m._buffers.items() if v is not None})
+               for m in module.modules()]
+    for parameter in gradients:
+        parameter.grad = None
+    try:
+        yield
+    finally:
+        for parameter, gradient in gradients.items():
+            parameter.grad = gradient
+        for owner, tensors, values in buffers:
+            owner._buffers.update(tensors)
+            with torch.no_grad():
+                for name, value in values.items():
+                    tensors[name].copy_(value)
+
+
+def gradients_of(module, names):
+    """Name -> gradient or None. `names` gives the first name of tied parameters, whose gradients add up."""
+    gradients = {}
+    for parameter, name in {p: names.get(n, n) for n, p in module.named_parameters(remove_duplicate=False)}.items():
+        known = gradients.get(name)
+        gradients[name] = known if parameter.grad is None else parameter.grad if known is None else known + parameter.grad
+    return gradients
+
+
+def step(module, inputs, names):
+    """(loss, name -> gradient or None, name -> buffer) of one forward and backward pass."""
+    with untouched(module), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        result = module(**{n: v.clone() for n, v in inputs.items()})
+        loss = result[0] if isinstance(result, tuple) else result
+        loss.double().sum().backward()
+        return (loss.detach().clone(), gradients_of(module, names),
+                {n: b.detach().clone() for n, b in module.named_buffers()})
+
+
+def runnable(program):
+    """The program as a module in which stop_gradient is detach(): no gradient is computed for what it holds back."""
+    module = program.module()
+    for node in module.graph.nodes:
+        if node.target is STOP:
+            node.target = detached
+    module.recompile()
+    return module
+
+
+def detached(x):
+    return x.detach().clone()
+
+
+def distance(a, b):
+    return float((a.double() - b.double()).norm())
+
+
+def differing(wanted, got, tolerance):
+    """Names of parameters whose gradients differ, beyond the rounding of sums that are nearly zero."""
+    total = sum(float(g.double().norm()) ** 2 for g in wanted.values() if g is not None) ** 0.5
+    return [n for n, g in wanted.items()
+            if (g is None) != (got.get(n) is None)
+            or g is not None and not distance(g, got[n]) <= tolerance * max(float(g.double().norm()), 1e-3 * total)]
+
+
+def check_trace(program, wrapper, inputs, tolerance=1e-3):
+    """Raises ExportError where the program would train otherwise; returns the parameters that have no gradient."""
+    if any(t.is_meta for t in (*wrapper.parameters(), *wrapper.buffers())):
+        return set()
+    if not any(p.requires_grad for p in wrapper.parameters()):
+        return set()
+    names = manifest.canonical_names(wrapper)
+    loss, gradients, buffers = step(wrapper, inputs, names)
+    traced_loss, traced, traced_buffers = step(runnable(program), inputs, names)
+    if not torch.allclose(traced_loss.double(), loss.double(), rtol=tolerance, equal_nan=True):
+        raise ExportError(f"the module computes {float(loss.double().sum()):.6g} on the example and its trace "
+                          f"{float(traced_loss.double().sum()):.6g}: forward does something that cannot be traced, such "
+                          "as numbers from Python or NumPy")
+    wrong = differing({n: g for n, g in gradients.items() if n in traced or g is not None}, traced, tolerance)
+    prefix = "model."
+    if wrong:
+        hooks = [n.removeprefix(prefix) for n, m in wrapper.named_modules() if m._backward_hooks or m._backward_pre_hooks]
+        why = (f"the backward hooks of {listed(hooks)} cannot be exported, remove them or write what they do with "
+               "operations and detach()" if hooks else
+               "something in forward changes gradients in a way that cannot be traced; write it with operations and "
+               "detach()")
+        raise ExportError(f"the gradients of {listed(n.removeprefix(prefix) for n in wrong)} would be others than the "
+                          f"module's: {why}")
+    wrong = [n.removeprefix(prefix) for n, b in buffers.items()
+             if n in traced_buffers and not torch.allclose(b.double(), traced_buffers[n].double(), rtol=tolerance,
+                                                           atol=1e-5, equal_nan=True)]
+    if wrong:
+        raise ExportError(f"forward changes the buffers {listed(wrong)} in a way that cannot be traced; write it with "
+                          "operations on tensors")
+    return {n.removeprefix(prefix) for n, p in wrapper.named_parameters()
+            if p.requires_grad and gradients.get(names[n]) is None}

@@ -1,0 +1,154 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The traced program with what it does to gradients and buffers said by operators and outputs.
+
+torch.export notes detach() and the regions of no_grad(), which the ONNX exporter then drops. `mark` makes them the operators
+of operators.py, and what forward leaves in buffers outputs.
+"""
+import operator
+
+import torch
+import torch.utils._pytree as pytree
+from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
+
+from .backward import is_float, mutated, resolve
+from .losses import ExportError
+from .operators import REPLACE, STOP
+
+SET_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
+DETACHES = (torch.ops.aten.detach.default, torch.ops.aten.detach_.default)
+
+
+def inline_regions(module):
+    """Puts the bodies of no_grad() and enable_grad() regions into the graph; their nodes say so in their meta data."""
+    graph = module.graph
+    for node in list(graph.nodes):
+        if node.op != "call_function" or node.target is not SET_GRAD:
+            continue
+        enabled, body, *operands = node.args
+        inner = getattr(module, body.target)
+        inline_regions(inner)
+        names = {p: o for p, o in zip([n for n in inner.graph.nodes if n.op == "placeholder"], operands)}
+        with graph.inserting_before(node):
+            for part in inner.graph.nodes:
+                if part.op == "placeholder":
+                    continue
+                if part.op == "output":
+                    outputs = part.args[0]
+                    break
+                if part.op == "get_attr":
+                    name = f"{body.target}_{part.target}"
+                    setattr(module, name, getattr(inner, part.target))
+                    copy = graph.get_attr(name)
+                    copy.meta = dict(part.meta)
+                else:
+                    copy = graph.node_copy(part, lambda n: names[n])
+                copy.meta.setdefault("dtcc_grad", enabled)
+                names[part] = copy
+        for user in list(node.users):
+            if user.target is not operator.getitem:
+                raise ExportError("a region of no_grad() is used in a way that is not known")
+            user.replace_all_uses_with(names[outputs[user.args[1]]])
+            graph.erase_node(user)
+        graph.erase_node(node)
+        if not body.users:
+            graph.erase_node(body)
+
+
+def place(node):
+    """Where in the user's code a node is from, as the last line of its stack."""
+    lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()]
+    return f" ({lines[-1]})" if lines else ""
+
+
+def base(node):
+    """What a chain of views looks at."""
+    while node.op == "call_function" and node.args and isinstance(node.args[0], torch.fx.Node):
+        schema = getattr(node.target, "_schema", None)
+        if schema is None or not schema.arguments or schema.arguments[0].alias_info is None:
+            return node
+        node = node.args[0]
+    return node
+
+
+def expose_buffers(program, changed):
+    """What forward leaves in buffers are outputs of the program, behind its own. changed: placeholders."""
+    graph, signature = program.graph_module.graph, program.graph_signature
+    output = next(n for n in graph.nodes if n.op == "output")
+    values = list(output.args[0])
+    for node in changed:
+        with graph.inserting_before(output):
+            copy = graph.call_function(torch.ops.aten.clone.default, (node,))
+        copy.meta = {"val": node.meta["val"]}
+        values.append(copy)
+        argument = TensorArgument(name=copy.name)
+        signature.output_specs.append(OutputSpec(kind=OutputKind.USER_OUTPUT, arg=argument, target=None))
+        program.module_call_graph[0].signature.outputs.append(argument)
+    output.args = (tuple(values),)
+    program.module_call_graph[0].signature.out_spec = pytree.tree_flatten((0,) * len(values))[1]
+
+
+def mark(program):
+    """Rewrites the traced program: what stops a gradient in PyTorch is an operator that says so.
+
+    Returns the names of the buffers that forward changes, in the order of the outputs that follow them. The running
+    statistics of batch norm are not among them: its operator moves them.
+    """
+    module = program.graph_module
+    graph = module.graph
+    inline_regions(module)
+    resolve(module)
+    signature = program.graph_signature
+    parameters, buffers = signature.inputs_to_parameters, signature.inputs_to_buffers
+    tracked, stops, moved = set(), {}, {}
+
+    def stopped(value, before):
+        if value not in stops:
+            with graph.inserting_before(before):
+                stops[value] = graph.call_function(STOP, (value,))
+            stops[value].meta = dict(value.meta)
+        return stops[value]
+
+    for node in list(graph.nodes):
+        if node.op == "placeholder":
+            name = parameters.get(node.name)
+            if name is not None and program.state_dict[name].requires_grad:
+                tracked.add(node)
+            continue
+        if node.op == "output":
+            break
+        enabled = node.meta.get("dtcc_grad", True)
+        operands = [n for n in node.all_input_nodes if n in tracked]
+        for changed in mutated(node):
+            source = base(changed)
+            if source.name in parameters:
+                raise ExportError(f"parameter '{parameters[source.name].removeprefix('model.')}' is changed in forward"
+                                  f"{place(node)}, which cannot be exported; change it after the optimizer's step")
+            if source.name in buffers:
+                moved[source] = True
+            if changed in tracked and not enabled or changed in stops.values():
+                raise ExportError("a tensor that a gradient passes is changed in place where gradients are off"
+                                  f"{place(node)}; write x + (changed - x).detach() instead")
+            if enabled and operands:
+                tracked.add(changed)
+            stops.pop(changed, None)
+        if node.target in DETACHES:
+            if operands:
+                node.replace_all_uses_with(stopped(node.args[0], node))
+            continue
+        if node.target is STOP:
+            continue
+        if not enabled:
+            for operand in operands:
+                if is_float(operand):
+                    node.replace_input_with(operand, stopped(operand, node))
+            continue
+        if node.target is REPLACE:
+            operands = [n for n in operands if n is node.args[1]]
+        if operands and (is_float(node) or not isinstance(node.meta.get("val"), torch.Tensor)):
+            tracked.add(node)
+    expose_buffers(program, moved)
+    graph.eliminate_dead_code()
+    graph.lint()
+    module.recompile()
+    return [buffers[n.name] for n in moved]
