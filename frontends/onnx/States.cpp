@@ -54,7 +54,7 @@ Tensor Importer::makeState(const StoredTensor &stored, StringRef name) {
   bool hasValue = stored.hasData && !options.randomInit;
   auto op = graph::StateOp::create(builder, loc, symbol, stored.type, graph::StateRole::parameter, /*trainable=*/true,
                                    /*decay=*/true, name, stored.type.getShape(),
-                                   hasValue ? resource(stored) : ElementsAttr(), graph::InitAttr());
+                                   hasValue ? resource(stored) : ElementsAttr(), graph::InitAttr(), ArrayAttr());
   Tensor read = emitter.fromValue(
       graph::ReadOp::create(emitter.getBuilder(), loc, stored.type, FlatSymbolRefAttr::get(context, symbol)));
   stateOf[name] = states.size();
