@@ -37,7 +37,7 @@ Importer::Importer(MLIRContext *context, StringRef path, const ImportOptions &op
       model(context, path, options.externalRoot, options.outputs, /*dataOptional=*/options.randomInit) {}
 
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
-  if (failed(model.load()) || failed(manifest.read(model)))
+  if (failed(model.load()) || failed(manifest.read(model)) || failed(takeForm()))
     return failure();
   const GraphProto &graph = model.proto().graph();
   if (failed(checkGraph(graph, {}, 0)) || failed(checkNodes()) || failed(findFoldedNorms()) ||
@@ -68,6 +68,19 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
     return failure();
   printNodeNotes();
   return std::move(module);
+}
+
+LogicalResult Importer::takeForm() {
+  FailureOr<std::optional<TrainingForm>> found = takeTrainingForm(model, options);
+  if (failed(found))
+    return failure();
+  form = std::move(*found);
+  if (!form)
+    return success();
+  emitRemark(model.loc()) << form->summary;
+  // A training graph says itself which of its nodes train.
+  options.forceTraining = false;
+  return success();
 }
 
 LogicalResult Importer::checkNames() {
@@ -135,12 +148,7 @@ Tensor Importer::addInput(StringRef name, RankedTensorType type) {
   return emitter.fromValue(function.getArgument(at));
 }
 
-Location Importer::nodeLoc(const NodeProto &node) const {
-  StringRef name = !node.name().empty() ? StringRef(node.name())
-                   : node.output_size() ? StringRef(node.output(0))
-                                        : StringRef("?");
-  return NameLoc::get(StringAttr::get(context, "node '" + name + "' (" + node.op_type() + ")"), model.loc());
-}
+Location Importer::nodeLoc(const NodeProto &node) const { return model.nodeLoc(node); }
 
 Tensor Importer::lookup(StringRef name) {
   for (Scope &scope : llvm::reverse(scopes)) {
@@ -171,9 +179,9 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   llvm::scope_exit restore([&] { emitter.setLoc(outer); });
   if (const FunctionProto *function = findFunction(node))
     return importCall(node, *function);
-  const RuleEntry *entry = table.find(node.op_type(), model.opset());
+  const RuleEntry *entry = ruleOf(node);
   unsigned count = node.input_size();
-  OpBinder binder(*this, node, model.opset());
+  OpBinder binder(*this, node, entry->version ? entry->version : model.opset());
   for (unsigned i = 0; i < entry->minInputs; ++i)
     if (!binder.has(i))
       return emitError(emitter.getLoc()) << "must have at least " << entry->minInputs << " operands";
@@ -187,6 +195,11 @@ LogicalResult Importer::importNode(const NodeProto &node) {
     if (binder.has(i) && !entry->readsNumbers(i) && !binder.input(i))
       return failure();
   return entry->rule(binder);
+}
+
+const RuleEntry *Importer::ruleOf(const NodeProto &node) const {
+  StringRef domain = node.domain() == "ai.onnx" ? "" : StringRef(node.domain());
+  return table.find(domain, node.op_type(), model.opset(domain));
 }
 
 const FunctionProto *Importer::findFunction(const NodeProto &node) const {

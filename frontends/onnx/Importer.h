@@ -17,6 +17,7 @@
 #include "frontends/onnx/Manifest.h"
 #include "frontends/onnx/Model.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/training/TrainingForm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/MapVector.h"
@@ -83,6 +84,9 @@ private:
     bool closed = false;
   };
 
+  /// Finds out what the file says of its own training.
+  mlir::LogicalResult takeForm();
+
   // Prescan.
   mlir::LogicalResult checkGraph(const ::onnx::GraphProto &graph, llvm::StringSet<> outer, int depth);
   mlir::LogicalResult checkNodes();
@@ -104,6 +108,7 @@ private:
   Tensor makeState(const StoredTensor &stored, llvm::StringRef name);
   Tensor findTied(const StoredTensor &stored);
   State *stateOfOperand(const ::onnx::NodeProto &node, unsigned i);
+  const RuleEntry *ruleOf(const ::onnx::NodeProto &node) const;
   const ::onnx::FunctionProto *findFunction(const ::onnx::NodeProto &node) const;
   mlir::Location nodeLoc(const ::onnx::NodeProto &node) const;
 
@@ -115,15 +120,21 @@ private:
   mlir::FailureOr<Tensor> lossOperand(llvm::StringRef key);
   Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type);
   void writeStates();
+  /// Says which form of a model was found, where it brings no training of its own.
+  void describeForm();
+  /// What the form says of the optimizer.
+  void applyForm();
   void eraseDead();
   void printNodeNotes();
   void classifyStates();
   void classifyInputs();
 
   mlir::MLIRContext *context;
-  const ImportOptions &options;
+  ImportOptions options;
   Model model;
   Manifest manifest;
+  /// Of a file that is a training graph.
+  std::optional<TrainingForm> form;
   RuleTable table;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;

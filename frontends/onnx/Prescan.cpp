@@ -73,7 +73,7 @@ void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<std
                      : node.output_size() ? StringRef(node.output(0))
                                           : StringRef("?");
     bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-    if (!findFunction(node) && !(standard && table.find(node.op_type(), model.opset())))
+    if (!findFunction(node) && !ruleOf(node))
       out.push_back((Twine(standard ? "ai.onnx" : node.domain()) + "." + node.op_type() + " version " +
                      Twine(model.opset(standard ? "" : node.domain())) + " ('" + name + "')")
                         .str());

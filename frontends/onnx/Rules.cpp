@@ -35,6 +35,17 @@ RuleTable::RuleTable() {
   addAttentionRules(*this);
   addLossRules(*this);
   addRandomRules(*this);
+  addMicrosoftRules(*this);
+}
+
+void RuleTable::alias(StringRef op, std::pair<unsigned, unsigned> inputs, StringRef standard, int64_t version) {
+  RuleEntry entry = *find(standard, version);
+  entry.minInputs = inputs.first, entry.maxInputs = inputs.second, entry.version = version;
+  rules[op][1] = entry;
+}
+
+const RuleEntry *RuleTable::find(StringRef domain, StringRef op, int64_t version) const {
+  return domain.empty() || domain == "ai.onnx" ? find(op, version) : find((domain + "." + op).str(), version);
 }
 
 const RuleEntry *RuleTable::find(StringRef op, int64_t version) const {

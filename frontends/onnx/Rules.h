@@ -89,6 +89,8 @@ struct RuleEntry {
   Rule rule;
   /// Operands (bits) that are numbers for the rule to read, never parameters: see Importer::numbers.
   unsigned numbers = 0;
+  /// The operator set by which the rule reads the node; 0: the model's.
+  int64_t version = 0;
   bool readsNumbers(unsigned i) const { return i < 32 && (numbers >> i & 1); }
 };
 
@@ -98,8 +100,13 @@ public:
   void on(llvm::StringRef op, int64_t since, std::pair<unsigned, unsigned> inputs, Rule rule, unsigned numbers = 0) {
     rules[op][since] = {inputs.first, inputs.second, rule, numbers};
   }
+  /// Makes `op`, which may be of another domain (`com.microsoft.Gelu`), what `standard` is in operator set `version`,
+  /// with operands of its own number. `standard` must be in the table already.
+  void alias(llvm::StringRef op, std::pair<unsigned, unsigned> inputs, llvm::StringRef standard, int64_t version);
   /// The entry for a version of the default domain, or null.
   const RuleEntry *find(llvm::StringRef op, int64_t version) const;
+  /// The entry for a version of any domain, or null.
+  const RuleEntry *find(llvm::StringRef domain, llvm::StringRef op, int64_t version) const;
 
 private:
   llvm::StringMap<std::map<int64_t, RuleEntry>> rules;
@@ -129,6 +136,8 @@ void addBatchNormRules(RuleTable &table);
 void addAttentionRules(RuleTable &table);
 void addLossRules(RuleTable &table);
 void addRandomRules(RuleTable &table);
+/// Comes after all others, because some of its entries are aliases.
+void addMicrosoftRules(RuleTable &table);
 
 } // namespace dtcc::onnx
 
