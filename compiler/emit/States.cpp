@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/States.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -148,6 +149,8 @@ private:
     state.saved_rank = op.getSavedShape().size();
     llvm::copy(op.getSavedShape(), state.saved_sizes);
     setInitial(op, state);
+    if (op.getSlots())
+      startsFromFile.insert(op.getSavedName());
     state.bucket_offset = offset;
     spmd::Layout plain = type.getLayout();
     SmallVector<int64_t> local;
@@ -175,9 +178,9 @@ private:
     size_t number = op.getSlot().value_or(0);
     std::string suffix = number < facts.slots.size() ? facts.slots[number].str() : "slot" + std::to_string(number);
     addDerived(op, [&](dtcc_state &state) {
+      state.init = startsFromFile.contains(tables.stringAt(state.name)) ? DTCC_INIT_FILE : DTCC_INIT_ZERO;
       state.name = tables.string((tables.stringAt(state.name) + "." + suffix).str());
       state.role = DTCC_STATE_SLOT;
-      state.init = DTCC_INIT_ZERO;
     });
   }
 
@@ -219,6 +222,8 @@ private:
   const llvm::StringMap<uint32_t> &arenas;
   llvm::StringMap<uint32_t> &bucketIndices;
   OptimizerFacts facts;
+  /// Names of parameters whose slots have values of their own.
+  llvm::StringSet<> startsFromFile;
 };
 } // namespace
 

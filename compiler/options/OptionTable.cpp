@@ -72,7 +72,7 @@ const std::vector<Group> &table() {
           text("init", "model|random", &Options::init, "parameters start as in the model or at random", "model|random"),
           text("external-root", "DIR", &Options::externalRoot, "where external data may lie too")}},
         {"Training",
-         {text("optimizer", "KIND:key=value,..", &Options::optimizer, "adamw, adam, sgd, lion"), clip,
+         {text("optimizer", "KIND:key=value,..", &Options::optimizer, "adamw, adam, sgd, adagrad, lion"), clip,
           list("decay", "GLOB", &Options::decay, "parameters that are decayed"),
           list("no-decay", "GLOB", &Options::noDecay, "parameters that are not"),
           text("precision", "f32|bf16|fp16", &Options::precision, "compute in it; f32 on cores, bf16 on GPUs",

@@ -31,8 +31,10 @@ struct Options {
   std::vector<std::string> trainable, freeze, tie;
 
   // Training.
-  std::string optimizer = "adamw";
-  double clip = 0;
+  /// Empty: that of the model where it brings one, else AdamW.
+  std::string optimizer;
+  /// Below 0: that of the model where it brings one, else off.
+  double clip = -1;
   std::vector<std::string> decay, noDecay;
   std::string precision;
   /// Where the dynamic loss scale of fp16 starts; 0: where PyTorch's does.

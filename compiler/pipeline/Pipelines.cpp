@@ -32,7 +32,6 @@ void dtcc::buildGraphPipeline(OpPassManager &manager, const Options &options) {
   }
   // Forward, backward and the update, with the origin of every op.
   graph::GraphDifferentiateOptions differentiate;
-  differentiate.clip = options.clip;
   // As torch.amp.GradScaler starts.
   if (options.precision == "fp16")
     differentiate.lossScale = options.lossScale > 0 ? options.lossScale : 65536.0;

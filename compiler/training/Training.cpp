@@ -11,6 +11,7 @@
 #include "dialects/graph/Graph.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -36,10 +37,12 @@ struct OptimizerSpec {
           {"lr", 1e-3}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", kind == "adamw" ? 1e-2 : 0}};
     else if (kind == "sgd")
       values = {{"lr", 1e-3}, {"momentum", 0}, {"dampening", 0}, {"nesterov", 0}, {"weight_decay", 0}};
+    else if (kind == "adagrad")
+      values = {{"lr", 1e-2}, {"lr_decay", 0}, {"eps", 1e-10}, {"weight_decay", 0}};
     else if (kind == "lion")
       values = {{"lr", 1e-4}, {"beta1", 0.9}, {"beta2", 0.99}, {"weight_decay", 0}};
     else
-      return wrong("--optimizer must be adamw, adam, sgd or lion, got: " + kind);
+      return wrong("--optimizer must be adamw, adam, sgd, adagrad or lion, got: " + kind);
     SmallVector<StringRef> pairs;
     settings.split(pairs, ',', -1, /*KeepEmpty=*/false);
     for (StringRef pair : pairs) {
@@ -61,22 +64,41 @@ struct OptimizerSpec {
 };
 } // namespace
 
-LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options) {
+static FailureOr<Attribute> makeOptimizer(MLIRContext *context, StringRef text) {
   OptimizerSpec spec;
-  if (failed(spec.parse(options.optimizer)))
+  if (failed(spec.parse(text)))
     return failure();
-  MLIRContext *context = module.getContext();
   auto value = [&](StringRef key) { return spec.values.lookup(key); };
   Attribute optimizer;
   if (spec.kind == "sgd")
     optimizer = graph::SgdAttr::get(context, value("lr"), value("momentum"), value("dampening"), value("weight_decay"),
                                     value("nesterov") != 0);
+  else if (spec.kind == "adagrad")
+    optimizer = graph::AdagradAttr::get(context, value("lr"), value("lr_decay"), value("eps"), value("weight_decay"),
+                                        /*start=*/0);
   else if (spec.kind == "lion")
     optimizer = graph::LionAttr::get(context, value("lr"), value("beta1"), value("beta2"), value("weight_decay"));
   else
     optimizer = graph::AdamAttr::get(context, value("lr"), value("beta1"), value("beta2"), value("eps"),
                                      value("weight_decay"), spec.kind == "adamw");
-  module->setAttr("graph.optimizer", optimizer);
+  return optimizer;
+}
+
+LogicalResult dtcc::applyTrainingOptions(ModuleOp module, const Options &options) {
+  MLIRContext *context = module.getContext();
+  // A model may bring its own.
+  if (!options.optimizer.empty() || !module->hasAttr(graph::kOptimizerAttr)) {
+    FailureOr<Attribute> optimizer =
+        makeOptimizer(context, options.optimizer.empty() ? StringRef("adamw") : StringRef(options.optimizer));
+    if (failed(optimizer))
+      return failure();
+    module->setAttr(graph::kOptimizerAttr, *optimizer);
+  }
+  if (auto own = module->getAttrOfType<FloatAttr>(graph::kClipAttr); own && options.clip >= 0)
+    module.emitRemark("--clip=") << llvm::formatv("{0}", options.clip).str() << " is used instead of the model's own "
+                                 << "clipping to " << llvm::formatv("{0}", own.getValueAsDouble()).str();
+  if (options.clip >= 0)
+    module->setAttr(graph::kClipAttr, FloatAttr::get(Float64Type::get(context), options.clip));
   if (failed(declareBatchGroups(module, options)))
     return failure();
 

@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace dtcc;
 
 bool dtcc::hasWeights(ModuleOp module) {
-  return llvm::any_of(module.getOps<graph::StateOp>(), [](graph::StateOp op) { return op.getValue().has_value(); });
+  return llvm::any_of(module.getOps<graph::StateOp>(),
+                      [](graph::StateOp op) { return op.getValue() || op.getSlots(); });
 }
 
 /// safetensors' name of an element type.
@@ -71,22 +72,45 @@ static LogicalResult writeValue(graph::StateOp op, ElementsAttr value, raw_ostre
   return success();
 }
 
-LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
-  SmallVector<graph::StateOp> states;
-  for (auto op : module.getOps<graph::StateOp>())
+namespace {
+/// A tensor of the file.
+struct Stored {
+  graph::StateOp state;
+  std::string name;
+  ElementsAttr value;
+};
+} // namespace
+
+/// The values of states, and those of the optimizer's slots that have any, under the names that the image gives them.
+static SmallVector<Stored> storedValues(ModuleOp module) {
+  SmallVector<StringRef> suffixes;
+  for (auto program : module.getOps<exec::ProgramOp>())
+    if (auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(program.getOptimizerAttr()))
+      suffixes = optimizer.getSlotNames();
+  SmallVector<Stored> values;
+  for (auto op : module.getOps<graph::StateOp>()) {
     if (op.getValue())
-      states.push_back(op);
+      values.push_back({op, op.getSavedName().str(), *op.getValue()});
+    if (op.getSlots())
+      for (auto [suffix, slot] : llvm::zip(suffixes, *op.getSlots()))
+        values.push_back({op, (op.getSavedName() + "." + suffix).str(), cast<ElementsAttr>(slot)});
+  }
+  return values;
+}
+
+LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
+  SmallVector<Stored> values = storedValues(module);
   llvm::json::Object header;
   int64_t offset = 0;
-  for (graph::StateOp op : states) {
-    ShapedType type = op.getValue()->getShapedType();
+  for (auto &[op, name, value] : values) {
+    ShapedType type = value.getShapedType();
     if (!exec::getDType(type.getElementType()))
       return op.emitOpError("element type cannot be saved: ") << type.getElementType();
     llvm::json::Array shape(ArrayRef<int64_t>(op.getSavedShape()));
     int64_t end = offset + bytesOf(type);
-    header[op.getSavedName()] = llvm::json::Object{{"dtype", typeName(type.getElementType())},
-                                                   {"shape", std::move(shape)},
-                                                   {"data_offsets", llvm::json::Array{offset, end}}};
+    header[name] = llvm::json::Object{{"dtype", typeName(type.getElementType())},
+                                      {"shape", std::move(shape)},
+                                      {"data_offsets", llvm::json::Array{offset, end}}};
     offset = end;
   }
   std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(header))).str();
@@ -102,8 +126,8 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
   char size[8];
   llvm::support::endian::write64le(size, text.size());
   stream.write(size, sizeof size) << text;
-  for (graph::StateOp op : states)
-    if (failed(writeValue(op, *op.getValue(), stream))) {
+  for (auto &[op, name, value] : values)
+    if (failed(writeValue(op, value, stream))) {
       stream.clear_error();
       return failure();
     }

@@ -30,6 +30,10 @@ namespace dtcc::graph {
 /// A tensor<...> or !spmd.tensor<...> of static shape: what graph ops compute on.
 bool isTensorLike(mlir::Type type);
 
+/// On a module with a loss: the optimizer that trains it, and the global norm that gradients are clipped to (an f64). A
+/// model may bring both; the command line has the last word.
+constexpr llvm::StringLiteral kOptimizerAttr = "graph.optimizer", kClipAttr = "graph.clip";
+
 /// Gives the cell of an operand at an index, or nothing if it is not known.
 using CellReader = llvm::function_ref<std::optional<double>(unsigned operand, llvm::ArrayRef<int64_t> index)>;
 /// The cell of an elementwise op, by its reference.

@@ -81,15 +81,33 @@ def Graph_InitAttr : Graph_Attr<"Init", "init"> {
 }
 
 def Graph_AdamAttr : Graph_OptimizerAttr<"Adam", "adam"> {
-  let summary = "Adam and AdamW, as PyTorch defines them";
+  let summary = "Adam and AdamW, as PyTorch defines them, and the variants of ONNX and ONNX Runtime";
   let description = [{
     With g the gradient of the mean loss: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g g;
     p -= lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) + eps). `decoupled` (AdamW):
     p *= 1 - lr * weight_decay before; else weight_decay * p is added to g.
     Slots: m, v.
+
+    The variants are off by default. `raw_eps`: eps is added to sqrt(v) before its
+    correction. `decay_last`: decoupled decay multiplies the updated parameter.
+    `post_decay`: at the end p *= 1 - post_decay. `start`: t is the step's number, from
+    1, plus `start`; nothing is corrected while t is below 1.
+
+    | optimizer | attributes |
+    |---|---|
+    | AdamW of PyTorch | decoupled |
+    | AdamW of ONNX Runtime, adam_mode 1 | decoupled, decay_last, raw_eps |
+    | Adam of ONNX, whose count T starts at 0 | raw_eps, post_decay, start = -1 |
   }];
   let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$beta1, Graph_Real<>:$beta2, Graph_Real<>:$eps,
-                        Graph_Real<>:$weight_decay, "bool":$decoupled);
+                        Graph_Real<>:$weight_decay, "bool":$decoupled,
+                        DefaultValuedParameter<"bool", "false">:$raw_eps,
+                        DefaultValuedParameter<"bool", "false">:$decay_last, Graph_Real<"0.0">:$post_decay,
+                        DefaultValuedParameter<"int64_t", "0">:$start);
+  let builders = [AttrBuilder<(ins "double":$lr, "double":$beta1, "double":$beta2, "double":$eps,
+                                   "double":$weightDecay, "bool":$decoupled), [{
+    return $_get($_ctxt, lr, beta1, beta2, eps, weightDecay, decoupled, false, false, 0.0, 0);
+  }]>];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -98,9 +116,25 @@ def Graph_SgdAttr : Graph_OptimizerAttr<"Sgd", "sgd"> {
   let description = [{
     g += weight_decay * p; buf = momentum * buf + (first step ? 1 : 1 - dampening) * g;
     p -= lr * (nesterov ? g + momentum * buf : buf). Slot: buf, if momentum is not 0.
+    `start`: steps taken before the first one here, which then is none.
   }];
   let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$momentum, Graph_Real<>:$dampening,
-                        Graph_Real<>:$weight_decay, "bool":$nesterov);
+                        Graph_Real<>:$weight_decay, "bool":$nesterov, DefaultValuedParameter<"int64_t", "0">:$start);
+  let builders = [AttrBuilder<(ins "double":$lr, "double":$momentum, "double":$dampening, "double":$weightDecay,
+                                   "bool":$nesterov), [{
+    return $_get($_ctxt, lr, momentum, dampening, weightDecay, nesterov, 0);
+  }]>];
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Graph_AdagradAttr : Graph_OptimizerAttr<"Adagrad", "adagrad"> {
+  let summary = "Adagrad (Duchi et al. 2011), as PyTorch and ONNX define it";
+  let description = [{
+    g += weight_decay * p; sum += g g; p -= lr / (1 + (t - 1) * lr_decay) * g / (sqrt(sum) + eps),
+    where t is the step's number, from 1, plus `start`. Slot: sum.
+  }];
+  let parameters = (ins Graph_Real<>:$lr, Graph_Real<>:$lr_decay, Graph_Real<>:$eps, Graph_Real<>:$weight_decay,
+                        DefaultValuedParameter<"int64_t", "0">:$start);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -80,9 +80,40 @@ LogicalResult Importer::finishFunction() {
   if (empty.wasInterrupted())
     return failure();
   classifyStates();
+  if (form)
+    applyForm();
+  else
+    describeForm();
   eraseDead();
   classifyInputs();
   return success();
+}
+
+void Importer::describeForm() {
+  InFlightDiagnostic remark = emitRemark(model.loc());
+  if (options.loss)
+    remark << "a forward pass; --loss=" << options.loss->kind << " is attached";
+  else if (function.getName() == "loss")
+    remark << "a forward pass that ends in its loss";
+  else
+    remark << "a forward pass without a loss";
+}
+
+void Importer::applyForm() {
+  Operation *op = module->getOperation();
+  OpBuilder builder(context);
+  if (!form->optimizer)
+    return;
+  op->setAttr(graph::kOptimizerAttr, form->optimizer);
+  if (form->clip > 0)
+    op->setAttr(graph::kClipAttr, builder.getF64FloatAttr(form->clip));
+  for (State &state : states)
+    if (auto slots = form->slots.find(state.name); slots != form->slots.end() && state.op.getTrainable()) {
+      SmallVector<Attribute> values;
+      for (const StoredTensor &slot : slots->second)
+        values.push_back(slot.toResource());
+      state.op.setSlotsAttr(builder.getArrayAttr(values));
+    }
 }
 
 LogicalResult Importer::returnLoss(const Tensor &loss) {
@@ -206,6 +237,8 @@ void Importer::classifyStates() {
     const ManifestEntry *entry = manifest.find(state.name);
     bool parameter = manifest.exists() ? entry != nullptr : reached.contains(read);
     bool trainable = parameter && (!entry || entry->trainable);
+    if (form)
+      trainable = parameter && form->trained.contains(state.name);
     if (buffers.contains(state.name))
       parameter = trainable = false;
     if (matches(options.trainable, state.name) && !writes.contains(state.op.getSymName()))
@@ -224,7 +257,8 @@ void Importer::classifyStates() {
     }
     state.op.setRole(parameter ? graph::StateRole::parameter : graph::StateRole::buffer);
     state.op.setTrainable(trainable);
-    state.op.setDecay(trainable && (!entry || entry->decay));
+    bool decays = form && form->optimizer ? form->decayed.contains(state.name) : !entry || entry->decay;
+    state.op.setDecay(trainable && decays);
     // What a file fills with one number starts so, but for parameters that are to be random.
     bool filled = state.op.getInitAttr() && !(parameter && options.randomInit);
     if (!state.op.getValue() && !filled) {
@@ -232,6 +266,8 @@ void Importer::classifyStates() {
       auto init = !vector                       ? graph::InitAttr::get(context, graph::InitKind::normal, 0.0, 0.02)
                   : isScale(read->getResult(0)) ? graph::InitAttr::get(context, graph::InitKind::constant, 1.0, 0.0)
                                                 : graph::InitAttr::get(context, graph::InitKind::zero, 0.0, 0.0);
+      if (form && form->starts.contains(state.name))
+        init = form->starts.lookup(state.name);
       state.op.setInitAttr(init);
     }
     if (entry && entry->paddingIndex >= 0)

@@ -37,7 +37,7 @@ Importer::Importer(MLIRContext *context, StringRef path, const ImportOptions &op
       model(context, path, options.externalRoot, options.outputs, /*dataOptional=*/options.randomInit) {}
 
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
-  if (failed(model.load()) || failed(manifest.read(model)))
+  if (failed(model.load()) || failed(manifest.read(model)) || failed(takeForm()))
     return failure();
   const GraphProto &graph = model.proto().graph();
   if (failed(checkGraph(graph, {}, 0)) || failed(checkNodes()) || failed(findFoldedNorms()) ||
@@ -71,6 +71,19 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
          " such values are states, which start with it (--init=random starts parameters apart)");
   printNodeNotes();
   return std::move(module);
+}
+
+LogicalResult Importer::takeForm() {
+  FailureOr<std::optional<TrainingForm>> found = takeTrainingForm(model, options);
+  if (failed(found))
+    return failure();
+  form = std::move(*found);
+  if (!form)
+    return success();
+  emitRemark(model.loc()) << form->summary;
+  // A training graph says itself which of its nodes train.
+  options.forceTraining = false;
+  return success();
 }
 
 LogicalResult Importer::checkNames() {
@@ -141,12 +154,7 @@ Tensor Importer::addInput(StringRef name, RankedTensorType type) {
   return emitter.fromValue(function.getArgument(at));
 }
 
-Location Importer::nodeLoc(const NodeProto &node) const {
-  StringRef name = !node.name().empty() ? StringRef(node.name())
-                   : node.output_size() ? StringRef(node.output(0))
-                                        : StringRef("?");
-  return NameLoc::get(StringAttr::get(context, "node '" + name + "' (" + node.op_type() + ")"), model.loc());
-}
+Location Importer::nodeLoc(const NodeProto &node) const { return model.nodeLoc(node); }
 
 Tensor Importer::lookup(StringRef name) {
   for (Scope &scope : llvm::reverse(scopes)) {
@@ -180,7 +188,7 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   if (const FunctionProto *function = ours ? nullptr : findFunction(node))
     return importCall(node, *function);
   unsigned count = node.input_size();
-  OpBinder binder(*this, node, model.opset());
+  OpBinder binder(*this, node, entry->version ? entry->version : model.opset());
   for (unsigned i = 0; i < entry->minInputs; ++i)
     if (!binder.has(i))
       return emitError(emitter.getLoc()) << "must have at least " << entry->minInputs << " operands";

@@ -17,6 +17,7 @@
 #include "frontends/onnx/Manifest.h"
 #include "frontends/onnx/Model.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/training/TrainingForm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/MapVector.h"
@@ -100,6 +101,9 @@ private:
     bool closed = false;
   };
 
+  /// Finds out what the file says of its own training.
+  mlir::LogicalResult takeForm();
+
   // Prescan.
   mlir::LogicalResult checkGraph(const ::onnx::GraphProto &graph, llvm::StringSet<> outer, int depth);
   mlir::LogicalResult checkNodes();
@@ -135,15 +139,21 @@ private:
   mlir::LogicalResult checkScores(llvm::StringRef key, const Tensor &logits);
   Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type);
   mlir::LogicalResult writeStates();
+  /// Says which form of a model was found, where it brings no training of its own.
+  void describeForm();
+  /// What the form says of the optimizer.
+  void applyForm();
   void eraseDead();
   void printNodeNotes();
   void classifyStates();
   void classifyInputs();
 
   mlir::MLIRContext *context;
-  const ImportOptions &options;
+  ImportOptions options;
   Model model;
   Manifest manifest;
+  /// Of a file that is a training graph.
+  std::optional<TrainingForm> form;
   RuleTable table;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;

@@ -11,8 +11,10 @@
 
 #include "frontends/onnx/Model.h"
 #include "frontends/onnx/Tensor.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -100,10 +102,14 @@ LogicalResult Model::load() {
   int64_t version = opset();
   if (version < 7 || version > 27)
     return emitError(fileLoc) << "the default operator set must be of version 7 to 27, got: " << version;
-  if (message->training_info_size() > 0)
-    return emitError(fileLoc) << "the model brings its own training (training_info), which is not supported; remove it "
-                                 "and name a loss and an optimizer instead";
   return success();
+}
+
+Location Model::nodeLoc(const ::onnx::NodeProto &node) const {
+  StringRef name = !node.name().empty() ? StringRef(node.name())
+                   : node.output_size() ? StringRef(node.output(0))
+                                        : StringRef("?");
+  return NameLoc::get(StringAttr::get(context, "node '" + name + "' (" + node.op_type() + ")"), fileLoc);
 }
 
 /// Owned bytes of the narrow typed fields, which protobuf stores widened.
@@ -168,6 +174,17 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
     return emitError(loc) << "tensor '" << result.name << "' must have " << size
                           << " bytes of data for its shape, got: " << result.bytes.size();
   return result;
+}
+
+ElementsAttr StoredTensor::toResource() const {
+  size_t align = std::max<size_t>(1, type.getElementTypeBitWidth() / 8);
+  AsmResourceBlob blob;
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % align == 0) {
+    blob = AsmResourceBlob(bytes, align, [owner = owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
+  } else {
+    blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, align, /*dataIsMutable=*/false);
+  }
+  return cast<ElementsAttr>(DenseResourceElementsAttr::get(type, name, std::move(blob)));
 }
 
 HostTensor StoredTensor::toHost() const {

@@ -15,6 +15,7 @@
 #define DTCC_FRONTENDS_ONNX_MODEL_H
 
 #include "dialects/interfaces/HostTensor.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/MapVector.h"
@@ -46,6 +47,8 @@ struct StoredTensor {
 
   /// The cells as values; needs data.
   HostTensor toHost() const;
+  /// The bytes as an attribute that keeps their owner alive. Misaligned data, which a file may hold, is copied.
+  mlir::ElementsAttr toResource() const;
 };
 
 /// The name by which a node is known: its own, or its first output's where it has none.
@@ -68,6 +71,14 @@ public:
   mlir::FailureOr<StoredTensor> decode(const ::onnx::TensorProto &tensor, mlir::Location loc);
 
   const ::onnx::ModelProto &proto() const { return *message; }
+  /// The message, for who rewrites its graph before anything is decoded.
+  ::onnx::ModelProto &mutableProto() { return *message; }
+  mlir::MLIRContext *getContext() const { return context; }
+  const std::string &getPath() const { return path; }
+  /// The folder that the file lies in.
+  const std::string &getFolder() const { return folder; }
+  /// The location of a node of the file.
+  mlir::Location nodeLoc(const ::onnx::NodeProto &node) const;
   /// The location of the file.
   mlir::Location loc() const { return fileLoc; }
   /// Version of the default operator set.

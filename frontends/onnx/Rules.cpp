@@ -41,6 +41,13 @@ RuleTable::RuleTable() {
   addLossRules(*this);
   addRandomRules(*this);
   addGradientRules(*this);
+  addMicrosoftRules(*this);
+}
+
+void RuleTable::alias(StringRef op, std::pair<unsigned, unsigned> inputs, StringRef standard, int64_t version) {
+  RuleEntry entry = *find("", standard, version);
+  entry.minInputs = inputs.first, entry.maxInputs = inputs.second, entry.version = version;
+  rules[op][1] = entry;
 }
 
 const RuleEntry *RuleTable::find(StringRef domain, StringRef op, int64_t version) const {

@@ -90,6 +90,8 @@ struct RuleEntry {
   Rule rule;
   /// Operands (bits) that are numbers for the rule to read, never parameters: see Importer::numbers.
   unsigned numbers = 0;
+  /// The operator set by which the rule reads the node; 0: the model's.
+  int64_t version = 0;
   bool readsNumbers(unsigned i) const { return i < 32 && (numbers >> i & 1); }
 };
 
@@ -103,6 +105,9 @@ public:
   const RuleEntry *find(llvm::StringRef domain, llvm::StringRef op, int64_t version) const;
   /// All entries: by operator, then by version.
   const llvm::StringMap<std::map<int64_t, RuleEntry>> &all() const { return rules; }
+  /// Makes `op`, which may be of another domain (`com.microsoft.Gelu`), what `standard` is in operator set `version`,
+  /// with operands of its own number. `standard` must be in the table already.
+  void alias(llvm::StringRef op, std::pair<unsigned, unsigned> inputs, llvm::StringRef standard, int64_t version);
 
 private:
   llvm::StringMap<std::map<int64_t, RuleEntry>> rules;
@@ -142,6 +147,8 @@ void addAttentionRules(RuleTable &table);
 void addLossRules(RuleTable &table);
 void addRandomRules(RuleTable &table);
 void addGradientRules(RuleTable &table);
+/// Comes after all others, because some of its entries are aliases.
+void addMicrosoftRules(RuleTable &table);
 
 } // namespace dtcc::onnx
 

@@ -13,8 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Importer.h"
-#include "mlir/IR/AsmState.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include <cmath>
 #include <cstring>
 
@@ -23,20 +21,6 @@ using namespace dtcc;
 using namespace dtcc::onnx;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
-
-/// Wraps mapped bytes as a resource; the blob keeps their owner alive. Misaligned data, which a file may hold, is
-/// copied.
-static ElementsAttr resource(const StoredTensor &stored) {
-  size_t align = std::max<size_t>(1, stored.type.getElementTypeBitWidth() / 8);
-  AsmResourceBlob blob;
-  if (reinterpret_cast<uintptr_t>(stored.bytes.data()) % align == 0) {
-    blob = AsmResourceBlob(
-        stored.bytes, align, [owner = stored.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
-  } else {
-    blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(stored.bytes, align, /*dataIsMutable=*/false);
-  }
-  return cast<ElementsAttr>(DenseResourceElementsAttr::get(stored.type, stored.name, std::move(blob)));
-}
 
 /// All elements have the same bytes.
 static bool isUniform(const StoredTensor &stored) {
@@ -54,7 +38,7 @@ Tensor Importer::makeState(const StoredTensor &stored, StringRef name) {
   bool hasValue = stored.hasData && !options.randomInit;
   auto op = graph::StateOp::create(builder, loc, symbol, stored.type, graph::StateRole::parameter, /*trainable=*/true,
                                    /*decay=*/true, name, stored.type.getShape(),
-                                   hasValue ? resource(stored) : ElementsAttr(), graph::InitAttr());
+                                   hasValue ? stored.toResource() : ElementsAttr(), graph::InitAttr(), ArrayAttr());
   Tensor read = emitter.fromValue(
       graph::ReadOp::create(emitter.getBuilder(), loc, stored.type, FlatSymbolRefAttr::get(context, symbol)));
   stateOf[name] = states.size();
@@ -136,7 +120,7 @@ Tensor Importer::findTied(const StoredTensor &stored) {
         return emitter.error("tied initializers '" + one + "' and '" + other +
                              "' must have one shape, or transposed ones");
       }
-  if (!matrix || !stored.hasData || manifest.exists() || isUniform(stored))
+  if (!matrix || !stored.hasData || manifest.exists() || form || isUniform(stored))
     return nullptr;
   for (State &state : states) {
     if (!state.stored.hasData || state.stored.bytes.size() != stored.bytes.size() ||
@@ -185,7 +169,8 @@ Tensor Importer::fromInitializer(const TensorProto &tensor, StringRef name) {
   bool floats = isa<FloatType>(stored->type.getElementType());
   if (manifest.isUpdated(name) && stored->hasData && !isa<FloatType>(stored->type.getElementType()))
     return makeCounter(*stored, name);
-  bool named = manifest.find(name) || manifest.isUpdated(name) || llvm::is_contained(options.trainable, name);
+  bool named = manifest.find(name) || manifest.isUpdated(name) || llvm::is_contained(options.trainable, name) ||
+               (form && form->trained.contains(name));
   if (floats && !(name.ends_with("inv_freq") && !stored->hasData) && (stored->type.getRank() > 0 || named)) {
     // A loop reads its own initializers once a step.
     Tensor &inner = innerStates[&tensor];
@@ -227,7 +212,7 @@ static bool isVectorSlot(const NodeProto &node, int i) {
 }
 
 LogicalResult Importer::findMergedInitializers() {
-  if (manifest.exists())
+  if (manifest.exists() || form)
     return success();
   llvm::StringMap<SmallVector<std::pair<const NodeProto *, int>>> uses;
   for (const NodeProto &node : model.proto().graph().node())

@@ -226,7 +226,8 @@ void Differentiation::addLossScale(Value count) {
   auto add = [&](StringRef name, double start) {
     auto type = RankedTensorType::get({}, states.getF32Type());
     StateOp::create(states, function.getLoc(), name, type, StateRole::buffer, /*trainable=*/false, /*decay=*/false,
-                    name, ArrayRef<int64_t>{}, ElementsAttr(), InitAttr::get(context, InitKind::constant, start, 0.0));
+                    name, ArrayRef<int64_t>{}, ElementsAttr(), InitAttr::get(context, InitKind::constant, start, 0.0),
+                    ArrayAttr());
     return FlatSymbolRefAttr::get(context, name);
   };
   // Gradients are those of the sum. PyTorch scales a mean: a power of two near 1 / terms makes its scales ours.
@@ -337,14 +338,15 @@ struct Differentiate : impl::GraphDifferentiateBase<Differentiate> {
     func::FuncOp function = findLoss(module);
     if (!function)
       return signalPassFailure();
-    Attribute attr = module->getAttr("graph.optimizer");
+    Attribute attr = module->getAttr(kOptimizerAttr);
     if (!optimizer.empty())
       attr = parseAttribute(optimizer, &getContext());
     else if (!attr) // PyTorch's defaults of AdamW.
       attr = AdamAttr::get(&getContext(), 1e-3, 0.9, 0.999, 1e-8, 0.01, true);
     if (!isa_and_nonnull<OptimizerAttrInterface>(attr)) {
-      module.emitError() << "optimizer must be #graph.adam<..>, #graph.sgd<..> or #graph.lion<..>, got: "
-                         << optimizer.getValue();
+      module.emitError()
+          << "optimizer must be #graph.adam<..>, #graph.sgd<..>, #graph.adagrad<..> or #graph.lion<..>, got: "
+          << optimizer.getValue();
       return signalPassFailure();
     }
     if (clip < 0) {
@@ -355,7 +357,10 @@ struct Differentiate : impl::GraphDifferentiateBase<Differentiate> {
       module.emitError() << "loss scale must not be negative, got: " << lossScale.getValue();
       return signalPassFailure();
     }
-    if (failed(Differentiation(function, attr, clip, lossScale).run()))
+    double limit = clip;
+    if (auto own = module->getAttrOfType<FloatAttr>(kClipAttr); own && limit == 0)
+      limit = own.getValueAsDouble();
+    if (failed(Differentiation(function, attr, limit, lossScale).run()))
       signalPassFailure();
   }
 };

@@ -177,6 +177,14 @@ FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operan
     };
     HostTensor &parameter = states[symbol];
     SmallVector<HostTensor> &memory = slots[symbol];
+    ArrayAttr start = state.getSlotsAttr();
+    if (memory.empty() && start)
+      for (Attribute value : start) {
+        FailureOr<HostTensor> slot = HostTensor::fromAttribute(cast<ElementsAttr>(value));
+        if (failed(slot))
+          return state.emitOpError("slots must be dense or resources with their bytes");
+        memory.push_back(std::move(*slot));
+      }
     memory.resize(optimizer.getSlotNames().size(), HostTensor(parameter.shape, parameter.elementType));
     for (size_t i = 0; i < gradient.floats.size(); ++i) {
       SmallVector<double *> cells;

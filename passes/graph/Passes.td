@@ -127,8 +127,8 @@ def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
     Tested by tests/passes/graph/differentiate.mlir.
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "", "#graph.adam<..>, #graph.sgd<..> or #graph.lion<..>; default: the module's graph.optimizer, else AdamW as PyTorch has it">,
-    Option<"clip", "clip", "double", "0.0", "global gradient norm to clip to; 0: off">,
+    Option<"optimizer", "optimizer", "std::string", "", "#graph.adam<..>, #graph.sgd<..>, #graph.adagrad<..> or #graph.lion<..>; default: the module's graph.optimizer, else AdamW as PyTorch has it">,
+    Option<"clip", "clip", "double", "0.0", "global gradient norm to clip to; 0: the module's graph.clip, else off">,
     Option<"lossScale", "loss-scale", "double", "0.0", "where a dynamic loss scale starts; 0: none">,
   ];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];

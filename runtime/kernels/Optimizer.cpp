@@ -95,22 +95,26 @@ void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
                 const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
                 float *v, HalfCopy copy) {
   double correction1 = 1, correction2 = 1;
-  if (options.biasCorrection) {
-    correction1 = 1 - std::pow(options.beta1, static_cast<double>(step));
-    correction2 = 1 - std::pow(options.beta2, static_cast<double>(step));
+  if (auto count = static_cast<double>(step + options.start);
+      options.correction != AdamCorrection::None && count >= 1) {
+    correction1 = 1 - std::pow(options.beta1, count);
+    correction2 = 1 - std::pow(options.beta2, count);
   }
+  double root = std::sqrt(correction2);
   forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
-    double rate = lr * range.lrScale;
+    double rate = lr * range.lrScale, kept = 1 - rate * range.decay;
+    // What multiplies the updated parameter multiplies the parameter and its step.
+    double behind = (1 - options.postDecay) * (options.decay == AdamDecay::Behind ? kept : 1);
     AdamStep s;
     s.gradScale = scale;
-    s.l2 = options.decoupled ? 0.0f : static_cast<float>(range.decay);
-    s.keep = options.decoupled ? static_cast<float>(1 - rate * range.decay) : 1.0f;
+    s.l2 = options.decay == AdamDecay::Gradient ? static_cast<float>(range.decay) : 0.0f;
+    s.keep = static_cast<float>((options.decay == AdamDecay::Before ? kept : 1) * behind);
     s.beta2 = static_cast<float>(options.beta2);
     s.oneMinusBeta1 = static_cast<float>(1 - options.beta1);
     s.oneMinusBeta2 = static_cast<float>(1 - options.beta2);
-    s.stepSize = static_cast<float>(rate / correction1);
-    s.rootCorrection = static_cast<float>(std::sqrt(correction2));
-    s.eps = static_cast<float>(options.eps);
+    s.stepSize = static_cast<float>(rate / correction1 * behind);
+    s.rootCorrection = static_cast<float>(root);
+    s.eps = static_cast<float>(options.correction == AdamCorrection::BehindEps ? options.eps / root : options.eps);
     updateAndCopy(kernels, copy, p, begin, end,
                   [&](int64_t at, int64_t stop) { kernels.adam(s, stop - at, grad + at, p + at, m + at, v + at); });
   });
@@ -124,12 +128,27 @@ void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const U
     s.gradScale = scale;
     s.decay = static_cast<float>(range.decay);
     s.momentum = static_cast<float>(options.momentum);
-    s.dampened = step == 1 ? 1.0f : static_cast<float>(1 - options.dampening);
+    s.dampened = step + options.start <= 1 ? 1.0f : static_cast<float>(1 - options.dampening);
     s.lr = static_cast<float>(lr * range.lrScale);
     s.nesterov = options.nesterov;
     updateAndCopy(kernels, copy, p, begin, end, [&](int64_t at, int64_t stop) {
       kernels.sgd(s, stop - at, grad + at, p + at, buffer ? buffer + at : nullptr);
     });
+  });
+}
+
+void adagradUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                   const AdagradOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+                   float *sum, HalfCopy copy) {
+  double decayed = lr / (1 + static_cast<double>(step + options.start - 1) * options.lrDecay);
+  forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
+    AdagradStep s;
+    s.gradScale = scale;
+    s.decay = static_cast<float>(range.decay);
+    s.lr = static_cast<float>(decayed * range.lrScale);
+    s.eps = static_cast<float>(options.eps);
+    updateAndCopy(kernels, copy, p, begin, end,
+                  [&](int64_t at, int64_t stop) { kernels.adagrad(s, stop - at, grad + at, p + at, sum + at); });
   });
 }
 

@@ -57,10 +57,20 @@ struct HalfCopy {
   void *to = nullptr;
 };
 
+/// Where weight decay enters: added to the gradient (Adam), or a factor of the parameter before (AdamW) or behind its
+/// step.
+enum class AdamDecay : uint8_t { Gradient, Before, Behind };
+/// What bias correction does: nothing, or correct v before or behind the addition of eps to its root.
+enum class AdamCorrection : uint8_t { None, BeforeEps, BehindEps };
+
 struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  bool decoupled = true; // AdamW; else Adam with decay in the gradient
-  bool biasCorrection = true;
+  /// At the end of a step parameters are multiplied by 1 - postDecay.
+  double postDecay = 0;
+  AdamDecay decay = AdamDecay::Before;
+  AdamCorrection correction = AdamCorrection::BeforeEps;
+  /// Added to the step's number; nothing is corrected where the sum is below 1.
+  int64_t start = 0;
 };
 /// One step number `step` (from 1) of torch.optim.AdamW or Adam over the ranges,
 /// the gradient times `scale` first. Elements outside every range stay.
@@ -71,11 +81,23 @@ void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
 struct SgdOptions {
   double momentum = 0, dampening = 0;
   bool nesterov = false;
+  /// Steps taken before: the first of all has no dampening.
+  int64_t start = 0;
 };
 /// One step of torch.optim.SGD; `buffer` is null without momentum.
 void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
                float *buffer, HalfCopy copy = {});
+
+/// Adagrad (Duchi et al. 2011) as torch.optim has it. `sum`: its only slot.
+struct AdagradOptions {
+  double lrDecay = 0, eps = 1e-10;
+  /// Added to the step's number, by which the rate decays.
+  int64_t start = 0;
+};
+void adagradUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
+                   const AdagradOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
+                   float *sum, HalfCopy copy = {});
 
 /// Lion (Chen et al. 2023). `m`: its only slot.
 struct LionOptions {

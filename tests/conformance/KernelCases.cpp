@@ -307,11 +307,14 @@ void addUpdates(Cases &cases) {
     std::vector<double> reals;
     std::vector<int64_t> flags;
   };
-  const Rule rules[] = {{DTCC_LIB_ADAMW, 2, {0.9, 0.999, 1e-8}, {1, 1}},
-                        {DTCC_LIB_ADAMW, 2, {0.8, 0.95, 1e-6}, {0, 0}},
-                        {DTCC_LIB_SGD, 0, {0.0, 0.0}, {0}},
-                        {DTCC_LIB_SGD, 1, {0.9, 0.25}, {0}},
-                        {DTCC_LIB_SGD, 1, {0.9, 0.0}, {1}},
+  const Rule rules[] = {{DTCC_LIB_ADAMW, 2, {0.9, 0.999, 1e-8, 0}, {1, 1, 0}},
+                        {DTCC_LIB_ADAMW, 2, {0.8, 0.95, 1e-6, 0}, {0, 0, 0}},
+                        {DTCC_LIB_ADAMW, 2, {0.8, 0.95, 1e-2, 0.125}, {2, 2, 3}},
+                        {DTCC_LIB_ADAMW, 2, {0.8, 0.95, 1e-2, 0.125}, {0, 2, -1}},
+                        {DTCC_LIB_SGD, 0, {0.0, 0.0}, {0, 0}},
+                        {DTCC_LIB_SGD, 1, {0.9, 0.25}, {0, 1}},
+                        {DTCC_LIB_SGD, 1, {0.9, 0.0}, {1, 0}},
+                        {DTCC_LIB_ADAGRAD, 1, {0.5, 1e-2}, {2}},
                         {DTCC_LIB_LION, 1, {0.9, 0.99}, {}}};
   for (const Rule &rule : rules)
     for (int64_t size : {int64_t{9}, int64_t{9000}})

@@ -250,8 +250,10 @@ TEST(KernelSuite, AdamWReadsTheSegmentsOfItsShare) {
     c.attribute(0.9);
     c.attribute(0.999);
     c.attribute(1e-8);
+    c.attribute(0.0);
     c.attribute(int64_t{1});
     c.attribute(int64_t{1});
+    c.attribute(int64_t{0});
     c.run(rank);
     // The first step moves by lr * lr_scale against the gradient's sign.
     float far = 1 * (1 - 0.1f * 2 * 0.5f);
@@ -274,6 +276,7 @@ TEST(KernelSuite, SgdWithAndWithoutMomentum) {
     bindShare(c);
     c.attribute(momentum);
     c.attribute(0.25);
+    c.attribute(int64_t{0});
     c.attribute(int64_t{0});
     c.run(0);
     if (momentum == 0) {

@@ -80,6 +80,7 @@ TEST(KernelSuiteErrors, SegmentsMustNotOverlap) {
   c.attribute(0.0);
   c.attribute(0.0);
   c.attribute(int64_t{0});
+  c.attribute(int64_t{0});
   EXPECT_EQ(messageOf(c), "command 'the command' (sgd): segments of bucket 0 overlap at element 2");
 }
 

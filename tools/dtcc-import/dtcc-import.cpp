@@ -31,6 +31,7 @@ static cl::list<std::string> freeze("freeze", cl::desc("glob of initializers tha
 static cl::list<std::string> tie("tie", cl::desc("A=B: two initializers that are one parameter"));
 static cl::opt<std::string> trainMode("train-mode", cl::init("force"), cl::desc("force or as-is"));
 static cl::opt<std::string> init("init", cl::init("model"), cl::desc("model or random"));
+static cl::opt<bool> ownOptimizer("own-optimizer", cl::desc("as if an optimizer were given: leave the file's out"));
 static cl::opt<bool> weights("print-weights", cl::desc("print the weights too"));
 static cl::opt<bool> quiet("no-print", cl::desc("only import"));
 
@@ -67,6 +68,7 @@ int main(int argc, char **argv) {
   options.trainable.assign(trainable.begin(), trainable.end());
   options.freeze.assign(freeze.begin(), freeze.end());
   options.forceTraining = trainMode == "force";
+  options.ownOptimizer = ownOptimizer;
   options.randomInit = init == "random";
 
   DialectRegistry registry;

@@ -24,6 +24,10 @@ LogicalResult StateOp::verify() {
     if (valueType.getElementType() != type.getElementType() || valueType.getShape() != type.getShape())
       return emitOpError() << "value must have the shape and element type of the state, got: " << valueType;
   }
+  for (Attribute slot : getSlotsAttr() ? getSlotsAttr().getValue() : ArrayRef<Attribute>())
+    if (auto slotType = cast<ElementsAttr>(slot).getShapedType();
+        slotType.getShape() != getSavedShape() || slotType.getElementType() != type.getElementType())
+      return emitOpError() << "slots must have the saved shape and the element type of the state, got: " << slotType;
   if (getTrainable() && !isa<FloatType>(type.getElementType()))
     return emitOpError() << "a trainable state must hold floats, got: " << type.getElementType();
   return success();
@@ -69,7 +73,8 @@ LogicalResult UpdateOp::verify() {
     return emitOpError() << "needs one gradient a state, got: " << getGradients().size() << " for "
                          << getStates().size();
   if (!isa<OptimizerAttrInterface>(getOptimizer()))
-    return emitOpError() << "optimizer must be #graph.adam, #graph.sgd or #graph.lion, got: " << getOptimizer();
+    return emitOpError() << "optimizer must be #graph.adam, #graph.sgd, #graph.adagrad or #graph.lion, got: "
+                         << getOptimizer();
   if (getClip().isNegative())
     return emitOpError() << "clip must not be negative, got: " << getClip().convertToDouble();
   // In a pipeline, each stage that reads a state gives its part of the gradient.

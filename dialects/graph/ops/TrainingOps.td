@@ -16,7 +16,8 @@ def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
   let description = [{
     `type` is the factored shape; `saved_name` and `saved_shape` are those under which it
     is loaded and saved, with the same row-major bytes. Optimizer slots are not states
-    of this level: the update's attribute implies them. `value` is the initial value
+    of this level: the update's attribute implies them. They start as zeros, or as
+    `slots` says, one value a slot in the saved shape. `value` is the initial value
     (dense or a resource), else `init` says how to make one; at least one is given.
     ```
     graph.state @wte : tensor<257x66xf32> {role = #graph<role parameter>, trainable = true, decay = true,
@@ -25,7 +26,8 @@ def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_Tensor>:$type, Graph_StateRoleAttr:$role,
                        BoolAttr:$trainable, BoolAttr:$decay, StrAttr:$saved_name, DenseI64ArrayAttr:$saved_shape,
-                       OptionalAttr<ElementsAttr>:$value, OptionalAttr<Graph_InitAttr>:$init);
+                       OptionalAttr<ElementsAttr>:$value, OptionalAttr<Graph_InitAttr>:$init,
+                       OptionalAttr<TypedArrayAttrBase<ElementsAttr, "values of slots">>:$slots);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }

@@ -85,8 +85,11 @@ static Tensor classesLast(Emitter &emit, const Tensor &x) {
   return emit.transpose(x, permutation);
 }
 
-/// The label that is not counted, if the node names one.
+/// The label that is not counted, if the node names one. ONNX Runtime's internal forms have it as an operand.
 static std::optional<int64_t> ignoredLabel(OpBinder &node) {
+  if (node.has(3))
+    if (std::optional<double> label = node.emit().knownSplat(node.input(3)))
+      return static_cast<int64_t>(*label);
   return node.hasAttribute("ignore_index") ? std::optional(node.integer("ignore_index", -100)) : std::nullopt;
 }
 

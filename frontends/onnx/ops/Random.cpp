@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/Dropout.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Model.h"
 #include "frontends/onnx/Rules.h"
@@ -21,49 +22,50 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-static LogicalResult dropoutRule(OpBinder &node) {
+/// Dropout by a ratio that is known; `training` false: only where the options switch it on.
+static Tensor dropoutOf(OpBinder &node, const Tensor &x, double ratio, bool training) {
   Emitter &emit = node.emit();
   OpBuilder &builder = emit.getBuilder();
-  Tensor x = node.input(0);
-  double ratio = 0.5;
-  std::optional<double> training = 0.0;
-  if (node.opset() < 12) {
-    ratio = node.real("ratio", 0.5);
-  } else {
-    std::optional<double> given = node.has(1) ? node.emit().knownSplat(node.input(1)) : ratio;
-    if (node.has(2))
-      training = node.emit().knownSplat(node.input(2));
-    if (!given || !training)
-      return node.error("ratio and training_mode must be known at compile time");
-    ratio = *given;
+  if (!(ratio >= 0 && ratio < 1)) {
+    node.error("ratio must be at least 0 and below 1, got: " + std::to_string(ratio));
+    return nullptr;
   }
-  if (!(ratio >= 0 && ratio < 1))
-    return node.error("ratio must be at least 0 and below 1, got: " + std::to_string(ratio));
-  bool on = *training != 0;
-  if (!on && ratio > 0 && node.getImporter().forcesTraining()) {
+  if (!training && ratio > 0 && node.getImporter().forcesTraining()) {
     node.getImporter().noteOfNode("dropout of ratio " + llvm::formatv("{0}", ratio).str() +
                                   " is switched to training (--train-mode=as-is keeps it off)");
-    on = true;
+    training = true;
   }
-  auto flags = RankedTensorType::get(shapeOf(x), builder.getI1Type());
-  if (!on || ratio == 0) {
-    if (node.wants(1) && failed(node.result(1, emit.splat(flags, 1))))
-      return failure();
-    return node.result(0, x);
-  }
+  bool drops = training && ratio > 0;
+  int64_t id = drops ? node.getImporter().nextRandomId() : 0;
+  auto dropped = [&](const Tensor &cells) {
+    return emit.fromValue(graph::DropoutOp::create(builder, emit.getLoc(), cells->type, emit.value(cells),
+                                                   builder.getF64FloatAttr(ratio), builder.getI64IntegerAttr(id),
+                                                   nullptr, nullptr));
+  };
   if (node.wants(1)) {
-    // What is left of ones is the mask, and what multiplies the cells.
-    Tensor kept = emit.fromValue(graph::DropoutOp::create(
-        builder, emit.getLoc(), x->type, emit.value(emit.splat(x->type, 1)), builder.getF64FloatAttr(ratio),
-        builder.getI64IntegerAttr(node.getImporter().nextRandomId()), nullptr, nullptr));
-    Tensor zero = emit.scalar(0, elementOf(x));
-    if (failed(node.result(1, emit.compare(graph::Predicate::ne, kept, zero))))
-      return failure();
-    return node.result(0, emit.mul(x, kept));
+    // The same id drops the same cells.
+    auto flags = RankedTensorType::get(shapeOf(x), builder.getI1Type());
+    Tensor ones = emit.splat(x->type, 1);
+    Tensor mask =
+        drops ? emit.compare(graph::Predicate::ne, dropped(ones), emit.scalar(0, elementOf(x))) : emit.splat(flags, 1);
+    if (failed(node.result(1, mask)))
+      return nullptr;
   }
-  return node.result(0, emit.fromValue(graph::DropoutOp::create(
-                            builder, emit.getLoc(), x->type, emit.value(x), builder.getF64FloatAttr(ratio),
-                            builder.getI64IntegerAttr(node.getImporter().nextRandomId()), nullptr, nullptr)));
+  return drops ? dropped(x) : x;
+}
+
+Tensor dtcc::onnx::dropout(OpBinder &node, const Tensor &x, unsigned ratio, unsigned training) {
+  std::optional<double> given = node.has(ratio) ? node.emit().knownSplat(node.input(ratio)) : 0.5;
+  std::optional<double> trains = node.has(training) ? node.emit().knownSplat(node.input(training)) : 0.0;
+  if (given && trains)
+    return dropoutOf(node, x, *given, *trains != 0);
+  node.error("ratio and training_mode must be known at compile time");
+  return nullptr;
+}
+
+static LogicalResult dropoutRule(OpBinder &node) {
+  return node.result(0, node.opset() < 12 ? dropoutOf(node, node.input(0), node.real("ratio", 0.5), false)
+                                          : dropout(node, node.input(0), 1, 2));
 }
 
 /// A number of (0, 1) in each cell.

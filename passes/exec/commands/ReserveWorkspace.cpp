@@ -94,6 +94,7 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
        }},
       {"adamw", updateBytes},
       {"sgd", updateBytes},
+      {"adagrad", updateBytes},
       {"lion", updateBytes},
   };
   return table;

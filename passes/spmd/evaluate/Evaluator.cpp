@@ -64,12 +64,25 @@ LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &st
     auto [name, offset] = placeOf(state);
     if (!name)
       continue;
-    Shards parts = scatter(value->second, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
-    // Copies in a narrower type start as the masters do.
+    Shards own = scatter(value->second, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
+    // Copies in a narrower type start as the masters do, slots as the state says.
     for (auto bucket : module.getOps<BucketOp>()) {
       bool copies = bucket.getRole() == BucketRole::Compute && bucket.getOfAttr() == name;
-      if (bucket.getSymNameAttr() != name.getAttr() && !copies)
+      bool slot = bucket.getRole() == BucketRole::Slot && bucket.getOfAttr() == name && state.getSlots();
+      if (bucket.getSymNameAttr() != name.getAttr() && !copies && !slot)
         continue;
+      Shards parts = own;
+      if (slot) {
+        ArrayAttr values = *state.getSlots();
+        uint64_t number = bucket.getSlot().value_or(0);
+        FailureOr<HostTensor> start = number < values.size()
+                                          ? HostTensor::fromAttribute(cast<ElementsAttr>(values[number]))
+                                          : FailureOr<HostTensor>();
+        if (failed(start))
+          return state.emitError("slots must be dense or resources with their bytes, one value a slot");
+        start->shape = value->second.shape;
+        parts = scatter(*start, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
+      }
       auto &stored = buckets[bucket.getSymName()];
       for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank) {
         int64_t size = stored[rank].size(), first = lockStep.mesh.index(rank, 0, toAxes(bucket.getFlat())) * size;

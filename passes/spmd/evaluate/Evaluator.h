@@ -33,7 +33,8 @@ public:
 
   explicit ProgramEvaluator(mlir::ModuleOp module, ProgramOp program, uint64_t seed = 0);
 
-  /// Starts with these states (by symbol name); slots and gaps are zero. Fails with a message.
+  /// Starts with these states (by symbol name); gaps are zero, slots too where a state says nothing of them. Fails with
+  /// a message.
   mlir::LogicalResult initialize(const llvm::StringMap<HostTensor> &states);
   /// Begins a step on whole inputs (by name), which live until it ends.
   void begin(const llvm::StringMap<HostTensor> &inputs);

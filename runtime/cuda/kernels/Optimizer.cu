@@ -174,25 +174,32 @@ DTCC_KERNEL(update_ranges, Update, updateThreads) {
   if (i >= p.common.rangeCount)
     return;
   const UpdateRange range = p.common.ranges[i];
-  const double rate = *p.common.lr * range.lrScale;
+  const double rate = *p.common.lr * range.lrScale, kept = 1 - rate * range.decay;
+  const int64_t count = *p.common.step + p.start;
   RangeStep step;
   step.decay = static_cast<float>(range.decay);
-  step.keep = static_cast<float>(1 - rate * range.decay);
+  step.keep = static_cast<float>(kept);
   step.rate = static_cast<float>(rate);
   step.root = 1;
+  step.eps = static_cast<float>(p.eps);
   if (p.rule == UpdateRule::Adam) {
-    step.decay = p.decoupled ? 0.0f : step.decay;
-    step.keep = p.decoupled ? step.keep : 1.0f;
-    if (p.correct) {
-      step.rate = static_cast<float>(rate / (1 - powerOf(p.beta1, *p.common.step)));
-      step.root = static_cast<float>(__builtin_sqrt(1 - powerOf(p.beta2, *p.common.step)));
-    }
+    const bool corrects = p.correction != 0 && count >= 1;
+    const double bias = corrects ? 1 - powerOf(p.beta1, count) : 1;
+    const double root = corrects ? __builtin_sqrt(1 - powerOf(p.beta2, count)) : 1;
+    const double behind = (1 - p.postDecay) * (p.decay == 2 ? kept : 1);
+    step.decay = p.decay == 0 ? step.decay : 0.0f;
+    step.keep = static_cast<float>((p.decay == 1 ? kept : 1) * behind);
+    step.rate = static_cast<float>(rate / bias * behind);
+    step.root = static_cast<float>(root);
+    step.eps = static_cast<float>(p.correction == 2 ? p.eps / root : p.eps);
   }
+  if (p.rule == UpdateRule::Adagrad)
+    step.rate = static_cast<float>(*p.common.lr / (1 + static_cast<double>(count - 1) * p.beta1) * range.lrScale);
   p.common.steps[i] = step;
 }
 
 DTCC_KERNEL(adam, Update, updateThreads) {
-  const float beta2 = static_cast<float>(p.beta2), eps = static_cast<float>(p.eps);
+  const float beta2 = static_cast<float>(p.beta2);
   const float oneMinusBeta1 = static_cast<float>(1 - p.beta1), oneMinusBeta2 = static_cast<float>(1 - p.beta2);
   updateChunkBy<2>(p.common, [=](const RangeStep &s, float g, float &weight, float &m, float &v) {
     if (s.decay != 0)
@@ -200,7 +207,7 @@ DTCC_KERNEL(adam, Update, updateThreads) {
     weight = weight * s.keep;
     m = (g - m) * oneMinusBeta1 + m;
     v = v * beta2 + (g * oneMinusBeta2) * g;
-    float denominator = __builtin_sqrtf(v) / s.root + eps;
+    float denominator = __builtin_sqrtf(v) / s.root + s.eps;
     weight = weight - (m / denominator) * s.rate;
   });
 }
@@ -209,7 +216,7 @@ namespace {
 
 template <bool momentum> DTCC_DEVICE void sgd(const Update &p) {
   const float decay = static_cast<float>(p.beta1);
-  const float dampened = *p.common.step == 1 ? 1.0f : static_cast<float>(1 - p.beta2);
+  const float dampened = *p.common.step + p.start <= 1 ? 1.0f : static_cast<float>(1 - p.beta2);
   const bool nesterov = p.nesterov;
   updateChunkBy<momentum ? 1 : 0>(p.common, [=](const RangeStep &s, float g, float &weight, float &buffer, float &) {
     if (s.decay != 0)
@@ -226,6 +233,15 @@ template <bool momentum> DTCC_DEVICE void sgd(const Update &p) {
 
 DTCC_KERNEL(sgd_plain, Update, updateThreads) { sgd<false>(p); }
 DTCC_KERNEL(sgd_momentum, Update, updateThreads) { sgd<true>(p); }
+
+DTCC_KERNEL(adagrad, Update, updateThreads) {
+  updateChunkBy<1>(p.common, [=](const RangeStep &s, float g, float &weight, float &sum, float &) {
+    if (s.decay != 0)
+      g = weight * s.decay + g;
+    sum = g * g + sum;
+    weight = weight - (g / (__builtin_sqrtf(sum) + s.eps)) * s.rate;
+  });
+}
 
 DTCC_KERNEL(lion, Update, updateThreads) {
   const float beta1 = static_cast<float>(p.beta1), beta2 = static_cast<float>(p.beta2);

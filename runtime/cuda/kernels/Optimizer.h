@@ -54,11 +54,12 @@ struct UpdateRange {
 };
 /// Factors that this step applies to the elements of one range.
 struct RangeStep {
-  float decay, keep, rate; // Adam: L2 decay, 1 - lr wd, lr / correction; SGD: decay, -, lr; Lion: -, 1 - lr wd, lr
-  float root;              // Adam: the root of v's correction
+  // Adam: L2 decay, factor of p, lr / correction; SGD, Adagrad: decay, -, lr; Lion: -, 1 - lr wd, lr
+  float decay, keep, rate;
+  float root, eps; // Adam: the root of v's correction; Adam, Adagrad: what is added to the root
 };
 
-enum class UpdateRule : int32_t { Adam, Sgd, Lion };
+enum class UpdateRule : int32_t { Adam, Sgd, Adagrad, Lion };
 
 struct UpdateCommon {
   const UpdateRange *ranges;
@@ -72,13 +73,15 @@ struct UpdateCommon {
   int32_t aligned;     // four elements of each can be read at once
 };
 
-/// update_ranges: a thread a range. adam, sgd, lion: a block a chunk.
+/// update_ranges: a thread a range. adam, sgd, adagrad, lion: a block a chunk.
 struct Update {
   UpdateCommon common;
   UpdateRule rule;
-  double beta1, beta2, eps;   // SGD: momentum, dampening
-  int32_t decoupled, correct; // Adam: AdamW; bias correction
+  double beta1, beta2, eps;  // SGD: momentum, dampening; Adagrad: decay of the rate, -, eps
+  double postDecay;          // Adam: at the end p *= 1 - postDecay
+  int32_t decay, correction; // Adam: AdamDecay and AdamCorrection of runtime/kernels/Optimizer.h
   int32_t nesterov;
+  int64_t start; // added to the step's number
 };
 
 } // namespace dtcc::rt::cuda

@@ -169,9 +169,17 @@ private:
 class AdamOp final : public UpdateOp {
 public:
   AdamOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
-      : UpdateOp(operands, rank, launcher, UpdateRule::Adam, "adam", 2, 7) {
+      : UpdateOp(operands, rank, launcher, UpdateRule::Adam, "adam", 2, 9) {
     p.beta1 = operands.real(2), p.beta2 = operands.real(3), p.eps = operands.real(4);
-    p.decoupled = operands.flag(5), p.correct = operands.flag(6);
+    p.postDecay = operands.real(5);
+    auto choice = [&](size_t i, const char *name) {
+      int64_t value = operands.integer(i);
+      if (value < 0 || value > 2)
+        operands.reject(name, " must be 0, 1 or 2, got: ", value);
+      return static_cast<int32_t>(value);
+    };
+    p.decay = choice(6, "decay"), p.correction = choice(7, "correction");
+    p.start = operands.integer(8);
   }
 };
 
@@ -179,13 +187,23 @@ class SgdOp final : public UpdateOp {
 public:
   SgdOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
       : UpdateOp(operands, rank, launcher, UpdateRule::Sgd, hasBuffer(operands) ? "sgd_momentum" : "sgd_plain",
-                 hasBuffer(operands) ? 1 : 0, 5) {
+                 hasBuffer(operands) ? 1 : 0, kAttributes) {
     p.beta1 = operands.real(2), p.beta2 = operands.real(3), p.nesterov = operands.flag(4);
+    p.start = operands.integer(5);
   }
 
 private:
+  static constexpr size_t kAttributes = 6;
   static bool hasBuffer(const CheckedOperands &operands) {
-    return operands.attributeCount() == 5 && operands.real(2) != 0;
+    return operands.attributeCount() == kAttributes && operands.real(2) != 0;
+  }
+};
+
+class AdagradOp final : public UpdateOp {
+public:
+  AdagradOp(const CheckedOperands &operands, Rank &rank, Launcher &launcher)
+      : UpdateOp(operands, rank, launcher, UpdateRule::Adagrad, "adagrad", 1, 5) {
+    p.beta1 = operands.real(2), p.eps = operands.real(3), p.start = operands.integer(4);
   }
 };
 
@@ -205,6 +223,7 @@ DTCC_CUDA_OP(GRAD_UNSCALE, GradScaleOp, true)
 DTCC_CUDA_OP(LOSS_SCALE_ADJUST, LossScaleAdjustOp)
 DTCC_CUDA_OP(ADAMW, AdamOp)
 DTCC_CUDA_OP(SGD, SgdOp)
+DTCC_CUDA_OP(ADAGRAD, AdagradOp)
 DTCC_CUDA_OP(LION, LionOp)
 
 } // namespace dtcc::rt::cuda

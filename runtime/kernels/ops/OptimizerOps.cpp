@@ -141,8 +141,18 @@ private:
 
 class AdamOp final : public UpdateOp {
 public:
-  AdamOp(const CheckedOperands &operands, const Rank &rank) : UpdateOp(operands, rank, 7, 7) {
-    options = {operands.real(2), operands.real(3), operands.real(4), operands.flag(5), operands.flag(6)};
+  AdamOp(const CheckedOperands &operands, const Rank &rank) : UpdateOp(operands, rank, 7, 9) {
+    auto choice = [&](size_t i, const char *name) {
+      int64_t value = operands.integer(i);
+      if (value < 0 || value > 2)
+        operands.reject(name, " must be 0, 1 or 2, got: ", value);
+      return static_cast<uint8_t>(value);
+    };
+    options.beta1 = operands.real(2), options.beta2 = operands.real(3), options.eps = operands.real(4);
+    options.postDecay = operands.real(5);
+    options.decay = AdamDecay{choice(6, "decay")};
+    options.correction = AdamCorrection{choice(7, "correction")};
+    options.start = operands.integer(8);
   }
   void run(Rank &rank, void *const *buffers) override {
     adamUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
@@ -156,8 +166,8 @@ private:
 class SgdOp final : public UpdateOp {
 public:
   SgdOp(const CheckedOperands &operands, const Rank &rank)
-      : UpdateOp(operands, rank, hasBuffer(operands) ? 6 : 5, 5),
-        options{operands.real(2), operands.real(3), operands.flag(4)} {}
+      : UpdateOp(operands, rank, hasBuffer(operands) ? 6 : 5, kAttributes),
+        options{operands.real(2), operands.real(3), operands.flag(4), operands.integer(5)} {}
   void run(Rank &rank, void *const *buffers) override {
     sgdUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2), stepOf(buffers),
               floats(buffers, 0), floats(buffers, 4), options.momentum != 0 ? floats(buffers, 5) : nullptr,
@@ -165,10 +175,24 @@ public:
   }
 
 private:
+  static constexpr size_t kAttributes = 6;
   static bool hasBuffer(const CheckedOperands &operands) {
-    return operands.attributeCount() == 5 && operands.real(2) != 0;
+    return operands.attributeCount() == kAttributes && operands.real(2) != 0;
   }
   SgdOptions options;
+};
+
+class AdagradOp final : public UpdateOp {
+public:
+  AdagradOp(const CheckedOperands &operands, const Rank &rank)
+      : UpdateOp(operands, rank, 6, 5), options{operands.real(2), operands.real(3), operands.integer(4)} {}
+  void run(Rank &rank, void *const *buffers) override {
+    adagradUpdate(rank.team, vectorKernels(), ranges, options, *floats(buffers, 1), *floats(buffers, 2),
+                  stepOf(buffers), floats(buffers, 0), floats(buffers, 4), floats(buffers, 5), copyOf(buffers));
+  }
+
+private:
+  AdagradOptions options;
 };
 
 class LionOp final : public UpdateOp {
@@ -197,6 +221,9 @@ template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ADAMW>(const dtcc_
 }
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SGD>(const dtcc_command &command, Rank &rank) {
   return std::make_unique<SgdOp>(CheckedOperands(command, rank), rank);
+}
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_ADAGRAD>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<AdagradOp>(CheckedOperands(command, rank), rank);
 }
 template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_LION>(const dtcc_command &command, Rank &rank) {
   return std::make_unique<LionOp>(CheckedOperands(command, rank), rank);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The formulas are those of torch.optim's single-tensor AdamW, Adam and SGD, in
-// their order of operations.
+// The formulas are those of torch.optim's single-tensor AdamW, Adam, SGD and Adagrad,
+// in their order of operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +43,14 @@ template <typename T> DTCC_INLINE void sgdElements(const SgdStep &s, T g, T &p, 
   p = p - g * s.lr;
 }
 
+template <typename T> DTCC_INLINE void adagradElements(const AdagradStep &s, T g, T &p, T &sum) {
+  g = g * s.gradScale;
+  if (s.decay != 0)
+    g = p * s.decay + g;
+  sum = g * g + sum;
+  p = p - (g / (root(sum) + s.eps)) * s.lr;
+}
+
 } // namespace
 
 void adam(const AdamStep &step, int64_t n, const float *grad, float *p, float *m, float *v) {
@@ -74,6 +82,19 @@ void sgd(const SgdStep &step, int64_t n, const float *grad, float *p, float *buf
     float none = 0;
     sgdElements(s, grad[i], p[i], buffered ? buffer[i] : none);
   }
+}
+
+void adagrad(const AdagradStep &step, int64_t n, const float *grad, float *p, float *sum) {
+  const AdagradStep s = step;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    Floats pi = load(p + i), si = load(sum + i);
+    adagradElements(s, load(grad + i), pi, si);
+    store(p + i, pi);
+    store(sum + i, si);
+  }
+  for (; i < n; ++i)
+    adagradElements(s, grad[i], p[i], sum[i]);
 }
 
 void lion(const LionStep &step, int64_t n, const float *grad, float *p, float *m) {

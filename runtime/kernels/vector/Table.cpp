@@ -25,6 +25,7 @@ const VectorKernels table = {
     addTo,
     adam,
     sgd,
+    adagrad,
     lion,
     widen,
     narrow,

@@ -25,6 +25,7 @@ double sumSquares(const float *x, int64_t n);
 void addTo(float *to, const float *from, int64_t n);
 void adam(const AdamStep &step, int64_t n, const float *grad, float *p, float *m, float *v);
 void sgd(const SgdStep &step, int64_t n, const float *grad, float *p, float *buffer);
+void adagrad(const AdagradStep &step, int64_t n, const float *grad, float *p, float *sum);
 void lion(const LionStep &step, int64_t n, const float *grad, float *p, float *m);
 void widen(dtcc_dtype half, const void *from, int64_t n, float *to);
 void narrow(dtcc_dtype half, const float *from, int64_t n, void *to);

@@ -40,6 +40,10 @@ struct SgdStep {
   bool nesterov;
 };
 
+struct AdagradStep {
+  float gradScale, decay, lr, eps;
+};
+
 struct LionStep {
   float gradScale, keep, lr; // keep: 1 - lr * weight decay
   float beta1, beta2, oneMinusBeta1, oneMinusBeta2;
@@ -68,6 +72,7 @@ struct VectorKernels {
 
   void (*adam)(const AdamStep &step, int64_t n, const float *grad, float *p, float *m, float *v);
   void (*sgd)(const SgdStep &step, int64_t n, const float *grad, float *p, float *buffer);
+  void (*adagrad)(const AdagradStep &step, int64_t n, const float *grad, float *p, float *sum);
   void (*lion)(const LionStep &step, int64_t n, const float *grad, float *p, float *m);
 
   /// f32 of n adjacent bf16 or f16, and back, rounded to nearest even.

@@ -211,7 +211,7 @@ void updates(ThreadTeam &team) {
     adamUpdate(team, vectorKernels(), ranges, {}, 0.5f, 1e-3, 3, grad.data(), p.data(), m.data(), v.data());
   });
   measure("sgd 32Mi (3 read, 2 written)", 5 * gb, "GB", [&] {
-    sgdUpdate(team, vectorKernels(), ranges, {0.9, 0, false}, 0.5f, 1e-3, 3, grad.data(), p.data(), m.data());
+    sgdUpdate(team, vectorKernels(), ranges, {0.9, 0, false, 0}, 0.5f, 1e-3, 3, grad.data(), p.data(), m.data());
   });
   measure("memcpy 32Mi (1 read, 1 written)", 2 * gb, "GB", [&] {
     team.parallelFor(static_cast<int64_t>(n), 4096, [&](int64_t begin, int64_t end) {

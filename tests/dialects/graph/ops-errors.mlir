@@ -243,8 +243,13 @@ func.func @update(%c: tensor<f32>, %g: tensor<3x2xf32>) {
 
 // -----
 
+// expected-error @below {{slots must have the saved shape and the element type of the state, got: 'tensor<2x3xf32>'}}
+graph.state @w : tensor<2x3xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 6>, init = #graph.init<zero>, slots = [dense<0.0> : tensor<2x3xf32>]}
+
+// -----
+
 func.func @update(%c: tensor<f32>) {
-  // expected-error @below {{optimizer must be #graph.adam, #graph.sgd or #graph.lion, got: "lion"}}
+  // expected-error @below {{optimizer must be #graph.adam, #graph.sgd, #graph.adagrad or #graph.lion, got: "lion"}}
   %n = graph.update %c, () to [] {optimizer = "lion"} : (tensor<f32>) -> tensor<f32>
   return
 }

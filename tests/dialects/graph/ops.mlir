@@ -8,6 +8,9 @@ graph.state @b : tensor<2x3xf32> {role = #graph<role parameter>, trainable = tru
     saved_name = "b", saved_shape = array<i64: 6>, value = dense<0.0> : tensor<2x3xf32>}
 graph.state @mean : tensor<3xf32> {role = #graph<role buffer>, trainable = false, decay = false,
     saved_name = "mean", saved_shape = array<i64: 3>, init = #graph.init<zero>}
+// CHECK: graph.state @started {{.*}}slots = [dense<[1.0{{0*}}e+00, 2.0{{0*}}e+00]> : tensor<2xf32>]
+graph.state @started : tensor<1x2xf32> {role = #graph<role parameter>, trainable = true, decay = false, saved_name = "started",
+    saved_shape = array<i64: 2>, init = #graph.init<zero>, slots = [dense<[1.0, 2.0]> : tensor<2xf32>]}
 
 // CHECK-LABEL: func.func @elementwise
 func.func @elementwise(%x: tensor<2x3xf32>, %i: tensor<2x3xi64>, %p: tensor<2x3xi1>) {
@@ -142,5 +145,9 @@ func.func @training(%count: tensor<f32>, %x: tensor<3xf32>) {
   %norm = graph.update %count, (%0) to [@wte] {clip = 1.0, optimizer = #graph.adam<lr = 1.0e-3, beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, decoupled = true>}
     : (tensor<f32>, tensor<257x66xf32>) -> tensor<f32>
   %norm2 = graph.update %count, () to [] {optimizer = #graph.sgd<lr = 1.0e-3, momentum = 0.9, dampening = 0.0, weight_decay = 0.0, nesterov = false>} : (tensor<f32>) -> tensor<f32>
+  // CHECK: graph.update {{.*}}#graph.adam<{{.*}}decoupled = true, raw_eps = true, decay_last = true, post_decay = 1.2{{.*}}e-01, start = -1>
+  %norm3 = graph.update %count, () to [] {optimizer = #graph.adam<lr = 1.0e-3, beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, decoupled = true, raw_eps = true, decay_last = true, post_decay = 0.125, start = -1>} : (tensor<f32>) -> tensor<f32>
+  // CHECK: graph.update {{.*}}#graph.adagrad<{{.*}}weight_decay = 0.0{{0*}}e+00, start = 2>
+  %norm4 = graph.update %count, () to [] {optimizer = #graph.adagrad<lr = 1.0e-3, lr_decay = 0.5, eps = 1.0e-8, weight_decay = 0.0, start = 2>} : (tensor<f32>) -> tensor<f32>
   return
 }

@@ -8,7 +8,7 @@ source=$1 folder=$2 data=$3
 model=$source/tests/frontends/onnx/Inputs/mlp/loss.onnx
 batch=$(python3 -c "import json; print(json.load(open('$data/../golden.json'))['batch'])")
 number=0
-for rule in lion:lr=1e-2,weight_decay=0.1 adam:lr=1e-2,weight_decay=0.1 adamw:lr=1e-2,weight_decay=0.1 \
+for rule in lion:lr=1e-2,weight_decay=0.1 adagrad:lr=1e-2,lr_decay=0.1,weight_decay=0.1 adam:lr=1e-2,weight_decay=0.1 adamw:lr=1e-2,weight_decay=0.1 \
             sgd:lr=0.1,momentum=0.9,dampening=0.1,weight_decay=0.1 sgd:lr=0.1,momentum=0.9,nesterov=1 \
             sgd:lr=0.1,momentum=0.9; do
   number=$((number + 1))

@@ -44,7 +44,8 @@ TEST(Adam, MatchesTorchOverSeveralSteps) {
       forEachInstructionSet([&](const VectorKernels &kernels) {
         AdamOptions options;
         options.beta1 = 0.9, options.beta2 = 0.95, options.eps = 1e-8;
-        options.decoupled = decoupled, options.biasCorrection = biasCorrection;
+        options.decay = decoupled ? AdamDecay::Before : AdamDecay::Gradient;
+        options.correction = biasCorrection ? AdamCorrection::BeforeEps : AdamCorrection::None;
         Floats p = randomFloats(size, 1), m(size, 0), v(size, 0);
         std::vector<double> wp(p.begin(), p.end()), wm(size, 0), wv(size, 0);
         ThreadTeam team(2);
@@ -80,14 +81,81 @@ TEST(Adam, MatchesTorchOverSeveralSteps) {
       });
 }
 
+/// The operator Adam of ONNX, with its count T from 0, and ONNX Runtime's AdamWOptimizer of adam_mode 1: as their
+/// definitions are written.
+TEST(Adam, MatchesOnnxAndItsRuntime) {
+  for (bool runtime : {false, true})
+    forEachInstructionSet([&](const VectorKernels &kernels) {
+      AdamOptions options;
+      options.beta1 = 0.8, options.beta2 = 0.95, options.eps = 1e-2;
+      options.correction = AdamCorrection::BehindEps;
+      if (runtime)
+        options.decay = AdamDecay::Behind, options.start = 2;
+      else
+        options.decay = AdamDecay::Gradient, options.start = -1, options.postDecay = 1e-2;
+      Floats p = randomFloats(size, 1), m = randomFloats(size, 2), v(size, 0.1f);
+      std::vector<double> wp(p.begin(), p.end()), wm(m.begin(), m.end()), wv(v.begin(), v.end());
+      ThreadTeam team(2);
+      const double lr = 3e-2;
+      for (int64_t step = 1; step <= 4; ++step) {
+        Floats grad = randomFloats(size, static_cast<unsigned>(step) + 10);
+        adamUpdate(team, kernels, ranges, options, 1.0f, lr, step, grad.data(), p.data(), m.data(), v.data());
+        for (size_t i = 0; i < size; ++i) {
+          const UpdateRange *r = rangeOf(i);
+          if (!r)
+            continue;
+          double rate = lr * r->lrScale, count = static_cast<double>(runtime ? step + 2 : step - 1);
+          double g = grad[i] + (runtime ? 0 : r->decay * wp[i]);
+          wm[i] = 0.8 * wm[i] + (1 - 0.8) * g;
+          wv[i] = 0.95 * wv[i] + (1 - 0.95) * g * g;
+          double corrected =
+              count > 0 ? rate * std::sqrt(1 - std::pow(0.95, count)) / (1 - std::pow(0.8, count)) : rate;
+          wp[i] -= corrected * wm[i] / (std::sqrt(wv[i]) + 1e-2);
+          wp[i] *= runtime ? 1 - rate * r->decay : 1 - 1e-2;
+        }
+      }
+      for (size_t i = 0; i < size; ++i) {
+        ASSERT_NEAR(p[i], wp[i], 4e-6 * (1 + std::abs(wp[i]))) << i;
+        ASSERT_NEAR(m[i], wm[i], 2e-6) << i;
+        ASSERT_NEAR(v[i], wv[i], 1e-6 * (1 + wv[i])) << i;
+      }
+    });
+}
+
+TEST(Adagrad, MatchesTorchOverSeveralSteps) {
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    const AdagradOptions options{0.5, 1e-3, 2};
+    Floats p = randomFloats(size, 1), sum(size, 0.1f);
+    std::vector<double> wp(p.begin(), p.end()), ws(sum.begin(), sum.end());
+    ThreadTeam team(2);
+    const double lr = 0.1;
+    for (int64_t step = 1; step <= 3; ++step) {
+      Floats grad = randomFloats(size, static_cast<unsigned>(step) + 20);
+      adagradUpdate(team, kernels, ranges, options, 0.5f, lr, step, grad.data(), p.data(), sum.data());
+      for (size_t i = 0; i < size; ++i)
+        if (const UpdateRange *r = rangeOf(i)) {
+          double g = grad[i] * 0.5 + r->decay * wp[i];
+          ws[i] += g * g;
+          double rate = lr * r->lrScale / (1 + static_cast<double>(step + 1) * 0.5);
+          wp[i] -= rate * g / (std::sqrt(ws[i]) + 1e-3);
+        }
+    }
+    for (size_t i = 0; i < size; ++i) {
+      ASSERT_NEAR(p[i], wp[i], 2e-6 * (1 + std::abs(wp[i]))) << i;
+      ASSERT_NEAR(sum[i], ws[i], 2e-6 * (1 + ws[i])) << i;
+    }
+  });
+}
+
 TEST(Sgd, MatchesTorchOverSeveralSteps) {
   struct {
     double momentum, dampening;
     bool nesterov;
-  } variants[] = {{0, 0, false}, {0.9, 0, false}, {0.9, 0.3, false}, {0.9, 0, true}};
+    int64_t start = 0;
+  } variants[] = {{0, 0, false}, {0.9, 0, false}, {0.9, 0.3, false}, {0.9, 0, true}, {0.9, 0.3, true, 1}};
   for (auto variant : variants)
     forEachInstructionSet([&](const VectorKernels &kernels) {
-      SgdOptions options{variant.momentum, variant.dampening, variant.nesterov};
+      SgdOptions options{variant.momentum, variant.dampening, variant.nesterov, variant.start};
       Floats p = randomFloats(size, 1), buffer(size, 0);
       std::vector<double> wp(p.begin(), p.end()), wb(size, 0);
       ThreadTeam team(2);
@@ -102,7 +170,7 @@ TEST(Sgd, MatchesTorchOverSeveralSteps) {
             continue;
           double g = grad[i] * 0.5 + r->decay * wp[i];
           if (variant.momentum != 0) {
-            wb[i] = variant.momentum * wb[i] + (step == 1 ? 1 : 1 - variant.dampening) * g;
+            wb[i] = variant.momentum * wb[i] + (step + variant.start <= 1 ? 1 : 1 - variant.dampening) * g;
             g = variant.nesterov ? g + variant.momentum * wb[i] : wb[i];
           }
           wp[i] -= lr * r->lrScale * g;
@@ -120,7 +188,7 @@ TEST(Updates, GiveTheSameBitsOnAnyNumberOfThreads) {
       ThreadTeam team(threads);
       Floats grad = randomFloats(size, 5), p = randomFloats(size, 6), m(size, 0.5f), v(size, 0.25f);
       adamUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, 5, grad.data(), p.data(), m.data(), v.data());
-      sgdUpdate(team, kernels, ranges, {0.9, 0.1, true}, 0.3f, 1e-2, 5, grad.data(), p.data(), m.data());
+      sgdUpdate(team, kernels, ranges, {0.9, 0.1, true, 0}, 0.3f, 1e-2, 5, grad.data(), p.data(), m.data());
       if (threads == 1)
         first = p;
       EXPECT_EQ(first, p);
@@ -132,7 +200,7 @@ TEST(Updates, GiveTheSameBitsOnAnyNumberOfThreads) {
 TEST(Updates, WriteTheCopyInTheNarrowType) {
   forEachInstructionSet([&](const VectorKernels &kernels) {
     for (dtcc_dtype half : {DTCC_BF16, DTCC_F16})
-      for (int rule = 0; rule < 3; ++rule) {
+      for (int rule = 0; rule < 4; ++rule) {
         ThreadTeam team(2);
         Floats grad = randomFloats(size, 5), p = randomFloats(size, 6), m(size, 0.5f), v(size, 0.25f);
         Floats plain = p, plainM = m, plainV = v;
@@ -143,8 +211,10 @@ TEST(Updates, WriteTheCopyInTheNarrowType) {
             adamUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, 5, grad.data(), to.data(), first.data(), second.data(),
                        where);
           else if (rule == 1)
-            sgdUpdate(team, kernels, ranges, {0.9, 0.1, true}, 0.3f, 1e-2, 5, grad.data(), to.data(), first.data(),
+            sgdUpdate(team, kernels, ranges, {0.9, 0.1, true, 0}, 0.3f, 1e-2, 5, grad.data(), to.data(), first.data(),
                       where);
+          else if (rule == 2)
+            adagradUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, 5, grad.data(), to.data(), first.data(), where);
           else
             lionUpdate(team, kernels, ranges, {}, 0.3f, 1e-2, grad.data(), to.data(), first.data(), where);
         };

@@ -74,7 +74,7 @@ struct Outcome {
 
 static bool readsNumbers(const dtcc::onnx::RuleTable &table, const ::onnx::ModelProto &model,
                          const ::onnx::NodeProto &node, int i) {
-  const dtcc::onnx::RuleEntry *entry = table.find(node.op_type(), model.opset_import(0).version());
+  const dtcc::onnx::RuleEntry *entry = table.find("", node.op_type(), model.opset_import(0).version());
   return entry && entry->readsNumbers(i);
 }
 
@@ -210,7 +210,7 @@ static std::vector<Outcome> runAll(const std::string &root) {
       std::string op = (node.domain().empty() ? "" : node.domain() + ".") + node.op_type();
       if (!llvm::is_contained(outcome.operators, op))
         outcome.operators.push_back(op);
-      if (outcome.why.empty() && (!node.domain().empty() || !table.find(node.op_type(), opset)))
+      if (outcome.why.empty() && (!node.domain().empty() || !table.find("", node.op_type(), opset)))
         outcome.why = "no rule for " + op;
     }
     if (llvm::any_of(kExceptions, [&](StringRef prefix) { return name.starts_with(prefix); }))

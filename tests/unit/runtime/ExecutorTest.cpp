@@ -444,7 +444,7 @@ TEST_P(Executor, UpdatesReachMemoryOfTheHost) {
   b.fill(lr, std::bit_cast<int32_t>(0.5f));
   b.fill(step, 2);
   b.command(DTCC_LIBRARY, DTCC_LIB_SGD, {gradient, scale, lr, step, p, momentum},
-            {0, -1, std::bit_cast<int64_t>(0.5), 0, 0});
+            {0, -1, std::bit_cast<int64_t>(0.5), 0, 0, 0});
   b.action(b.phase("all"));
   dtcc_bucket bucket{};
   bucket.view = p, bucket.length = size, bucket.parameters = DTCC_NONE;
