@@ -105,7 +105,12 @@ LogicalResult Importer::checkNames() {
 
 LogicalResult Importer::bindInputs() {
   Bindings bindings(options.bindings);
-  std::vector<std::pair<StringRef, RankedTensorType>> inputs;
+  struct Input {
+    StringRef name;
+    RankedTensorType type;
+    int unsignedBits;
+  };
+  std::vector<Input> inputs;
   for (const auto &input : model.proto().graph().input()) {
     // Before IR version 4 initializers are listed as inputs too.
     if (scopes.back().initializers.contains(input.name()))
@@ -137,12 +142,15 @@ LogicalResult Importer::bindInputs() {
     }
     if (!checkedSize(shape))
       return emitError(model.loc()) << "input '" << input.name() << "' is too large";
-    inputs.emplace_back(input.name(), RankedTensorType::get(shape, element));
+    inputs.push_back({input.name(), RankedTensorType::get(shape, element), unsignedBits(tensor.elem_type())});
   }
   if (std::string problems = bindings.summary(); !problems.empty())
     return emitError(model.loc()) << problems;
-  for (auto [name, type] : inputs)
-    define(name, addInput(name, type));
+  for (const Input &input : inputs) {
+    Tensor value = addInput(input.name, input.type);
+    value->unsignedBits = input.unsignedBits;
+    define(input.name, value);
+  }
   return success();
 }
 
@@ -179,6 +187,64 @@ LogicalResult Importer::importNodes(const Repeated<NodeProto> &nodes) {
   return success();
 }
 
+/// What an operator makes of unsigned integers that are held in wider signed ones.
+enum class UnsignedForm {
+  /// Results are cells of the operands, or what signed arithmetic gives of them too.
+  Same,
+  /// Results wrap round.
+  Wraps,
+  /// Results are of another type.
+  Other,
+  Unknown,
+};
+
+static UnsignedForm unsignedForm(StringRef op) {
+  static const StringRef same[] = {
+      "Identity",  "Reshape",    "Flatten", "Transpose", "Squeeze",   "Unsqueeze",     "Slice",        "Gather",
+      "GatherND",  "Concat",     "Split",   "Expand",    "Tile",      "Where",         "Max",          "Min",
+      "Clip",      "Div",        "Mod",     "ReduceMax", "ReduceMin", "DepthToSpace",  "SpaceToDepth", "BitwiseAnd",
+      "BitwiseOr", "BitwiseXor", "Trilu",   "Compress",  "EyeLike",   "GatherElements"};
+  static const StringRef wraps[] = {"Add",       "Sub",        "Mul",    "Pow",       "Sum",
+                                    "ReduceSum", "ReduceProd", "CumSum", "BitwiseNot"};
+  static const StringRef other[] = {"Cast",    "CastLike",       "Shape",  "Size",   "Equal",  "Less",   "LessOrEqual",
+                                    "Greater", "GreaterOrEqual", "ArgMax", "ArgMin", "OneHot", "NonZero"};
+  return llvm::is_contained(same, op)    ? UnsignedForm::Same
+         : llvm::is_contained(wraps, op) ? UnsignedForm::Wraps
+         : llvm::is_contained(other, op) ? UnsignedForm::Other
+                                         : UnsignedForm::Unknown;
+}
+
+/// Runs the rule, and brings the results of arithmetic on unsigned integers back to their range.
+static LogicalResult importUnsigned(Importer &importer, const NodeProto &node, OpBinder &binder,
+                                    const RuleEntry &entry) {
+  int bits = 0;
+  for (int i = 0; i < node.input_size(); ++i)
+    if (binder.has(i) && !entry.readsNumbers(i))
+      bits = std::max(bits, importer.operand(node, i)->unsignedBits);
+  if (bits == 0)
+    return entry.rule(binder);
+  UnsignedForm form = unsignedForm(node.op_type());
+  if (form == UnsignedForm::Unknown)
+    return binder.error("unsigned integers are not supported here: cast them to int64 or to floats before");
+  if (failed(entry.rule(binder)))
+    return failure();
+  if (form == UnsignedForm::Other)
+    return success();
+  Emitter &emit = importer.emitter;
+  for (const std::string &output : node.output()) {
+    Tensor made = output.empty() ? nullptr : importer.defined(output);
+    if (!made || isFloat(made) || elementOf(made).isInteger(1))
+      continue;
+    if (form == UnsignedForm::Wraps)
+      made = emit.binary<graph::AndOp>(made, emit.scalar(double((int64_t(1) << bits) - 1), elementOf(made)));
+    if (!made)
+      return failure();
+    made->unsignedBits = bits;
+    importer.define(output, made);
+  }
+  return success();
+}
+
 LogicalResult Importer::importNode(const NodeProto &node) {
   Location outer = emitter.getLoc();
   emitter.setLoc(nodeLoc(node));
@@ -201,7 +267,7 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   for (unsigned i = 0; i < count; ++i)
     if (binder.has(i) && !entry->readsNumbers(i) && !binder.input(i))
       return failure();
-  return entry->rule(binder);
+  return importUnsigned(*this, node, binder, *entry);
 }
 
 const RuleEntry *Importer::findRule(const NodeProto &node) const {

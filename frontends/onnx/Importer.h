@@ -46,6 +46,8 @@ public:
   /// Operand i as numbers that are known now, or null. An initializer that is read so is no parameter.
   std::shared_ptr<const HostTensor> numbers(const ::onnx::NodeProto &node, unsigned i);
   void define(llvm::StringRef name, const Tensor &value) { scopes.back().values[name] = value; }
+  /// The value of that name in the innermost scope, or null.
+  Tensor defined(llvm::StringRef name) const { return scopes.back().values.lookup(name); }
   bool isUsed(llvm::StringRef name) const { return used.contains(name); }
   const ::onnx::AttributeProto *callerAttribute(llvm::StringRef name) const;
   /// Imports a branch, or a step of a loop, in the present scope and returns the values of its outputs.

@@ -25,7 +25,7 @@ static constexpr Row kLimits[] = {
     {"ArgMin", "integers: at most 4,096 along the axis"},
     {"Attention", "nonpad_kv_seqlen; the product's output where there is both a mask and a cap"},
     {"BatchNormalization", "statistics of each channel; the outputs of saved statistics"},
-    {"Cast", "to floats, booleans and signed integers"},
+    {"Cast", "to floats, booleans and integers but uint64"},
     {"Col2Im", "blocks of at most 1,024 cells"},
     {"Compress", "the condition must be known"},
     {"Conv", "1 to 3 spatial dimensions"},

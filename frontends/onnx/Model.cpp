@@ -46,7 +46,18 @@ static const ElementRow kElements[] = {
     {TensorProto::INT16, "int16", integerType<16>},
     {TensorProto::INT8, "int8", integerType<8>},
     {TensorProto::BOOL, "bool", integerType<1>},
+    // Unsigned ones in the next signed type that kernels know.
+    {TensorProto::UINT8, "uint8", integerType<32>},
+    {TensorProto::UINT16, "uint16", integerType<32>},
+    {TensorProto::UINT32, "uint32", integerType<64>},
 };
+
+int dtcc::onnx::unsignedBits(int32_t onnxType) {
+  return onnxType == TensorProto::UINT8    ? 8
+         : onnxType == TensorProto::UINT16 ? 16
+         : onnxType == TensorProto::UINT32 ? 32
+                                           : 0;
+}
 
 Type dtcc::onnx::elementType(MLIRContext *context, int32_t onnxType) {
   for (const ElementRow &row : kElements)
@@ -59,10 +70,11 @@ StringRef dtcc::onnx::elementTypeName(int32_t onnxType) {
   for (const ElementRow &row : kElements)
     if (row.onnxType == onnxType)
       return row.name;
-  static const std::pair<int32_t, StringRef> others[] = {
-      {TensorProto::UNDEFINED, "undefined"}, {TensorProto::UINT8, "uint8"},          {TensorProto::UINT16, "uint16"},
-      {TensorProto::UINT32, "uint32"},       {TensorProto::UINT64, "uint64"},        {TensorProto::STRING, "string"},
-      {TensorProto::COMPLEX64, "complex64"}, {TensorProto::COMPLEX128, "complex128"}};
+  static const std::pair<int32_t, StringRef> others[] = {{TensorProto::UNDEFINED, "undefined"},
+                                                         {TensorProto::UINT64, "uint64"},
+                                                         {TensorProto::STRING, "string"},
+                                                         {TensorProto::COMPLEX64, "complex64"},
+                                                         {TensorProto::COMPLEX128, "complex128"}};
   for (auto [type, name] : others)
     if (type == onnxType)
       return name;
@@ -122,6 +134,31 @@ template <typename To, typename Field> static std::shared_ptr<std::vector<char>>
   return bytes;
 }
 
+/// Unsigned cells of `bits` in the type that holds them.
+template <typename From, typename To> static void widenCells(StoredTensor &stored) {
+  size_t count = stored.bytes.size() / sizeof(From);
+  auto bytes = std::make_shared<std::vector<char>>(count * sizeof(To));
+  for (size_t i = 0; i < count; ++i) {
+    From cell;
+    std::memcpy(&cell, stored.bytes.data() + i * sizeof(From), sizeof(From));
+    To wide = cell;
+    std::memcpy(bytes->data() + i * sizeof(To), &wide, sizeof(To));
+  }
+  stored.bytes = *bytes;
+  stored.owner = bytes;
+}
+
+static void widen(StoredTensor &stored, int bits) {
+  if (!stored.hasData)
+    return;
+  if (bits == 8)
+    widenCells<uint8_t, int32_t>(stored);
+  else if (bits == 16)
+    widenCells<uint16_t, int32_t>(stored);
+  else if (bits == 32)
+    widenCells<uint32_t, int64_t>(stored);
+}
+
 FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
   StoredTensor result;
   result.name = tensor.name();
@@ -136,13 +173,15 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
     return emitError(loc) << "tensor '" << result.name << "' is stored in segments, which is not supported";
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
   std::optional<int64_t> cells = checkedSize(shape);
-  int64_t width = element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8, size;
+  int bits = unsignedBits(tensor.data_type());
+  int64_t width = bits ? bits / 8 : element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8, size;
   if (!cells || llvm::MulOverflow(*cells, width, size))
     return emitError(loc) << "tensor '" << result.name << "' has a negative or too large dimension";
   result.type = RankedTensorType::get(shape, element);
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     if (failed(decodeExternal(tensor, result, size, loc)))
       return failure();
+    widen(result, bits);
     return result;
   }
   result.hasData = true;
@@ -161,9 +200,13 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
     typed(tensor.float_data());
   } else if (element.isF64()) {
     typed(tensor.double_data());
+  } else if (bits == 32) {
+    narrowed(narrow<uint32_t>(tensor.uint64_data()));
+  } else if (bits == 8) {
+    narrowed(narrow<uint8_t>(tensor.int32_data()));
   } else if (element.isInteger(64)) {
     typed(tensor.int64_data());
-  } else if (element.isInteger(32)) {
+  } else if (element.isInteger(32) && !bits) {
     typed(tensor.int32_data());
   } else if (width == 2) {
     narrowed(narrow<uint16_t>(tensor.int32_data()));
@@ -173,6 +216,7 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
   if (int64_t(result.bytes.size()) != size)
     return emitError(loc) << "tensor '" << result.name << "' must have " << size
                           << " bytes of data for its shape, got: " << result.bytes.size();
+  widen(result, bits);
   return result;
 }
 

@@ -56,6 +56,8 @@ std::string nameOf(const ::onnx::NodeProto &node);
 
 /// The element type of an ONNX data type, or null if dtcc has none for it.
 mlir::Type elementType(mlir::MLIRContext *context, int32_t onnxType);
+/// Bits of an unsigned type that dtcc holds in a wider signed one, or 0.
+int unsignedBits(int32_t onnxType);
 /// Its name in ONNX's documents, for messages.
 llvm::StringRef elementTypeName(int32_t onnxType);
 

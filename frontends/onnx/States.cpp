@@ -47,7 +47,8 @@ Tensor Importer::makeState(const StoredTensor &stored, StringRef name) {
 }
 
 bool Importer::isFilledWeight(const NodeProto &node, const Tensor &cell, ArrayRef<int64_t> shape) {
-  if (scopes.size() > 1 || !isFloat(cell) || shape.empty() || !scopes.back().initializers.contains(node.input(0)))
+  if (manifest.exists() || scopes.size() > 1 || !isFloat(cell) || shape.empty() ||
+      !scopes.back().initializers.contains(node.input(0)))
     return false;
   // Vectors may be stored: such a file fills what would make it large.
   return llvm::none_of(model.proto().graph().initializer(), [&](const TensorProto &tensor) {
@@ -180,7 +181,9 @@ Tensor Importer::fromInitializer(const TensorProto &tensor, StringRef name) {
   }
   if (!stored->hasData)
     return withoutData(*stored);
-  return emitter.constant(stored->toHost());
+  Tensor cells = emitter.constant(stored->toHost());
+  cells->unsignedBits = unsignedBits(tensor.data_type());
+  return cells;
 }
 
 Tensor Importer::storedConstant(const TensorProto &tensor, StringRef name) {
@@ -196,7 +199,9 @@ Tensor Importer::storedConstant(const TensorProto &tensor, StringRef name) {
     Tensor &inner = innerStates[&tensor];
     return inner ? inner : inner = makeState(*stored, name);
   }
-  return emitter.constant(stored->toHost());
+  Tensor cells = emitter.constant(stored->toHost());
+  cells->unsignedBits = unsignedBits(tensor.data_type());
+  return cells;
 }
 
 /// Whether operand i of a node is a place for a vector parameter: scale or bias of a norm, bias of a product.

@@ -52,6 +52,8 @@ struct TensorData {
   std::optional<Affine> affine;
   /// An index tensor made by joining coordinates along its last dimension: these, without that dimension.
   llvm::SmallVector<std::shared_ptr<TensorData>, 0> coordinates;
+  /// An unsigned integer of so many bits, held in a wider signed type; 0: of the type itself.
+  int unsignedBits = 0;
   /// A mean: the value is sum / count.
   std::shared_ptr<TensorData> sum, count;
 };

@@ -18,8 +18,25 @@ template <graph::Predicate Predicate> static LogicalResult compareRule(OpBinder 
   return node.result(0, node.emit().compare(Predicate, node.input(0), node.input(1)));
 }
 
-static LogicalResult castTo(OpBinder &node, Type element) {
-  return node.result(0, node.emit().cast(node.input(0), element));
+/// `bits`: to an unsigned integer, held in the wider `element`.
+static LogicalResult castTo(OpBinder &node, Type element, int bits) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), y = emit.cast(x, element);
+  if (!y || bits == 0) {
+    // A cast to the type that holds an unsigned one leaves its cells.
+    if (y == x && y && y->unsignedBits) {
+      y = std::make_shared<TensorData>(*y);
+      y->unsignedBits = 0;
+    }
+    return node.result(0, y);
+  }
+  if (x->unsignedBits != bits && !elementOf(x).isInteger(1))
+    y = emit.binary<graph::AndOp>(y, emit.scalar(double((int64_t(1) << bits) - 1), element));
+  if (y && (y == x || y->unsignedBits != bits)) {
+    y = std::make_shared<TensorData>(*y);
+    y->unsignedBits = bits;
+  }
+  return node.result(0, y);
 }
 
 static LogicalResult castRule(OpBinder &node) {
@@ -27,7 +44,7 @@ static LogicalResult castRule(OpBinder &node) {
   Type element = elementType(node.emit().getBuilder().getContext(), to);
   if (!element)
     return node.error("cannot cast to " + elementTypeName(to));
-  return castTo(node, element);
+  return castTo(node, element, unsignedBits(to));
 }
 
 static LogicalResult isNanRule(OpBinder &node) {
@@ -75,5 +92,6 @@ void dtcc::onnx::addLogicRules(RuleTable &table) {
   table.on("IsNaN", 9, {1, 1}, isNanRule);
   table.on("IsInf", 10, {1, 1}, ofFloats<isInfRule>);
   table.on("Cast", 6, {1, 1}, castRule);
-  table.on("CastLike", 15, {2, 2}, [](OpBinder &node) { return castTo(node, elementOf(node.input(1))); });
+  table.on("CastLike", 15, {2, 2},
+           [](OpBinder &node) { return castTo(node, elementOf(node.input(1)), node.input(1)->unsignedBits); });
 }
