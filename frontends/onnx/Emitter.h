@@ -67,9 +67,10 @@ public:
   Tensor gatherPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates);
   Tensor cast(const Tensor &x, mlir::Type element);
   /// x with updates[i.., c..] written to (or combined with) x[coordinates[0][i..], coordinates[1][i..], .., c..].
-  /// The cells must be a box at a known place, each written once.
+  /// The cells are a box at a known place, each written once; or, of floats that are written or added (`adds`),
+  /// wherever the data tell.
   Tensor scatterPoints(const Tensor &x, llvm::ArrayRef<Tensor> coordinates, const Tensor &updates,
-                       llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine);
+                       llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine, bool adds);
   /// Flags whose new dimension `dim` has `size` cells: whether a cell's place there is the index.
   Tensor oneHot(const Tensor &indices, int64_t size, int64_t dim);
   /// y[.., k, ..] = x[.., indices[.., k, ..], ..]: the cells that indices, which only the data tell, pick along `axis`.

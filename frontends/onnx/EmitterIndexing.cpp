@@ -85,6 +85,14 @@ static int64_t wholeWalk(Emitter &emitter, const Tensor &coordinate, int64_t siz
   return found;
 }
 
+/// The row-major place of coordinates in the first dimensions of `x`.
+static Tensor flatPlace(Emitter &emit, const Tensor &x, ArrayRef<Tensor> coordinates) {
+  Tensor place = coordinates[0];
+  for (size_t i = 1; i < coordinates.size(); ++i)
+    place = emit.add(emit.mul(place, emit.scalar(double(shapeOf(x)[i]), elementOf(place))), coordinates[i]);
+  return place;
+}
+
 Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
   if (!x || llvm::is_contained(coordinates, nullptr))
     return nullptr;
@@ -130,12 +138,9 @@ Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
     return finish(graph::BroadcastOp::create(builder, loc, typeLike(x, shape), value(turned), dims), {turned});
   }
   // In general: rows of the flattened dimensions.
-  Tensor row = coordinates[0];
-  for (int64_t i = 1; i < count; ++i)
-    row = add(mul(row, scalar(double(shapeOf(x)[i]), elementOf(row))), coordinates[i]);
   SmallVector<int64_t> flat = {cellsOf(shapeOf(x).take_front(count))};
   flat.append(rest.begin(), rest.end());
-  return gather(reshape(x, flat), row, 0);
+  return gather(reshape(x, flat), flatPlace(*this, x, coordinates), 0);
 }
 
 /// Writes `patch` over the cells of `x` from `offsets` on, dimension by dimension.
@@ -156,10 +161,69 @@ static Tensor overwrite(Emitter &emit, const Tensor &x, const Tensor &patch, Arr
   return emit.concat({cut(0, low), overwrite(emit, cut(low, high), patch, offsets), cut(high, shapeOf(x)[dim])}, dim);
 }
 
+/// Whether all cells along a dimension are equal, by how the value is made.
+static bool isEvenAlong(Value value, int64_t dim) {
+  Operation *op = value.getDefiningOp();
+  if (auto broadcast = dyn_cast_or_null<graph::BroadcastOp>(op)) {
+    const auto *at = llvm::find(broadcast.getDims(), dim);
+    return at == broadcast.getDims().end() || isEvenAlong(broadcast.getX(), at - broadcast.getDims().begin());
+  }
+  if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
+    return constant.getValue().isSplat();
+  return isa_and_nonnull<graph::ElementwiseOpInterface>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isEvenAlong(operand, dim); });
+}
+
+/// Floats written or added to places that the data tell. A place that is written twice holds the sum: ONNX leaves it
+/// open.
+static Tensor scatterRows(Emitter &emit, const Tensor &x, ArrayRef<Tensor> given, const Tensor &updates, bool adds) {
+  SmallVector<Tensor> coordinates(given);
+  // The last coordinate may walk a dimension of its own, as that of an index repeated over channels: a row is written.
+  while (coordinates.size() > 1) {
+    int64_t last = rankOf(coordinates.back()) - 1;
+    ArrayRef<Tensor> others = ArrayRef(coordinates).drop_back();
+    if (wholeWalk(emit, coordinates.back(), shapeOf(x)[coordinates.size() - 1]) != last ||
+        !llvm::all_of(others, [&](const Tensor &each) { return isEvenAlong(emit.value(each), last); }))
+      break;
+    coordinates.pop_back();
+    for (Tensor &each : coordinates) {
+      SmallVector<int64_t> offsets(last + 1, 0), shape(shapeOf(each)), steps(last + 1, 1);
+      shape[last] = 1;
+      each = emit.squeeze(emit.slice(each, offsets, shape, steps), last);
+    }
+  }
+  int64_t count = coordinates.size();
+  SmallVector<int64_t> rows = {cellsOf(shapeOf(x).take_front(count))}, points(shapeOf(coordinates[0]));
+  rows.append(shapeOf(x).begin() + count, shapeOf(x).end());
+  SmallVector<int64_t> wanted = points;
+  wanted.append(rows.begin() + 1, rows.end());
+  if (shapeOf(updates) != ArrayRef(wanted))
+    return emit.error("what is written must have a cell for each that the indices name");
+  Tensor place = flatPlace(emit, x, coordinates);
+  auto sums = [&](const Tensor &cells, ArrayRef<int64_t> shape) {
+    Type type = RankedTensorType::get(shape, elementOf(x));
+    return emit.finish(graph::ScatterAddOp::create(emit.getBuilder(), emit.getLoc(), type, emit.value(cells),
+                                                   emit.value(place), emit.getBuilder().getI64IntegerAttr(-1), nullptr),
+                       {cells, place});
+  };
+  Tensor sum = emit.reshape(sums(updates, rows), shapeOf(x));
+  if (adds)
+    return emit.add(x, sum);
+  Tensor one = emit.broadcastTo(emit.scalar(1, elementOf(x)), points);
+  SmallVector<int64_t> flags(shapeOf(x).take_front(count));
+  flags.resize(rankOf(x), 1);
+  Tensor written = emit.compare(graph::Predicate::gt, sums(one, rows[0]), emit.scalar(0, elementOf(x)));
+  return emit.select(emit.reshape(written, flags), sum, x);
+}
+
 Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, const Tensor &updates,
-                              llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine) {
+                              llvm::function_ref<Tensor(const Tensor &, const Tensor &)> combine, bool adds) {
   if (!x || !updates || llvm::is_contained(coordinates, nullptr))
     return nullptr;
+  auto elsewhere = [&](const Twine &reason) {
+    bool isSum = isFloat(x) && (!combine || adds);
+    return isSum ? scatterRows(*this, x, coordinates, updates, adds) : error(reason);
+  };
   int64_t count = coordinates.size(), points = rankOf(coordinates[0]);
   // Each coordinate stays, or walks one dimension of the points by ones; together they walk all: a box.
   SmallVector<int64_t> offsets(rankOf(x), 0), box(shapeOf(x)), turn;
@@ -174,7 +238,7 @@ Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, con
           walked = dim;
       }
     if (!at)
-      return error("what is written must be a box of neighbouring cells whose place is known");
+      return elsewhere("what is written must be a box of neighbouring cells whose place is known");
     box[i] = walked < 0 ? 1 : shapeOf(coordinate)[walked];
     offsets[i] = at->offset;
     if (offsets[i] < 0 || offsets[i] + box[i] > shapeOf(x)[i])
@@ -186,7 +250,7 @@ Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, con
   for (int64_t dim = 0; dim < points; ++dim)
     if (!llvm::is_contained(turn, dim)) {
       if (shapeOf(coordinates[0])[dim] > 1)
-        return error("no cell may be written twice");
+        return elsewhere("no cell may be written twice");
       turn.push_back(dim);
     }
   for (int64_t dim = points; dim < rankOf(updates); ++dim)

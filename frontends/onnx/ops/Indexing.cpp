@@ -167,7 +167,7 @@ static LogicalResult scatter(OpBinder &node, ArrayRef<Tensor> coordinates) {
     combine = min;
   else if (reduction != "none")
     return node.error("reduction must be none, add, mul, max or min, got: " + reduction);
-  return node.result(0, emit.scatterPoints(node.input(0), coordinates, node.input(2), combine));
+  return node.result(0, emit.scatterPoints(node.input(0), coordinates, node.input(2), combine, reduction == "add"));
 }
 
 static LogicalResult scatterElementsRule(OpBinder &node) {
