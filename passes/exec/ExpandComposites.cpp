@@ -17,6 +17,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/exec/ExpandExperts.h"
 #include "passes/exec/ExpandGathers.h"
+#include "passes/exec/ExpandIntegers.h"
 #include "passes/exec/Passes.h"
 
 namespace dtcc::exec {
@@ -252,6 +253,7 @@ struct ExpandComposites : impl::ExpandCompositesBase<ExpandComposites> {
                  ExpandRmsNormParamGrad, ExpandSoftmax, ExpandRotary>(&getContext());
     addExpertPatterns(patterns);
     addGatherPatterns(patterns);
+    addIntegerPatterns(patterns);
     KeepPhases phases;
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), GreedyRewriteConfig().setListener(&phases))))
       signalPassFailure();
