@@ -135,12 +135,15 @@ private:
     auto bucket = module.lookupSymbol<spmd::BucketOp>(bucketName);
     if (!bucket)
       return op.emitOpError("must name an spmd.bucket, got: ") << bucketName;
-    if (type.getShape().size() > DTCC_MAX_RANK || op.getSavedShape().size() > DTCC_MAX_RANK)
-      return op.emitOpError("rank must be at most ") << DTCC_MAX_RANK;
+    SmallVector<dtcc_dim> dims = dimsOf(type);
+    for (size_t rank : {dims.size(), op.getSavedShape().size()})
+      if (rank > DTCC_MAX_RANK)
+        return op.emitError("state '") << op.getSavedName() << "' must have at most " << DTCC_MAX_RANK
+                                       << " dimensions, got: " << rank;
 
     dtcc_state state = {};
     state.name = tables.string(op.getSavedName());
-    state.rank = type.getShape().size();
+    state.rank = dims.size();
     state.role = op.getRole() == graph::StateRole::parameter ? DTCC_STATE_PARAMETER : DTCC_STATE_BUFFER;
     state.dtype = *exec::getDType(bucket.getElementType());
     state.bucket = bucketIndices.lookup(bucketName.getValue());
@@ -152,13 +155,11 @@ private:
     if (op.getSlots())
       startsFromFile.insert(op.getSavedName());
     state.bucket_offset = offset;
-    spmd::Layout plain = type.getLayout();
     SmallVector<int64_t> local;
     int64_t elements = 1;
-    for (uint32_t i = 0; i < state.rank; ++i) {
-      int64_t padded = plain.padded.empty() ? type.getShape()[i] : plain.padded[i];
-      state.dims[i] = {type.getShape()[i], padded, tables.axes(plain.dims[i])};
-      local.push_back(padded / tables.mesh.product(plain.dims[i]));
+    llvm::copy(dims, state.dims);
+    for (const dtcc_dim &dim : dims) {
+      local.push_back(dim.padded / extentOf(dim.axes));
       elements *= local.back();
     }
     state.view = DTCC_NONE;
@@ -172,6 +173,24 @@ private:
                                  op.getDecay() ? facts.decay : 0, state.trainable ? 1.0 : 0.0});
     tables.states.push_back(state);
     return success();
+  }
+
+  /// The dimensions of a state. Where they are more than a row holds, one that is neither split nor padded is folded
+  /// into the one around it, whose blocks then have so many cells more.
+  SmallVector<dtcc_dim> dimsOf(spmd::TensorType type) {
+    spmd::Layout plain = type.getLayout();
+    SmallVector<dtcc_dim> dims;
+    for (auto [i, size] : llvm::enumerate(type.getShape())) {
+      int64_t padded = plain.padded.empty() ? size : plain.padded[i];
+      bool isWhole = plain.dims[i].empty() && padded == size;
+      if (type.getShape().size() > DTCC_MAX_RANK && isWhole && !dims.empty()) {
+        dims.back().size *= size;
+        dims.back().padded *= size;
+      } else {
+        dims.push_back({size, padded, tables.axes(plain.dims[i])});
+      }
+    }
+    return dims;
   }
 
   void addSlots(spmd::BucketOp op) {

@@ -115,4 +115,5 @@ void dtcc::buildCodePipeline(OpPassManager &manager, const Options &options) {
     manager.addPass(exec::createGenerateGpuKernels());
   else
     manager.addPass(exec::createGenerateKernels());
+  manager.addPass(exec::createFoldDimensions());
 }

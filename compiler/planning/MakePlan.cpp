@@ -10,6 +10,7 @@
 #include "compiler/console/StatusLine.h"
 #include "compiler/planning/ConfirmPlans.h"
 #include "compiler/planning/PlanFile.h"
+#include "planner/placement/SequencePlacement.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -38,5 +39,8 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
   if (options.verbose)
     for (const plan::PassedPlan &passed : result->report.passed)
       messageStream() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
-  return MadePlan{result->plan(0), std::move(result->lowered)};
+  plan::Plan plan = result->plan(0);
+  if (options.cpAttention == "ring")
+    spmd::noteGathers(module, plan);
+  return MadePlan{std::move(plan), std::move(result->lowered)};
 }

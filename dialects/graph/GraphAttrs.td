@@ -61,7 +61,7 @@ def Graph_MaskAttr : Graph_Attr<"Mask", "mask"> {
     A conjunction of predicates, never a tensor:
     `causal`: j <= i + offset; `window_left`: i - j < window_left (0: none);
     `key`: an operand [b, s] of booleans, true for visible keys;
-    `segment`: operands [b, t] and [b, s] of integers, equal where visible.
+    `segment`: operands [b, t] and [b, s] of i64, equal where visible.
     Example: `#graph.mask<causal = true, offset = 0, key = true>`.
   }];
   let parameters = (ins DefaultValuedParameter<"bool", "false">:$causal,

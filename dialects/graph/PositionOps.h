@@ -26,6 +26,9 @@ inline constexpr llvm::StringLiteral kChunksAttr = "chunks";
 /// Unit, of graph.cross_entropy and its gradient: rows that pad the positions have ignored labels.
 inline constexpr llvm::StringLiteral kIgnoresPaddingAttr = "ignores_padding";
 
+/// Whether an attention op has the operands that its mask reads, whole or in parts.
+mlir::LogicalResult verifyMaskOperands(mlir::Operation *op, mlir::ValueRange operands, MaskAttr mask);
+
 } // namespace dtcc::graph
 
 #define GET_OP_CLASSES

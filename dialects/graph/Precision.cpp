@@ -61,7 +61,8 @@ bool ContractOp::canWidenResult() { return true; }
 bool GroupedContractOp::canWidenResult() { return true; }
 bool ConvolutionKernelGradOp::canWidenResult() { return true; }
 bool ExpertsWeightGradOp::canWidenResult() { return true; }
-bool EmbeddingGradOp::canWidenResult() { return true; }
+bool ScatterAddOp::canWidenResult() { return true; }
+Precision ScatterAddOp::getResultPrecision(unsigned) { return Precision::Wide; }
 
 // A sum of halves is an f32: losses, means, and all that is decomposed into them.
 Precision ReduceOp::getOperandPrecision(unsigned) { return Precision::Follow; }

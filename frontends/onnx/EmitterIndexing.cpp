@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/Coordinates.h"
 #include "frontends/onnx/Emitter.h"
 
 using namespace mlir;
@@ -69,22 +70,6 @@ Tensor Emitter::gather(const Tensor &x, const Tensor &indices, int64_t axis) {
   return finish(graph::GatherOp::create(builder, loc, typeLike(x, shape), operand, value(indices), axis), {x, indices});
 }
 
-/// The dimension along which a coordinate walks all `size` cells in order, or -1.
-static int64_t wholeWalk(Emitter &emitter, const Tensor &coordinate, int64_t size) {
-  std::optional<Affine> at = emitter.knownAffine(coordinate);
-  if (!at || at->offset != 0)
-    return -1;
-  int64_t found = -1;
-  for (auto [dim, step] : llvm::enumerate(at->steps)) {
-    if (step == 0)
-      continue;
-    if (step != 1 || found >= 0 || shapeOf(coordinate)[dim] != size)
-      return -1;
-    found = dim;
-  }
-  return found;
-}
-
 Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
   if (!x || llvm::is_contained(coordinates, nullptr))
     return nullptr;
@@ -130,12 +115,9 @@ Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
     return finish(graph::BroadcastOp::create(builder, loc, typeLike(x, shape), value(turned), dims), {turned});
   }
   // In general: rows of the flattened dimensions.
-  Tensor row = coordinates[0];
-  for (int64_t i = 1; i < count; ++i)
-    row = add(mul(row, scalar(double(shapeOf(x)[i]), elementOf(row))), coordinates[i]);
   SmallVector<int64_t> flat = {cellsOf(shapeOf(x).take_front(count))};
   flat.append(rest.begin(), rest.end());
-  return gather(reshape(x, flat), row, 0);
+  return gather(reshape(x, flat), flatPlace(*this, x, coordinates), 0);
 }
 
 Tensor Emitter::oneHot(const Tensor &indices, int64_t size, int64_t dim) {

@@ -210,7 +210,7 @@ Tensor Emitter::logicalNot(const Tensor &x) {
   if (!x)
     return nullptr;
   if (std::optional<double> cell = knownSplat(x))
-    return splat(x->type, *cell == 0);
+    return splat(x->type, elementOf(x).isInteger(1) ? *cell == 0 : double(~static_cast<int64_t>(*cell)));
   return unary<graph::NotOp>(x);
 }
 

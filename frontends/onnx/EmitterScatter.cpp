@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A box of cells whose place is known is joined to what lies around it. Where only the
-// data tell which cells are written, every update is compared with every place: what
-// results are selections and reductions, which have gradients, are the same under every
-// plan and sum in one order. They cost the product of both numbers.
+// data tell which cells are written, sums of floats go to their rows by graph.scatter_add.
+// Every other update is compared with every place: the results are selections and
+// reductions, which have gradients and are the same under every plan. They cost the
+// product of both numbers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/Coordinates.h"
 #include "frontends/onnx/Emitter.h"
 
 using namespace mlir;
@@ -135,6 +137,61 @@ Tensor Emitter::place(const Tensor &x, const Tensor &indices, const Tensor &upda
   return placeHits(x, oneHot(indices, shapeOf(x)[axis], axis + 1), unsqueeze(updates, axis + 1), axis, kind);
 }
 
+/// Whether all cells along a dimension are equal, by how the value is made.
+static bool isEvenAlong(Value value, int64_t dim) {
+  Operation *op = value.getDefiningOp();
+  if (auto broadcast = dyn_cast_or_null<graph::BroadcastOp>(op)) {
+    const auto *at = llvm::find(broadcast.getDims(), dim);
+    return at == broadcast.getDims().end() || isEvenAlong(broadcast.getX(), at - broadcast.getDims().begin());
+  }
+  if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
+    return constant.getValue().isSplat();
+  return isa_and_nonnull<graph::ElementwiseOpInterface>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isEvenAlong(operand, dim); });
+}
+
+/// Floats written or added to places that the data tell. A place that is written twice holds the sum: ONNX leaves it
+/// open.
+static Tensor scatterRows(Emitter &emit, const Tensor &x, ArrayRef<Tensor> given, const Tensor &updates, bool adds) {
+  SmallVector<Tensor> coordinates(given);
+  // The last coordinate may walk a dimension of its own, as that of an index repeated over channels: a row is written.
+  while (coordinates.size() > 1) {
+    int64_t last = rankOf(coordinates.back()) - 1;
+    ArrayRef<Tensor> others = ArrayRef(coordinates).drop_back();
+    if (wholeWalk(emit, coordinates.back(), shapeOf(x)[coordinates.size() - 1]) != last ||
+        !llvm::all_of(others, [&](const Tensor &each) { return isEvenAlong(emit.value(each), last); }))
+      break;
+    coordinates.pop_back();
+    for (Tensor &each : coordinates) {
+      SmallVector<int64_t> offsets(last + 1, 0), shape(shapeOf(each)), steps(last + 1, 1);
+      shape[last] = 1;
+      each = emit.squeeze(emit.slice(each, offsets, shape, steps), last);
+    }
+  }
+  int64_t count = coordinates.size();
+  SmallVector<int64_t> rows = {cellsOf(shapeOf(x).take_front(count))}, points(shapeOf(coordinates[0]));
+  rows.append(shapeOf(x).begin() + count, shapeOf(x).end());
+  SmallVector<int64_t> wanted = points;
+  wanted.append(rows.begin() + 1, rows.end());
+  if (shapeOf(updates) != ArrayRef(wanted))
+    return emit.error("what is written must have a cell for each that the indices name");
+  Tensor place = flatPlace(emit, x, coordinates);
+  auto sums = [&](const Tensor &cells, ArrayRef<int64_t> shape) {
+    Type type = RankedTensorType::get(shape, elementOf(x));
+    return emit.finish(graph::ScatterAddOp::create(emit.getBuilder(), emit.getLoc(), type, emit.value(cells),
+                                                   emit.value(place), emit.getBuilder().getI64IntegerAttr(-1), nullptr),
+                       {cells, place});
+  };
+  Tensor sum = emit.reshape(sums(updates, rows), shapeOf(x));
+  if (adds)
+    return emit.add(x, sum);
+  Tensor one = emit.broadcastTo(emit.scalar(1, elementOf(x)), points);
+  SmallVector<int64_t> flags(shapeOf(x).take_front(count));
+  flags.resize(rankOf(x), 1);
+  Tensor written = emit.compare(graph::Predicate::gt, sums(one, rows[0]), emit.scalar(0, elementOf(x)));
+  return emit.select(emit.reshape(written, flags), sum, x);
+}
+
 Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, const Tensor &updates, ScatterKind kind) {
   if (!x || !updates || llvm::is_contained(coordinates, nullptr))
     return nullptr;
@@ -152,21 +209,20 @@ Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, con
     Tensor old = slice(x, box->offsets, box->sizes, SmallVector<int64_t>(rankOf(x), 1));
     return overwrite(*this, x, combined(*this, old, patch, kind), box->offsets);
   }
-  // Rows of the flattened dimensions, which every point is compared with.
+  // Sums go to the rows that the data tell; so do too many cells to compare. Else every point is compared with every
+  // row of the flattened dimensions.
   int64_t rows = cellsOf(shapeOf(x).take_front(count));
-  bool product = kind == ScatterKind::add && isFloat(x) && rest > 1;
-  if (named > kMostPairs / std::max<int64_t>(rows, 1) ||
-      (!product && named * rows > kMostPairs / std::max<int64_t>(rest, 1)))
+  bool few =
+      named <= kMostPairs / std::max<int64_t>(rows, 1) && named * rows <= kMostPairs / std::max<int64_t>(rest, 1);
+  bool adds = kind == ScatterKind::add;
+  if (isFloat(x) && (adds || (kind == ScatterKind::replace && !few)))
+    return scatterRows(*this, x, coordinates, updates, adds);
+  if (!few)
     return error("where only the data tell which cells are written, each of " + Twine(named) +
                  " points is compared with each of " + Twine(rows) + " rows of " + Twine(rest) + " cells: at most " +
                  Twine(kMostPairs) + " together are supported");
-  Tensor row = coordinates[0];
-  for (int64_t i = 1; i < count; ++i)
-    row = add(mul(row, scalar(double(shapeOf(x)[i]), elementOf(row))), coordinates[i]);
   Tensor flat = reshape(x, {rows, rest}), cells = reshape(updates, {named, rest});
-  Tensor hits = oneHot(reshape(row, {named}), rows, 1);
-  if (product)
-    return reshape(add(flat, contract("pr,pc->rc", cast(hits, elementOf(x)), cells)), shapeOf(x));
+  Tensor hits = oneHot(reshape(flatPlace(*this, x, coordinates), {named}), rows, 1);
   Tensor result = placeHits(flat, unsqueeze(hits, 2), unsqueeze(cells, 1), 0, kind);
   return reshape(result, shapeOf(x));
 }

@@ -11,14 +11,15 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandComposites : Pass<"exec-expand-composites"> {
-  let summary = "norms, softmax, rotary embedding, gathers and experts as simpler ops";
+  let summary = "norms, softmax, rotary embedding, gathers, experts and sums of integers as simpler ops";
   let description = [{
     What the kernel generator computes is cells and reductions: composites without a
     library op are rewritten to these, on local shapes. Attention, embedding, cross
     entropy and contractions stay; `graph.experts` becomes grouped products. The new ops
     keep the phase of the old: CSE then leaves what the backward pass computes again of a
     norm or an expert there. Example (tests/passes/exec/expand-composites.mlir):
-    `graph.rms_norm` becomes a mean of squares, `graph.rsqrt` and two products.
+    `graph.rms_norm` becomes a mean of squares, `graph.rsqrt` and two products; in expand-integers.mlir reductions and
+    running sums of integers become additions of halves.
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
@@ -261,6 +262,19 @@ def VerifyMessages : Pass<"exec-verify-messages", "::mlir::ModuleOp"> {
     ```mlir
     exec.program @step.0 mesh @mesh stage 0 over "pp" { exec.phase @a { receive from 1; send to 1 } }
     exec.program @step.1 mesh @mesh stage 1 over "pp" { exec.phase @a { receive from 0; send to 0 } }
+    ```
+  }];
+}
+
+def FoldDimensions : Pass<"exec-fold-dimensions", "::mlir::ModuleOp"> {
+  let summary = "fold dimensions of views that lie as one in memory";
+  let description = [{
+    Views of kernels, fills, messages and collectives each for itself, both sides of a copy together. A block stays a block,
+    library ops keep their dimensions. Kernels are generated already: they read addresses alone. Example
+    (tests/passes/exec/fold-dimensions.mlir):
+    ```mlir
+    %x = exec.view @x[0] : memref<4x2x2x8xf32, strided<[128, 32, 16, 1]>>     // before
+    %x = exec.view @x[0] : memref<4x4x8xf32, strided<[128, 16, 1]>> // 2 x 2 lie as 4
     ```
   }];
 }

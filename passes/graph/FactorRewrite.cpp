@@ -329,6 +329,13 @@ static void rewriteFirstWhole(Operation *op, FactoredValues &values, int64_t dim
     values.set(old, made);
 }
 static void rewriteEmbedding(Operation *op, FactoredValues &values) { rewriteFirstWhole(op, values, 0); }
+static void rewriteScatterAdd(Operation *op, FactoredValues &values) {
+  auto scatter = cast<ScatterAddOp>(op);
+  Value table = scatter.getTable();
+  Operation *copy = rebuild(op, values, {values.get(scatter.getRows()), values.get(scatter.getIds())},
+                            TypeRange(values.type(table, 0)));
+  values.set(table, copy->getResult(0), 0);
+}
 static void rewriteCrossEntropy(Operation *op, FactoredValues &values) {
   rewriteFirstWhole(op, values, rankOf(op->getOperand(0)) - 1);
 }
@@ -414,6 +421,7 @@ static const llvm::DenseMap<TypeID, Rewrite> &rewrites() {
       {TypeID::get<RmsNormOp>(), rewriteNormalised<RmsNormOp>},
       {TypeID::get<CumsumOp>(), rewriteOneWhole<CumsumOp>},
       {TypeID::get<EmbeddingOp>(), rewriteEmbedding},
+      {TypeID::get<ScatterAddOp>(), rewriteScatterAdd},
       {TypeID::get<CrossEntropyOp>(), rewriteCrossEntropy},
       {TypeID::get<RotaryOp>(), rewriteRotary},
       {TypeID::get<TopKOp>(), rewriteTopK},

@@ -199,16 +199,16 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
         sum += secondsOf(op, origin, factor, brought);
       return sum;
     };
-    if (exchange == SequenceExchange::Ring) {
-      if (std::optional<std::string> reason = whyNotRing(forward))
-        return forward->emitError(*reason);
+    if (exchange == SequenceExchange::Ring && !whyNotRing(forward)) {
       for (Operation *each : alike)
         write(each, std::nullopt, {});
       seconds += secondsOfRing(ops) * double(alike.size());
       continue;
     }
     double gathered = total(-1), exchanged = 0;
-    std::optional<int64_t> factor = exchange == SequenceExchange::Gather ? std::nullopt : standIn(forward, map);
+    // What is no ring gathers, too.
+    bool gathers = exchange == SequenceExchange::Gather || exchange == SequenceExchange::Ring;
+    std::optional<int64_t> factor = gathers ? std::nullopt : standIn(forward, map);
     Axes whole = factor ? planned(origin, *factor) : Axes();
     llvm::append_range(whole, axes);
     bool divides = factor && map.factors[*factor].size % plan.mesh.product(whole) == 0;
@@ -280,6 +280,26 @@ FailureOr<double> placeSequence(ModuleOp module, plan::Plan &plan, const cost::M
   if (!step)
     return module.emitError("needs a function @step: run graph-differentiate first");
   return placeSequence(PlacementInput(step), plan, machine, exchange);
+}
+
+void noteGathers(ModuleOp module, const plan::Plan &plan) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || plan.withoutUnitAxes(plan.sequenceAxes).empty())
+    return;
+  PlacementInput input(step);
+  SequenceSites sites(input);
+  Operation *first = nullptr;
+  size_t count = 0;
+  for (const SequenceSites::Site &site : sites.sites)
+    if (whyNotRing(site.ops.front())) {
+      first = first ? first : site.ops.front();
+      count += site.alike.size();
+    }
+  if (!first)
+    return;
+  InFlightDiagnostic note = first->emitRemark("what it reads of other positions is gathered: ") << *whyNotRing(first);
+  if (count > 1)
+    note << "; " << count - 1 << " more";
 }
 
 } // namespace dtcc::spmd

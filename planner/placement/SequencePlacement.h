@@ -17,6 +17,7 @@
 //              rank the same here;
 //   ring       keys and values go around the ranks, and are never whole anywhere
 //              (RingAttention.h). Taken where it is asked for: it sends more than a gather.
+//              Ops that cannot be a ring gather then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +43,9 @@ mlir::FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &p
                                       SequenceExchange exchange);
 mlir::FailureOr<double> placeSequence(mlir::ModuleOp module, plan::Plan &plan, const cost::Machine &machine,
                                       SequenceExchange exchange);
+
+/// Says in a note which ops of a plan that was asked for a ring gather instead, and why.
+void noteGathers(mlir::ModuleOp module, const plan::Plan &plan);
 
 /// Sites at which different positions interact. They are the same for all plans.
 struct SequenceSites {

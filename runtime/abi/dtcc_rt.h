@@ -41,12 +41,12 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 10u
+#define DTCC_ABI_VERSION 11u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
-/// Largest rank of a view, a state or an input.
-#define DTCC_MAX_RANK 8
+/// Largest rank of a view, a state or an input. The compiler folds dimensions that lie as one.
+#define DTCC_MAX_RANK 16
 /// Largest number of mesh axes that shard one dimension.
 #define DTCC_MAX_AXES 7
 

@@ -85,7 +85,7 @@ SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh, 
   state.dtype = dtypeOf(reader, reader.string(value, "dtype"));
   const Json &dims = reader.field(value, "dims");
   if (!dims.is_array() || dims.size() > DTCC_MAX_RANK)
-    reader.bad("the field 'dims' must be a list of at most 8 dimensions");
+    reader.bad("the field 'dims' must be a list of at most 16 dimensions");
   int64_t block = 1;
   for (const Json &dim : dims) {
     dtcc_dim row{reader.integer(dim, "size"), reader.integer(dim, "padded"), reader.axes(dim, "axes", mesh)};

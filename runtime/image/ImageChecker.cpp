@@ -54,7 +54,7 @@ public:
   }
   /// Whole sizes of a state or input, whose local sizes must be those of `view`.
   void dims(const dtcc_dim *dims, uint32_t rank, bool timeAllowed) const {
-    require(rank <= DTCC_MAX_RANK, "rank must be at most 8", rank);
+    require(rank <= DTCC_MAX_RANK, "rank must be at most 16", rank);
     for (uint32_t i = 0; i < rank; ++i) {
       axes(dims[i].axes, timeAllowed);
       require(dims[i].size >= 0 && dims[i].padded >= dims[i].size, "padded size must be at least the size",
@@ -82,7 +82,7 @@ void checkView(const Image &image, size_t i) {
   const dtcc_view &view = image.views()[i];
   check.index(view.arena, image.arenas().size(), "arena must exist");
   check.require(view.dtype <= DTCC_BOOL, "element type must be known", int(view.dtype));
-  check.require(view.rank <= DTCC_MAX_RANK, "rank must be at most 8", int(view.rank));
+  check.require(view.rank <= DTCC_MAX_RANK, "rank must be at most 16", int(view.rank));
   int64_t width = dtcc_dtype_size(view.dtype);
   check.require(view.offset >= 0 && view.offset % width == 0, "offset must be a multiple of the element size",
                 view.offset);
@@ -263,7 +263,7 @@ void checkState(const Image &image, size_t i) {
   check.require(state.init <= DTCC_INIT_FILE, "initial value must be known", state.init);
   check.require(state.dtype <= DTCC_BOOL, "element type must be known", state.dtype);
   check.dims(state.dims, state.rank, /*timeAllowed=*/false);
-  check.require(state.saved_rank <= DTCC_MAX_RANK, "saved rank must be at most 8", state.saved_rank);
+  check.require(state.saved_rank <= DTCC_MAX_RANK, "saved rank must be at most 16", state.saved_rank);
   Wide saved = 1, whole = 1, block = 1;
   for (uint32_t d = 0; d < state.saved_rank; ++d)
     saved *= state.saved_sizes[d];

@@ -45,6 +45,8 @@ void forEachRun(const AttentionProblem &whole, const std::vector<AttentionRun> &
     for (AttentionTensor *tensor : {&p.q, &p.out, &p.dout, &p.dq})
       skipRows(*tensor, rows.row, 1);
     skipRows(p.lse, rows.row, 3);
+    if (p.segments.rows)
+      p.segments.rows += rows.row * p.segments.rowStrides[1];
     for (const AttentionRun &part : keys) {
       AttentionProblem one = p;
       one.keys = part.count;
@@ -54,6 +56,8 @@ void forEachRun(const AttentionProblem &whole, const std::vector<AttentionRun> &
         skipRows(*tensor, part.row, 1);
       if (one.keyMask)
         one.keyMask += part.row * one.keyMaskStrides[1];
+      if (one.segments.keys)
+        one.segments.keys += part.row * one.segments.keyStrides[1];
       solve(one);
       p.continues = true;
       p.keysBefore += part.count;

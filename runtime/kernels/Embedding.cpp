@@ -84,14 +84,13 @@ void embedding(ThreadTeam &team, const Matrix<const uint16_t> &table, const Inte
   lookUp(team, table, ids, offset, out);
 }
 
-void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
-                   int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable) {
+void scatterAdd(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
+                int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable) {
   addRows(team, dout, ids, offset, accumulate, paddingId, dtable,
           [&](float *to, const float *from, int64_t n) { kernels.addTo(to, from, n); });
 }
-void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const Matrix<const uint16_t> &dout,
-                   const Integers &ids, int64_t offset, bool accumulate, int64_t paddingId,
-                   const Matrix<float> &dtable) {
+void scatterAdd(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const Matrix<const uint16_t> &dout,
+                const Integers &ids, int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable) {
   addRows(team, dout, ids, offset, accumulate, paddingId, dtable, [&](float *to, const uint16_t *from, int64_t n) {
     constexpr int64_t part = 256;
     float wide[part];

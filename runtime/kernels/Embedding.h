@@ -32,12 +32,11 @@ void embedding(ThreadTeam &team, const Matrix<const uint16_t> &table, const Inte
 /// dtable[ids[i] - offset, c] += dout[i, c] in the order of i, over zeros unless
 /// `accumulate`. Ids outside the table and `paddingId` (if not negative) add nothing.
 /// The result has equal bits for any number of threads.
-void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
-                   int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable);
-/// Gradient of a lookup for gradients in bf16 or f16.
-void embeddingGrad(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const Matrix<const uint16_t> &dout,
-                   const Integers &ids, int64_t offset, bool accumulate, int64_t paddingId,
-                   const Matrix<float> &dtable);
+void scatterAdd(ThreadTeam &team, const VectorKernels &kernels, const Matrix<const float> &dout, const Integers &ids,
+                int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable);
+/// Sums of rows in bf16 or f16.
+void scatterAdd(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, const Matrix<const uint16_t> &dout,
+                const Integers &ids, int64_t offset, bool accumulate, int64_t paddingId, const Matrix<float> &dtable);
 
 } // namespace dtcc::rt
 

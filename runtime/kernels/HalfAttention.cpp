@@ -96,6 +96,10 @@ AttentionProblem headProblem(const AttentionProblem &p, int64_t b, int64_t h, in
   one.lse.data = p.lse.data + b * p.lse.strides[0] + h * p.lse.strides[1] + g * p.lse.strides[2];
   if (p.keyMask)
     one.keyMask = p.keyMask + b * p.keyMaskStrides[0];
+  if (p.segments.rows) {
+    one.segments.rows += b * p.segments.rowStrides[0];
+    one.segments.keys += b * p.segments.keyStrides[0];
+  }
   return one;
 }
 

@@ -25,6 +25,8 @@ struct Config {
   // A part of the keys.
   bool part = false;
   int64_t shift = 0, chunks = 0, length = 0;
+  // Numbers that queries and keys must share: this many, each of neighbours. 0: any query sees any key.
+  int64_t segments = 0;
 };
 
 const Config configs[] = {
@@ -51,6 +53,10 @@ const Config configs[] = {
     {"next part in the order of ranks", 2, 40, 40, 1, 2, 8, 8, true, 0, -1, -1, false, 0, 0, 2, 0, true, 1, 4, 80},
     {"part with padding", 1, 40, 40, 1, 1, 8, 8, false, 0, -1, -1, true, 0, 0, 2, 1, true, 0, 0, 61},
     {"part of nothing but padding", 1, 40, 40, 1, 1, 8, 8, false, 0, -1, -1, false, 0, 0, 2, 1, true, 0, 0, 33},
+    {"segments", 2, 70, 70, 2, 1, 8, 8, true, 0, -1, -1, false, 0, 0, 1, 0, false, 0, 0, 0, 5},
+    {"segments of halves' tiles", 1, 130, 140, 1, 2, 64, 64, false, 0, -1, -1, false, 0, 0, 1, 0, false, 0, 0, 0, 3},
+    {"segments, key mask and cap", 2, 35, 40, 1, 1, 12, 12, false, 0, -1, -1, true, 3.0, 1, 1, 0, false, 0, 0, 0, 4},
+    {"segments of a later part", 1, 40, 40, 1, 2, 8, 8, true, 0, -1, -1, false, 0, 0, 2, 1, true, 1, 4, 80, 3},
     {"empty rows of parts", 1, 20, 20, 1, 1, 8, 8, true, -30, -1, -1, false, 0, 0, 2, 1, true, 1, 0, 40},
 };
 
@@ -73,11 +79,20 @@ public:
         mask.push_back(i / c.s != 1 && random() % 3 != 0); // the second example has none
       command.operand(DTCC_BOOL, {c.b, c.s}, mask);
     }
+    for (int64_t rows : {c.t, c.s})
+      if (c.segments) {
+        std::vector<int64_t> numbers;
+        // Numbers that differ in their upper halves alone, too.
+        for (int64_t i = 0; i < c.b * rows; ++i)
+          numbers.push_back((i % rows * c.segments / rows - 1) * (i / rows % 2 ? int64_t{1} << 32 : 1));
+        command.operand(DTCC_I64, {c.b, rows}, numbers);
+      }
   }
   void attributes(bool continues) {
     command.attribute(0.3);
     command.attribute(c.softcap);
-    for (int64_t value : {int64_t{c.causal}, c.offset, c.left, c.right, int64_t{c.masked}, c.empty})
+    const int64_t masks = int64_t{c.masked} + (c.segments ? 2 : 0);
+    for (int64_t value : {int64_t{c.causal}, c.offset, c.left, c.right, masks, c.empty})
       command.attribute(value);
     command.attribute(int64_t{c.ranks > 1 ? 0 : -1});
     if (c.part)

@@ -200,7 +200,7 @@ void addEmbeddings(Cases &cases) {
         cases.push_back(m.made);
         for (int64_t rows : {40, 2500}) {
           int64_t table = rows == 40 ? 7 : 700;
-          Maker g("embedding gradient " + text({type, columns, rank, rows}), DTCC_LIB_EMBEDDING_GRAD, 2, 2);
+          Maker g("embedding gradient " + text({type, columns, rank, rows}), DTCC_LIB_SCATTER_ADD, 2, 2);
           g.floats(type, {rows, columns}, {}, rank);
           g.integers(rank ? DTCC_I64 : DTCC_I32, rows, -1, 2 * table + 1);
           g.output(DTCC_F32, std::vector<int64_t>{table, columns}, {}, rank);

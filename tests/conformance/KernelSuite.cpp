@@ -128,7 +128,7 @@ TEST(KernelSuite, EmbeddingOfAShardedVocabulary) {
 TEST(KernelSuite, EmbeddingGradient) {
   for (int64_t rank : {0, 1})
     for (int64_t mode : {0, 1, 2}) {
-      OneCommand c(DTCC_LIB_EMBEDDING_GRAD, 2, 2);
+      OneCommand c(DTCC_LIB_SCATTER_ADD, 2, 2);
       c.floats({4, 1}, {1, 2, 4, 8});
       c.operand<int32_t>(DTCC_I32, {4}, {3, 0, 3, 1});
       size_t table = c.output({2, 1}, 100);

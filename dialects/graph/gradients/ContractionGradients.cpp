@@ -64,7 +64,19 @@ LogicalResult SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange grads, Arr
 LogicalResult EmbeddingOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
                                          MutableArrayRef<Value> operandGrads) {
   if (grads[0] && wanted[0])
-    operandGrads[0] = EmbeddingGradOp::create(builder, getLoc(), getTable().getType(), grads[0], getIds(),
-                                              getPaddingIdxAttr(), getRowAxesAttr());
+    operandGrads[0] = ScatterAddOp::create(builder, getLoc(), getTable().getType(), grads[0], getIds(),
+                                           getPaddingIdxAttr(), getRowAxesAttr());
+  return success();
+}
+
+LogicalResult ScatterAddOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
+                                          MutableArrayRef<Value> operandGrads) {
+  if (!grads[0] || !wanted[0])
+    return success();
+  if (static_cast<int64_t>(getPaddingIdx()) >= 0)
+    return emitOpError("has no gradient with a padding_idx");
+  Value table = Build(builder, getLoc()).cast(grads[0], elementOf(getRows()));
+  operandGrads[0] = EmbeddingOp::create(builder, getLoc(), getRows().getType(), table, getIds(), getPaddingIdxAttr(),
+                                        getRowAxesAttr());
   return success();
 }

@@ -49,6 +49,8 @@ DTCC_NO_GRADIENT(CompareOp)
 DTCC_NO_GRADIENT(AndOp)
 DTCC_NO_GRADIENT(OrOp)
 DTCC_NO_GRADIENT(XorOp)
+DTCC_NO_GRADIENT(ShiftLeftOp)
+DTCC_NO_GRADIENT(ShiftRightOp)
 
 LogicalResult CastOp::buildGradient(OpBuilder &builder, ValueRange grads, ArrayRef<bool> wanted,
                                     MutableArrayRef<Value> operandGrads) {

@@ -126,8 +126,8 @@ LogicalResult GatherOp::buildGradient(OpBuilder &builder, ValueRange grads, Arra
   Dims rows = concat(axis, without(range(0, rank), axis));
   Dims indexFirst = concat(range(axis, axis + count), concat(range(0, axis), range(axis + count, rankOf(getY()))));
   Value dy = b.transpose(grads[0], indexFirst);
-  Value table = EmbeddingGradOp::create(builder, getLoc(), withShape(getX().getType(), at(shapeOf(getX()), rows)), dy,
-                                        getIndices(), builder.getI64IntegerAttr(-1), ArrayAttr());
+  Value table = ScatterAddOp::create(builder, getLoc(), withShape(getX().getType(), at(shapeOf(getX()), rows)), dy,
+                                     getIndices(), builder.getI64IntegerAttr(-1), ArrayAttr());
   Dims back(rank);
   for (auto [to, from] : llvm::enumerate(rows))
     back[from] = to;

@@ -58,16 +58,25 @@ struct AttentionFactors {
 };
 } // namespace
 
+LogicalResult dtcc::graph::verifyMaskOperands(Operation *op, ValueRange operands, MaskAttr mask) {
+  size_t wanted = (mask.getKey() ? 1 : 0) + (mask.getSegment() ? 2 : 0);
+  if (operands.size() != wanted)
+    return op->emitOpError() << "mask needs " << wanted << " operands, got: " << operands.size();
+  if (mask.getKey() && !elementOf(operands.front()).isInteger(1))
+    return op->emitOpError() << "mask key must be boolean, got: " << elementOf(operands.front());
+  for (Value segments : operands.drop_front(mask.getKey() ? 1 : 0))
+    if (!elementOf(segments).isInteger(64))
+      return op->emitOpError() << "mask segments must be i64, got: " << elementOf(segments);
+  return success();
+}
+
 static LogicalResult verifyAttention(Operation *op, Value q, Value k, Value v, ValueRange maskOperands, MaskAttr mask) {
   if (rankOf(q) != 4 && rankOf(q) != 5)
     return op->emitOpError() << "q must have rank 4 or 5, got: " << rankOf(q);
   if (failed(verifyRank(op, "k", k, 4)) || failed(verifyRank(op, "v", v, 4)))
     return failure();
-  size_t wanted = (mask.getKey() ? 1 : 0) + (mask.getSegment() ? 2 : 0);
-  if (maskOperands.size() != wanted)
-    return op->emitOpError() << "mask needs " << wanted << " operands, got: " << maskOperands.size();
-  if (mask.getKey() && !elementOf(maskOperands.front()).isInteger(1))
-    return op->emitOpError() << "mask key must be boolean, got: " << elementOf(maskOperands.front());
+  if (failed(verifyMaskOperands(op, maskOperands, mask)))
+    return failure();
   if (mask.getWindowLeft() < 0)
     return op->emitOpError() << "mask window_left must not be negative, got: " << mask.getWindowLeft();
   return success();

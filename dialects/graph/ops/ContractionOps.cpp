@@ -139,10 +139,10 @@ LogicalResult EmbeddingOp::verify() {
   return verifyRankAtLeast(*this, "table", getTable(), 1);
 }
 
-FactorMap EmbeddingGradOp::getFactorMap() {
+FactorMap ScatterAddOp::getFactorMap() {
   FactorMap map;
   map.linear = {{0}};
-  Dims table = addFactors(map, getDtable()), ids = addFactors(map, getIds());
+  Dims table = addFactors(map, getTable()), ids = addFactors(map, getIds());
   // No id names a padded row: it stays zero.
   setFactorKind(map, table[0], FactorKind::Index, PaddingNeed::Skipped);
   setFactorKind(map, ids, FactorKind::Reduce, PaddingNeed::Neutral);
@@ -150,12 +150,12 @@ FactorMap EmbeddingGradOp::getFactorMap() {
   map.results = {table};
   return map;
 }
-double EmbeddingGradOp::getFlops(ArrayRef<int64_t> sizes) {
+double ScatterAddOp::getFlops(ArrayRef<int64_t> sizes) {
   // The rows do not multiply the work: each id adds one row.
   return sizes[0] ? product(sizes) / sizes[0] : 0;
 }
-LogicalResult EmbeddingGradOp::verify() {
-  if (failed(verifySumElement(*this, getDy(), getDtable())))
+LogicalResult ScatterAddOp::verify() {
+  if (failed(verifySumElement(*this, getRows(), getTable())))
     return failure();
-  return verifyRankAtLeast(*this, "result", getDtable(), 1);
+  return verifyRankAtLeast(*this, "result", getTable(), 1);
 }

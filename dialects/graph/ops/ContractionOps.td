@@ -62,12 +62,22 @@ def Graph_EmbeddingOp : Graph_DiffOp<"embedding", [PrecisionOpInterface]> {
   let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_EmbeddingGradOp : Graph_PureOp<"embedding_grad", [Graph_Precision<["canWidenResult"]>]> {
-  let summary = "table gradient: dtable[ids[i..], c..] += dy[i.., c..]; linear in dy; ids are summed over; may be wider than dy";
-  let arguments = (ins Graph_FloatTensor:$dy, Graph_IntTensor:$ids, DefaultValuedAttr<I64Attr, "-1">:$padding_idx,
+def Graph_ScatterAddOp : Graph_DiffOp<"scatter_add", [Graph_Precision<["getResultPrecision", "canWidenResult"]>]> {
+  let summary = "adds rows up in a table that starts as zeros: table[ids[i..], c..] += rows[i.., c..]";
+  let description = [{
+    The transpose of graph.embedding, and its gradient; messages of edges that nodes sum up (index_add, ScatterND
+    and ScatterElements that add). Rows are added in their order, so sums are the same in every run. The ids are
+    summed over, so edges may be split; the table's rows are an index factor, so nodes may be, and then `row_axes`
+    names the axes that split them. An id that names no row adds nothing, nor does `padding_idx` >= 0.
+    The table may be wider than the rows. Linear in the rows; their gradient is an embedding.
+    ```mlir
+    %sums = graph.scatter_add %messages, %targets : (tensor<40x16xf32>, tensor<40xi64>) -> tensor<12x16xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$rows, Graph_IntTensor:$ids, DefaultValuedAttr<I64Attr, "-1">:$padding_idx,
                        OptionalAttr<ArrayAttr>:$row_axes);
-  let results = (outs Graph_FloatTensor:$dtable);
-  let assemblyFormat = "$dy `,` $ids attr-dict `:` functional-type(operands, results)";
+  let results = (outs Graph_FloatTensor:$table);
+  let assemblyFormat = "$rows `,` $ids attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

@@ -28,6 +28,13 @@ class Graph_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
+/// Of numbers, integers too.
+class Graph_NumberOp<string mnemonic, string what> : Graph_ElementwiseOp<mnemonic, [SameOperandsAndResultType]> {
+  let summary = what;
+  let arguments = (ins Graph_Tensor:$x);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
 class Graph_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
     : Graph_ElementwiseOp<mnemonic, !listconcat([SameOperandsAndResultElementType], traits)> {
   let summary = what;
@@ -38,8 +45,8 @@ class Graph_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
                             [{ build($_builder, $_state, lhs.getType(), lhs, rhs); }]>];
 }
 
-def Graph_NegOp : Graph_UnaryOp<"neg", "-x">;
-def Graph_AbsOp : Graph_UnaryOp<"abs", "absolute value; gradient sign(x)">;
+def Graph_NegOp : Graph_NumberOp<"neg", "-x">;
+def Graph_AbsOp : Graph_NumberOp<"abs", "absolute value; gradient sign(x)">;
 def Graph_ExpOp : Graph_UnaryOp<"exp", "exponential", [Graph_OwnPrecision]>;
 def Graph_LogOp : Graph_UnaryOp<"log", "natural logarithm", [Graph_OwnPrecision]>;
 def Graph_SqrtOp : Graph_UnaryOp<"sqrt", "square root", [Graph_OwnPrecision]>;
@@ -50,7 +57,7 @@ def Graph_TanhOp : Graph_UnaryOp<"tanh", "hyperbolic tangent">;
 def Graph_ErfOp : Graph_UnaryOp<"erf", "error function">;
 def Graph_LogisticOp : Graph_UnaryOp<"logistic", "1 / (1 + exp(-x))">;
 def Graph_FloorOp : Graph_UnaryOp<"floor", "largest integer not above; gradient 0">;
-def Graph_SignOp : Graph_UnaryOp<"sign", "-1, 0 or 1; gradient 0">;
+def Graph_SignOp : Graph_NumberOp<"sign", "-1, 0 or 1; gradient 0">;
 def Graph_ReluOp : Graph_UnaryOp<"relu", "max(x, 0); gradient 0 at 0, as PyTorch">;
 def Graph_SiluOp : Graph_UnaryOp<"silu", "x * logistic(x)">;
 def Graph_GeluOp : Graph_UnaryOp<"gelu", "x * Phi(x), exact or by tanh"> {
@@ -82,11 +89,13 @@ def Graph_RemOp : Graph_BinaryOp<"rem", "remainder with the sign of y (ONNX Mod,
 def Graph_AndOp : Graph_BinaryOp<"and", "logical and of booleans, bitwise of integers", [Commutative]>;
 def Graph_OrOp : Graph_BinaryOp<"or", "logical or of booleans, bitwise of integers", [Commutative]>;
 def Graph_XorOp : Graph_BinaryOp<"xor", "exclusive or", [Commutative]>;
+def Graph_ShiftLeftOp : Graph_BinaryOp<"shift_left", "x times 2 to the power y, of integers; 0 where y is not below their bits">;
+def Graph_ShiftRightOp : Graph_BinaryOp<"shift_right", "x / 2 to the power y rounded down, of integers, whatever y at least 0">;
 
 def Graph_NotOp : Graph_ElementwiseOp<"not", [SameOperandsAndResultType]> {
-  let summary = "logical negation";
-  let arguments = (ins Graph_BoolTensor:$x);
-  let results = (outs Graph_BoolTensor:$y);
+  let summary = "logical negation of booleans, of integers that of all bits";
+  let arguments = (ins Graph_IntTensor:$x);
+  let results = (outs Graph_IntTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 def Graph_IsNanOp : Graph_ElementwiseOp<"is_nan"> {

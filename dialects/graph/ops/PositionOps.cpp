@@ -34,6 +34,8 @@ struct PartFactors {
     map.operands = {q, k, v};
     if (op.getMask().getKey())
       map.operands.push_back({rows[0], s});
+    if (op.getMask().getSegment())
+      map.operands.append({{rows[0], rows[1]}, {rows[0], s}});
   }
 };
 } // namespace
@@ -43,11 +45,8 @@ template <typename Op> static LogicalResult verifyPart(Op op, size_t sums) {
     return op.emitOpError() << "q must have rank 4 or 5, got: " << rankOf(op.getQ());
   if (failed(verifyRank(op, "k", op.getK(), 4)) || failed(verifyRank(op, "v", op.getV(), 4)))
     return failure();
-  if (op.getMask().getSegment())
-    return op.emitOpError("takes no segments");
-  if (op.getMaskOperands().size() != (op.getMask().getKey() ? 1 : 0))
-    return op.emitOpError() << "mask needs " << op.getMask().getKey()
-                            << " operands, got: " << op.getMaskOperands().size();
+  if (failed(verifyMaskOperands(op, op.getMaskOperands(), op.getMask())))
+    return failure();
   if (!op.getOnto().empty() && op.getOnto().size() != sums)
     return op.emitOpError() << "must go on from " << sums << " values, got: " << op.getOnto().size();
   if (static_cast<int64_t>(op.getShift()) < 0 || (op.getShift() > 0 && !op.getKeyAxes()))

@@ -37,7 +37,7 @@ def Graph_AttentionPartOp : Graph_AttentionPart<"attention_part",
     As graph.attention on local tensors, for keys that may be a part of the sequence:
     `onto` is (out, lse) of the parts before, normalised and with their own log-sum-exp, which
     this part continues (online softmax: Milakov and Gimelshein 2018; Liu et al. 2023,
-    arXiv 2310.01889). Queries are those of this rank's shard over `row_axes`; keys those
+    arXiv 2310.01889). Queries (and their segments) are those of this rank's shard over `row_axes`; keys those
     of shard (rank's - `shift`) over `key_axes`, or all without `key_axes`. Keys from
     `length` on and queries from `query_length` on are padding: they are not looked at, and all
     results of theirs are zero. out may be wider than q.

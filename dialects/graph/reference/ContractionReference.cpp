@@ -140,15 +140,15 @@ LogicalResult EmbeddingOp::evaluate(Operands operands, Results results, const Ev
   return success();
 }
 
-LogicalResult EmbeddingGradOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
-  const HostTensor &dy = operands[0], &ids = operands[1];
+LogicalResult ScatterAddOp::evaluate(Operands operands, Results results, const EvaluationContext &context) {
+  const HostTensor &from = operands[0], &ids = operands[1];
   HostTensor &table = results[0];
   int64_t rows = table.shape[0], width = rows ? table.size() / rows : 0, padding = getPaddingIdx();
   forEachRow(ids, rows, shardNumber(getRowAxes(), context), [&](int64_t row, int64_t i) {
     if (padding >= 0 && ids.ints[i] == padding)
       return;
     for (int64_t c = 0; c < width; ++c)
-      table.floats[row * width + c] += dy.floats[i * width + c];
+      table.floats[row * width + c] += from.floats[i * width + c];
   });
   return success();
 }

@@ -62,8 +62,6 @@ public:
     Value x = cells[0];                                                                                                \
     return EXPRESSION;                                                                                                 \
   }
-DTCC_CELL(NegOp, c.make<arith::NegFOp>(x))
-DTCC_CELL(AbsOp, c.make<math::AbsFOp>(x))
 DTCC_CELL(ExpOp, c.exp(x))
 DTCC_CELL(LogOp, c.make<math::LogOp>(x))
 DTCC_CELL(SqrtOp, c.make<math::SqrtOp>(x))
@@ -74,8 +72,6 @@ DTCC_CELL(TanhOp, c.tanh(x))
 DTCC_CELL(ErfOp, c.erf(x))
 DTCC_CELL(LogisticOp, c.logistic(x))
 DTCC_CELL(FloorOp, c.make<math::FloorOp>(x))
-DTCC_CELL(SignOp,
-          c.select(c.less(c.number(0), x), c.number(1), c.select(c.less(x, c.number(0)), c.number(-1), c.number(0))))
 DTCC_CELL(ReluOp, c.make<arith::MaximumFOp>(x, c.number(0)))
 DTCC_CELL(SiluOp, c.mul(x, c.logistic(x)))
 
@@ -113,6 +109,26 @@ Value GeluGradOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) 
   return c.mul(slope, cells[1]);
 }
 
+static bool isFloatCell(Value cell) { return isa<FloatType>(getElementTypeOrSelf(cell.getType())); }
+
+Value NegOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
+  Cells c(builder, loc, cells[0].getType());
+  return isFloatCell(cells[0]) ? c.make<arith::NegFOp>(cells[0]) : c.make<arith::SubIOp>(c.number(0), cells[0]);
+}
+Value AbsOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
+  Cells c(builder, loc, cells[0].getType());
+  return isFloatCell(cells[0]) ? c.make<math::AbsFOp>(cells[0]) : c.make<math::AbsIOp>(cells[0]);
+}
+Value SignOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
+  Value x = cells[0];
+  Cells c(builder, loc, x.getType());
+  auto less = [&](Value a, Value b) -> Value {
+    return isFloatCell(x) ? c.less(a, b) : c.make<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
+  };
+  Value zero = c.number(0);
+  return c.select(less(zero, x), c.number(1), c.select(less(x, zero), c.number(-1), zero));
+}
+
 /// The op of floats, of booleans (unsigned) or of integers.
 template <typename Float, typename Int, typename Bool = Int>
 static Value byType(OpBuilder &builder, Location loc, ValueRange cells) {
@@ -142,6 +158,22 @@ DTCC_BITS(AndOp, arith::AndIOp)
 DTCC_BITS(OrOp, arith::OrIOp)
 DTCC_BITS(XorOp, arith::XOrIOp)
 
+/// Shifts by more than the bits of an integer have no value in LLVM.
+static std::pair<Value, Value> boundedShift(OpBuilder &builder, Location loc, Value amount) {
+  Cells c(builder, loc, amount.getType());
+  Value last = c.number(getElementTypeOrSelf(amount.getType()).getIntOrFloatBitWidth() - 1);
+  Value isBounded = c.make<arith::CmpIOp>(arith::CmpIPredicate::ule, amount, last);
+  return {isBounded, c.select(isBounded, amount, last)};
+}
+Value ShiftLeftOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
+  auto [isBounded, amount] = boundedShift(builder, loc, cells[1]);
+  Cells c(builder, loc, cells[0].getType());
+  return c.select(isBounded, c.make<arith::ShLIOp>(cells[0], amount), c.number(0));
+}
+Value ShiftRightOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
+  return arith::ShRSIOp::create(builder, loc, cells[0], boundedShift(builder, loc, cells[1]).second);
+}
+
 Value RemOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
   Value x = cells[0], y = cells[1];
   Cells c(builder, loc, x.getType());
@@ -161,7 +193,7 @@ Value RemOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
 
 Value NotOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
   Cells c(builder, loc, cells[0].getType());
-  return c.make<arith::XOrIOp>(cells[0], c.number(1));
+  return c.make<arith::XOrIOp>(cells[0], c.number(-1));
 }
 Value IsNanOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
   return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, cells[0], cells[0]);

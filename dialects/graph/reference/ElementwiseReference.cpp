@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Shapes.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -18,6 +19,17 @@ using Results = MutableArrayRef<HostTensor>;
 //===----------------------------------------------------------------------===//
 // One float in, one float out
 //===----------------------------------------------------------------------===//
+
+/// Keeps the low bits of an integer, as a narrower type would.
+static int64_t wrap(int64_t value, Type type) {
+  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  if (bits >= 64)
+    return value;
+  uint64_t low = static_cast<uint64_t>(value) & ((uint64_t(1) << bits) - 1);
+  bool negative = !type.isUnsignedInteger() && bits > 1 && (low >> (bits - 1)) != 0;
+  return negative ? static_cast<int64_t>(low) - (int64_t(1) << bits) : static_cast<int64_t>(low);
+}
+static int64_t negated(int64_t x) { return static_cast<int64_t>(0 - static_cast<uint64_t>(x)); }
 
 static LogicalResult eachCell(Operands operands, Results results, double (*function)(double)) {
   for (size_t i = 0; i < results[0].floats.size(); ++i)
@@ -39,12 +51,26 @@ static double geluTanhSlope(double x) {
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * kGeluScale * (1 + 3 * kGeluCube * x * x);
 }
 
+static LogicalResult eachNumber(Operands operands, Results results, double (*floats)(double),
+                                int64_t (*ints)(int64_t)) {
+  for (size_t i = 0; i < results[0].ints.size(); ++i)
+    results[0].ints[i] = wrap(ints(operands[0].ints[i]), results[0].elementType);
+  return eachCell(operands, results, floats);
+}
+
+#define DTCC_NUMBER(OP, FLOATS, INTS)                                                                                  \
+  LogicalResult OP::evaluate(Operands operands, Results results, const EvaluationContext &) {                          \
+    return eachNumber(                                                                                                 \
+        operands, results, [](double x) -> double { return FLOATS; }, [](int64_t x) -> int64_t { return INTS; });      \
+  }
+DTCC_NUMBER(NegOp, -x, negated(x))
+DTCC_NUMBER(AbsOp, std::fabs(x), x < 0 ? negated(x) : x)
+DTCC_NUMBER(SignOp, sign(x), (x > 0) - (x < 0))
+
 #define DTCC_UNARY(OP, EXPRESSION)                                                                                     \
   LogicalResult OP::evaluate(Operands operands, Results results, const EvaluationContext &) {                          \
     return eachCell(operands, results, [](double x) -> double { return EXPRESSION; });                                 \
   }
-DTCC_UNARY(NegOp, -x)
-DTCC_UNARY(AbsOp, std::fabs(x))
 DTCC_UNARY(ExpOp, std::exp(x))
 DTCC_UNARY(LogOp, std::log(x))
 DTCC_UNARY(SqrtOp, std::sqrt(x))
@@ -55,7 +81,6 @@ DTCC_UNARY(TanhOp, std::tanh(x))
 DTCC_UNARY(ErfOp, std::erf(x))
 DTCC_UNARY(LogisticOp, logistic(x))
 DTCC_UNARY(FloorOp, std::floor(x))
-DTCC_UNARY(SignOp, sign(x))
 // Written so that NaN stays NaN.
 DTCC_UNARY(ReluOp, x <= 0 ? 0 : x)
 DTCC_UNARY(SiluOp, x *logistic(x))
@@ -93,7 +118,7 @@ static LogicalResult eachPair(Operands operands, Results results, double (*float
   for (size_t i = 0; i < results[0].floats.size(); ++i)
     results[0].floats[i] = floats(operands[0].floats[i], operands[1].floats[i]);
   for (size_t i = 0; i < results[0].ints.size(); ++i)
-    results[0].ints[i] = ints(operands[0].ints[i], operands[1].ints[i]);
+    results[0].ints[i] = wrap(ints(operands[0].ints[i], operands[1].ints[i]), results[0].elementType);
   return success();
 }
 
@@ -137,6 +162,8 @@ DTCC_BINARY(RemOp, x - std::floor(x / y) * y, remainder(x, y))
 DTCC_LOGICAL(AndOp, x &y)
 DTCC_LOGICAL(OrOp, x | y)
 DTCC_LOGICAL(XorOp, x ^ y)
+DTCC_LOGICAL(ShiftLeftOp, y >= 0 && y < 64 ? int64_t(uint64_t(x) << y) : 0)
+DTCC_LOGICAL(ShiftRightOp, x >> std::clamp<int64_t>(y, 0, 63))
 
 //===----------------------------------------------------------------------===//
 // The others
@@ -144,7 +171,7 @@ DTCC_LOGICAL(XorOp, x ^ y)
 
 LogicalResult NotOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
   for (size_t i = 0; i < results[0].ints.size(); ++i)
-    results[0].ints[i] = !operands[0].ints[i];
+    results[0].ints[i] = wrap(~operands[0].ints[i], results[0].elementType);
   return success();
 }
 LogicalResult IsNanOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
@@ -187,15 +214,6 @@ LogicalResult SelectOp::evaluate(Operands operands, Results results, const Evalu
   return success();
 }
 
-/// Keeps the low bits of an integer, as a narrower type would.
-static int64_t wrap(int64_t value, Type type) {
-  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  if (bits >= 64)
-    return value;
-  uint64_t low = static_cast<uint64_t>(value) & ((uint64_t(1) << bits) - 1);
-  bool negative = !type.isUnsignedInteger() && bits > 1 && (low >> (bits - 1)) != 0;
-  return negative ? static_cast<int64_t>(low) - (int64_t(1) << bits) : static_cast<int64_t>(low);
-}
 LogicalResult CastOp::evaluate(Operands operands, Results results, const EvaluationContext &) {
   const HostTensor &x = operands[0];
   HostTensor &y = results[0];

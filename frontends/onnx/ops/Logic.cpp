@@ -85,6 +85,8 @@ void dtcc::onnx::addLogicRules(RuleTable &table) {
   table.on("BitwiseAnd", 18, {2, 2}, conjunction);
   table.on("BitwiseOr", 18, {2, 2}, disjunction);
   table.on("BitwiseXor", 18, {2, 2}, exclusive);
+  table.on("BitwiseNot", 18, {1, 1},
+           [](OpBinder &node) { return node.result(0, node.emit().logicalNot(node.input(0))); });
   table.on("Not", 1, {1, 1}, [](OpBinder &node) { return node.result(0, node.emit().logicalNot(node.input(0))); });
   table.on("Where", 9, {3, 3}, [](OpBinder &node) {
     return node.result(0, node.emit().select(node.input(0), node.input(1), node.input(2)));

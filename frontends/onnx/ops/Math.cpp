@@ -39,18 +39,11 @@ template <Tensor (Emitter::*Two)(const Tensor &, const Tensor &)> static Logical
   return node.result(0, (node.emit().*Two)(node.input(0), node.input(1)));
 }
 
-/// Integers have no negation or absolute value op.
+/// Of integers a difference: positions that count backwards stay known.
 static LogicalResult negRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
   return node.result(0, isFloat(x) ? emit.unary<graph::NegOp>(x) : emit.sub(emit.scalar(0, elementOf(x)), x));
-}
-
-static LogicalResult absRule(OpBinder &node) {
-  Emitter &emit = node.emit();
-  Tensor x = node.input(0);
-  return node.result(0, isFloat(x) ? emit.unary<graph::AbsOp>(x)
-                                   : emit.binary<graph::MaxOp>(x, emit.sub(emit.scalar(0, elementOf(x)), x)));
 }
 
 static LogicalResult powRule(OpBinder &node) {
@@ -218,7 +211,7 @@ static LogicalResult bitwiseNotRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addMathRules(RuleTable &table) {
-  table.on("Abs", 6, {1, 1}, absRule);
+  table.on("Abs", 6, {1, 1}, unaryRule<graph::AbsOp>);
   table.on("Exp", 6, {1, 1}, ofFloats<unaryRule<graph::ExpOp>>);
   table.on("Log", 6, {1, 1}, ofFloats<unaryRule<graph::LogOp>>);
   table.on("Sqrt", 6, {1, 1}, ofFloats<unaryRule<graph::SqrtOp>>);

@@ -15,10 +15,8 @@ using namespace dtcc::exec;
 /// The attributes of all attention ops in the order of LibraryOps.def; a part has more. `queries`: the axes that
 /// split them on a shard.
 template <typename Op>
-static FailureOr<SmallVector<Attribute>> attentionParameters(Op op, std::optional<ArrayAttr> queries, Bufferizer &b) {
+static SmallVector<Attribute> attentionParameters(Op op, std::optional<ArrayAttr> queries, Bufferizer &b) {
   graph::MaskAttr mask = op.getMask();
-  if (mask.getSegment())
-    return op.emitOpError("segment masks have no library op"), failure();
   OpBuilder &builder = b.builder();
   auto integer = [&](int64_t value) -> Attribute { return builder.getI64IntegerAttr(value); };
   auto real = [&](const llvm::APFloat &value) -> Attribute { return builder.getF64FloatAttr(value.convertToDouble()); };
@@ -28,7 +26,7 @@ static FailureOr<SmallVector<Attribute>> attentionParameters(Op op, std::optiona
                                 integer(mask.getOffset()),
                                 integer(mask.getWindowLeft() ? mask.getWindowLeft() : -1),
                                 integer(-1),
-                                integer(mask.getKey()),
+                                integer(mask.getKey() + 2 * mask.getSegment()),
                                 integer(int64_t(op.getEmptyRow())),
                                 b.coordinate(queries)};
 }
@@ -65,32 +63,26 @@ template <typename Op> static SmallVector<Value> gradientInputs(Op op, Bufferize
 static LogicalResult lowerAttention(graph::AttentionOp op, Bufferizer &b) {
   if (op.getBias())
     return op.emitOpError("bias has no library op");
-  auto parameters = attentionParameters(op, rowAxes(op), b);
-  if (failed(parameters))
-    return failure();
   Place out = b.place(op.getOut()), lse = b.place(op.getLse());
-  b.library(op, "attention", inputs(op, b), {b.view(grouped(out)), b.view(groupedRows(lse))}, *parameters);
+  b.library(op, "attention", inputs(op, b), {b.view(grouped(out)), b.view(groupedRows(lse))},
+            attentionParameters(op, rowAxes(op), b));
   return success();
 }
 
 static LogicalResult lowerAttentionGrad(graph::AttentionGradOp op, Bufferizer &b) {
-  auto parameters = attentionParameters(op, rowAxes(op), b);
-  if (failed(parameters))
-    return failure();
   Place dq = b.place(op.getDq()), dk = b.place(op.getDk()), dv = b.place(op.getDv());
-  b.library(op, "attention_grad", gradientInputs(op, b), {b.view(grouped(dq)), b.view(dk), b.view(dv)}, *parameters);
+  b.library(op, "attention_grad", gradientInputs(op, b), {b.view(grouped(dq)), b.view(dk), b.view(dv)},
+            attentionParameters(op, rowAxes(op), b));
   return success();
 }
 
 /// Parameters of an attention part: those of attention and of the part's own.
-template <typename Op> static FailureOr<SmallVector<Attribute>> partParameters(Op op, Bufferizer &b) {
-  auto parameters = attentionParameters(op, op.getRowAxes(), b);
-  if (failed(parameters))
-    return failure();
-  parameters->push_back(b.coordinate(op.getKeyAxes()));
+template <typename Op> static SmallVector<Attribute> partParameters(Op op, Bufferizer &b) {
+  SmallVector<Attribute> parameters = attentionParameters(op, op.getRowAxes(), b);
+  parameters.push_back(b.coordinate(op.getKeyAxes()));
   for (int64_t value : {int64_t(op.getShift()), int64_t(op.getChunks()), int64_t(op.getLength()),
                         int64_t(op.getQueryLength()), int64_t(!op.getOnto().empty())})
-    parameters->push_back(b.builder().getI64IntegerAttr(value));
+    parameters.push_back(b.builder().getI64IntegerAttr(value));
   return parameters;
 }
 
@@ -105,24 +97,19 @@ static Place sumPlace(Value result, ValueRange onto, unsigned index, Operation *
 }
 
 static LogicalResult lowerPart(graph::AttentionPartOp op, Bufferizer &b) {
-  auto parameters = partParameters(op, b);
-  if (failed(parameters))
-    return failure();
   Place out = sumPlace(op.getOut(), op.getOnto(), 0, op, b), lse = sumPlace(op.getLse(), op.getOnto(), 1, op, b);
-  b.library(op, "attention_part", inputs(op, b), {b.view(grouped(out)), b.view(groupedRows(lse))}, *parameters,
+  b.library(op, "attention_part", inputs(op, b), {b.view(grouped(out)), b.view(groupedRows(lse))},
+            partParameters(op, b),
             /*updates=*/!op.getOnto().empty());
   return success();
 }
 
 static LogicalResult lowerPartGrad(graph::AttentionPartGradOp op, Bufferizer &b) {
-  auto parameters = partParameters(op, b);
-  if (failed(parameters))
-    return failure();
   SmallVector<Place> sums;
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     sums.push_back(sumPlace(result, op.getOnto(), i, op, b));
   b.library(op, "attention_part_grad", gradientInputs(op, b),
-            {b.view(grouped(sums[0])), b.view(sums[1]), b.view(sums[2])}, *parameters,
+            {b.view(grouped(sums[0])), b.view(sums[1]), b.view(sums[2])}, partParameters(op, b),
             /*updates=*/!op.getOnto().empty());
   return success();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Shapes.h"
 #include "passes/exec/bufferize/OpRules.h"
 
 using namespace mlir;
@@ -38,14 +39,37 @@ static LogicalResult lowerEmbedding(graph::EmbeddingOp op, Bufferizer &b) {
   return success();
 }
 
-static LogicalResult lowerEmbeddingGrad(graph::EmbeddingGradOp op, Bufferizer &b) {
+/// Rows [v, c] of integers as rows of f32 with the same bytes, of which an i64 has two. Their bits are moved as they
+/// are.
+static Place asFloats(const Place &rows, Bufferizer &b) {
+  Place place = rows.isDense() ? rows : b.dense(rows, "rows");
+  int64_t cells = getElementBytes(place.element) / 4;
+  place.element = b.builder().getF32Type();
+  place.sizes[1] *= cells;
+  place.strides = {place.sizes[1], 1};
+  place.blockStride *= cells;
+  return place;
+}
+
+/// What is left of gathers by exec-expand-composites: integers of 4 or 8 bytes along the first dimension.
+static LogicalResult lowerIntegerGather(graph::GatherOp op, Bufferizer &b) {
+  Type element = graph::elementOf(op.getX());
+  if (op.getAxis() != 0 || !(element.isInteger(32) || element.isInteger(64)))
+    return op.emitOpError("has no library op for these types");
+  Place table = asFloats(asRows(b.placeOf(op.getX()), 1, b), b), ids = asVector(b.placeOf(op.getIndices()), b);
+  Place y = asRows(b.place(op.getY()), b.placeOf(op.getIndices()).rank(), b);
+  b.library(op, "embedding", {b.view(table), b.view(ids)}, b.view(asFloats(y, b)), {b.coordinate(std::nullopt)});
+  return success();
+}
+
+static LogicalResult lowerScatterAdd(graph::ScatterAddOp op, Bufferizer &b) {
   int64_t idRank = b.placeOf(op.getIds()).rank();
-  Place dy = asRows(b.placeOf(op.getDy()), idRank, b), ids = asVector(b.placeOf(op.getIds()), b);
-  auto destination = b.destinationOf(op.getDtable());
+  Place rows = asRows(b.placeOf(op.getRows()), idRank, b), ids = asVector(b.placeOf(op.getIds()), b);
+  auto destination = b.destinationOf(op.getTable());
   int64_t accumulate = destination ? destination->accumulate : int64_t(Overwrite);
-  Place table = asRows(b.place(op.getDtable()), 1, b);
+  Place table = asRows(b.place(op.getTable()), 1, b);
   OpBuilder &builder = b.builder();
-  b.library(op, "embedding_grad", {b.view(dy), b.view(ids)}, b.view(table),
+  b.library(op, "scatter_add", {b.view(rows), b.view(ids)}, b.view(table),
             {b.coordinate(op.getRowAxes()), builder.getI64IntegerAttr(accumulate),
              builder.getI64IntegerAttr(op.getPaddingIdx())},
             accumulate != 0);
@@ -133,8 +157,8 @@ static LogicalResult lowerCrossEntropyGrad(graph::CrossEntropyGradOp op, Bufferi
 
 void dtcc::exec::addLibraryRules(OpRules &rules) {
   rules[graph::EmbeddingOp::getOperationName()] = ruleOf<graph::EmbeddingOp, lowerEmbedding>();
-  OpRule &table = rules[graph::EmbeddingGradOp::getOperationName()] =
-      ruleOf<graph::EmbeddingGradOp, lowerEmbeddingGrad>();
+  rules[graph::GatherOp::getOperationName()] = ruleOf<graph::GatherOp, lowerIntegerGather>();
+  OpRule &table = rules[graph::ScatterAddOp::getOperationName()] = ruleOf<graph::ScatterAddOp, lowerScatterAdd>();
   table.accumulates = true;
   rules[graph::CrossEntropyOp::getOperationName()] = ruleOf<graph::CrossEntropyOp, lowerCrossEntropy>();
   OpRule &stats = rules[graph::CrossEntropyStatsOp::getOperationName()] =

@@ -37,11 +37,11 @@ static bool isSplatConstant(Operation *op) {
 bool isFusible(Operation *op) {
   if (op->getNumResults() == 0 || !isa<FactorOpInterface>(op))
     return false;
-  // Reductions of integers are shape arithmetic; bodies of f64 would need a math library.
+  // Integers are reduced by exec-expand-composites; bodies of f64 would need a math library.
   auto supported = [](Type type) {
     Type element = cast<ShapedType>(type).getElementType();
-    return element.isF32() || element.isBF16() || element.isF16() || element.isInteger(1) || element.isInteger(32) ||
-           element.isInteger(64);
+    return element.isF32() || element.isBF16() || element.isF16() ||
+           (element.isInteger() && llvm::is_contained({1, 8, 16, 32, 64}, int(element.getIntOrFloatBitWidth())));
   };
   if (!llvm::all_of(op->getOperandTypes(), supported) || !llvm::all_of(op->getResultTypes(), supported))
     return false;

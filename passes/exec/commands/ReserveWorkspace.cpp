@@ -86,7 +86,7 @@ static const llvm::StringMap<int64_t (*)(LibraryOp)> &needs() {
       {"attention", attentionBytes},
       {"attention_grad", attentionGradBytes},
       {"attention_part_grad", partGradBytes},
-      {"embedding_grad", [](LibraryOp op) { return gpu_workspace::sorted(viewShape(op.getIns()[1])[0]); }},
+      {"scatter_add", [](LibraryOp op) { return gpu_workspace::sorted(viewShape(op.getIns()[1])[0]); }},
       {"grouped_matmul", groupedBytes},
       {"grouped_matmul_grad",
        [](LibraryOp op) {

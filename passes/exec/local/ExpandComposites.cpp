@@ -18,6 +18,7 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/local/ExpandExperts.h"
 #include "passes/exec/local/ExpandGathers.h"
+#include "passes/exec/local/ExpandIntegers.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_EXPANDCOMPOSITES
@@ -252,6 +253,7 @@ struct ExpandComposites : impl::ExpandCompositesBase<ExpandComposites> {
                  ExpandRmsNormParamGrad, ExpandSoftmax, ExpandRotary>(&getContext());
     addExpertPatterns(patterns);
     addGatherPatterns(patterns);
+    addIntegerPatterns(patterns);
     KeepPhases phases;
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), GreedyRewriteConfig().setListener(&phases))))
       signalPassFailure();

@@ -17,7 +17,7 @@
 
 namespace dtcc::exec {
 
-/// The pattern for graph.gather of floats.
+/// The patterns for graph.gather.
 void addGatherPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace dtcc::exec

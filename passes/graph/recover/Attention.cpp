@@ -86,6 +86,9 @@ public:
     if (!read)
       return false;
     scores = std::move(*read);
+    // One pair of numbers is all that a mask compares.
+    if (llvm::count_if(scores.atoms, [](const MaskAtom &atom) { return atom.isSegment(); }) > 1)
+      return false;
     if (!isClosed() || !nameLetters())
       return false;
     replace();
@@ -190,7 +193,8 @@ private:
     SmallVector<Value> maskOperands, segments;
     for (const MaskAtom &atom : scores.atoms) {
       if (atom.isSegment()) {
-        segments = {maskOperand(build, atom.a, atom.aDims, rank - 2), maskOperand(build, atom.b, atom.bDims, rank - 1)};
+        for (auto [value, dims, other] : {std::tuple(atom.a, atom.aDims, rank - 2), {atom.b, atom.bDims, rank - 1}})
+          segments.push_back(build.cast(maskOperand(build, value, dims, other), builder.getI64Type()));
         segment = true;
         continue;
       }

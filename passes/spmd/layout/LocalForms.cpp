@@ -62,7 +62,7 @@ static const LocalForm kForms[] = {
      [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
        setAxes(local, "row_axes", axesOf(local, placement, map.operands[0][0]));
      }},
-    {"graph.embedding_grad", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.results[0][0]}; },
+    {"graph.scatter_add", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.results[0][0]}; },
      [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
        setAxes(local, "row_axes", axesOf(local, placement, map.results[0][0]));
      }},

@@ -16,9 +16,9 @@ namespace dtcc::spmd {
 std::optional<std::string> whyNotRing(Operation *op) {
   auto attention = dyn_cast<graph::AttentionOp>(op);
   if (!attention)
-    return "keys of this op do not go around a ring, only those of graph.attention";
-  if (attention.getBias() || attention.getMask().getSegment())
-    return "attention with a bias or segments cannot be a ring in this version";
+    return "only the keys of attention go around a ring";
+  if (attention.getBias())
+    return "attention with a bias cannot be a ring in this version";
   auto positions = [](Value value) { return cast<ShapedType>(value.getType()).getDimSize(1); };
   if (positions(attention.getQ()) != positions(attention.getK()))
     return "a ring needs as many keys as queries";
@@ -55,11 +55,17 @@ public:
       blocks = findMesh(builder.getInsertionBlock()->getParentOp())->product(axes);
     }
     block.assign(operands.begin() + 1, operands.begin() + 3 + op.getMaskOperands().size());
+    // Segments of queries stay where the queries are.
+    if (op.getMask().getSegment()) {
+      auto ofQueries = block.end() - 2;
+      querySegments = *ofQueries;
+      block.erase(ofQueries);
+    }
   }
 
   int64_t blocks = 1;
 
-  /// The block of keys, values and key mask that step `number` works on. The next one is sent for
+  /// The block of keys, values and what masks read of keys that step `number` works on. The next one is sent for
   /// before, so that it may come meanwhile.
   SmallVector<Value> take(int64_t number) {
     SmallVector<Value> now = block;
@@ -76,7 +82,9 @@ public:
     auto length = [&](Value side) { return i64(cast<ShapedType>(side.getType()).getDimSize(1)); };
     OperationState state(loc, Part::getOperationName());
     Value q = operands[0], k = now[0], v = now[1];
-    ValueRange masks(now.drop_front(2));
+    SmallVector<Value> masks(now.drop_front(2));
+    if (querySegments)
+      masks.insert(masks.end() - 1, querySegments);
     if constexpr (std::is_same_v<Part, graph::AttentionPartOp>)
       Part::build(builder, state, types, q, k, v, masks, onto, op.getMask(), op.getScaleAttr(), op.getSoftcapAttr(),
                   op.getEmptyRowAttr(), length(op.getK()), length(op.getQ()), i64(number),
@@ -114,6 +122,7 @@ private:
   ArrayRef<Value> operands;
   ArrayAttr rows, keys;
   SmallVector<Value> block;
+  Value querySegments;
 };
 
 } // namespace

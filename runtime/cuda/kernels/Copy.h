@@ -13,7 +13,7 @@
 namespace dtcc::rt::cuda {
 
 // DTCC_MAX_RANK, and the bytes of a cell.
-constexpr int copyMaxRank = 9;
+constexpr int copyMaxRank = 17;
 constexpr int copyThreads = 256;
 
 /// copy_N: units of N bytes of a box to another one. The innermost dimension stands last.

@@ -27,7 +27,7 @@ template <typename Unit> DTCC_DEVICE void lookUp(const EmbeddingLookup &p) {
   }
 }
 
-template <typename T> DTCC_DEVICE void addRows(const EmbeddingGrad &p) {
+template <typename T> DTCC_DEVICE void addRows(const ScatterAdd &p) {
   const int64_t place = blockX(), key = sortKey(p, p.order[place]);
   if (key == p.keys || (place > 0 && sortKey(p, p.order[place - 1]) == key))
     return;
@@ -52,6 +52,6 @@ DTCC_KERNEL(embedding_4, EmbeddingLookup, embeddingThreads) { lookUp<uint32_t>(p
 DTCC_KERNEL(embedding_16, EmbeddingLookup, embeddingThreads) { lookUp<Unit16>(p); }
 
 // A block reads a few numbers one after the other before it works: many wait at once.
-DTCC_KERNEL_BLOCKS(embedding_grad_f32, EmbeddingGrad, embeddingThreads, 16) { addRows<float>(p); }
-DTCC_KERNEL_BLOCKS(embedding_grad_bf16, EmbeddingGrad, embeddingThreads, 16) { addRows<__bf16>(p); }
-DTCC_KERNEL_BLOCKS(embedding_grad_f16, EmbeddingGrad, embeddingThreads, 16) { addRows<_Float16>(p); }
+DTCC_KERNEL_BLOCKS(scatter_add_f32, ScatterAdd, embeddingThreads, 16) { addRows<float>(p); }
+DTCC_KERNEL_BLOCKS(scatter_add_bf16, ScatterAdd, embeddingThreads, 16) { addRows<__bf16>(p); }
+DTCC_KERNEL_BLOCKS(scatter_add_f16, ScatterAdd, embeddingThreads, 16) { addRows<_Float16>(p); }

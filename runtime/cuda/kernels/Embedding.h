@@ -27,9 +27,9 @@ struct EmbeddingLookup {
   int64_t rows, columns, tableRows, offset;
 };
 
-/// embedding_grad_T: dtable (f32) += rows of dout in T. A block a place of the sorted rows: the first of its key
+/// scatter_add_T: dtable (f32) += rows of dout in T. A block a place of the sorted rows: the first of its key
 /// works, and stops behind the last.
-struct EmbeddingGrad {
+struct ScatterAdd {
   Rows dout, dtable;
   Integers ids;
   int64_t rows, columns;

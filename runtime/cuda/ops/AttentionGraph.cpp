@@ -209,8 +209,8 @@ const char *attentionObstacle(const AttentionProblem &p, const AttentionForm &fo
     return "it has no f32";
   if (form.isPart)
     return "it cannot go on from the keys of another part";
-  if (form.masksKeys)
-    return "a mask of keys is none of its patterns";
+  if (form.hasMasks)
+    return "a mask of keys or segments is none of its patterns";
   if (p.softcap > 0)
     return "a cap of scores is left to kernels of ours";
   if (!gpu_workspace::LibraryAttention{p.batch, p.queries, p.keys, p.kvHeads, p.groups, p.qkSize, p.vSize}.fits())

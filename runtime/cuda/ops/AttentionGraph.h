@@ -24,7 +24,7 @@ namespace dtcc::rt::cuda {
 /// Properties of an attention command that AttentionProblem does not hold.
 struct AttentionForm {
   dtcc_dtype type = DTCC_BF16;
-  bool backward = false, isPart = false, masksKeys = false;
+  bool backward = false, isPart = false, hasMasks = false;
   /// The sums of dq are a tensor in memory, where engines for Hopper and Blackwell want them; else the engine has room
   /// of its own for them, as those for Ampere.
   bool addsInMemory = true;

@@ -42,6 +42,9 @@ Attention parametersOf(const AttentionProblem &p, dtcc_dtype half) {
   result.dq = headTensor(p.dq, half), result.dk = headTensor(p.dk, half), result.dv = headTensor(p.dv, half);
   result.keyMask = p.keyMask;
   std::copy(std::begin(p.keyMaskStrides), std::end(p.keyMaskStrides), result.keyMaskStrides);
+  result.rowSegments = p.segments.rows, result.keySegments = p.segments.keys;
+  std::copy(std::begin(p.segments.rowStrides), std::end(p.segments.rowStrides), result.rowSegmentStrides);
+  std::copy(std::begin(p.segments.keyStrides), std::end(p.segments.keyStrides), result.keySegmentStrides);
   result.scale = p.scale, result.softcap = p.softcap;
   result.causal = p.causal, result.firstQuery = p.firstQuery, result.causalOffset = p.causalOffset;
   result.windowLeft = p.windowLeft, result.windowRight = p.windowRight;
@@ -52,7 +55,8 @@ Attention parametersOf(const AttentionProblem &p, dtcc_dtype half) {
 
 /// Whether some query may see no key: nobody asks the GPU.
 bool mayHaveEmptyRows(const AttentionProblem &p) {
-  return p.keyMask || p.windowLeft >= 0 || p.windowRight >= 0 || (p.causal && p.firstQuery + p.causalOffset < 0);
+  return p.keyMask || p.segments.keys || p.windowLeft >= 0 || p.windowRight >= 0 ||
+         (p.causal && p.firstQuery + p.causalOffset < 0);
 }
 
 class LaunchSolver final : public AttentionCommand::Solver {

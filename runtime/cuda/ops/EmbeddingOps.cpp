@@ -53,9 +53,9 @@ private:
   Kernel cells, wide;
 };
 
-class EmbeddingGradOp final : public CudaOp {
+class ScatterAddOp final : public CudaOp {
 public:
-  EmbeddingGradOp(const CheckedOperands &operands, Rank &, Launcher &launcher) {
+  ScatterAddOp(const CheckedOperands &operands, Rank &, Launcher &launcher) {
     operands.expect(3, 3);
     const dtcc_view &dout = operands.floats(0, "dout", {-1, -1});
     ids = IntegerOperand(operands, 1, "ids", dout.sizes[0]);
@@ -66,13 +66,13 @@ public:
     p.rows = dout.sizes[0], p.columns = dout.sizes[1], p.keys = dtable.sizes[0], p.paddingId = operands.integer(2);
     if (accumulate != Accumulation::Always)
       zeros = bindFill(dtable, 0, launcher);
-    kernel = Kernel(launcher, "Embedding", (std::string("embedding_grad_") + typeName(dout.dtype)).c_str());
+    kernel = Kernel(launcher, "Embedding", (std::string("scatter_add_") + typeName(dout.dtype)).c_str());
     WorkspaceLayout layout;
     sorted = std::make_unique<SortedRows>(operands, p.rows, p.keys, launcher, layout);
     launcher.reserveWorkspace(layout.bytes());
   }
   void run(Rank &rank, const Call &call) override {
-    EmbeddingGrad here = p;
+    ScatterAdd here = p;
     here.dout.data = call.buffers[0], here.dtable.data = call.buffers[2], here.ids = ids.at(call);
     here.offset = rank.groupIndex(communicator) * p.keys;
     if (!accumulates(accumulate, rank)) {
@@ -86,7 +86,7 @@ public:
   }
 
 private:
-  EmbeddingGrad p = {};
+  ScatterAdd p = {};
   IntegerOperand ids;
   int64_t communicator;
   Accumulation accumulate;
@@ -98,6 +98,6 @@ private:
 } // namespace
 
 DTCC_CUDA_OP(EMBEDDING, EmbeddingOp)
-DTCC_CUDA_OP(EMBEDDING_GRAD, EmbeddingGradOp)
+DTCC_CUDA_OP(SCATTER_ADD, ScatterAddOp)
 
 } // namespace dtcc::rt::cuda

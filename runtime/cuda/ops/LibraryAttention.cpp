@@ -191,7 +191,7 @@ std::unique_ptr<CudaOp> bindLibraryAttention(const CheckedOperands &operands, Ra
                                              bool backward, std::function<std::unique_ptr<CudaOp>()> makeOwn) {
   const AttentionCommand command(operands, rank, backward, /*isPart=*/false);
   AttentionForm form;
-  form.type = command.type(), form.backward = backward, form.masksKeys = command.masksKeys();
+  form.type = command.type(), form.backward = backward, form.hasMasks = command.hasMasks();
   const AttentionProblem problem = command.problemOf(rank);
   const size_t version = cudnn().problem.empty() ? cudnn().number() : kLeastCudnn;
   // The library does not ask a predicate.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace dtcc::rt {
 namespace {
@@ -20,7 +21,7 @@ enum Attribute {
   CausalOffset,
   WindowLeft,
   WindowRight,
-  HasKey,
+  Masks,
   EmptyRows,
   Queries,
   AttributeCount,
@@ -33,6 +34,9 @@ enum Attribute {
   Continues,
   PartAttributeCount
 };
+
+// Of the attribute Masks.
+enum Mask { KeyMask = 1, SegmentMask = 2 };
 
 void bindStrides(AttentionTensor &tensor, const dtcc_view &view) {
   for (int i = 0; i < view.rank; ++i)
@@ -52,8 +56,11 @@ int64_t rowsOf(const std::vector<AttentionRun> &runs) {
 AttentionCommand::AttentionCommand(const CheckedOperands &operands, const Rank &rank, bool backward, bool isPart)
     : backward(backward), isPart(isPart) {
   size_t attributes = isPart ? PartAttributeCount : AttributeCount;
-  hasKey = operands.attributeCount() == attributes && operands.flag(HasKey);
-  size_t required = (backward ? 9 : 5) + (hasKey ? 1 : 0);
+  int64_t masks = operands.attributeCount() == attributes ? operands.integer(Masks) : 0;
+  if (masks < 0 || masks > (KeyMask | SegmentMask))
+    operands.reject("masks must be from 0 to 3, got: ", masks);
+  hasKey = masks & KeyMask, hasSegments = masks & SegmentMask;
+  size_t required = (backward ? 9 : 5) + (hasKey ? 1 : 0) + (hasSegments ? 2 : 0);
   operands.expect(required, attributes);
   const dtcc_view &q = operands.floats(0, "q", {-1, -1, -1, -1, -1});
   elementType = static_cast<dtcc_dtype>(q.dtype);
@@ -75,6 +82,12 @@ AttentionCommand::AttentionCommand(const CheckedOperands &operands, const Rank &
     const dtcc_view &key = operands.tensor(next++, "key", {b, s}, DTCC_BOOL);
     p.keyMaskStrides[0] = strideOf(key, 0), p.keyMaskStrides[1] = strideOf(key, 1);
   }
+  if (hasSegments)
+    for (auto [name, count, strides] : {std::tuple{"segments of queries", t, p.segments.rowStrides},
+                                        {"segments of keys", s, p.segments.keyStrides}}) {
+      const dtcc_view &view = operands.tensor(next++, name, {b, count}, DTCC_I64);
+      strides[0] = strideOf(view, 0), strides[1] = strideOf(view, 1);
+    }
   bindStrides(p.out, operands.tensor(next, "out", {b, t, h, g, e}, backward ? elementType : sums));
   bindStrides(p.lse, operands.tensor(next + 1, "lse", {b, h, g, t}));
   if (backward) {
@@ -100,6 +113,10 @@ void AttentionCommand::run(const Rank &rank, void *const *buffers, Solver &solve
   here.q.data = floats(0), here.k.data = floats(1), here.v.data = floats(2);
   if (hasKey)
     here.keyMask = static_cast<const uint8_t *>(buffers[3]);
+  if (hasSegments) {
+    here.segments.rows = static_cast<const int64_t *>(buffers[next - 2]);
+    here.segments.keys = static_cast<const int64_t *>(buffers[next - 1]);
+  }
   here.out.data = floats(next), here.lse.data = floats(next + 1);
   if (backward) {
     here.dout.data = floats(next + 2), here.dq.data = floats(next + 3);

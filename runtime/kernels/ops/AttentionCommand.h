@@ -22,7 +22,7 @@
 
 namespace dtcc::rt {
 
-/// Both directions: they differ in their operands behind the key mask. A part of the keys has more
+/// Both directions: they differ in their operands behind the masks. A part of the keys has more
 /// attributes, and sums of f32 whatever the type of the rest.
 class AttentionCommand {
 public:
@@ -44,7 +44,8 @@ public:
   const AttentionProblem &problem() const { return p; }
   /// The problem with the offsets that follow from the rank's coordinates.
   AttentionProblem problemOf(const Rank &rank) const;
-  bool masksKeys() const { return hasKey; }
+  /// Whether operands say which keys are seen.
+  bool hasMasks() const { return hasKey || hasSegments; }
   /// Type of all tensors but lse, and but the sums of a part.
   dtcc_dtype type() const { return elementType; }
   const bool backward, isPart;
@@ -57,9 +58,9 @@ private:
 
   AttentionProblem p;
   dtcc_dtype elementType = DTCC_F32;
-  bool hasKey = false;
+  bool hasKey = false, hasSegments = false;
   int64_t queries = -1; // communicator over which they are split
-  size_t next = 3;      // operand behind the key mask
+  size_t next = 3;      // operand behind the masks
   // Attributes of an attention part.
   int64_t keys = -1, keyShards = 1, queryShards = 1, shift = 0, chunks = 0, length = 0, queryLength = 0;
 };

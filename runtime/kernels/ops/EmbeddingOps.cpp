@@ -55,9 +55,9 @@ private:
   int64_t communicator;
 };
 
-class EmbeddingGradOp final : public LibraryOp {
+class ScatterAddOp final : public LibraryOp {
 public:
-  explicit EmbeddingGradOp(const CheckedOperands &operands) {
+  explicit ScatterAddOp(const CheckedOperands &operands) {
     operands.expect(3, 3);
     const dtcc_view &doutView = operands.floats(0, "dout", {-1, -1});
     type = static_cast<dtcc_dtype>(doutView.dtype);
@@ -75,9 +75,9 @@ public:
     int64_t offset = rank.groupIndex(communicator) * dtable.rows;
     bool adds = accumulates(accumulate, rank);
     if (type == DTCC_F32)
-      embeddingGrad(rank.team, vectorKernels(), dout, ids, offset, adds, paddingId, dtable);
+      scatterAdd(rank.team, vectorKernels(), dout, ids, offset, adds, paddingId, dtable);
     else
-      embeddingGrad(rank.team, vectorKernels(), type, as<const uint16_t>(dout), ids, offset, adds, paddingId, dtable);
+      scatterAdd(rank.team, vectorKernels(), type, as<const uint16_t>(dout), ids, offset, adds, paddingId, dtable);
   }
 
 private:
@@ -96,8 +96,8 @@ template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_EMBEDDING>(const d
   return std::make_unique<EmbeddingOp>(CheckedOperands(command, rank));
 }
 
-template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_EMBEDDING_GRAD>(const dtcc_command &command, Rank &rank) {
-  return std::make_unique<EmbeddingGradOp>(CheckedOperands(command, rank));
+template <> std::unique_ptr<LibraryOp> bindLibraryOp<DTCC_LIB_SCATTER_ADD>(const dtcc_command &command, Rank &rank) {
+  return std::make_unique<ScatterAddOp>(CheckedOperands(command, rank));
 }
 
 } // namespace dtcc::rt

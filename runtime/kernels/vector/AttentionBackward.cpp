@@ -133,7 +133,7 @@ void differentiateSoftmax(const AttentionProblem &p, const QueryBlock &block, co
         }
         Floats w = exponential(score - load(s.lse + v * lanes));
         if (!allowed || !everywhere)
-          w = select(allowed ? sees(block, v, begin + j) : Ints(0), w, broadcast(0.0f));
+          w = select(allowed ? sees(p, block, b, v, begin + j) : Ints(0), w, broadcast(0.0f));
         store(weight, w);
         store(grad, w * (load(grad) - load(s.dot + v * lanes)) * slope);
       }
@@ -194,7 +194,7 @@ void attentionGrad(const AttentionProblem &p, int64_t b, int64_t h, int64_t quer
   QueryBlock block;
   for (int64_t g = 0; g < p.groups; ++g)
     for (int64_t i = queryBegin; i < queryEnd; i += blockQueries) {
-      makeQueryBlock(p, i, block);
+      makeQueryBlock(p, b, i, block);
       // Key blocks start at multiples of their size, so that ranges do not move them.
       int64_t first = largest(block.keyBegin / blockKeys * blockKeys, keyBegin), last = least(block.keyEnd, keyEnd);
       if (first < last || (queryGradients && !p.continues)) {

@@ -11,7 +11,7 @@
 // and values are read as scalars straight from their tensors, and only the block
 // of queries, which all keys reuse, is transposed.
 //
-// Every mask but the key mask is an interval of keys per query.
+// Every mask but the key mask and segments is an interval of keys per query.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +39,8 @@ struct QueryBlock {
   int32_t lower[blockQueries];    // query's keys: lower <= j <= upper
   int32_t upper[blockQueries];
   int32_t vectorUpper[blockQueries / lanes]; // the largest `upper` of each vector
+  // Where there are segments: those of the queries, by halves of their bits.
+  int32_t segmentLow[blockQueries], segmentHigh[blockQueries];
 };
 
 /// Keys [begin, end) of a block of keys, all of which only vectors from `vector`
@@ -76,7 +78,32 @@ DTCC_INLINE KeySpans makeKeySpans(const QueryBlock &block, int64_t begin, int64_
   return result;
 }
 
-static void makeQueryBlock(const AttentionProblem &p, int64_t begin, QueryBlock &block) {
+DTCC_INLINE int64_t keySegment(const AttentionProblem &p, int64_t b, int64_t j) {
+  return p.segments.keys[b * p.segments.keyStrides[0] + j * p.segments.keyStrides[1]];
+}
+
+/// Leaves out the keys at either end whose segment is none of the block's queries'.
+static void boundBySegments(const AttentionProblem &p, int64_t b, QueryBlock &block) {
+  const int64_t *segments = p.segments.rows + b * p.segments.rowStrides[0] + block.begin * p.segments.rowStrides[1];
+  int64_t low = segments[0], high = segments[0];
+  for (int64_t lane = 0; lane < blockQueries; ++lane) {
+    int64_t segment = segments[least(lane, block.count - 1) * p.segments.rowStrides[1]];
+    low = least(low, segment), high = largest(high, segment);
+    block.segmentLow[lane] = (int32_t)segment, block.segmentHigh[lane] = (int32_t)(segment >> 32);
+  }
+  auto isOther = [&](int64_t j) { return keySegment(p, b, j) < low || keySegment(p, b, j) > high; };
+  while (block.keyBegin < block.keyEnd && isOther(block.keyBegin))
+    ++block.keyBegin;
+  while (block.keyBegin < block.keyEnd && isOther(block.keyEnd - 1))
+    --block.keyEnd;
+  bool isOne = low == high;
+  for (int64_t j = block.keyBegin; isOne && j < block.keyEnd; ++j)
+    isOne = keySegment(p, b, j) == low;
+  block.commonBegin = largest(block.commonBegin, block.keyBegin);
+  block.commonEnd = isOne ? least(block.commonEnd, block.keyEnd) : block.commonBegin;
+}
+
+static void makeQueryBlock(const AttentionProblem &p, int64_t b, int64_t begin, QueryBlock &block) {
   block.begin = begin;
   block.count = least(blockQueries, p.queries - begin);
   block.vectors = (block.count + lanes - 1) / lanes;
@@ -104,17 +131,23 @@ static void makeQueryBlock(const AttentionProblem &p, int64_t begin, QueryBlock 
     int32_t &vectorUpper = block.vectorUpper[lane / lanes];
     vectorUpper = lane % lanes == 0 || (int32_t)upper > vectorUpper ? (int32_t)upper : vectorUpper;
   }
+  if (p.segments.keys)
+    boundBySegments(p, b, block);
 }
 
 /// True if every query may see keys [begin, end), the key mask aside.
 DTCC_INLINE bool allSee(const QueryBlock &block, int64_t begin, int64_t end) {
   return begin >= block.commonBegin && end <= block.commonEnd;
 }
-/// Lanes of vector `v` whose query may see key `j`.
-DTCC_INLINE Ints sees(const QueryBlock &block, int64_t v, int64_t j) {
+/// Lanes of vector `v` whose query may see key `j`, the key mask aside.
+DTCC_INLINE Ints sees(const AttentionProblem &p, const QueryBlock &block, int64_t b, int64_t v, int64_t j) {
   Ints lower = load(block.lower + v * lanes), upper = load(block.upper + v * lanes);
-  Ints key = Ints((int32_t)j);
-  return (lower <= key) & (upper >= key);
+  Ints key = Ints((int32_t)j), seen = (lower <= key) & (upper >= key);
+  if (!p.segments.keys)
+    return seen;
+  int64_t segment = keySegment(p, b, j);
+  Ints low = load(block.segmentLow + v * lanes), high = load(block.segmentHigh + v * lanes);
+  return seen & (low == Ints((int32_t)segment)) & (high == Ints((int32_t)(segment >> 32)));
 }
 
 /// to[c][r] = scale * from[r, c]; `to` has rows of blockQueries elements, lanes

@@ -42,7 +42,7 @@ void adjustScores(const AttentionProblem &p, const QueryBlock &block, const KeyS
         if (p.softcap > 0)
           score = hyperbolicTangent(score) * p.softcap;
         if (!whole)
-          score = select(allowed ? sees(block, v, begin + j) : Ints(0), score, broadcast(-infinity));
+          score = select(allowed ? sees(p, block, b, v, begin + j) : Ints(0), score, broadcast(-infinity));
         store(s, score);
       }
     }
@@ -131,7 +131,7 @@ void attention(const AttentionProblem &p, int64_t item, float *scratch) {
   int64_t g = item % p.groups, h = item / p.groups % p.kvHeads, b = item / p.groups / p.kvHeads;
 
   QueryBlock block;
-  makeQueryBlock(p, begin, block);
+  makeQueryBlock(p, b, begin, block);
   float *queries = scratch;                          // [d][query]
   float *scores = queries + p.qkSize * blockQueries; // [key][query]
   float *sums = scores + blockKeys * blockQueries;   // [e][query]

@@ -34,6 +34,7 @@ struct AttentionTensor {
 ///   i - j < windowLeft           (where windowLeft >= 0)
 ///   j - i <= windowRight         (where windowRight >= 0)
 ///   keyMask[b, j] != 0           (where keyMask)
+///   rows[b, r] == keys[b, j]     (where segments has them)
 /// Scores are scale * q.k, then softcap * tanh(score / softcap) where softcap > 0.
 /// A query that sees no key gives `emptyRow`: the mean of all values, zero or
 /// NaN; its lse is +infinity. No gradient flows to q and k through such a row; the
@@ -44,6 +45,12 @@ struct AttentionTensor {
 /// adds to dq, dk and dv. The backward direction wants out and lse of all keys, `keysElsewhere` besides
 /// these. A block of queries that sees none of these keys costs nothing.
 struct AttentionProblem {
+  /// Numbers of packed documents, say.
+  struct Segments {
+    const int64_t *rows = nullptr, *keys = nullptr; // [b, t] and [b, s]
+    int64_t rowStrides[2] = {0, 0}, keyStrides[2] = {0, 0};
+  };
+
   int64_t batch = 0, queries = 0, keys = 0, kvHeads = 0, groups = 0;
   int64_t qkSize = 0, vSize = 0;
   AttentionTensor q, out, dout, dq; // [b, t, h, g, d] and [b, t, h, g, e]
@@ -51,6 +58,7 @@ struct AttentionProblem {
   AttentionTensor lse;              // [b, h, g, t]
   const uint8_t *keyMask = nullptr; // [b, s]
   int64_t keyMaskStrides[2] = {0, 0};
+  Segments segments;
   float scale = 1, softcap = 0;
   bool causal = false;
   int64_t firstQuery = 0, causalOffset = 0, windowLeft = -1, windowRight = -1;

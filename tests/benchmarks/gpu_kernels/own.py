@@ -88,7 +88,7 @@ def cases():
     yield "Embedding", "embedding_16", 4 * COLUMNS * ROWS, p.launch(looping(ROWS), 128)
     p = Parameters().buffer(2 * COLUMNS * ROWS).add("qq", COLUMNS, 1).buffer(4 * COLUMNS * CLASSES).add("qq", COLUMNS, 1)
     p.integers(ROWS, [n * 3 for n in range(ROWS)]).add("qqqqq", ROWS, COLUMNS, 0, CLASSES, -1)
-    yield ("Embedding", "embedding_grad_bf16", 10 * COLUMNS * ROWS,
+    yield ("Embedding", "scatter_add_bf16", 10 * COLUMNS * ROWS,
            p.buffer(4 * ROWS, range(ROWS)).launch(ROWS, 128))
 
     count = 1 << 23

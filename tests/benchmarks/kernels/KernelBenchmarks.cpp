@@ -226,8 +226,8 @@ void updates(ThreadTeam &team) {
     ids[i] = static_cast<int64_t>(i * 7919 % 32768);
   Matrix<float> table{p.data(), 32768, 768, 768, 1};
   Matrix<const float> rows{grad.data(), 1024, 768, 768, 1};
-  measure("embedding_grad 1024x768 into 32768 rows, accumulating", 3e-9 * 1024 * 768 * 4, "GB",
-          [&] { embeddingGrad(team, vectorKernels(), rows, {ids.data(), 1024, 1, true}, 0, true, -1, table); });
+  measure("scatter_add 1024x768 into 32768 rows, accumulating", 3e-9 * 1024 * 768 * 4, "GB",
+          [&] { scatterAdd(team, vectorKernels(), rows, {ids.data(), 1024, 1, true}, 0, true, -1, table); });
 }
 
 } // namespace

@@ -49,7 +49,7 @@ func.func @add(%x: tensor<2x3xf32>, %y: tensor<3xf32>) {
 // -----
 
 func.func @dynamic(%x: tensor<?xf32>) {
-  // expected-error @below {{operand #0 must be float tensor, but got 'tensor<?xf32>'}}
+  // expected-error @below {{operand #0 must be static tensor, but got 'tensor<?xf32>'}}
   %0 = graph.neg %x : tensor<?xf32>
   return
 }
@@ -179,6 +179,14 @@ func.func @constant() {
 func.func @norm(%x: tensor<2x3xf32>, %s: tensor<2xf32>) {
   // expected-error @below {{dims must be the last dimensions, got first: 0 of 1 with rank 2}}
   %y, %r = graph.rms_norm %x, %s [0] {eps = 0.1} : (tensor<2x3xf32>, tensor<2xf32>) -> (tensor<2x3xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+func.func @attention(%q: tensor<2x5x3x4xf32>, %s: tensor<2x5xi32>) {
+  // expected-error @below {{mask segments must be i64, got: 'i32'}}
+  %o, %l = graph.attention %q, %q, %q mask(%s, %s) <segment = true> {scale = 1.0} : (tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x5x3x4xf32>, tensor<2x5xi32>, tensor<2x5xi32>) -> (tensor<2x5x3x4xf32>, tensor<2x3x5xf32>)
   return
 }
 

@@ -64,7 +64,7 @@ func.func @contraction(%x: tensor<2x3xf32>, %w: tensor<3x4x5xf32>, %ids: tensor<
   %2 = graph.softmax %0 [2] {log} : tensor<2x4x5xf32>
   %3 = graph.cumsum %x {dim = 1 : i64} : tensor<2x3xf32>
   %4 = graph.embedding %table, %ids {row_axes = ["tp"]} : (tensor<9x4xf32>, tensor<2x7xi32>) -> tensor<2x7x4xf32>
-  %5 = graph.embedding_grad %4, %ids : (tensor<2x7x4xf32>, tensor<2x7xi32>) -> tensor<9x4xf32>
+  %5 = graph.scatter_add %4, %ids : (tensor<2x7x4xf32>, tensor<2x7xi32>) -> tensor<9x4xf32>
   return
 }
 

@@ -27,6 +27,6 @@ func.func @loss(%ids: tensor<2x3xi64> {graph.name = "ids"}, %labels: tensor<2x3x
 // CHECK: %[[DX:.*]] = graph.contract "btd,cd->btc" %[[DY]], {{.*}}origin = 4 : i64, origin_factors = array<i64: 0, 1, 3, 2>, phase = "I"
 // CHECK: %[[DW:.*]] = graph.contract "btd,btc->cd" %[[DY]], %[[X]] {origin = 4 : i64, origin_factors = array<i64: 3, 2, 0, 1>, phase = "W"
 // CHECK: %[[SUM:.*]] = graph.add %[[DY]], %[[DX]] {origin = 4 : i64, origin_factors = array<i64: 0, 1, 3>, phase = "I"
-// CHECK: %[[DT:.*]] = graph.embedding_grad %[[SUM]], {{.*}}origin = 3 : i64, origin_factors = array<i64: 0, 1, 2, 3>, phase = "W"
+// CHECK: %[[DT:.*]] = graph.scatter_add %[[SUM]], {{.*}}origin = 3 : i64, origin_factors = array<i64: 0, 1, 2, 3>, phase = "W"
 // CHECK: %[[NORM:.*]] = graph.update {{.*}} (%[[DT]], %[[DW]]) to [@table, @w] {clip = 1.{{.*}}phase = "U"
 // CHECK: return {{.*}}, {{.*}}, %[[NORM]]

@@ -26,7 +26,7 @@
 // STEP: %[[D:.*]] = graph.cast %{{.*}} : (tensor<2x3x8xf32>) -> tensor<2x3x8xf16>
 // STEP: %[[A:.*]] = graph.contract "btv,btc->vc" %[[D]], {{.*}} : (tensor<2x3x8xf16>, tensor<2x3x6xf16>) -> tensor<8x6xf32>
 // STEP: graph.reduce sum {{.*}} : (tensor<2x3x6xf16>) -> tensor<6xf32>
-// STEP: %[[E:.*]] = graph.embedding_grad {{.*}} : (tensor<2x3x6xf16>, tensor<2x3xi64>) -> tensor<8x6xf32>
+// STEP: %[[E:.*]] = graph.scatter_add {{.*}} : (tensor<2x3x6xf16>, tensor<2x3xi64>) -> tensor<8x6xf32>
 // STEP: graph.add %[[A]], %[[E]]
 // STEP: graph.update {{.*}}loss_scale = #graph.loss_scale<scale = @loss_scale.scale, streak = @loss_scale.streak, skipped = @loss_scale.skipped, unit = 1.250000e-01,
 graph.state @wte : tensor<8x6xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "wte", saved_shape = array<i64: 8, 6>, init = #graph.init<normal, 0.0, 0.02>}

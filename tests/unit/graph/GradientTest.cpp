@@ -76,6 +76,8 @@ const Case cases[] = {
     BITS("and"),
     BITS("or"),
     BITS("xor"),
+    BITS("shift_left"),
+    BITS("shift_right"),
     {"graph.not", "%x: tensor<2xi1>", "graph.not %x : tensor<2xi1>", -2, 2, true},
     {"graph.is_nan", "%x: tensor<2xf64>", "graph.is_nan %x : (tensor<2xf64>) -> tensor<2xi1>", -2, 2, true},
     {"graph.compare", "%x: tensor<2xf64>, %y: tensor<2xf64>",
@@ -144,6 +146,8 @@ const Case cases[] = {
      "graph.attention %q, %k, %v mask(%a, %b) <segment = true> {scale = 0.5, empty_row = #graph<empty_row zero>} : "
      "(tensor<1x3x1x2xf64>, tensor<1x3x1x2xf64>, tensor<1x3x1x2xf64>, tensor<1x3xi64>, tensor<1x3xi64>) -> "
      "(tensor<1x3x1x2xf64>, tensor<1x1x3xf64>)"},
+    {"graph.scatter_add", "%x: tensor<4x2x3xf64>, %i: tensor<4x2xi64>",
+     "graph.scatter_add %x, %i : (tensor<4x2x3xf64>, tensor<4x2xi64>) -> tensor<5x3xf64>"},
     {"graph.top_k", "%x: tensor<3x2x5xf64>",
      "graph.top_k %x : (tensor<3x2x5xf64>) -> (tensor<3x2x2xf64>, tensor<3x2x2xi64>)"},
     {"graph.grouped_contract", "%x: tensor<2x3x4xf64>, %w: tensor<5x2x3x4xf64>, %i: tensor<2x3x2xi64>",

@@ -24,6 +24,7 @@ struct Case {
   float softcap = 0;
   int keyMask = 0; // 0 none; 1 random; 2 also one example with no key
   EmptyRow empty = EmptyRow::Uniform;
+  int segments = 0; // runs of equal numbers
   /// 0: q, k, v are views of one packed [b, t, 3, h, d] tensor (needs t = s, g = 1, d = e);
   /// 1: dense; 2: heads outermost with gaps; 3: sizes innermost strided
   int layout = 1;
@@ -55,6 +56,7 @@ struct Trial {
   Case c;
   Box q, k, v, dout, out, dq, dk, dv, lse;
   std::vector<uint8_t> mask;
+  std::vector<int64_t> rowSegments, keySegments;
   AttentionProblem p;
   std::vector<double> wantOut, wantLse, wantDq, wantDk, wantDv;
 
@@ -77,12 +79,22 @@ struct Trial {
         m = random() % 3 != 0;
     if (c.keyMask == 2)
       std::fill(mask.begin(), mask.begin() + c.s, 0);
+    // Numbers of the second example differ in their upper halves alone.
+    auto numbersOf = [&](int64_t rows) {
+      std::vector<int64_t> numbers;
+      for (int64_t i = 0; i < c.b * rows; ++i)
+        numbers.push_back((i % rows * c.segments / rows - 1) * (i / rows == 1 ? int64_t{1} << 32 : 1));
+      return numbers;
+    };
+    rowSegments = numbersOf(c.t), keySegments = numbersOf(c.s);
     p.batch = c.b, p.queries = c.t, p.keys = c.s, p.kvHeads = c.h, p.groups = c.g, p.qkSize = c.d, p.vSize = c.e;
     p.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(c.d)));
     p.softcap = c.softcap, p.causal = c.causal, p.firstQuery = c.first, p.causalOffset = c.offset;
     p.windowLeft = c.left, p.windowRight = c.right, p.emptyRow = c.empty;
     if (c.keyMask)
       p.keyMask = mask.data(), p.keyMaskStrides[0] = c.s, p.keyMaskStrides[1] = 1;
+    if (c.segments)
+      p.segments = {rowSegments.data(), keySegments.data(), {c.t, 1}, {c.s, 1}};
     define();
     attach();
   }
@@ -93,12 +105,15 @@ struct Trial {
     p.dq = view(dq), p.dk = view(dk), p.dv = view(dv), p.lse = view(lse);
     if (p.keyMask)
       p.keyMask = mask.data();
+    if (p.segments.rows)
+      p.segments.rows = rowSegments.data(), p.segments.keys = keySegments.data();
   }
 
   bool allowed(int64_t b, int64_t row, int64_t j) const {
     int64_t i = row + c.first;
     return (!c.causal || j <= i + c.offset) && (c.left < 0 || i - j < c.left) && (c.right < 0 || j - i <= c.right) &&
-           mask[static_cast<size_t>(b * c.s + j)];
+           mask[static_cast<size_t>(b * c.s + j)] &&
+           rowSegments[static_cast<size_t>(b * c.t + row)] == keySegments[static_cast<size_t>(b * c.s + j)];
   }
 
   /// The definition in f64, one query at a time.
@@ -222,6 +237,11 @@ std::vector<Case> cases() {
       [](Case &c) { c.t = 50, c.s = 150, c.d = c.e = 32, c.causal = true, c.first = 50, c.left = 64, c.right = 40; });
   add("soft cap", [](Case &c) { c.t = c.s = 80, c.d = c.e = 32, c.causal = true, c.softcap = 1.5f; });
   add("key mask", [](Case &c) { c.b = 3, c.t = c.s = 90, c.h = 2, c.d = c.e = 16, c.keyMask = 1; });
+  add("segments", [](Case &c) { c.b = 2, c.t = c.s = 200, c.h = 2, c.d = c.e = 16, c.causal = true, c.segments = 5; });
+  add("one segment", [](Case &c) { c.t = c.s = 150, c.d = c.e = 16, c.segments = 1; });
+  add("segments, key mask and cap", [](Case &c) {
+    c.b = 2, c.t = 90, c.s = 140, c.g = 2, c.d = c.e = 12, c.keyMask = 1, c.softcap = 2, c.segments = 3, c.left = 30;
+  });
   for (EmptyRow empty : {EmptyRow::Uniform, EmptyRow::Zero, EmptyRow::NaN}) {
     add("empty rows by offset", [&](Case &c) {
       c.t = 100, c.s = 80, c.h = 2, c.d = c.e = 16, c.causal = true, c.offset = -30, c.empty = empty;
@@ -256,6 +276,8 @@ AttentionProblem partOf(const AttentionProblem &p, int64_t first, int64_t count,
     tensor->data += first * tensor->strides[1];
   if (part.keyMask)
     part.keyMask += first;
+  if (part.segments.keys)
+    part.segments.keys += first;
   part.keysBefore = before, part.keysElsewhere = p.keys - count;
   return part;
 }

@@ -39,7 +39,7 @@ TEST(Embedding, LooksUpThisShardsRowsAndZerosOthers) {
     }
 }
 
-TEST(EmbeddingGrad, AddsRowsInOrder) {
+TEST(ScatterAdd, AddsRowsInOrder) {
   for (bool transposed : {false, true})
     for (int64_t columns : {1, 19, 300})
       for (bool accumulate : {false, true}) {
@@ -63,8 +63,8 @@ TEST(EmbeddingGrad, AddsRowsInOrder) {
           for (int threads : {1, 2, 4}) {
             Box got = start;
             ThreadTeam team(threads);
-            embeddingGrad(team, kernels, matrix<const float>(dout), {ids.data(), 500, 1, true}, 11, accumulate, padding,
-                          matrix<float>(got));
+            scatterAdd(team, kernels, matrix<const float>(dout), {ids.data(), 500, 1, true}, 11, accumulate, padding,
+                       matrix<float>(got));
             EXPECT_TRUE(got.sameBits(want));
           }
         });

@@ -100,9 +100,8 @@ inline const OpCase kOpCases[] = {
     {"graph.cumsum", "%x: tensor<4x3xf64>", "graph.cumsum %x {dim = 1 : i64} : tensor<4x3xf64>"},
     {"graph.embedding", "%t: tensor<7x3xf64>, %i: tensor<4x2xi64>",
      "graph.embedding %t, %i : (tensor<7x3xf64>, tensor<4x2xi64>) -> tensor<4x2x3xf64>", 7},
-    {"graph.embedding_grad", "%d: tensor<4x2x3xf64>, %i: tensor<4x2xi64>",
-     "graph.embedding_grad %d, %i {padding_idx = 2 : i64} : (tensor<4x2x3xf64>, tensor<4x2xi64>) -> tensor<7x3xf64>",
-     7},
+    {"graph.scatter_add", "%d: tensor<4x2x3xf64>, %i: tensor<4x2xi64>",
+     "graph.scatter_add %d, %i {padding_idx = 2 : i64} : (tensor<4x2x3xf64>, tensor<4x2xi64>) -> tensor<7x3xf64>", 7},
     {"graph.layer_norm", "%x: tensor<4x3x2xf64>, %s: tensor<2xf64>, %b: tensor<2xf64>",
      "graph.layer_norm %x, %s, %b [2] {eps = 1.0e-5} : (tensor<4x3x2xf64>, tensor<2xf64>, tensor<2xf64>) -> "
      "(tensor<4x3x2xf64>, tensor<4x3xf64>, tensor<4x3xf64>)"},

@@ -77,7 +77,7 @@ private:
     }
   }
   void dims(const dtcc_dim *dims, uint32_t rank) {
-    require(rank <= DTCC_MAX_RANK, "rank must be at most 8", rank);
+    require(rank <= DTCC_MAX_RANK, "rank must be at most 16", rank);
     for (uint32_t i = 0; problem.empty() && i < rank; ++i) {
       axes(dims[i].axes);
       require(dims[i].size >= 0 && dims[i].padded >= dims[i].size, "padded size must be at least the size",
@@ -130,7 +130,7 @@ void TableChecker::memory() {
   each<dtcc_view>("view", program.views(), [&](const dtcc_view &view) {
     index(view.arena, header.arenas.count, "arena must exist");
     require(view.dtype <= DTCC_BOOL, "element type must be known", view.dtype);
-    require(view.rank <= DTCC_MAX_RANK, "rank must be at most 8", view.rank);
+    require(view.rank <= DTCC_MAX_RANK, "rank must be at most 16", view.rank);
     for (int i = 0; problem.empty() && i < view.rank; ++i)
       require(view.sizes[i] >= 0, "size must be at least 0", view.sizes[i]);
   });

@@ -47,6 +47,8 @@ struct Attention {
   HeadTensor lse;              // [b, h, g, t]
   const uint8_t *keyMask;
   int64_t keyMaskStrides[2];
+  const int64_t *rowSegments, *keySegments; // or null; strides of both
+  int64_t rowSegmentStrides[2], keySegmentStrides[2];
   float scale, softcap;
   int32_t causal;
   int64_t firstQuery, causalOffset, windowLeft, windowRight;

@@ -45,7 +45,8 @@ DTCC_DEVICE void differentiate(const Attention &p, bool sees, float product, flo
 }
 
 DTCC_DEVICE bool sees(const Attention &p, const Head &head, int64_t i, int64_t j) {
-  return i < p.queries && j >= lowerKey(p, i) && j <= upperKey(p, i) && keyAllowed(p, head.b, j);
+  return i < p.queries && j >= lowerKey(p, i) && j <= upperKey(p, i) && keyAllowed(p, head.b, j) &&
+         sharesSegment(p, head.b, i, j);
 }
 
 template <int size> DTCC_DEVICE void queryGradients(const Attention &p) {

@@ -55,7 +55,9 @@ template <int size> DTCC_DEVICE void forward(const Attention &p) {
       float score = scores[x] * innerScale(p);
       if (p.softcap > 0)
         score = hyperbolicTangent(score) * p.softcap;
-      scores[x] = j >= lower && j <= upper && keyAllowed(p, head.b, j) ? score : -infinity;
+      const bool sees =
+          exists && j >= lower && j <= upper && keyAllowed(p, head.b, j) && sharesSegment(p, head.b, i, j);
+      scores[x] = sees ? score : -infinity;
       here = largest(here, scores[x]);
     }
     for (int mask = RowThread<size>::threads / 2; mask > 0; mask /= 2)

@@ -45,7 +45,7 @@ DTCC_DEVICE int laneRow(int r) { return warp() * 16 + lane() / 4 + r * 8; }
 DTCC_DEVICE int laneColumn(int n, int c) { return n * 8 + lane() % 4 * 2 + c; }
 
 /// The columns [low, high] of the block that a lane's row sees of the tile at hand, and of a lane's columns (bit
-/// 2 n + c) those whose key the key mask allows.
+/// 2 n + c) those whose key the key mask and the segment of query i allow.
 struct Seen {
   int low, high;
   DTCC_DEVICE Seen(int64_t first, int64_t last, int64_t begin)
@@ -53,19 +53,21 @@ struct Seen {
         high(static_cast<int>(largest<int64_t>(least<int64_t>(last - begin, 64), -1))) {}
   DTCC_DEVICE bool operator()(int column) const { return column >= low && column <= high; }
 };
-DTCC_DEVICE uint32_t allowedKeys(const Attention &p, int64_t b, int64_t begin, int columns) {
-  if (!p.keyMask)
+DTCC_DEVICE uint32_t allowedKeys(const Attention &p, int64_t b, int64_t i, int64_t begin, int columns) {
+  if (!p.keyMask && !p.keySegments)
     return ~0u;
   uint32_t allowed = 0;
 #pragma unroll 1
   for (int x = 0; x < columns / 4; ++x)
-    if (const int64_t j = begin + laneColumn(x / 2, x % 2); j < p.keys && keyAllowed(p, b, j))
+    if (const int64_t j = begin + laneColumn(x / 2, x % 2);
+        i < p.queries && j < p.keys && keyAllowed(p, b, j) && sharesSegment(p, b, i, j))
       allowed |= 1u << x;
   return allowed;
 }
 /// Whether all of queries [i, iEnd) see all of keys [j, jEnd).
 DTCC_DEVICE bool allSee(const Attention &p, int64_t i, int64_t iEnd, int64_t j, int64_t jEnd) {
-  return !p.keyMask && iEnd <= p.queries && jEnd <= p.keys && lowerKey(p, iEnd - 1) <= j && upperKey(p, i) >= jEnd - 1;
+  return !p.keyMask && !p.keySegments && iEnd <= p.queries && jEnd <= p.keys && lowerKey(p, iEnd - 1) <= j &&
+         upperKey(p, i) >= jEnd - 1;
 }
 /// The queries that see key j: [lower, upper].
 DTCC_DEVICE int64_t lowerQuery(const Attention &p, int64_t j) {
@@ -151,7 +153,8 @@ template <typename T> DTCC_DEVICE void forward(const Attention &p) {
     float scores[forwardKeys / 8][4] = {};
     multiplyRows<T, size, forwardKeys, stride>(q + warp() * 16 * stride, keys, scores);
     const bool whole = allSee(p, first, first + mmaRows, begin, begin + forwardKeys);
-    const uint32_t allowed = allowedKeys(p, head.b, begin, forwardKeys);
+    const uint32_t allowed[2] = {allowedKeys(p, head.b, first + laneRow(0), begin, forwardKeys),
+                                 allowedKeys(p, head.b, first + laneRow(1), begin, forwardKeys)};
     const Seen seen[2] = {{lower[0], upper[0], begin}, {lower[1], upper[1], begin}};
     float here[2] = {top[0], top[1]};
 #pragma unroll
@@ -159,7 +162,7 @@ template <typename T> DTCC_DEVICE void forward(const Attention &p) {
 #pragma unroll
       for (int c = 0; c < 4; ++c) {
         float score = scores[n][c] * scale;
-        if (!whole && !(seen[c / 2](laneColumn(n, c % 2)) && allowed >> (n * 2 + c % 2) & 1))
+        if (!whole && !(seen[c / 2](laneColumn(n, c % 2)) && allowed[c / 2] >> (n * 2 + c % 2) & 1))
           score = -infinity;
         scores[n][c] = score;
         here[c / 2] = largest(here[c / 2], score);
@@ -257,14 +260,15 @@ template <typename T> DTCC_DEVICE void queryGradients(const Attention &p) {
     float weights[others / 8][4] = {}, grads[others / 8][4] = {};
     s.multiply(weights, grads);
     const bool whole = allSee(p, first, first + mmaRows, begin, begin + others);
-    const uint32_t allowed = allowedKeys(p, head.b, begin, others);
+    const uint32_t allowed[2] = {allowedKeys(p, head.b, first + laneRow(0), begin, others),
+                                 allowedKeys(p, head.b, first + laneRow(1), begin, others)};
     const Seen seen[2] = {{lower[0], upper[0], begin}, {lower[1], upper[1], begin}};
 #pragma unroll
     for (int n = 0; n < others / 8; ++n)
 #pragma unroll
       for (int c = 0; c < 4; ++c)
-        differentiate(whole || (seen[c / 2](laneColumn(n, c % 2)) && allowed >> (n * 2 + c % 2) & 1), scale, lse[c / 2],
-                      dot[c / 2], weights[n][c], grads[n][c]);
+        differentiate(whole || (seen[c / 2](laneColumn(n, c % 2)) && allowed[c / 2] >> (n * 2 + c % 2) & 1), scale,
+                      lse[c / 2], dot[c / 2], weights[n][c], grads[n][c]);
     addRows<T, size, others, stride>(grads, s.otherFirst, sums);
   }
   float factor[2];
@@ -310,8 +314,10 @@ template <typename T> DTCC_DEVICE void keyGradients(const Attention &p) {
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
           const int column = laneColumn(n, c % 2);
-          differentiate(whole || (seen[c / 2](column) && allowed[c / 2]), scale, s.lse[column], s.dots[column],
-                        weights[n][c], grads[n][c]);
+          const int64_t i = begin + column, j = first + laneRow(c / 2);
+          const bool sees =
+              whole || (seen[c / 2](column) && allowed[c / 2] && (i >= p.queries || sharesSegment(p, head.b, i, j)));
+          differentiate(sees, scale, s.lse[column], s.dots[column], weights[n][c], grads[n][c]);
         }
       addRows<T, size, others, stride>(weights, s.otherSecond, dv);
       addRows<T, size, others, stride>(grads, s.otherFirst, dk);

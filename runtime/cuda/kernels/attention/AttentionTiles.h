@@ -72,6 +72,11 @@ DTCC_DEVICE int64_t upperKey(const Attention &p, int64_t i) {
 DTCC_DEVICE bool keyAllowed(const Attention &p, int64_t b, int64_t j) {
   return !p.keyMask || p.keyMask[b * p.keyMaskStrides[0] + j * p.keyMaskStrides[1]] != 0;
 }
+/// Whether query i and key j are of one segment.
+DTCC_DEVICE bool sharesSegment(const Attention &p, int64_t b, int64_t i, int64_t j) {
+  return !p.keySegments || p.rowSegments[b * p.rowSegmentStrides[0] + i * p.rowSegmentStrides[1]] ==
+                               p.keySegments[b * p.keySegmentStrides[0] + j * p.keySegmentStrides[1]];
+}
 
 /// The factor of q.k, before the cap's tanh if there is one.
 DTCC_DEVICE float innerScale(const Attention &p) { return p.softcap > 0 ? p.scale / p.softcap : p.scale; }
