@@ -26,6 +26,7 @@
 #include "passes/spmd/partition/StageMap.h"
 #include "passes/spmd/partition/UpdatePhase.h"
 #include "passes/spmd/reshard/EmitMoves.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -58,6 +59,7 @@ private:
   }
   LogicalResult collect();
   void assignPhases();
+  LogicalResult placeWrites();
   LogicalResult emitPhase(int64_t phase);
   LogicalResult emitPhases(Block &body);
   void emitInput(BlockArgument argument);
@@ -406,15 +408,66 @@ LogicalResult ProgramBuilder::emitPhases(Block &body) {
   return success();
 }
 
+/// Whether a value is computed from states alone, and from others than `own`.
+static bool dependsOnOtherStates(Value value, StringRef own) {
+  llvm::SetVector<Operation *> ops;
+  auto visit = [&](Value operand) {
+    if (!operand.getDefiningOp())
+      return false;
+    ops.insert(operand.getDefiningOp());
+    return true;
+  };
+  if (!visit(value))
+    return false;
+  bool others = false;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (auto read = dyn_cast<graph::ReadOp>(ops[i]))
+      others |= read.getState() != own;
+    for (Value operand : ops[i]->getOperands())
+      if (!visit(operand))
+        return false;
+  }
+  return others;
+}
+
+/// A state is written in the phase that makes its value, or in the last one that reads what it was.
+LogicalResult ProgramBuilder::placeWrites() {
+  llvm::append_range(writes, step.getOps<graph::WriteOp>());
+  for (graph::WriteOp write : writes) {
+    auto at = phases.find(write);
+    bool elsewhere = at == phases.end() || at->second == Elsewhere;
+    // Each stage computes what depends on states alone where it reads it, from copies of its own.
+    if (stages &&
+        (elsewhere ? buckets.find(write.getState()) != nullptr : dependsOnOtherStates(write.getX(), write.getState())))
+      return write.emitError("buffer '") << write.getState()
+                                         << "' changes in forward by what several stages of the pipeline may hold: "
+                                            "compile without pp";
+    if (elsewhere)
+      continue;
+    int64_t made = at->second;
+    for (graph::ReadOp read : step.getOps<graph::ReadOp>())
+      while (read.getState() == write.getState() && at->second + 1 < int64_t(phaseNames.size()) &&
+             isReadAfter(read.getY(), at->second))
+        ++at->second;
+    if (at->second != made && mesh.slots() > 1)
+      return write.emitError("buffer '") << write.getState()
+                                         << "' changes in forward, and every micro-batch reads what it was: number of "
+                                            "micro-batches must be 1, got: "
+                                         << mesh.slots();
+  }
+  return success();
+}
+
 LogicalResult ProgramBuilder::run() {
   if (failed(collect()))
     return failure();
   assignPhases();
+  if (failed(placeWrites()))
+    return failure();
   opsOf.resize(phaseNames.size());
   for (Operation &op : step.getBody().front())
     if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere)
       opsOf[at->second].push_back(&op);
-  llvm::append_range(writes, step.getOps<graph::WriteOp>());
   Location loc = step.getLoc();
   builder.setInsertionPoint(step);
   int64_t slots = update ? optimizerSlots(update.getOptimizer()) : 0;

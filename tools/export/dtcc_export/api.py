@@ -161,12 +161,18 @@ def trace(wrapper, inputs, dynamic, opset):
                 wrapper, (), kwargs=inputs, strict=False,
                 dynamic_shapes={n: {a: dims[s] for a, s in d.items()} for n, d in shapes.items()})
         changed = gradients.mark(program)
-        without_gradient = compare.check_trace(program, wrapper, inputs)
+        without_gradient = compare.check_trace(program, wrapper, inputs, {*changed, *statistics_of(wrapper)})
         program = rewrite_lossy_calls(program)
         exported = torch.onnx.export(program, (), kwargs=inputs, dynamo=True, dynamic_shapes=shapes, optimize=False,
                                      verbose=False, opset_version=opset,
                                      custom_translation_table=operators.TRANSLATIONS)
     return Traced(exported.model, changed, without_gradient)
+
+
+def statistics_of(module):
+    """Names of the running statistics that batch norm's operator moves."""
+    return [f"{n}.running_{which}" for n, m in module.named_modules() for which in ("mean", "var")
+            if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.training and m.track_running_stats]
 
 
 def add_initializer(graph, name, tensor):
@@ -216,8 +222,7 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
         wrapper.training = module.training
         result = forms.with_plain_attention(module, lambda: traced(wrapper, inputs, dynamic, opset))
         trains = module.training
-        moving = {PREFIX + n + ".running_mean" for n, m in module.named_modules()
-                  if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.training and m.track_running_stats}
+        moving = {PREFIX + n for n in statistics_of(module)}
     model, graph = result.model, result.model.graph
 
     # Every parameter under its first name, also those that the graph does not read.

@@ -52,7 +52,9 @@ def gradients_of(module, names):
 
 def step(module, inputs, names):
     """(loss, name -> gradient or None, name -> buffer) of one forward and backward pass."""
-    with untouched(module), torch.random.fork_rng(devices=[]):
+    # A buffer that forward assigns is one that the trace changes in place: the backward pass is to see what it was.
+    copies = torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t)
+    with untouched(module), torch.random.fork_rng(devices=[]), copies:
         torch.manual_seed(0)
         result = module(**{n: v.clone() for n, v in inputs.items()})
         loss = result[0] if isinstance(result, tuple) else result
@@ -87,14 +89,21 @@ def differing(wanted, got, tolerance):
             or g is not None and not distance(g, got[n]) <= tolerance * max(float(g.double().norm()), 1e-3 * total)]
 
 
-def check_trace(program, wrapper, inputs, tolerance=1e-3):
-    """Raises ExportError where the program would train otherwise; returns the parameters that have no gradient."""
+def check_trace(program, wrapper, inputs, followed, tolerance=1e-3):
+    """Raises ExportError where the program would train otherwise, or where forward changes a buffer that is not
+    `followed`; returns the parameters that have no gradient."""
     if any(t.is_meta for t in (*wrapper.parameters(), *wrapper.buffers())):
         return set()
     if not any(p.requires_grad for p in wrapper.parameters()):
         return set()
     names = manifest.canonical_names(wrapper)
+    before = {n: b.detach().clone() for n, b in wrapper.named_buffers()}
     loss, gradients, buffers = step(wrapper, inputs, names)
+    lost = [n.removeprefix("model.") for n, b in buffers.items()
+            if n not in followed and n in before and not torch.equal(b, before[n])]
+    if lost:
+        raise ExportError(f"forward changes the buffers {listed(lost)} inside an operation that cannot be exported (running "
+                          "statistics of an instance norm, say); switch that off")
     traced_loss, traced, traced_buffers = step(runnable(program), inputs, names)
     if not torch.allclose(traced_loss.double(), loss.double(), rtol=tolerance, equal_nan=True):
         raise ExportError(f"the module computes {float(loss.double().sum()):.6g} on the example and its trace "

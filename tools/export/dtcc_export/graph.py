@@ -89,18 +89,32 @@ def switch_on_batch_norm(graph, training):
 
     training: names of the running means whose module trains. Returns {buffer's name: the value that follows it}.
     """
-    follows = {}
+    follows, last = {}, {}
     for node in graph:
-        if node.op_type != "BatchNormalization" or node.inputs[3] is None or node.inputs[3].name not in training:
+        if node.op_type != "BatchNormalization":
+            continue
+        statistics = [behind_identities(value) for value in list(node.inputs)[3:5]]
+        if statistics[0] is None or statistics[0].name not in training:
             continue
         node.attributes["training_mode"] = ir.AttrInt64("training_mode", 1)
         if len(node.outputs) == 1:
             node.resize_outputs(3)
-        for output, buffer in zip(list(node.outputs)[1:], list(node.inputs)[3:]):
+        for place, (output, buffer) in enumerate(zip(list(node.outputs)[1:], statistics)):
+            node.replace_input_with(3 + place, buffer)
+            # A norm that is called again moves what the call before left.
+            if buffer.name in last:
+                last[buffer.name].name += f".{node.outputs[0].name}"
             output.name = buffer.name + ".next"
             output.shape, output.dtype = buffer.shape, buffer.dtype
             follows[buffer.name] = output.name
+            last[buffer.name] = output
     return follows
+
+
+def behind_identities(value):
+    while value is not None and value.producer() is not None and value.producer().op_type == "Identity":
+        value = value.producer().inputs[0]
+    return value
 
 
 def name_buffers(graph, changed):
