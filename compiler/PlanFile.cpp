@@ -14,11 +14,13 @@
 #include "compiler/ErrorStream.h"
 #include "compiler/Planning.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/interfaces/ParseJson.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -60,7 +62,7 @@ LogicalResult PlanFile::read() {
   auto buffer = llvm::MemoryBuffer::getFile(options.plan, /*IsText=*/true);
   if (!buffer)
     return wrong("cannot read the plan: " + buffer.getError().message());
-  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  llvm::Expected<json::Value> value = parseJson((*buffer)->getBuffer());
   if (!value)
     return wrong(llvm::toString(value.takeError()));
   json::Object *object = value->getAsObject();
@@ -263,7 +265,7 @@ FailureOr<plan::Plan> dtcc::readPlanFile(ModuleOp module, const Options &options
 
 std::optional<int64_t> dtcc::ranksOfPlanFile(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  llvm::Expected<json::Value> value = json::parse(buffer ? (*buffer)->getBuffer() : "");
+  llvm::Expected<json::Value> value = parseJson(buffer ? (*buffer)->getBuffer() : "");
   if (!value) {
     llvm::consumeError(value.takeError());
     return std::nullopt;
@@ -275,6 +277,7 @@ std::optional<int64_t> dtcc::ranksOfPlanFile(StringRef path) {
   int64_t ranks = 1;
   for (const json::Value &axis : *mesh)
     if (const json::Object *fields = axis.getAsObject(); fields && fields->getString("kind") != "time")
-      ranks *= std::max<int64_t>(1, fields->getInteger("size").value_or(1));
+      if (llvm::MulOverflow(ranks, std::max<int64_t>(1, fields->getInteger("size").value_or(1)), ranks))
+        return std::nullopt;
   return ranks;
 }
