@@ -235,6 +235,12 @@ Tensor Emitter::finish(Operation *op, ArrayRef<Tensor> operands) {
   SmallVector<HostTensor> cells;
   if (reference && op->getNumResults() == 1 && checkedSize(type.getShape()).value_or(kMostCells) <= kMaxFoldedCells &&
       llvm::all_of(operands, [](const Tensor &x) { return x->constant != nullptr; })) {
+    int64_t read = cellsOf(type.getShape());
+    for (const Tensor &operand : operands)
+      read += operand->constant->size();
+    if (!budget.countFolded(read))
+      return error("the constants of the model take too much to compute: more than " + Twine(Budget::kMostFolded) +
+                   " cells are read or made for them");
     for (const Tensor &operand : operands)
       cells.push_back(*operand->constant);
     SmallVector<HostTensor> results = {HostTensor(type.getShape(), type.getElementType())};

@@ -16,6 +16,7 @@
 #define DTCC_FRONTENDS_ONNX_EMITTER_H
 
 #include "dialects/graph/Graph.h"
+#include "frontends/onnx/Budget.h"
 #include "frontends/onnx/Tensor.h"
 #include "mlir/IR/Builders.h"
 
@@ -23,11 +24,14 @@ namespace dtcc::onnx {
 
 class Emitter {
 public:
-  Emitter(mlir::OpBuilder builder, mlir::Location loc) : builder(builder), loc(loc) {}
+  Emitter(mlir::MLIRContext *context) : builder(context, &budget), loc(mlir::UnknownLoc::get(context)) {}
+  Emitter(const Emitter &) = delete;
+  Emitter &operator=(const Emitter &) = delete;
 
   void setLoc(mlir::Location newLoc) { loc = newLoc; }
   mlir::Location getLoc() const { return loc; }
   mlir::OpBuilder &getBuilder() { return builder; }
+  Budget &getBudget() { return budget; }
   /// Emits an error here; converts to a null Tensor.
   Tensor error(const llvm::Twine &message);
 
@@ -130,6 +134,7 @@ public:
 private:
   std::optional<llvm::SmallVector<int64_t>> commonShape(llvm::ArrayRef<Tensor *> xs);
 
+  Budget budget;
   mlir::OpBuilder builder;
   mlir::Location loc;
 };

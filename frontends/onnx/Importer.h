@@ -84,7 +84,8 @@ private:
   };
 
   // Prescan.
-  mlir::LogicalResult checkGraph(const ::onnx::GraphProto &graph, llvm::StringSet<> outer, int depth);
+  /// `known` are the names that the graph sees; afterwards it is as it was.
+  mlir::LogicalResult checkGraph(const ::onnx::GraphProto &graph, llvm::StringSet<> &known, int depth);
   mlir::LogicalResult checkNodes();
   void listUnsupported(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
                        std::vector<std::string> &out, int depth);
@@ -141,6 +142,9 @@ private:
   llvm::MapVector<mlir::StringAttr, llvm::SmallVector<mlir::Location>> nodeNotes;
   int64_t randomIds = 0;
   int callDepth = 0;
+  /// By domain, name and overload.
+  llvm::StringMap<const ::onnx::FunctionProto *> functions;
+  int64_t fileNodes = 0;
 };
 
 } // namespace dtcc::onnx

@@ -52,6 +52,8 @@ private:
   void findDependences();
   LogicalResult differentiate(Operation *op);
   void addGradient(Operation *user, unsigned operand, Value gradient, Phase phase);
+  /// The factor map of the op whose gradients are added: made once an op, however many operands it has.
+  const FactorMap &factorsOf(Operation *user);
   void markPhases(Operation *op, ArrayRef<Operation *> built, ArrayRef<Value> gradients);
   void buildUpdate();
   /// Adds the states of a dynamic loss scale and what the update does with them.
@@ -65,6 +67,8 @@ private:
   double lossScale;
   LossScaleAttr scaling;
   OpBuilder builder;
+  Operation *mapped = nullptr;
+  FactorMap factors; /* of `mapped` */
   int64_t originCount = 0;
   /// Values on a differentiable path from a trainable state.
   llvm::DenseSet<Value> active;
@@ -97,6 +101,12 @@ void Differentiation::findDependences() {
   }
 }
 
+const FactorMap &Differentiation::factorsOf(Operation *user) {
+  if (mapped != user)
+    factors = cast<FactorOpInterface>(mapped = user).getFactorMap();
+  return factors;
+}
+
 /// Adds to what other users of the operand gave.
 void Differentiation::addGradient(Operation *user, unsigned operand, Value gradient, Phase phase) {
   Value &sum = gradients[user->getOperand(operand)];
@@ -106,7 +116,7 @@ void Differentiation::addGradient(Operation *user, unsigned operand, Value gradi
   }
   auto tag = [&](Operation *op) {
     setOrigin(op, *getOrigin(user), phase);
-    setOriginFactors(op, cast<FactorOpInterface>(user).getFactorMap().operands[operand]);
+    setOriginFactors(op, factorsOf(user).operands[operand]);
   };
   // Terms of the gradient of a half-precision parameter may have different types: cast to the wider one.
   for (Value *term : {&sum, &gradient})
