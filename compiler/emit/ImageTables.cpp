@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/emit/ImageTables.h"
+#include "runtime/abi/Checksum.h"
 
 using namespace dtcc;
 
@@ -76,5 +77,6 @@ std::vector<char> ImageTables::serialize(dtcc_image_header header) const {
   header.abi_version = DTCC_ABI_VERSION;
   header.image_bytes = bytes.size();
   std::copy_n(reinterpret_cast<const char *>(&header), sizeof header, bytes.data());
+  dtcc_seal(reinterpret_cast<dtcc_image_header *>(bytes.data()));
   return bytes;
 }

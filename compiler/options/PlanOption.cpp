@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/options/PlanOption.h"
-#include "llvm/Support/JSON.h"
+#include "dialects/interfaces/ParseJson.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -14,7 +15,7 @@ namespace json = llvm::json;
 
 std::optional<int64_t> dtcc::ranksOfPlanFile(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  llvm::Expected<json::Value> value = json::parse(buffer ? (*buffer)->getBuffer() : "");
+  llvm::Expected<json::Value> value = dtcc::parseJson(buffer ? (*buffer)->getBuffer() : "");
   if (!value) {
     llvm::consumeError(value.takeError());
     return std::nullopt;
@@ -26,6 +27,7 @@ std::optional<int64_t> dtcc::ranksOfPlanFile(StringRef path) {
   int64_t ranks = 1;
   for (const json::Value &axis : *mesh)
     if (const json::Object *fields = axis.getAsObject(); fields && fields->getString("kind") != "time")
-      ranks *= std::max<int64_t>(1, fields->getInteger("size").value_or(1));
+      if (llvm::MulOverflow(ranks, std::max<int64_t>(1, fields->getInteger("size").value_or(1)), ranks))
+        return std::nullopt;
   return ranks;
 }

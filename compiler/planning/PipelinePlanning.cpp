@@ -33,6 +33,9 @@ FailureOr<PipelineRequest> dtcc::parsePipeline(const Options &options, std::opti
   if (ranks && int64_t(actions->ranks.size()) != *ranks)
     return wrong("--schedule: " + options.schedule + " must have a line for each of the " + Twine(*ranks) +
                  " ranks of --mesh=pp, got: " + Twine(actions->ranks.size()));
+  // Before the search, which prices what passed its check.
+  if (llvm::Error error = actions->check(actions->stages(), actions->microbatches()))
+    return wrong("--schedule: " + options.schedule + ": " + llvm::toString(std::move(error)));
   request.actions = std::move(*actions);
   return request;
 }

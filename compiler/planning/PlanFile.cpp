@@ -14,11 +14,13 @@
 #include "compiler/console/ErrorStream.h"
 #include "compiler/planning/PlanSearch.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/interfaces/ParseJson.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -60,7 +62,7 @@ LogicalResult PlanFile::read() {
   auto buffer = llvm::MemoryBuffer::getFile(options.plan, /*IsText=*/true);
   if (!buffer)
     return wrong("cannot read the plan: " + buffer.getError().message());
-  llvm::Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  llvm::Expected<json::Value> value = parseJson((*buffer)->getBuffer());
   if (!value)
     return wrong(llvm::toString(value.takeError()));
   json::Object *object = value->getAsObject();

@@ -240,6 +240,12 @@ Tensor Emitter::finish(Operation *op, ArrayRef<Tensor> operands) {
                llvm::all_of(operands, [&](const Tensor &x) { return !isFloat(x) && known(x); });
   SmallVector<HostTensor> cells;
   if (reference && op->getNumResults() == 1 && size <= kMaxFoldedCells && (stored || mixed)) {
+    int64_t read = cellsOf(type.getShape());
+    for (const Tensor &operand : operands)
+      read += known(operand)->size();
+    if (!budget.countFolded(read))
+      return error("the constants of the model take too much to compute: more than " + Twine(Budget::kMostFolded) +
+                   " cells are read or made for them");
     for (const Tensor &operand : operands)
       cells.push_back(*known(operand));
     SmallVector<HostTensor> results = {HostTensor(type.getShape(), type.getElementType())};

@@ -16,6 +16,7 @@
 #define DTCC_FRONTENDS_ONNX_EMITTER_H
 
 #include "dialects/graph/Graph.h"
+#include "frontends/onnx/Budget.h"
 #include "frontends/onnx/Tensor.h"
 #include "mlir/IR/Builders.h"
 
@@ -29,11 +30,14 @@ public:
   /// Makes one cell of two; associative.
   using Combine = llvm::function_ref<Tensor(const Tensor &, const Tensor &)>;
 
-  Emitter(mlir::OpBuilder builder, mlir::Location loc) : builder(builder), loc(loc) {}
+  Emitter(mlir::MLIRContext *context) : builder(context, &budget), loc(mlir::UnknownLoc::get(context)) {}
+  Emitter(const Emitter &) = delete;
+  Emitter &operator=(const Emitter &) = delete;
 
   void setLoc(mlir::Location newLoc) { loc = newLoc; }
   mlir::Location getLoc() const { return loc; }
   mlir::OpBuilder &getBuilder() { return builder; }
+  Budget &getBudget() { return budget; }
   /// Emits an error here; converts to a null Tensor.
   Tensor error(const llvm::Twine &message);
 
@@ -146,6 +150,7 @@ private:
   Tensor placeHits(const Tensor &x, const Tensor &hits, const Tensor &updates, int64_t axis, ScatterKind kind);
   std::optional<llvm::SmallVector<int64_t>> commonShape(llvm::ArrayRef<Tensor *> xs);
 
+  Budget budget;
   mlir::OpBuilder builder;
   mlir::Location loc;
 };

@@ -33,14 +33,22 @@ FailureOr<OwningOpRef<ModuleOp>> dtcc::onnx::importOnnx(MLIRContext *context, St
 }
 
 Importer::Importer(MLIRContext *context, StringRef path, const ImportOptions &options)
-    : emitter(OpBuilder(context), UnknownLoc::get(context)), context(context), options(options),
+    : emitter(context), context(context), options(options),
       model(context, path, options.externalRoot, options.outputs, /*dataOptional=*/options.randomInit) {}
+
+/// Names hold no NUL.
+static std::string functionKey(StringRef domain, StringRef name, StringRef overload) {
+  return (domain + Twine('\0') + name + Twine('\0') + overload).str();
+}
 
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(model.load()) || failed(manifest.read(model)) || failed(takeForm()))
     return failure();
   const GraphProto &graph = model.proto().graph();
-  if (failed(checkGraph(graph, {}, 0)) || failed(checkNodes()) || failed(findFoldedNorms()) ||
+  for (const FunctionProto &function : model.proto().functions())
+    functions.try_emplace(functionKey(function.domain(), function.name(), function.overload()), &function);
+  llvm::StringSet<> known;
+  if (failed(checkGraph(graph, known, 0)) || failed(checkNodes()) || failed(findFoldedNorms()) ||
       failed(findMergedInitializers()))
     return failure();
 
@@ -56,6 +64,7 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   symbols.insert("step");
   Block *body = function.addEntryBlock();
   emitter.getBuilder().setInsertionPointToEnd(body);
+  emitter.getBudget().setFileNodes(fileNodes);
   emitter.setLoc(model.loc());
 
   scopes.emplace_back();
@@ -249,6 +258,11 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   Location outer = emitter.getLoc();
   emitter.setLoc(nodeLoc(node));
   llvm::scope_exit restore([&] { emitter.setLoc(outer); });
+  emitter.getBudget().countNode();
+  if (emitter.getBudget().isSpent())
+    return emitError(emitter.getLoc()) << "the model is too large: written out, functions in place of their calls, the "
+                                       << fileNodes << " nodes of the file make more than "
+                                       << emitter.getBudget().most() << " nodes and ops";
   const RuleEntry *entry = findRule(node);
   bool ours = !node.domain().empty() && node.domain() != "ai.onnx" && entry;
   if (const FunctionProto *function = ours ? nullptr : findFunction(node))
@@ -276,11 +290,7 @@ const RuleEntry *Importer::findRule(const NodeProto &node) const {
 }
 
 const FunctionProto *Importer::findFunction(const NodeProto &node) const {
-  for (const FunctionProto &function : model.proto().functions())
-    if (function.name() == node.op_type() && function.domain() == node.domain() &&
-        function.overload() == node.overload())
-      return &function;
-  return nullptr;
+  return functions.lookup(functionKey(node.domain(), node.op_type(), node.overload()));
 }
 
 const AttributeProto *Importer::callerAttribute(StringRef name) const {

@@ -107,7 +107,8 @@ private:
   mlir::LogicalResult takeForm();
 
   // Prescan.
-  mlir::LogicalResult checkGraph(const ::onnx::GraphProto &graph, llvm::StringSet<> outer, int depth);
+  /// `known` are the names that the graph sees; afterwards it is as it was.
+  mlir::LogicalResult checkGraph(const ::onnx::GraphProto &graph, llvm::StringSet<> &known, int depth);
   mlir::LogicalResult checkNodes();
   void listUnsupported(const google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes,
                        std::vector<const ::onnx::NodeProto *> &out, int depth);
@@ -180,6 +181,9 @@ private:
   /// Nodes in the steps of loops written out so far.
   int64_t unrolled = 0;
   int callDepth = 0;
+  /// By domain, name and overload.
+  llvm::StringMap<const ::onnx::FunctionProto *> functions;
+  int64_t fileNodes = 0;
 };
 
 } // namespace dtcc::onnx

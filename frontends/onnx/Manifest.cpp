@@ -8,10 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Manifest.h"
+#include "dialects/interfaces/ParseJson.h"
 #include "frontends/onnx/Model.h"
 #include "mlir/IR/Diagnostics.h"
 #include "onnx/onnx-ml.pb.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace dtcc::onnx;
@@ -20,7 +20,7 @@ LogicalResult Manifest::read(const Model &model) {
   for (const auto &property : model.proto().metadata_props()) {
     if (property.key() != "dtcc.manifest")
       continue;
-    llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(property.value());
+    llvm::Expected<llvm::json::Value> parsed = parseJson(property.value());
     if (!parsed)
       return emitError(model.loc()) << "the metadata 'dtcc.manifest' is not JSON: "
                                     << llvm::toString(parsed.takeError());

@@ -12,6 +12,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Limits.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -23,19 +24,31 @@ using ::onnx::NodeProto;
 
 template <typename T> using Repeated = google::protobuf::RepeatedPtrField<T>;
 
-LogicalResult Importer::checkGraph(const GraphProto &graph, llvm::StringSet<> known, int depth) {
+LogicalResult Importer::checkGraph(const GraphProto &graph, llvm::StringSet<> &known, int depth) {
   if (depth > kMaxNesting)
     return emitError(model.loc()) << "graphs must not be nested more than " << kMaxNesting << " deep";
   if (graph.sparse_initializer_size() > 0)
     return emitError(model.loc()) << "sparse initializers are not supported";
   llvm::StringSet<> initializers, later;
+  // Of the graph itself; the graph around it does not see them.
+  SmallVector<StringRef> own;
+  llvm::scope_exit forget([&] {
+    for (StringRef name : own)
+      known.erase(name);
+  });
+  auto add = [&](StringRef name) {
+    bool isNew = known.insert(name).second;
+    if (isNew)
+      own.push_back(name);
+    return isNew;
+  };
   for (const auto &tensor : graph.initializer())
     if (!initializers.insert(tensor.name()).second)
       return emitError(model.loc()) << "initializer '" << tensor.name() << "' is defined twice";
   for (const auto &tensor : graph.initializer())
-    known.insert(tensor.name());
+    add(tensor.name());
   for (const auto &input : graph.input())
-    if (!known.insert(input.name()).second && !initializers.contains(input.name()))
+    if (!add(input.name()) && !initializers.contains(input.name()))
       return emitError(model.loc()) << "input '" << input.name() << "' is defined twice";
   for (const NodeProto &node : graph.node())
     for (const std::string &output : node.output())
@@ -53,7 +66,7 @@ LogicalResult Importer::checkGraph(const GraphProto &graph, llvm::StringSet<> kn
       if (attribute.has_g() && failed(checkGraph(attribute.g(), known, depth + 1)))
         return failure();
     for (const std::string &output : node.output())
-      if (!output.empty() && !known.insert(output).second)
+      if (!output.empty() && !add(output))
         return emitError(nodeLoc(node)) << "'" << output << "' is defined twice";
   }
   if (graph.output_size() == 0)
@@ -70,6 +83,7 @@ void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<con
   if (depth > kMaxNesting)
     return;
   for (const NodeProto &node : nodes) {
+    ++fileNodes;
     bool standard = node.domain().empty() || node.domain() == "ai.onnx";
     if (!findFunction(node) && !findRule(node))
       out.push_back(&node);

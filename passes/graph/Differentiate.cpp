@@ -62,6 +62,8 @@ private:
   void foldGradientOps();
   LogicalResult differentiate(Operation *op);
   void addGradient(Operation *user, unsigned operand, Value gradient, Phase phase);
+  /// The factor map of the op whose gradients are added: made once an op, however many operands it has.
+  const FactorMap &factorsOf(Operation *user);
   void markPhases(Operation *op, ArrayRef<Operation *> built, ArrayRef<Value> gradients);
   void buildUpdate();
   /// Adds the states of a dynamic loss scale and what the update does with them.
@@ -75,6 +77,8 @@ private:
   double lossScale;
   LossScaleAttr scaling;
   OpBuilder builder;
+  Operation *mapped = nullptr;
+  FactorMap factors; /* of `mapped` */
   int64_t originCount = 0;
   /// Values on a differentiable path from a trainable state.
   llvm::DenseSet<Value> active;
@@ -120,6 +124,12 @@ void Differentiation::findDependences() {
   }
 }
 
+const FactorMap &Differentiation::factorsOf(Operation *user) {
+  if (mapped != user)
+    factors = cast<FactorOpInterface>(mapped = user).getFactorMap();
+  return factors;
+}
+
 /// Adds to what other users of the operand gave.
 void Differentiation::addGradient(Operation *user, unsigned operand, Value gradient, Phase phase) {
   Value &sum = gradients[user->getOperand(operand)];
@@ -130,7 +140,7 @@ void Differentiation::addGradient(Operation *user, unsigned operand, Value gradi
   auto tag = [&](Operation *op) {
     if (!forwardValueOf(user)) {
       setOrigin(op, *getOrigin(user), phase);
-      setOriginFactors(op, cast<FactorOpInterface>(user).getFactorMap().operands[operand]);
+      setOriginFactors(op, factorsOf(user).operands[operand]);
       return;
     }
     // The user does not outlive differentiation, so the sum belongs to what makes the operand.

@@ -100,22 +100,25 @@ static std::vector<Stretch> findStretches(func::FuncOp step, const llvm::DenseSe
     return last;
   };
   std::vector<Stretch> stretches(1);
-  llvm::SmallSetVector<Value, 8> live;
+  llvm::SmallDenseSet<Value, 8> live;
+  llvm::DenseMap<int64_t, SmallVector<Value>> dying; // by the number of the last use
   for (Operation &op : step.front().without_terminator()) {
     if (getPhase(&op) != Phase::Forward)
       continue;
+    int64_t number = numbers.lookup(&op);
     for (Value result : op.getResults())
       if (activations.contains(result)) {
         stretches.back().inner.push_back(result);
         stretches.back().bytes += bytesOf(result);
-        live.insert(result);
+        if (int64_t last = lastUse(result); last > number && live.insert(result).second)
+          dying[last].push_back(result);
       }
-    int64_t number = numbers.lookup(&op);
-    live.remove_if([&](Value value) { return lastUse(value) <= number; });
-    if (live.size() != 1 || live[0].getDefiningOp() != &op)
+    for (Value value : dying.lookup(number))
+      live.erase(value);
+    if (live.size() != 1 || live.begin()->getDefiningOp() != &op)
       continue;
     Stretch &stretch = stretches.back();
-    Value waist = live[0];
+    Value waist = *live.begin();
     // To keep more than is let go makes no sense: a classifier or a last norm is no segment.
     if (stretch.bytes < 2 * bytesOf(waist))
       continue;

@@ -7,6 +7,7 @@
 //
 #include "planner/cluster/YamlTree.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLParser.h"
 
@@ -62,6 +63,7 @@ private:
 
 void TreeBuilder::buildMap(llvm::yaml::MappingNode &node, YamlTree &tree, int depth) {
   tree.kind = YamlTree::Map;
+  llvm::StringSet<> names;
   for (llvm::yaml::KeyValueNode &entry : node) {
     auto *key = llvm::dyn_cast_or_null<llvm::yaml::ScalarNode>(entry.getKey());
     if (!key || !problem.empty())
@@ -69,12 +71,14 @@ void TreeBuilder::buildMap(llvm::yaml::MappingNode &node, YamlTree &tree, int de
     llvm::SmallString<32> storage;
     std::string name = key->getValue(storage).str();
     auto [line, column] = sources.getLineAndColumn(key->getSourceRange().Start);
-    if (tree.find(name))
+    if (!names.insert(name).second)
       return fail(line, column, "a key must stand once, got twice: " + name);
     tree.keys.push_back(name);
     tree.parts.emplace_back();
     if (llvm::yaml::Node *value = entry.getValue())
       build(*value, tree.parts.back(), depth + 1);
+    if (!problem.empty())
+      return; // as in a list
   }
 }
 
@@ -92,10 +96,11 @@ void TreeBuilder::build(llvm::yaml::Node &node, YamlTree &tree, int depth) {
   } else if (auto *list = llvm::dyn_cast<llvm::yaml::SequenceNode>(&node)) {
     tree.kind = YamlTree::List;
     for (llvm::yaml::Node &part : *list) {
-      if (!problem.empty())
-        return;
       tree.parts.emplace_back();
       build(part, tree.parts.back(), depth + 1);
+      // Before the parser goes on: it would call itself for each level of what was refused as too deep.
+      if (!problem.empty())
+        return;
     }
   } else if (!llvm::isa<llvm::yaml::NullNode>(node)) {
     fail(tree.line, tree.column, "anchors are not supported");

@@ -7,6 +7,8 @@
 //
 #include "planner/plan/Plan.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringSet.h"
 #include <algorithm>
 
 namespace dtcc::plan {
@@ -54,11 +56,18 @@ std::string Plan::whyNoProgram() const {
   return mixed ? "its stages lie on devices of several kinds, which no program does yet" : "";
 }
 
+/// Limits of a plan, so that a file of a few bytes asks for no more than anybody has.
+static constexpr size_t kMostAxes = 32;
+static constexpr int64_t kMostRanks = int64_t(1) << 31, kMostOrigin = kMostRanks - 1;
+
 template <typename... Args> static llvm::Error fail(const char *format, Args... args) {
   return llvm::createStringError(std::errc::invalid_argument, format, args...);
 }
 
 llvm::Error Plan::check() const {
+  if (mesh.axes.size() > kMostAxes)
+    return fail("a mesh must have at most %zu axes, got: %zu", kMostAxes, mesh.axes.size());
+  int64_t product = 1;
   for (size_t i = 0; i < mesh.axes.size(); ++i) {
     const spmd::MeshAxis &axis = mesh.axes[i];
     if (axis.size < 1)
@@ -68,6 +77,11 @@ llvm::Error Plan::check() const {
       return fail("mesh axes must have different names, got twice: \"%s\"", axis.name.c_str());
     if (axis.time && i != 0)
       return fail("the time axis must stand first in the mesh, got: \"%s\"", axis.name.c_str());
+    // As programs number ranks and micro-batches.
+    if (axis.size > kMostRanks / product)
+      return fail("the sizes of the mesh axes must multiply to at most 2^31, got: %lld for \"%s\"",
+                  static_cast<long long>(axis.size), axis.name.c_str());
+    product *= axis.size;
   }
   auto known = [&](const Axes &axes, const std::string &where, bool timeAllowed) -> llvm::Error {
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -91,9 +105,13 @@ llvm::Error Plan::check() const {
       return fail("sequence_axes must name other axes than batch_axes, got: \"%s\"", axis.c_str());
   if (llvm::Error error = known(flatAxes, "flat_axes", false))
     return error;
+  llvm::SmallSet<int64_t, 8> origins;
   for (size_t i = 0; i < ops.size(); ++i) {
     std::string where = "ops[" + std::to_string(i) + "]";
-    if (findOp(ops[i].origin) != &ops[i])
+    if (ops[i].origin < 0 || ops[i].origin > kMostOrigin)
+      return fail("%s must have an origin from 0 to 2^31 - 1, got: %lld", where.c_str(),
+                  static_cast<long long>(ops[i].origin));
+    if (!origins.insert(ops[i].origin).second)
       return fail("%s must place another op, origin %lld is placed twice", where.c_str(),
                   static_cast<long long>(ops[i].origin));
     Axes all = ops[i].partial.value_or(Axes());
@@ -105,9 +123,10 @@ llvm::Error Plan::check() const {
       return fail("%s waits with the host, which a plan must say by offload, got: %s", where.c_str(),
                   offload.str().c_str());
   }
+  llvm::StringSet<> names;
   for (size_t i = 0; i < states.size(); ++i) {
     std::string where = "states[" + std::to_string(i) + "]";
-    if (findState(states[i].name) != &states[i])
+    if (!names.insert(states[i].name).second)
       return fail("%s must place another state, \"%s\" is placed twice", where.c_str(), states[i].name.c_str());
     if (states[i].zero && (*states[i].zero < 0 || *states[i].zero > 3))
       return fail("%s zero must be 0, 1, 2 or 3, got: %lld", where.c_str(), static_cast<long long>(*states[i].zero));

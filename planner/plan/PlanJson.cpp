@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
+#include "dialects/interfaces/ParseJson.h"
 #include "planner/plan/Plan.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -237,7 +238,7 @@ llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef file) {
     return llvm::createStringError(std::errc::invalid_argument, "%s: %s", file.str().c_str(),
                                    llvm::toString(std::move(error)).c_str());
   };
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return located(value.takeError());
   Plan plan;

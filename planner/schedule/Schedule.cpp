@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/schedule/Schedule.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include <algorithm>
-#include <functional>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -29,6 +31,15 @@ int64_t Schedule::microbatches() const {
     for (const Action &action : actions)
       count = std::max(count, action.microbatch + 1);
   return count;
+}
+
+std::vector<int64_t> Schedule::homes() const {
+  std::vector<int64_t> result(stages(), -1);
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    for (const Action &action : ranks[rank])
+      if (int64_t &home = result[action.stage]; home < 0)
+        home = static_cast<int64_t>(rank);
+  return result;
 }
 
 std::optional<int64_t> Schedule::rankOf(int64_t stage) const {
@@ -71,8 +82,6 @@ int64_t Schedule::peakOfStage(int64_t stage) const {
 }
 
 namespace {
-using Pair = std::pair<int64_t, int64_t>; // stage, micro-batch
-
 template <typename... Args> llvm::Error fail(const Args &...args) {
   std::string text;
   ((text += args), ...);
@@ -80,13 +89,42 @@ template <typename... Args> llvm::Error fail(const Args &...args) {
 }
 std::string number(int64_t value) { return std::to_string(value); }
 
+/// One number for each stage, micro-batch and kind of work: a schedule has less than 2^32 of the first two.
+uint64_t keyOf(int64_t stage, int64_t microbatch, Work work) {
+  return static_cast<uint64_t>(stage) << 40 | static_cast<uint64_t>(microbatch) << 8 | static_cast<uint8_t>(work);
+}
+
+/// The ranks that may be able to go on, each listed once. What unblocks a rank wakes it, so that a simulation takes
+/// time by the number of actions, whatever the number of ranks.
+class ReadyRanks {
+public:
+  explicit ReadyRanks(size_t count) : listed(count) {
+    for (size_t rank = 0; rank < count; ++rank)
+      wake(static_cast<int64_t>(rank));
+  }
+  void wake(int64_t rank) {
+    if (!listed[rank])
+      queue.push_back(rank), listed[rank] = true;
+  }
+  std::optional<int64_t> next() {
+    if (queue.empty())
+      return std::nullopt;
+    int64_t rank = queue.front();
+    queue.pop_front();
+    listed[rank] = false;
+    return rank;
+  }
+
+private:
+  std::deque<int64_t> queue;
+  std::vector<bool> listed;
+};
+
 /// Runs all ranks side by side, each until it has to wait.
 class Simulation {
 public:
-  explicit Simulation(const Schedule &schedule) : schedule(schedule), next(schedule.ranks.size()) {
-    for (int64_t stage = 0, end = schedule.stages(); stage < end; ++stage)
-      homes.push_back(*schedule.rankOf(stage));
-  }
+  explicit Simulation(const Schedule &schedule)
+      : schedule(schedule), next(schedule.ranks.size()), homes(schedule.homes()), ready(schedule.ranks.size()) {}
   llvm::Error run();
 
 private:
@@ -95,17 +133,25 @@ private:
     int64_t from, to;
     auto operator<=>(const Edge &) const = default;
   };
+  /// Messages that wait at the end of an edge: between ranks in the order sent, inside of a rank in any.
+  struct Channel {
+    std::deque<int64_t> queue;
+    std::set<int64_t> local;
+  };
   bool isLocal(const Edge &edge) const { return homes[edge.from] == homes[edge.to]; }
   /// Why the next action of `rank` cannot run now; empty if it can.
   std::string blocked(int64_t rank, llvm::Error &wrong);
-  void finish(const Action &action);
+  void receive(const Action &action);
+  /// Sends what `action` made, or notes that it has to wait for room.
+  void send(int64_t rank, const Action &action);
   std::optional<Edge> arriving(const Action &action) const;
   std::optional<Edge> leaving(const Action &action) const;
 
   const Schedule &schedule;
   std::vector<size_t> next;
   std::vector<int64_t> homes;
-  std::map<Edge, std::vector<int64_t>> messages;
+  ReadyRanks ready;
+  std::map<Edge, Channel> channels;
   /// Ranks whose action has run but whose message has to wait for room.
   std::map<int64_t, std::pair<Edge, int64_t>> sending;
 };
@@ -137,55 +183,65 @@ std::string Simulation::blocked(int64_t rank, llvm::Error &wrong) {
   std::optional<Edge> edge = arriving(action);
   if (!edge)
     return "";
-  std::vector<int64_t> &queue = messages[*edge];
+  const Channel &channel = channels[*edge];
   if (isLocal(*edge))
-    return llvm::is_contained(queue, action.microbatch)
+    return channel.local.count(action.microbatch)
                ? ""
                : action.str() + " for stage " + number(edge->from) + " of the same rank";
-  if (queue.empty())
+  if (channel.queue.empty())
     return action.str() + " for stage " + number(edge->from);
-  if (queue.front() != action.microbatch && !wrong)
+  if (channel.queue.front() != action.microbatch && !wrong)
     wrong = fail("rank ", number(rank), ": ", action.str(), " must receive micro-batches in the order in which stage ",
-                 number(edge->from), " sends them, next is ", number(queue.front()));
+                 number(edge->from), " sends them, next is ", number(channel.queue.front()));
   return "";
 }
 
-void Simulation::finish(const Action &action) {
-  if (std::optional<Edge> edge = arriving(action)) {
-    std::vector<int64_t> &queue = messages[*edge];
-    queue.erase(llvm::find(queue, action.microbatch));
+void Simulation::receive(const Action &action) {
+  std::optional<Edge> edge = arriving(action);
+  if (!edge)
+    return;
+  Channel &channel = channels[*edge];
+  if (isLocal(*edge)) {
+    channel.local.erase(action.microbatch);
+    return;
+  }
+  channel.queue.pop_front();
+  ready.wake(homes[edge->from]);
+}
+
+void Simulation::send(int64_t rank, const Action &action) {
+  std::optional<Edge> edge = leaving(action);
+  if (!edge)
+    return;
+  Channel &channel = channels[*edge];
+  if (isLocal(*edge)) {
+    channel.local.insert(action.microbatch);
+  } else if (channel.queue.empty()) {
+    channel.queue.push_back(action.microbatch);
+    ready.wake(homes[edge->to]);
+  } else {
+    sending[rank] = {*edge, action.microbatch};
   }
 }
 
 llvm::Error Simulation::run() {
   llvm::Error wrong = llvm::Error::success();
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (auto at = sending.begin(); at != sending.end();) {
-      auto &[edge, microbatch] = at->second;
-      if (!messages[edge].empty()) {
-        ++at;
+  while (std::optional<int64_t> rank = ready.next()) {
+    if (auto waiting = sending.find(*rank); waiting != sending.end()) {
+      auto [edge, microbatch] = waiting->second;
+      if (!channels[edge].queue.empty())
         continue;
-      }
-      messages[edge].push_back(microbatch);
-      at = sending.erase(at);
-      progress = true;
+      channels[edge].queue.push_back(microbatch);
+      ready.wake(homes[edge.to]);
+      sending.erase(waiting);
     }
-    for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
-      while (next[rank] < schedule.ranks[rank].size() && blocked(rank, wrong).empty()) {
-        if (wrong)
-          return wrong;
-        const Action &action = schedule.ranks[rank][next[rank]++];
-        finish(action);
-        progress = true;
-        std::optional<Edge> edge = leaving(action);
-        if (!edge)
-          continue;
-        if (isLocal(*edge) || messages[*edge].empty())
-          messages[*edge].push_back(action.microbatch);
-        else
-          sending[rank] = {*edge, action.microbatch};
-      }
+    while (next[*rank] < schedule.ranks[*rank].size() && blocked(*rank, wrong).empty()) {
+      if (wrong)
+        return wrong;
+      const Action &action = schedule.ranks[*rank][next[*rank]++];
+      receive(action);
+      send(*rank, action);
+    }
   }
   std::string stuck;
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
@@ -197,48 +253,55 @@ llvm::Error Simulation::run() {
   return wrong;
 }
 
-/// The actions of one rank by themselves.
-static llvm::Error checkRank(const Schedule &schedule, int64_t rank, int64_t stages, int64_t microbatches,
-                             std::set<std::pair<Pair, char>> &done) {
+/// The actions of one rank by themselves; `homes` are those of the schedule, and `done` what stood so far, by keyOf.
+static llvm::Error checkRank(llvm::ArrayRef<Action> actions, int64_t rank, llvm::ArrayRef<int64_t> homes,
+                             int64_t stages, int64_t microbatches, llvm::DenseSet<uint64_t> &done) {
   std::set<std::pair<int64_t, char>> begun;
-  for (const Action &action : schedule.ranks[rank]) {
-    std::string where = "rank " + number(rank) + ": " + action.str();
+  for (const Action &action : actions) {
+    auto wrong = [&](const auto &...what) { return fail("rank ", number(rank), ": ", action.str(), what...); };
     if (action.stage >= stages)
-      return fail(where, " must be of one of the ", number(stages), " stages");
+      return wrong(" must be of one of the ", number(stages), " stages");
     if (action.microbatch >= microbatches)
-      return fail(where, " must be of one of the ", number(microbatches), " micro-batches");
-    if (int64_t home = *schedule.rankOf(action.stage); home != rank)
-      return fail(where, " must run where its stage does, on rank ", number(home));
-    Pair pair{action.stage, action.microbatch};
-    auto has = [&](Work work) { return done.count({pair, static_cast<char>(work)}) != 0; };
+      return wrong(" must be of one of the ", number(microbatches), " micro-batches");
+    if (int64_t home = homes[action.stage]; home != rank)
+      return wrong(" must run where its stage does, on rank ", number(home));
+    auto has = [&](Work work) { return done.contains(keyOf(action.stage, action.microbatch, work)); };
     if (has(action.work))
-      return fail(where, " must stand once, got twice");
+      return wrong(" must stand once, got twice");
     if (action.work != Work::Forward && !has(Work::Forward))
-      return fail(where, " must stand after the forward of its micro-batch");
+      return wrong(" must stand after the forward of its micro-batch");
     bool split = action.work == Work::InputGradient || action.work == Work::WeightGradient;
     if (split ? has(Work::Backward) : action.work == Work::Backward && has(Work::InputGradient))
-      return fail(where, " must not stand beside the other form of backward");
+      return wrong(" must not stand beside the other form of backward");
     if (action.work == Work::WeightGradient && !has(Work::InputGradient))
-      return fail(where, " must stand after the input gradient of its micro-batch");
+      return wrong(" must stand after the input gradient of its micro-batch");
     // Sums over micro-batches begin with micro-batch 0, which overwrites what the last step left.
     if (begun.insert({action.stage, static_cast<char>(action.work)}).second && action.microbatch != 0)
-      return fail(where, " must not come before that of micro-batch 0");
-    done.insert({pair, static_cast<char>(action.work)});
+      return wrong(" must not come before that of micro-batch 0");
+    done.insert(keyOf(action.stage, action.microbatch, action.work));
   }
   return llvm::Error::success();
 }
 
 llvm::Error Schedule::check(int64_t stageCount, int64_t microbatchCount) const {
-  std::set<std::pair<Pair, char>> done;
+  llvm::DenseSet<uint64_t> done;
+  std::vector<int64_t> where = homes();
   for (size_t rank = 0; rank < ranks.size(); ++rank)
-    if (llvm::Error error = checkRank(*this, rank, stageCount, microbatchCount, done))
+    if (llvm::Error error =
+            checkRank(ranks[rank], static_cast<int64_t>(rank), where, stageCount, microbatchCount, done))
       return error;
+  std::vector<bool> splits(where.size());
+  for (const auto &actions : ranks)
+    for (const Action &action : actions)
+      if (action.work == Work::InputGradient || action.work == Work::WeightGradient)
+        splits[action.stage] = true;
+  // Ends at the first that is missing: at most as many are found as the schedule holds.
   for (int64_t stage = 0; stage < stageCount; ++stage) {
-    bool split = splits(stage);
+    bool split = stage < static_cast<int64_t>(splits.size()) && splits[stage];
     for (int64_t m = 0; m < microbatchCount; ++m)
       for (Work work :
            {Work::Forward, split ? Work::InputGradient : Work::Backward, split ? Work::WeightGradient : Work::Backward})
-        if (!done.count({{stage, m}, static_cast<char>(work)}))
+        if (!done.contains(keyOf(stage, m, work)))
           return fail("the schedule must hold ", Action{work, stage, m}.str());
   }
   return Simulation(*this).run();
@@ -248,30 +311,31 @@ Timeline timelineOf(const Schedule &schedule) {
   Timeline timeline;
   timeline.begins.resize(schedule.ranks.size());
   std::vector<size_t> next(schedule.ranks.size());
-  std::vector<int64_t> free(schedule.ranks.size());
-  std::map<std::pair<bool, Pair>, int64_t> ends; // forward or input gradient, of stage and micro-batch
-  int64_t stages = schedule.stages();
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
-      for (; next[rank] < schedule.ranks[rank].size(); ++next[rank]) {
-        const Action &action = schedule.ranks[rank][next[rank]];
-        bool forward = action.work == Work::Forward;
-        int64_t source = forward ? action.stage - 1 : action.stage + 1, begin = free[rank];
-        if (action.work != Work::WeightGradient && source >= 0 && source < stages) {
-          auto end = ends.find({forward, {source, action.microbatch}});
-          if (end == ends.end())
-            break;
-          begin = std::max(begin, end->second);
-        }
-        timeline.begins[rank].push_back(begin);
-        free[rank] = begin + Timeline::length(action.work);
-        timeline.end = std::max(timeline.end, free[rank]);
-        if (action.work != Work::WeightGradient)
-          ends[{forward, {action.stage, action.microbatch}}] = free[rank];
-        progress = true;
+  std::vector<int64_t> free(schedule.ranks.size()), homes = schedule.homes();
+  llvm::DenseMap<uint64_t, int64_t> ends; // by keyOf; input gradients as backward
+  auto stages = static_cast<int64_t>(homes.size());
+  ReadyRanks ready(schedule.ranks.size());
+  while (std::optional<int64_t> rank = ready.next())
+    for (; next[*rank] < schedule.ranks[*rank].size(); ++next[*rank]) {
+      const Action &action = schedule.ranks[*rank][next[*rank]];
+      Work work = action.work == Work::Forward ? Work::Forward : Work::Backward;
+      int64_t source = action.stage + (work == Work::Forward ? -1 : 1), begin = free[*rank];
+      if (action.work != Work::WeightGradient && source >= 0 && source < stages) {
+        auto end = ends.find(keyOf(source, action.microbatch, work));
+        if (end == ends.end())
+          break;
+        begin = std::max(begin, end->second);
       }
-  }
+      timeline.begins[*rank].push_back(begin);
+      free[*rank] = begin + Timeline::length(action.work);
+      timeline.end = std::max(timeline.end, free[*rank]);
+      if (action.work == Work::WeightGradient)
+        continue;
+      ends[keyOf(action.stage, action.microbatch, work)] = free[*rank];
+      int64_t reader = action.stage + (work == Work::Forward ? 1 : -1);
+      if (reader >= 0 && reader < stages && homes[reader] >= 0)
+        ready.wake(homes[reader]);
+    }
   return timeline;
 }
 

@@ -38,13 +38,19 @@ struct Action {
 };
 
 struct Schedule {
+  /// Most actions that a named schedule has. It is checked before the schedule is made, as a plan of a few bytes may
+  /// ask for any number of ranks and micro-batches.
+  static constexpr int64_t kMostActions = int64_t(1) << 22;
+
   /// Per rank of the pipeline axis, its actions in order.
   std::vector<std::vector<Action>> ranks;
 
   /// Stages, and micro-batches, that occur: one more than the highest number.
   int64_t stages() const;
   int64_t microbatches() const;
-  /// The rank that runs `stage`: that of its first action; nothing if it has none.
+  /// Per stage the rank that runs it: that of its first action; -1 if it has none.
+  std::vector<int64_t> homes() const;
+  /// The rank that runs `stage`, as homes() says; nothing if it has no action.
   std::optional<int64_t> rankOf(int64_t stage) const;
   /// Whether `stage` computes its input and weight gradients apart.
   bool splits(int64_t stage) const;

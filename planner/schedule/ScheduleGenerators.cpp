@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 #include "planner/schedule/Schedule.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
 namespace dtcc::plan {
@@ -83,6 +84,12 @@ llvm::Expected<Schedule> makeSchedule(llvm::StringRef name, int64_t ranks, int64
   if (*stages > 1 && microbatches % ranks)
     return llvm::createStringError("micro-batches of " + name + " must be a multiple of its " + llvm::Twine(ranks) +
                                    " ranks, got: " + llvm::Twine(microbatches));
+  // Three of each micro-batch at most: forward, input gradient, weight gradient.
+  double actions = 3.0 * double(ranks) * double(microbatches) * double(*stages);
+  if (actions > double(Schedule::kMostActions))
+    return llvm::createStringError(llvm::formatv("a schedule must have at most {0} actions, got: {1:f0} of {2} on {3} "
+                                                 "ranks with {4} micro-batches",
+                                                 Schedule::kMostActions, actions, name, ranks, microbatches));
   Pattern pattern{ranks, microbatches, *stages};
   Schedule schedule;
   for (int64_t rank = 0; rank < ranks; ++rank) {

@@ -82,32 +82,25 @@ llvm::Expected<Schedule> parseScheduleCsv(llvm::StringRef text, llvm::StringRef 
                                        " must be a stage, one of F I W B, and a micro-batch, as 0F1, got: " + cell);
     }
   }
-  if (schedule.stages() == 0)
+  std::vector<int64_t> homes = schedule.homes();
+  if (homes.empty())
     return llvm::createStringError(file + ": a schedule must hold actions, got none");
-  for (int64_t stage = 0; stage < schedule.stages(); ++stage)
-    if (!schedule.rankOf(stage))
+  for (size_t stage = 0; stage < homes.size(); ++stage)
+    if (homes[stage] < 0)
       return llvm::createStringError(file + ": stage " + llvm::Twine(stage) + " must have actions, got none");
   return schedule;
 }
 
-/// Per rank, per time step, the action that begins there, or -1.
-static std::vector<std::vector<int64_t>> gridOf(const Schedule &schedule, const Timeline &timeline) {
-  std::vector<std::vector<int64_t>> grid(schedule.ranks.size(), std::vector<int64_t>(timeline.end, -1));
-  for (size_t rank = 0; rank < grid.size(); ++rank)
-    for (size_t i = 0; i < timeline.begins[rank].size(); ++i)
-      grid[rank][timeline.begins[rank][i]] = static_cast<int64_t>(i);
-  return grid;
-}
-
 std::string scheduleCsv(const Schedule &schedule) {
   std::string text;
-  std::vector<std::vector<int64_t>> grid = gridOf(schedule, timelineOf(schedule));
-  for (size_t rank = 0; rank < grid.size(); ++rank) {
-    for (size_t time = 0; time < grid[rank].size(); ++time) {
+  Timeline timeline = timelineOf(schedule);
+  for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    const std::vector<int64_t> &begins = timeline.begins[rank];
+    for (int64_t time = 0, i = 0; time < timeline.end; ++time) {
       if (time)
         text += ',';
-      if (grid[rank][time] >= 0)
-        text += schedule.ranks[rank][grid[rank][time]].str();
+      if (i < static_cast<int64_t>(begins.size()) && begins[i] == time)
+        text += schedule.ranks[rank][i++].str();
     }
     text += '\n';
   }
@@ -116,7 +109,6 @@ std::string scheduleCsv(const Schedule &schedule) {
 
 std::string scheduleChart(const Schedule &schedule, size_t width) {
   Timeline timeline = timelineOf(schedule);
-  std::vector<std::vector<int64_t>> grid = gridOf(schedule, timeline);
   bool several = schedule.stages() > static_cast<int64_t>(schedule.ranks.size());
   auto label = [&](const Action &action) {
     std::string text = action.str();
@@ -127,17 +119,18 @@ std::string scheduleChart(const Schedule &schedule, size_t width) {
     for (const Action &action : actions)
       cell = std::max(cell, label(action).size() + 1);
   std::string text;
-  for (size_t rank = 0; rank < grid.size(); ++rank) {
+  for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     std::string line = "rank " + std::to_string(rank) + " |";
-    bool cut = false;
-    for (size_t time = 0; time < grid[rank].size() && !cut; ++time) {
-      std::string entry;
-      if (grid[rank][time] >= 0)
-        entry = label(schedule.ranks[rank][grid[rank][time]]);
-      else if (time && grid[rank][time - 1] >= 0 && schedule.ranks[rank][grid[rank][time - 1]].work == Work::Backward)
-        entry = "-";
-      else
-        entry = ".";
+    const std::vector<int64_t> &begins = timeline.begins[rank];
+    bool cut = false, longer = false; // the action that began a step before takes two
+    for (int64_t time = 0, i = 0; time < timeline.end && !cut; ++time) {
+      std::string entry = longer ? "-" : ".";
+      longer = false;
+      if (i < static_cast<int64_t>(begins.size()) && begins[i] == time) {
+        const Action &action = schedule.ranks[rank][i++];
+        entry = label(action);
+        longer = action.work == Work::Backward;
+      }
       cut = line.size() + cell + 3 > width;
       line += cut ? " .." : std::string(cell - entry.size(), ' ') + entry;
     }

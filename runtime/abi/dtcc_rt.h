@@ -424,6 +424,10 @@ typedef struct dtcc_image_header {
   dtcc_section gpu_kernels; /* the three are empty but in a program for GPUs */
   dtcc_section gpu_modules;
   dtcc_section gpu_code; /* char */
+  /* Of all bytes of the image behind the header, and of the header but for this last field: Checksum.h. Whoever writes
+     an image seals it, whoever reads one refuses it if a byte is another. */
+  uint64_t tables_checksum;
+  uint64_t header_checksum;
 } dtcc_image_header;
 
 /// The part of a rank that a generated kernel sees.

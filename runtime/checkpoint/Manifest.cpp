@@ -7,12 +7,12 @@
 
 #include "runtime/checkpoint/Manifest.h"
 
+#include "runtime/checkpoint/ParseJson.h"
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/MappedFile.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 using Json = nlohmann::ordered_json;
 
@@ -20,6 +20,7 @@ namespace dtcc::rt {
 namespace {
 
 constexpr int formatVersion = 1;
+constexpr int64_t mostElements = int64_t(1) << 56;
 
 Json axesJson(const dtcc_axes &axes) {
   Json list = Json::array();
@@ -44,13 +45,13 @@ public:
     const Json &value = field(object, name);
     if (!value.is_number_integer() || value.get<int64_t>() < least)
       bad(std::string("the field '") + name + "' must be an integer of at least " + std::to_string(least) +
-          ", got: " + value.dump());
+          ", got: " + shortText(value));
     return value.get<int64_t>();
   }
   std::string string(const Json &object, const char *name) const {
     const Json &value = field(object, name);
     if (!value.is_string())
-      bad(std::string("the field '") + name + "' must be a string, got: " + value.dump());
+      bad(std::string("the field '") + name + "' must be a string, got: " + shortText(value));
     return value.get<std::string>();
   }
   dtcc_axes axes(const Json &object, const char *name, const Mesh &mesh) const {
@@ -60,7 +61,10 @@ public:
       bad(std::string("the field '") + name + "' must be a list of at most 7 axes");
     for (const Json &id : list) {
       if (!id.is_number_unsigned() || id.get<uint64_t>() >= mesh.axes.size() || mesh.axes[id.get<size_t>()].time)
-        bad(std::string("the field '") + name + "' must name rank axes of the mesh, got: " + id.dump());
+        bad(std::string("the field '") + name + "' must name rank axes of the mesh, got: " + shortText(id));
+      for (int i = 0; i < result.count; ++i)
+        if (result.ids[i] == id.get<unsigned>())
+          bad(std::string("the field '") + name + "' must name an axis once, got twice: " + shortText(id));
       result.ids[result.count++] = static_cast<uint8_t>(id.get<unsigned>());
     }
     return result;
@@ -86,11 +90,14 @@ SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh, 
   const Json &dims = reader.field(value, "dims");
   if (!dims.is_array() || dims.size() > DTCC_MAX_RANK)
     reader.bad("the field 'dims' must be a list of at most 16 dimensions");
-  int64_t block = 1;
+  int64_t whole = 1, block = 1;
   for (const Json &dim : dims) {
     dtcc_dim row{reader.integer(dim, "size"), reader.integer(dim, "padded"), reader.axes(dim, "axes", mesh)};
     if (row.padded < row.size || row.padded % mesh.extent(row.axes) != 0)
-      reader.bad("a padded size must be at least the size and a multiple of its shards, got: " + dim.dump());
+      reader.bad("a padded size must be at least the size and a multiple of its shards, got: " + shortText(dim));
+    if (row.padded > 0 && whole > mostElements / row.padded)
+      reader.bad("padded sizes must multiply to at most 2^56, got: " + shortText(dims));
+    whole *= row.padded;
     block *= row.padded / mesh.extent(row.axes);
     state.layout.dims.push_back(row);
   }
@@ -102,7 +109,7 @@ SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh, 
     state.layout.bucketOffset = reader.integer(bucket, "offset");
     if (state.layout.bucketLength % mesh.extent(state.layout.flat) != 0 ||
         state.layout.bucketOffset > state.layout.bucketLength - block)
-      reader.bad("a state must lie inside its bucket, got: " + bucket.dump());
+      reader.bad("a state must lie inside its bucket, got: " + shortText(bucket));
   }
   return state;
 }
@@ -149,18 +156,21 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
 Manifest readManifest(const std::string &path) {
   MappedFile file(path);
   Reader reader(path);
-  const char *text = reinterpret_cast<const char *>(file.bytes().data());
-  Json json = Json::parse(text, text + file.bytes().size(), nullptr, /*allow_exceptions=*/false);
+  std::string_view text(reinterpret_cast<const char *>(file.bytes().data()), file.bytes().size());
+  if (isNestedTooDeep(text))
+    reader.bad("values must lie at most 64 deep");
+  Json json = parseJson<Json>(text);
   if (!json.is_object() || reader.string(json, "format") != "dtcc-checkpoint")
     reader.bad("not the manifest of a checkpoint");
   if (reader.integer(json, "version") != formatVersion)
-    reader.bad("the format's version must be " + std::to_string(formatVersion) + ", got: " + json["version"].dump());
+    reader.bad("the format's version must be " + std::to_string(formatVersion) +
+               ", got: " + shortText(json["version"]));
   Manifest manifest;
   manifest.position.step = reader.integer(json, "step");
   manifest.position.examples = reader.integer(json, "examples");
   const Json &seed = reader.field(json, "seed");
   if (!seed.is_number_unsigned())
-    reader.bad("the field 'seed' must be an unsigned integer, got: " + seed.dump());
+    reader.bad("the field 'seed' must be an unsigned integer, got: " + shortText(seed));
   manifest.position.seed = seed.get<uint64_t>();
   if (json.contains("shuffle") && json["shuffle"].is_number_unsigned())
     manifest.position.shuffle = json["shuffle"].get<uint64_t>();
@@ -176,7 +186,7 @@ Manifest readManifest(const std::string &path) {
   const Json &files = reader.field(json, "files");
   for (const Json &name : files) {
     if (!name.is_string() || name.get<std::string>().find('/') != std::string::npos)
-      reader.bad("a file must be a name in the checkpoint's folder, got: " + name.dump());
+      reader.bad("a file must be a name in the checkpoint's folder, got: " + shortText(name));
     manifest.files.push_back(name.get<std::string>());
   }
   if (static_cast<int64_t>(manifest.files.size()) != manifest.mesh.ranks())

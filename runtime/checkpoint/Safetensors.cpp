@@ -7,11 +7,11 @@
 
 #include "runtime/checkpoint/Safetensors.h"
 
+#include "runtime/checkpoint/ParseJson.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 namespace dtcc::rt {
 namespace {
@@ -38,6 +38,7 @@ uint64_t elementBytes(const std::string &dtype) {
 }
 
 constexpr uint64_t largestHeader = 100'000'000;
+constexpr uint64_t mostElements = uint64_t(1) << 60;
 
 } // namespace
 
@@ -65,7 +66,9 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {
   if (length > largestHeader || length > bytes.size() - 8)
     bad("its header of ", length, " bytes does not fit the file of ", bytes.size());
   const char *text = reinterpret_cast<const char *>(bytes.data()) + 8;
-  nlohmann::json header = nlohmann::json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
+  if (isNestedTooDeep({text, length}))
+    bad("values of its header must lie at most 64 deep");
+  auto header = parseJson<nlohmann::json>({text, length});
   if (!header.is_object())
     bad("its header is not a JSON object");
   uint64_t dataBytes = bytes.size() - 8 - length;
@@ -88,9 +91,9 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {
     if (width == 0)
       bad("tensor '", name, "' has the unknown dtype '", entry.dtype, "'");
     for (const auto &size : *shape) {
-      if (!size.is_number_unsigned() ||
-          (size.get<uint64_t>() != 0 && elements > (uint64_t(1) << 60) / size.get<uint64_t>()))
-        bad("tensor '", name, "' has an impossible shape ", shape->dump());
+      if (!size.is_number_unsigned() || size.get<uint64_t>() > mostElements ||
+          (size.get<uint64_t>() != 0 && elements > mostElements / size.get<uint64_t>()))
+        bad("tensor '", name, "' has an impossible shape ", shortText(*shape));
       elements *= size.get<uint64_t>();
       entry.shape.push_back(static_cast<int64_t>(size.get<uint64_t>()));
     }

@@ -151,7 +151,9 @@ TokenStream::~TokenStream() = default;
 std::unique_ptr<ExampleSource> TokenStream::rows(int64_t length, int64_t shift, int64_t largestShift) const {
   const Contents &c = *contents;
   int64_t rows = length > 0 ? std::max<int64_t>(0, c.count - largestShift) / length : 0;
-  return std::make_unique<TokenRows>(contents, c.path, c.type, c.data + shift * fileTypeSize(c.type), rows, length);
+  // Without rows there may be no bytes to count from.
+  const std::byte *first = rows > 0 ? c.data + shift * fileTypeSize(c.type) : nullptr;
+  return std::make_unique<TokenRows>(contents, c.path, c.type, first, rows, length);
 }
 
 } // namespace dtcc::rt

@@ -67,6 +67,7 @@ NpyFile::NpyFile(const std::string &path) : file(path) {
         "' is not read (little-endian f2, f4, f8, i1 to i8, u1 to u4, b1 are)");
   elementType = found->type;
 
+  constexpr int64_t most = int64_t(1) << 50; // elements
   int64_t count = 1;
   size_t at = 1;
   for (;;) {
@@ -77,9 +78,10 @@ NpyFile::NpyFile(const std::string &path) : file(path) {
       break;
     int64_t size = 0;
     size_t digits = at;
-    while (at < shape.size() && shape[at] >= '0' && shape[at] <= '9' && size < int64_t(1) << 50)
+    while (at < shape.size() && shape[at] >= '0' && shape[at] <= '9' && size < most)
       size = size * 10 + (shape[at++] - '0');
-    if (at == digits || sizes.size() >= 32 || (size != 0 && count > (int64_t(1) << 50) / size))
+    bool ends = at < shape.size() && (shape[at] < '0' || shape[at] > '9');
+    if (at == digits || !ends || sizes.size() >= 32 || size > most || (size != 0 && count > most / size))
       bad("its shape is impossible: ", shape.substr(0, 60));
     sizes.push_back(size);
     count *= size;

@@ -7,11 +7,13 @@
 
 #include "runtime/image/ImageChecker.h"
 
+#include "runtime/abi/Checksum.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -21,6 +23,12 @@ namespace dtcc::rt {
 namespace {
 
 using Wide = __int128;
+
+/// Sizes, strides and products of sizes are no larger: 64 bits hold them times any width, and Wide sums of their
+/// products.
+constexpr int64_t mostElements = int64_t(1) << 56;
+/// Positions that labels lie behind their tokens.
+constexpr int64_t mostShift = int64_t(1) << 31;
 
 /// Checks one row of one table; `where()` names it in messages.
 class RowChecker {
@@ -52,11 +60,18 @@ public:
         require(set.ids[j] != set.ids[i], "an axis must stand once in a set", int(set.ids[i]));
     }
   }
+  /// The product of some sizes, which is at most mostElements.
+  int64_t product(int64_t before, int64_t size, const char *what) const {
+    require(size >= 0 && (size == 0 || before <= mostElements / size), what, size);
+    return before * size;
+  }
   /// Whole sizes of a state or input, whose local sizes must be those of `view`.
   void dims(const dtcc_dim *dims, uint32_t rank, bool timeAllowed) const {
     require(rank <= DTCC_MAX_RANK, "rank must be at most 16", rank);
+    int64_t elements = 1;
     for (uint32_t i = 0; i < rank; ++i) {
       axes(dims[i].axes, timeAllowed);
+      elements = product(elements, dims[i].padded, "padded sizes must multiply to at most 2^56");
       require(dims[i].size >= 0 && dims[i].padded >= dims[i].size, "padded size must be at least the size",
               dims[i].padded);
       require(dims[i].padded % image.extent(dims[i].axes) == 0, "padded size must be a multiple of its shards",
@@ -95,14 +110,18 @@ void checkView(const Image &image, size_t i) {
   check.require(view.block_of == 0 || view.block_dim < view.rank, "dimension of a block must exist",
                 int(view.block_dim));
   bool empty = false;
+  int64_t elements = 1;
   Wide last = 0;
   for (int d = 0; d < view.rank; ++d) {
     check.require(view.sizes[d] >= 0, "size must be at least 0", view.sizes[d]);
     check.require(view.strides[d] >= 0, "stride must be at least 0", view.strides[d]);
+    check.require(view.strides[d] <= mostElements, "stride must be at most 2^56", view.strides[d]);
+    elements = check.product(elements, view.sizes[d], "sizes must multiply to at most 2^56");
     empty |= view.sizes[d] == 0;
     bool block = view.block_of != 0 && d == view.block_dim;
     Wide size =
         block ? view.sizes[d] * Wide(image.extent(image.communicators()[view.block_of - 1].axes)) : Wide(view.sizes[d]);
+    check.require(size <= mostElements, "a box must have at most 2^56 elements", view.sizes[d]);
     last += (size - 1) * view.strides[d];
   }
   if (empty)
@@ -264,14 +283,14 @@ void checkState(const Image &image, size_t i) {
   check.require(state.dtype <= DTCC_BOOL, "element type must be known", state.dtype);
   check.dims(state.dims, state.rank, /*timeAllowed=*/false);
   check.require(state.saved_rank <= DTCC_MAX_RANK, "saved rank must be at most 16", state.saved_rank);
-  Wide saved = 1, whole = 1, block = 1;
+  int64_t saved = 1, whole = 1, block = 1;
   for (uint32_t d = 0; d < state.saved_rank; ++d)
-    saved *= state.saved_sizes[d];
+    saved = check.product(saved, state.saved_sizes[d], "saved sizes must multiply to at most 2^56");
   for (uint32_t d = 0; d < state.rank; ++d) {
     whole *= state.dims[d].size;
     block *= state.dims[d].padded / image.extent(state.dims[d].axes);
   }
-  check.require(saved == whole, "saved elements must be those of the whole", int64_t(saved));
+  check.require(saved == whole, "saved elements must be those of the whole", saved);
   check.index(state.view, image.views().size(), "view must exist", /*optional=*/true);
   check.index(state.parameter, image.states().size(), "parameter must exist", /*optional=*/true);
   check.index(state.bucket, image.buckets().size(), "bucket must exist", /*optional=*/state.view != DTCC_NONE);
@@ -298,8 +317,8 @@ void checkBucket(const Image &image, size_t i) {
   check.string(bucket.name, "name must be a string");
   check.axes(bucket.flat, false);
   check.axes(bucket.sharded, false);
-  check.require(bucket.length >= 0 && bucket.length % image.extent(bucket.flat) == 0,
-                "length must be a multiple of the flat shares", bucket.length);
+  check.require(bucket.length >= 0 && bucket.length <= mostElements && bucket.length % image.extent(bucket.flat) == 0,
+                "length must be a multiple of the flat shares, at most 2^56", bucket.length);
   check.index(bucket.view, image.views().size(), "view must exist", true);
   check.index(bucket.parameters, image.buckets().size(), "parameters' bucket must exist", true);
   if (bucket.view == DTCC_NONE)
@@ -360,6 +379,8 @@ void checkStage(const Image &image, size_t i) {
     ownView(command.predicate);
     for (uint32_t view : image.operands(command))
       ownView(view);
+    for (const dtcc_wait &wait : image.waits(command))
+      own(wait.command, stage.commands, "a wait must name a command of the stage");
   }
   for (const dtcc_input &input : Image::rowsOf(stage.inputs, image.inputs()))
     if (input.view == DTCC_NONE || input.view < image.views().size())
@@ -445,6 +466,14 @@ void checkHeader(const dtcc_image_header &header) {
   if (header.abi_version != DTCC_ABI_VERSION)
     fail("the program was compiled for version ", header.abi_version,
          " of the runtime's interface, and this is version ", DTCC_ABI_VERSION, ": compile it again");
+  if (header.header_checksum != dtcc_header_checksum(&header))
+    fail("damaged program: the header's checksum must be ", dtcc_header_checksum(&header),
+         ", got: ", header.header_checksum);
+  if (header.image_bytes < sizeof header)
+    fail("damaged program: the image must have a header of ", sizeof header, " bytes, got: ", header.image_bytes);
+  if (header.tables_checksum != dtcc_tables_checksum(&header))
+    fail("damaged program: the tables' checksum must be ", dtcc_tables_checksum(&header),
+         ", got: ", header.tables_checksum);
   struct Row {
     const char *name;
     const dtcc_section &where;
@@ -470,6 +499,8 @@ void checkTables(const Image &image, uint64_t kernelCount) {
   RowChecker top(image, "header", 0);
   for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine})
     top.string(offset, "name must be a string");
+  top.require(header.training.label_shift >= 0 && header.training.label_shift <= mostShift,
+              "labels must lie 0 to 2^31 positions behind their tokens", header.training.label_shift);
   for (const dtcc_axis &axis : image.axes()) {
     top.string(axis.name, "axis name must be a string");
     top.require(axis.kind <= DTCC_AXIS_TIME, "axis kind must be known", axis.kind);

@@ -14,6 +14,7 @@
 #ifndef DTCC_TESTS_CONFORMANCE_KERNELSUITE_H
 #define DTCC_TESTS_CONFORMANCE_KERNELSUITE_H
 
+#include "runtime/abi/Checksum.h"
 #include "runtime/image/Image.h"
 #include "runtime/image/Rank.h"
 #include "runtime/image/StridedCopy.h"
@@ -193,6 +194,7 @@ private:
     append(bytes, header.stages, std::vector<dtcc_stage>{stage});
     header.image_bytes = bytes.size() * 8;
     std::memcpy(bytes.data(), &header, sizeof header);
+    dtcc_seal(reinterpret_cast<dtcc_image_header *>(bytes.data()));
     return bytes;
   }
 

@@ -11,6 +11,7 @@
 #include "compiler/driver/Driver.h"
 #include "frontends/onnx/Import.h"
 #include "mlir/Parser/Parser.h"
+#include "tools/model/CheckText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -67,6 +68,10 @@ OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, const Options &optio
     if (!text) {
       emitError(NameLoc::get(StringAttr::get(&context, options.input)))
           << "cannot read the model: " << text.getError().message();
+      return nullptr;
+    }
+    if (std::optional<TextProblem> problem = checkText((*text)->getBuffer())) {
+      emitError(FileLineColLoc::get(&context, options.input, problem->line, problem->column)) << problem->message;
       return nullptr;
     }
     llvm::SourceMgr sources;

@@ -125,18 +125,22 @@ static LogicalResult eachPair(Operands operands, Results results, double (*float
 static double maximum(double x, double y) { return std::isnan(x) || x > y ? x : y; }
 static double minimum(double x, double y) { return std::isnan(x) || x < y ? x : y; }
 /// Integer division by 0 has no value; the reference says 0.
-static int64_t quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? -x : x / y; }
+static int64_t quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? int64_t(-uint64_t(x)) : x / y; }
 static int64_t remainder(int64_t x, int64_t y) {
   if (y == 0 || y == -1)
     return 0;
   int64_t r = x % y;
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
+/// By squares, modulo 2^64 as the products of kernels are. A negative power is 0, but of 1 and -1.
 static int64_t power(int64_t x, int64_t y) {
-  int64_t result = y < 0 ? 0 : 1;
-  for (; y > 0; --y)
-    result *= x;
-  return result;
+  if (y < 0)
+    return x == 1 || (x == -1 && y % 2 == 0) ? 1 : x == -1 ? -1 : 0;
+  uint64_t result = 1, square = uint64_t(x);
+  for (; y > 0; y >>= 1, square *= square)
+    if (y & 1)
+      result *= square;
+  return int64_t(result);
 }
 
 #define DTCC_BINARY(OP, FLOATS, INTS)                                                                                  \
@@ -145,9 +149,10 @@ static int64_t power(int64_t x, int64_t y) {
         operands, results, [](double x, double y) -> double { return FLOATS; },                                        \
         [](int64_t x, int64_t y) -> int64_t { return INTS; });                                                         \
   }
-DTCC_BINARY(AddOp, x + y, x + y)
-DTCC_BINARY(SubOp, x - y, x - y)
-DTCC_BINARY(MulOp, x *y, x *y)
+// Integers wrap around, as those of kernels do.
+DTCC_BINARY(AddOp, x + y, int64_t(uint64_t(x) + uint64_t(y)))
+DTCC_BINARY(SubOp, x - y, int64_t(uint64_t(x) - uint64_t(y)))
+DTCC_BINARY(MulOp, x *y, int64_t(uint64_t(x) * uint64_t(y)))
 DTCC_BINARY(DivOp, x / y, quotient(x, y))
 DTCC_BINARY(PowOp, std::pow(x, y), power(x, y))
 DTCC_BINARY(MaxOp, maximum(x, y), x > y ? x : y)

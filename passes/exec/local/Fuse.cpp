@@ -194,7 +194,13 @@ static bool waitsInVain(Operation *op) {
   return makes >= reads;
 }
 
+/// Ops of a kernel. Each op that joins one is held against all that are in it, so that a chain of any length takes time
+/// by its length.
+constexpr size_t kMostOps = 128;
+
 bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
+  if (group.ops.size() + more.size() > kMostOps)
+    return false;
   SmallVector<Operation *> ops(group.ops);
   llvm::append_range(ops, more);
   llvm::sort(ops, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });

@@ -36,6 +36,8 @@ const Activation activations[] = {
      [](OpBuilder &b, Location loc, Value x) -> Value { return ReluOp::create(b, loc, x); }},
 };
 constexpr int kNone = -1;
+/// More of its own does no formula have: of a chain of them few regions are looked at.
+constexpr int kMostFunctions = 2;
 
 /// The activation that the region computes at 97 points of [-6, 6], or kNone. Constants
 /// of the file are rounded to f32 or coarser (0.7979): formulas agree to 1e-5 of 1 + |x|,
@@ -66,6 +68,11 @@ bool isCellwise(const Region &region) {
   });
 }
 
+bool hasFewFunctions(const Region &region) {
+  return llvm::count_if(region.ops, [](Operation *op) { return isa<TanhOp, ErfOp, LogisticOp, ExpOp>(op); }) <=
+         kMostFunctions;
+}
+
 class ActivationRecovery {
 public:
   bool recover(Operation *anchor) {
@@ -76,8 +83,8 @@ public:
         if (root.getType() != input.getType())
           continue;
         std::optional<Region> region = Region::between(input, root, 24);
-        if (!region || region->ops.size() < 2 || !region->contains(anchor) || !isCellwise(*region) ||
-            !region->isClosed())
+        if (!region || region->ops.size() < 2 || !region->contains(anchor) || !hasFewFunctions(*region) ||
+            !isCellwise(*region) || !region->isClosed())
           continue;
         auto [known, fresh] = meanings.try_emplace(region->signature(), kNone);
         if (fresh)

@@ -7,6 +7,8 @@
 
 #include "tests/unit/runtime/ImageBuilder.h"
 
+#include "runtime/abi/Checksum.h"
+
 #include <algorithm>
 
 namespace dtcc::rt::test {
@@ -140,6 +142,7 @@ std::vector<uint64_t> ImageBuilder::build() {
   place(header.gpu_code, gpuCode, image);
   header.image_bytes = image.size() * 8;
   std::memcpy(image.data(), &header, sizeof(header));
+  dtcc_seal(reinterpret_cast<dtcc_image_header *>(image.data()));
   return image;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/image/Image.h"
+#include "runtime/abi/Checksum.h"
 #include "runtime/core/Error.h"
 #include "tests/unit/runtime/LinearRegression.h"
 
@@ -63,7 +64,7 @@ TEST(Image, NamesTheFirstWrongItem) {
       {"compile it again", [](ImageBuilder &b) { b.header.abi_version = DTCC_ABI_VERSION + 1; }},
       {"view 0: arena must exist", [](ImageBuilder &b) { b.views[0].arena = 7; }},
       {"view 0: the view must end inside its arena", [](ImageBuilder &b) { b.views[0].sizes[0] = 1 << 20; }},
-      {"view 0: the view must end inside its arena", [](ImageBuilder &b) { b.views[0].strides[0] = INT64_MAX; }},
+      {"view 0: stride must be at most 2^56", [](ImageBuilder &b) { b.views[0].strides[0] = INT64_MAX; }},
       {"view 0: size must be at least 0", [](ImageBuilder &b) { b.views[0].sizes[0] = -1; }},
       {"view 0: offset", [](ImageBuilder &b) { b.views[0].offset = 3; }},
       {"view 0: rank", [](ImageBuilder &b) { b.views[0].rank = 9; }},
@@ -108,6 +109,19 @@ TEST(Image, NamesTheFirstWrongItem) {
          b.waits.push_back({1});
          b.commands[0].wait_count = 1;
        }},
+      {"stage 0: a wait must name a command of the stage",
+       [](ImageBuilder &b) {
+         b.waits.push_back({0});
+         b.commands[1].wait_count = 1;
+         b.stages = {dtcc_stage{0, 0, {0, 1}, {1, 1}, {}, {}, {}, {}, {}, {}, {}}};
+       }},
+      {"view 0: sizes must multiply to at most 2^56",
+       [](ImageBuilder &b) {
+         b.views[0].rank = 2;
+         b.views[0].sizes[0] = b.views[0].sizes[1] = int64_t(1) << 40;
+         b.views[0].strides[0] = b.views[0].strides[1] = 0;
+       }},
+      {"labels must lie 0 to 2^31 positions", [](ImageBuilder &b) { b.header.training.label_shift = -1; }},
       {"scalar 3: element type", [](ImageBuilder &b) { b.scalars[DTCC_SCALAR_LR] = 1; }},
   };
   for (const Damage &damage : damages) {
@@ -131,10 +145,24 @@ TEST(Image, SectionsMustLieInside) {
   std::vector<uint64_t> image = linearRegressionImage({});
   auto *header = reinterpret_cast<dtcc_image_header *>(image.data());
   header->views.count = 1u << 30;
+  dtcc_seal(header);
   EXPECT_NE(refusal(image).find("section of views"), std::string::npos) << refusal(image);
 }
 
-// Any single field set to any of a few values: refused or taken, never a crash.
+// Of a program whose bytes are not those that were written, nothing is read.
+TEST(Image, RefusesEveryFlippedByte) {
+  std::vector<uint64_t> good = linearRegressionImage({});
+  for (size_t byte = 0; byte < good.size() * 8; ++byte)
+    for (int bit : {0, 7}) {
+      std::vector<uint64_t> bad = good;
+      reinterpret_cast<unsigned char *>(bad.data())[byte] ^= static_cast<unsigned char>(1 << bit);
+      std::string message = refusal(bad);
+      EXPECT_TRUE(message.find("damaged program") != std::string::npos || byte < 8) << byte << ": " << message;
+      EXPECT_NE(message, "") << byte;
+    }
+}
+
+// Any single field set to any of a few values, and sealed again: refused or taken, never a crash.
 TEST(Image, SurvivesEveryFlippedWord) {
   std::vector<uint64_t> good = linearRegressionImage({});
   for (size_t word = 0; word < good.size(); ++word)
@@ -144,6 +172,7 @@ TEST(Image, SurvivesEveryFlippedWord) {
         continue;
       std::vector<uint64_t> bad = good;
       bad[word] = value;
+      dtcc_seal(reinterpret_cast<dtcc_image_header *>(bad.data()));
       refusal(bad);
     }
 }

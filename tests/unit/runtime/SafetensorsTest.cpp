@@ -72,6 +72,9 @@ TEST(Safetensors, RefusesWhatIsDamaged) {
       {"not a JSON object", fileOf("{\"a\":", 0)},
       {"truncated", fileOf(good, 7)},
       {"is not an object", fileOf(R"({"a":3})", 8)},
+      {"must lie at most 64 deep", fileOf(std::string(100'000, '['), 0)},
+      {"must lie at most 64 deep", fileOf("{\"a\":" + std::string(100'000, '['), 0)},
+      {"impossible shape", fileOf(R"({"a":{"dtype":"F32","shape":[0,18446744073709551615],"data_offsets":[0,0]}})", 0)},
       {"lacks a dtype", fileOf(R"({"a":{"dtype":"F32","shape":[2]}})", 8)},
       {"unknown dtype", fileOf(R"({"a":{"dtype":"F31","shape":[2],"data_offsets":[0,8]}})", 8)},
       {"impossible shape", fileOf(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8)},
@@ -154,6 +157,10 @@ TEST(Manifest, RefusesWhatIsDamaged) {
   EXPECT_NE(with("\"f32\"", "\"f31\"").find("unknown element type"), std::string::npos);
   EXPECT_NE(with("\"padded\": 5", "\"padded\": 4").find("padded size"), std::string::npos);
   EXPECT_NE(with("\"length\": 6", "\"length\": 4").find("inside its bucket"), std::string::npos);
+  EXPECT_NE(with("\"axes\": [", "\"axes\": [0, 0").find("must name an axis once"), std::string::npos);
+  EXPECT_NE(with("\"padded\": 5", "\"padded\": 1152921504606846976").find("at most 2^56"), std::string::npos);
+  EXPECT_NE(refuse(std::string(100'000, '[')).find("at most 64 deep"), std::string::npos);
+  EXPECT_NE(refuse("{\"step\": " + std::string(100'000, '[')).find("at most 64 deep"), std::string::npos);
   for (size_t length = 0; length + 1 < good.size(); length += 7)
     EXPECT_NE(refuse(good.substr(0, length)), "") << length;
 }

@@ -11,10 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/console/OutputFiles.h"
+#include "dialects/interfaces/ParseJson.h"
 #include "planner/validation/Fit.h"
 #include "tools/dtcc-plan/measured/Calibrate.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -102,7 +102,7 @@ static llvm::Expected<Events> readProfile(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return llvm::createStringError(buffer.getError(), path + ": cannot read: " + buffer.getError().message());
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
+  llvm::Expected<llvm::json::Value> value = dtcc::parseJson((*buffer)->getBuffer());
   if (!value)
     return value.takeError();
   Events events;

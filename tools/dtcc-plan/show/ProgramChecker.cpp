@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/Checksum.h"
 #include "tools/dtcc-plan/show/ProgramFile.h"
 
 using namespace dtcc;
@@ -25,9 +26,15 @@ llvm::Error dtcc::checkHeader(const dtcc_image_header &header, uint64_t bytes) {
     return llvm::createStringError("the program is of version " + llvm::Twine(header.abi_version) +
                                    " of the runtime's interface, and this is version " + llvm::Twine(DTCC_ABI_VERSION) +
                                    ": compile it again");
-  if (header.image_bytes > bytes)
-    return damaged("the image must have at most the " + llvm::Twine(bytes) +
+  if (header.header_checksum != dtcc_header_checksum(&header))
+    return damaged("the header's checksum must be " + llvm::Twine(dtcc_header_checksum(&header)) +
+                   ", got: " + llvm::Twine(header.header_checksum));
+  if (header.image_bytes < sizeof header || header.image_bytes > bytes)
+    return damaged("the image must have a header and at most the " + llvm::Twine(bytes) +
                    " bytes of its symbol, got: " + llvm::Twine(header.image_bytes));
+  if (header.tables_checksum != dtcc_tables_checksum(&header))
+    return damaged("the tables' checksum must be " + llvm::Twine(dtcc_tables_checksum(&header)) +
+                   ", got: " + llvm::Twine(header.tables_checksum));
   struct Row {
     const char *name;
     const dtcc_section &where;

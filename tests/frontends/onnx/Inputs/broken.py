@@ -101,6 +101,25 @@ for _ in range(25):
     nested = helper.make_graph([node("If", ["x"], ["y"], then_branch=nested)], "g", [], [value("y", None)])
 refused("nested", model([node("If", ["x"], ["y"], then_branch=nested)]), "error: ")
 
+# Much of few bytes: forty functions that call the one before twice, and constants that are made of constants.
+laughs = model([node("F39", ["x"], ["y"], domain="l")])
+laughs.opset_import.append(helper.make_opsetid("l", 1))
+for i in range(40):
+    body = [node(f"F{i - 1}", ["p"], ["r"], domain="l"), node(f"F{i - 1}", ["r"], ["q"], domain="l")]
+    laughs.functions.append(helper.make_function("l", f"F{i}", ["p"], ["q"], body if i else [node("Tanh", ["p"], ["q"])],
+                                                 [helper.make_opsetid("", 20), helper.make_opsetid("l", 1)]))
+refused("laughs", laughs, "make more than 267264 nodes and ops")
+many = [ints("c0", list(range(0, 32768, 2)))]
+refused("folding", model([node("Mul", [f"c{i}", f"c{i}"], [f"c{i + 1}"], name=f"n{i}") for i in range(6000)] +
+                         [node("Identity", ["x"], ["y"])], many),
+        "the constants of the model take too much to compute: more than 268435456 cells are read or made for them")
+survive("power", write("power", model([node("Pow", ["p", "q"], ["s"]), node("Reshape", ["x", "s"], ["y"])],
+                                      [ints("p", [1 << 40, 3]), ints("q", [1 << 40, -1])])))
+survive("wide", write("wide", model([node("Sum", ["x"] * 3000, ["a"]), node("Concat", ["a"] * 3000, ["y"], axis=0)])))
+deep = model([node("Relu", ["x"], ["y"])])
+deep.metadata_props.add(key="dtcc.manifest", value="[" * 100000)
+refused("deep", deep, "the metadata 'dtcc.manifest' is not JSON: [1:65, byte=64]: lists and objects must lie at most 64 deep")
+
 # Shapes and types.
 refused("rank", model([node("Relu", ["x"], ["y"])], inputs=[value("x", [1] * 33)]), "at most 32 dimensions, got: 33")
 refused("string", model([node("Relu", ["x"], ["y"])], inputs=[value("x", [2], TensorProto.STRING)]),

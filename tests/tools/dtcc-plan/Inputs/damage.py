@@ -19,6 +19,23 @@ NAMES = ["strings", "axes", "communicators", "arenas", "views", "operands", "att
          "phases", "actions", "inputs", "states", "buckets", "segments", "stages"]
 
 
+SUMS = SECTIONS + 16 * (len(NAMES) + 3)  # of the tables, then of the header; three sections for GPUs stand before
+SIZE = struct.unpack_from("<Q", data, image + 8)[0]
+
+
+def checksum(begin, end):
+    total = 0xCBF29CE484222325
+    for byte in data[begin:end]:
+        total = (total ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    return total
+
+
+def seal():
+    """Makes the checksums right (runtime/abi/Checksum.h): what is wrong is then found by the checks of the tables."""
+    struct.pack_into("<Q", data, SUMS, checksum(SUMS + 16, image + SIZE))
+    struct.pack_into("<Q", data, SUMS + 8, checksum(image, SUMS + 8))
+
+
 def section(name):
     return SECTIONS + 16 * NAMES.index(name)
 
@@ -50,10 +67,16 @@ elif kind == "name":
     row("phases", 0, 0x7FFFFFFF)
 elif kind == "cut":
     del data[image + 64:]
+elif kind == "flip":
+    data[image + SIZE - 1] ^= 64
+elif kind == "header":
+    data[section("commands") + 8] ^= 1
 elif kind == "random":
     # Every byte of the tables in turn would take long: each 997th, all at once.
     for i in range(SECTIONS, SECTIONS + 4096, 997):
         data[i] ^= 0xFF
 else:
     sys.exit("unknown kind: " + kind)
+if kind in ("bytes", "section", "operand", "axis", "action", "name"):
+    seal()
 open(output, "wb").write(data)
