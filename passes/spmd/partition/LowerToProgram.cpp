@@ -98,6 +98,8 @@ private:
   /// Ops of each phase, in the order of the step. A step of many stages is long, so they are collected once.
   std::vector<std::vector<Operation *>> opsOf;
   SmallVector<graph::WriteOp> writes;
+  /// States of which this stage has a copy and other stages make the gradient.
+  SmallVector<StringRef> withoutGradient;
   SmallVector<std::string> phaseNames;
   int64_t current = Prologue;
   /// Local values of the phases so far; of the current phase alone those made again.
@@ -346,6 +348,17 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
   for (const StageEdge &edge : edges)
     if (edge.to == PhasePlace{stage, phase})
       receive(edge);
+  // The update sums gradients over all stages with a copy, in place: where a stop_gradient leaves a copy without one,
+  // what it holds is the sum of the step before.
+  if (phase == Prologue + 1)
+    for (StringRef state : withoutGradient) {
+      const StatePlace *place = buckets.find(state);
+      auto type = RankedTensorType::get(place->localType.getShape(), builder.getF32Type());
+      auto zeros = graph::ConstantOp::create(builder, step.getLoc(), type,
+                                             SplatElementsAttr::get(type, builder.getF32FloatAttr(0)));
+      AccumulateOp::create(builder, step.getLoc(), zeros, Buckets::accumulator(buckets.all()[place->bucket]),
+                           builder.getI64IntegerAttr(place->offset));
+    }
   for (Operation *op : opsOf[phase])
     if (failed(emitOp(*op)))
       return failure();
@@ -475,13 +488,19 @@ LogicalResult ProgramBuilder::run() {
   auto scalars = FlatSymbolRefAttr::get(builder.getContext(), Buckets::kScalars);
   sinks[lossSum].push_back({scalars, Buckets::kLossSum});
   sinks[count].push_back({scalars, Buckets::kCount});
+  llvm::SetVector<StringRef> differentiated, copied;
   if (update)
     for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
       const StatePlace *place = buckets.find(cast<FlatSymbolRefAttr>(name).getValue());
       if (!place)
         continue; // of another stage
+      if (stages)
+        (isHere(gradient) ? differentiated : copied).insert(cast<FlatSymbolRefAttr>(name).getValue());
       sinks[gradient].push_back({Buckets::accumulator(buckets.all()[place->bucket]), place->offset});
     }
+
+  copied.set_subtract(differentiated);
+  withoutGradient = copied.takeVector();
 
   std::string name = step.getSymName().str();
   if (stages)
