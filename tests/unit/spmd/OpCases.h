@@ -59,6 +59,8 @@ inline const OpCase kOpCases[] = {
     BITS("and"),
     BITS("or"),
     BITS("xor"),
+    BITS("shift_left"),
+    BITS("shift_right"),
     {"graph.not", "%x: tensor<4xi1>", "graph.not %x : tensor<4xi1>"},
     {"graph.is_nan", "%x: tensor<4xf64>", "graph.is_nan %x : (tensor<4xf64>) -> tensor<4xi1>"},
     {"graph.compare", "%x: tensor<4xf64>, %y: tensor<4xf64>",
