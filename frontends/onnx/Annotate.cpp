@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Annotate.h"
-#include "frontends/onnx/Model.h"
+#include "frontends/onnx/file/Model.h"
 #include "mlir/IR/Diagnostics.h"
 #include "onnx/onnx-ml.pb.h"
 #include "llvm/Support/FileSystem.h"

@@ -139,25 +139,3 @@ FailureOr<ElementPlaces> dtcc::onnx::elementPlaces(OpBinder &node) {
   }
   return places;
 }
-
-int64_t dtcc::onnx::wholeWalk(Emitter &emitter, const Tensor &coordinate, int64_t size) {
-  std::optional<Affine> at = emitter.knownAffine(coordinate);
-  if (!at || at->offset != 0)
-    return -1;
-  int64_t found = -1;
-  for (auto [dim, step] : llvm::enumerate(at->steps)) {
-    if (step == 0)
-      continue;
-    if (step != 1 || found >= 0 || shapeOf(coordinate)[dim] != size)
-      return -1;
-    found = dim;
-  }
-  return found;
-}
-
-Tensor dtcc::onnx::flatPlace(Emitter &emit, const Tensor &x, ArrayRef<Tensor> coordinates) {
-  Tensor place = coordinates[0];
-  for (size_t i = 1; i < coordinates.size(); ++i)
-    place = emit.add(emit.mul(place, emit.scalar(double(shapeOf(x)[i]), elementOf(place))), coordinates[i]);
-  return place;
-}

@@ -42,12 +42,6 @@ struct ElementPlaces {
 };
 mlir::FailureOr<ElementPlaces> elementPlaces(OpBinder &node);
 
-/// The dimension along which a coordinate walks all `size` cells in order, or -1.
-int64_t wholeWalk(Emitter &emitter, const Tensor &coordinate, int64_t size);
-
-/// The row-major place of coordinates in the first dimensions of `x`.
-Tensor flatPlace(Emitter &emitter, const Tensor &x, llvm::ArrayRef<Tensor> coordinates);
-
 } // namespace dtcc::onnx
 
 #endif // DTCC_FRONTENDS_ONNX_COORDINATES_H

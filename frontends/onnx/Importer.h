@@ -12,11 +12,11 @@
 #ifndef DTCC_FRONTENDS_ONNX_IMPORTER_H
 #define DTCC_FRONTENDS_ONNX_IMPORTER_H
 
-#include "frontends/onnx/Emitter.h"
 #include "frontends/onnx/Import.h"
-#include "frontends/onnx/Manifest.h"
-#include "frontends/onnx/Model.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Emitter.h"
+#include "frontends/onnx/file/Manifest.h"
+#include "frontends/onnx/file/Model.h"
 #include "frontends/onnx/training/TrainingForm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "onnx/onnx-ml.pb.h"

@@ -12,7 +12,7 @@
 #ifndef DTCC_FRONTENDS_ONNX_LOSSES_H
 #define DTCC_FRONTENDS_ONNX_LOSSES_H
 
-#include "frontends/onnx/Emitter.h"
+#include "frontends/onnx/emit/Emitter.h"
 
 namespace dtcc::onnx {
 

@@ -7,7 +7,7 @@
 
 #include "dialects/graph/Graph.h"
 #include "frontends/onnx/Annotate.h"
-#include "frontends/onnx/Model.h"
+#include "frontends/onnx/file/Model.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "onnx/onnx-ml.pb.h"

@@ -21,7 +21,7 @@
 #ifndef DTCC_FRONTENDS_ONNX_RULES_H
 #define DTCC_FRONTENDS_ONNX_RULES_H
 
-#include "frontends/onnx/Emitter.h"
+#include "frontends/onnx/emit/Emitter.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
 

@@ -9,8 +9,8 @@
 
 #include "frontends/onnx/Coordinates.h"
 #include "frontends/onnx/Importer.h"
-#include "frontends/onnx/Model.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/file/Model.h"
 
 using namespace mlir;
 using namespace dtcc;

@@ -13,8 +13,8 @@
 
 #include "frontends/onnx/Dropout.h"
 #include "frontends/onnx/Importer.h"
-#include "frontends/onnx/Model.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/file/Model.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Importer.h"
-#include "frontends/onnx/Model.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/file/Model.h"
 #include <cmath>
 
 using namespace mlir;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/training/GraphIndex.h"
-#include "frontends/onnx/Model.h"
+#include "frontends/onnx/file/Model.h"
 
 using namespace dtcc;
 using namespace dtcc::onnx;

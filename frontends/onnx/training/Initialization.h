@@ -14,7 +14,7 @@
 #define DTCC_FRONTENDS_ONNX_TRAINING_INITIALIZATION_H
 
 #include "dialects/graph/Graph.h"
-#include "frontends/onnx/Model.h"
+#include "frontends/onnx/file/Model.h"
 #include "frontends/onnx/training/GraphIndex.h"
 
 namespace dtcc::onnx {

@@ -17,8 +17,8 @@
 #define DTCC_FRONTENDS_ONNX_TRAINING_TRAININGFORM_H
 
 #include "dialects/graph/Graph.h"
-#include "frontends/onnx/Import.h"
-#include "frontends/onnx/Model.h"
+#include "frontends/onnx/file/ImportOptions.h"
+#include "frontends/onnx/file/Model.h"
 #include "llvm/ADT/StringSet.h"
 #include <vector>
 

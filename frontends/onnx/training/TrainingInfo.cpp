@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Tensor.h"
+#include "frontends/onnx/file/Tensor.h"
 #include "frontends/onnx/training/InfoReader.h"
 #include "frontends/onnx/training/Initialization.h"
 #include "mlir/IR/Diagnostics.h"

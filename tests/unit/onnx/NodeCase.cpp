@@ -8,7 +8,7 @@
 #include "tests/unit/onnx/NodeCase.h"
 #include "dialects/AllDialects.h"
 #include "frontends/onnx/Import.h"
-#include "frontends/onnx/Model.h"
+#include "frontends/onnx/file/Model.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/graph/Evaluator.h"
 #include "passes/graph/Passes.h"

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Coordinates.h"
-#include "frontends/onnx/Emitter.h"
+#include "frontends/onnx/emit/Emitter.h"
+#include "frontends/onnx/emit/PointPlaces.h"
 
 using namespace mlir;
 using namespace dtcc;

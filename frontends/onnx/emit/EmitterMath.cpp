@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Emitter.h"
+#include "frontends/onnx/emit/Emitter.h"
 
 using namespace mlir;
 using namespace dtcc;

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_FRONTENDS_ONNX_BUDGET_H
-#define DTCC_FRONTENDS_ONNX_BUDGET_H
+#ifndef DTCC_FRONTENDS_ONNX_EMIT_BUDGET_H
+#define DTCC_FRONTENDS_ONNX_EMIT_BUDGET_H
 
 #include "mlir/IR/Builders.h"
 
@@ -43,4 +43,4 @@ private:
 
 } // namespace dtcc::onnx
 
-#endif // DTCC_FRONTENDS_ONNX_BUDGET_H
+#endif // DTCC_FRONTENDS_ONNX_EMIT_BUDGET_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_FRONTENDS_ONNX_MANIFEST_H
-#define DTCC_FRONTENDS_ONNX_MANIFEST_H
+#ifndef DTCC_FRONTENDS_ONNX_FILE_MANIFEST_H
+#define DTCC_FRONTENDS_ONNX_FILE_MANIFEST_H
 
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/StringMap.h"
@@ -63,4 +63,4 @@ private:
 
 } // namespace dtcc::onnx
 
-#endif // DTCC_FRONTENDS_ONNX_MANIFEST_H
+#endif // DTCC_FRONTENDS_ONNX_FILE_MANIFEST_H

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Emitter.h"
+#include "frontends/onnx/emit/Emitter.h"
 
 using namespace mlir;
 using namespace dtcc;

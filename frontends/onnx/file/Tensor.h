@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_FRONTENDS_ONNX_TENSOR_H
-#define DTCC_FRONTENDS_ONNX_TENSOR_H
+#ifndef DTCC_FRONTENDS_ONNX_FILE_TENSOR_H
+#define DTCC_FRONTENDS_ONNX_FILE_TENSOR_H
 
 #include "dialects/interfaces/HostTensor.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -75,4 +75,4 @@ std::optional<int64_t> checkedSize(llvm::ArrayRef<int64_t> shape);
 
 } // namespace dtcc::onnx
 
-#endif // DTCC_FRONTENDS_ONNX_TENSOR_H
+#endif // DTCC_FRONTENDS_ONNX_FILE_TENSOR_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Model.h"
-#include "frontends/onnx/Tensor.h"
+#include "frontends/onnx/file/Model.h"
+#include "frontends/onnx/file/Tensor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"

@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Manifest.h"
+#include "frontends/onnx/file/Manifest.h"
 #include "dialects/interfaces/ParseJson.h"
-#include "frontends/onnx/Model.h"
+#include "frontends/onnx/file/Model.h"
 #include "mlir/IR/Diagnostics.h"
 #include "onnx/onnx-ml.pb.h"
 

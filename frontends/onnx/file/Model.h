@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_FRONTENDS_ONNX_MODEL_H
-#define DTCC_FRONTENDS_ONNX_MODEL_H
+#ifndef DTCC_FRONTENDS_ONNX_FILE_MODEL_H
+#define DTCC_FRONTENDS_ONNX_FILE_MODEL_H
 
 #include "dialects/interfaces/HostTensor.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -107,4 +107,4 @@ private:
 
 } // namespace dtcc::onnx
 
-#endif // DTCC_FRONTENDS_ONNX_MODEL_H
+#endif // DTCC_FRONTENDS_ONNX_FILE_MODEL_H

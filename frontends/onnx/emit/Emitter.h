@@ -12,12 +12,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_FRONTENDS_ONNX_EMITTER_H
-#define DTCC_FRONTENDS_ONNX_EMITTER_H
+#ifndef DTCC_FRONTENDS_ONNX_EMIT_EMITTER_H
+#define DTCC_FRONTENDS_ONNX_EMIT_EMITTER_H
 
 #include "dialects/graph/Graph.h"
-#include "frontends/onnx/Budget.h"
-#include "frontends/onnx/Tensor.h"
+#include "frontends/onnx/emit/Budget.h"
+#include "frontends/onnx/file/Tensor.h"
 #include "mlir/IR/Builders.h"
 
 namespace dtcc::onnx {
@@ -157,4 +157,4 @@ private:
 
 } // namespace dtcc::onnx
 
-#endif // DTCC_FRONTENDS_ONNX_EMITTER_H
+#endif // DTCC_FRONTENDS_ONNX_EMIT_EMITTER_H

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Model.h"
+#include "frontends/onnx/file/Model.h"
 #include "mlir/IR/Diagnostics.h"
 #include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/StringExtras.h"
