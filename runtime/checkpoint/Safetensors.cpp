@@ -38,7 +38,7 @@ uint64_t elementBytes(const std::string &dtype) {
 }
 
 constexpr uint64_t largestHeader = 100'000'000;
-constexpr uint64_t mostElements = uint64_t(1) << 60;
+constexpr uint64_t mostTensorElements = uint64_t(1) << 60;
 
 } // namespace
 
@@ -91,8 +91,8 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {
     if (width == 0)
       bad("tensor '", name, "' has the unknown dtype '", entry.dtype, "'");
     for (const auto &size : *shape) {
-      if (!size.is_number_unsigned() || size.get<uint64_t>() > mostElements ||
-          (size.get<uint64_t>() != 0 && elements > mostElements / size.get<uint64_t>()))
+      if (!size.is_number_unsigned() || size.get<uint64_t>() > mostTensorElements ||
+          (size.get<uint64_t>() != 0 && elements > mostTensorElements / size.get<uint64_t>()))
         bad("tensor '", name, "' has an impossible shape ", shortText(*shape));
       elements *= size.get<uint64_t>();
       entry.shape.push_back(static_cast<int64_t>(size.get<uint64_t>()));
