@@ -82,7 +82,7 @@ LogicalResult Importer::finishFunction() {
   classifyStates();
   if (form)
     applyForm();
-  else
+  else if (options.verbose)
     describeForm();
   eraseDead();
   classifyInputs();

@@ -32,6 +32,7 @@ static cl::list<std::string> tie("tie", cl::desc("A=B: two initializers that are
 static cl::opt<std::string> trainMode("train-mode", cl::init("force"), cl::desc("force or as-is"));
 static cl::opt<std::string> init("init", cl::init("model"), cl::desc("model or random"));
 static cl::opt<bool> ownOptimizer("own-optimizer", cl::desc("as if an optimizer were given: leave the file's out"));
+static cl::opt<bool> verbose("v", cl::desc("say which form the model has"));
 static cl::opt<bool> weights("print-weights", cl::desc("print the weights too"));
 static cl::opt<bool> quiet("no-print", cl::desc("only import"));
 
@@ -69,6 +70,7 @@ int main(int argc, char **argv) {
   options.freeze.assign(freeze.begin(), freeze.end());
   options.forceTraining = trainMode == "force";
   options.ownOptimizer = ownOptimizer;
+  options.verbose = verbose;
   options.randomInit = init == "random";
 
   DialectRegistry registry;

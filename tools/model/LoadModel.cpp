@@ -56,6 +56,7 @@ static LogicalResult fillImportOptions(const Options &options, onnx::ImportOptio
   import.trainable = options.trainable;
   import.freeze = options.freeze;
   import.forceTraining = options.trainMode != "as-is";
+  import.verbose = options.verbose;
   import.ownOptimizer = !options.optimizer.empty();
   import.randomInit = options.init == "random";
   return success();
