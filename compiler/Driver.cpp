@@ -14,11 +14,13 @@
 #include "compiler/Pipelines.h"
 #include "compiler/Planning.h"
 #include "compiler/Ptx.h"
+#include "compiler/SavedTensors.h"
 #include "compiler/StatusLine.h"
 #include "compiler/StepCheck.h"
 #include "compiler/TargetOption.h"
 #include "compiler/Training.h"
 #include "compiler/Weights.h"
+#include "compiler/WeightsOption.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -187,6 +189,7 @@ LogicalResult Driver::emitCode() {
   if (failed(priceCommands(programs.front(), imageOptions)))
     return failure();
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
+  imageOptions.tensors = tensorsText(module, options);
   progress("lower kernels");
   llvm::LLVMContext context;
   // In the image are the kernels of GPUs, beside it those of processors.
@@ -289,6 +292,8 @@ LogicalResult Driver::distribute() {
 LogicalResult Driver::run() {
   if (options.verify && (level() != Level::Graph || !module.getOps<dist::MeshOp>().empty()))
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
+  if (failed(applyWeights(module, options)))
+    return failure();
   // Before the long work: the processor may be unknown.
   if (options.emit == "program" || options.emit == "llvm") {
     auto found = createTarget(isForGpus() ? "generic" : options.cpu);

@@ -7,6 +7,7 @@
 
 #include "compiler/Weights.h"
 #include "compiler/ErrorStream.h"
+#include "compiler/SavedTensors.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -18,47 +19,34 @@ using namespace mlir;
 using namespace dtcc;
 
 bool dtcc::hasWeights(ModuleOp module) {
-  return llvm::any_of(module.getOps<graph::StateOp>(), [](graph::StateOp op) { return op.getValue().has_value(); });
+  return llvm::any_of(module.getOps<graph::StateOp>(), [](graph::StateOp op) { return op.getValue().has_value(); }) ||
+         llvm::any_of(unusedTensors(module), [](const UnusedTensor &tensor) { return bool(tensor.value); });
 }
 
-/// safetensors' name of an element type.
-static StringRef typeName(Type type) {
-  switch (*exec::getDType(type)) {
-  case 0:
-    return "F32";
-  case 1:
-    return "F64";
-  case 2:
-    return "BF16";
-  case 3:
-    return "F16";
-  case 4:
-    return "I64";
-  case 5:
-    return "I32";
-  case 6:
-    return "I16";
-  case 7:
-    return "I8";
-  default:
-    return "BOOL";
-  }
-}
+namespace {
+/// A tensor of the file: a state's initial value, or an unused tensor's.
+struct Row {
+  Operation *owner;
+  StringRef name;
+  SmallVector<int64_t> shape;
+  ElementsAttr value;
+};
+} // namespace
 
 static int64_t bytesOf(ShapedType type) { return type.getNumElements() * exec::getElementBytes(type.getElementType()); }
 
-static LogicalResult writeValue(graph::StateOp op, ElementsAttr value, raw_ostream &stream) {
+static LogicalResult writeValue(Operation *op, ElementsAttr value, raw_ostream &stream) {
   int64_t bytes = bytesOf(value.getShapedType());
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob || int64_t(blob->getData().size()) != bytes)
-      return op.emitOpError("value must have ") << bytes << " bytes of data";
+      return op->emitOpError("value must have ") << bytes << " bytes of data";
     stream.write(blob->getData().data(), bytes);
     return success();
   }
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (!dense)
-    return op.emitOpError("value must be dense, got: ") << value.getType();
+    return op->emitOpError("value must be dense, got: ") << value.getType();
   if (dense.getElementType().isInteger(1)) {
     for (bool bit : dense.getValues<bool>())
       stream << char(bit);
@@ -72,21 +60,23 @@ static LogicalResult writeValue(graph::StateOp op, ElementsAttr value, raw_ostre
 }
 
 LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
-  SmallVector<graph::StateOp> states;
+  SmallVector<Row> rows;
   for (auto op : module.getOps<graph::StateOp>())
     if (op.getValue())
-      states.push_back(op);
+      rows.push_back({op, op.getSavedName(), SmallVector<int64_t>(op.getSavedShape()), *op.getValue()});
+  for (const UnusedTensor &tensor : unusedTensors(module))
+    if (tensor.value)
+      rows.push_back({module, tensor.name, SmallVector<int64_t>(tensor.type.getShape()), tensor.value});
   llvm::json::Object header;
   int64_t offset = 0;
-  for (graph::StateOp op : states) {
-    ShapedType type = op.getValue()->getShapedType();
+  for (const Row &row : rows) {
+    ShapedType type = row.value.getShapedType();
     if (!exec::getDType(type.getElementType()))
-      return op.emitOpError("element type cannot be saved: ") << type.getElementType();
-    llvm::json::Array shape(ArrayRef<int64_t>(op.getSavedShape()));
+      return row.owner->emitOpError("element type cannot be saved: ") << type.getElementType();
     int64_t end = offset + bytesOf(type);
-    header[op.getSavedName()] = llvm::json::Object{{"dtype", typeName(type.getElementType())},
-                                                   {"shape", std::move(shape)},
-                                                   {"data_offsets", llvm::json::Array{offset, end}}};
+    header[row.name] = llvm::json::Object{{"dtype", safetensorsType(type.getElementType())},
+                                          {"shape", llvm::json::Array(row.shape)},
+                                          {"data_offsets", llvm::json::Array{offset, end}}};
     offset = end;
   }
   std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(header))).str();
@@ -102,8 +92,8 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
   char size[8];
   llvm::support::endian::write64le(size, text.size());
   stream.write(size, sizeof size) << text;
-  for (graph::StateOp op : states)
-    if (failed(writeValue(op, *op.getValue(), stream))) {
+  for (const Row &row : rows)
+    if (failed(writeValue(row.owner, row.value, stream))) {
       stream.clear_error();
       return failure();
     }

@@ -34,11 +34,13 @@ FailureOr<OwningOpRef<ModuleOp>> dtcc::onnx::importOnnx(MLIRContext *context, St
 
 Importer::Importer(MLIRContext *context, StringRef path, const ImportOptions &options)
     : emitter(OpBuilder(context), UnknownLoc::get(context)), context(context), options(options),
-      model(context, path, options.externalRoot, options.outputs, /*dataOptional=*/options.randomInit) {}
+      model(context, path, options.externalRoot, options.outputs,
+            /*dataOptional=*/options.randomInit || options.hasWeights) {}
 
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(model.load()) || failed(manifest.read(model)))
     return failure();
+  widenParameters();
   const GraphProto &graph = model.proto().graph();
   if (failed(checkGraph(graph, {}, 0)) || failed(checkNodes()) || failed(findFoldedNorms()) ||
       failed(findMergedInitializers()))
@@ -66,6 +68,9 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   emitter.setLoc(model.loc());
   if (failed(finishFunction()) || failed(verify(*module)) || failed(readAnnotations(model, *module)))
     return failure();
+  describeTensors();
+  if (options.keepModel)
+    describeOnnx();
   printNodeNotes();
   return std::move(module);
 }
@@ -97,7 +102,7 @@ LogicalResult Importer::bindInputs() {
     if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape())
       return emitError(model.loc()) << "input '" << input.name() << "' must be a tensor with a shape";
     const auto &tensor = input.type().tensor_type();
-    Type element = elementType(context, tensor.elem_type());
+    Type element = elementType(tensor.elem_type());
     if (!element)
       return emitError(model.loc()) << "input '" << input.name()
                                     << "' has an unsupported element type: " << elementTypeName(tensor.elem_type());

@@ -31,6 +31,12 @@ struct State {
   graph::StateOp op;
   /// The one read, at the top of the function.
   Tensor read;
+  /// Initializers that are this state too.
+  struct Tie {
+    std::string name;
+    bool transposed;
+  };
+  std::vector<Tie> ties;
 };
 
 class Importer {
@@ -70,6 +76,8 @@ public:
   Tensor latest(const ::onnx::NodeProto &node, unsigned i);
   /// Writes `value` to the state that operand i is, at the end of the step.
   void store(const ::onnx::NodeProto &node, unsigned i, const Tensor &value);
+  /// The element type that the graph has for one of ONNX's.
+  mlir::Type elementType(int32_t onnxType) const { return model.elementType(onnxType); }
   bool isFromPyTorch() const { return llvm::StringRef(model.proto().producer_name()).starts_with("pytorch"); }
 
 private:
@@ -90,6 +98,10 @@ private:
                        std::vector<std::string> &out, int depth);
   mlir::LogicalResult findMergedInitializers();
   mlir::LogicalResult findFoldedNorms();
+
+  /// The graph computes in f32 what the file computes in the type of its parameters; --precision says in what programs
+  /// compute.
+  void widenParameters();
 
   // Building.
   /// Checks that every name in the options exists. An unknown name would train another model than was asked for.
@@ -119,6 +131,11 @@ private:
   void printNodeNotes();
   void classifyStates();
   void classifyInputs();
+  // What saving needs to know (dialects/graph/SavedAs.h).
+  void describeTensors();
+  void describeOnnx();
+  /// Wraps mapped bytes; the attribute keeps their owner alive. Misaligned data, which a file may hold, is copied.
+  static mlir::ElementsAttr resource(const StoredTensor &stored);
 
   mlir::MLIRContext *context;
   const ImportOptions &options;
@@ -139,6 +156,8 @@ private:
   llvm::StringSet<> buffers;
   llvm::MapVector<llvm::StringRef, Tensor> writes;
   llvm::MapVector<mlir::StringAttr, llvm::SmallVector<mlir::Location>> nodeNotes;
+  /// The element type of most parameters of the file, if that is not f32.
+  mlir::Type parameterType;
   int64_t randomIds = 0;
   int callDepth = 0;
 };

@@ -14,8 +14,13 @@
 #define DTCC_FRONTENDS_ONNX_MANIFEST_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>
+
+namespace llvm::json {
+class Object;
+} // namespace llvm::json
 
 namespace dtcc::onnx {
 
@@ -35,13 +40,22 @@ public:
   /// The entry of an initializer, or null: not a parameter.
   const ManifestEntry *find(llvm::StringRef initializer) const;
 
+  /// Every name of a parameter or buffer of the module that an initializer holds: of tied ones there are several.
+  llvm::ArrayRef<std::string> namesOf(llvm::StringRef initializer) const;
+  /// Initializers of all parameters and saved buffers, each once, in the module's order.
+  llvm::ArrayRef<std::string> saved() const { return order; }
+
   /// Number of positions by which the loss of the file shifts its labels, if the manifest says so.
   std::optional<int64_t> lossShift() const { return shift; }
 
 private:
+  void addName(const llvm::json::Object &row, llvm::StringRef initializer);
+
   bool present = false;
   std::optional<int64_t> shift;
   llvm::StringMap<ManifestEntry> entries;
+  llvm::StringMap<std::vector<std::string>> names;
+  std::vector<std::string> order;
 };
 
 } // namespace dtcc::onnx

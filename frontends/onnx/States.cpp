@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/SavedAs.h"
 #include "frontends/onnx/Importer.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -24,10 +25,8 @@ using namespace dtcc::onnx;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
-/// Wraps mapped bytes as a resource; the blob keeps their owner alive. Misaligned data, which a file may hold, is
-/// copied.
-static ElementsAttr resource(const StoredTensor &stored) {
-  size_t align = std::max<size_t>(1, stored.type.getElementTypeBitWidth() / 8);
+ElementsAttr Importer::resource(const StoredTensor &stored) {
+  size_t align = stored.width();
   AsmResourceBlob blob;
   if (reinterpret_cast<uintptr_t>(stored.bytes.data()) % align == 0) {
     blob = AsmResourceBlob(
@@ -35,12 +34,13 @@ static ElementsAttr resource(const StoredTensor &stored) {
   } else {
     blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(stored.bytes, align, /*dataIsMutable=*/false);
   }
-  return cast<ElementsAttr>(DenseResourceElementsAttr::get(stored.type, stored.name, std::move(blob)));
+  auto type = RankedTensorType::get(stored.type.getShape(), stored.stored);
+  return cast<ElementsAttr>(DenseResourceElementsAttr::get(type, stored.name, std::move(blob)));
 }
 
 /// All elements have the same bytes.
 static bool isUniform(const StoredTensor &stored) {
-  size_t width = std::max<size_t>(1, stored.type.getElementTypeBitWidth() / 8);
+  size_t width = stored.width();
   return stored.bytes.size() <= width ||
          std::memcmp(stored.bytes.data(), stored.bytes.data() + width, stored.bytes.size() - width) == 0;
 }
@@ -57,14 +57,16 @@ Tensor Importer::makeState(const StoredTensor &stored, StringRef name) {
                                    hasValue ? resource(stored) : ElementsAttr(), graph::InitAttr());
   Tensor read = emitter.fromValue(
       graph::ReadOp::create(emitter.getBuilder(), loc, stored.type, FlatSymbolRefAttr::get(context, symbol)));
+  if (stored.stored != stored.type.getElementType())
+    op->setAttr(graph::kStoredTypeAttr, TypeAttr::get(stored.stored));
   stateOf[name] = states.size();
-  states.push_back({name.str(), stored, op, read});
+  states.push_back({name.str(), stored, op, read, {}});
   return read;
 }
 
 /// Equal cells, `b` transposed if asked. Both are matrices of `width`-byte elements.
 static bool sameCells(const StoredTensor &a, const StoredTensor &b, bool transposed) {
-  size_t width = a.type.getElementTypeBitWidth() / 8;
+  size_t width = a.width();
   if (!transposed)
     return std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
   int64_t rows = a.type.getDimSize(0), columns = a.type.getDimSize(1);
@@ -78,6 +80,7 @@ static bool sameCells(const StoredTensor &a, const StoredTensor &b, bool transpo
 /// The state that `stored` repeats, as it stands or transposed, or null.
 Tensor Importer::findTied(const StoredTensor &stored) {
   auto view = [&](State &state, bool transposed) {
+    state.ties.push_back({stored.name, transposed});
     return transposed ? emitter.transpose(state.read, {1, 0}) : state.read;
   };
   bool matrix = stored.type.getRank() == 2;
@@ -100,7 +103,7 @@ Tensor Importer::findTied(const StoredTensor &stored) {
     return nullptr;
   for (State &state : states) {
     if (!state.stored.hasData || state.stored.bytes.size() != stored.bytes.size() ||
-        state.stored.type.getElementType() != stored.type.getElementType())
+        state.stored.stored != stored.stored)
       continue;
     bool same = state.stored.type == stored.type && sameCells(stored, state.stored, false);
     bool transposed = !same && turned(state) && sameCells(stored, state.stored, true);
@@ -274,7 +277,8 @@ Tensor Importer::droppedBias(StringRef weight, int64_t size) {
   StoredTensor zeros;
   zeros.name = name;
   zeros.type = RankedTensorType::get({size}, states[stateOf[weight]].stored.type.getElementType());
-  auto bytes = std::make_shared<std::vector<char>>(size * zeros.type.getElementTypeBitWidth() / 8, 0);
+  zeros.stored = zeros.type.getElementType();
+  auto bytes = std::make_shared<std::vector<char>>(size * zeros.width(), 0);
   zeros.bytes = *bytes;
   zeros.owner = bytes;
   zeros.hasData = true;
