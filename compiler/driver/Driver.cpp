@@ -18,8 +18,10 @@
 #include "compiler/pipeline/Pipelines.h"
 #include "compiler/planning/MakePlan.h"
 #include "compiler/training/LabelShift.h"
+#include "compiler/training/SavedTensors.h"
 #include "compiler/training/Training.h"
 #include "compiler/training/Weights.h"
+#include "compiler/training/WeightsOption.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -188,6 +190,7 @@ LogicalResult Driver::emitCode() {
   if (failed(priceCommands(programs.front(), imageOptions)))
     return failure();
   imageOptions.weights = weights ? llvm::sys::path::filename(weightsPath).str() : "";
+  imageOptions.tensors = tensorsText(module, options);
   progress("lower kernels");
   llvm::LLVMContext context;
   // In the image are the kernels of GPUs, beside it those of processors.
@@ -290,6 +293,8 @@ LogicalResult Driver::distribute() {
 LogicalResult Driver::run() {
   if (options.verify && (level() != Level::Graph || !module.getOps<spmd::MeshOp>().empty()))
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
+  if (failed(applyWeights(module, options)))
+    return failure();
   // Before the long work: the processor may be unknown.
   if (options.emit == "program" || options.emit == "llvm") {
     auto found = createTarget(isForGpus() ? "generic" : options.cpu);

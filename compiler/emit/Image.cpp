@@ -9,6 +9,7 @@
 #include "compiler/emit/ImageTables.h"
 #include "compiler/emit/States.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/SavedAs.h"
 #include "dialects/interfaces/PhaseRun.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/exec/commands/PriceCommands.h"
@@ -358,6 +359,9 @@ FailureOr<Image> ImageBuilder::run(ArrayRef<exec::ProgramOp> programs) {
   header.cpu = tables.string(options.cpu);
   header.weights = tables.string(options.weights);
   header.machine = tables.string(options.machine);
+  header.tensors = tables.string(options.tensors);
+  if (auto model = module->getAttrOfType<StringAttr>(graph::kOnnxModelAttr))
+    tables.onnxModel = model.str();
   header.stage_axis = DTCC_NONE;
   exec::ProgramOp first = programs.front();
   int64_t wanted = 1;

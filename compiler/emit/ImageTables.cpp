@@ -72,6 +72,7 @@ std::vector<char> ImageTables::serialize(dtcc_image_header header) const {
   add(header.gpu_kernels, gpuKernels);
   add(header.gpu_modules, gpuModules);
   add(header.gpu_code, gpuCode);
+  add(header.onnx_model, onnxModel);
   bytes.resize((bytes.size() + 7) / 8 * 8);
   header.magic = DTCC_ABI_MAGIC;
   header.abi_version = DTCC_ABI_VERSION;

@@ -50,7 +50,7 @@ public:
   std::vector<dtcc_stage> stages;
   std::vector<dtcc_gpu_kernel> gpuKernels;
   std::vector<dtcc_gpu_module> gpuModules;
-  std::string gpuCode;
+  std::string gpuCode, onnxModel;
 
   spmd::Mesh mesh;
 

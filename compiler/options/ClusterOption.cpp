@@ -75,8 +75,10 @@ FailureOr<std::optional<cost::Device>> dtcc::resolveCluster(Options &options, bo
   auto decide = [&](StringRef target) {
     if (options.target.empty())
       options.target = target.str();
-    if (options.precision.empty())
+    if (options.precision.empty()) {
       options.precision = targetOf(options).precision;
+      options.precisionAssumed = true;
+    }
   };
   std::optional<cost::Device> none;
   if (isThisMachine(options))

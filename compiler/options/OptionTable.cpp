@@ -69,6 +69,7 @@ const std::vector<Group> &table() {
           text("train-mode", "force|as-is", &Options::trainMode, "switch norms and dropout to training", "force|as-is"),
           text("batch-norm", "global|rank", &Options::batchNorm, "statistics of the batch or of a rank's part",
                "global|rank"),
+          text("weights", "FOLDER|FILE", &Options::weights, "start from these .safetensors, which the program reads"),
           text("init", "model|random", &Options::init, "parameters start as in the model or at random", "model|random"),
           text("external-root", "DIR", &Options::externalRoot, "where external data may lie too")}},
         {"Training",

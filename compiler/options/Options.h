@@ -27,7 +27,11 @@ struct Options {
 
   // The model.
   std::string bind, loss, lossOutput, externalRoot;
-  std::string init = "model", trainMode = "force", batchNorm = "global";
+  /// "model" or "random"; empty, not given: as the model has it.
+  std::string init;
+  /// A checkpoint from which parameters start.
+  std::string weights;
+  std::string trainMode = "force", batchNorm = "global";
   std::vector<std::string> trainable, freeze, tie;
 
   // Training.
@@ -37,6 +41,8 @@ struct Options {
   double clip = -1;
   std::vector<std::string> decay, noDecay;
   std::string precision;
+  /// Not given: decided by the target, and where the model has one of its own by that.
+  bool precisionAssumed = false;
   /// Where the dynamic loss scale of fp16 starts; 0: where PyTorch's does.
   double lossScale = 0;
 

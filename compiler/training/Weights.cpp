@@ -7,6 +7,7 @@
 
 #include "compiler/training/Weights.h"
 #include "compiler/console/ErrorStream.h"
+#include "compiler/training/SavedTensors.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/graph/Graph.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -19,47 +20,34 @@ using namespace dtcc;
 
 bool dtcc::hasWeights(ModuleOp module) {
   return llvm::any_of(module.getOps<graph::StateOp>(),
-                      [](graph::StateOp op) { return op.getValue() || op.getSlots(); });
+                      [](graph::StateOp op) { return op.getValue() || op.getSlots(); }) ||
+         llvm::any_of(unusedTensors(module), [](const UnusedTensor &tensor) { return bool(tensor.value); });
 }
 
-/// safetensors' name of an element type.
-static StringRef typeName(Type type) {
-  switch (*exec::getDType(type)) {
-  case 0:
-    return "F32";
-  case 1:
-    return "F64";
-  case 2:
-    return "BF16";
-  case 3:
-    return "F16";
-  case 4:
-    return "I64";
-  case 5:
-    return "I32";
-  case 6:
-    return "I16";
-  case 7:
-    return "I8";
-  default:
-    return "BOOL";
-  }
-}
+namespace {
+/// A tensor of the file: the initial value of a state or of an optimizer's slot, or an unused tensor.
+struct Row {
+  Operation *owner;
+  std::string name;
+  SmallVector<int64_t> shape;
+  ElementsAttr value;
+};
+} // namespace
 
 static int64_t bytesOf(ShapedType type) { return type.getNumElements() * exec::getElementBytes(type.getElementType()); }
 
-static LogicalResult writeValue(graph::StateOp op, ElementsAttr value, raw_ostream &stream) {
+static LogicalResult writeValue(Operation *op, ElementsAttr value, raw_ostream &stream) {
   int64_t bytes = bytesOf(value.getShapedType());
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     if (!blob || int64_t(blob->getData().size()) != bytes)
-      return op.emitOpError("value must have ") << bytes << " bytes of data";
+      return op->emitOpError("value must have ") << bytes << " bytes of data";
     stream.write(blob->getData().data(), bytes);
     return success();
   }
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (!dense)
-    return op.emitOpError("value must be dense, got: ") << value.getType();
+    return op->emitOpError("value must be dense, got: ") << value.getType();
   if (dense.getElementType().isInteger(1)) {
     for (bool bit : dense.getValues<bool>())
       stream << char(bit);
@@ -72,45 +60,40 @@ static LogicalResult writeValue(graph::StateOp op, ElementsAttr value, raw_ostre
   return success();
 }
 
-namespace {
-/// A tensor of the file.
-struct Stored {
-  graph::StateOp state;
-  std::string name;
-  ElementsAttr value;
-};
-} // namespace
-
-/// The values of states, and those of the optimizer's slots that have any, under the names that the image gives them.
-static SmallVector<Stored> storedValues(ModuleOp module) {
+/// The tensors of the file: values of states, those of optimizer slots that have any, under the names that the image
+/// gives them, and unused tensors.
+static SmallVector<Row> storedRows(ModuleOp module) {
   SmallVector<StringRef> suffixes;
   for (auto program : module.getOps<exec::ProgramOp>())
     if (auto optimizer = dyn_cast_or_null<graph::OptimizerAttrInterface>(program.getOptimizerAttr()))
       suffixes = optimizer.getSlotNames();
-  SmallVector<Stored> values;
+  SmallVector<Row> rows;
   for (auto op : module.getOps<graph::StateOp>()) {
+    SmallVector<int64_t> shape(op.getSavedShape());
     if (op.getValue())
-      values.push_back({op, op.getSavedName().str(), *op.getValue()});
+      rows.push_back({op, op.getSavedName().str(), shape, *op.getValue()});
     if (op.getSlots())
       for (auto [suffix, slot] : llvm::zip(suffixes, *op.getSlots()))
-        values.push_back({op, (op.getSavedName() + "." + suffix).str(), cast<ElementsAttr>(slot)});
+        rows.push_back({op, (op.getSavedName() + "." + suffix).str(), shape, cast<ElementsAttr>(slot)});
   }
-  return values;
+  for (const UnusedTensor &tensor : unusedTensors(module))
+    if (tensor.value)
+      rows.push_back({module, std::string(tensor.name), SmallVector<int64_t>(tensor.type.getShape()), tensor.value});
+  return rows;
 }
 
 LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
-  SmallVector<Stored> values = storedValues(module);
+  SmallVector<Row> rows = storedRows(module);
   llvm::json::Object header;
   int64_t offset = 0;
-  for (auto &[op, name, value] : values) {
-    ShapedType type = value.getShapedType();
+  for (const Row &row : rows) {
+    ShapedType type = row.value.getShapedType();
     if (!exec::getDType(type.getElementType()))
-      return op.emitOpError("element type cannot be saved: ") << type.getElementType();
-    llvm::json::Array shape(ArrayRef<int64_t>(op.getSavedShape()));
+      return row.owner->emitOpError("element type cannot be saved: ") << type.getElementType();
     int64_t end = offset + bytesOf(type);
-    header[name] = llvm::json::Object{{"dtype", typeName(type.getElementType())},
-                                      {"shape", std::move(shape)},
-                                      {"data_offsets", llvm::json::Array{offset, end}}};
+    header[row.name] = llvm::json::Object{{"dtype", safetensorsType(type.getElementType())},
+                                          {"shape", llvm::json::Array(row.shape)},
+                                          {"data_offsets", llvm::json::Array{offset, end}}};
     offset = end;
   }
   std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(header))).str();
@@ -126,8 +109,8 @@ LogicalResult dtcc::writeWeights(ModuleOp module, StringRef path) {
   char size[8];
   llvm::support::endian::write64le(size, text.size());
   stream.write(size, sizeof size) << text;
-  for (auto &[op, name, value] : values)
-    if (failed(writeValue(op, value, stream))) {
+  for (const Row &row : rows)
+    if (failed(writeValue(row.owner, row.value, stream))) {
       stream.clear_error();
       return failure();
     }

@@ -34,7 +34,8 @@ FailureOr<OwningOpRef<ModuleOp>> dtcc::onnx::importOnnx(MLIRContext *context, St
 
 Importer::Importer(MLIRContext *context, StringRef path, const ImportOptions &options)
     : emitter(context), context(context), options(options),
-      model(context, path, options.externalRoot, options.outputs, /*dataOptional=*/options.randomInit) {}
+      model(context, path, options.externalRoot, options.outputs,
+            /*dataOptional=*/options.randomInit || options.hasWeights) {}
 
 /// Names hold no NUL.
 static std::string functionKey(StringRef domain, StringRef name, StringRef overload) {
@@ -44,6 +45,7 @@ static std::string functionKey(StringRef domain, StringRef name, StringRef overl
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(model.load()) || failed(manifest.read(model)) || failed(takeForm()))
     return failure();
+  widenParameters();
   const GraphProto &graph = model.proto().graph();
   for (const FunctionProto &function : model.proto().functions())
     functions.try_emplace(functionKey(function.domain(), function.name(), function.overload()), &function);
@@ -78,6 +80,9 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (filledStates > 0)
     note("the file stores no weights, but fills them with one number each: " + Twine(filledStates) +
          " such values are states, which start with it (--init=random starts parameters apart)");
+  describeTensors();
+  if (options.keepModel)
+    describeOnnx();
   printNodeNotes();
   return std::move(module);
 }
@@ -127,7 +132,7 @@ LogicalResult Importer::bindInputs() {
     if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape())
       return emitError(model.loc()) << "input '" << input.name() << "' must be a tensor with a shape";
     const auto &tensor = input.type().tensor_type();
-    Type element = elementType(context, tensor.elem_type());
+    Type element = elementType(tensor.elem_type());
     if (!element)
       return emitError(model.loc()) << "input '" << input.name()
                                     << "' has an unsupported element type: " << elementTypeName(tensor.elem_type());

@@ -32,6 +32,12 @@ struct State {
   graph::StateOp op;
   /// The one read, at the top of the function.
   Tensor read;
+  /// Initializers that are this state too.
+  struct Tie {
+    std::string name;
+    bool transposed;
+  };
+  std::vector<Tie> ties;
 };
 
 class Importer {
@@ -87,6 +93,8 @@ public:
   Tensor latest(const ::onnx::NodeProto &node, unsigned i);
   /// Writes `value` to the state that operand i is, at the end of the step.
   void store(const ::onnx::NodeProto &node, unsigned i, const Tensor &value);
+  /// The element type that the graph has for one of ONNX's.
+  mlir::Type elementType(int32_t onnxType) const { return model.elementType(onnxType); }
   bool isFromPyTorch() const {
     llvm::StringRef producer = model.proto().producer_name();
     return producer.starts_with("pytorch") || producer == "dtcc_export";
@@ -114,6 +122,10 @@ private:
                        std::vector<const ::onnx::NodeProto *> &out, int depth);
   mlir::LogicalResult findMergedInitializers();
   mlir::LogicalResult findFoldedNorms();
+
+  /// The graph computes in f32 what the file computes in the type of its parameters; --precision says in what programs
+  /// compute.
+  void widenParameters();
 
   // Building.
   /// Checks that every name in the options exists. An unknown name would train another model than was asked for.
@@ -150,6 +162,9 @@ private:
   void printNodeNotes();
   void classifyStates();
   void classifyInputs();
+  // What saving needs to know (dialects/graph/SavedAs.h).
+  void describeTensors();
+  void describeOnnx();
 
   mlir::MLIRContext *context;
   ImportOptions options;
@@ -175,6 +190,8 @@ private:
   /// What tensors inside loops and functions became: the parameter of one step is that of all.
   llvm::DenseMap<const ::onnx::TensorProto *, Tensor> innerStates;
   std::pair<int64_t, int64_t> rebatched = {0, 0};
+  /// The element type of most parameters of the file, if that is not f32.
+  mlir::Type parameterType;
   int64_t randomIds = 0;
   /// States that ConstantOfShape nodes became.
   int64_t filledStates = 0;

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/graph/SavedAs.h"
 #include "frontends/onnx/Importer.h"
 #include <cmath>
 #include <cstring>
@@ -24,7 +25,7 @@ using ::onnx::TensorProto;
 
 /// All elements have the same bytes.
 static bool isUniform(const StoredTensor &stored) {
-  size_t width = std::max<size_t>(1, stored.type.getElementTypeBitWidth() / 8);
+  size_t width = stored.width();
   return stored.bytes.size() <= width ||
          std::memcmp(stored.bytes.data(), stored.bytes.data() + width, stored.bytes.size() - width) == 0;
 }
@@ -41,8 +42,10 @@ Tensor Importer::makeState(const StoredTensor &stored, StringRef name) {
                                    hasValue ? stored.toResource() : ElementsAttr(), graph::InitAttr(), ArrayAttr());
   Tensor read = emitter.fromValue(
       graph::ReadOp::create(emitter.getBuilder(), loc, stored.type, FlatSymbolRefAttr::get(context, symbol)));
+  if (stored.stored != stored.type.getElementType())
+    op->setAttr(graph::kStoredTypeAttr, TypeAttr::get(stored.stored));
   stateOf[name] = states.size();
-  states.push_back({name.str(), stored, op, read});
+  states.push_back({name.str(), stored, op, read, {}});
   return read;
 }
 
@@ -61,6 +64,7 @@ Tensor Importer::filledState(StringRef name, const Tensor &cell, ArrayRef<int64_
   StoredTensor stored;
   stored.name = name.str();
   stored.type = emitter.typeLike(cell, shape);
+  stored.stored = stored.type.getElementType();
   Tensor read = makeState(stored, name);
   ++filledStates;
   states.back().op.setInitAttr(
@@ -74,6 +78,7 @@ Tensor Importer::makeCounter(const StoredTensor &stored, StringRef name) {
   StoredTensor floats;
   floats.name = name.str();
   floats.type = RankedTensorType::get(stored.type.getShape(), Float32Type::get(context));
+  floats.stored = floats.type.getElementType();
   auto bytes = std::make_shared<std::vector<char>>(integers.ints.size() * sizeof(float));
   for (auto [i, cell] : llvm::enumerate(integers.ints)) {
     float value = static_cast<float>(cell);
@@ -89,7 +94,7 @@ Tensor Importer::makeCounter(const StoredTensor &stored, StringRef name) {
 
 /// Equal cells, `b` transposed if asked. Both are matrices of `width`-byte elements.
 static bool sameCells(const StoredTensor &a, const StoredTensor &b, bool transposed) {
-  size_t width = a.type.getElementTypeBitWidth() / 8;
+  size_t width = a.width();
   if (!transposed)
     return std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
   int64_t rows = a.type.getDimSize(0), columns = a.type.getDimSize(1);
@@ -103,6 +108,7 @@ static bool sameCells(const StoredTensor &a, const StoredTensor &b, bool transpo
 /// The state that `stored` repeats, as it stands or transposed, or null.
 Tensor Importer::findTied(const StoredTensor &stored) {
   auto view = [&](State &state, bool transposed) {
+    state.ties.push_back({stored.name, transposed});
     return transposed ? emitter.transpose(state.read, {1, 0}) : state.read;
   };
   bool matrix = stored.type.getRank() == 2;
@@ -125,7 +131,7 @@ Tensor Importer::findTied(const StoredTensor &stored) {
     return nullptr;
   for (State &state : states) {
     if (!state.stored.hasData || state.stored.bytes.size() != stored.bytes.size() ||
-        state.stored.type.getElementType() != stored.type.getElementType())
+        state.stored.stored != stored.stored)
       continue;
     bool same = state.stored.type == stored.type && sameCells(stored, state.stored, false);
     bool transposed = !same && turned(state) && sameCells(stored, state.stored, true);
@@ -321,7 +327,8 @@ Tensor Importer::droppedBias(const NodeProto &node, int64_t size, bool guess) {
   StoredTensor zeros;
   zeros.name = name;
   zeros.type = RankedTensorType::get({size}, states[stateOf[weight]].stored.type.getElementType());
-  auto bytes = std::make_shared<std::vector<char>>(size * zeros.type.getElementTypeBitWidth() / 8, 0);
+  zeros.stored = zeros.type.getElementType();
+  auto bytes = std::make_shared<std::vector<char>>(size * zeros.width(), 0);
   zeros.bytes = *bytes;
   zeros.owner = bytes;
   zeros.hasData = true;

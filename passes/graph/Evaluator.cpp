@@ -44,6 +44,9 @@ LogicalResult Evaluator::initialize() {
       if (failed(read))
         return state.emitOpError("value must be dense or a resource with its bytes");
       tensor = std::move(*read);
+      // The model's file may store a narrower or wider type.
+      tensor.elementType = cast<ShapedType>(state.getType()).getElementType();
+      tensor.round();
     } else {
       InitAttr init = *state.getInit();
       for (int64_t i = 0; i < static_cast<int64_t>(tensor.floats.size()); ++i) {

@@ -403,8 +403,9 @@ typedef struct dtcc_image_header {
   uint32_t stage_axis; /* the mesh axis whose coordinate is a rank's stage; DTCC_NONE: there is one stage */
   uint32_t tf32;       /* GPUs: products of f32 may round their factors to 10 bits of mantissa */
   uint32_t machine;    /* string: what the commands' seconds are of, "8 x h100-sxm"; empty: they have none */
-  uint32_t reserved;
-  double peak_flops;    /* a second, of all ranks' devices by their data sheets; 0: not known */
+  uint32_t tensors;  /* string: how the model's tensors are found and saved, as JSON (runtime/checkpoint/TensorTable.h),
+                        or empty: every state under its own name, in its own type */
+  double peak_flops; /* a second, of all ranks' devices by their data sheets; 0: not known */
   dtcc_section strings; /* char, each NUL-terminated; a string is its byte offset here */
   dtcc_section axes;    /* dtcc_axis */
   dtcc_section communicators;
@@ -424,6 +425,9 @@ typedef struct dtcc_image_header {
   dtcc_section gpu_kernels; /* the three are empty but in a program for GPUs */
   dtcc_section gpu_modules;
   dtcc_section gpu_code; /* char */
+  /* char: the ONNX model without the data of its parameters, for --save=FILE.onnx (runtime/checkpoint/SaveOnnx.h);
+     empty where the program was not compiled from one */
+  dtcc_section onnx_model;
   /* Of all bytes of the image behind the header, and of the header but for this last field: Checksum.h. Whoever writes
      an image seals it, whoever reads one refuses it if a byte is another. */
   uint64_t tables_checksum;

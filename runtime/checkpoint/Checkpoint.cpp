@@ -85,10 +85,6 @@ void copyCommon(HeldRuns &&saved, const std::byte *data, FileType type, StateRun
   }
 }
 
-bool isFloat(uint32_t dtype) {
-  return dtype == DTCC_F32 || dtype == DTCC_F64 || dtype == DTCC_BF16 || dtype == DTCC_F16;
-}
-
 int64_t stepOf(const std::string &name) {
   if (name.rfind("step-", 0) != 0 || name.find_first_not_of("0123456789", 5) != std::string::npos || name.size() == 5)
     return -1;
@@ -166,7 +162,7 @@ void CheckpointReader::load(const Rank &rank) const {
     StateLayout wanted = layoutOf(image, state);
     // Parameters that are computed in halves are saved in f32, but for frozen ones: a program of another precision
     // rounds or widens them.
-    bool same = (saved.dtype == state.dtype || (isFloat(saved.dtype) && isFloat(state.dtype))) &&
+    bool same = (saved.dtype == state.dtype || (isFloatType(saved.dtype) && isFloatType(state.dtype))) &&
                 saved.layout.dims.size() == wanted.dims.size();
     for (size_t d = 0; same && d < wanted.dims.size(); ++d)
       same = saved.layout.dims[d].size == wanted.dims[d].size;

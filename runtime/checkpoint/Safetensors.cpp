@@ -29,9 +29,8 @@ const TypeName typeNames[] = {
 
 /// Bytes of an element of any type of the format, or 0.
 uint64_t elementBytes(const std::string &dtype) {
-  for (const TypeName &row : typeNames)
-    if (dtype == row.name)
-      return static_cast<uint64_t>(fileTypeSize(row.type));
+  if (std::optional<FileType> type = fileTypeNamed(dtype))
+    return static_cast<uint64_t>(fileTypeSize(*type));
   if (dtype == "U64")
     return 8;
   return dtype.rfind("F8_", 0) == 0 ? 1 : 0;
@@ -47,6 +46,20 @@ int64_t SafetensorsEntry::elements() const {
   for (int64_t size : shape)
     count *= size;
   return count;
+}
+
+const char *safetensorsName(FileType type) {
+  for (const TypeName &row : typeNames)
+    if (row.type == type)
+      return row.name;
+  return "";
+}
+
+std::optional<FileType> fileTypeNamed(const std::string &name) {
+  for (const TypeName &row : typeNames)
+    if (name == row.name)
+      return row.type;
+  return std::nullopt;
 }
 
 std::string shapeText(const std::vector<int64_t> &shape) {
@@ -124,9 +137,8 @@ const SafetensorsEntry *SafetensorsFile::find(const std::string &name) const {
 }
 
 FileType SafetensorsFile::type(const std::string &name, const SafetensorsEntry &entry) const {
-  for (const TypeName &row : typeNames)
-    if (entry.dtype == row.name)
-      return row.type;
+  if (std::optional<FileType> type = fileTypeNamed(entry.dtype))
+    return *type;
   fail(path(), ": tensor '", name, "' has the dtype ", entry.dtype, ", which is not read");
 }
 
@@ -134,6 +146,11 @@ size_t SafetensorsLayout::add(const std::string &name, uint32_t dtype, std::vect
   uint64_t bytes = static_cast<uint64_t>(dtcc_dtype_size(dtype));
   for (int64_t size : shape)
     bytes *= static_cast<uint64_t>(size);
+  return add(name, safetensorsName(fileTypeOf(dtype)), std::move(shape), bytes);
+}
+
+size_t SafetensorsLayout::add(const std::string &name, const std::string &dtype, std::vector<int64_t> shape,
+                              uint64_t bytes) {
   rows.push_back({name, dtype, std::move(shape), total, total + bytes});
   total += bytes;
   return rows.size() - 1;
@@ -144,8 +161,7 @@ void SafetensorsLayout::finish() {
   if (!strings.empty())
     json["__metadata__"] = strings;
   for (const Row &row : rows)
-    json[row.name] = {
-        {"dtype", typeNames[row.dtype].name}, {"shape", row.shape}, {"data_offsets", {row.begin, row.end}}};
+    json[row.name] = {{"dtype", row.dtype}, {"shape", row.shape}, {"data_offsets", {row.begin, row.end}}};
   if (json.is_null())
     json = nlohmann::ordered_json::object();
   std::string text = json.dump();

@@ -19,6 +19,7 @@
 #include "runtime/core/MappedFile.h"
 
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace dtcc::rt {
@@ -45,6 +46,8 @@ public:
   const std::byte *data(const SafetensorsEntry &entry) const { return file.bytes().data() + entry.offset; }
   /// The element type, or Error for one that the runtime does not read.
   FileType type(const std::string &name, const SafetensorsEntry &entry) const;
+  /// Says that nobody reads bytes [begin, end) of the file again soon: the process no longer holds them in memory.
+  void release(uint64_t begin, uint64_t end) const { file.release(begin, end); }
 
 private:
   MappedFile file;
@@ -58,6 +61,8 @@ class SafetensorsLayout {
 public:
   /// Appends a tensor; returns its index.
   size_t add(const std::string &name, uint32_t dtype, std::vector<int64_t> shape);
+  /// Likewise, with the format's own name of a type of any kind, and the tensor's size.
+  size_t add(const std::string &name, const std::string &dtype, std::vector<int64_t> shape, uint64_t bytes);
   void setMetadata(const std::string &key, const std::string &value) { strings[key] = value; }
   /// Fixes the header; after it offset() and fileBytes() are valid.
   void finish();
@@ -69,8 +74,7 @@ public:
 
 private:
   struct Row {
-    std::string name;
-    uint32_t dtype;
+    std::string name, dtype;
     std::vector<int64_t> shape;
     uint64_t begin, end;
   };
@@ -79,6 +83,11 @@ private:
   uint64_t total = 0;
   std::string header;
 };
+
+/// The format's name of an element type, "BF16".
+const char *safetensorsName(FileType type);
+/// The element type of that name, if the runtime reads it.
+std::optional<FileType> fileTypeNamed(const std::string &name);
 
 /// "[3, 4]"
 std::string shapeText(const std::vector<int64_t> &shape);

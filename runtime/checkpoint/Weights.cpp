@@ -1,4 +1,4 @@
-//===- Weights.cpp - Whole parameters, loaded and saved ------- -*- C++ -*-===//
+//===- Weights.cpp - Whole tensors into a rank's state -------- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,17 +7,35 @@
 
 #include "runtime/checkpoint/Weights.h"
 
-#include "runtime/checkpoint/WholeFile.h"
-#include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/ThreadTeam.h"
 
-#include <cstring>
-#include <optional>
+#include <algorithm>
+#include <atomic>
 
 namespace dtcc::rt {
+namespace {
 
-void loadWholeTensor(const SafetensorsFile &file, const Rank &rank, const dtcc_state &state) {
-  std::string name(rank.image.string(state.name));
+/// Bytes of a file after which the pages that were read are given back, and elements that are worth a thread.
+constexpr uint64_t releasedBytes = 16 << 20;
+constexpr int64_t grain = 1 << 16;
+
+/// Converts `count` elements on all threads of the rank. Returns -1 or the first element that does not fit.
+int64_t convertOnTeam(ThreadTeam &team, FileType from, const std::byte *source, uint32_t to, std::byte *target,
+                      int64_t count) {
+  std::atomic<int64_t> bad = count;
+  int64_t width = fileTypeSize(from), wide = dtcc_dtype_size(to);
+  team.parallelFor(count, grain, [&](int64_t begin, int64_t end) {
+    int64_t at = convertElements(from, source + begin * width, to, target + begin * wide, end - begin, true);
+    for (int64_t seen = bad; at >= 0 && begin + at < seen && !bad.compare_exchange_weak(seen, begin + at);) {
+    }
+  });
+  return bad < count ? bad.load() : -1;
+}
+
+} // namespace
+
+void loadWholeTensor(const SafetensorsFile &file, const std::string &name, const Rank &rank, const dtcc_state &state) {
   const SafetensorsEntry *entry = file.find(name);
   if (!entry)
     fail(file.path(), ": tensor '", name, "' is missing");
@@ -29,57 +47,24 @@ void loadWholeTensor(const SafetensorsFile &file, const Rank &rank, const dtcc_s
          ", got: ", shapeText(entry->shape));
   FileType type = file.type(name, *entry);
   const std::byte *data = file.data(*entry);
-  int64_t width = fileTypeSize(type);
+  int64_t width = fileTypeSize(type), wide = dtcc_dtype_size(state.dtype);
+  auto most = static_cast<int64_t>(releasedBytes) / width;
+  uint64_t released = entry->offset;
   StateRuns runs(rank, state);
-  for (StateRun run; runs.next(run);) {
-    int64_t bad = convertElements(type, data + run.whole * width, state.dtype, run.address, run.length, true);
-    if (bad >= 0)
-      fail(file.path(), ": tensor '", name, "': element ", run.whole + bad, " of type ", fileTypeName(type),
-           " does not fit ", dtypeName(state.dtype), ", got: ", elementAsDouble(type, data, run.whole + bad));
-  }
-}
-
-void saveWholeTensors(const std::string &path, const Rank &rank) {
-  const Image &image = rank.image;
-  SafetensorsLayout layout;
-  std::vector<const dtcc_state *> states;
-  for (const dtcc_state &state : image.states()) {
-    if (state.role == DTCC_STATE_SLOT || image.isCopy(state))
-      continue;
-    states.push_back(&state);
-    layout.add(std::string(image.string(state.name)), state.dtype,
-               {state.saved_sizes, state.saved_sizes + state.saved_rank});
-  }
-  layout.setMetadata("format", "pt");
-  layout.setMetadata("producer", "dtcc");
-  layout.finish();
-
-  std::string temporary = path + ".tmp";
-  std::optional<WholeFile> file;
-  if (rank.abi.rank == 0) {
-    file.emplace(temporary, layout.fileBytes(), /*create=*/true);
-    std::memcpy(file->data(), layout.headerBytes().data(), layout.headerBytes().size());
-  }
-  if (rank.world)
-    rank.world->barrier();
-  if (!file)
-    file.emplace(temporary, layout.fileBytes(), /*create=*/false);
-  for (size_t i = 0; i < states.size(); ++i) {
-    const dtcc_state &state = *states[i];
-    if (!ownsCells(image.mesh(), layoutOf(image, state), rank.coordinates.data()))
-      continue;
-    int64_t width = dtcc_dtype_size(state.dtype);
-    StateRuns runs(rank, state);
-    for (StateRun run; runs.next(run);)
-      std::memcpy(file->data() + layout.offset(i) + static_cast<uint64_t>(run.whole * width), run.address,
-                  static_cast<size_t>(run.length * width));
-  }
-  if (rank.world)
-    rank.world->barrier();
-  if (rank.abi.rank == 0) {
-    file->sync();
-    renameDurably(temporary, path);
-  }
+  for (StateRun run; runs.next(run);)
+    for (int64_t done = 0; done < run.length; done += most) {
+      int64_t count = std::min(most, run.length - done), first = run.whole + done;
+      int64_t bad = convertOnTeam(rank.team, type, data + first * width, state.dtype, run.address + done * wide, count);
+      if (bad >= 0)
+        fail(file.path(), ": tensor '", name, "': element ", first + bad, " of type ", fileTypeName(type),
+             " does not fit ", dtypeName(state.dtype), ", got: ", elementAsDouble(type, data, first + bad));
+      uint64_t read = entry->offset + static_cast<uint64_t>((first + count) * width);
+      if (read - released >= releasedBytes) {
+        file.release(released, read);
+        released = read;
+      }
+    }
+  file.release(released, entry->offset + entry->bytes);
 }
 
 } // namespace dtcc::rt

@@ -26,6 +26,9 @@ enum class FileType { F32, F64, BF16, F16, I64, I32, I16, I8, Bool, U8, U16, U32
 int64_t fileTypeSize(FileType type);
 const char *fileTypeName(FileType type);
 const char *dtypeName(uint32_t type);
+inline bool isFloatType(uint32_t dtype) {
+  return dtype == DTCC_F32 || dtype == DTCC_F64 || dtype == DTCC_BF16 || dtype == DTCC_F16;
+}
 inline FileType fileTypeOf(uint32_t dtype) { return static_cast<FileType>(dtype); }
 
 /// Converts `count` elements. Returns -1, or the index of the first element whose

@@ -9,6 +9,7 @@
 
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -39,6 +40,14 @@ MappedFile::MappedFile(const std::string &path) : name(path) {
 MappedFile::~MappedFile() {
   if (start)
     munmap(const_cast<std::byte *>(start), length);
+}
+
+void MappedFile::release(uint64_t begin, uint64_t end) const {
+  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  begin = (begin + page - 1) / page * page;
+  end = std::min<uint64_t>(end, length) / page * page;
+  if (begin < end)
+    madvise(const_cast<std::byte *>(start) + begin, end - begin, MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile &&other) noexcept

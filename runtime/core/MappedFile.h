@@ -14,6 +14,7 @@
 #define DTCC_RUNTIME_CORE_MAPPEDFILE_H
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -30,6 +31,8 @@ public:
 
   const std::string &path() const { return name; }
   std::span<const std::byte> bytes() const { return {start, length}; }
+  /// Gives the pages that lie inside bytes [begin, end) back; reading them again reads the file again.
+  void release(uint64_t begin, uint64_t end) const;
 
 private:
   std::string name;

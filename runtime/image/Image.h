@@ -58,6 +58,12 @@ public:
     return section<char>(head->gpu_code).subspan(module.offset, module.bytes);
   }
 
+  /// The ONNX file that was compiled, without its parameters; or empty.
+  std::string_view onnxModel() const {
+    std::span<const char> bytes = section<char>(head->onnx_model);
+    return {bytes.data(), bytes.size()};
+  }
+
   std::span<const dtcc_stage> stages() const { return section<dtcc_stage>(head->stages); }
   /// The rows of a section that belong to a stage: `rowsOf(stage.states, states())`.
   template <typename T> static std::span<const T> rowsOf(const dtcc_range &range, std::span<const T> rows) {

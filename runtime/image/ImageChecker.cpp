@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string_view>
@@ -497,10 +498,17 @@ void checkHeader(const dtcc_image_header &header) {
 void checkTables(const Image &image, uint64_t kernelCount) {
   const dtcc_image_header &header = image.header();
   RowChecker top(image, "header", 0);
-  for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine})
+  for (uint32_t offset : {header.model, header.plan, header.cpu, header.weights, header.machine, header.tensors})
     top.string(offset, "name must be a string");
   top.require(header.training.label_shift >= 0 && header.training.label_shift <= mostShift,
               "labels must lie 0 to 2^31 positions behind their tokens", header.training.label_shift);
+  uint64_t outer = 0;
+  if (std::string_view model = image.onnxModel(); !model.empty()) {
+    top.require(model.size() >= sizeof outer, "the ONNX model must have two parts", static_cast<int64_t>(model.size()));
+    std::memcpy(&outer, model.data(), sizeof outer);
+    top.require(outer <= model.size() - sizeof outer, "the ONNX model's first part must exist",
+                static_cast<int64_t>(outer));
+  }
   for (const dtcc_axis &axis : image.axes()) {
     top.string(axis.name, "axis name must be a string");
     top.require(axis.kind <= DTCC_AXIS_TIME, "axis kind must be known", axis.kind);

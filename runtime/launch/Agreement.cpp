@@ -53,7 +53,9 @@ std::vector<Term> termsOf(const Image &image, const Options &options, const RunP
           << streamOf({reinterpret_cast<const char *>(&image.header()), image.header().image_bytes});
   return {
       {"program", program.str()},
-      option("--save", options.save),
+      option("--save", options.save.path),
+      number("--save-type", static_cast<int>(options.save.type)),
+      number("--shard-size", options.save.shardBytes),
       option("--checkpoint", options.checkpoint),
       option("--checkpoint-every", options.checkpointEvery > 0 ? std::to_string(options.checkpointEvery) : ""),
       flag("--resume", options.resume),

@@ -7,9 +7,9 @@
 
 #include "runtime/launch/Initialize.h"
 
-#include "runtime/checkpoint/Weights.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Philox.h"
+#include "runtime/image/Block.h"
 
 #include <algorithm>
 
@@ -65,16 +65,10 @@ void storeRandom(const Rank &rank, const dtcc_state &state, uint64_t seed, int64
 
 } // namespace
 
-void initializeStates(Rank &rank, uint64_t seed, const SafetensorsFile *weights) {
+void initializeStates(Rank &rank, uint64_t seed, const ModelWeights &weights) {
   for (const dtcc_state &state : rank.states()) {
-    if (state.init == DTCC_INIT_ZERO)
+    if (weights.load(rank, state) || state.init == DTCC_INIT_ZERO)
       continue;
-    if (state.init == DTCC_INIT_FILE) {
-      if (!weights)
-        fail("state '", rank.image.string(state.name), "' starts from a weights file, and none is given");
-      loadWholeTensor(*weights, rank, state);
-      continue;
-    }
     int64_t width = dtcc_dtype_size(state.dtype);
     StateRuns runs(rank, state);
     for (StateRun run; runs.next(run);)

@@ -14,14 +14,14 @@
 #ifndef DTCC_RUNTIME_LAUNCH_INITIALIZE_H
 #define DTCC_RUNTIME_LAUNCH_INITIALIZE_H
 
-#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/ModelWeights.h"
 #include "runtime/image/Rank.h"
 
 namespace dtcc::rt {
 
 /// Sets the cells of all states that `rank` holds; the arenas are zero before, so
-/// padding stays zero. `weights` may be null if no state starts from a file.
-void initializeStates(Rank &rank, uint64_t seed, const SafetensorsFile *weights);
+/// padding stays zero. What `weights` has comes from there.
+void initializeStates(Rank &rank, uint64_t seed, const ModelWeights &weights);
 
 } // namespace dtcc::rt
 

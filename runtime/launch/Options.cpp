@@ -108,12 +108,23 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->check(atLeast<int64_t>(0))
       ->group(training);
   app.add_option("--seed", options.seed, "Seed of all random numbers")->group(training);
-  app.add_option("--weights", options.weights, "Initial weights (default: the file beside the program)")
+  app.add_option("--weights", options.weights, "Start from this .safetensors file, or folder of a model and its index")
       ->group(training);
 
   std::string output = "Output";
   app.add_option("--metrics", options.metrics, "JSON lines, one a step")->group(output);
-  app.add_option("--save", options.save, "Parameters after the last step, as safetensors")->group(output);
+  app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
+      ->group(output);
+  std::map<std::string, SaveType> types{
+      {"model", SaveType::Model}, {"f32", SaveType::F32}, {"bf16", SaveType::BF16}, {"f16", SaveType::F16}};
+  app.add_option("--save-type", options.save.type, "Its floats: model (as it has them), f32, bf16 or f16")
+      ->transform(CLI::CheckedTransformer(types).description(""))
+      ->group(output);
+  app.add_option("--shard-size", options.save.shardBytes, "Most bytes of a shard of --save=FOLDER/ (default: 5GB)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->check(atLeast<uint64_t>(1))
+      ->type_name("N")
+      ->group(output);
   app.add_option("--checkpoint", options.checkpoint, "Folder of checkpoints")->group(output);
   app.add_option("--checkpoint-every", options.checkpointEvery, "Steps between checkpoints (default: at the end)")
       ->check(atLeast<int64_t>(1))
@@ -151,6 +162,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     app.parse(argc, argv);
     if ((options.resume || options.checkpointEvery > 0) && options.checkpoint.empty())
       failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
+    if (options.save.path.empty() && (app.count("--save-type") || app.count("--shard-size")))
+      failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
     if (!options.tune.empty() && image.gpuModules().empty())
       failWith(Status::Usage, "--tune is for programs that compute on GPUs, and this one computes on processors");
     return options;

@@ -12,6 +12,7 @@
 #ifndef DTCC_RUNTIME_LAUNCH_OPTIONS_H
 #define DTCC_RUNTIME_LAUNCH_OPTIONS_H
 
+#include "runtime/checkpoint/Save.h"
 #include "runtime/data/Batches.h"
 #include "runtime/device/Device.h"
 #include "runtime/image/Image.h"
@@ -27,8 +28,8 @@ struct Options {
   int64_t steps = 0; /* 0: one pass over the data */
   LearningRate rate;
   std::string metrics;
-  std::string save;
-  std::string weights; /* empty: beside the program */
+  SaveOptions save;
+  std::string weights; /* empty: what the compiler was told, or the file beside the program */
   std::string checkpoint;
   int64_t checkpointEvery = 0; /* 0: at the end only */
   bool resume = false;

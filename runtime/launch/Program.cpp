@@ -79,9 +79,10 @@ void checkWritable(const std::string &path) {
 
 /// Finds out before the run, not after it, that its results cannot be written.
 void checkOutputs(const Options &options) {
-  for (const std::string *output : {&options.save, &options.profile, &options.metrics}) {
+  bool savesFolder = options.save.form() == SaveForm::Folder;
+  for (const std::string *output : {&options.save.path, &options.profile, &options.metrics}) {
     const std::string &path = *output;
-    if (path.empty())
+    if (path.empty() || (savesFolder && output == &options.save.path))
       continue;
     fs::path folder = fs::path(path).parent_path();
     std::error_code error;
@@ -96,36 +97,16 @@ void checkOutputs(const Options &options) {
     else
       checkFolder(path, folder.empty() ? "." : folder);
   }
-  if (options.checkpoint.empty())
-    return;
-  // The folder itself appears with the first checkpoint: bad data leaves none behind.
-  fs::path folder = fs::path(options.checkpoint) / "";
-  std::error_code error;
-  while (!fs::exists(folder, error) && folder.has_relative_path())
-    folder = folder.parent_path();
-  checkFolder(options.checkpoint, folder.empty() ? "." : folder);
-}
-
-/// Opens the file of initial weights if a state needs it.
-void openWeights(const Image &image, const Options &options, std::optional<SafetensorsFile> &weights) {
-  bool needed = false;
-  for (const dtcc_state &state : image.states())
-    needed |= state.init == DTCC_INIT_FILE;
-  if (!needed)
-    return;
-  std::error_code error;
-  fs::path program = fs::read_symlink("/proc/self/exe", error);
-  std::string name(image.string(image.header().weights));
-  fs::path named = program.parent_path() / name, beside = program.string() + ".weights";
-  if (!options.weights.empty())
-    weights.emplace(options.weights);
-  else if (!name.empty() && fs::exists(named, error))
-    weights.emplace(named.string());
-  else if (fs::exists(beside, error))
-    weights.emplace(beside.string());
-  else
-    fail("the initial weights are missing: ", name.empty() ? beside.string() : named.string(),
-         " must stand beside the program, or --weights=FILE name it");
+  // Folders appear with what is written into them: bad data leaves none behind.
+  for (const std::string &path : {options.checkpoint, savesFolder ? options.save.path : std::string()}) {
+    if (path.empty())
+      continue;
+    fs::path folder = fs::path(path) / "";
+    std::error_code error;
+    while (!fs::exists(folder, error) && folder.has_relative_path())
+      folder = folder.parent_path();
+    checkFolder(path, folder.empty() ? "." : folder);
+  }
 }
 
 /// The first failure of a rank stops the others; theirs (PeerLost) are its echo and
@@ -207,9 +188,11 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
              ": give the same to go on");
     }
   }
-  std::optional<SafetensorsFile> weights;
-  if (!checkpoint)
-    openWeights(image, options, weights);
+  ModelWeights weights(image, options.weights, /*starts=*/!checkpoint);
+  checkSave(options.save, image, weights);
+  if (launch.process == 0)
+    for (const std::string &note : weights.notes())
+      std::cerr << "note: " << note << std::endl;
   int64_t steps = options.steps > 0 ? options.steps : batches.stepsPerEpoch();
   if (steps == INT64_MAX)
     failWith(Status::Usage, "the model reads no inputs: give --steps=N");
@@ -225,7 +208,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
                    launch,
                    transport,
                    batches,
-                   weights ? &*weights : nullptr,
+                   weights,
                    checkpoint ? &*checkpoint : nullptr,
                    begin,
                    steps,

@@ -7,7 +7,7 @@
 
 #include "runtime/launch/RankRun.h"
 
-#include "runtime/checkpoint/Weights.h"
+#include "runtime/checkpoint/Save.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
 #include "runtime/launch/Initialize.h"
@@ -59,9 +59,9 @@ public:
         writeCheckpoint(shared.options.checkpoint, positionAfter(step), rank);
       }
     }
-    if (!interrupted && !shared.options.save.empty()) {
+    if (!interrupted && !shared.options.save.path.empty()) {
       device->downloadStates();
-      saveWholeTensors(shared.options.save, rank);
+      saveModel(shared.options.save, rank, shared.weights);
     }
     if (metrics)
       metrics->end(step, interrupted);

@@ -13,7 +13,7 @@
 #define DTCC_RUNTIME_LAUNCH_RANKRUN_H
 
 #include "runtime/checkpoint/Checkpoint.h"
-#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/ModelWeights.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/Metrics.h"
@@ -31,7 +31,7 @@ struct SharedRun {
   const Launch &launch;
   Transport &transport;
   const Batches &batches;
-  const SafetensorsFile *weights;     /* or null */
+  const ModelWeights &weights;
   const CheckpointReader *checkpoint; /* to resume from, or null */
   RunPosition begin;
   int64_t steps;

@@ -151,7 +151,7 @@ private:
     header.magic = DTCC_ABI_MAGIC;
     header.abi_version = DTCC_ABI_VERSION;
     header.stage_axis = DTCC_NONE;
-    header.model = header.plan = header.cpu = header.weights = header.machine = DTCC_NONE;
+    header.model = header.plan = header.cpu = header.weights = header.machine = header.tensors = DTCC_NONE;
     std::string strings("the command\0group\0", 18);
     append(bytes, header.strings, std::vector<char>(strings.begin(), strings.end()));
     append(bytes, header.axes, std::vector<dtcc_axis>{{12, DTCC_AXIS_RANK, ranks}, {12, DTCC_AXIS_TIME, slots}});

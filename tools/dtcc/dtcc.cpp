@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
     return kBadInput;
   OutputFiles files(options.output);
   llvm::StringRef weights[] = {kWeightsSuffix};
-  if (failed(files.open({options.input, options.plan},
+  if (failed(files.open({options.input, options.plan, options.weights},
                         options.emit == "program" ? llvm::ArrayRef(weights) : llvm::ArrayRef<llvm::StringRef>())))
     return kBadInput;
   mlir::DialectRegistry registry;

@@ -9,6 +9,7 @@
 #include "compiler/console/ErrorStream.h"
 #include "compiler/console/StatusLine.h"
 #include "compiler/driver/Driver.h"
+#include "dialects/graph/SavedAs.h"
 #include "frontends/onnx/Import.h"
 #include "mlir/Parser/Parser.h"
 #include "tools/model/CheckText.h"
@@ -59,10 +60,25 @@ static LogicalResult fillImportOptions(const Options &options, onnx::ImportOptio
   import.verbose = options.verbose;
   import.ownOptimizer = !options.optimizer.empty();
   import.randomInit = options.init == "random";
+  import.hasWeights = !options.weights.empty();
+  import.keepModel = options.emit == "program";
   return success();
 }
 
-OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, const Options &options) {
+/// A model whose weights are halves is computed in these, unless --precision says otherwise.
+static void adoptPrecision(ModuleOp module, Options &options) {
+  auto type = module->getAttrOfType<TypeAttr>(graph::kParameterTypeAttr);
+  if (!type || !options.precisionAssumed || !type.getValue().isIntOrFloat() ||
+      type.getValue().getIntOrFloatBitWidth() > 16)
+    return;
+  std::string own = type.getValue().isBF16() ? "bf16" : "fp16";
+  if (options.precision != own)
+    module.emitRemark("products are computed in ")
+        << own << ", as the model's weights are; --precision=f32 computes in f32";
+  options.precision = own;
+}
+
+OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, Options &options) {
   Status status("read " + options.input);
   if (!StringRef(options.input).ends_with(".onnx")) {
     auto text = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
@@ -83,5 +99,8 @@ OwningOpRef<ModuleOp> dtcc::loadModel(MLIRContext &context, const Options &optio
   if (failed(fillImportOptions(options, import)))
     return nullptr;
   FailureOr<OwningOpRef<ModuleOp>> module = onnx::importOnnx(&context, options.input, import);
-  return succeeded(module) ? std::move(*module) : OwningOpRef<ModuleOp>();
+  if (failed(module))
+    return nullptr;
+  adoptPrecision(**module, options);
+  return std::move(*module);
 }

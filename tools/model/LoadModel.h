@@ -16,7 +16,7 @@ namespace dtcc {
 
 /// The module of `options.input`: an imported .onnx file, or .mlir text at any level.
 /// Null after one message.
-mlir::OwningOpRef<mlir::ModuleOp> loadModel(mlir::MLIRContext &context, const Options &options);
+mlir::OwningOpRef<mlir::ModuleOp> loadModel(mlir::MLIRContext &context, Options &options);
 
 } // namespace dtcc
 

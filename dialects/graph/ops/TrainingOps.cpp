@@ -21,8 +21,10 @@ LogicalResult StateOp::verify() {
     return emitOpError("needs a value or an init");
   if (auto value = getValue()) {
     auto valueType = cast<ShapedType>(value->getType());
-    if (valueType.getElementType() != type.getElementType() || valueType.getShape() != type.getShape())
-      return emitOpError() << "value must have the shape and element type of the state, got: " << valueType;
+    bool floats = isa<FloatType>(valueType.getElementType()) && isa<FloatType>(type.getElementType());
+    if ((valueType.getElementType() != type.getElementType() && !floats) || valueType.getShape() != type.getShape())
+      return emitOpError() << "value must have the shape of the state, and its element type or another of floats, got: "
+                           << valueType;
   }
   for (Attribute slot : getSlotsAttr() ? getSlotsAttr().getValue() : ArrayRef<Attribute>())
     if (auto slotType = cast<ElementsAttr>(slot).getShapedType();

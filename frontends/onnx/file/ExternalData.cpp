@@ -160,7 +160,7 @@ LogicalResult Model::decodeExternal(const ::onnx::TensorProto &tensor, StoredTen
     if (dataOptional)
       return success();
     return emitError(loc) << "external data '" << location
-                          << "' does not exist; a model without weight data needs --init=random";
+                          << "' does not exist; a model without weight data needs --weights=FOLDER or --init=random";
   }
   int64_t end;
   if (llvm::AddOverflow(offset, size, end) || uint64_t(end) > (*mapping)->size)

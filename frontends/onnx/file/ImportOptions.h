@@ -55,6 +55,10 @@ struct ImportOptions {
   /// Do not read the weights: every state gets an `init` by shape and role (matrices normal(0, 0.02), norm scales one,
   /// biases zero). Serves models whose file has no weight data.
   bool randomInit = false;
+  /// Parameters come from a checkpoint: the file may lack their data, and then nobody asks for it here.
+  bool hasWeights = false;
+  /// Keep the file in the module, for programs that save it with other parameters.
+  bool keepModel = false;
 };
 
 } // namespace dtcc::onnx

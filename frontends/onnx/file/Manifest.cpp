@@ -40,11 +40,18 @@ LogicalResult Manifest::read(const Model &model) {
       std::optional<StringRef> name = row ? row->getString("initializer") : std::nullopt;
       if (!name)
         return emitError(model.loc()) << "a parameter of the metadata 'dtcc.manifest' must name its initializer";
+      addName(*row, *name);
       ManifestEntry &entry = entries[*name];
       entry.trainable = row->getBoolean("trainable").value_or(true);
       entry.decay = row->getBoolean("decay").value_or(true);
       entry.paddingIndex = row->getInteger("padding_idx").value_or(-1);
     }
+    // A buffer that is not persistent is no part of what a module saves.
+    if (const llvm::json::Array *buffers = facts->getArray("buffers"))
+      for (const llvm::json::Value &value : *buffers)
+        if (const llvm::json::Object *row = value.getAsObject(); row && row->getBoolean("persistent").value_or(true))
+          if (std::optional<StringRef> name = row->getString("initializer"))
+            addName(*row, *name);
   }
   return success();
 }
@@ -69,6 +76,18 @@ LogicalResult Manifest::readBuffers(const llvm::json::Object &facts, const Model
 
 bool Manifest::isUpdated(StringRef initializer) const {
   return llvm::any_of(updates, [&](const Update &update) { return update.buffer == initializer; });
+}
+
+void Manifest::addName(const llvm::json::Object &row, StringRef initializer) {
+  std::vector<std::string> &all = names[initializer];
+  if (all.empty())
+    order.push_back(initializer.str());
+  all.push_back(row.getString("name").value_or(initializer).str());
+}
+
+ArrayRef<std::string> Manifest::namesOf(StringRef initializer) const {
+  auto found = names.find(initializer);
+  return found == names.end() ? ArrayRef<std::string>() : ArrayRef(found->second);
 }
 
 const ManifestEntry *Manifest::find(StringRef initializer) const {

@@ -14,6 +14,7 @@
 #define DTCC_FRONTENDS_ONNX_FILE_MANIFEST_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -47,18 +48,25 @@ public:
 
   /// The output that the file's own loss is; empty if the manifest does not say.
   llvm::StringRef lossOutput() const { return loss; }
+  /// Every name of a parameter or buffer of the module that an initializer holds: of tied ones there are several.
+  llvm::ArrayRef<std::string> namesOf(llvm::StringRef initializer) const;
+  /// Initializers of all parameters and saved buffers, each once, in the module's order.
+  llvm::ArrayRef<std::string> saved() const { return order; }
 
   /// Number of positions by which the loss of the file shifts its labels, if the manifest says so.
   std::optional<int64_t> lossShift() const { return shift; }
 
 private:
   mlir::LogicalResult readBuffers(const llvm::json::Object &facts, const Model &model);
+  void addName(const llvm::json::Object &row, llvm::StringRef initializer);
 
   bool present = false;
   std::optional<int64_t> shift;
   llvm::StringMap<ManifestEntry> entries;
   std::vector<Update> updates;
   std::string loss;
+  llvm::StringMap<std::vector<std::string>> names;
+  std::vector<std::string> order;
 };
 
 } // namespace dtcc::onnx

@@ -19,6 +19,8 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <algorithm>
+#include <cmath>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <limits>
@@ -162,7 +164,7 @@ static void widen(StoredTensor &stored, int bits) {
 FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
   StoredTensor result;
   result.name = tensor.name();
-  Type element = elementType(context, tensor.data_type());
+  Type element = onnx::elementType(context, tensor.data_type());
   if (!element)
     return emitError(loc) << "tensor '" << result.name
                           << "' has an unsupported element type: " << elementTypeName(tensor.data_type());
@@ -177,7 +179,8 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
   int64_t width = bits ? bits / 8 : element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8, size;
   if (!cells || llvm::MulOverflow(*cells, width, size))
     return emitError(loc) << "tensor '" << result.name << "' has a negative or too large dimension";
-  result.type = RankedTensorType::get(shape, element);
+  result.type = RankedTensorType::get(shape, elementType(tensor.data_type()));
+  result.stored = element;
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     if (failed(decodeExternal(tensor, result, size, loc)))
       return failure();
@@ -221,19 +224,31 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
 }
 
 ElementsAttr StoredTensor::toResource() const {
-  size_t align = std::max<size_t>(1, type.getElementTypeBitWidth() / 8);
+  size_t align = width();
   AsmResourceBlob blob;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % align == 0) {
     blob = AsmResourceBlob(bytes, align, [owner = owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
   } else {
     blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, align, /*dataIsMutable=*/false);
   }
-  return cast<ElementsAttr>(DenseResourceElementsAttr::get(type, name, std::move(blob)));
+  auto own = RankedTensorType::get(type.getShape(), stored);
+  return cast<ElementsAttr>(DenseResourceElementsAttr::get(own, name, std::move(blob)));
+}
+
+Type Model::elementType(int32_t onnxType) const {
+  return onnx::elementType(context, llvm::is_contained(widened, onnxType) ? int32_t(TensorProto::FLOAT) : onnxType);
+}
+
+/// Numbers beyond f32 that are finite, as masks have them, stay finite.
+static void roundToF32(HostTensor &cells) {
+  for (double &cell : cells.floats)
+    if (std::isfinite(cell))
+      cell = float(std::clamp<double>(cell, -std::numeric_limits<float>::max(), std::numeric_limits<float>::max()));
 }
 
 HostTensor StoredTensor::toHost() const {
   HostTensor cells(type.getShape(), type.getElementType());
-  Type element = type.getElementType();
+  Type element = stored;
   auto read = [&]<typename Cell>(int64_t i, Cell) {
     Cell cell;
     std::memcpy(&cell, bytes.data() + i * sizeof(Cell), sizeof(Cell));
@@ -257,5 +272,7 @@ HostTensor StoredTensor::toHost() const {
     else
       cells.ints[i] = element.isInteger(1) ? read(i, int8_t()) != 0 : read(i, int8_t());
   }
+  if (stored.isF64() && type.getElementType().isF32())
+    roundToF32(cells);
   return cells;
 }

@@ -39,11 +39,16 @@ constexpr int kMaxNesting = 64;
 /// A tensor of the file. `bytes` is empty with `hasData` false when the file names data that is not there.
 struct StoredTensor {
   std::string name;
+  /// As the graph has it: f32 where Model::widen says so.
   mlir::RankedTensorType type;
+  /// The element type of `bytes`.
+  mlir::Type stored;
   llvm::ArrayRef<char> bytes;
   bool hasData = false;
   /// Keeps `bytes` alive.
   std::shared_ptr<const void> owner;
+  /// Bytes of an element in the file.
+  size_t width() const { return std::max<size_t>(1, stored.getIntOrFloatBitWidth() / 8); }
 
   /// The cells as values; needs data.
   HostTensor toHost() const;
@@ -71,6 +76,15 @@ public:
   mlir::LogicalResult load();
   /// Decodes a tensor, mapping its external data. With `dataOptional`, data that is missing as a whole is no error.
   mlir::FailureOr<StoredTensor> decode(const ::onnx::TensorProto &tensor, mlir::Location loc);
+
+  /// Tensors of this float type are f32 from now on, wherever the file has them.
+  void widen(int32_t onnxType) { widened.push_back(onnxType); }
+  /// The element type that the graph has for an ONNX data type, or null if dtcc has none for it.
+  mlir::Type elementType(int32_t onnxType) const;
+
+  /// The file as the image holds it (runtime/checkpoint/SaveOnnx.h): without the initializers that `drops` names.
+  /// Fails, silently, if what is left is too large for an image, or lacks data.
+  mlir::FailureOr<std::string> withoutInitializers(llvm::function_ref<bool(llvm::StringRef)> drops);
 
   const ::onnx::ModelProto &proto() const { return *message; }
   /// The message, for who rewrites its graph before anything is decoded.
@@ -101,6 +115,7 @@ private:
   bool dataOptional;
   mlir::Location fileLoc;
   std::shared_ptr<::onnx::ModelProto> message;
+  llvm::SmallVector<int32_t> widened;
   llvm::StringMap<int64_t> opsets;
   llvm::StringMap<std::shared_ptr<Mapping>> mappings;
 };

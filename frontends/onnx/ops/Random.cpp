@@ -106,7 +106,7 @@ static Type drawnType(OpBinder &node, Type otherwise) {
   if (!node.hasAttribute("dtype"))
     return otherwise;
   auto number = static_cast<int32_t>(node.integer("dtype", 0));
-  Type type = elementType(node.emit().getBuilder().getContext(), number);
+  Type type = node.getImporter().elementType(number);
   if (!type)
     node.error("cannot draw numbers of type " + elementTypeName(number));
   return type;

@@ -196,7 +196,7 @@ TEST(Initialize, ValuesDoNotDependOnThePlan) {
     for (OneState &state : layoutsOf(init)) {
       auto ranks = state.ranks();
       for (auto &held : ranks)
-        initializeStates(held->rank, 42, nullptr);
+        initializeStates(held->rank, 42, ModelWeights(held->rank.image, "", /*starts=*/true));
       std::vector<float> values = state.whole(ranks);
       if (first.empty())
         first = values;
@@ -210,7 +210,7 @@ TEST(Checkpoint, LoadsUnderEveryOtherPlan) {
     Folder folder;
     auto saved = saver.ranks();
     for (auto &held : saved)
-      initializeStates(held->rank, 42, nullptr);
+      initializeStates(held->rank, 42, ModelWeights(held->rank.image, "", /*starts=*/true));
     Launch launch;
     launch.ranks = saver.image->ranks();
     auto transport = createTransport(launch);

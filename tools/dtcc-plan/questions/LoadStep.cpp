@@ -36,8 +36,9 @@ std::unique_ptr<LoadedStep> LoadedStep::load(const Options &options, bool silent
   else
     printDiagnostics(step->context);
   step->context.loadAllAvailableDialects();
-  step->owned = loadModel(step->context, options);
-  if (!step->owned || failed(makeStep(step->module(), options)))
+  Options own = options;
+  step->owned = loadModel(step->context, own);
+  if (!step->owned || failed(makeStep(step->module(), own)))
     return nullptr;
   return step;
 }

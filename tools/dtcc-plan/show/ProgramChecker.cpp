@@ -206,7 +206,7 @@ void TableChecker::state() {
 
 std::string TableChecker::run() {
   table = "header";
-  for (uint32_t name : {header.model, header.plan, header.cpu, header.weights, header.machine})
+  for (uint32_t name : {header.model, header.plan, header.cpu, header.weights, header.machine, header.tensors})
     string(name);
   for (auto check : {&TableChecker::mesh, &TableChecker::memory, &TableChecker::work, &TableChecker::state})
     if (problem.empty())

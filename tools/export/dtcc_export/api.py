@@ -263,6 +263,12 @@ def export(module, example_inputs, path, loss=None, *, dynamic=None, optimizer=N
             if value.const_value is not None:
                 value.const_value.name = new
             graph.initializers[new] = value
+    # Buffers that the graph does not read, or reads as other constants, are still the module's.
+    for name, buffer in module.named_buffers():
+        if name not in graph.initializers and manifest.is_persistent(module, name):
+            held = ir.Value(name=name, const_value=ir.tensor(buffer.detach(), name=name))
+            held.shape, held.dtype = held.const_value.shape, held.const_value.dtype
+            graph.initializers[name] = held
     for node in graph:
         if node.op_type == "BatchNormalization" and len(node.outputs) == 3:
             for output in list(node.outputs)[1:]:

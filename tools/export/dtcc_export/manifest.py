@@ -55,6 +55,12 @@ def parameters(module, used, optimizer, no_decay, in_optimizer):
     return rows
 
 
+def is_persistent(module, name):
+    """Whether a buffer is part of state_dict()."""
+    owner, _, own = name.rpartition(".")
+    return own not in module.get_submodule(owner)._non_persistent_buffers_set
+
+
 def buffers(module, initializers, follows):
     """The buffers that are initializers of the file; those that forward changes say what follows them."""
     rows = []
@@ -62,6 +68,8 @@ def buffers(module, initializers, follows):
         if name not in initializers:
             continue
         row = {"name": name, "initializer": name, "shape": list(buffer.shape)}
+        if not is_persistent(module, name):
+            row["persistent"] = False
         if name in follows:
             row["update"] = {"value": follows[name]}
             owner = module.get_submodule(name.rpartition(".")[0])

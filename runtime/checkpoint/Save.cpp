@@ -1,0 +1,49 @@
+//===- Save.cpp - --save -------------------------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/Save.h"
+
+#include "runtime/checkpoint/SaveOnnx.h"
+#include "runtime/core/Error.h"
+
+#include <filesystem>
+
+namespace fs = std::filesystem;
+
+namespace dtcc::rt {
+
+SaveForm SaveOptions::form() const {
+  std::error_code error;
+  if (path.empty())
+    return SaveForm::File;
+  if (path.back() == '/' || fs::is_directory(path, error))
+    return SaveForm::Folder;
+  return fs::path(path).extension() == ".onnx" ? SaveForm::Onnx : SaveForm::File;
+}
+
+void checkSave(const SaveOptions &options, const Image &image, const ModelWeights &weights) {
+  std::error_code error;
+  if (options.form() == SaveForm::Folder)
+    if (const WeightsSource *source = weights.checkpoint();
+        source && !source->folder().empty() && fs::equivalent(source->folder(), options.path, error))
+      fail("--save must not be the folder of --weights, got: ", options.path);
+  if (options.form() == SaveForm::Onnx)
+    checkOnnx(options, image);
+}
+
+void saveModel(const SaveOptions &options, const Rank &rank, const ModelWeights &weights) {
+  switch (options.form()) {
+  case SaveForm::File:
+    return saveFile(options.path, rank, weights, options.type);
+  case SaveForm::Folder:
+    return saveFolder(options, rank, weights);
+  case SaveForm::Onnx:
+    return saveOnnx(options, rank, weights);
+  }
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,53 @@
+//===- SavedTensor.h - What --save writes --------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The forms of --save (one safetensors file, a folder, an ONNX model) differ in names and files.
+// What they have in common is here: a list of tensors, each with its type in the file, and how a
+// rank writes its cells of one into a file that all ranks have mapped.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_CHECKPOINT_SAVEDTENSOR_H
+#define DTCC_RUNTIME_CHECKPOINT_SAVEDTENSOR_H
+
+#include "runtime/checkpoint/ModelWeights.h"
+
+namespace dtcc::rt {
+
+/// --save-type: the type of floats in what is saved. Model: as the model's file, or --weights, has each.
+enum class SaveType { Model, F32, BF16, F16 };
+
+struct SavedTensor {
+  std::string name;
+  std::string type; /* safetensors' name */
+  std::vector<int64_t> shape;
+  uint64_t bytes;
+  /// The state it is, or null: a value that the run did not change.
+  const dtcc_state *state;
+  std::optional<SourceTensor> value;
+  /// The file holds the transpose of the state.
+  bool transposed = false;
+};
+
+/// The state `model.tensors()[i]`, or a tensor without one. Nothing if it has no value anywhere.
+std::optional<SavedTensor> savedTensor(const ModelWeights &weights, size_t i, const std::string &name, SaveType type);
+
+/// The same in the type of the model's file, whatever --weights has.
+std::optional<SavedTensor> savedInOwnType(const ModelWeights &weights, size_t i, const std::string &name);
+
+/// A tensor of the checkpoint as it is.
+SavedTensor savedTensor(const std::string &name, const SourceTensor &value);
+
+/// Writes the cells that `rank` owns to the tensor's place in a mapped file.
+void writeCells(const SavedTensor &tensor, const Rank &rank, std::byte *to);
+
+/// Writes parameters and buffers to one safetensors file, under their own names. Called by all ranks.
+void saveFile(const std::string &path, const Rank &rank, const ModelWeights &weights, SaveType type);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_CHECKPOINT_SAVEDTENSOR_H
