@@ -108,8 +108,13 @@ void writeCells(const SavedTensor &tensor, const Rank &rank, std::byte *to) {
 void saveFile(const std::string &path, const Rank &rank, const ModelWeights &weights, SaveType type) {
   std::vector<SavedTensor> tensors;
   for (size_t i = 0; i < weights.table().tensors().size(); ++i)
-    if (const ModelTensor &tensor = weights.table().tensors()[i]; tensor.state)
-      tensors.push_back(*savedTensor(weights, i, tensor.name, type));
+    if (const ModelTensor &tensor = weights.table().tensors()[i]; tensor.state) {
+      // A frozen parameter that the step holds in halves alone has no more digits to save.
+      bool halves = type == SaveType::Model && !weights.matched(i) && isFloatType(tensor.state->dtype) &&
+                    dtcc_dtype_size(tensor.state->dtype) == 2;
+      tensors.push_back(halves ? *inType(weights, i, tensor.name, safetensorsName(fileTypeOf(tensor.state->dtype)))
+                               : *savedTensor(weights, i, tensor.name, type));
+    }
   writeSafetensors(path, tensors, rank);
 }
 
