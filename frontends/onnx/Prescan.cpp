@@ -84,7 +84,6 @@ void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<con
     return;
   for (const NodeProto &node : nodes) {
     ++fileNodes;
-    bool standard = node.domain().empty() || node.domain() == "ai.onnx";
     if (!findFunction(node) && !findRule(node))
       out.push_back(&node);
     for (const auto &attribute : node.attribute())

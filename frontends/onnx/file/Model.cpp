@@ -150,7 +150,7 @@ template <typename From, typename To> static void widenCells(StoredTensor &store
   stored.owner = bytes;
 }
 
-static void widen(StoredTensor &stored, int bits) {
+static void widenUnsigned(StoredTensor &stored, int bits) {
   if (!stored.hasData)
     return;
   if (bits == 8)
@@ -184,7 +184,7 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
   if (tensor.data_location() == TensorProto::EXTERNAL) {
     if (failed(decodeExternal(tensor, result, size, loc)))
       return failure();
-    widen(result, bits);
+    widenUnsigned(result, bits);
     return result;
   }
   result.hasData = true;
@@ -219,7 +219,7 @@ FailureOr<StoredTensor> Model::decode(const TensorProto &tensor, Location loc) {
   if (int64_t(result.bytes.size()) != size)
     return emitError(loc) << "tensor '" << result.name << "' must have " << size
                           << " bytes of data for its shape, got: " << result.bytes.size();
-  widen(result, bits);
+  widenUnsigned(result, bits);
   return result;
 }
 
