@@ -56,7 +56,7 @@ bool Importer::isFilledWeight(const NodeProto &node, const Tensor &cell, ArrayRe
   // Vectors may be stored: such a file fills what would make it large.
   return llvm::none_of(model.proto().graph().initializer(), [&](const TensorProto &tensor) {
     std::optional<int64_t> cells = checkedSize(SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
-    return tensor.dims_size() > 1 && cells != 1 && isa_and_nonnull<FloatType>(elementType(context, tensor.data_type()));
+    return tensor.dims_size() > 1 && cells != 1 && isa_and_nonnull<FloatType>(elementType(tensor.data_type()));
   });
 }
 
