@@ -58,6 +58,8 @@ void dtcc::buildSpmdPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(spmd::createSpmdPlaceUnits());
   // Values that skip stages do not make the others wait for ever.
   manager.addPass(spmd::createSpmdReserveMessages());
+  // States lie apart, units are read while they exist, stages end.
+  manager.addPass(spmd::createSpmdVerifyProgram());
 }
 
 void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
