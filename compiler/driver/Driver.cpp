@@ -16,6 +16,7 @@
 #include "compiler/options/ClusterOption.h"
 #include "compiler/options/CompileTarget.h"
 #include "compiler/pipeline/Pipelines.h"
+#include "compiler/pipeline/RunPasses.h"
 #include "compiler/planning/MakePlan.h"
 #include "compiler/training/LabelShift.h"
 #include "compiler/training/Training.h"
@@ -104,11 +105,7 @@ Level Driver::level() {
 
 LogicalResult Driver::runPasses(StringRef what, llvm::function_ref<void(OpPassManager &)> build) {
   progress(what);
-  PassManager manager(module.getContext());
-  if (options.timePasses)
-    manager.enableTiming();
-  build(manager);
-  return manager.run(module);
+  return dtcc::runPasses(module, options, build);
 }
 
 void Driver::warnOfMemory(exec::ProgramOp program) {

@@ -29,6 +29,10 @@ void buildExecPipeline(mlir::OpPassManager &manager, const Options &options);
 /// exec.func -> llvm.func, of the target.
 void buildCodePipeline(mlir::OpPassManager &manager, const Options &options);
 
+/// Registers these lists by name, so that `dtcc-opt --dtcc-exec` or
+/// `dtcc-opt --pass-pipeline='builtin.module(dtcc-spmd,dtcc-exec)'` runs them.
+void registerPipelines();
+
 } // namespace dtcc
 
 #endif // DTCC_COMPILER_PIPELINE_PIPELINES_H

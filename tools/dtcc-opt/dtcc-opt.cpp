@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/pipeline/AllPasses.h"
+#include "compiler/pipeline/Pipelines.h"
 #include "dialects/AllDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
@@ -17,5 +18,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   dtcc::registerAllDialects(registry);
   dtcc::registerAllPasses();
+  dtcc::registerPipelines();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "dtcc: passes on text\n", registry));
 }
