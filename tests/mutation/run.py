@@ -284,7 +284,7 @@ MUTATIONS = [
              "{15e3}", PRICES),
     Mutation("pipelines: reductions keep other stages waiting", "passes/spmd/program/PlaceUnits.cpp",
              "if (ready + 1 < end)", "if (false)", PRICES),
-    Mutation("search: experts' gradients are reduced once", "planner/model/PlaceShapes.cpp",
+    Mutation("search: experts' gradients are reduced once", "planner/model/PlacementCache.cpp",
              "layer.expertParameters = block.expertParameters;", "", FORECASTS),
 ]
 

@@ -84,10 +84,11 @@ struct GraphAgainstSizesTest : StepFixture {
     plan.recompute = recompute == Recompute::Full ? cost::Recomputation::Full : cost::Recomputation::None;
     cost::RunSetting run;
     run.examples = double(kBatch) / double(shape.dp * shape.microbatches);
-    run.attention = pricer.programs().attention;
+    run.attention = pricer.facts().software.attention;
     both.sizes = cost::priceStep(
-        cost::makeStepProblem(model, plan, run, pricer.programs(), machine.device, machine.fabric), machine.constants);
-    both.kept = cost::keptBytes(model, plan, run, pricer.programs()) * model.layers;
+        cost::makeStepProblem(model, plan, run, pricer.facts().software, machine.device, machine.fabric),
+        machine.constants);
+    both.kept = cost::keptBytes(model, plan, run, pricer.facts().software) * model.layers;
     both.elements = model.parameters() / double(shape.tp);
     return both;
   }
