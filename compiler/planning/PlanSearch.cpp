@@ -229,14 +229,12 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
            << " stages that each train a parameter: give a smaller pp, or fewer of them a rank, got: " << stages;
   int64_t virtualStages = 0;
   if (!pipeline.schedule.empty() && !options.schedule.empty()) {
-    virtualStages = plan::stagesPerRank(pipeline.schedule).value_or(1);
-    space.schedules = {pipeline.schedule == "gpipe"         ? plan::PipelineSchedule::GPipe
-                       : pipeline.schedule == "zero-bubble" ? plan::PipelineSchedule::ZeroBubble
-                       : virtualStages > 1 || StringRef(pipeline.schedule).starts_with("interleaved")
-                           ? plan::PipelineSchedule::Interleaved
-                           : plan::PipelineSchedule::OneForwardOneBackward};
+    auto named = cost::parseSchedule(pipeline.schedule)
+                     .value_or(cost::NamedSchedule{plan::PipelineKind::OneForwardOneBackward, 1});
+    virtualStages = named.virtualStages;
+    space.schedules = {named.kind};
   } else if (!pipeline.actions.ranks.empty()) {
-    space.schedules = {plan::PipelineSchedule::OneForwardOneBackward};
+    space.schedules = {plan::PipelineKind::OneForwardOneBackward};
   }
   std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
   // A stage that is given holds, though nobody may be there to share with.

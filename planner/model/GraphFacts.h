@@ -113,7 +113,7 @@ private:
 
 /// Are weight gradients made behind input gradients?
 inline bool hasWeightsApart(const plan::PlanShape &shape) {
-  return shape.pp > 1 && shape.schedule == plan::PipelineSchedule::ZeroBubble;
+  return shape.pp > 1 && cost::has(shape.schedule, cost::ScheduleRow::WeightsApart);
 }
 /// Has a program of the shape a prologue, where parameters are brought to their readers' layouts?
 inline bool bringsAtOnce(const plan::PlanShape &shape) { return shape.pp > 1 || shape.microbatches > 1; }

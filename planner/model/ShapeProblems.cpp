@@ -18,7 +18,6 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-using plan::PipelineSchedule;
 using plan::PlanShape;
 
 /// Scratch memory of library operations, which a program of a GPU has all the time
@@ -82,8 +81,8 @@ static double onceBytes(const PlanShape &shape, const BlockCost &block) {
 /// where there are as many micro-batches as stages: with one, all of forward and input gradients is waited for.
 static double bubbleOf(const PlanShape &shape, const cost::LayerSeconds &mean, int64_t stages) {
   double fills = std::min(1.0, double(shape.microbatches - 1) / double(shape.pp));
-  bool apart = shape.schedule == PipelineSchedule::ZeroBubble;
-  return cost::bubbleSeconds(plan::kindOf(shape.schedule), stages, shape.virtualStages, mean.forward,
+  bool apart = cost::has(shape.schedule, cost::ScheduleRow::WeightsApart);
+  return cost::bubbleSeconds(shape.schedule, stages, shape.virtualStages, mean.forward,
                              mean.inputGradient + mean.recompute, (apart ? fills : 1) * mean.weightGradient);
 }
 
@@ -214,9 +213,9 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
   std::vector<plan::Recompute> allowed = facts.modes();
   size_t each = facts.modeCount();
   const StepBlocks &row = facts.input.blocks;
-  double inFlight = facts.request.stages > 0 ? double(shape.microbatches)
-                                             : cost::microbatchesInFlight(plan::kindOf(shape.schedule), shape.pp,
-                                                                          shape.virtualStages, shape.microbatches);
+  double inFlight = facts.request.stages > 0
+                        ? double(shape.microbatches)
+                        : cost::microbatchesInFlight(shape.schedule, shape.pp, shape.virtualStages, shape.microbatches);
   bool onHost = mayOffload(shape, step, costs, inFlight);
 
   plan::StageProblem problem;
@@ -295,8 +294,7 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
   if (!facts.request.anyMemory &&
       (!cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)) || (facts.mustOffload() && !onHost)))
     problem.classes[0].memoryBytes = 0;
-  bool falls = facts.request.stages == 0 && shape.schedule != PipelineSchedule::ZeroBubble &&
-               shape.schedule != PipelineSchedule::GPipe;
+  bool falls = facts.request.stages == 0 && cost::has(shape.schedule, cost::ScheduleRow::FewerLater);
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(inFlight, inFlight - double(stage)) : inFlight));
   if (hasWeightsApart(shape) && facts.request.stages == 0)

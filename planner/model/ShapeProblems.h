@@ -52,7 +52,7 @@ private:
   const GraphFacts &facts;
   PlacementCache &placements;
   /// By ZeRO stage, schedule and virtual stages.
-  std::map<std::tuple<int, plan::PipelineSchedule, int64_t>, bool> allowed;
+  std::map<std::tuple<int, plan::PipelineKind, int64_t>, bool> allowed;
   /// By ranks, virtual stages and micro-batches, of each stage of an interleaved schedule the micro-batches in flight.
   std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<int64_t>> flights;
   std::mutex flying;

@@ -130,7 +130,7 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       shape.zero = given.zero;
       shape.sequenceParallel = given.sequenceParallel;
       if (given.pp > 1)
-        shape.schedule = plan::PipelineSchedule::OneForwardOneBackward;
+        shape.schedule = plan::PipelineKind::OneForwardOneBackward;
       SCOPED_TRACE((gated ? "gated " : "") + shape.str() + " recompute=" + plan::toString(given.recompute).str());
       Both both = price(shape, given.recompute);
       const cost::StepSeconds &graph = both.graph.parts, &sizes = both.sizes;
