@@ -117,8 +117,9 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
     memory = options.deviceMemory;
   if (needed > memory)
     llvm::WithColor::warning(messageStream(), "dtcc")
-        << "the plan needs " << bytesText(needed) << " of memory a rank, and "
-        << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has " << bytesText(memory)
+        << "the plan needs " << cost::formatBytes(needed) << " of memory a rank, and "
+        << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has "
+        << cost::formatBytes(memory)
         << (isForGpus() ? std::string() : " for each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"))
         << ": the program is going to refuse to run " << (isForGpus() ? "there" : "here") << '\n';
 }

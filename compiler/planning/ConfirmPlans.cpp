@@ -166,15 +166,15 @@ LogicalResult Confirmation::refuse() {
   if (least && least->report.hostLack > 0) {
     errorStream() << "no plan fits: of the " << result.report.passed.size()
                   << " best ones that were compiled, the one that needs least (" << least->candidate.plan.shape.str()
-                  << ") leaves " << bytesText(least->lowered.mostWithHost()) << " to the host of a rank, which has "
-                  << bytesText(result.machine.host.memoryBytes) << '\n';
+                  << ") leaves " << cost::formatBytes(least->lowered.mostWithHost())
+                  << " to the host of a rank, which has " << cost::formatBytes(result.machine.host.memoryBytes) << '\n';
     return failure();
   }
   errorStream() << "no plan fits: of the " << result.report.passed.size()
                 << " best ones that were compiled, none needs less than "
-                << bytesText(least ? least->lowered.most().total() : 0) << " a rank ("
+                << cost::formatBytes(least ? least->lowered.most().total() : 0) << " a rank ("
                 << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
-                << bytesText(least ? usableBytes(*least) : 0) << '\n';
+                << cost::formatBytes(least ? usableBytes(*least) : 0) << '\n';
   return failure();
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/planning/PipelinePlanning.h"
 #include "dialects/graph/Graph.h"
 #include "planner/cluster/ClusterFile.h"
+#include "planner/cost/AmountText.h"
 #include "planner/search/DeviceCounts.h"
 #include "planner/transformer/Memory.h"
 #include "llvm/ADT/StringExtras.h"
@@ -523,8 +524,7 @@ FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options
   FailureOr<SearchResult> result = searchPlans(module, options);
   if (succeeded(result) && options.verbose)
     for (const plan::PlanReport &plan : result->report.plans)
-      messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2:f2} GiB a rank{3}\n", plan.shape.str(),
-                                       plan.seconds, plan.memory.total() / double(1 << 30),
-                                       plan.fits ? "" : ", does not fit");
+      messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2} a rank{3}\n", plan.shape.str(), plan.seconds,
+                                       cost::formatBytes(plan.memory.total()), plan.fits ? "" : ", does not fit");
   return result;
 }
