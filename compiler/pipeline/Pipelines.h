@@ -13,9 +13,6 @@
 
 namespace dtcc {
 
-/// The level of a module: what it holds says from where to go on.
-enum class Level { Graph, Spmd, Exec };
-
 /// An imported model to a training step: `@loss` becomes `@step`.
 void buildGraphPipeline(mlir::OpPassManager &manager, const Options &options);
 /// A step with layouts to the program of a rank.
