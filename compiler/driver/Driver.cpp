@@ -16,6 +16,7 @@
 #include "compiler/options/ClusterOption.h"
 #include "compiler/options/CompileTarget.h"
 #include "compiler/pipeline/Pipelines.h"
+#include "compiler/pipeline/RunPasses.h"
 #include "compiler/planning/MakePlan.h"
 #include "compiler/training/LabelShift.h"
 #include "compiler/training/SavedTensors.h"
@@ -51,19 +52,35 @@ public:
   LogicalResult run();
 
 private:
+  /// What a module holds, from which the driver goes on.
+  enum class Holds { Nothing, Model, Step, Layouts, Program, Commands };
+  Holds holds();
+  /// A part of the way from a model to a program. It runs if the module holds what it begins with.
+  struct Step {
+    Holds first, last;
+    LogicalResult (Driver::*run)();
+    /// The --emit that ends behind it; empty: none does.
+    StringRef emits;
+  };
+  static const Step kSteps[];
+  LogicalResult train();
+  LogicalResult shiftLabels();
+  LogicalResult plan();
+  LogicalResult recompute();
+  LogicalResult applyPlan();
+  LogicalResult distribute();
+  LogicalResult verify();
+  LogicalResult lower();
+  LogicalResult generateKernels();
+
   LogicalResult runPasses(StringRef what, llvm::function_ref<void(OpPassManager &)> build);
-  LogicalResult emitModule() {
-    return files.writeText(
-        [&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
-  }
+  LogicalResult emit();
   LogicalResult emitCode();
   /// Prices the commands, by which `--info` of the program forecasts its step.
   LogicalResult priceCommands(exec::ProgramOp program, ImageOptions &image);
   /// The kernels as text: IR of LLVM, or PTX.
   LogicalResult emitKernels();
   bool isForGpus() const { return targetOf(options).memory == DTCC_MEMORY_DEVICE; }
-  LogicalResult distribute();
-  Level level();
   /// Plans that were given are compiled though they need more memory than there is.
   void warnOfMemory(exec::ProgramOp program);
   void tellOfHost(exec::ProgramOp program);
@@ -79,8 +96,9 @@ private:
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now(), last = began;
   std::string current;
   std::optional<Status> status;
-  /// Whether the requested output is already written.
-  bool finished = false;
+  /// The plan of the step, once it is made; what --verify compares with.
+  std::optional<MadePlan> made;
+  std::optional<StepCheck> check;
 };
 
 void Driver::progress(StringRef what) {
@@ -96,21 +114,9 @@ void Driver::progress(StringRef what) {
     status.emplace(what);
 }
 
-Level Driver::level() {
-  if (!module.getOps<exec::ProgramOp>().empty())
-    return Level::Exec;
-  if (!module.getOps<spmd::ProgramOp>().empty())
-    return Level::Spmd;
-  return Level::Graph;
-}
-
 LogicalResult Driver::runPasses(StringRef what, llvm::function_ref<void(OpPassManager &)> build) {
   progress(what);
-  PassManager manager(module.getContext());
-  if (options.timePasses)
-    manager.enableTiming();
-  build(manager);
-  return manager.run(module);
+  return dtcc::runPasses(module, options, build);
 }
 
 void Driver::warnOfMemory(exec::ProgramOp program) {
@@ -122,8 +128,9 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
     memory = options.deviceMemory;
   if (needed > memory)
     llvm::WithColor::warning(messageStream(), "dtcc")
-        << "the plan needs " << bytesText(needed) << " of memory a rank, and "
-        << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has " << bytesText(memory)
+        << "the plan needs " << cost::formatBytes(needed) << " of memory a rank, and "
+        << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has "
+        << cost::formatBytes(memory)
         << (isForGpus() ? std::string() : " for each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"))
         << ": the program is going to refuse to run " << (isForGpus() ? "there" : "here") << '\n';
 }
@@ -236,50 +243,46 @@ LogicalResult Driver::emitCode() {
   return success();
 }
 
-/// From the model to the program of a rank, by way of a plan.
-LogicalResult Driver::distribute() {
-  auto finish = [&](LogicalResult result) {
-    finished = true;
-    return result;
-  };
-  if (module.lookupSymbol("loss")) {
-    if (failed(applyTrainingOptions(module, options)) ||
-        failed(runPasses("graph", [&](OpPassManager &manager) { buildGraphPipeline(manager, options); })))
-      return failure();
-  } else if (!module.lookupSymbol("step")) {
-    return module.emitError("holds no @loss to train, no spmd.program and no exec.program; a forward graph needs "
-                            "--loss=KIND:key=value,...");
-  }
-  decideLabelShift(module);
-  if (options.emit == "graph")
-    return finish(emitModule());
-  std::optional<StepCheck> check;
-  if (module.getOps<spmd::MeshOp>().empty()) {
-    if (options.verify)
-      check.emplace(module);
-    progress("plan");
-    FailureOr<MadePlan> made = makePlan(module, options);
-    if (failed(made))
-      return failure();
-    const plan::Plan &plan = made->plan;
-    if (options.emit == "plan")
-      return finish(files.writeText([&](raw_ostream &stream) { stream << plan.toJson() << '\n'; }));
-    // The plan was lowered to know its memory: that is the program.
-    if (made->lowered && !check && options.emit != "spmd" && options.emit != "onnx") {
-      module.getBodyRegion().takeBody(made->lowered->getBodyRegion());
-      module->setAttrs(made->lowered->getOperation()->getAttrDictionary());
-      return success();
-    }
-    // The placement alone: the tool writes it beside the nodes of the model.
-    if (options.emit == "onnx")
-      return finish(spmd::applyPlan(module, plan));
-    // Activations that are not kept are recomputed by clones, which the plan places like their originals.
-    if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
-        failed(spmd::applyPlan(module, plan)))
-      return failure();
-  }
-  if (failed(runPasses("distribute", [&](OpPassManager &manager) { buildSpmdPipeline(manager, options); })))
+LogicalResult Driver::train() {
+  if (failed(applyTrainingOptions(module, options)))
     return failure();
+  return runPasses("graph", [&](OpPassManager &manager) { buildGraphPipeline(manager, options); });
+}
+
+LogicalResult Driver::shiftLabels() {
+  decideLabelShift(module);
+  return success();
+}
+
+LogicalResult Driver::plan() {
+  if (options.verify)
+    check.emplace(module);
+  progress("plan");
+  FailureOr<MadePlan> found = makePlan(module, options);
+  if (failed(found))
+    return failure();
+  made.emplace(std::move(*found));
+  // The plan was lowered to know its memory: that is the program, unless an earlier form of it is wanted.
+  if (made->lowered && !check && options.emit != "plan" && options.emit != "onnx" && options.emit != "spmd") {
+    module.getBodyRegion().takeBody(made->lowered->getBodyRegion());
+    module->setAttrs(made->lowered->getOperation()->getAttrDictionary());
+  }
+  return success();
+}
+
+/// Activations that are not kept are recomputed by clones, which the plan places like their originals. An annotated
+/// model has no nodes for them.
+LogicalResult Driver::recompute() {
+  return options.emit == "onnx" ? success() : graph::recompute(module.lookupSymbol<func::FuncOp>("step"), made->plan);
+}
+
+LogicalResult Driver::applyPlan() { return spmd::applyPlan(module, made->plan); }
+
+LogicalResult Driver::distribute() {
+  return runPasses("distribute", [&](OpPassManager &manager) { buildSpmdPipeline(manager, options); });
+}
+
+LogicalResult Driver::verify() {
   if (!check)
     return success();
   progress("verify");
@@ -290,8 +293,55 @@ LogicalResult Driver::distribute() {
   return equal;
 }
 
+LogicalResult Driver::lower() {
+  return runPasses("exec", [&](OpPassManager &manager) { buildExecPipeline(manager, options); });
+}
+
+LogicalResult Driver::generateKernels() {
+  return runPasses("generate kernels", [&](OpPassManager &manager) { buildCodePipeline(manager, options); });
+}
+
+const Driver::Step Driver::kSteps[] = {
+    {Holds::Model, Holds::Model, &Driver::train, ""},
+    {Holds::Step, Holds::Layouts, &Driver::shiftLabels, "graph"},
+    {Holds::Step, Holds::Step, &Driver::plan, "plan"},
+    {Holds::Step, Holds::Step, &Driver::recompute, ""},
+    {Holds::Step, Holds::Step, &Driver::applyPlan, "onnx"},
+    {Holds::Layouts, Holds::Layouts, &Driver::distribute, ""},
+    {Holds::Program, Holds::Program, &Driver::verify, "spmd"},
+    {Holds::Program, Holds::Program, &Driver::lower, "exec"},
+    {Holds::Commands, Holds::Commands, &Driver::generateKernels, ""},
+};
+
+Driver::Holds Driver::holds() {
+  if (!module.getOps<exec::ProgramOp>().empty())
+    return Holds::Commands;
+  if (!module.getOps<spmd::ProgramOp>().empty())
+    return Holds::Program;
+  if (module.lookupSymbol("loss"))
+    return Holds::Model;
+  if (!module.lookupSymbol("step"))
+    return Holds::Nothing;
+  return module.getOps<spmd::MeshOp>().empty() ? Holds::Step : Holds::Layouts;
+}
+
+/// Writes what --emit names, which the module holds by now.
+LogicalResult Driver::emit() {
+  if (options.emit == "plan" && !made)
+    return module.emitError("--emit=plan needs a model or a step on whole tensors: this module is partitioned already");
+  if (options.emit == "plan")
+    return files.writeText([&](raw_ostream &stream) { stream << made->plan.toJson() << '\n'; });
+  // The tool writes the placement beside the nodes of the model.
+  if (options.emit == "onnx")
+    return success();
+  return files.writeText([&](raw_ostream &stream) { module->print(stream, OpPrintingFlags().enableDebugInfo(false)); });
+}
+
 LogicalResult Driver::run() {
-  if (options.verify && (level() != Level::Graph || !module.getOps<spmd::MeshOp>().empty()))
+  if (holds() == Holds::Nothing)
+    return module.emitError("holds no @loss to train, no spmd.program and no exec.program; a forward graph needs "
+                            "--loss=KIND:key=value,...");
+  if (options.verify && holds() > Holds::Step)
     return module.emitError("--verify needs a model or a step on whole tensors: this module is partitioned already");
   if (failed(applyWeights(module, options)))
     return failure();
@@ -302,17 +352,13 @@ LogicalResult Driver::run() {
       return failure();
     processor = std::move(*found);
   }
-  if (level() == Level::Graph && failed(distribute()))
-    return failure();
-  if (finished || options.emit == "spmd")
-    return finished ? success() : emitModule();
-  if (level() == Level::Spmd &&
-      failed(runPasses("exec", [&](OpPassManager &manager) { buildExecPipeline(manager, options); })))
-    return failure();
-  if (options.emit == "exec")
-    return emitModule();
-  if (failed(runPasses("generate kernels", [&](OpPassManager &manager) { buildCodePipeline(manager, options); })))
-    return failure();
+  for (const Step &step : kSteps) {
+    Holds now = holds();
+    if (step.first <= now && now <= step.last && failed((this->*step.run)()))
+      return failure();
+    if (!step.emits.empty() && step.emits == options.emit)
+      return emit();
+  }
   LogicalResult result = options.emit == "program" ? emitCode() : emitKernels();
   progress("");
   return result;

@@ -21,8 +21,6 @@ double dtcc::machineMemory() { return double(sysconf(_SC_PHYS_PAGES)) * double(s
 
 int64_t dtcc::machineCores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
-std::string dtcc::bytesText(double bytes) { return llvm::formatv("{0:f2} GiB", bytes / double(1 << 30)); }
-
 bool dtcc::isThisMachine(const Options &options) { return ranksOfThisMachine(options).has_value(); }
 
 std::optional<int64_t> dtcc::ranksOfThisMachine(const Options &options) {

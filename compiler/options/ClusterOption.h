@@ -17,8 +17,6 @@ namespace dtcc {
 /// Bytes of memory of this machine, and its cores.
 double machineMemory();
 int64_t machineCores();
-/// "1.25 GiB"
-std::string bytesText(double bytes);
 
 /// Is --cluster a number of ranks of this machine, which share its memory?
 bool isThisMachine(const Options &options);

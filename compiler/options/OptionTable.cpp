@@ -110,7 +110,10 @@ const std::vector<Group> &table() {
           flag("verify", &Options::verify, "check the partitioned step by the interpreters"),
           flag("progress", &Options::progress, "one line a phase of the compiler"),
           flag("v", &Options::verbose, "say what is decided"),
-          flag("time-passes", &Options::timePasses, "what each pass took"), flag("help", &Options::help, "this text")}},
+          flag("time-passes", &Options::timePasses, "what each pass took"),
+          list("print-ir-after", "PASS", &Options::printIrAfter, "print the module behind a pass, as exec-fuse"),
+          list("print-ir-before", "PASS", &Options::printIrBefore, "print the module ahead of a pass"),
+          flag("help", &Options::help, "this text")}},
     };
   }();
   return groups;
@@ -188,6 +191,10 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
     bool given = argument.contains('=');
     if (name == "h")
       name = "help";
+    if (name.starts_with("mlir-")) {
+      options.mlir.push_back("--" + argument.ltrim('-').str());
+      continue;
+    }
     const Row *row = find(name);
     if (!row) {
       StringRef guess = nearest(name);

@@ -77,6 +77,10 @@ struct Options {
   double devicePeak = 0;
 
   // What to say and check.
+  /// Passes around which the module is printed.
+  std::vector<std::string> printIrBefore, printIrAfter;
+  /// Options of MLIR's own, as they were written (--mlir-timing).
+  std::vector<std::string> mlir;
   bool verify = false, progress = false, verbose = false, timePasses = false, help = false;
 };
 

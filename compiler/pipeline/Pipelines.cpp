@@ -8,6 +8,8 @@
 #include "compiler/pipeline/Pipelines.h"
 #include "compiler/options/CompileTarget.h"
 #include "dialects/exec/Exec.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/exec/Passes.h"
 #include "passes/graph/Passes.h"
@@ -57,6 +59,8 @@ void dtcc::buildSpmdPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(spmd::createSpmdPlaceUnits());
   // Values that skip stages do not make the others wait for ever.
   manager.addPass(spmd::createSpmdReserveMessages());
+  // States lie apart, units are read while they exist, stages end.
+  manager.addPass(spmd::createSpmdVerifyProgram());
 }
 
 void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
@@ -116,4 +120,39 @@ void dtcc::buildCodePipeline(OpPassManager &manager, const Options &options) {
   else
     manager.addPass(exec::createGenerateKernels());
   manager.addPass(exec::createFoldDimensions());
+}
+
+namespace {
+/// The options of the compiler that lists of passes depend on.
+struct ListOptions : PassPipelineOptions<ListOptions> {
+  PassOptions::Option<std::string> precision{*this, "precision", llvm::cl::desc("f32, bf16 or fp16"),
+                                             llvm::cl::init("f32")};
+  PassOptions::Option<std::string> target{*this, "target", llvm::cl::desc("cpu or cuda"), llvm::cl::init("cpu")};
+  PassOptions::Option<double> clip{*this, "clip", llvm::cl::desc("clip by the global norm of the gradients; 0: no"),
+                                   llvm::cl::init(0)};
+
+  Options resolved() const {
+    Options options;
+    options.precision = precision;
+    options.target = target;
+    options.clip = clip;
+    return options;
+  }
+};
+} // namespace
+
+/// `ends`: what holds behind the last pass.
+template <void build(OpPassManager &, const Options &)> static void registerList(StringRef name, StringRef ends) {
+  PassPipelineRegistration<ListOptions>(
+      name, ends, [](OpPassManager &manager, const ListOptions &options) { build(manager, options.resolved()); });
+}
+
+void dtcc::registerPipelines() {
+  registerList<buildGraphPipeline>("dtcc-graph", "a model to a training step on whole tensors; ends with what "
+                                                 "graph-verify-step checks");
+  registerList<buildSpmdPipeline>("dtcc-spmd", "a step with layouts to the program of a rank; ends with what "
+                                               "spmd-verify-program checks");
+  registerList<buildMemoryPipeline>("dtcc-memory", "the program of a rank to commands with planned memory");
+  registerList<buildExecPipeline>("dtcc-exec", "dtcc-memory, and what exec-verify and exec-verify-messages check");
+  registerList<buildCodePipeline>("dtcc-code", "the kernels of commands to functions of LLVM");
 }

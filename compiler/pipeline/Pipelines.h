@@ -13,9 +13,6 @@
 
 namespace dtcc {
 
-/// The level of a module: what it holds says from where to go on.
-enum class Level { Graph, Spmd, Exec };
-
 /// An imported model to a training step: `@loss` becomes `@step`.
 void buildGraphPipeline(mlir::OpPassManager &manager, const Options &options);
 /// A step with layouts to the program of a rank.
@@ -28,6 +25,10 @@ void buildCheckPipeline(mlir::OpPassManager &manager);
 void buildExecPipeline(mlir::OpPassManager &manager, const Options &options);
 /// exec.func -> llvm.func, of the target.
 void buildCodePipeline(mlir::OpPassManager &manager, const Options &options);
+
+/// Registers these lists by name, so that `dtcc-opt --dtcc-exec` or
+/// `dtcc-opt --pass-pipeline='builtin.module(dtcc-spmd,dtcc-exec)'` runs them.
+void registerPipelines();
 
 } // namespace dtcc
 

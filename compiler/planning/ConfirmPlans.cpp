@@ -56,7 +56,7 @@ private:
   static Tried unlowered(Candidate candidate);
   /// Bytes of a device that a lowered program may use.
   double usableBytes(const Tried &tried) const {
-    return result.pricer->usableBytes(tried.candidate.plan.shape, tried.lowered.separateBytes);
+    return result.pricer->facts().usableBytes(tried.candidate.plan.shape, tried.lowered.separateBytes);
   }
   /// Lowers the first of the row: what becomes of it, if it is to be taken.
   std::optional<Tried> next();
@@ -91,7 +91,7 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
   if (!silent)
     status.emplace("compile " + plan.shape.str());
   // Without a limit, and with a mesh that is given, any may be what is taken in the end.
-  double usable = result.pricer->usableBytes(plan.shape, /*separate=*/0);
+  double usable = result.pricer->facts().usableBytes(plan.shape, /*separate=*/0);
   bool isLimited = usable > 0 && !result.anyMemory && !result.meshGiven;
   tried.lowered = lowerPlan(module, options, written, isLimited ? usable : std::numeric_limits<double>::infinity());
   if (!tried.lowered.module)
@@ -111,7 +111,7 @@ Confirmation::Tried Confirmation::lower(Candidate candidate, const plan::Plan &w
 void Confirmation::solveAgain(const Candidate &before, double times) {
   if (before.solves == kSolves)
     return;
-  double usable = result.pricer->usableBytes(before.plan.shape);
+  double usable = result.pricer->facts().usableBytes(before.plan.shape);
   Candidate again{{before.plan.shape, {}, 0}, {}, kMargin * usable / times, before.solves + 1};
   if (before.limit > 0)
     again.limit = std::min(again.limit, kMargin * before.limit);
@@ -166,15 +166,15 @@ LogicalResult Confirmation::refuse() {
   if (least && least->report.hostLack > 0) {
     errorStream() << "no plan fits: of the " << result.report.passed.size()
                   << " best ones that were compiled, the one that needs least (" << least->candidate.plan.shape.str()
-                  << ") leaves " << bytesText(least->lowered.mostWithHost()) << " to the host of a rank, which has "
-                  << bytesText(result.machine.host.memoryBytes) << '\n';
+                  << ") leaves " << cost::formatBytes(least->lowered.mostWithHost())
+                  << " to the host of a rank, which has " << cost::formatBytes(result.machine.host.memoryBytes) << '\n';
     return failure();
   }
   errorStream() << "no plan fits: of the " << result.report.passed.size()
                 << " best ones that were compiled, none needs less than "
-                << bytesText(least ? least->lowered.most().total() : 0) << " a rank ("
+                << cost::formatBytes(least ? least->lowered.most().total() : 0) << " a rank ("
                 << (least ? least->candidate.plan.shape.str() : "") << "), and a rank has "
-                << bytesText(least ? usableBytes(*least) : 0) << '\n';
+                << cost::formatBytes(least ? usableBytes(*least) : 0) << '\n';
   return failure();
 }
 
@@ -192,7 +192,7 @@ std::optional<Confirmation::Tried> Confirmation::next() {
   plan::Plan plan = result.pricer->write(candidate.plan.shape, candidate.plan.stages);
   if (!plan.whyNoProgram().empty()) {
     // It is as low as those of others were.
-    double usable = result.pricer->usableBytes(candidate.plan.shape);
+    double usable = result.pricer->facts().usableBytes(candidate.plan.shape);
     if (usable <= 0 || result.anyMemory || low * withoutCommunicators(candidate.report.memory) <= usable)
       return unlowered(std::move(candidate));
     solveAgain(candidate, low);

@@ -8,6 +8,7 @@
 #include "compiler/planning/LowerPlan.h"
 #include "compiler/options/ClusterOption.h"
 #include "compiler/pipeline/Pipelines.h"
+#include "compiler/pipeline/RunPasses.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -83,27 +84,15 @@ static FailureOr<double> separateBytes(exec::ProgramOp program, const SymbolTabl
   return bytes;
 }
 
-/// The passes that `build` adds.
-static LogicalResult runPasses(ModuleOp module, const Options &options, bool verifies,
-                               function_ref<void(OpPassManager &)> build) {
-  PassManager passes(module.getContext());
-  if (options.timePasses)
-    passes.enableTiming();
-  passes.enableVerifier(verifies);
-  build(passes);
-  return passes.run(module);
-}
-
 /// Lowers a plan to a program. The IR is verified after each pass of the first pipeline. The passes behind it are
 /// verified once, at the end, and only if the program fits.
 static LogicalResult lower(LoweredPlan &lowered, const Options &options, const plan::Plan &plan, double limit) {
   ModuleOp module = *lowered.module;
   if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
       failed(spmd::applyPlan(module, plan)) ||
-      failed(runPasses(module, options, /*verifies=*/true,
-                       [&](OpPassManager &passes) { buildSpmdPipeline(passes, options); })) ||
-      failed(runPasses(module, options, /*verifies=*/false,
-                       [&](OpPassManager &passes) { buildMemoryPipeline(passes, options); })))
+      failed(runPasses(module, options, [&](OpPassManager &passes) { buildSpmdPipeline(passes, options); })) ||
+      failed(runPasses(
+          module, options, [&](OpPassManager &passes) { buildMemoryPipeline(passes, options); }, /*verifies=*/false)))
     return failure();
   SymbolTable symbols(module);
   for (auto program : module.getOps<exec::ProgramOp>()) {
@@ -116,7 +105,7 @@ static LogicalResult lower(LoweredPlan &lowered, const Options &options, const p
   if (lowered.most().total() > limit)
     return success();
   return success(succeeded(mlir::verify(module)) &&
-                 succeeded(runPasses(module, options, /*verifies=*/false, buildCheckPipeline)));
+                 succeeded(runPasses(module, options, buildCheckPipeline, /*verifies=*/false)));
 }
 
 LoweredPlan dtcc::lowerPlan(ModuleOp module, const Options &options, const plan::Plan &plan, double limit) {

@@ -23,7 +23,7 @@ FailureOr<PipelineRequest> dtcc::parsePipeline(const Options &options, std::opti
     return request;
   }
   if (!StringRef(options.schedule).ends_with(".csv"))
-    return wrong("--schedule must be gpipe, 1f1b, interleaved:V, zero-bubble or FILE.csv, got: " + options.schedule);
+    return wrong("--schedule must be " + cost::scheduleNames() + " or FILE.csv, got: " + options.schedule);
   auto buffer = llvm::MemoryBuffer::getFile(options.schedule, /*IsText=*/true);
   if (!buffer)
     return wrong("--schedule: cannot read " + options.schedule + ": " + buffer.getError().message());

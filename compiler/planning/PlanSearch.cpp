@@ -12,6 +12,7 @@
 #include "compiler/planning/PipelinePlanning.h"
 #include "dialects/graph/Graph.h"
 #include "planner/cluster/ClusterFile.h"
+#include "planner/cost/AmountText.h"
 #include "planner/search/DeviceCounts.h"
 #include "planner/transformer/Memory.h"
 #include "llvm/ADT/StringExtras.h"
@@ -223,20 +224,18 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
     space.sequenceParallel = {options.sequenceParallel == "on"};
   int64_t stages =
       request.stages ? request.stages : mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
-  if (stages > int64_t(pricer->blocks().blocks().size()))
+  if (stages > int64_t(pricer->facts().input.blocks.blocks().size()))
     return step.emitError("can be cut into at most ")
-           << pricer->blocks().blocks().size()
+           << pricer->facts().input.blocks.blocks().size()
            << " stages that each train a parameter: give a smaller pp, or fewer of them a rank, got: " << stages;
   int64_t virtualStages = 0;
   if (!pipeline.schedule.empty() && !options.schedule.empty()) {
-    virtualStages = plan::stagesPerRank(pipeline.schedule).value_or(1);
-    space.schedules = {pipeline.schedule == "gpipe"         ? plan::PipelineSchedule::GPipe
-                       : pipeline.schedule == "zero-bubble" ? plan::PipelineSchedule::ZeroBubble
-                       : virtualStages > 1 || StringRef(pipeline.schedule).starts_with("interleaved")
-                           ? plan::PipelineSchedule::Interleaved
-                           : plan::PipelineSchedule::OneForwardOneBackward};
+    auto named = cost::parseSchedule(pipeline.schedule)
+                     .value_or(cost::NamedSchedule{plan::PipelineKind::OneForwardOneBackward, 1});
+    virtualStages = named.virtualStages;
+    space.schedules = {named.kind};
   } else if (!pipeline.actions.ranks.empty()) {
-    space.schedules = {plan::PipelineSchedule::OneForwardOneBackward};
+    space.schedules = {plan::PipelineKind::OneForwardOneBackward};
   }
   std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
   // A stage that is given holds, though nobody may be there to share with.
@@ -249,9 +248,9 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
       }
   }
   // Where stages begin is held with how many there are.
-  auto held = int64_t(pricer->heldStages().size());
-  if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->stagesOf(shape) == held; }))
-    llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->stagesOf(shape) != held; });
+  auto held = int64_t(pricer->facts().begins.size());
+  if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) == held; }))
+    llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) != held; });
   llvm::erase_if(all, [&](const plan::PlanShape &shape) {
     // --mesh counts dp without the ranks of ep; groups share state in parts of it.
     return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep || (shape.dp / shape.ep) % mesh.groups ||
@@ -331,9 +330,10 @@ LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
     least.recompute = "full";
   FailureOr<SearchResult> found = searchPlans(module, least, any);
   if (failed(found))
-    return pricer->hasRefusal() ? pricer->emitRefusal()
-                                : step.emitError("cannot be placed on ") << machine.ranks << " ranks by any of "
-                                                                         << all.size() << " plans: choose another mesh";
+    return pricer->placements().hasRefusal() ? pricer->placements().emitRefusal()
+                                             : step.emitError("cannot be placed on ")
+                                                   << machine.ranks << " ranks by any of " << all.size()
+                                                   << " plans: choose another mesh";
   auto smaller = [](const plan::PlanReport &a, const plan::PlanReport &b) {
     return a.memory.total() + a.hostLack < b.memory.total() + b.hostLack;
   };
@@ -401,8 +401,8 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
     report.note = plan::noteOfMixedDevices(result.pricer->stagesText(found.plans.front().stages));
   report.lowerBound = found.lowerBound;
   report.modelled = found.modelled;
-  report.placements = result.pricer->placements().all;
-  report.unproven = result.pricer->placements().unproven;
+  report.placements = result.pricer->placements().counts().all;
+  report.unproven = result.pricer->placements().counts().unproven;
   report.shapes = found.shapes;
   report.placed = found.solved;
   report.infeasible = found.infeasible;
@@ -411,8 +411,7 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
 
 /// A new one, or that of a search before for as many ranks with as much given.
 std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
-  std::string key = llvm::formatv("{0} {1} {2} {3} {4} {5}", machine.ranks, request.anyMemory, options.mesh,
-                                  options.schedule, options.recompute, options.offload);
+  PricerKey key{machine.ranks, request.anyMemory, options.mesh, options.schedule, options.recompute, options.offload};
   std::shared_ptr<spmd::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
   // As many places to cut as the stages that are asked for need.
   size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);
@@ -446,8 +445,8 @@ FailureOr<SearchResult> Search::run() {
     // A mesh that is given whole is the user's choice: the warning is Driver's, which knows the planned memory.
     if (!result.meshGiven)
       return noneFits(*all);
-    if (pricer->hasRefusal() && !limits.silent)
-      return pricer->emitRefusal();
+    if (pricer->placements().hasRefusal() && !limits.silent)
+      return pricer->placements().emitRefusal();
     request.anyMemory = true;
     pricer = makePricer();
     found = plan::searchShapes(*all, *pricer, limits.keep);
@@ -525,8 +524,7 @@ FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options
   FailureOr<SearchResult> result = searchPlans(module, options);
   if (succeeded(result) && options.verbose)
     for (const plan::PlanReport &plan : result->report.plans)
-      messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2:f2} GiB a rank{3}\n", plan.shape.str(),
-                                       plan.seconds, plan.memory.total() / double(1 << 30),
-                                       plan.fits ? "" : ", does not fit");
+      messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2} a rank{3}\n", plan.shape.str(), plan.seconds,
+                                       cost::formatBytes(plan.memory.total()), plan.fits ? "" : ", does not fit");
   return result;
 }

@@ -34,9 +34,17 @@ struct SearchResult {
   plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
 };
 
+/// What the prices of a search depend on, beside the model and the cluster.
+struct PricerKey {
+  int64_t ranks;
+  bool anyMemory;
+  std::string mesh, schedule, recompute, offload;
+  auto operator<=>(const PricerKey &) const = default;
+};
+
 /// What searches of one model have placed and priced: another of them begins where they ended. Their options may
 /// differ in what is given of the plan, in nothing else.
-using PricerCache = std::map<std::string, std::shared_ptr<spmd::GraphPricer>>;
+using PricerCache = std::map<PricerKey, std::shared_ptr<spmd::GraphPricer>>;
 
 /// How a search differs from what its options say.
 struct SearchLimits {

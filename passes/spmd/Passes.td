@@ -195,4 +195,19 @@ def SpmdReserveMessages : Pass<"spmd-reserve-messages", "::mlir::ModuleOp"> {
   }];
 }
 
+def SpmdVerifyProgram : Pass<"spmd-verify-program", "::mlir::ModuleOp"> {
+  let summary = "check the programs of a rank before they become commands";
+  let description = [{
+    Input: the `spmd.program` of a step, or of each stage of a pipeline. Output: the same.
+    Guarantees: all values are local tensors and no `spmd.reshard` is left; every state lies inside its buckets,
+    apart from all others; nothing reads a gathered unit behind its `spmd.release`; the messages and collectives of
+    the stages meet, so that every stage ends and every message is received.
+    It refuses, as tests/passes/spmd/verify-program-errors.mlir shows:
+    ```mlir
+    spmd.release %u : tensor<64xf32>
+    %w = spmd.unit_view %u[0] : tensor<64xf32> -> tensor<8xf32>
+    ```
+  }];
+}
+
 #endif // DTCC_PASSES_SPMD_PASSES

@@ -5,19 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The part of a plan that a step forecast depends on: degrees of parallelism, and the
-// formulas of pipelines. Free of MLIR.
+// The part of a plan that a step forecast depends on: degrees of parallelism. Free of MLIR.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_PLANNER_COST_PARALLEL_H
 #define DTCC_PLANNER_COST_PARALLEL_H
 
+#include "planner/cost/Schedules.h"
 #include "planner/cost/Software.h"
 
 namespace dtcc::cost {
-
-enum class PipelineKind { None, OneForwardOneBackward, Interleaved, ZeroBubble1, ZeroBubble2, GPipe };
 
 /// Ranks are numbered with tp innermost, then cp, dp, and pp outermost.
 struct Parallel {
@@ -48,16 +46,6 @@ struct Parallel {
   /// As the parameters of experts see it: copies and shares are on what ranks of dp and cp ep leaves.
   Parallel ofExperts() const;
 };
-
-/// Seconds in which a rank waits for others in one step of a pipeline of `stages`, whose
-/// stages but the slowest need `forward`, `input` and `weight` (gradient) for a micro-batch, in the mean:
-/// GPipe (Huang et al., 2019), interleaved 1F1B (Narayanan et al., 2021), zero bubble (Qi et al., 2023).
-double bubbleSeconds(PipelineKind schedule, int64_t stages, int64_t virtualStages, double forward, double input,
-                     double weight);
-
-/// Micro-batches whose activations the fullest stage holds at once, as a fraction of whole
-/// stages: those of interleaved schedules hold parts.
-double microbatchesInFlight(PipelineKind schedule, int64_t stages, int64_t virtualStages, int64_t microbatches);
 
 } // namespace dtcc::cost
 

@@ -17,11 +17,13 @@ static constexpr int64_t kPositions = 1024, kPositionsOfCpu = 64;
 /// More ranks of tp than this share nothing out well in any model of use.
 static constexpr int64_t kMostTensorParallel = 64;
 
-plan::ShapeSpace GraphPricer::space() {
+plan::ShapeSpace GraphPricer::space() const {
+  func::FuncOp step = facts().step;
+  const cost::Machine &machine = facts().machine;
   plan::ShapeSpace space;
   space.devices = machine.ranks;
-  space.batch = examples;
-  space.layers = int64_t(input.blocks.blocks().size());
+  space.batch = facts().examples;
+  space.layers = int64_t(facts().input.blocks.blocks().size());
   space.unevenStages = true;
   int64_t positions = 0, experts = 0;
   for (BlockArgument argument : step.getArguments()) {
@@ -34,7 +36,7 @@ plan::ShapeSpace GraphPricer::space() {
   if (!step.getOps<graph::WriteOp>().empty())
     space.microbatches = 1;
   bool attends = false;
-  for (Operation *op : input.blocks.uniqueOps()) {
+  for (Operation *op : facts().input.blocks.uniqueOps()) {
     attends |= isa<graph::AttentionOp>(op);
     // Another number of micro-batches has other statistics, and is another model.
     if (isa<graph::BatchNormOp>(op))
@@ -48,13 +50,9 @@ plan::ShapeSpace GraphPricer::space() {
   space.pp.clear();
   int64_t fewest = machine.isCpu() ? kPositionsOfCpu : kPositions;
   if (isMixed())
-    space.kinds.push_back(own);
-  for (const std::unique_ptr<GraphPricer> &other : others)
-    space.kinds.push_back(other->own);
-  bool hasHosts = machine.host.memoryBytes > 0;
-  for (const std::unique_ptr<GraphPricer> &other : others)
-    hasHosts &= other->machine.host.memoryBytes > 0;
-  if (hasHosts)
+    for (const std::unique_ptr<Kind> &kind : kinds)
+      space.kinds.push_back(kind->facts.own);
+  if (llvm::all_of(kinds, [](const auto &kind) { return kind->facts.machine.host.memoryBytes > 0; }))
     space.hostOptimizer = {false, true};
   for (int64_t size = 1; size <= space.devices; ++size) {
     if (space.devices % size && llvm::none_of(space.kinds, [&](int64_t devices) { return devices % size == 0; }))
@@ -71,22 +69,6 @@ plan::ShapeSpace GraphPricer::space() {
   if (positions > 0)
     space.sequenceParallel = {false, true};
   return space;
-}
-
-LogicalResult refuseBatch(func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches) {
-  if (microbatches > batch)
-    return step.emitError("a batch of ") << batch << " examples must have one for each micro-batch: give at most "
-                                         << batch << ", got: " << microbatches << " micro-batches";
-  InFlightDiagnostic error = step.emitError("a batch of ") << batch << " examples must divide";
-  if (dp > 1)
-    error << " into dp=" << dp << " parts";
-  if (ep > 1)
-    error << (dp > 1 ? " of ep=" : " into ep=") << ep << " parts";
-  if (microbatches > 1)
-    error << (dp * ep > 1 ? " of " : " into ") << microbatches << " micro-batches";
-  error << ": bind a batch that is a multiple of " << dp * ep * microbatches << ", or choose another ";
-  error << (microbatches == 1 ? "mesh" : dp * ep == 1 ? "number of them" : "mesh or number of micro-batches");
-  return error;
 }
 
 } // namespace dtcc::spmd

@@ -48,8 +48,8 @@ struct SpmdSearchPlan : impl::SpmdSearchPlanBase<SpmdSearchPlan> {
     }
     plan::ShapeResult found = plan::searchShapes(shapes, pricer, 1);
     if (found.plans.empty()) {
-      if (pricer.hasRefusal())
-        (void)pricer.emitRefusal();
+      if (pricer.placements().hasRefusal())
+        (void)pricer.placements().emitRefusal();
       else
         step.emitError("has no plan that fits the memory of ") << ranks << " ranks";
       return signalPassFailure();

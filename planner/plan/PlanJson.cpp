@@ -189,7 +189,11 @@ bool fromJSON(const json::Value &value, PipelinePlan &pipeline, json::Path path)
   pipeline.schedule.clear();
   if (!schedule || schedule->kind() == json::Value::String || !fromJSON(*schedule, rows, path.field("schedule"))) {
     if (!schedule || schedule->kind() == json::Value::String)
-      path.field("schedule").report("expected gpipe, 1f1b, interleaved:V, zero-bubble, or lists of actions");
+#define DTCC_SCHEDULE(NAME, MNEMONIC, ARGUMENT, ...) MNEMONIC ARGUMENT ", "
+      path.field("schedule")
+          .report("expected "
+#include "planner/cost/Schedules.def"
+                  "or lists of actions");
     return false;
   }
   std::string text;

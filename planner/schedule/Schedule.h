@@ -17,6 +17,7 @@
 #ifndef DTCC_PLANNER_SCHEDULE_SCHEDULE_H
 #define DTCC_PLANNER_SCHEDULE_SCHEDULE_H
 
+#include "planner/cost/Schedules.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -80,10 +81,9 @@ struct Timeline {
 /// Timeline of a schedule that passed its check.
 Timeline timelineOf(const Schedule &schedule);
 
-/// "gpipe" (Huang et al. 2019), "1f1b" (Narayanan et al. 2021, PipeDream-Flush),
-/// "interleaved:V" (ibid., V stages a rank; micro-batches a multiple of the ranks),
-/// "zero-bubble" (Qi et al. 2023, ZB-H1). An error for another name, or numbers that the
-/// schedule does not allow.
+/// The actions of a schedule of planner/cost/Schedules.def: "gpipe", "1f1b", "interleaved:V" (V stages a rank;
+/// micro-batches a multiple of the ranks), "zero-bubble". An error for another name, or numbers that the schedule does
+/// not allow.
 llvm::Expected<Schedule> makeSchedule(llvm::StringRef name, int64_t ranks, int64_t microbatches);
 /// Stages a rank of a named schedule: V of "interleaved:V", else 1. Nothing for another name.
 std::optional<int64_t> stagesPerRank(llvm::StringRef name);

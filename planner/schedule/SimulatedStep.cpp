@@ -147,20 +147,13 @@ SimulatedStep onKinds(const std::vector<SimulatedStep> &steps, const std::vector
 }
 
 static llvm::Expected<Schedule> makeScheduleOf(const cost::Parallel &plan, int64_t microbatches) {
-  switch (plan.schedule) {
-  case cost::PipelineKind::None:
-  case cost::PipelineKind::OneForwardOneBackward:
-    return makeSchedule("1f1b", plan.pp, microbatches);
-  case cost::PipelineKind::GPipe:
-    return makeSchedule("gpipe", plan.pp, microbatches);
-  case cost::PipelineKind::Interleaved:
-    return makeSchedule("interleaved:" + std::to_string(plan.virtualStages), plan.pp, microbatches);
-  case cost::PipelineKind::ZeroBubble1:
-    return makeSchedule("zero-bubble", plan.pp, microbatches);
-  case cost::PipelineKind::ZeroBubble2:
-    return llvm::createStringError("zb-2p runs optimizers of stages at different times and has no schedule");
-  }
-  llvm_unreachable("all kinds are handled");
+  // One stage runs its passes one by one.
+  cost::PipelineKind kind =
+      plan.schedule == cost::PipelineKind::None ? cost::PipelineKind::OneForwardOneBackward : plan.schedule;
+  if (!cost::rowOf(kind).hasProgram)
+    return llvm::createStringError(std::string(cost::rowOf(kind).name) +
+                                   " runs optimizers of stages at different times and has no schedule");
+  return makeSchedule(cost::scheduleName(kind, plan.virtualStages), plan.pp, microbatches);
 }
 
 llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan) { return makeScheduleOf(plan, plan.microbatches); }

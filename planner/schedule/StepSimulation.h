@@ -18,8 +18,8 @@
 #define DTCC_PLANNER_SCHEDULE_STEPSIMULATION_H
 
 #include "planner/cost/Step.h"
-#include "planner/cost/Timeline.h"
 #include "planner/schedule/Schedule.h"
+#include "planner/schedule/Timeline.h"
 
 namespace dtcc::plan {
 

@@ -16,7 +16,7 @@
 #define DTCC_PLANNER_SEARCH_SEARCHREPORT_H
 
 #include "planner/cost/Step.h"
-#include "planner/cost/Timeline.h"
+#include "planner/schedule/Timeline.h"
 #include "planner/search/ShapeSearch.h"
 
 namespace dtcc::plan {

@@ -9,22 +9,6 @@
 
 namespace dtcc::plan {
 
-cost::PipelineKind kindOf(PipelineSchedule schedule) {
-  switch (schedule) {
-  case PipelineSchedule::None:
-    return cost::PipelineKind::None;
-  case PipelineSchedule::OneForwardOneBackward:
-    return cost::PipelineKind::OneForwardOneBackward;
-  case PipelineSchedule::Interleaved:
-    return cost::PipelineKind::Interleaved;
-  case PipelineSchedule::ZeroBubble:
-    return cost::PipelineKind::ZeroBubble1;
-  case PipelineSchedule::GPipe:
-    return cost::PipelineKind::GPipe;
-  }
-  return cost::PipelineKind::None;
-}
-
 cost::Parallel parallelOf(const PlanShape &shape) {
   cost::Parallel parallel;
   parallel.tp = shape.tp;
@@ -34,7 +18,7 @@ cost::Parallel parallelOf(const PlanShape &shape) {
   parallel.pp = shape.pp;
   parallel.virtualStages = shape.virtualStages;
   parallel.microbatches = shape.microbatches;
-  parallel.schedule = kindOf(shape.schedule);
+  parallel.schedule = shape.schedule;
   parallel.zero = shape.zero;
   parallel.sequenceParallel = shape.sequenceParallel;
   parallel.hostOptimizer = shape.hostOptimizer;

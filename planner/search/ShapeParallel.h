@@ -13,7 +13,6 @@
 
 namespace dtcc::plan {
 
-cost::PipelineKind kindOf(PipelineSchedule schedule);
 /// Axes, micro-batches, schedule and ZeRO stage of a shape. What a shape does not say (recomputation, groups that share
 /// state) is as cost::Parallel has it.
 cost::Parallel parallelOf(const PlanShape &shape);

@@ -38,13 +38,6 @@ std::string PlanShape::str() const {
   return hostOptimizer ? text + " offload=optimizer" : text;
 }
 
-std::string PlanShape::scheduleName() const {
-  /// By PipelineSchedule.
-  static constexpr const char *names[] = {"", "1f1b", "interleaved:", "zero-bubble", "gpipe"};
-  std::string name = names[static_cast<int>(schedule)];
-  return schedule == PipelineSchedule::Interleaved ? name + std::to_string(virtualStages) : name;
-}
-
 static std::vector<int64_t> divisorsOf(int64_t number) {
   std::vector<int64_t> divisors;
   for (int64_t i = 1; i * i <= number; ++i)
@@ -63,10 +56,10 @@ static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<P
     shapes.push_back(shape);
     return;
   }
-  for (PipelineSchedule schedule : space.schedules) {
+  for (PipelineKind schedule : space.schedules) {
     shape.schedule = schedule;
     shape.virtualStages = 1;
-    if (schedule != PipelineSchedule::Interleaved) {
+    if (!cost::has(schedule, cost::ScheduleRow::SeveralStages)) {
       shapes.push_back(shape);
       continue;
     }

@@ -18,21 +18,21 @@
 #ifndef DTCC_PLANNER_SEARCH_SHAPESEARCH_H
 #define DTCC_PLANNER_SEARCH_SHAPESEARCH_H
 
-#include "planner/cost/Timeline.h"
+#include "planner/cost/Schedules.h"
 #include "planner/problem/StageProblem.h"
+#include "planner/schedule/Timeline.h"
 #include <optional>
 
 namespace dtcc::plan {
 
-/// GPipe waits as long as 1F1B and holds more: it is priced, and not searched unless it is asked for.
-enum class PipelineSchedule { None, OneForwardOneBackward, Interleaved, ZeroBubble, GPipe };
+using cost::PipelineKind;
 
 struct PlanShape {
   int64_t dp = 1, tp = 1, cp = 1, ep = 1, pp = 1;
   /// Accumulated in a step; of batch / (dp * microbatches) examples each.
   int64_t microbatches = 1;
   int zero = 0;
-  PipelineSchedule schedule = PipelineSchedule::None;
+  PipelineKind schedule = PipelineKind::None;
   /// Stages a rank of an interleaved schedule.
   int64_t virtualStages = 1;
   /// The optimizer's state lies with the host.
@@ -49,7 +49,7 @@ struct PlanShape {
   /// "folded-ep=8", which is no axis of its own.
   std::string str() const;
   /// "1f1b", "interleaved:2", "zero-bubble"; empty without stages.
-  std::string scheduleName() const;
+  std::string scheduleName() const { return cost::scheduleName(schedule, virtualStages); }
   bool operator==(const PlanShape &) const = default;
 };
 
@@ -68,8 +68,7 @@ struct ShapeSpace {
   std::vector<int> zero{0, 1, 2, 3};
   /// For shapes with tp; other shapes have none.
   std::vector<bool> sequenceParallel{false};
-  std::vector<PipelineSchedule> schedules{PipelineSchedule::OneForwardOneBackward, PipelineSchedule::Interleaved,
-                                          PipelineSchedule::ZeroBubble};
+  std::vector<PipelineKind> schedules = cost::searchedSchedules();
   /// Whether the optimizer's state may lie with the host: {false}, {true} or both.
   std::vector<bool> hostOptimizer{false};
   /// Layers that virtual stages may share out.

@@ -32,15 +32,13 @@ static bool readWord(std::string_view word, PlanShape &shape) {
   if (word == "sequence-parallel")
     return shape.sequenceParallel = true;
   if (at == std::string_view::npos) {
-    std::string_view kind = word.substr(0, word.find(':'));
-    shape.schedule = kind == "1f1b"          ? PipelineSchedule::OneForwardOneBackward
-                     : kind == "zero-bubble" ? PipelineSchedule::ZeroBubble
-                     : kind == "gpipe"       ? PipelineSchedule::GPipe
-                     : kind == "interleaved" ? PipelineSchedule::Interleaved
-                                             : PipelineSchedule::None;
-    if (kind == "interleaved")
-      return word.size() > kind.size() && readNumber(word.substr(kind.size() + 1), 2, most, shape.virtualStages);
-    return shape.schedule != PipelineSchedule::None && kind == word;
+    std::optional<cost::NamedSchedule> named = cost::parseSchedule(word);
+    if (!named || (cost::has(named->kind, cost::ScheduleRow::SeveralStages) &&
+                   (named->virtualStages < 2 || named->virtualStages > most)))
+      return false;
+    shape.schedule = named->kind;
+    shape.virtualStages = named->virtualStages;
+    return true;
   }
   std::string_view name = word.substr(0, at), value = word.substr(at + 1);
   if (name == "zero") {
@@ -73,13 +71,13 @@ std::optional<PlanShape> parseShape(std::string_view text, std::string &error) {
   }
   if (!folded)
     shape.dp *= shape.ep;
-  if (shape.pp > 1 && shape.schedule == PipelineSchedule::None)
-    shape.schedule = PipelineSchedule::OneForwardOneBackward;
+  if (shape.pp > 1 && shape.schedule == PipelineKind::None)
+    shape.schedule = PipelineKind::OneForwardOneBackward;
   if (shape.tp == 1 && shape.sequenceParallel) {
     error = "a shape with sequence-parallel must have tp above 1, got: " + std::string(text);
     return std::nullopt;
   }
-  if (shape.pp == 1 && shape.schedule != PipelineSchedule::None) {
+  if (shape.pp == 1 && shape.schedule != PipelineKind::None) {
     error = "a shape with a schedule must have pp above 1, got: " + std::string(text);
     return std::nullopt;
   }

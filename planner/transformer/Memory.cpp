@@ -132,9 +132,7 @@ MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const
     if (plan.zero == 3)
       bytes.gathered = 2 * 2 * gathered;
     // Later stages of 1F1B hold fewer; those of zero-bubble schedules as many as the first.
-    double held = plan.schedule == PipelineKind::OneForwardOneBackward || plan.schedule == PipelineKind::Interleaved
-                      ? std::max(1.0, inFlight - double(s))
-                      : inFlight;
+    double held = has(plan.schedule, ScheduleRow::FewerLater) ? std::max(1.0, inFlight - double(s)) : inFlight;
     bytes.activations = held * count * kept + working;
     if (isLast)
       bytes.logits = software.logitMemory * run.examples * model.sequence / double(plan.cp) * model.vocabulary / tp;

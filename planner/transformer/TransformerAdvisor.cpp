@@ -60,7 +60,7 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
     within.dp = mesh.meshDp();
     within.zero = {mesh.zero};
     within.microbatches = mesh.microbatches;
-    if (mesh.schedule != PipelineSchedule::None && !restriction.microbatches)
+    if (mesh.schedule != PipelineKind::None && !restriction.microbatches)
       within.schedules = {mesh.schedule};
   }
   if (restriction.microbatches)

@@ -112,8 +112,8 @@ cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, size_t kind)
 /// Part of the bubble of the first and the last micro-batch that the schedule leaves.
 static double rampOf(const PlanShape &shape, const cost::LayerSeconds &layer) {
   double all = layer.forward + layer.inputGradient + layer.weightGradient;
-  double bubble = cost::bubbleSeconds(kindOf(shape.schedule), 2, shape.virtualStages, layer.forward,
-                                      layer.inputGradient, layer.weightGradient);
+  double bubble = cost::bubbleSeconds(shape.schedule, 2, shape.virtualStages, layer.forward, layer.inputGradient,
+                                      layer.weightGradient);
   return shape.pp > 1 && all > 0 ? bubble / all : 1;
 }
 
@@ -230,7 +230,7 @@ StageProblem TransformerPricer::problemOn(const PlanShape &shape, size_t kind) c
   problem.types[kHead].workingBytes = given.software.logitMemory * run.examples * given.model.sequence /
                                       double(shape.cp) * given.model.vocabulary / double(shape.tp);
   double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
-  bool falls = shape.schedule != PipelineSchedule::ZeroBubble && shape.schedule != PipelineSchedule::GPipe;
+  bool falls = cost::has(shape.schedule, cost::ScheduleRow::FewerLater);
   for (int64_t stage = 0; stage < shape.pp; ++stage)
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(first, double(first) - double(stage)) : first));
   problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);

@@ -198,7 +198,7 @@ void Reader::plan(MeasuredRun &run) {
     leave(run, "the global batch is no whole number of micro-batches");
   std::string schedule = lower(table.cell(row, "schedule"));
   if (plan.pp > 1)
-    plan.schedule = schedule == "zb-1p" || schedule == "zero-bubble" ? PipelineKind::ZeroBubble1
+    plan.schedule = schedule == "zb-1p" || schedule == "zero-bubble" ? PipelineKind::ZeroBubble
                     : schedule == "zb-2p"                            ? PipelineKind::ZeroBubble2
                     : plan.virtualStages > 1                         ? PipelineKind::Interleaved
                                                                      : PipelineKind::OneForwardOneBackward;

@@ -4,7 +4,7 @@
 // RUN: dtcc %s -v --mesh=dp=1,ep=4 --zero=0 --emit=plan -o %t 2>&1 | FileCheck %s --check-prefix=SHARED
 // RUN: dtcc %s -v --mesh=dp=1,ep=2,tp=2 --zero=0 --emit=plan -o %t 2>&1 | FileCheck %s --check-prefix=SHARED
 // WHOLE: plan dp=4 zero=0 microbatches=1: {{[0-9.]+}} s a step, 1.5{{[0-9]}} GiB a rank
-// SHARED: zero=0 microbatches=1: {{[0-9.]+}} s a step, 0.3{{[0-9]}} GiB a rank
+// SHARED: zero=0 microbatches=1: {{[0-9.]+}} s a step, 3{{[0-9]+}} MiB a rank
 // So of the program, also where experts are converted.
 // RUN: dtcc-plan search %s --cluster=cpu:4 --mesh=ep=4 --zero=0 --precision=bf16 | FileCheck %s --check-prefix=HALVES
 // HALVES: plan 1 is compiled: its program holds {{4[0-9][0-9]}} MiB a rank

@@ -32,7 +32,7 @@ FLOORS = {
 # The folders of these floors, from the lowest: a file includes its own folder or those before it. What a plan says and
 # costs stands below the passes that carry it out; what searches for plans asks those passes, and stands above them.
 ROOMS = [
-    "planner/cost", "planner/cluster", "planner/problem", "planner/schedule", "planner/plan", "planner/search",
+    "planner/cost", "planner/cluster", "planner/problem", "planner/schedule", "planner/schedule/generators", "planner/plan", "planner/search",
     "planner/transformer", "planner/validation",
     "passes/graph", "passes/graph/recover",
     "passes/spmd", "passes/spmd/reshard", "passes/spmd/layout", "passes/spmd/partition", "passes/spmd/program",

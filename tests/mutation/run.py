@@ -133,10 +133,10 @@ MUTATIONS = [
              PLACES),
     Mutation("pipeline: a stage reduced before its last gradient", "passes/spmd/program/PlaceUnits.cpp",
              "dealOut(reductions, ready + 1, end - ready - 1);", "dealOut(reductions, ready, end - ready - 1);", PLACES),
-    Mutation("schedule: a weight gradient too early", "planner/schedule/ScheduleGenerators.cpp", "if (k >= rank)",
+    Mutation("schedule: a weight gradient too early", "planner/schedule/generators/ZeroBubble.cpp", "if (k >= rank)",
              "if (k >= rank - 1)", SCHEDULES),
-    Mutation("schedule: warm-up of interleaved stages", "planner/schedule/ScheduleGenerators.cpp",
-             "(ranks - 1 - rank) * 2 + (*stages - 1) * ranks", "(ranks - 1 - rank) + (*stages - 1) * ranks", SCHEDULES),
+    Mutation("schedule: warm-up of interleaved stages", "planner/schedule/generators/Interleaved.cpp",
+             "behind * 2 + (pattern.stagesPerRank - 1)", "behind + (pattern.stagesPerRank - 1)", SCHEDULES),
     Mutation("accumulation: a kernel adds before the first term is there", "passes/exec/bufferize/UpdateRules.cpp",
              "if (!comesInTurn(op))", "if (false && !comesInTurn(op))",
              Test(("dtcc-opt",), "lit-22 -q tests/passes/exec --filter bufferize-accumulate")),
@@ -284,7 +284,7 @@ MUTATIONS = [
              "{15e3}", PRICES),
     Mutation("pipelines: reductions keep other stages waiting", "passes/spmd/program/PlaceUnits.cpp",
              "if (ready + 1 < end)", "if (false)", PRICES),
-    Mutation("search: experts' gradients are reduced once", "planner/model/PlaceShapes.cpp",
+    Mutation("search: experts' gradients are reduced once", "planner/model/PlacementCache.cpp",
              "layer.expertParameters = block.expertParameters;", "", FORECASTS),
 ]
 

@@ -1,6 +1,7 @@
 # The functions with which every folder declares its targets.
 #
 #   dtcc_tablegen(TARGET FILE.td -gen-op-decls FILE.h.inc ...)  generated headers
+#   dtcc_reference(PAGE.md FILE.td -gen-pass-doc)               a page of the target dtcc-reference
 #   dtcc_library(NAME SOURCES ... [TABLEGEN targets] [LINK libraries])
 #   dtcc_runtime_sources(...)                                   of libdtcc_rt.a: no LLVM in it
 #   dtcc_tool(NAME SOURCES ... LINK libraries)
@@ -72,6 +73,22 @@ function(dtcc_tablegen target td)
     list(APPEND outputs ${path})
   endwhile()
   add_custom_target(${target} DEPENDS ${outputs})
+endfunction()
+
+# A reference page of what a .td file defines: dtcc_reference(page.md file.td generator). The target "dtcc-reference" writes
+# all of them to the folder of that name under docs in the build folder.
+add_custom_target(dtcc-reference COMMENT "reference pages are in ${CMAKE_BINARY_DIR}/docs/reference")
+function(dtcc_reference page td generator)
+  get_filename_component(source ${td} ABSOLUTE)
+  separate_arguments(generator)
+  get_filename_component(name ${page} NAME_WE)
+  set(path ${CMAKE_BINARY_DIR}/docs/reference/${page})
+  add_custom_command(OUTPUT ${path}
+    COMMAND ${LLVM_TOOLS_BINARY_DIR}/mlir-tblgen ${generator} ${source} -I ${CMAKE_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}
+            -o ${path} -d ${path}.d --write-if-changed
+    DEPENDS ${source} DEPFILE ${path}.d COMMENT "Reference ${page}" VERBATIM)
+  add_custom_target(dtcc-reference-${name} DEPENDS ${path})
+  add_dependencies(dtcc-reference dtcc-reference-${name})
 endfunction()
 
 function(dtcc_library name)

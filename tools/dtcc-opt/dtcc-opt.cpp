@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/pipeline/AllPasses.h"
+#include "compiler/pipeline/Pipelines.h"
 #include "dialects/AllDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tools/model/CheckText.h"
@@ -30,6 +31,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   dtcc::registerAllDialects(registry);
   dtcc::registerAllPasses();
+  dtcc::registerPipelines();
   auto [input, output] = mlir::registerAndParseCLIOptions(argc, argv, "dtcc: passes on text\n", registry);
   if (failed(checkInput(input)))
     return 1;

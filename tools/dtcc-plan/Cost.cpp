@@ -47,23 +47,14 @@ int64_t *degree(cost::Parallel &plan, StringRef axis) {
 }
 
 llvm::Error setSchedule(StringRef name, cost::Parallel &plan) {
-  auto [kind, chunks] = name.split(':');
-  using cost::PipelineKind;
-  static constexpr Word<PipelineKind> kinds[] = {{"1f1b", PipelineKind::OneForwardOneBackward},
-                                                 {"gpipe", PipelineKind::GPipe},
-                                                 {"interleaved", PipelineKind::Interleaved},
-                                                 {"zero-bubble", PipelineKind::ZeroBubble1}};
   if (plan.pp == 1)
     return llvm::Error::success();
-  for (const auto &known : kinds)
-    if (kind == known.name || name.empty()) {
-      plan.schedule = known.value;
-      if (known.value == PipelineKind::Interleaved &&
-          (chunks.getAsInteger(10, plan.virtualStages) || plan.virtualStages < 2))
-        break;
-      return llvm::Error::success();
-    }
-  return llvm::createStringError("--schedule must be gpipe, 1f1b, interleaved:STAGES or zero-bubble, got: " + name);
+  std::optional<cost::NamedSchedule> named = cost::parseSchedule(name.empty() ? "1f1b" : name);
+  if (!named || (cost::has(named->kind, cost::ScheduleRow::SeveralStages) && named->virtualStages < 2))
+    return llvm::createStringError("--schedule must be one of " + cost::scheduleNames() + ", got: " + name);
+  plan.schedule = named->kind;
+  plan.virtualStages = named->virtualStages;
+  return llvm::Error::success();
 }
 
 /// Degrees from a plan: what it says of its mesh, ZeRO, recomputation and schedule.

@@ -68,7 +68,7 @@ static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) 
     return llvm::createStringError("--microbatches must divide the " + llvm::Twine(each) +
                                    " examples of a rank, got: " + llvm::Twine(shape.microbatches));
   if (shape.pp > 1)
-    shape.schedule = plan::PipelineSchedule::OneForwardOneBackward;
+    shape.schedule = plan::PipelineKind::OneForwardOneBackward;
   return shape;
 }
 
@@ -103,8 +103,8 @@ static bool isAsked(const plan::PlanShape &shape, const MeshOption &mesh, const 
               shape.pp == mesh.pp.value_or(1) && shape.microbatches == most &&
               shape.hostOptimizer == plan::parseOffload(options.offload).value_or(plan::Offload()).optimizer;
   // One schedule for all rows.
-  return asks && (!options.schedule.empty() || shape.schedule == plan::PipelineSchedule::None ||
-                  shape.schedule == plan::PipelineSchedule::OneForwardOneBackward);
+  return asks && (!options.schedule.empty() || shape.schedule == plan::PipelineKind::None ||
+                  shape.schedule == plan::PipelineKind::OneForwardOneBackward);
 }
 
 /// The table of a graph: rows as its search prices them, with memory unlimited.

@@ -7,6 +7,7 @@
 
 #include "compiler/driver/Driver.h"
 #include "compiler/options/TargetOption.h"
+#include "compiler/pipeline/RunPasses.h"
 #include "dialects/AllDialects.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/InitLLVM.h"
@@ -34,6 +35,8 @@ int main(int argc, char **argv) {
   if (failed(files.open({options.input, options.plan, options.weights},
                         options.emit == "program" ? llvm::ArrayRef(weights) : llvm::ArrayRef<llvm::StringRef>())))
     return kBadInput;
+  if (failed(applyMlirOptions(options)))
+    return kWrongUsage;
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry);

@@ -32,6 +32,34 @@ TEST(Schedule, GeneratorsPassTheirCheck) {
       }
 }
 
+/// The formulas of planner/cost/Schedules.def are those of the actions: every row, without being named here.
+TEST(Schedule, FormulasAreThoseOfTheActions) {
+  using namespace dtcc::cost;
+  for (auto kind = PipelineKind::None;;) {
+    kind = PipelineKind(int(kind) + 1);
+    if (!rowOf(kind).hasProgram)
+      break; // published ones stand last
+    for (int64_t virtualStages :
+         rowOf(kind).has(ScheduleRow::SeveralStages) ? std::vector<int64_t>{2, 3} : std::vector<int64_t>{1})
+      for (int64_t ranks : {1, 2, 4, 8})
+        for (int64_t microbatches : {2 * ranks, 4 * ranks}) {
+          std::string name = scheduleName(kind, virtualStages);
+          Schedule schedule = make(name, ranks, microbatches);
+          int64_t most = 0;
+          for (int64_t rank = 0; rank < ranks; ++rank)
+            most = std::max(most, schedule.peakInFlight(rank));
+          EXPECT_DOUBLE_EQ(microbatchesInFlight(kind, ranks, virtualStages, microbatches),
+                           double(most) / double(virtualStages))
+              << name << ", " << ranks << " ranks";
+          // A pass of a rank is one of each of its stages; of those, F, I and W take 1.
+          double pass = double(virtualStages);
+          EXPECT_DOUBLE_EQ(bubbleSeconds(kind, ranks, virtualStages, pass, pass, pass),
+                           double(timelineOf(schedule).end) - 3 * pass * double(microbatches))
+              << name << ", " << ranks << " ranks";
+        }
+  }
+}
+
 TEST(Schedule, InFlightActivations) {
   for (int64_t ranks : {2, 4, 8})
     for (int64_t m : {1, 3, 8, 16})

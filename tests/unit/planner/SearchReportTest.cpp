@@ -58,7 +58,7 @@ TEST(SearchReport, ReasonsNameThePartsThatGrew) {
   pipeline.dp = 4;
   pipeline.tp = 1;
   pipeline.pp = 16;
-  pipeline.schedule = PipelineSchedule::OneForwardOneBackward;
+  pipeline.schedule = PipelineKind::OneForwardOneBackward;
   cost::StepSeconds staged = parts;
   staged.bubble = 0.4;
   EXPECT_EQ(whyBehind(planOf(pipeline, staged), best, report), "+0.400 s bubble: 8 micro-batches over 16 stages, 1f1b");

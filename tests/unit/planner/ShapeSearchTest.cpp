@@ -106,8 +106,8 @@ TEST(ShapeSearch, EnumeratesWhatDivides) {
   for (const PlanShape &shape : enumerateShapes(space)) {
     EXPECT_EQ(shape.ranks(), 8);
     EXPECT_EQ(space.batch % (shape.dp * shape.microbatches), 0);
-    EXPECT_EQ(shape.schedule == PipelineSchedule::None, shape.pp == 1);
-    if (shape.schedule == PipelineSchedule::Interleaved)
+    EXPECT_EQ(shape.schedule == PipelineKind::None, shape.pp == 1);
+    if (shape.schedule == PipelineKind::Interleaved)
       EXPECT_EQ(shape.microbatches % shape.pp, 0);
     if (shape.dp == 1)
       EXPECT_EQ(shape.zero, 0);
@@ -150,7 +150,7 @@ TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
 TEST(ShapeSearch, WritesShapesAsOptions) {
   PlanShape shape;
   EXPECT_EQ(shape.str(), "dp=1 zero=0 microbatches=1");
-  shape = {2, 4, 1, 1, 8, 16, 1, PipelineSchedule::Interleaved, 2};
+  shape = {2, 4, 1, 1, 8, 16, 1, PipelineKind::Interleaved, 2};
   EXPECT_EQ(shape.str(), "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2");
 }
 
@@ -166,7 +166,7 @@ TEST(ShapeText, RoundTrip) {
   space.ep = {1, 2, 8};
   space.hostOptimizer = {false, true};
   space.sequenceParallel = {false, true};
-  space.schedules.push_back(PipelineSchedule::GPipe);
+  space.schedules.push_back(PipelineKind::GPipe);
   std::string error;
   for (const PlanShape &shape : enumerateShapes(space)) {
     std::optional<PlanShape> read = parseShape(shape.str(), error);

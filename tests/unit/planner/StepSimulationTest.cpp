@@ -54,7 +54,7 @@ TEST(StepSimulation, BubblesAreThoseOfTheFormulas) {
       // ZB-H1 fills the waits of at least as many micro-batches as stages.
       if (m >= 2 * p)
         EXPECT_NEAR(secondsOf(equalStages(p, 1, {1, 1, 1}), scheduleNamed("zero-bubble", p, m)),
-                    double(m) * 3 + cost::bubbleSeconds(PipelineKind::ZeroBubble1, p, 1, 1, 1, 1), 1e-9)
+                    double(m) * 3 + cost::bubbleSeconds(PipelineKind::ZeroBubble, p, 1, 1, 1, 1), 1e-9)
             << p << " " << m;
     }
 }
@@ -233,7 +233,7 @@ TEST(StepSimulation, PartsStandForTheWhole) {
   cost::Constants constants;
   for (auto [kind, chunks] :
        {std::pair{cost::PipelineKind::OneForwardOneBackward, 1}, std::pair{cost::PipelineKind::Interleaved, 3},
-        std::pair{cost::PipelineKind::ZeroBubble1, 1}}) {
+        std::pair{cost::PipelineKind::ZeroBubble, 1}}) {
     cost::Parallel plan;
     plan.tp = 8;
     plan.pp = 16;

@@ -20,7 +20,7 @@ TEST(Pipeline, Bubbles) {
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::OneForwardOneBackward, 8, 1, f, b, w), 7 * (f + b + w));
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::GPipe, 8, 1, f, b, w), 7 * (f + b + w));
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::Interleaved, 8, 4, f, b, w), 7 * (f + b + w) / 4);
-  EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::ZeroBubble1, 8, 1, f, b, w), 7 * (f + b - w));
+  EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::ZeroBubble, 8, 1, f, b, w), 7 * (f + b - w));
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::ZeroBubble2, 8, 1, f, b, w), 7 * (f + b - 2 * w));
   EXPECT_DOUBLE_EQ(bubbleSeconds(PipelineKind::ZeroBubble2, 8, 1, 1, 1, 1), 0);
 }

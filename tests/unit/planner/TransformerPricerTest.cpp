@@ -138,7 +138,7 @@ TEST(TransformerPricer, RecomputesTheCoreOfAttentionAlone) {
   shape.tp = 8;
   shape.pp = 8;
   shape.microbatches = 64;
-  shape.schedule = PipelineSchedule::OneForwardOneBackward;
+  shape.schedule = PipelineKind::OneForwardOneBackward;
   TransformerPricer pricer(given);
   StageSolution solution = solve(pricer.problem(shape));
   ASSERT_FALSE(solution.isInfeasible());

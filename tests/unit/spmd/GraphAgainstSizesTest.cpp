@@ -84,10 +84,11 @@ struct GraphAgainstSizesTest : StepFixture {
     plan.recompute = recompute == Recompute::Full ? cost::Recomputation::Full : cost::Recomputation::None;
     cost::RunSetting run;
     run.examples = double(kBatch) / double(shape.dp * shape.microbatches);
-    run.attention = pricer.programs().attention;
+    run.attention = pricer.facts().software.attention;
     both.sizes = cost::priceStep(
-        cost::makeStepProblem(model, plan, run, pricer.programs(), machine.device, machine.fabric), machine.constants);
-    both.kept = cost::keptBytes(model, plan, run, pricer.programs()) * model.layers;
+        cost::makeStepProblem(model, plan, run, pricer.facts().software, machine.device, machine.fabric),
+        machine.constants);
+    both.kept = cost::keptBytes(model, plan, run, pricer.facts().software) * model.layers;
     both.elements = model.parameters() / double(shape.tp);
     return both;
   }
@@ -129,7 +130,7 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       shape.zero = given.zero;
       shape.sequenceParallel = given.sequenceParallel;
       if (given.pp > 1)
-        shape.schedule = plan::PipelineSchedule::OneForwardOneBackward;
+        shape.schedule = plan::PipelineKind::OneForwardOneBackward;
       SCOPED_TRACE((gated ? "gated " : "") + shape.str() + " recompute=" + plan::toString(given.recompute).str());
       Both both = price(shape, given.recompute);
       const cost::StepSeconds &graph = both.graph.parts, &sizes = both.sizes;

@@ -8,7 +8,7 @@
 #ifndef DTCC_TOOLS_DTCC_PLAN_PAGES_TRACE_H
 #define DTCC_TOOLS_DTCC_PLAN_PAGES_TRACE_H
 
-#include "planner/cost/Timeline.h"
+#include "planner/schedule/Timeline.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 

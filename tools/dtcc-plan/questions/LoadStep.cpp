@@ -7,6 +7,7 @@
 
 #include "tools/dtcc-plan/questions/LoadStep.h"
 #include "compiler/pipeline/Pipelines.h"
+#include "compiler/pipeline/RunPasses.h"
 #include "compiler/training/Training.h"
 #include "dialects/AllDialects.h"
 #include "tools/model/Diagnostics.h"
@@ -22,9 +23,7 @@ static LogicalResult makeStep(ModuleOp module, const Options &options) {
     return module.emitError("holds no @loss to train; a forward graph needs --loss=KIND:key=value,...");
   if (failed(applyTrainingOptions(module, options)))
     return failure();
-  PassManager manager(module.getContext());
-  buildGraphPipeline(manager, options);
-  return manager.run(module);
+  return runPasses(module, options, [&](OpPassManager &manager) { buildGraphPipeline(manager, options); });
 }
 
 std::unique_ptr<LoadedStep> LoadedStep::load(const Options &options, bool silent) {

@@ -8,7 +8,7 @@
 #ifndef DTCC_TOOLS_DTCC_PLAN_SHOW_SHOWPAGE_H
 #define DTCC_TOOLS_DTCC_PLAN_SHOW_SHOWPAGE_H
 
-#include "planner/cost/Timeline.h"
+#include "planner/schedule/Timeline.h"
 #include "tools/dtcc-plan/show/Show.h"
 
 namespace dtcc {

@@ -31,12 +31,11 @@ plan::PlanShape dtcc::shapeOf(const plan::Plan &plan) {
   shape.sequenceParallel = plan.sequenceParallel;
   shape.hostOptimizer = plan.offload.optimizer;
   if (plan.pipeline) {
-    StringRef schedule = plan.pipeline->schedule;
-    shape.virtualStages = plan::stagesPerRank(schedule).value_or(1);
-    shape.schedule = schedule == "zero-bubble"             ? plan::PipelineSchedule::ZeroBubble
-                     : schedule.starts_with("interleaved") ? plan::PipelineSchedule::Interleaved
-                     : schedule == "gpipe"                 ? plan::PipelineSchedule::GPipe
-                                                           : plan::PipelineSchedule::OneForwardOneBackward;
+    // A file's own actions have no name; by the formulas they are as 1F1B.
+    auto named = cost::parseSchedule(plan.pipeline->schedule)
+                     .value_or(cost::NamedSchedule{cost::PipelineKind::OneForwardOneBackward, 1});
+    shape.schedule = named.kind;
+    shape.virtualStages = named.virtualStages;
   }
   return shape;
 }

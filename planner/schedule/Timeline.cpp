@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "planner/cost/Timeline.h"
+#include "planner/schedule/Timeline.h"
 
 namespace dtcc::cost {
 

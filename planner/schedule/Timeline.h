@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_PLANNER_COST_TIMELINE_H
-#define DTCC_PLANNER_COST_TIMELINE_H
+#ifndef DTCC_PLANNER_SCHEDULE_TIMELINE_H
+#define DTCC_PLANNER_SCHEDULE_TIMELINE_H
 
 #include <cstdint>
 #include <string>
@@ -69,4 +69,4 @@ struct StepTimeline {
 
 } // namespace dtcc::cost
 
-#endif // DTCC_PLANNER_COST_TIMELINE_H
+#endif // DTCC_PLANNER_SCHEDULE_TIMELINE_H

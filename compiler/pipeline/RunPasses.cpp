@@ -1,0 +1,64 @@
+//===- RunPasses.cpp - Runs lists of passes as the command line asks
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/pipeline/RunPasses.h"
+#include "compiler/console/ErrorStream.h"
+#include "compiler/pipeline/AllPasses.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/CommandLine.h"
+
+using namespace mlir;
+using namespace dtcc;
+
+/// The arguments for MLIR's parser that say the same as ours; failure after one message.
+static LogicalResult addPrints(StringRef option, ArrayRef<std::string> passes, std::vector<std::string> &arguments) {
+  for (const std::string &pass : passes) {
+    if (!PassInfo::lookup(pass))
+      return wrong("--" + option + " must name a pass that dtcc-opt --help lists, as exec-fuse, got: " + pass);
+    arguments.push_back(("--mlir-" + option + "=" + pass).str());
+  }
+  return success();
+}
+
+LogicalResult dtcc::applyMlirOptions(const Options &options) {
+  if (options.mlir.empty() && options.printIrBefore.empty() && options.printIrAfter.empty())
+    return success();
+  registerAllPasses();
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  registerPassManagerCLOptions();
+  registerDefaultTimingManagerCLOptions();
+  std::vector<std::string> arguments = {"dtcc"};
+  arguments.insert(arguments.end(), options.mlir.begin(), options.mlir.end());
+  if (failed(addPrints("print-ir-before", options.printIrBefore, arguments)) ||
+      failed(addPrints("print-ir-after", options.printIrAfter, arguments)))
+    return failure();
+  std::vector<const char *> pointers;
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::cl::ParseCommandLineOptions(int(pointers.size()), pointers.data(), "", &stream))
+    return success();
+  return wrong("options that begin with --mlir- must be MLIR's, as dtcc-opt --help lists them, got: " +
+               llvm::join(options.mlir, " "));
+}
+
+LogicalResult dtcc::runPasses(ModuleOp module, const Options &options, llvm::function_ref<void(OpPassManager &)> build,
+                              bool verifies) {
+  PassManager manager(module.getContext());
+  manager.enableVerifier(verifies);
+  if (options.timePasses)
+    manager.enableTiming();
+  // Both do nothing unless MLIR was given options.
+  (void)applyPassManagerCLOptions(manager);
+  applyDefaultTimingPassManagerCLOptions(manager);
+  build(manager);
+  return manager.run(module);
+}

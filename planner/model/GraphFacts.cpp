@@ -1,0 +1,164 @@
+//===- GraphFacts.cpp - What a search knows of a step and of its devices
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/model/GraphFacts.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "planner/step/HeldStages.h"
+#include "planner/transformer/Memory.h"
+#include "runtime/abi/GpuMemory.h"
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+using plan::PlanShape;
+
+/// What the programs of this compiler do by themselves.
+static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
+  cost::Software software;
+  software.host = cost::HostMode::Commands;
+  software.fused = true;
+  software.attention = cost::AttentionKernel::Tuned;
+  software.gradientBytes = 4;
+  software.gatherBytes = machine.isCpu() || !narrow ? 4 : 2;
+  software.scatteredSends = false;
+  software.keepsParameters = true;
+  // Later micro-batches add to the sums of the first: products of GPUs in passing, as those of Megatron-LM, for whose
+  // runs nothing was to be added.
+  software.accumulateBytes = machine.isCpu() ? 8 : 0;
+  software.fragments = 0;
+  // Ranks of a processor share its cores: nothing is hidden there.
+  software.dataWindow = machine.isCpu() ? 0 : 0.5;
+  software.reducesByStage = !machine.isCpu();
+  return software;
+}
+
+static cost::Machine withStragglers(cost::Machine machine) {
+  // No clock of its own slows one rank of a processor.
+  if (machine.isCpu())
+    machine.constants.straggling = 0;
+  return machine;
+}
+
+static bool isNarrow(func::FuncOp step) {
+  bool narrow = false;
+  step.walk([&](graph::ContractOp op) {
+    narrow |= cast<ShapedType>(op->getOperand(0).getType()).getElementTypeBitWidth() == 16;
+  });
+  return narrow;
+}
+
+GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ranks, bool isMixed,
+                       const GraphRequest &request, size_t mostBlocks)
+    : step(step), request(request), input(step, mostBlocks, request.pins, request.given.get()), values(input.blocks),
+      machine(withStragglers(kind)), own(kind.ranks), isMixed(isMixed), software(softwareFor(machine, isNarrow(step))) {
+  machine.ranks = ranks;
+  for (Type type : step.getArgumentTypes())
+    if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {
+      examples = shaped.getDimSize(0);
+      break;
+    }
+  step.walk([&](graph::UpdateOp update) {
+    slots = cast<graph::OptimizerAttrInterface>(update.getOptimizer()).getSlotNames().size();
+  });
+  step.walk([&](graph::BatchNormOp) { statistics = true; });
+  // What a host is given: slots, and masters where readers see something narrower, in f32.
+  software.sharedBytes = 4 * double((isNarrow(step) ? 1 : 0) + slots);
+  begins = request.given ? blocksOfCuts(input.blocks, request.given->cuts)
+                         : blocksOfStages(input.blocks, request.nodeStages);
+  if (request.given)
+    findGivenOnHost();
+}
+
+void GraphFacts::findGivenOnHost() {
+  givenOnHost.resize(input.blocks.types());
+  llvm::DenseSet<int64_t> origins;
+  for (const plan::OpPlan &op : request.given->ops)
+    if (op.onHost && offloads())
+      origins.insert(op.origin);
+  for (Operation &op : step.front())
+    if (std::optional<uint32_t> block = input.blocks.blockOf(&op))
+      if (std::optional<int64_t> origin = graph::getOrigin(&op); origin && origins.contains(*origin))
+        givenOnHost[input.blocks.blocks()[*block].type] = true;
+}
+
+std::vector<plan::Recompute> GraphFacts::modes() const {
+  if (request.recompute)
+    return {*request.recompute};
+  return {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full};
+}
+
+bool GraphFacts::offloads() const { return request.mayOffloadActivations && machine.host.memoryBytes > 0; }
+
+int64_t GraphFacts::stagesOf(const PlanShape &shape) const {
+  return request.stages > 0 && shape.pp > 1 ? request.stages : shape.pp * shape.virtualStages;
+}
+
+int64_t GraphFacts::localExamples(const PlanShape &shape) const {
+  return std::max<int64_t>(1, examples / (shape.dp * shape.microbatches));
+}
+
+plan::Plan GraphFacts::meshFor(const PlanShape &shape, int64_t local) const {
+  plan::Plan plan =
+      plan::makeDefaultPlan(1, std::max<int64_t>(1, examples / (local * shape.ep)), shape.tp, 0, 1, shape.cp);
+  addExpertAxis(plan, shape.ep);
+  plan.sequenceParallel = shape.sequenceParallel;
+  return plan;
+}
+
+/// A mesh has an axis for the ranks of cp, for those of ep, and for the other copies. If parameters are shared over one
+/// of them alone, that is the group over which keys and values, rows of experts or statistics of the batch go.
+double GraphFacts::separateBytes(const PlanShape &shape) const {
+  const int64_t copies = shape.meshDp(), experts = shape.dp / copies;
+  const bool exchanges = copies == 1 ? (experts > 1) != (shape.cp > 1)
+                                     : experts == 1 && shape.cp == 1 && request.groups == 1 && statistics;
+  if (!exchanges || machine.isCpu())
+    return 0;
+  return cost::communicatorBytes(cost::spreadOf({shape.dp * shape.cp, shape.tp}, machine.fabric.domain));
+}
+
+double GraphFacts::usableBytes(const PlanShape &shape, double separate) const {
+  double all = machine.memoryBytes();
+  if (all <= 0)
+    return 0;
+  if (machine.isCpu())
+    return all;
+  double reserve = double(gpu_memory::contextBytes) + separate;
+  // Stages sum what they report.
+  int64_t domain = machine.fabric.domain, axes = 0, stride = shape.tp * shape.cp * shape.dp;
+  for (auto [ranks, step] : {std::pair(shape.tp, int64_t{1}), {shape.cp, 1}, {shape.dp, 1}, {shape.pp, stride}})
+    if (ranks > 1) {
+      reserve += cost::communicatorBytes(cost::spreadOf({ranks, step}, domain));
+      ++axes;
+    }
+  // The norm of gradients is summed over all.
+  if (axes > 1)
+    reserve += cost::communicatorBytes(cost::spreadOf({shape.ranks(), 1}, domain));
+  // Stages send to those before and behind, experts' ranks to each other.
+  reserve += cost::messageBytes(cost::spreadOf({shape.pp, stride}, domain), std::min<int64_t>(shape.pp - 1, 2));
+  reserve += cost::peerBytes(cost::spreadOf({shape.ep, shape.tp}, domain), shape.ep - 1);
+  return std::max(0.0, cost::usableBytes(all) - reserve);
+}
+
+LogicalResult refuseBatch(func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches) {
+  if (microbatches > batch)
+    return step.emitError("a batch of ") << batch << " examples must have one for each micro-batch: give at most "
+                                         << batch << ", got: " << microbatches << " micro-batches";
+  InFlightDiagnostic error = step.emitError("a batch of ") << batch << " examples must divide";
+  if (dp > 1)
+    error << " into dp=" << dp << " parts";
+  if (ep > 1)
+    error << (dp > 1 ? " of ep=" : " into ep=") << ep << " parts";
+  if (microbatches > 1)
+    error << (dp * ep > 1 ? " of " : " into ") << microbatches << " micro-batches";
+  error << ": bind a batch that is a multiple of " << dp * ep * microbatches << ", or choose another ";
+  error << (microbatches == 1 ? "mesh" : dp * ep == 1 ? "number of them" : "mesh or number of micro-batches");
+  return error;
+}
+
+} // namespace dtcc::spmd

@@ -1,0 +1,46 @@
+//===- PlanWriter.h - A solved shape as a plan
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The last step of a search: layouts, stages, recomputation and offload of the chosen shape, as docs/plan-format.md has
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_MODEL_PLANWRITER_H
+#define DTCC_PLANNER_MODEL_PLANWRITER_H
+
+#include "planner/model/ShapeProblems.h"
+
+namespace dtcc::spmd {
+
+class PlanWriter {
+public:
+  PlanWriter(const GraphFacts &facts, PlacementCache &placements, ShapeProblems &problems)
+      : facts(facts), placements(placements), problems(problems) {}
+
+  /// `devices`: of each stage, by name, where there are several kinds.
+  plan::Plan write(const plan::PlanShape &shape, const plan::StageSolution &solution,
+                   std::vector<std::string> devices = {});
+
+private:
+  /// Which blocks are computed again: as the mode of the whole plan where all are alike, else op by op.
+  void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
+  /// What lies with the hosts: of blocks whose values do, op by op.
+  void addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
+  void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution,
+                   std::vector<std::string> devices);
+  /// No partial sums flow into values that are held to a layout.
+  void holdSums(plan::Plan &plan) const;
+
+  const GraphFacts &facts;
+  PlacementCache &placements;
+  ShapeProblems &problems;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PLANNER_MODEL_PLANWRITER_H

@@ -1,0 +1,432 @@
+//===- ShapeProblems.cpp - The stage problem of a shape on one kind of devices
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/model/ShapeProblems.h"
+#include "passes/exec/Target.h"
+#include "passes/spmd/layout/StateTable.h"
+#include "planner/search/ShapeParallel.h"
+#include "planner/transformer/Memory.h"
+#include "runtime/abi/GpuWorkspace.h"
+#include "llvm/ADT/SetVector.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace dtcc::spmd {
+
+using plan::PlanShape;
+
+/// Scratch memory of library operations, which a program of a GPU has all the time
+/// (passes/exec/commands/ReserveWorkspace.cpp): that of products, or of attention, what others need is less.
+static double scratchBytes(const cost::Machine &machine, const std::vector<BlockCost> &costs) {
+  if (!exec::findTarget(machine.isCpu() ? "cpu" : "cuda")->plansWorkspace)
+    return 0;
+  double most = double(gpu_workspace::productBytes);
+  for (const BlockCost &block : costs)
+    most = std::max(most, block.scratchBytes);
+  return most;
+}
+
+cost::StepProblem ShapeProblems::stepOf(const PlanShape &shape, const PricedStep &local) const {
+  cost::StepProblem step = local.step;
+  cost::Parallel &plan = step.parallel = plan::parallelOf(shape);
+  plan.shareGroup = shape.dp * shape.cp / facts.request.groups;
+  step.host = facts.machine.host;
+  // Actions of a file are on stages of which the formulas do not know: by these the last has reductions beside it.
+  if (facts.request.stages > 0 && shape.pp > 1)
+    step.software.dataWindow /= double(facts.stagesOf(shape)) / double(shape.pp);
+  return step;
+}
+
+plan::MemoryParts ShapeProblems::stateOf(const PlanShape &shape, const BlockCost &block) const {
+  plan::MemoryParts parts;
+  int64_t ranks = std::max<int64_t>(1, shape.dp * shape.cp / facts.request.groups);
+  // Elements that are read as they are stored, then those that have copies of two bytes.
+  auto add = [&](double elements, double copy, int64_t sharing) {
+    // What nobody shares is stored as under stage 0 (Buckets.h): a copy that is not gathered is kept.
+    const int64_t shared = std::max<int64_t>(1, sharing), stage = shared > 1 ? shape.zero : 0;
+    for (auto [count, narrow] : {std::pair(elements - copy / 2, 0.0), {copy / 2, copy}}) {
+      if (count <= 0)
+        continue;
+      StateBytes bytes = stateBytes(stage, 4 * count, facts.slots, shared, narrow);
+      parts.gradients += bytes.gradients;
+      if (shape.hostOptimizer) {
+        // Slots are the host's, and masters beside what readers see, which stays: in shares where it is gathered.
+        double seen = narrow > 0 ? narrow : 4 * count;
+        parts.parameters += stateRow(stage).compute ? seen / double(shared) : seen;
+        parts.host += bytes.slots + (narrow > 0 ? 4 * count / double(stateRow(stage).master ? shared : 1) : 0);
+        continue;
+      }
+      parts.parameters += bytes.parameters;
+      parts.optimizer += bytes.slots;
+    }
+  };
+  double copied = shape.pp > 1 ? 1 : 0;
+  add(block.parameters + copied * block.sharedParameters, block.copyBytes + copied * block.sharedCopyBytes, ranks);
+  add(block.expertParameters, block.expertCopyBytes, ranks / shape.ep);
+  parts.parameters += block.frozenBytes;
+  return parts;
+}
+
+/// Of a block, what there is all the time beside its state.
+static double onceBytes(const PlanShape &shape, const BlockCost &block) {
+  return (shape.zero < 3 ? block.onceBytes : 0) + (bringsAtOnce(shape) ? block.broughtBytes : 0);
+}
+
+/// Of a pipeline whose stages need `mean` for a micro-batch. Weight gradients fill the wait of zero-bubble schedules
+/// where there are as many micro-batches as stages: with one, all of forward and input gradients is waited for.
+static double bubbleOf(const PlanShape &shape, const cost::LayerSeconds &mean, int64_t stages) {
+  double fills = std::min(1.0, double(shape.microbatches - 1) / double(shape.pp));
+  bool apart = cost::has(shape.schedule, cost::ScheduleRow::WeightsApart);
+  return cost::bubbleSeconds(shape.schedule, stages, shape.virtualStages, mean.forward,
+                             mean.inputGradient + mean.recompute, (apart ? fills : 1) * mean.weightGradient);
+}
+
+/// Of ZeRO 2 and 3, while a block of the type runs: whole gradients of the units that are reduced, parameters of the
+/// one at work and of the next. A layer is a unit: it has one block of each type of which there are as many.
+double ShapeProblems::unitBytes(const PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const {
+  if (shape.zero < 2)
+    return 0;
+  auto unit = [&](size_t type) {
+    std::pair<double, double> sums; // gradients, parameters as readers see them
+    for (size_t other = 0; other < costs.size(); ++other) {
+      const BlockCost &block = costs[other];
+      if (other != type && (facts.input.blocks.countOf(type) == 1 ||
+                            facts.input.blocks.countOf(other) != facts.input.blocks.countOf(type)))
+        continue;
+      double own = block.parameters + block.expertParameters + block.sharedParameters;
+      double copies = block.copyBytes + block.expertCopyBytes + block.sharedCopyBytes;
+      sums.second += copies > 0 ? copies : 4 * own;
+      sums.first += 4 * (own - (shape.pp == 1 ? block.tiedParameters + block.sharedParameters : 0));
+    }
+    return sums;
+  };
+  std::pair<double, double> own = unit(type);
+  double next = 0;
+  for (size_t other = 0; other < costs.size(); ++other)
+    if (facts.input.blocks.countOf(other) > 1)
+      next = std::max(next, unit(other).second);
+  bool layer = facts.input.blocks.countOf(type) > 1;
+  return (layer ? 2 : 1) * own.first + (shape.zero == 3 ? own.second + next : 0);
+}
+
+/// Stages are cut by time, and one of them has more of the memory than the mean.
+static constexpr double kUneven = 1.25;
+
+/// What input gradients leave for weight gradients, at a stage of a zero-bubble schedule. No host takes it.
+static double leftAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
+  return std::min(double(stage) + 1, double(shape.microbatches)) * block.leftBytes[size_t(mode)];
+}
+
+/// What waits of a block at a stage of such a schedule. ZB-H1 makes weight gradients a stage's number of
+/// micro-batches behind the input gradients (Qi et al. 2023): stage s of p has p micro-batches of what these read, p
+/// - s of what only input gradients read, and s + 1 of what input gradients leave for them.
+static double heldAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
+  double held = block.heldBytes[size_t(mode)], weights = block.weightBytes[size_t(mode)];
+  double most = double(shape.microbatches), stages = double(shape.pp);
+  return std::min(stages, most) * weights + std::min(stages - double(stage), most) * (held - weights) +
+         leftAtStage(shape, block, mode, stage);
+}
+
+/// What waits of a block for each micro-batch that the first stage has in flight. Of zero-bubble schedules between the
+/// first and the last stage that is a line: counted is the end of it that has more, and what is less than that in other
+/// stages is as if these had fewer micro-batches in flight.
+static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Recompute mode) {
+  if (!hasWeightsApart(shape))
+    return block.heldBytes[size_t(mode)];
+  return std::max(heldAtStage(shape, block, mode, 0), heldAtStage(shape, block, mode, shape.pp - 1)) /
+         double(std::min(shape.pp, shape.microbatches));
+}
+
+/// Of the optimizer's state, with the host of a device of a stage of mean size.
+double ShapeProblems::hostOptimizerBytes(const PlanShape &shape, const cost::StepProblem &step,
+                                         const std::vector<BlockCost> &costs) const {
+  double bytes = 0;
+  if (shape.hostOptimizer)
+    for (size_t type = 0; type < costs.size(); ++type)
+      bytes += stateOf(shape, costs[type]).host * double(facts.input.blocks.countOf(type)) / double(shape.pp);
+  return bytes;
+}
+
+/// Has the host room for what the blocks of a stage keep?
+bool ShapeProblems::mayOffload(const PlanShape &shape, const cost::StepProblem &step,
+                               const std::vector<BlockCost> &costs, double inFlight) const {
+  if (!facts.offloads())
+    return false;
+  // What must lie there may be computed again as far as it can.
+  plan::Recompute mode = facts.mustOffload() ? facts.modes().back() : facts.modes().front();
+  double kept = 0;
+  for (size_t type = 0; type < costs.size(); ++type)
+    kept += inFlight * heldBytes(shape, costs[type], mode) * double(facts.input.blocks.countOf(type));
+  return cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs),
+                       (shape.pp > 1 ? kUneven : 1) * kept / double(shape.pp));
+}
+
+/// Of what heldBytes counts, what blocks hold at a stage, in the mode in which they hold most of that.
+double ShapeProblems::shareOfHeld(const PlanShape &shape, const std::vector<BlockCost> &costs, int64_t stage) const {
+  double share = 0;
+  for (plan::Recompute mode : facts.modes()) {
+    double own = 0, most = 0;
+    for (size_t type = 0; type < costs.size(); ++type) {
+      double count = double(facts.input.blocks.countOf(type));
+      own += count * heldAtStage(shape, costs[type], mode, stage);
+      most += count * heldBytes(shape, costs[type], mode) * double(std::min(shape.pp, shape.microbatches));
+    }
+    share = std::max(share, most > 0 ? own / most : 1);
+  }
+  return share;
+}
+
+/// In a step whose passes are one phase, while the last block turns from one to the other: what the layer before
+/// keeps is still on its way to the host.
+static void addTurn(const std::vector<BlockCost> &costs, plan::StageProblem &problem) {
+  for (size_t number = 0; number < problem.blocks.size(); ++number) {
+    uint32_t last = problem.blocks[number];
+    if (costs[last].logitBytes <= 0)
+      continue;
+    // A layer has one block of each kind.
+    llvm::SmallSetVector<uint32_t, 4> layer;
+    for (size_t before = number; before > 0 && problem.blocks[before - 1] != last; --before)
+      if (!layer.insert(problem.blocks[before - 1]))
+        break;
+    for (size_t mode = 0; mode < problem.types[last].modes[0].size(); ++mode) {
+      double moved = 0;
+      for (uint32_t type : layer)
+        moved += problem.types[type].modes[0][mode].hostBytes;
+      for (uint32_t type : layer)
+        if (plan::BlockMode &own = problem.types[type].modes[0][mode]; own.hostBytes > 0)
+          own.workingBytes =
+              std::max(own.workingBytes, problem.types[last].workingBytes + moved - problem.types[type].workingBytes);
+    }
+  }
+}
+
+plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
+  const PricedStep &local = placements.pricedFor(shape);
+  const std::vector<BlockCost> &costs = local.costs;
+  cost::StepProblem step = stepOf(shape, local);
+  std::vector<cost::LayerSeconds> seconds = local.passes[shape.zero == 3].price(step, facts.machine.constants);
+  std::vector<plan::Recompute> allowed = facts.modes();
+  size_t each = facts.modeCount();
+  const StepBlocks &row = facts.input.blocks;
+  double inFlight = facts.request.stages > 0
+                        ? double(shape.microbatches)
+                        : cost::microbatchesInFlight(shape.schedule, shape.pp, shape.virtualStages, shape.microbatches);
+  bool onHost = mayOffload(shape, step, costs, inFlight);
+
+  plan::StageProblem problem;
+  double parameters = 0, backward = 0;
+  cost::LayerSeconds sum;
+  for (size_t type = 0; type < costs.size(); ++type) {
+    const BlockCost &block = costs[type];
+    plan::BlockType blocks;
+    blocks.modes.resize(1);
+    std::vector<plan::BlockMode> &kept = blocks.modes[0];
+    // With one micro-batch.
+    auto brought = [&](plan::Recompute mode) { return bringsAtOnce(shape) ? 0 : block.broughtHeldBytes[size_t(mode)]; };
+    double working = std::numeric_limits<double>::max();
+    for (plan::Recompute mode : allowed)
+      working = std::min(working, block.workingBytes[size_t(mode)]);
+    for (uint32_t number = 0; number < each; ++number) {
+      bool moves =
+          facts.request.given ? facts.givenOnHost[type] : facts.isOnHost(number) && (onHost || facts.mustOffload());
+      if (facts.isOnHost(number) && !moves) {
+        kept.push_back(kept.front());
+        continue;
+      }
+      plan::Recompute mode = facts.recomputeOf(number);
+      size_t priced = facts.pricedMode(uint32_t(type), number);
+      double held = block.heldBytes[size_t(mode)], time = seconds[type * each + priced].total();
+      kept.push_back(moves ? plan::keptByHost(time, held) : plan::BlockMode{time, heldBytes(shape, block, mode), 0});
+      // Input gradients leave gradients.
+      kept.back().heldBytes += brought(mode) + (moves && hasWeightsApart(shape) ? block.leftBytes[size_t(mode)] : 0);
+      // What comes back is there while the block runs.
+      kept.back().workingBytes = block.workingBytes[size_t(mode)] - working + (moves ? held : 0);
+    }
+    blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
+    // Logits that are there at once are gone when whole gradients of the classifier are made of theirs.
+    double whole = shape.zero >= 2 ? 4 * (block.parameters + block.sharedParameters) : 0;
+    double logits = std::max(block.logitBytes - whole, block.lateLogitBytes);
+    blocks.workingBytes = working + logits + unitBytes(shape, costs, type) + scratchBytes(facts.machine, costs);
+    // Whole gradients of a parameter that the first and the last block read are there all the while between.
+    if (shape.zero >= 2 && shape.pp == 1)
+      for (plan::BlockMode &mode : kept)
+        mode.heldBytes += 4 * block.sharedParameters;
+    double count = double(row.countOf(type));
+    parameters += block.parameters * count;
+    const cost::LayerSeconds &passes = seconds[type * each];
+    sum.forward += passes.forward * count;
+    sum.inputGradient += passes.inputGradient * count;
+    sum.weightGradient += passes.weightGradient * count;
+    backward += (passes.total() - passes.forward) * count;
+    problem.types.push_back(std::move(blocks));
+  }
+  double tail = cost::secondsAtEnd(step, facts.machine.constants, {parameters / double(shape.pp), 0},
+                                   backward / double(shape.pp));
+  double send = cost::secondsToSendOn(step, facts.machine.constants);
+  for (size_t type = 0; type < costs.size(); ++type) {
+    const BlockCost &block = costs[type];
+    problem.types[type].sendSeconds = send;
+    problem.types[type].tailSeconds =
+        (parameters > 0 ? tail * block.parameters * double(shape.pp) / parameters : 0) + local.once[type];
+    // The experts' copies are fewer.
+    if (block.expertParameters > 0)
+      problem.types[type].tailSeconds +=
+          cost::secondsAtEnd(step, facts.machine.constants, {0, block.expertParameters}, /*backward=*/0);
+  }
+  for (const StepBlocks::Block &block : row.blocks())
+    problem.blocks.push_back(block.type);
+  if (shape.pp == 1)
+    addTurn(costs, problem);
+  // Of several stages on a rank the problem knows the ranks alone; where these are cut is said by cutsOf.
+  if (int64_t(facts.begins.size()) == shape.pp && !facts.hasVirtualStages(shape))
+    problem.begins = facts.begins;
+  double usable = facts.request.anyMemory ? 0 : facts.usableBytes(shape);
+  int64_t stages = facts.isMixed ? facts.own / (shape.tp * shape.cp * shape.dp) : shape.pp;
+  problem.classes = {{stages, usable > 0 || (!facts.request.anyMemory && facts.machine.memoryBytes() > 0)
+                                  ? usable
+                                  : std::numeric_limits<double>::max()}};
+  // The host must hold what it is given.
+  if (!facts.request.anyMemory &&
+      (!cost::hasRoom(step.host, hostOptimizerBytes(shape, step, costs)) || (facts.mustOffload() && !onHost)))
+    problem.classes[0].memoryBytes = 0;
+  bool falls = facts.request.stages == 0 && cost::has(shape.schedule, cost::ScheduleRow::FewerLater);
+  for (int64_t stage = 0; stage < shape.pp; ++stage)
+    problem.inFlight.push_back(std::max(1.0, falls ? std::min(inFlight, inFlight - double(stage)) : inFlight));
+  if (hasWeightsApart(shape) && facts.request.stages == 0)
+    for (int64_t stage = 0; stage < shape.pp; ++stage)
+      problem.inFlight[stage] *= shareOfHeld(shape, costs, stage);
+  if (facts.hasVirtualStages(shape) && facts.request.stages == 0) {
+    // Stages of a rank that are alike, each with its own number of them.
+    const std::vector<int64_t> &flights = flightsOf(shape);
+    for (int64_t rank = 0; rank < shape.pp; ++rank) {
+      problem.inFlight[rank] = 0;
+      for (size_t stage = rank; stage < flights.size(); stage += shape.pp)
+        problem.inFlight[rank] += double(flights[stage]) / double(shape.virtualStages);
+    }
+  }
+  double bubble = bubbleOf(shape, sum, 2);
+  problem.ramp = shape.pp > 1 && sum.total() > 0 ? bubble / sum.total() : 1;
+  problem.rounds = std::max(0.0, double(shape.microbatches) - problem.ramp);
+  return problem;
+}
+
+/// By the rules of plans (plan::Plan::check), which lowering goes by too: asked of a small plan of the same kind.
+bool ShapeProblems::isAllowed(const PlanShape &shape) {
+  if (shape.pp == 1)
+    return true;
+  auto [at, isNew] = allowed.try_emplace({shape.zero, shape.schedule, shape.virtualStages});
+  if (!isNew)
+    return at->second;
+  plan::Plan plan = plan::makeDefaultPlan(2, 2, 1, shape.zero);
+  plan.mesh.axes.push_back({"pp", 2, false});
+  plan::PipelinePlan pipeline{"pp", shape.scheduleName(), {}, {}};
+  for (int64_t stage = 1; stage < 2 * shape.virtualStages; ++stage)
+    pipeline.cuts.push_back(stage);
+  plan.pipeline = std::move(pipeline);
+  llvm::Error refused = plan.check();
+  at->second = !refused;
+  llvm::consumeError(std::move(refused));
+  return at->second;
+}
+
+const std::vector<int64_t> &ShapeProblems::flightsOf(const PlanShape &shape) {
+  // No stage has more in flight with more micro-batches than these: a rank begins its backward passes before it
+  // has entered twice as many as there are ranks.
+  int64_t microbatches = std::min(shape.microbatches, 3 * shape.pp);
+  std::lock_guard lock(flying);
+  std::vector<int64_t> &stages = flights[{shape.pp, shape.virtualStages, microbatches}];
+  if (stages.empty()) {
+    // Of a file: the request has one schedule, and the shapes one size.
+    plan::Schedule schedule = facts.request.actions;
+    if (schedule.ranks.empty())
+      schedule = llvm::cantFail(plan::makeSchedule(shape.scheduleName(), shape.pp, microbatches));
+    for (int64_t stage = 0; stage < facts.stagesOf(shape); ++stage)
+      stages.push_back(schedule.peakOfStage(stage));
+  }
+  return stages;
+}
+
+/// Runs of blocks, of which the slowest takes least.
+static std::vector<size_t> cutEvenly(llvm::ArrayRef<double> seconds, size_t stages) {
+  size_t count = seconds.size();
+  std::vector<double> sums(count + 1);
+  for (size_t i = 0; i < count; ++i)
+    sums[i + 1] = sums[i] + seconds[i];
+  std::vector<std::vector<double>> best(stages + 1, std::vector<double>(count + 1, INFINITY));
+  std::vector<std::vector<size_t>> from(stages + 1, std::vector<size_t>(count + 1));
+  best[0][0] = 0;
+  for (size_t k = 1; k <= stages; ++k)
+    for (size_t end = k; end <= count; ++end)
+      for (size_t begin = k - 1; begin < end; ++begin)
+        if (double slowest = std::max(best[k - 1][begin], sums[end] - sums[begin]); slowest < best[k][end]) {
+          best[k][end] = slowest;
+          from[k][end] = begin;
+        }
+  std::vector<size_t> cuts;
+  for (size_t k = stages, end = count; k > 1; --k) {
+    end = from[k][end];
+    cuts.insert(cuts.begin(), end);
+  }
+  return cuts;
+}
+
+std::vector<size_t> ShapeProblems::cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution) {
+  std::vector<size_t> cuts;
+  if (facts.stagesOf(shape) == shape.pp) {
+    for (size_t stage = 1; stage < solution.stages.size(); ++stage)
+      cuts.push_back(solution.stages[stage].firstBlock);
+    return cuts;
+  }
+  if (int64_t(facts.begins.size()) == facts.stagesOf(shape))
+    return {facts.begins.begin() + 1, facts.begins.end()};
+  plan::StageProblem all = make(shape);
+  std::vector<double> seconds;
+  for (size_t block = 0; block < all.blocks.size(); ++block)
+    seconds.push_back(all.types[all.blocks[block]].modes[0][solution.modes[block]].seconds);
+  return cutEvenly(seconds, size_t(facts.stagesOf(shape)));
+}
+
+std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const PlanShape &shape, const plan::StageProblem &problem,
+                                                           const plan::StageSolution &solution) {
+  // Of a pipeline with one stage a rank the problem says it.
+  std::vector<double> flights = problem.inFlight;
+  if (facts.hasVirtualStages(shape))
+    flights.assign(flightsOf(shape).begin(), flightsOf(shape).end());
+  const std::vector<BlockCost> &costs = placements.pricedFor(shape).costs;
+  std::vector<size_t> firsts = cutsOf(shape, solution);
+  firsts.insert(firsts.begin(), 0);
+  std::vector<plan::MemoryParts> ranks(shape.pp);
+  for (size_t stage = 0; stage < firsts.size(); ++stage) {
+    size_t end = stage + 1 < firsts.size() ? firsts[stage + 1] : problem.blocks.size();
+    size_t rank =
+        facts.request.actions.ranks.empty() ? stage % ranks.size() : facts.request.actions.rankOf(stage).value_or(0);
+    plan::MemoryParts &memory = ranks[rank];
+    for (size_t block = firsts[stage]; block < end; ++block) {
+      const plan::BlockType &type = problem.types[problem.blocks[block]];
+      const BlockCost &cost = costs[problem.blocks[block]];
+      plan::MemoryParts state = stateOf(shape, cost);
+      memory.parameters += state.parameters;
+      memory.gradients += state.gradients;
+      memory.optimizer += state.optimizer;
+      memory.activations += onceBytes(shape, cost);
+      uint32_t number = solution.modes[block];
+      const plan::BlockMode &mode = type.modes[0][number];
+      if (hasWeightsApart(shape)) {
+        auto waiting = mode.hostBytes > 0 ? leftAtStage : heldAtStage;
+        memory.activations += waiting(shape, cost, facts.recomputeOf(number), int64_t(stage));
+      } else {
+        memory.activations += mode.heldBytes * flights[stage];
+      }
+      memory.host += state.host + mode.hostBytes * flights[stage];
+      memory.working = std::max(memory.working, type.workingBytes + mode.workingBytes);
+    }
+  }
+  return ranks;
+}
+
+} // namespace dtcc::spmd

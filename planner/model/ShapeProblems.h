@@ -1,0 +1,63 @@
+//===- ShapeProblems.h - The stage problem of a shape on one kind of devices
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From the prices of blocks to the problem that planner/problem solves: seconds, state and held bytes of every block in
+// every mode, and what a device may hold. Also what ranks hold once it is solved.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_MODEL_SHAPEPROBLEMS_H
+#define DTCC_PLANNER_MODEL_SHAPEPROBLEMS_H
+
+#include "planner/model/PlacementCache.h"
+#include "planner/schedule/Schedule.h"
+#include "planner/search/SearchReport.h"
+
+namespace dtcc::spmd {
+
+class ShapeProblems {
+public:
+  ShapeProblems(const GraphFacts &facts, PlacementCache &placements) : facts(facts), placements(placements) {}
+
+  plan::StageProblem make(const plan::PlanShape &shape);
+  /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
+  bool canBeCut(const plan::PlanShape &shape) {
+    return isAllowed(shape) && facts.stagesOf(shape) <= int64_t(facts.input.blocks.blocks().size());
+  }
+  /// What the cost model is asked about a shape; without its layers, which PricedStep has.
+  cost::StepProblem stepOf(const plan::PlanShape &shape, const PricedStep &local) const;
+  /// Bytes of state of a block.
+  plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
+  /// The first blocks of all stages but the first.
+  std::vector<size_t> cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution);
+  /// By rank of the pipeline, of the stages as they are cut.
+  std::vector<plan::MemoryParts> memoryByRank(const plan::PlanShape &shape, const plan::StageProblem &problem,
+                                              const plan::StageSolution &solution);
+
+private:
+  bool isAllowed(const plan::PlanShape &shape);
+  double unitBytes(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const;
+  double hostOptimizerBytes(const plan::PlanShape &shape, const cost::StepProblem &step,
+                            const std::vector<BlockCost> &costs) const;
+  bool mayOffload(const plan::PlanShape &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,
+                  double inFlight) const;
+  double shareOfHeld(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, int64_t stage) const;
+  /// By stage, also virtual ones, micro-batches that it has in flight at most.
+  const std::vector<int64_t> &flightsOf(const plan::PlanShape &shape);
+
+  const GraphFacts &facts;
+  PlacementCache &placements;
+  /// By ZeRO stage, schedule and virtual stages.
+  std::map<std::tuple<int, plan::PipelineKind, int64_t>, bool> allowed;
+  /// By ranks, virtual stages and micro-batches, of each stage of an interleaved schedule the micro-batches in flight.
+  std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<int64_t>> flights;
+  std::mutex flying;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PLANNER_MODEL_SHAPEPROBLEMS_H

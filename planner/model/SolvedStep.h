@@ -1,0 +1,35 @@
+//===- SolvedStep.h - The step of a solved shape on one kind of devices
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A solved shape as the cost model and the simulation take it: which layers each rank of the pipeline has, and what
+// they do once a step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PLANNER_MODEL_SOLVEDSTEP_H
+#define DTCC_PLANNER_MODEL_SOLVEDSTEP_H
+
+#include "planner/model/ShapeProblems.h"
+#include "planner/schedule/StepSimulation.h"
+
+namespace dtcc::spmd {
+
+struct SolvedStep {
+  cost::StepProblem problem;
+  std::vector<std::vector<size_t>> layers;
+  /// By rank of the pipeline: once a step, and the exchanges of it.
+  std::vector<double> once, exchanged;
+
+  /// The step with the blocks of each rank of the pipeline, and of each stage its layers in their order.
+  static SolvedStep of(const GraphFacts &facts, PlacementCache &placements, ShapeProblems &problems,
+                       const plan::PlanShape &shape, const plan::StageSolution &solution);
+  plan::SimulatedStep simulated(const GraphFacts &facts) const;
+};
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PLANNER_MODEL_SOLVEDSTEP_H
