@@ -96,6 +96,8 @@ void ModelWeights::openBeside(const Image &image, bool starts) {
     needed |= starts && tensor.state && tensor.state->init == DTCC_INIT_FILE;
     wanted |= tensor.stored;
   }
+  for (const dtcc_state &state : image.states())
+    needed |= starts && state.role == DTCC_STATE_SLOT && state.init == DTCC_INIT_FILE;
   if (!needed && !wanted)
     return;
   std::error_code error;
@@ -127,16 +129,14 @@ std::optional<SourceTensor> ModelWeights::valueOf(size_t i) const {
 }
 
 bool ModelWeights::load(const Rank &rank, const dtcc_state &state) const {
-  if (state.role == DTCC_STATE_SLOT)
-    return false;
   std::string name(rank.image.string(state.name));
-  auto found = indices.find(name);
-  if (found == indices.end())
-    return false;
-  if (const SourceTensor *tensor = matched(found->second)) {
-    loadWholeTensor(*tensor->file, match.names[found->second], rank, state);
-    return true;
-  }
+  // Slots of the optimizer are in no checkpoint of a model; a training graph may give them values of its own.
+  auto found = state.role == DTCC_STATE_SLOT ? indices.end() : indices.find(name);
+  if (found != indices.end())
+    if (const SourceTensor *tensor = matched(found->second)) {
+      loadWholeTensor(*tensor->file, match.names[found->second], rank, state);
+      return true;
+    }
   if (state.init != DTCC_INIT_FILE)
     return false;
   if (!beside)

@@ -19,7 +19,7 @@ NAMES = ["strings", "axes", "communicators", "arenas", "views", "operands", "att
          "phases", "actions", "inputs", "states", "buckets", "segments", "stages"]
 
 
-SUMS = SECTIONS + 16 * (len(NAMES) + 3)  # of the tables, then of the header; three sections for GPUs stand before
+SUMS = SECTIONS + 16 * (len(NAMES) + 4)  # of the tables, then of the header; three sections for GPUs and the ONNX model stand before
 SIZE = struct.unpack_from("<Q", data, image + 8)[0]
 
 
