@@ -58,8 +58,9 @@ const Case cases[] = {
     UNARY("tanh"),
     UNARY("erf"),
     UNARY("logistic"),
-    UNARY("floor", -2, 2, true),
-    UNARY("sign", -2, 2, true),
+    UNARY("floor"),
+    UNARY("sign"),
+    UNARY("stop_gradient", -2, 2, true),
     UNARY("relu"),
     UNARY("silu"),
     {"graph.gelu", "%x: tensor<2x3xf64>", "graph.gelu %x {form = #graph<gelu_form exact>} : tensor<2x3xf64>"},
@@ -301,9 +302,26 @@ TEST_F(Gradient, OfRotary) {
   }
 }
 
+/// No difference tells the gradient of this op, which is another function's: it goes to the path as it is.
+TEST_F(Gradient, OfAReplacedGradient) {
+  auto module = parseSourceString<ModuleOp>("func.func @f(%v: tensor<2x3xf64>, %p: tensor<2x3xf64>) {\n"
+                                            "%y = graph.replace_gradient %v, %p : tensor<2x3xf64>\n return\n}",
+                                            &context);
+  ASSERT_TRUE(module);
+  Block &block = (*module->getOps<func::FuncOp>().begin()).front();
+  Operation *op = block.getTerminator()->getPrevNode();
+  Value seed = block.addArgument(op->getResult(0).getType(), op->getLoc());
+  OpBuilder builder(block.getTerminator());
+  SmallVector<Value> gradients(2);
+  ASSERT_TRUE(succeeded(cast<DifferentiableOpInterface>(op).buildGradient(builder, seed, {false, true}, gradients)));
+  EXPECT_FALSE(gradients[0]);
+  EXPECT_EQ(gradients[1], seed);
+}
+
 TEST_F(Gradient, OfEveryDifferentiableOpHasACase) {
   llvm::StringSet<llvm::MallocAllocator> covered;
   covered.insert("graph.rotary");
+  covered.insert("graph.replace_gradient");
   for (const Case &test : cases)
     covered.insert(test.op);
   int ops = 0;

@@ -42,6 +42,8 @@ inline const OpCase kOpCases[] = {
     CELLS("logistic"),
     CELLS("floor"),
     CELLS("sign"),
+    CELLS("stop_gradient"),
+    GRAD("replace_gradient", ""),
     CELLS("relu"),
     CELLS("silu"),
     {"graph.gelu", "%x: tensor<4x3xf64>", "graph.gelu %x {form = #graph<gelu_form exact>} : tensor<4x3xf64>"},
