@@ -247,7 +247,8 @@ static std::string supportedPage(ArrayRef<Outcome> outcomes) {
   llvm::raw_string_ostream page(text);
   page << "<!-- Written by the target supported-operators; not by hand. -->\n"
        << "# Operators of ONNX\n\n"
-       << "The default domain, operator sets 7 to 27. An entry of the second column is the first set of a meaning that "
+       << "Operators without a prefix are of the default domain, sets 7 to 27. An entry of the second column is the "
+          "first set of a meaning that "
           "has a rule.\nThe last column counts the node tests of the onnx package 1.22: "
        << whole.passed << " of all " << whole.all
        << " pass, the others are refused\nwith a message, none is wrong. (They cover strings, sequences, quantised and "

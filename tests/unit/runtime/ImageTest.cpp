@@ -67,7 +67,7 @@ TEST(Image, NamesTheFirstWrongItem) {
       {"view 0: stride must be at most 2^56", [](ImageBuilder &b) { b.views[0].strides[0] = INT64_MAX; }},
       {"view 0: size must be at least 0", [](ImageBuilder &b) { b.views[0].sizes[0] = -1; }},
       {"view 0: offset", [](ImageBuilder &b) { b.views[0].offset = 3; }},
-      {"view 0: rank", [](ImageBuilder &b) { b.views[0].rank = 9; }},
+      {"view 0: rank", [](ImageBuilder &b) { b.views[0].rank = DTCC_MAX_RANK + 1; }},
       {"view 0: element type", [](ImageBuilder &b) { b.views[0].dtype = 99; }},
       {"command 0: kind", [](ImageBuilder &b) { b.commands[0].kind = 99; }},
       {"command 0: operands must exist", [](ImageBuilder &b) { b.commands[0].first_operand = 0xfffffff0u; }},
