@@ -52,11 +52,17 @@ bool dtcc::test::isClose(const HostTensor &actual, const HostTensor &expected) {
   return true;
 }
 
+static bool readsNumbers(const dtcc::onnx::RuleTable &table, const ::onnx::ModelProto &model,
+                         const ::onnx::NodeProto &node, int i) {
+  const dtcc::onnx::RuleEntry *entry = table.find("", node.op_type(), model.opset_import(0).version());
+  return entry && entry->readsNumbers(i);
+}
+
 /// Whether a rule reads the input as numbers, which must be known.
 static bool isNumber(const dtcc::onnx::RuleTable &table, const ::onnx::ModelProto &model, const std::string &input) {
   for (const ::onnx::NodeProto &node : model.graph().node())
     for (int i = 0; i < node.input_size(); ++i)
-      if (node.input(i) == input && table.find("", node.op_type(), model.opset_import(0).version())->readsNumbers(i))
+      if (node.input(i) == input && readsNumbers(table, model, node, i))
         return true;
   return false;
 }
@@ -84,6 +90,17 @@ Verdict dtcc::test::runCase(const dtcc::onnx::RuleTable &table, const std::strin
                   tensor.data_type() == ::onnx::TensorProto::DOUBLE ||
                   tensor.data_type() == ::onnx::TensorProto::FLOAT16;
     tensor.set_name(model.graph().input(i).name());
+    // Some models leave the shape to the data.
+    auto *type = model.mutable_graph()->mutable_input(i)->mutable_type()->mutable_tensor_type();
+    bool sized = type->has_shape() && type->shape().dim_size() == tensor.dims_size();
+    for (int d = 0; sized && d < tensor.dims_size(); ++d)
+      sized = type->shape().dim(d).dim_value() > 0 || type->shape().dim(d).has_dim_param();
+    if (!sized) {
+      type->clear_shape();
+      for (int64_t size : tensor.dims())
+        type->mutable_shape()->add_dim()->set_dim_value(size);
+      type->mutable_shape();
+    }
     if (tensor.dims_size() == 0 || (tensor.dims_size() == 1 && !floats && tensor.dims(0) <= 16) ||
         isNumber(table, model, tensor.name()))
       *model.mutable_graph()->add_initializer() = tensor;
