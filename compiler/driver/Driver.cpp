@@ -52,7 +52,7 @@ public:
   LogicalResult run();
 
 private:
-  /// What a module holds, from which the driver goes on.
+  /// The furthest state that a module has reached; the driver goes on from it.
   enum class Holds { Nothing, Model, Step, Layouts, Program, Commands };
   Holds holds();
   /// A part of the way from a model to a program. It runs if the module holds what it begins with.

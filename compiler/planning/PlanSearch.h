@@ -34,7 +34,7 @@ struct SearchResult {
   plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
 };
 
-/// What the prices of a search depend on, beside the model and the cluster.
+/// The options on which the prices of a search depend, beside the model and the cluster.
 struct PricerKey {
   int64_t ranks;
   bool anyMemory;

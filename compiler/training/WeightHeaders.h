@@ -20,7 +20,7 @@
 
 namespace dtcc {
 
-/// By name. The error names the file and says what is wrong with it.
+/// Headers of tensors, by name. An error names the file and says what is wrong with it.
 llvm::Expected<std::map<std::string, HeldTensor>> readWeightHeaders(llvm::StringRef path);
 
 } // namespace dtcc

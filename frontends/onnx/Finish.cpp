@@ -144,7 +144,7 @@ static Tensor readingOld(Emitter &emitter, const State &state, const Tensor &val
   return emitter.fromValue(graph::SelectOp::create(builder, emitter.getLoc(), next.getType(), never, old, next));
 }
 
-/// What follows each state, and each buffer of the manifest, is written at the end of the step.
+/// Writes, at the end of the step, the value that follows each state and each buffer of the manifest.
 LogicalResult Importer::writeStates() {
   for (const Manifest::Update &update : manifest.bufferUpdates()) {
     if (!scopes.back().initializers.contains(update.buffer) || !lookup(update.buffer))

@@ -132,7 +132,8 @@ static int64_t remainder(int64_t x, int64_t y) {
   int64_t r = x % y;
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
-/// By squares, modulo 2^64 as the products of kernels are. A negative power is 0, but of 1 and -1.
+/// Integer power by repeated squaring, modulo 2^64 like the products of kernels. A negative power is 0, except of 1 and
+/// -1.
 static int64_t power(int64_t x, int64_t y) {
   if (y < 0)
     return x == 1 || (x == -1 && y % 2 == 0) ? 1 : x == -1 ? -1 : 0;
