@@ -27,7 +27,7 @@ constexpr double kLeastScale = 1e-3;
 /// What the interpreters do in a minute or two, and what they may hold: they keep all values in f64.
 constexpr double kMostFlops = 2e10, kMostBytes = 4.0 * (1u << 30);
 
-/// What interpreting some ops costs.
+/// Cost of interpreting some ops.
 struct Cost {
   double flops = 0, bytes = 0;
 

@@ -22,7 +22,7 @@ namespace dtcc {
 /// The generated GPU kernels of a module (exec-generate-gpu-kernels) as LLVM IR. Null after a message.
 std::unique_ptr<llvm::Module> translateGpuKernels(mlir::ModuleOp module, llvm::LLVMContext &context);
 
-/// The same as text of assembly. Fails with a message if a kernel needs what only a library has.
+/// The kernels as text of assembly. Fails with a message if a kernel needs a function that only a library has.
 mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp module, llvm::TargetMachine &target);
 
 } // namespace dtcc

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace dtcc;
 
 namespace {
-/// What the host must know of an optimizer.
+/// Facts about the optimizer that the host needs.
 struct OptimizerFacts {
   double lr = 0, decay = 0;
   /// Suffixes of the names under which slots are saved.

@@ -21,7 +21,7 @@ mlir::LogicalResult addStates(mlir::ModuleOp module, exec::ProgramOp program, Im
                               const llvm::StringMap<exec::BufferOp> &buffers, const llvm::StringMap<uint32_t> &arenas,
                               llvm::StringMap<uint32_t> &bucketIndices);
 
-/// Of the program's optimizer; 0 without one.
+/// Learning rate of the program's optimizer; 0 without one.
 double learningRate(exec::ProgramOp program);
 
 } // namespace dtcc

@@ -13,13 +13,13 @@
 
 namespace dtcc {
 
-/// What the search is made for.
+/// Most ranks of --cluster=cpu:RANKS, and most groups of an axis of --mesh.
 inline constexpr int64_t kMostRanks = 4096;
 
 /// The sizes of --mesh=dp=2,tp=2; what is absent is searched for.
 struct MeshOption {
   std::optional<int64_t> dp, tp, cp, ep, pp;
-  /// Of data-parallel ranks that share state among themselves: dp=2x4 is two groups of four.
+  /// Number of data-parallel ranks that share state among themselves: dp=2x4 is two groups of four.
   int64_t groups = 1;
 
   /// Ranks that it names.

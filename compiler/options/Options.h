@@ -43,7 +43,7 @@ struct Options {
   std::string precision;
   /// Not given: decided by the target, and where the model has one of its own by that.
   bool precisionAssumed = false;
-  /// Where the dynamic loss scale of fp16 starts; 0: where PyTorch's does.
+  /// Initial value of fp16's dynamic loss scale; 0 stands for PyTorch's.
   double lossScale = 0;
 
   // The plan.
@@ -67,16 +67,16 @@ struct Options {
   /// Assemble kernels for those that --gpu-arch names.
   bool assemble = false;
   bool tf32 = false;
-  /// Of a GPU of the cluster, in bytes.
+  /// Memory of a GPU of the cluster, in bytes.
   double deviceMemory = 0;
-  /// What such a GPU has of its host's, in bytes; 0: the cluster does not say.
+  /// Share of a GPU in its host's memory, in bytes; 0 if the cluster does not say.
   double hostMemory = 0;
-  /// What is gathered or reduced by itself has as many bytes, at least about (cost::Machine::latencyBytes).
+  /// Minimum size of a bucket that is gathered or reduced on its own, in bytes (cost::Machine::latencyBytes).
   double latencyBytes = cost::kLatencyBytes;
   /// Of one that is compiled for, in products of --precision, FLOP/s.
   double devicePeak = 0;
 
-  // What to say and check.
+  // Options of messages and checks.
   /// Passes around which the module is printed.
   std::vector<std::string> printIrBefore, printIrAfter;
   /// Options of MLIR's own, as they were written (--mlir-timing).

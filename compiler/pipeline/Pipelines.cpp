@@ -49,7 +49,7 @@ void dtcc::buildSpmdPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(spmd::createSpmdDispatchExperts());
   // Parameters are stored for their readers, and travel, in the type that these compute in.
   manager.addPass(spmd::createSpmdAssignComputeTypes());
-  // What is gathered and reduced at a time.
+  // Form the units that are gathered and reduced together.
   manager.addPass(spmd::createSpmdFormUnits({options.latencyBytes}));
   // The program of a rank: local tensors, collectives, buckets.
   manager.addPass(spmd::createSpmdLowerToProgram());
@@ -73,7 +73,7 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   manager.addPass(createCSEPass());
   // Gradients of logits are halves where products read halves.
   manager.addPass(exec::createNarrowLosses());
-  // What the library of products does in passing.
+  // Fold epilogues that the library of products applies.
   if (const exec::ProductEpilogues &some = target.epilogues; some.bias || some.gelu || some.biasGradient)
     manager.addPass(exec::createFoldEpilogues({some.bias, some.gelu, some.biasGradient}));
   // Neighbours that share their loops become one kernel: fewer passes over memory.

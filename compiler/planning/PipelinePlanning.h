@@ -14,7 +14,7 @@
 
 namespace dtcc {
 
-/// What --schedule says; both are empty if it is searched for.
+/// The schedule of --schedule; both fields are empty if it is searched.
 struct PipelineRequest {
   std::string schedule;
   /// Of a file.

@@ -192,7 +192,7 @@ LogicalResult Search::readPins() {
                " contradict each other: one rank of tp has nothing to split");
 }
 
-/// What the model, the ranks and the options allow.
+/// The space of shapes that the model, the ranks and the options allow.
 FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   plan::ShapeSpace space = pricer->space();
   auto hold = [](std::vector<int64_t> &sizes, std::optional<int64_t> given, bool whole) {
@@ -247,7 +247,7 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
         all.push_back(shape);
       }
   }
-  // Where stages begin is held with how many there are.
+  // If the user fixed the stage boundaries, the number of stages is fixed too.
   auto held = int64_t(pricer->facts().begins.size());
   if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) == held; }))
     llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) != held; });

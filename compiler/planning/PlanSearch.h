@@ -16,12 +16,12 @@
 
 namespace dtcc {
 
-/// What a search found, and for what.
+/// The result of a search, with its request.
 struct SearchResult {
   cost::Machine machine;
   /// Best first, at least one.
   std::vector<plan::ShapePlan> shapes;
-  /// The same for people: one report a shape.
+  /// The result for people: one report per shape.
   plan::SearchReport report;
   /// --mesh names all ranks: nothing of the mesh was searched.
   bool meshGiven = false;

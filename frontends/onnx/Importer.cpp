@@ -201,7 +201,7 @@ LogicalResult Importer::importNodes(const Repeated<NodeProto> &nodes) {
   return success();
 }
 
-/// What an operator makes of unsigned integers that are held in wider signed ones.
+/// How an operator treats unsigned integers that are held in wider signed ones.
 enum class UnsignedForm {
   /// Results are cells of the operands, or what signed arithmetic gives of them too.
   Same,

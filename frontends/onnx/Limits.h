@@ -17,7 +17,7 @@
 
 namespace dtcc::onnx {
 
-/// What the rule of an operator refuses; empty: nothing but what its definition forbids.
+/// Forms of an operator that its rule refuses; empty if it takes everything that its definition allows.
 llvm::StringRef limitOf(llvm::StringRef op);
 
 /// The nearest thing that works for an operator without a rule; empty: nothing is known.

@@ -28,7 +28,7 @@ class Graph_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
   let results = (outs Graph_FloatTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
-/// Of numbers, integers too.
+/// Base of unary ops on numbers of any type, integers included.
 class Graph_NumberOp<string mnemonic, string what> : Graph_ElementwiseOp<mnemonic, [SameOperandsAndResultType]> {
   let summary = what;
   let arguments = (ins Graph_Tensor:$x);

@@ -22,7 +22,7 @@
 
 namespace dtcc::onnx {
 
-/// What a write makes of the cell that was there and the one that is written.
+/// How a written cell is combined with the cell that was there.
 enum class ScatterKind { replace, add, mul, max, min };
 
 class Emitter {
