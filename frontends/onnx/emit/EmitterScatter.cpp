@@ -215,8 +215,13 @@ Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, con
   bool few =
       named <= kMostPairs / std::max<int64_t>(rows, 1) && named * rows <= kMostPairs / std::max<int64_t>(rest, 1);
   bool adds = kind == ScatterKind::add;
-  if (isFloat(x) && (adds || (kind == ScatterKind::replace && !few)))
+  if (isFloat(x) && (adds || (kind == ScatterKind::replace && !few))) {
+    // With fewer cells the last write stays. ONNX leaves the case open, so a model that writes twice is told.
+    if (!adds)
+      emitRemark(loc) << "more cells are written than can be compared with each place: a place that is written twice "
+                         "holds the sum of what is written";
     return scatterRows(*this, x, coordinates, updates, adds);
+  }
   if (!few)
     return error("where only the data tell which cells are written, each of " + Twine(named) +
                  " points is compared with each of " + Twine(rows) + " rows of " + Twine(rest) + " cells: at most " +

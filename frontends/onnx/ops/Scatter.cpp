@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-/// What the node makes of the cell that was there and the one that is written.
+/// How the node combines a written cell with the cell that was there.
 static FailureOr<ScatterKind> kindOf(OpBinder &node) {
   std::string reduction = node.text("reduction", "none");
   std::optional<ScatterKind> kind = llvm::StringSwitch<std::optional<ScatterKind>>(reduction)
