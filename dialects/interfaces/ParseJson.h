@@ -17,9 +17,6 @@
 
 namespace dtcc {
 
-/// Lists and objects may lie this deep inside of each other.
-constexpr int kMostJsonNesting = 64;
-
 /// The value that `text` holds. The error of a text that is none, or lies too deep, has line and column in front, as
 /// those of llvm::json::parse. Takes time and memory by the length of the text.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);

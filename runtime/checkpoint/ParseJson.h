@@ -13,13 +13,14 @@
 #ifndef DTCC_RUNTIME_CHECKPOINT_PARSEJSON_H
 #define DTCC_RUNTIME_CHECKPOINT_PARSEJSON_H
 
+#include "runtime/abi/JsonNesting.h"
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace dtcc::rt {
 
-/// Whether lists and objects of `text` lie more than 64 deep. Brackets in strings do not count.
-bool isNestedTooDeep(std::string_view text);
+/// Whether lists and objects of `text` nest deeper than kMostJsonNesting.
+inline bool isNestedTooDeep(std::string_view text) { return findJsonTooDeep(text) != std::string_view::npos; }
 
 /// The value of a text that is not nested too deep, or a discarded one where it is not JSON.
 template <typename Json> Json parseJson(std::string_view text) {
