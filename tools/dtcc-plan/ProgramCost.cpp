@@ -6,30 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/options/ClusterOption.h"
-#include "runtime/abi/StepClock.h"
 #include "tools/dtcc-plan/RunForecast.h"
+#include "tools/program/StepForecast.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 using namespace dtcc;
-
-/// Runs the step of one rank of each stage by the seconds of its commands, as `--info` of the program does.
-static llvm::Expected<StepClock> runStep(const ProgramFile &program) {
-  StepClock clock(
-      {program.commands().data(), program.waits().data(), program.attributes().data(), program.communicators().data()},
-      program.stages().size(), /*overlaps=*/!program.gpuModules().empty());
-  for (auto [stage, row] : llvm::enumerate(program.stages()))
-    for (const dtcc_action &action : ProgramFile::rowsOf(row.actions, program.actions())) {
-      const dtcc_phase &phase = program.phases()[action.phase];
-      for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number)
-        if (const uint32_t only = program.commands()[number].only_slot; only == DTCC_NONE || only == action.slot)
-          clock.issue(stage, number, action.slot);
-      clock.endAction(stage);
-    }
-  if (!clock.run())
-    return llvm::createStringError("damaged program: its step never ends: a message is waited for that no stage sends");
-  return std::move(clock);
-}
 
 static cost::StepSeconds secondsOf(const ProgramFile &program, const StepClock &clock) {
   StepClock::Parts parts = clock.busiest();
@@ -58,7 +40,7 @@ llvm::Expected<RunForecast> dtcc::forecastProgram(const PlanOrProgram &file, dou
   RunForecast forecast;
   forecast.ranks = program.product(DTCC_AXIS_RANK);
   forecast.microbatches = program.product(DTCC_AXIS_TIME);
-  llvm::Expected<StepClock> clock = runStep(program);
+  llvm::Expected<StepClock> clock = forecastStep(program);
   if (!clock)
     return clock.takeError();
   forecast.step = secondsOf(program, *clock);

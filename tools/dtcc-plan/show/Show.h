@@ -10,7 +10,7 @@
 
 #include "planner/plan/Plan.h"
 #include "tools/dtcc-plan/arguments/Arguments.h"
-#include "tools/dtcc-plan/show/ProgramFile.h"
+#include "tools/program/ProgramFile.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace dtcc {
@@ -55,8 +55,6 @@ struct CollectiveRow {
 std::vector<CollectiveRow> collectivesOf(const ProgramFile &program);
 /// Number of runs of each phase in a step, over all stages.
 std::vector<uint64_t> countRuns(const ProgramFile &program);
-/// Bytes of a stage's arenas in device memory, or in host memory.
-uint64_t arenaBytes(const ProgramFile &program, const dtcc_stage &stage, bool onHost = false);
 
 } // namespace dtcc
 

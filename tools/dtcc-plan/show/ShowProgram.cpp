@@ -12,14 +12,6 @@
 
 using namespace dtcc;
 
-uint64_t dtcc::arenaBytes(const ProgramFile &program, const dtcc_stage &stage, bool onHost) {
-  uint64_t total = 0;
-  for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
-    if (program.isOnHost(arena) == onHost)
-      total = llvm::SaturatingAdd(total, arena.bytes);
-  return total;
-}
-
 static void printMemory(const ProgramFile &program, const dtcc_stage &stage, llvm::raw_ostream &stream) {
   stream << '\n';
   bool several = program.stages().size() > 1;

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Checksum.h"
-#include "tools/dtcc-plan/show/ProgramFile.h"
+#include "tools/program/ProgramFile.h"
 
 using namespace dtcc;
 

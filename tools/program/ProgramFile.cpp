@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tools/dtcc-plan/show/ProgramFile.h"
+#include "tools/program/ProgramFile.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
@@ -111,4 +111,12 @@ uint64_t dtcc::viewBytes(const dtcc_view &view) {
   for (int64_t size : llvm::ArrayRef(view.sizes, view.rank))
     bytes = llvm::SaturatingMultiply(bytes, uint64_t(size));
   return bytes;
+}
+
+uint64_t dtcc::arenaBytes(const ProgramFile &program, const dtcc_stage &stage, bool onHost) {
+  uint64_t total = 0;
+  for (const dtcc_arena &arena : ProgramFile::rowsOf(stage.arenas, program.arenas()))
+    if (program.isOnHost(arena) == onHost)
+      total = llvm::SaturatingAdd(total, arena.bytes);
+  return total;
 }

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_TOOLS_DTCC_PLAN_SHOW_PROGRAMFILE_H
-#define DTCC_TOOLS_DTCC_PLAN_SHOW_PROGRAMFILE_H
+#ifndef DTCC_TOOLS_PROGRAM_PROGRAMFILE_H
+#define DTCC_TOOLS_PROGRAM_PROGRAMFILE_H
 
 #include "runtime/abi/dtcc_rt.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -79,6 +79,9 @@ private:
 /// Bytes of the elements of a view.
 uint64_t viewBytes(const dtcc_view &view);
 
+/// Bytes of the arenas of a stage: those on the device of a rank, or those in the memory of its host.
+uint64_t arenaBytes(const ProgramFile &program, const dtcc_stage &stage, bool onHost = false);
+
 /// Checks that all of ProgramFile's accessors are safe. The message begins with "damaged
 /// program". `bytes` is the size of the memory that holds the image.
 llvm::Error checkHeader(const dtcc_image_header &header, uint64_t bytes);
@@ -86,4 +89,4 @@ llvm::Error checkTables(const ProgramFile &program);
 
 } // namespace dtcc
 
-#endif // DTCC_TOOLS_DTCC_PLAN_SHOW_PROGRAMFILE_H
+#endif // DTCC_TOOLS_PROGRAM_PROGRAMFILE_H
