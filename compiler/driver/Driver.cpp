@@ -84,6 +84,8 @@ private:
   /// Plans that were given are compiled though they need more memory than there is.
   void warnOfMemory(exec::ProgramOp program);
   void tellOfHost(exec::ProgramOp program);
+  /// Says which token --tokens takes as a label. Without -v, only a guess is worth a line.
+  void tellOfLabels();
   /// Says what begins, and what the last part took.
   void progress(StringRef what);
 
@@ -154,6 +156,13 @@ void Driver::tellOfHost(exec::ProgramOp program) {
         << "--offload=" << options.offload << " moves nothing: "
         << (options.offload == "activations" ? "nothing that the plan leaves to hosts waits long enough\n"
                                              : "the optimizer keeps nothing beside parameters that the step reads\n");
+}
+
+void Driver::tellOfLabels() {
+  auto reason = module->getAttrOfType<StringAttr>("dtcc.label_shift_by");
+  if (reason && (options.verbose || reason.getValue() == kLabelShiftIsAGuess))
+    module.emitRemark("--tokens labels position t with token t")
+        << (labelShift(module) ? " + 1" : ", since the model shifts its labels itself") << ", " << reason.getValue();
 }
 
 LogicalResult Driver::emitKernels() {
@@ -234,12 +243,7 @@ LogicalResult Driver::emitCode() {
   parts.push_back({"program", files.target()});
   if (failed(files.commit(parts)))
     return failure();
-  if (auto by = module->getAttrOfType<StringAttr>("dtcc.label_shift_by"))
-    module.emitRemark("with --tokens, the label of position t is token t")
-        << (imageOptions.labelShift ? " + " + std::to_string(imageOptions.labelShift) : "") << ": the model "
-        << (imageOptions.labelShift ? "compares position t with label t"
-                                    : "itself compares position t with label t + 1")
-        << ", " << by.getValue();
+  tellOfLabels();
   return success();
 }
 

@@ -113,7 +113,7 @@ const std::vector<Group> &table() {
           flag("time-passes", &Options::timePasses, "what each pass took"),
           list("print-ir-after", "PASS", &Options::printIrAfter, "print the module behind a pass, as exec-fuse"),
           list("print-ir-before", "PASS", &Options::printIrBefore, "print the module ahead of a pass"),
-          flag("help", &Options::help, "this text")}},
+          flag("version", &Options::version, "the version"), flag("help", &Options::help, "this text")}},
     };
   }();
   return groups;
@@ -216,7 +216,7 @@ LogicalResult dtcc::parseOptions(int argc, const char *const *argv, Options &opt
     if (failed(set(*row, value, options)))
       return failure();
   }
-  if (options.help)
+  if (options.help || options.version)
     return success();
   if (options.input.empty())
     return usage("a model must be given: dtcc MODEL.onnx");

@@ -81,7 +81,7 @@ struct Options {
   std::vector<std::string> printIrBefore, printIrAfter;
   /// Options of MLIR's own, as they were written (--mlir-timing).
   std::vector<std::string> mlir;
-  bool verify = false, progress = false, verbose = false, timePasses = false, help = false;
+  bool verify = false, progress = false, verbose = false, timePasses = false, help = false, version = false;
 };
 
 /// Exit statuses of every tool (docs/exit-status.md).

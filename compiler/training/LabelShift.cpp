@@ -121,7 +121,7 @@ void dtcc::decideLabelShift(ModuleOp module) {
     inside = said.getInt();
   } else {
     inside = findShiftInside(module);
-    by = inside ? "by its graph" : "as most do, its graph does not tell";
+    by = inside ? "as its graph shows" : kLabelShiftIsAGuess;
   }
   // A model that looks further ahead than the next token has shifted all it needs.
   int64_t shift = std::max<int64_t>(0, 1 - inside.value_or(0));

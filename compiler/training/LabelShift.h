@@ -16,6 +16,7 @@
 #define DTCC_COMPILER_TRAINING_LABELSHIFT_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringRef.h"
 #include <optional>
 
 namespace dtcc {
@@ -25,6 +26,9 @@ namespace dtcc {
 /// t + 1. Found by following the dimension of positions backwards from both operands
 /// through every op's factor map. Empty if the two do not lead to one answer.
 std::optional<int64_t> findShiftInside(mlir::ModuleOp module);
+
+/// The reason of a shift that nothing in the file tells.
+inline constexpr llvm::StringLiteral kLabelShiftIsAGuess = "as most models expect; its graph does not tell";
 
 /// Decides `dtcc.label_shift` of a module with @step: by `graph.loss_shift`, what the
 /// export says its loss shifts, else by findShiftInside, else 1. Nothing for a model

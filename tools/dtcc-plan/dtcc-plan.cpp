@@ -7,6 +7,7 @@
 
 #include "compiler/console/ErrorStream.h"
 #include "compiler/console/OutputFiles.h"
+#include "compiler/console/Version.h"
 #include "compiler/options/Options.h"
 #include "tools/dtcc-plan/Compare.h"
 #include "tools/dtcc-plan/Cost.h"
@@ -178,6 +179,10 @@ int main(int argc, char **argv) {
   llvm::ArrayRef<const char *> arguments(argv + 2, argv + argc);
   if (command == "--help" || command == "-h" || command == "-help") {
     llvm::outs() << kHelp;
+    return kDone;
+  }
+  if (command == "--version") {
+    printVersion(llvm::outs(), "dtcc-plan");
     return kDone;
   }
   for (const Command &known : kCommands)

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/console/ErrorStream.h"
+#include "compiler/console/Version.h"
 #include "compiler/driver/Driver.h"
 #include "compiler/options/TargetOption.h"
 #include "compiler/pipeline/RunPasses.h"
@@ -12,6 +14,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include "tools/dtcc/Summary.h"
 #include "tools/model/AnnotateModel.h"
 #include "tools/model/Diagnostics.h"
 #include "tools/model/LoadModel.h"
@@ -24,8 +27,8 @@ int main(int argc, char **argv) {
   Options options;
   if (failed(parseOptions(argc, argv, options)))
     return kWrongUsage;
-  if (options.help) {
-    printHelp(llvm::outs());
+  if (options.help || options.version) {
+    options.help ? printHelp(llvm::outs()) : printVersion(llvm::outs(), "dtcc");
     return kDone;
   }
   if (failed(resolveTarget(options)))
@@ -52,5 +55,10 @@ int main(int argc, char **argv) {
                ? kDone
                : kBadInput;
   }
-  return succeeded(compileModule(*module, options, files, argv[0])) ? kDone : kBadInput;
+  if (failed(compileModule(*module, options, files, argv[0])))
+    return kBadInput;
+  if (options.emit != "program")
+    return kDone;
+  llvm::Error error = printSummary(options.output, messageStream());
+  return !error || succeeded(wrong(llvm::toString(std::move(error)))) ? kDone : kBadInput;
 }

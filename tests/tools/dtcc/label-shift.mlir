@@ -1,5 +1,5 @@
 // Which token a label of --tokens is: decided by what the export says, else by where the positions of labels and logits
-// come from; the note says what and why.
+// come from. -v says what and why; a guess is always told.
 // RUN: rm -rf %t && split-file %s %t
 // DEFINE: %{graph} = dtcc --emit=graph -o -
 // RUN: %{graph} %t/inside.mlir | FileCheck %s --check-prefix=ZERO
@@ -10,15 +10,19 @@
 // RUN: %{graph} %t/tables.mlir | FileCheck %s --check-prefix=TABLES
 // RUN: %{graph} %t/data.mlir | FileCheck %s --check-prefix=DATA
 
-// RUN: dtcc %t/inside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-INSIDE
-// RUN: dtcc %t/outside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-OUTSIDE
-// NOTE-INSIDE: note: with --tokens, the label of position t is token t: the model itself compares position t with label t + 1, by its graph
-// NOTE-OUTSIDE: note: with --tokens, the label of position t is token t + 1: the model compares position t with label t, by its graph
+// RUN: dtcc -v %t/inside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-INSIDE
+// RUN: dtcc -v %t/outside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-OUTSIDE
+// RUN: dtcc %t/tables.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-GUESS
+// RUN: dtcc %t/inside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=SILENT
+// NOTE-INSIDE: note: --tokens labels position t with token t, since the model shifts its labels itself, as its graph shows
+// NOTE-OUTSIDE: note: --tokens labels position t with token t + 1, as its graph shows
+// NOTE-GUESS: note: --tokens labels position t with token t + 1, as most models expect; its graph does not tell
+// SILENT-NOT: --tokens labels
 
-// ZERO: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "by its graph"
-// ONE: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "by its graph"
+// ZERO: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "as its graph shows"
+// ONE: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "as its graph shows"
 // SAID: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "as its export says"
-// TABLES: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "as most do, its graph does not tell"
+// TABLES: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "as most models expect; its graph does not tell"
 // DATA-NOT: dtcc.label_shift
 
 //--- inside.mlir

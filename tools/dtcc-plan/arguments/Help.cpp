@@ -24,6 +24,7 @@ Decides where a model's training runs, and shows what was decided.
   calibrate -o cluster.yaml                      measures this machine, or corrects a description by measured runs
 
   dtcc-plan COMMAND --help                       its options
+  dtcc-plan --version                            the version
 
 MODEL: .onnx or .mlir, with the options of dtcc (--bind=batch=8,seq=128). NAME: llama3-8b, gpt3-175b, ..,
 or layers=32,hidden=4096,heads=32,..  --cluster: cpu:4, 8xh100, 2048x8xh100 or a file.
