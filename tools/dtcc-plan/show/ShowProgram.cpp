@@ -9,6 +9,7 @@
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <set>
 
 using namespace dtcc;
 
@@ -39,41 +40,70 @@ static std::string describeLayout(const ProgramFile &program, const dtcc_state &
   return text.empty() ? "whole" : text;
 }
 
-static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
-  static constexpr const char *roles[] = {"parameter", "buffer", "slot", "compute copy"};
-  struct Group {
-    uint64_t states = 0, elements = 0, local = 0;
-  };
-  Groups<std::pair<std::string, std::pair<std::string, std::string>>, Group> groups;
-  for (const dtcc_state &state : program.states()) {
-    std::string role = roles[state.role], bucket = "none", layout = describeLayout(program, state);
-    if (state.role == DTCC_STATE_PARAMETER && !state.trainable)
-      role = "frozen";
-    uint64_t elements = 1, local = 1;
-    for (const dtcc_dim &dim : llvm::ArrayRef(state.dims, state.rank)) {
-      elements = llvm::SaturatingMultiply(elements, uint64_t(dim.size));
-      local = llvm::SaturatingMultiply(local, uint64_t(dim.padded / program.extent(dim.axes)));
-    }
-    if (state.bucket != DTCC_NONE) {
-      const dtcc_bucket &held = program.buckets()[state.bucket];
-      bucket = program.string(held.name).str();
-      // A bucket that is cut flat holds a share of everything in it.
-      if (int64_t shares = program.extent(held.flat); shares > 1) {
-        local = llvm::divideCeil(local, uint64_t(shares));
-        layout += "; shared over " + program.names(held.flat);
-      }
-    }
-    Group &group = groups[{role, {bucket, layout}}];
-    ++group.states;
-    group.elements = llvm::SaturatingAdd(group.elements, elements);
-    group.local = llvm::SaturatingAdd(group.local, local);
+namespace {
+/// Sums over the states of a stage that have one role and one layout.
+struct StateGroup {
+  std::set<uint32_t> buckets;
+  uint64_t states = 0, elements = 0, local = 0;
+  void add(const ProgramFile &program, const dtcc_state &state);
+};
+} // namespace
+
+void StateGroup::add(const ProgramFile &program, const dtcc_state &state) {
+  uint64_t whole = 1, part = 1;
+  for (const dtcc_dim &dim : llvm::ArrayRef(state.dims, state.rank)) {
+    whole = llvm::SaturatingMultiply(whole, uint64_t(dim.size));
+    part = llvm::SaturatingMultiply(part, uint64_t(dim.padded / program.extent(dim.axes)));
   }
+  if (state.bucket != DTCC_NONE) {
+    buckets.insert(state.bucket);
+    // A bucket that is cut flat holds a share of everything in it.
+    part = llvm::divideCeil(part, uint64_t(program.extent(program.buckets()[state.bucket].flat)));
+  }
+  ++states;
+  elements = llvm::SaturatingAdd(elements, whole);
+  local = llvm::SaturatingAdd(local, part);
+}
+
+static std::string roleOf(const dtcc_state &state) {
+  static constexpr const char *roles[] = {"parameter", "buffer", "optimizer state", "compute copy"};
+  return state.role == DTCC_STATE_PARAMETER && !state.trainable ? "frozen parameter" : roles[state.role];
+}
+
+/// A title or a cell for the stage, where there are several.
+static std::vector<std::string> withStage(const ProgramFile &program, std::string stage,
+                                          std::vector<std::string> cells) {
+  if (program.stages().size() > 1)
+    cells.insert(cells.begin(), std::move(stage));
+  return cells;
+}
+
+/// The number of the stage that runs a phase.
+static std::string stageOfPhase(const ProgramFile &program, size_t phase) {
+  for (const auto &[number, stage] : llvm::enumerate(program.stages()))
+    if (phase - stage.phases.first < stage.phases.count)
+      return std::to_string(number);
+  return "";
+}
+
+static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
   stream << '\n';
   printHeading(stream, "States by layout");
-  TextTable table({"role", "bucket", "layout", ">states", ">elements", ">on a rank"});
-  for (const auto &[key, group] : groups)
-    table.add({key.first, key.second.first, key.second.second, formatCount(group.states), formatCount(group.elements),
-               formatCount(group.local)});
+  TextTable table(withStage(program, "stage", {"role", "layout", ">buckets", ">states", ">elements", ">on a rank"}));
+  for (const auto &[number, stage] : llvm::enumerate(program.stages())) {
+    Groups<std::pair<std::string, std::string>, StateGroup> groups;
+    for (const dtcc_state &state : ProgramFile::rowsOf(stage.states, program.states())) {
+      std::string layout = describeLayout(program, state);
+      if (state.bucket != DTCC_NONE)
+        if (const dtcc_axes &flat = program.buckets()[state.bucket].flat; program.extent(flat) > 1)
+          layout += "; shared over " + program.names(flat);
+      groups[{roleOf(state), layout}].add(program, state);
+    }
+    for (const auto &[key, group] : groups)
+      table.add(withStage(program, std::to_string(number),
+                          {key.first, key.second, formatCount(group.buckets.size()), formatCount(group.states),
+                           formatCount(group.elements), formatCount(group.local)}));
+  }
   table.print(stream);
 }
 
@@ -113,7 +143,9 @@ static void printWork(const ProgramFile &program, llvm::raw_ostream &stream) {
     stream << "  " << (program.stages().size() > 1 ? program.string(stage.name).str() + ": " : "")
            << drawActions(program, stage) << "\n";
   stream << '\n';
-  TextTable table({"phase", ">runs", ">kernels", ">library calls", ">collectives", ">copies", ">fills", ">GFLOP"});
+  TextTable table(
+      withStage(program, "stage",
+                {"phase", ">runs", ">kernels", ">library calls", ">collectives", ">copies", ">fills", ">GFLOP"}));
   std::vector<uint64_t> runs = countRuns(program);
   for (size_t i = 0; i < runs.size(); ++i) {
     const dtcc_phase &phase = program.phases()[i];
@@ -123,11 +155,12 @@ static void printWork(const ProgramFile &program, llvm::raw_ostream &stream) {
       ++counts[command.kind];
       flops += command.flops;
     }
-    table.add({program.string(phase.name).str(), std::to_string(runs[i]), formatCount(counts[DTCC_KERNEL]),
-               formatCount(counts[DTCC_LIBRARY]),
-               formatCount(counts[DTCC_COLLECTIVE] + counts[DTCC_SEND] + counts[DTCC_RECEIVE]),
-               formatCount(counts[DTCC_COPY]), formatCount(counts[DTCC_FILL]),
-               llvm::formatv("{0:f3}", flops * double(runs[i]) / 1e9).str()});
+    table.add(withStage(program, stageOfPhase(program, i),
+                        {program.string(phase.name).str(), std::to_string(runs[i]), formatCount(counts[DTCC_KERNEL]),
+                         formatCount(counts[DTCC_LIBRARY]),
+                         formatCount(counts[DTCC_COLLECTIVE] + counts[DTCC_SEND] + counts[DTCC_RECEIVE]),
+                         formatCount(counts[DTCC_COPY]), formatCount(counts[DTCC_FILL]),
+                         llvm::formatv("{0:f3}", flops * double(runs[i]) / 1e9).str()}));
   }
   table.print(stream);
 }
@@ -171,12 +204,13 @@ static void printCollectives(const ProgramFile &program, llvm::raw_ostream &stre
     stream << "  none\n";
     return;
   }
-  TextTable table({"phase", "collective", "over", ">ranks", ">times", ">bytes", ">"});
+  TextTable table(withStage(program, "stage", {"phase", "collective", "over", ">ranks", ">times", ">bytes", ">"}));
   for (const CollectiveRow &row : rows) {
     const dtcc_axes &axes = program.communicators()[row.communicator].axes;
-    table.add({program.string(program.phases()[row.phase].name).str(), row.name, program.names(axes),
-               std::to_string(program.extent(axes)), formatCount(row.count), formatCount(row.bytes),
-               formatBytes(double(row.bytes))});
+    table.add(withStage(program, stageOfPhase(program, row.phase),
+                        {program.string(program.phases()[row.phase].name).str(), row.name, program.names(axes),
+                         std::to_string(program.extent(axes)), formatCount(row.count), formatCount(row.bytes),
+                         formatBytes(double(row.bytes))}));
   }
   table.print(stream);
 }
