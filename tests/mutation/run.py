@@ -92,7 +92,7 @@ MUTATIONS = [
              Test(("dtcc-opt",), "lit-22 -q tests/passes/spmd --filter verify")),
     Mutation("reshard: the order of joined axes", "passes/spmd/reshard/ReshardPlanner.cpp",
              "last->axes.insert(last->axes.end(), move", "last->axes.insert(last->axes.begin(), move", RESHARDS),
-    Mutation("reshard: zero-fill of a maximum", "passes/spmd/reshard/ReshardPlanner.cpp",
+    Mutation("reshard: zero-fill of a maximum", "passes/spmd/reshard/Moves.cpp",
              "if (layout.partial.empty() || layout.reduction == PartialKind::Sum)\n    if (to.reduction == PartialKind::Sum)",
              "if (true)\n    if (true)", RESHARDS),
     Mutation("update: squares are not summed", "passes/spmd/partition/UpdatePhase.cpp",

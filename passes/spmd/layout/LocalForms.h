@@ -15,7 +15,7 @@
 #ifndef DTCC_PASSES_SPMD_LAYOUT_LOCALFORMS_H
 #define DTCC_PASSES_SPMD_LAYOUT_LOCALFORMS_H
 
-#include "passes/spmd/layout/Projection.h"
+#include "passes/spmd/layout/Placement.h"
 
 namespace dtcc::spmd {
 

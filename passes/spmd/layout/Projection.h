@@ -21,28 +21,10 @@
 #ifndef DTCC_PASSES_SPMD_LAYOUT_PROJECTION_H
 #define DTCC_PASSES_SPMD_LAYOUT_PROJECTION_H
 
-#include "dialects/interfaces/OpInterfaces.h"
-#include "dialects/spmd/Spmd.h"
+#include "passes/spmd/layout/Placement.h"
 #include "llvm/Support/Error.h"
 
 namespace dtcc::spmd {
-
-/// The placement of one op.
-struct Placement {
-  /// Per factor, outermost first.
-  std::vector<Axes> factors;
-  /// Partial sums that arrive in the operands of linear set `linearSet`.
-  Axes partial;
-  int64_t linearSet = -1;
-
-  /// Axes given to factors.
-  Axes used() const;
-};
-
-/// The layouts without padding.
-struct OpLayouts {
-  std::vector<Layout> operands, results;
-};
 
 /// Is `factor` a reduction for a result that does not walk it?
 bool isReduction(const Factor &factor);

@@ -14,8 +14,10 @@
 #ifndef DTCC_PASSES_SPMD_RESHARD_LAYOUTWAYS_H
 #define DTCC_PASSES_SPMD_RESHARD_LAYOUTWAYS_H
 
-#include "passes/spmd/reshard/ReshardPlanner.h"
+#include "passes/spmd/reshard/Moves.h"
 #include <deque>
+#include <map>
+#include <optional>
 
 namespace dtcc::spmd {
 

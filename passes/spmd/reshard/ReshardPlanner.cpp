@@ -5,120 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-#include "passes/spmd/reshard/LayoutWays.h"
+#include "passes/spmd/reshard/ReshardPlanner.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <set>
 
 namespace dtcc::spmd {
 
-const char *Move::name(Kind kind) {
-  static const char *const names[] = {"all_gather",     "local_slice", "all_to_all",
-                                      "reduce_scatter", "all_reduce",  "zero_fill"};
-  return names[kind];
-}
-
-static void erase(Axes &axes, const Axes &gone) {
-  std::erase_if(axes, [&](const std::string &axis) { return contains(gone, axis); });
-}
-
-Layout applyMove(const Move &move, Layout layout) {
-  switch (move.kind) {
-  case Move::AllGather:
-    erase(layout.dims[move.dim], move.axes);
-    break;
-  case Move::AllToAll:
-    erase(layout.dims[move.dim], move.axes);
-    layout.dims[move.to].insert(layout.dims[move.to].end(), move.axes.begin(), move.axes.end());
-    break;
-  case Move::ReduceScatter:
-    erase(layout.partial, move.axes);
-    [[fallthrough]];
-  case Move::LocalSlice:
-    layout.dims[move.dim].insert(layout.dims[move.dim].end(), move.axes.begin(), move.axes.end());
-    break;
-  case Move::AllReduce:
-    erase(layout.partial, move.axes);
-    break;
-  case Move::ZeroFill:
-    layout.partial.insert(layout.partial.end(), move.axes.begin(), move.axes.end());
-    break;
-  }
-  std::sort(layout.partial.begin(), layout.partial.end());
-  if (layout.partial.empty())
-    layout.reduction = PartialKind::Sum;
-  return layout;
-}
-
-double bytesMoved(const Move &move, double before, double after, int64_t group) {
-  // A start costs about as much as 4 KiB; what is only copied locally, a fiftieth of what is sent.
-  constexpr double kStart = 4096, kCopy = 0.02;
-  double others = 1.0 - 1.0 / group;
-  switch (move.kind) {
-  case Move::AllGather:
-    return kStart + after * others;
-  case Move::AllToAll:
-  case Move::ReduceScatter:
-    return kStart + before * others;
-  case Move::AllReduce:
-    return kStart + 2 * before * others;
-  case Move::LocalSlice:
-  case Move::ZeroFill:
-    return 1 + kCopy * after;
-  }
-  return 0;
-}
-
 ReshardPlanner::ReshardPlanner(Mesh mesh, MoveCost cost, double memoryCap)
     : mesh(std::move(mesh)), cost(std::move(cost)), memoryCap(memoryCap) {}
-ReshardPlanner::~ReshardPlanner() = default;
-
-/// Is the time axis part of `axes`?
-static bool anyTime(const Mesh &mesh, const Axes &axes) {
-  return std::any_of(axes.begin(), axes.end(), [&](const std::string &axis) { return mesh.isTime(axis); });
-}
-
-std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &mesh) {
-  std::vector<Move> moves;
-  int64_t rank = layout.dims.size();
-  for (int64_t dim = 0; dim < rank; ++dim) {
-    const Axes &axes = layout.dims[dim];
-    for (size_t count = 1; count <= axes.size(); ++count) {
-      Axes last(axes.end() - count, axes.end());
-      if (anyTime(mesh, last))
-        break;
-      moves.push_back({Move::AllGather, dim, -1, last, PartialKind::Sum});
-      for (int64_t other = 0; other < rank; ++other)
-        if (other != dim)
-          moves.push_back({Move::AllToAll, dim, other, last, PartialKind::Sum});
-    }
-    for (const MeshAxis &axis : mesh.axes) {
-      if (!layout.uses(axis.name) && to.uses(axis.name))
-        moves.push_back({Move::LocalSlice, dim, -1, {axis.name}, PartialKind::Sum});
-      if (contains(layout.partial, axis.name) && !axis.time)
-        moves.push_back({Move::ReduceScatter, dim, -1, {axis.name}, layout.reduction});
-    }
-  }
-  // Partial axes that may be reduced, in every combination: reducing two at once is cheaper than twice.
-  Axes partial;
-  for (const std::string &axis : layout.partial)
-    if (!mesh.isTime(axis))
-      partial.push_back(axis);
-  for (unsigned subset = 1; subset < (1u << partial.size()); ++subset) {
-    Axes axes;
-    for (size_t i = 0; i < partial.size(); ++i)
-      if (subset & (1u << i))
-        axes.push_back(partial[i]);
-    moves.push_back({Move::AllReduce, -1, -1, axes, layout.reduction});
-  }
-  // A partial maximum cannot be filled with zeros.
-  if (layout.partial.empty() || layout.reduction == PartialKind::Sum)
-    if (to.reduction == PartialKind::Sum)
-      for (const std::string &axis : to.partial)
-        if (!layout.uses(axis))
-          moves.push_back({Move::ZeroFill, -1, -1, {axis}, PartialKind::Sum});
-  return moves;
-}
 
 /// Joins neighbouring moves of one kind on one dimension: slice or scatter a then b is slice
 /// or scatter [a, b]. Gathers of several axes are moves of their own.

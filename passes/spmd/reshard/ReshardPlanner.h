@@ -25,41 +25,12 @@
 #ifndef DTCC_PASSES_SPMD_RESHARD_RESHARDPLANNER_H
 #define DTCC_PASSES_SPMD_RESHARD_RESHARDPLANNER_H
 
-#include "dialects/spmd/Layout.h"
+#include "passes/spmd/reshard/LayoutWays.h"
 #include <functional>
 #include <map>
 #include <memory>
 
 namespace dtcc::spmd {
-
-struct Move {
-  enum Kind { AllGather, LocalSlice, AllToAll, ReduceScatter, AllReduce, ZeroFill };
-  Kind kind = AllGather;
-  /// The dimension that grows, shrinks, or gives its axes away. -1: none.
-  int64_t dim = -1;
-  /// all_to_all: the dimension that takes the axes.
-  int64_t to = -1;
-  Axes axes;
-  PartialKind reduction = PartialKind::Sum;
-
-  static const char *name(Kind kind);
-  /// Do members of a group exchange data?
-  bool communicates() const { return kind != LocalSlice && kind != ZeroFill; }
-  bool operator==(const Move &) const = default;
-};
-
-/// The layout after a move, which must be possible.
-Layout applyMove(const Move &move, Layout layout);
-/// All moves that are possible from `layout`, on the way to `to`.
-std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &mesh);
-
-/// The price of a move in any unit. Bytes are those of the local value before and
-/// after; `group` is the number of its members.
-using MoveCost = std::function<double(const Move &move, double bytesBefore, double bytesAfter, int64_t group)>;
-
-/// Bytes that a member sends, by ring algorithms, plus a little for every byte copied
-/// and for every move.
-double bytesMoved(const Move &move, double bytesBefore, double bytesAfter, int64_t group);
 
 struct ReshardPlan {
   /// In order; neighbours that are one collective are fused.
@@ -67,13 +38,10 @@ struct ReshardPlan {
   double cost = 0;
 };
 
-class LayoutWays;
-
 class ReshardPlanner {
 public:
   /// `memoryCap`: largest local value on the way, in bytes, beyond the larger of the two ends; 0: no cap.
   explicit ReshardPlanner(Mesh mesh, MoveCost cost = bytesMoved, double memoryCap = 0);
-  ~ReshardPlanner();
 
   /// The moves from `from` to `to` for a tensor of `shape` (unpadded; both layouts have the
   /// same padding). Nothing if there is no way: over time axes, or beyond the cap.

@@ -1,0 +1,47 @@
+//===- Moves.h - Steps from one layout to another
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_SPMD_RESHARD_MOVES_H
+#define DTCC_PASSES_SPMD_RESHARD_MOVES_H
+
+#include "dialects/spmd/Layout.h"
+#include <functional>
+
+namespace dtcc::spmd {
+
+struct Move {
+  enum Kind { AllGather, LocalSlice, AllToAll, ReduceScatter, AllReduce, ZeroFill };
+  Kind kind = AllGather;
+  /// The dimension that grows, shrinks, or gives its axes away. -1: none.
+  int64_t dim = -1;
+  /// all_to_all: the dimension that takes the axes.
+  int64_t to = -1;
+  Axes axes;
+  PartialKind reduction = PartialKind::Sum;
+
+  static const char *name(Kind kind);
+  /// Do members of a group exchange data?
+  bool communicates() const { return kind != LocalSlice && kind != ZeroFill; }
+  bool operator==(const Move &) const = default;
+};
+
+/// The layout after a move, which must be possible.
+Layout applyMove(const Move &move, Layout layout);
+/// All moves that are possible from `layout`, on the way to `to`.
+std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &mesh);
+
+/// The price of a move in any unit. Bytes are those of the local value before and
+/// after; `group` is the number of its members.
+using MoveCost = std::function<double(const Move &move, double bytesBefore, double bytesAfter, int64_t group)>;
+
+/// Bytes that a member sends, by ring algorithms, plus a little for every byte copied
+/// and for every move.
+double bytesMoved(const Move &move, double bytesBefore, double bytesAfter, int64_t group);
+
+} // namespace dtcc::spmd
+
+#endif // DTCC_PASSES_SPMD_RESHARD_MOVES_H
