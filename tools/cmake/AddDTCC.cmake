@@ -136,6 +136,7 @@ function(dtcc_tool name)
   target_compile_options(${name} PRIVATE ${DTCC_WARNINGS})
   dtcc_use_precompiled(${name} dtcc_mlir_pch)
   dtcc_unify(${name})
+  install(TARGETS ${name})
 endfunction()
 
 # A GoogleTest program, one ctest entry "unit-NAME". Runs in the build folder of

@@ -1,0 +1,22 @@
+# What `cmake --install` lays besides the tools and the runtime, and a Debian package of all of it (`cpack`).
+
+install(PROGRAMS tools/compare-losses tools/plot-losses DESTINATION share/dtcc)
+# The export runs in the user's own environment of Python, beside PyTorch.
+install(DIRECTORY tools/export/ DESTINATION share/dtcc/export PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY docs/ DESTINATION share/doc/dtcc)
+install(FILES LICENSE DESTINATION share/doc/dtcc)
+install(DIRECTORY examples/ DESTINATION share/dtcc/examples PATTERN __pycache__ EXCLUDE)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_VENDOR "the dtcc authors")
+set(CPACK_PACKAGE_CONTACT "the dtcc authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler of training graphs for clusters")
+set(CPACK_PACKAGE_INSTALL_DIRECTORY dtcc)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Programs are linked by the C++ compiler of the machine, and multiply matrices by oneDNN where it is installed.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "g++ | clang")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libdnnl2, openmpi-bin")
+include(CPack)
