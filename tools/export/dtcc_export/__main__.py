@@ -1,9 +1,11 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """python -m dtcc_export package.module:factory -o model.onnx
+python -m dtcc_export FOLDER -o model.onnx
 
 The factory takes no arguments and returns (module, example_inputs), or (module, example_inputs, options) where options
-are further arguments of dtcc_export.export, such as {"loss": "cross_entropy"}.
+are further arguments of dtcc_export.export, such as {"loss": "cross_entropy"}. A folder is one that a transformers
+model's save_pretrained() wrote, or a download of it.
 """
 import argparse
 import importlib
@@ -14,10 +16,15 @@ import warnings
 
 
 def build(reference):
-    """The factory's result for "package.module:factory"."""
+    """(module, example inputs, options) of a folder or of "package.module:factory"."""
+    from . import hub
+    if hub.is_folder(reference):
+        return (*hub.from_folder(reference), {})
+    if os.path.isdir(reference):
+        raise ValueError(f"a folder must have a config.json, as save_pretrained() writes it: '{reference}'")
     module_name, colon, attribute = reference.partition(":")
     if not colon or not module_name or not attribute:
-        raise ValueError(f"must be package.module:factory, got: '{reference}'")
+        raise ValueError(f"must be package.module:factory or a folder of transformers, got: '{reference}'")
     sys.path.insert(0, os.getcwd())
     made = getattr(importlib.import_module(module_name), attribute)()
     if not isinstance(made, tuple) or len(made) not in (2, 3):
@@ -28,7 +35,9 @@ def build(reference):
 def main():
     parser = argparse.ArgumentParser(prog="python -m dtcc_export", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("factory", help="import path of the function that makes the module, package.module:factory")
+    parser.add_argument("factory", metavar="FACTORY|FOLDER",
+                        help="import path of the function that makes the module, package.module:factory, or a folder "
+                             "of transformers")
     parser.add_argument("-o", "--output", default="model.onnx", metavar="FILE")
     parser.add_argument("--loss", help="cross_entropy, causal_lm, mse, l1 or bce, with options as in dtcc's --loss; "
                                        "default: the module returns its loss")
