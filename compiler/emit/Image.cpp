@@ -11,6 +11,7 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/SavedAs.h"
 #include "dialects/interfaces/PhaseRun.h"
+#include "dialects/interfaces/Source.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/exec/commands/PriceCommands.h"
 #include "llvm/ADT/bit.h"
@@ -37,7 +38,7 @@ private:
   FailureOr<uint32_t> viewIndex(Value value);
   LogicalResult addInput(exec::InputOp op);
   LogicalResult addPhase(exec::PhaseOp op);
-  LogicalResult addCommand(exec::CommandOpInterface op);
+  LogicalResult addCommand(exec::CommandOpInterface op, bool isUpdate);
   LogicalResult addActions();
   LogicalResult addKernel(exec::KernelOp op, dtcc_command &command);
   LogicalResult addOwn(Operation *op, dtcc_command &command);
@@ -251,12 +252,15 @@ LogicalResult ImageBuilder::addOwn(Operation *op, dtcc_command &command) {
   return success();
 }
 
-LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
+LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op, bool isUpdate) {
   dtcc_command command = {};
   command.communicator = command.predicate = command.only_slot = DTCC_NONE;
   auto name = op->getAttrOfType<StringAttr>("name");
   auto kernel = dyn_cast<exec::KernelOp>(op.getOperation());
   command.name = tables.string(name ? name.getValue() : kernel ? kernel.getFunction() : "");
+  Source source = sourceOf(op->getLoc());
+  command.module = tables.string(source.module);
+  command.pass = isUpdate ? DTCC_UPDATE : source.isGradient ? DTCC_BACKWARD : DTCC_FORWARD;
   command.stream = op.getStream();
   if (auto collective = dyn_cast<exec::CollectiveOp>(op.getOperation()))
     command.only_slot = collective.getSlot().value_or(DTCC_NONE);
@@ -296,7 +300,7 @@ LogicalResult ImageBuilder::addCommand(exec::CommandOpInterface op) {
 LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
   uint32_t first = tables.commands.size(), phase = tables.phases.size();
   for (auto command : op.getOps<exec::CommandOpInterface>())
-    if (failed(addCommand(command)))
+    if (failed(addCommand(command, op.getSymName() == spmd::kUpdatePhase)))
       return failure();
   tables.phases.push_back({tables.string(op.getSymName()), first, uint32_t(tables.commands.size()) - first, 0});
   phaseIndices[op.getSymName()] = phase;

@@ -43,6 +43,8 @@ inline constexpr llvm::StringLiteral kComputeAttr = "spmd.compute";
 inline constexpr llvm::StringLiteral kOffloadAttr = "spmd.offload";
 inline constexpr llvm::StringLiteral kBucketAttr = "spmd.bucket";
 inline constexpr llvm::StringLiteral kOffsetAttr = "spmd.offset";
+/// The phase in which the optimizer runs, the last of a step.
+inline constexpr llvm::StringLiteral kUpdatePhase = "update";
 
 /// Where a graph.state lies: a bucket and an offset in elements; one pair per stage of a
 /// pipeline that holds a copy. Empty if it was given no place.

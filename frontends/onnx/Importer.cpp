@@ -381,7 +381,7 @@ void Importer::printNodeNotes() {
     remark << "; " << places.size() - 1 << " more: ";
     llvm::ListSeparator separator;
     for (Location place : llvm::ArrayRef(places).slice(1).take_front(kNamed))
-      remark << StringRef(separator) << cast<NameLoc>(place).getName().getValue();
+      remark << StringRef(separator) << place->findInstanceOf<NameLoc>().getName().getValue();
     if (places.size() - 1 > kNamed)
       remark << ", ...";
   }

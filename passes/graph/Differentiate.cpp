@@ -14,6 +14,7 @@
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/Shapes.h"
+#include "dialects/interfaces/Source.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "passes/graph/LossFunction.h"
 #include "passes/graph/OriginFactors.h"
@@ -157,10 +158,10 @@ void Differentiation::addGradient(Operation *user, unsigned operand, Value gradi
   // Terms of the gradient of a half-precision parameter may have different types: cast to the wider one.
   for (Value *term : {&sum, &gradient})
     if (Value other = term == &sum ? gradient : sum; isHalf(*term) && !isHalf(other)) {
-      *term = Build(builder, user->getLoc()).cast(*term, elementOf(other));
+      *term = Build(builder, ofGradient(user->getLoc())).cast(*term, elementOf(other));
       tag(term->getDefiningOp());
     }
-  auto add = AddOp::create(builder, user->getLoc(), sum, gradient);
+  auto add = AddOp::create(builder, ofGradient(user->getLoc()), sum, gradient);
   tag(add);
   sum = add;
 }
@@ -180,8 +181,10 @@ void Differentiation::markPhases(Operation *op, ArrayRef<Operation *> built, Arr
   while (!worklist.empty())
     for (Value operand : worklist.pop_back_val()->getOperands())
       visit(operand);
-  for (Operation *created : built)
+  for (Operation *created : built) {
     setOrigin(created, *getOrigin(op), input.contains(created) ? Phase::InputGradient : Phase::WeightGradient);
+    created->setLoc(ofGradient(created->getLoc()));
+  }
 }
 
 LogicalResult Differentiation::differentiate(Operation *op) {

@@ -41,7 +41,7 @@ extern "C" {
 #endif
 
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
-#define DTCC_ABI_VERSION 11u
+#define DTCC_ABI_VERSION 12u
 
 /// No string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
@@ -192,6 +192,9 @@ typedef enum dtcc_collective_op {
 
 typedef enum dtcc_reduction { DTCC_SUM = 0, DTCC_MAX = 1, DTCC_MIN = 2 } dtcc_reduction;
 
+/// The part of a step that a command belongs to.
+typedef enum dtcc_pass { DTCC_FORWARD = 0, DTCC_BACKWARD = 1, DTCC_UPDATE = 2 } dtcc_pass;
+
 /// One row of the command table.
 typedef struct dtcc_command {
   uint32_t kind; /* dtcc_command_kind */
@@ -208,6 +211,8 @@ typedef struct dtcc_command {
   uint32_t predicate;    /* view of one i32: the command runs if it is not 0; or DTCC_NONE. Collectives have none. */
   uint32_t reduction;    /* dtcc_reduction */
   uint32_t only_slot;    /* the command runs in this slot of a step alone; DTCC_NONE: in every slot */
+  uint32_t module;       /* string: the module of the user's model that it comes from, or empty; for people */
+  uint32_t pass;         /* dtcc_pass; for people */
   int64_t extent;        /* kernels: the trip count of the parallel loop, shared out over the threads of the rank */
   int64_t grain;         /* kernels: least number of iterations worth a thread */
   double flops;          /* of the command on one rank: for the share of peak and traces */

@@ -242,6 +242,8 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   const dtcc_image_header &header = image.header();
   const dtcc_command &command = image.commands()[i];
   check.string(command.name, "name must be a string");
+  check.string(command.module, "module must be a string");
+  check.require(command.pass <= DTCC_UPDATE, "pass must be a part of a step", command.pass);
   check.require(command.kind <= DTCC_RECEIVE, "kind must be known", command.kind);
   if (command.kind == DTCC_KERNEL)
     check.index(command.op, image.isForGpus() ? image.gpuKernels().size() : kernelCount, "kernel must exist");

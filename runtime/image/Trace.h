@@ -21,6 +21,13 @@
 
 namespace dtcc::rt {
 
+/// "forward", "backward" or "update".
+const char *passName(const dtcc_command &command);
+/// What a command does, for people: "matmul", "all_reduce", or "kernel" for generated code.
+std::string opName(const Image &image, const dtcc_command &command);
+/// Whether a command moves values between ranks.
+bool isCommunication(const dtcc_command &command);
+
 class Trace {
 public:
   using Clock = std::chrono::steady_clock;
@@ -36,9 +43,10 @@ public:
     if (events.size() < events.capacity())
       events.push_back(event);
   }
-  /// The events as JSON objects, one a line, separated by commas: process `rank`,
-  /// a thread for each stream, times in microseconds since `origin`.
+  /// The events as JSON objects, one a line, separated by commas: process `rank`, a thread for each stream and one with
+  /// the steps and their passes, times in microseconds since `origin`.
   std::string json(const Image &image, int64_t rank, Clock::time_point origin) const;
+  const std::vector<Event> &recorded() const { return events; }
 
 private:
   std::vector<Event> events;

@@ -10,8 +10,10 @@
 #include "runtime/checkpoint/Save.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
+#include "runtime/image/TraceSummary.h"
 #include "runtime/launch/Initialize.h"
 
+#include <cstdio>
 #include <memory>
 
 namespace dtcc::rt {
@@ -73,6 +75,8 @@ public:
     if (trace)
       events = trace->json(image, rank.abi.rank, shared.origin) + ",\n" +
                traceOfStreams->json(image, rank.abi.rank, shared.origin);
+    if (trace && rank.abi.rank == 0)
+      std::fputs(summaryText(image, *trace).c_str(), stderr);
     return {interrupted, events};
   }
 

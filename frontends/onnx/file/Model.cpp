@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/file/Model.h"
+#include "dialects/interfaces/Source.h"
 #include "frontends/onnx/file/Tensor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -17,6 +18,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
@@ -119,11 +121,35 @@ LogicalResult Model::load() {
   return success();
 }
 
+/// The path of the PyTorch module whose forward pass made `node`. torch.onnx.export writes it as metadata,
+/// ": Net/blocks.0: Block/blocks.0.up: torch.nn.Linear/linear: aten.linear.default", and older exporters name the node
+/// "/blocks.0/up/MatMul". Other files do not tell.
+static std::string moduleOf(const ::onnx::NodeProto &node) {
+  for (const auto &entry : node.metadata_props())
+    if (entry.key() == "namespace") {
+      auto [scopes, op] = StringRef(entry.value()).rsplit('/');
+      StringRef path = scopes.rsplit('/').second.empty() ? scopes : scopes.rsplit('/').second;
+      path = path.split(':').first;
+      // The export script puts the module into one of its own, which adds the loss.
+      if (scopes.starts_with(": dtcc_export.losses.WithLoss"))
+        path = path == "model" ? "" : path.starts_with("model.") ? path.drop_front(StringRef("model.").size()) : path;
+      return path.str();
+    }
+  StringRef name = node.name();
+  if (!name.consume_front("/"))
+    return "";
+  SmallVector<StringRef> parts;
+  name.rsplit('/').first.split(parts, '/');
+  return name.contains('/') ? llvm::join(parts, ".") : "";
+}
+
 Location Model::nodeLoc(const ::onnx::NodeProto &node) const {
   StringRef name = !node.name().empty() ? StringRef(node.name())
                    : node.output_size() ? StringRef(node.output(0))
                                         : StringRef("?");
-  return NameLoc::get(StringAttr::get(context, "node '" + name + "' (" + node.op_type() + ")"), fileLoc);
+  Location loc = NameLoc::get(StringAttr::get(context, "node '" + name + "' (" + node.op_type() + ")"), fileLoc);
+  std::string module = moduleOf(node);
+  return module.empty() ? loc : atModule(loc, module);
 }
 
 /// Owned bytes of the narrow typed fields, which protobuf stores widened.

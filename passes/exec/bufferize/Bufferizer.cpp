@@ -18,7 +18,7 @@ using namespace dtcc::exec;
 
 Bufferizer::Bufferizer(spmd::ProgramOp source, ModuleOp module, const SymbolTable &symbols, const TargetMemory &target)
     : source(source), theModule(module), symbols(symbols), targetMemory(target), lifetimes(source),
-      declarations(module.getContext()), commands(module.getContext()) {
+      declarations(module.getContext()), commands(module.getContext()), here(source.getLoc()) {
   for (Operation &op : module.getOps())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       names.insert(symbol.getName());
@@ -56,9 +56,11 @@ LogicalResult Bufferizer::lowerPhase(spmd::PhaseOp phase) {
   for (Operation &op : llvm::reverse(body.without_terminator()))
     if (auto aim = findRule(&op)->aim)
       aim(&op, *this);
-  for (Operation &op : body.without_terminator())
+  for (Operation &op : body.without_terminator()) {
+    here = op.getLoc();
     if (failed(findRule(&op)->lower(&op, *this)))
       return failure();
+  }
   for (auto [value, result] : llvm::zip_equal(body.getTerminator()->getOperands(), phase.getResults())) {
     Place place = placeOf(value); // a copy: the map may grow
     setPlace(result, place);

@@ -159,6 +159,8 @@ private:
   mlir::Operation *firstPhase = nullptr;
   /// The phase that is being lowered.
   mlir::Block *current = nullptr;
+  /// The location of the op that is being lowered, which its commands take over.
+  mlir::Location here;
 
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::DenseMap<mlir::Value, Destination> destinations;

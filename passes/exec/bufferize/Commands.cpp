@@ -40,13 +40,12 @@ Place Bufferizer::dense(const Place &place, StringRef name) {
 
 void Bufferizer::copy(const Place &from, const Place &to, StringRef name) {
   Value in = view(from), out = view(to);
-  CopyOp::create(commands, source.getLoc(), Type(), in, out, ValueRange(), 0, commands.getStringAttr(name));
+  CopyOp::create(commands, here, Type(), in, out, ValueRange(), 0, commands.getStringAttr(name));
 }
 
 void Bufferizer::fill(const Place &place, TypedAttr value) {
   Value out = view(place);
-  FillOp::create(commands, source.getLoc(), Type(), ValueRange(), out, ValueRange(), 0, commands.getStringAttr("fill"),
-                 value);
+  FillOp::create(commands, here, Type(), ValueRange(), out, ValueRange(), 0, commands.getStringAttr("fill"), value);
 }
 
 LogicalResult Bufferizer::store(const Place &from, const Destination &to, Location loc) {
@@ -94,10 +93,9 @@ LibraryOp Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins,
 CollectiveOp Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in,
                                     const Place &out, ArrayRef<int64_t> members) {
   Value from = view(in), to = view(out);
-  return CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
-                              commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
-                              communicator(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false,
-                              IntegerAttr());
+  return CollectiveOp::create(
+      commands, here, Type(), from, to, ValueRange(), 0, commands.getStringAttr(stringifyCollectiveKind(kind)), kind,
+      reduction, communicator(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false, IntegerAttr());
 }
 
 CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, DenseI64ArrayAttr members) {
@@ -139,7 +137,7 @@ void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Plac
     inputs.push_back(view(place));
   for (const Place &place : outs)
     outputs.push_back(view(place));
-  KernelOp::create(commands, source.getLoc(), Type(), inputs, outputs, ValueRange(), 0, StringAttr(), symbol,
+  KernelOp::create(commands, here, Type(), inputs, outputs, ValueRange(), 0, StringAttr(), symbol,
                    llvm::is_contained(accumulates, true) ? commands.getDenseBoolArrayAttr(accumulates)
                                                          : DenseBoolArrayAttr());
 }

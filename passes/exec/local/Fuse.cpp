@@ -437,7 +437,10 @@ void BlockFusion::outline(Group &group) {
   SmallVector<Type> types;
   for (Value output : outputs)
     types.push_back(output.getType());
-  auto fused = FusedOp::create(builder, last->getLoc(), types, operands, StringAttr());
+  SmallVector<Location> places;
+  for (Operation *op : group.ops)
+    places.push_back(op->getLoc());
+  auto fused = FusedOp::create(builder, builder.getFusedLoc(places), types, operands, StringAttr());
   Block *body = builder.createBlock(&fused.getBody());
   IRMapping mapping;
   for (Value operand : operands)

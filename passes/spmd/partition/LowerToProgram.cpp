@@ -518,7 +518,7 @@ LogicalResult ProgramBuilder::run() {
     return result;
   };
   builder.setInsertionPointToEnd(&body);
-  auto last = PhaseOp::create(builder, loc, TypeRange(), "update", 1);
+  auto last = PhaseOp::create(builder, loc, TypeRange(), kUpdatePhase, 1);
   builder.setInsertionPointToEnd(&last.getBody().emplaceBlock());
   UpdateDescription description{loc, partialOf(lossSum), partialOf(count), {}, 0, {}, {}, stage};
   if (update) {
@@ -543,7 +543,7 @@ LogicalResult ProgramBuilder::run() {
   for (auto phase : body.getOps<PhaseOp>())
     made.insert(phase.getSymName());
   llvm::erase_if(runs, [&](const PhaseRun &run) { return !made.contains(run.phase); });
-  runs.push_back({"update", 0});
+  runs.push_back({kUpdatePhase.str(), 0});
   program.setActionsAttr(fromPhaseRuns(builder.getContext(), runs));
   orderSums(program);
   return success();
