@@ -50,6 +50,15 @@ def loss_of(module, architecture, batch):
     return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), batch["labels"].reshape(-1))
 
 
+def draws_numbers(module, architecture, batch):
+    """Whether the module's loss depends on random numbers, of which dtcc draws others."""
+    losses = []
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        losses.append(loss_of(copy.deepcopy(module), architecture, batch).item())
+    return losses[0] != losses[1]
+
+
 def reference_run(module, architecture, data, dtype):
     """PyTorch's losses and gradient norms. transformers computes norms and losses in f32, whatever the model: 1e-7 of a loss."""
     module = copy.deepcopy(module).to(dtype)
@@ -93,6 +102,8 @@ def one(name, plans):
             module = architecture.make().train()
             # The default form of experts knows no double precision.
             with forms.traced_experts(module):
+                if draws_numbers(module, architecture, step_of(data, 0)):
+                    raise ValueError("the module draws random numbers, such as dropout")
                 losses, norms = reference_run(module, architecture, data, torch.float64)
                 single_losses, single_norms = reference_run(module, architecture, data, torch.float32)
         except Exception as error:  # noqa: BLE001 - a mistake of the zoo
