@@ -60,6 +60,27 @@ FailureOr<std::unique_ptr<llvm::TargetMachine>> dtcc::createTarget(StringRef cpu
   return machine;
 }
 
+/// Runs the passes on the kernels. What they complain about is MLIR, of which users know nothing: they are told the
+/// node.
+static LogicalResult lowerKernels(ModuleOp kernels, llvm::function_ref<void(OpPassManager &)> lower) {
+  PassManager manager(kernels.getContext());
+  lower(manager);
+  std::optional<Location> culprit;
+  {
+    ScopedDiagnosticHandler keep(kernels.getContext(), [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+        return failure();
+      culprit = culprit.value_or(diagnostic.getLocation());
+      return success();
+    });
+    if (succeeded(manager.run(kernels)))
+      return success();
+  }
+  return emitError(culprit.value_or(kernels.getLoc()),
+                   "no machine code can be generated for what this node computes: write it with other operators, and "
+                   "report it as a defect of dtcc");
+}
+
 std::unique_ptr<llvm::Module> dtcc::translateKernels(ModuleOp module, llvm::LLVMContext &context,
                                                      llvm::function_ref<void(OpPassManager &)> lower) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
@@ -68,9 +89,7 @@ std::unique_ptr<llvm::Module> dtcc::translateKernels(ModuleOp module, llvm::LLVM
       kernels->push_back(op.clone());
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
-  PassManager manager(module.getContext());
-  lower(manager);
-  if (failed(manager.run(*kernels)))
+  if (failed(lowerKernels(*kernels, lower)))
     return nullptr;
   return translateModuleToLLVMIR(*kernels, context, "dtcc");
 }

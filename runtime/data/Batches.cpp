@@ -79,7 +79,7 @@ Batches::Batches(const Image &image, const DataOptions &options)
     if (input.view == DTCC_NONE)
       continue;
     std::string name(image.string(input.name));
-    Input row{&input, nullptr};
+    Input row{&input, nullptr, input.rank ? input.dims[0].size : 1};
     if (auto file = files.find(name); file != files.end()) {
       std::vector<int64_t> shape;
       for (uint32_t d = 1; d < input.rank; ++d)
@@ -97,9 +97,8 @@ Batches::Batches(const Image &image, const DataOptions &options)
     } else {
       fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of --data");
     }
-    if (!inputs.empty() && inputs[0].source->examples() != row.source->examples())
-      fail("all inputs must have as many examples: ", inputs[0].source->path(), " has ", inputs[0].source->examples(),
-           ", ", row.source->path(), " has ", row.source->examples());
+    if (!inputs.empty())
+      checkLengths(inputs[0], row);
     // Types are tried on no elements here, on all when they are read.
     const char zero[8] = {};
     char sink[8];
@@ -115,16 +114,37 @@ Batches::Batches(const Image &image, const DataOptions &options)
     epochSteps = INT64_MAX; // a model without inputs trains on nothing, for ever
     return;
   }
-  examples = inputs[0].source->examples();
-  epochSteps = batch > 0 ? examples / batch : 0;
+  const Input &first = inputs[0];
+  epochSteps = first.steps();
   if (epochSteps == 0)
-    fail(inputs[0].source->path(), ": a batch needs ", batch, " examples, got: ", examples);
+    fail(first.source->path(), ": a batch needs ", first.rows, " examples, got: ", first.source->examples());
+  for (const Input &input : inputs)
+    uneven |= input.rows != batch;
+  examples = uneven ? epochSteps * batch : first.source->examples();
 }
 
-int64_t Batches::exampleAt(int64_t position) const {
-  int64_t perEpoch = epochSteps * batch;
-  int64_t epoch = position / perEpoch, place = position % perEpoch;
-  return shuffle ? Permutation(examples, *shuffle, static_cast<uint64_t>(epoch))(place) : place;
+/// Fails unless both files serve as many steps. Inputs of one batch must agree in every example: one more in one file
+/// is likely a mistake.
+void Batches::checkLengths(const Input &one, const Input &other) {
+  int64_t count = one.source->examples(), otherCount = other.source->examples();
+  if (one.rows == other.rows && count != otherCount)
+    fail("all inputs must have as many examples: ", one.source->path(), " has ", count, ", ", other.source->path(),
+         " has ", otherCount);
+  if (one.steps() != other.steps())
+    fail("all inputs must have examples for as many steps: ", one.source->path(), " has ", count, ", ", one.rows,
+         " a step, ", other.source->path(), " has ", otherCount, ", ", other.rows, " a step");
+}
+
+int64_t Batches::rowAt(const Input &input, int64_t first, int64_t row) const {
+  if (!uneven) {
+    int64_t perEpoch = epochSteps * batch, position = first + row;
+    int64_t epoch = position / perEpoch, place = position % perEpoch;
+    return shuffle ? Permutation(examples, *shuffle, static_cast<uint64_t>(epoch))(place) : place;
+  }
+  int64_t step = first / batch, epoch = step / epochSteps, place = step % epochSteps;
+  if (shuffle)
+    place = Permutation(epochSteps, *shuffle, static_cast<uint64_t>(epoch))(place);
+  return place * input.rows + row;
 }
 
 void Batches::convert(const Input &row, int64_t example, int64_t offset, void *target, int64_t count) const {
@@ -159,6 +179,9 @@ void Batches::convert(const Input &row, int64_t example, int64_t offset, void *t
 }
 
 void Batches::fill(const Rank &rank, int64_t slot, int64_t first) const {
+  if (uneven && first % batch)
+    fail("inputs with different numbers of rows a step are read in whole steps of ", batch,
+         " examples: a run cannot go on behind example ", first);
   const dtcc_input *begin = image.inputs().data() + rank.stage.inputs.first;
   for (const Input &input : inputs)
     if (input.input >= begin && input.input < begin + rank.stage.inputs.count)
@@ -186,7 +209,7 @@ void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_
   // A scattered innermost dimension is rare: its runs have one element each.
   rank.team.parallelFor(rows.valid, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int64_t source = exampleAt(first + rows.start + i);
+      int64_t source = rowAt(row, first, rows.start + i);
       BlockRuns runs(example);
       for (Run run; runs.next(run);)
         convert(row, source, run.whole, base + (i * rows.stride + run.local) * width, run.length);

@@ -9,6 +9,9 @@
 // full batches of the files, again and again, or shuffled anew each epoch. Each rank
 // copies its own block of each input, for each slot.
 //
+// Inputs may have different first dimensions, such as the nodes and the edges of a graph.
+// Step k then takes rows [k * size, (k + 1) * size) of each, and whole steps are shuffled.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_DATA_BATCHES_H
@@ -46,16 +49,21 @@ private:
   struct Input {
     const dtcc_input *input;
     std::unique_ptr<ExampleSource> source;
+    int64_t rows; /* of one step: the size of dimension 0 */
+    int64_t steps() const { return rows > 0 ? source->examples() / rows : 0; }
   };
+  static void checkLengths(const Input &one, const Input &other);
   void fillInput(const Rank &rank, const Input &input, int64_t slot, int64_t first) const;
   void convert(const Input &input, int64_t example, int64_t offset, void *target, int64_t count) const;
-  int64_t exampleAt(int64_t position) const;
+  /// Row of the file for row `row` of the input's global tensor, in the step that begins at example `first`.
+  int64_t rowAt(const Input &input, int64_t first, int64_t row) const;
 
   const Image &image;
   std::vector<Input> inputs;
   int64_t batch;
   int64_t epochSteps = 0;
   int64_t examples = 0;
+  bool uneven = false; /* whether an input's rows of a step are not the batch */
   std::optional<uint64_t> shuffle;
 };
 

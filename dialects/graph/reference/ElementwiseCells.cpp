@@ -147,9 +147,35 @@ DTCC_PAIR(AddOp, arith::AddFOp, arith::AddIOp)
 DTCC_PAIR(SubOp, arith::SubFOp, arith::SubIOp)
 DTCC_PAIR(MulOp, arith::MulFOp, arith::MulIOp)
 DTCC_PAIR(DivOp, arith::DivFOp, arith::DivSIOp)
-DTCC_PAIR(PowOp, math::PowFOp, math::IPowIOp)
 DTCC_PAIR(MaxOp, arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp)
 DTCC_PAIR(MinOp, arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp)
+
+/// Integer power by repeated squaring, modulo 2^bits. Of a constant exponent a few products are left when constants are
+/// folded. A negative power is 0, except of 1 and -1.
+static Value integerPower(const Cells &c, Value x, Value y) {
+  unsigned bits = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
+    return c.make<arith::CmpIOp>(predicate, a, b);
+  };
+  Value zero = c.number(0), one = c.number(1), minusOne = c.number(-1);
+  Value result = one, square = x, left = y, isOdd;
+  for (unsigned bit = 0; bit + 1 < bits; ++bit) {
+    Value isSet = compare(arith::CmpIPredicate::ne, c.make<arith::AndIOp>(left, one), zero);
+    isOdd = bit == 0 ? isSet : isOdd;
+    result = c.select(isSet, c.make<arith::MulIOp>(result, square), result);
+    square = c.make<arith::MulIOp>(square, square);
+    left = c.make<arith::ShRUIOp>(left, one);
+  }
+  Value inverse = c.select(compare(arith::CmpIPredicate::eq, x, one), one, zero);
+  inverse = c.select(compare(arith::CmpIPredicate::eq, x, minusOne), c.select(isOdd, minusOne, one), inverse);
+  return c.select(compare(arith::CmpIPredicate::slt, y, zero), inverse, result);
+}
+Value PowOp::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {
+  if (isFloatCell(cells[0]))
+    return math::PowFOp::create(builder, loc, cells[0], cells[1]);
+  return integerPower(Cells(builder, loc, cells[0].getType()), cells[0], cells[1]);
+}
+
 #define DTCC_BITS(OP, BITS)                                                                                            \
   Value OP::buildCell(OpBuilder &builder, Location loc, ValueRange cells) {                                            \
     return BITS::create(builder, loc, cells[0], cells[1]);                                                             \

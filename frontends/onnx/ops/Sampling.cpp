@@ -172,6 +172,84 @@ static LogicalResult gridSampleRule(OpBinder &node) {
   return node.result(0, emit.transpose(sum, back));
 }
 
+/// The two cells that each sample of a region reads along one axis of `size` cells, with their weights: [k, samples]
+/// each. `from` and `extent` [k, 1] say where the regions begin and how long they are; a region has `bins` times
+/// `samples` samples. A sample more than a cell outside counts as 0; up to there the outermost cell goes on.
+static SmallVector<std::pair<Tensor, Tensor>> regionTaps(Emitter &emit, const Tensor &from, const Tensor &extent,
+                                                         int64_t bins, int64_t samples, int64_t size) {
+  HostTensor places({bins * samples}, elementOf(from));
+  for (int64_t i = 0; i < bins * samples; ++i)
+    places.floats[i] = (static_cast<double>(i) + 0.5) / static_cast<double>(bins * samples);
+  places.round();
+  auto number = [&](double value) { return emit.scalar(value, elementOf(from)); };
+  Tensor at = emit.add(from, emit.mul(extent, emit.constant(std::move(places))));
+  Tensor last = number(static_cast<double>(size - 1)), zero = number(0), one = number(1);
+  Tensor near = emit.logicalAnd(emit.compare(graph::Predicate::ge, at, number(-1)),
+                                emit.compare(graph::Predicate::le, at, number(static_cast<double>(size))));
+  Tensor inside = emit.binary<graph::MinOp>(emit.binary<graph::MaxOp>(at, zero), last);
+  Tensor low = emit.unary<graph::FloorOp>(inside), part = emit.sub(inside, low);
+  Tensor high = emit.binary<graph::MinOp>(emit.add(low, one), last);
+  Type i64 = emit.getBuilder().getI64Type();
+  return {{emit.cast(low, i64), emit.select(near, emit.sub(one, part), zero)},
+          {emit.cast(high, i64), emit.select(near, part, zero)}};
+}
+
+/// x [n, c, h, w] averaged over bins of the regions rois [k, 4], each of the image that its index names: [k, c,
+/// bins..]. As in torchvision no gradient reaches the regions.
+static LogicalResult roiAlignRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), rois = node.input(1), images = node.input(2);
+  int64_t samples = node.integer("sampling_ratio", 0);
+  std::array<int64_t, 2> bins = {node.integer("output_height", 1), node.integer("output_width", 1)};
+  std::string mode = node.text("mode", "avg");
+  std::string coordinates =
+      node.text("coordinate_transformation_mode", node.opset() < 16 ? "output_half_pixel" : "half_pixel");
+  if (mode != "avg")
+    return node.error("mode must be avg, got: " + mode);
+  if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
+    return node.error("coordinate_transformation_mode must be half_pixel or output_half_pixel, got: " + coordinates);
+  if (samples < 1)
+    return node.error("sampling_ratio must be at least 1, got: " + Twine(samples) +
+                      " (0 takes as many samples as each region has cells)");
+  if (rankOf(x) != 4 || rankOf(rois) != 2 || shapeOf(rois)[1] != 4 || !isFloat(rois) || rankOf(images) != 1 ||
+      shapeOf(images)[0] != shapeOf(rois)[0])
+    return node.error("must have images [n, c, h, w], regions [k, 4] and the image of each, [k]");
+  for (int64_t count : bins)
+    if (count < 1 || !checkedSize({count, samples}) || count * samples > kMostWindow)
+      return node.error("a region must have at least one bin, and at most " + Twine(kMostWindow) +
+                        " samples an axis, got: " + Twine(count) + " bins of " + Twine(samples));
+  int64_t count = shapeOf(rois)[0], channels = shapeOf(x)[1];
+  Tensor corners = emit.mul(emit.unary<graph::StopGradientOp>(emit.cast(rois, elementOf(x))),
+                            emit.scalar(node.real("spatial_scale", 1), elementOf(x)));
+  if (coordinates == "half_pixel")
+    corners = emit.sub(corners, emit.scalar(0.5, elementOf(x)));
+  std::array<SmallVector<std::pair<Tensor, Tensor>>, 2> taps;
+  for (int64_t axis : {0, 1}) {
+    // Regions are x and y of one corner, then of the other.
+    Tensor from = emit.cut(corners, 1, 1 - axis, 1), to = emit.cut(corners, 1, 3 - axis, 1);
+    Tensor extent = emit.sub(to, from);
+    if (coordinates == "output_half_pixel")
+      extent = emit.binary<graph::MaxOp>(extent, emit.scalar(1, elementOf(x)));
+    taps[axis] = regionTaps(emit, from, extent, bins[axis], samples, shapeOf(x)[axis + 2]);
+  }
+  Tensor rows =
+      emit.reshape(emit.transpose(x, {0, 2, 3, 1}), {cellsOf(shapeOf(x)) / std::max<int64_t>(channels, 1), channels});
+  Type i64 = emit.getBuilder().getI64Type();
+  Tensor first = emit.reshape(emit.cast(images, i64), {count, 1});
+  Tensor sum;
+  for (const auto &[cellY, weightY] : taps[0])
+    for (const auto &[cellX, weightX] : taps[1]) {
+      Tensor line = emit.add(emit.mul(first, emit.scalar(double(shapeOf(x)[2]), i64)), cellY);
+      Tensor row = emit.add(emit.unsqueeze(emit.mul(line, emit.scalar(double(shapeOf(x)[3]), i64)), 2),
+                            emit.unsqueeze(cellX, 1));
+      Tensor weight = emit.mul(emit.unsqueeze(weightY, 2), emit.unsqueeze(weightX, 1));
+      Tensor term = emit.mul(emit.gather(rows, row, 0), emit.unsqueeze(weight, 3));
+      sum = sum ? emit.add(sum, term) : term;
+    }
+  Tensor parts = emit.reshape(sum, {count, bins[0], samples, bins[1], samples, channels});
+  return node.result(0, emit.transpose(emit.mean(parts, {2, 4}, /*keep=*/false), {0, 3, 1, 2}));
+}
+
 /// The places [n, s.., spatial] of an image under the affine maps theta [n, spatial, spatial + 1].
 static LogicalResult affineGridRule(OpBinder &node) {
   Emitter &emit = node.emit();
@@ -209,5 +287,6 @@ static LogicalResult affineGridRule(OpBinder &node) {
 
 void dtcc::onnx::addSamplingRules(RuleTable &table) {
   table.on("GridSample", 16, {2, 2}, ofFloats<gridSampleRule>);
+  table.on("RoiAlign", 10, {3, 3}, ofFloats<roiAlignRule>);
   table.on("AffineGrid", 20, {2, 2}, ofFloats<affineGridRule>);
 }

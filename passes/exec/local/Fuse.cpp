@@ -57,6 +57,8 @@ private:
   Group *onlyReader(const Group &group) const;
   bool frees(const Group &group, const Group &reader) const;
   void mergeIntoReaders();
+  bool isKernel(ArrayRef<Operation *> ops) const;
+  bool sourcesAreKernels(Operation *op, const Group &reader) const;
   bool repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses);
   void repeatInReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
@@ -305,6 +307,27 @@ static bool isRepeatable(Operation *op) {
   return isa<graph::AddOp, graph::SubOp>(op);
 }
 
+/// Whether the ops of a group form one kernel, with the results that are read outside the group now.
+bool BlockFusion::isKernel(ArrayRef<Operation *> ops) const {
+  llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
+  auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
+  return succeeded(KernelDomain::analyze(withDuplicates(ops), isOutput));
+}
+
+/// Whether the kernels that store what `op` of the kernel `reader` reads can store it. A clone may be the first reader
+/// outside a kernel of a value that this kernel computes for several cells of its loops at a time.
+bool BlockFusion::sourcesAreKernels(Operation *op, const Group &reader) const {
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    Operation *producer = operand.getDefiningOp();
+    if (!producer || producer->getBlock() != &block)
+      return true;
+    if (isFusible(producer) && isDuplicable(producer))
+      return sourcesAreKernels(producer, reader);
+    Group *source = groupOf.lookup(producer);
+    return !source || source == &reader || isKernel(source->ops);
+  });
+}
+
 /// Lets `reader` make the op's result itself for `uses`, if what it reads for that is at most half as large. Else
 /// returns false, and all is as it was.
 bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> uses) {
@@ -337,9 +360,7 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
   SmallVector<Operation *> ops(reader.ops);
   ops.push_back(made);
   llvm::sort(ops, isEarlier);
-  llvm::SmallPtrSet<Operation *, 16> all(ops.begin(), ops.end());
-  auto isOutput = [&](Value value) { return all.contains(value.getDefiningOp()) && isReadOutside(value, all); };
-  if (failed(KernelDomain::analyze(withDuplicates(ops), isOutput))) {
+  if (!isKernel(ops) || !sourcesAreKernels(made, reader)) {
     for (OpOperand *use : uses)
       use->set(result);
     numbers.erase(made);

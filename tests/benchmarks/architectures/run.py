@@ -4,7 +4,8 @@
 
 Prints a JSON line for each model and plan: the greatest relative differences of a loss and of a gradient norm, and beside
 them PyTorch's own in single precision. Fails if one is above 1e-5 and four times PyTorch's own (batch norms of four cells
-are that far off). A plan is a mesh, or search=N for the plan that dtcc finds itself for N ranks. Runs in a Python with the
+are that far off). A ReLU nearer to zero than single precision can tell has two sides, both right (kinks.py): the row then
+has "kink". A plan is a mesh, or search=N for the plan that dtcc finds itself for N ranks. Runs in a Python with the
 requirements of tools/export:
 
     build/export/bin/python tests/benchmarks/architectures/run.py                      # all, on one rank
@@ -29,6 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "..", "tools", "export")]
 import dtcc_export  # noqa: E402
 from dtcc_export import forms  # noqa: E402
+import kinks  # noqa: E402
 import measure  # noqa: E402
 import zoo  # noqa: E402
 from golden import ranks_of, worst  # noqa: E402
@@ -48,6 +50,15 @@ def loss_of(module, architecture, batch):
         return result if isinstance(result, torch.Tensor) else result.loss
     logits = module(*(value for name, value in batch.items() if name != "labels"))
     return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), batch["labels"].reshape(-1))
+
+
+def draws_numbers(module, architecture, batch):
+    """Whether the module's loss depends on random numbers, of which dtcc draws others."""
+    losses = []
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        losses.append(loss_of(copy.deepcopy(module), architecture, batch).item())
+    return losses[0] != losses[1]
 
 
 def reference_run(module, architecture, data, dtype):
@@ -91,9 +102,16 @@ def one(name, plans):
             numpy.save(os.path.join(inputs, field + ".npy"), cells.numpy())
         try:
             module = architecture.make().train()
-            # The default form of experts knows no double precision.
+
+            def exact():
+                # The default form of experts knows no double precision.
+                with forms.traced_experts(module):
+                    return reference_run(module, architecture, data, torch.float64)
+
+            losses, norms = exact()
             with forms.traced_experts(module):
-                losses, norms = reference_run(module, architecture, data, torch.float64)
+                if draws_numbers(module, architecture, step_of(data, 0)):
+                    raise ValueError("the module draws random numbers, such as dropout")
                 single_losses, single_norms = reference_run(module, architecture, data, torch.float32)
         except Exception as error:  # noqa: BLE001 - a mistake of the zoo
             measure.emit(benchmark="architectures", model=name, good=False, stage="torch", error=repr(error)[-600:])
@@ -114,9 +132,14 @@ def one(name, plans):
                 program = os.path.join(folder, "program")
                 measure.compile_model(model, program, [*bind, *options_of(plan), OPTIMIZER])
                 metrics, _ = measure.train(program, [f"--data={inputs}", f"--steps={STEPS}"], limit=300)
-                loss = worst([r["loss"] for r in metrics["steps"]], losses)
-                norm = worst([r["grad_norm"] for r in metrics["steps"]], norms)
+                found = [[r[field] for r in metrics["steps"]] for field in ("loss", "grad_norm")]
+                loss, norm = worst(found[0], losses), worst(found[1], norms)
                 near = loss <= max(REACH, 4 * own_loss) and norm <= max(REACH, 4 * own_norm)
+                if not near:
+                    for other in kinks.other_sides(exact):
+                        if max(map(worst, found, other)) <= REACH:
+                            near, row["kink"], (loss, norm) = True, True, map(worst, found, other)
+                            break
                 good &= near
                 measure.emit(**row, good=near, loss=float(f"{loss:.2g}"), gradient_norm=float(f"{norm:.2g}"),
                              torch_loss=float(f"{own_loss:.2g}"), torch_gradient_norm=float(f"{own_norm:.2g}"),

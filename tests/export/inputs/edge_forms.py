@@ -1,7 +1,7 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graph networks: messages along edges that the data give, summed up by the nodes that they reach. How it is called:
-against_torch.py."""
+"""Graph networks: messages along edges that the data give, summed up by the nodes that they reach; and bags of embeddings. How it
+is called: against_torch.py."""
 import sys
 
 import numpy
@@ -69,6 +69,25 @@ class Written(nn.Module):
         return ((self.out(nodes.index_put((places,), rows)).reshape(y.shape) - y) ** 2).mean()
 
 
+class Bags(nn.Module):
+    """Embeddings summed up by bag, of rows of words or of words between offsets; words of one kind count nothing."""
+
+    def __init__(self, mode, padding=None, weighted=False, offsets=False):
+        super().__init__()
+        self.words, self.out = nn.EmbeddingBag(NODES, WIDTH, mode=mode, padding_idx=padding), nn.Linear(WIDTH, NODES)
+        self.weights, self.offsets = nn.Parameter(torch.rand(EDGES)) if weighted else None, offsets
+
+    def forward(self, x, source, target, y):
+        weights = None if self.weights is None else self.weights.expand(source.shape[0], -1)
+        if self.offsets:
+            at = torch.arange(source.shape[0]) * EDGES
+            bags = self.words(source.reshape(-1), torch.stack([at, at + 7], 1).reshape(-1))
+            bags = bags.reshape(-1, 2, WIDTH).sum(1)
+        else:
+            bags = self.words(source, per_sample_weights=weights)
+        return ((self.out(bags) - y[:, :, 0] * x[:, :, 0]) ** 2).mean() + 0.0 * target.sum()
+
+
 def inputs():
     random, rows = numpy.random.default_rng(5), against_torch.BATCH * against_torch.STEPS
     data = {name: random.standard_normal((rows, NODES, size)).astype(numpy.float32) for name, size in (("x", 6), ("y", 1))}
@@ -78,6 +97,8 @@ def inputs():
 
 MODELS = {form.__name__: lambda form=form: Network(form) for form in (by_index_add, by_scatter_add, by_index_put, mean, twice)}
 MODELS["written"] = Written
+MODELS |= {"bags": lambda: Bags("mean", padding=3), "weighted_bags": lambda: Bags("sum", weighted=True),
+           "greatest_of_bags": lambda: Bags("max"), "bags_between_offsets": lambda: Bags("mean", padding=3, offsets=True)}
 
 if __name__ == "__main__":
     sys.exit(against_torch.main(MODELS, inputs(), EDGES))

@@ -29,6 +29,7 @@ FORMS = {
     "remainder": lambda a, b: (a - 15) % 7,
     "bits": lambda a, b: (a & b) + (a | b) - (a ^ 5),
     "not": lambda a, b: ~(a > 9),
+    "powers": lambda a, b: a ** 2 - (b - 15) ** 3,
     "extremes": lambda a, b: torch.maximum(a, b) - torch.minimum(a, b),
     "where": lambda a, b: torch.where(a > b, a, b - 3),
     "between": lambda a, b: a.clamp(3, 11),

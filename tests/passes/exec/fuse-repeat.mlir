@@ -21,3 +21,21 @@ func.func @centre(%x: tensor<64x32xbf16>, %y: tensor<64x32xbf16>) -> (tensor<64x
   %r = graph.reduce sum %q [1] : (tensor<64x32xf32>) -> tensor<64xf32>
   return %r : tensor<64xf32>
 }
+
+// The second kernel could add %z itself from %t, half its bytes. But %t is made in a kernel that takes maxima over the middle
+// dimension and visits a cell of %t once for each column: it cannot store %t, and stores %z.
+// CHECK-LABEL: func.func @columns
+// CHECK:       exec.fused(%{{.*}}, %{{.*}}) : (tensor<4x5xf32>, tensor<5x5xf32>) -> (tensor<4x5x5xf32>, tensor<4x5xf32>)
+func.func @columns(%x: tensor<4x5xf32>, %w: tensor<5x5xf32>) -> (tensor<4x5xf32>, tensor<4x5xf32>) {
+  %u = graph.exp %x : tensor<4x5xf32>
+  %t = graph.add %u, %x : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
+  %rows = graph.broadcast %t [0, 1] : (tensor<4x5xf32>) -> tensor<4x5x5xf32>
+  %all = graph.broadcast %w [1, 2] : (tensor<5x5xf32>) -> tensor<4x5x5xf32>
+  %z = graph.add %rows, %all : (tensor<4x5x5xf32>, tensor<4x5x5xf32>) -> tensor<4x5x5xf32>
+  %m = graph.reduce max %z [1] : (tensor<4x5x5xf32>) -> tensor<4x5xf32>
+  %b = graph.broadcast %m [0, 2] : (tensor<4x5xf32>) -> tensor<4x5x5xf32>
+  %d = graph.sub %z, %b : (tensor<4x5x5xf32>, tensor<4x5x5xf32>) -> tensor<4x5x5xf32>
+  %e = graph.exp %d : tensor<4x5x5xf32>
+  %s = graph.reduce sum %e [1] : (tensor<4x5x5xf32>) -> tensor<4x5xf32>
+  return %m, %s : tensor<4x5xf32>, tensor<4x5xf32>
+}

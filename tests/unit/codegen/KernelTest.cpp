@@ -351,6 +351,18 @@ exec.func @k buffers [memref<9xi64>, memref<9x18xi1>, memref<9x18xf32>] accumula
 })");
 }
 
+TEST_F(Kernel, PowersOfIntegers) {
+  check(R"(
+exec.func @k buffers [memref<13x21xi64>, memref<13x21xi64>, memref<13x21xi64>, memref<13x21xi64>]
+    accumulate [0, 0] in_place [-1, -1] {
+^bb0(%x: tensor<13x21xi64>, %y: tensor<13x21xi64>):
+  %0 = graph.pow %x, %y : (tensor<13x21xi64>, tensor<13x21xi64>) -> tensor<13x21xi64>
+  %three = graph.constant dense<3> : tensor<13x21xi64> : tensor<13x21xi64>
+  %1 = graph.pow %x, %three : (tensor<13x21xi64>, tensor<13x21xi64>) -> tensor<13x21xi64>
+  exec.yield %0, %1 : tensor<13x21xi64>, tensor<13x21xi64>
+})");
+}
+
 TEST_F(Kernel, DropoutKeepsTheCellsOfTheReference) {
   check(R"(
 exec.func @k buffers [memref<7x19xf32>, memref<7x19xf32>] accumulate [0] in_place [-1] {

@@ -82,6 +82,9 @@ const std::pair<const char *, const char *> forms[] = {
     {"graph.sign", "graph.sign %i : tensor<i64>"},
     {"graph.shift_left", "graph.shift_left %i, %j : (tensor<i64>, tensor<i64>) -> tensor<i64>"},
     {"graph.shift_right", "graph.shift_right %i, %j : (tensor<i64>, tensor<i64>) -> tensor<i64>"},
+    {"graph.pow", "graph.pow %x, %y : (tensor<f64>, tensor<f64>) -> tensor<f64>"},
+    {"graph.pow", "graph.pow %i, %j : (tensor<i64>, tensor<i64>) -> tensor<i64>"},
+    {"graph.pow", "graph.pow %j, %i : (tensor<i64>, tensor<i64>) -> tensor<i64>"},
     {"graph.is_nan", "graph.is_nan %x : (tensor<f64>) -> tensor<i1>"},
     {"graph.compare", "graph.compare lt %x, %y : (tensor<f64>, tensor<f64>) -> tensor<i1>"},
     {"graph.compare", "graph.compare ge %i, %j : (tensor<i64>, tensor<i64>) -> tensor<i1>"},
@@ -120,7 +123,7 @@ TEST_F(KernelCell, EqualsTheReference) {
     ASSERT_TRUE(module);
     auto function = *module->getOps<func::FuncOp>().begin();
     Operation *tested = &function.front().front();
-    const double numbers[][4] = {{1.3, 0.7, 7, 3}, {0.4, 2.1, 5, 2}, {2.2, 1.9, 9, 4}};
+    const double numbers[][4] = {{1.3, 0.7, 7, 3}, {0.4, 2.1, 5, 2}, {2.2, 1.9, 9, 4}, {1.7, 0.6, 1, 3}};
     for (auto &row : numbers)
       for (double sign : {1.0, -1.0}) {
         bool positive = op == "graph.log" || op == "graph.sqrt" || op == "graph.rsqrt" || op == "graph.pow";

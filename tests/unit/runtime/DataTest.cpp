@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <numeric>
 #include <set>
 
 namespace dtcc::rt::test {
@@ -225,6 +226,45 @@ TEST(Batches, RefusesWrongShapesAndCounts) {
   EXPECT_NE(open(wrong).find("must have the shape [examples, 3], got: [examples, 4]"), std::string::npos);
   EXPECT_NE(open(few).find("a batch needs 8 examples, got: 6"), std::string::npos);
   EXPECT_NE(open(uneven).find("as many examples"), std::string::npos);
+}
+
+/// Two nodes and three edges a step: each file goes on by its own rows, and whole steps are shuffled.
+TEST(Batches, InputsMayHaveDifferentNumbersOfRows) {
+  Folder folder;
+  std::vector<int64_t> numbers(12);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  writeNpy(folder / "nodes.npy", "<i8", "(9,)", numbers.data(), 72);
+  writeNpy(folder / "edges.npy", "<i8", "(12,)", numbers.data(), 96);
+  InputsOnly program(2);
+  program.input("nodes", DTCC_I64, {});
+  dtcc_input &edges = program.input("edges", DTCC_I64, {});
+  edges.dims[0] = dimOf(3, 3);
+  edges.view = program.b.view(program.arena, DTCC_I64, {3}, 1);
+  Batches batches(program.image(), {{folder.path}, "", {}});
+  EXPECT_EQ(batches.stepsPerEpoch(), 4);
+  EXPECT_EQ(program.values<int64_t>(batches, 0, 0, 0, 4), (std::vector<int64_t>{4, 5}));
+  EXPECT_EQ(program.values<int64_t>(batches, 1, 0, 0, 4), (std::vector<int64_t>{6, 7, 8}));
+  // The fifth step is the first again, although a ninth node is left.
+  EXPECT_EQ(program.values<int64_t>(batches, 0, 0, 0, 8), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(program.values<int64_t>(batches, 1, 0, 0, 8), (std::vector<int64_t>{0, 1, 2}));
+
+  Batches shuffled(program.image(), {{folder.path}, "", 7});
+  std::set<int64_t> seen;
+  for (int64_t step = 0; step < 4; ++step) {
+    std::vector<int64_t> pair = program.values<int64_t>(shuffled, 0, 0, 0, 2 * step);
+    std::vector<int64_t> triple = program.values<int64_t>(shuffled, 1, 0, 0, 2 * step);
+    int64_t taken = pair[0] / 2;
+    EXPECT_EQ(pair, (std::vector<int64_t>{2 * taken, 2 * taken + 1}));
+    EXPECT_EQ(triple, (std::vector<int64_t>{3 * taken, 3 * taken + 1, 3 * taken + 2}));
+    seen.insert(taken);
+  }
+  EXPECT_EQ(seen.size(), 4u);
+
+  std::string behind = failure([&] { program.values<int64_t>(batches, 0, 0, 0, 3); });
+  EXPECT_NE(behind.find("a run cannot go on behind example 3"), std::string::npos) << behind;
+  writeNpy(folder / "edges.npy", "<i8", "(11,)", numbers.data(), 88);
+  std::string few = failure([&] { Batches(program.image(), {{folder.path}, "", {}}); });
+  EXPECT_NE(few.find("edges.npy has 11, 3 a step"), std::string::npos) << few;
 }
 
 /// A stream 0, 1, 2, ... in each format; rows of 4 with labels shifted by 1.

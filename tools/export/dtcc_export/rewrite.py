@@ -1,10 +1,11 @@
 # Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls that the exporter translates into something else than PyTorch computes, without a word.
+"""Calls that the exporter translates into something else than PyTorch computes, without a word, or into what does not train.
 
 - cross_entropy: label_smoothing is left out. It is written out here.
 - cross_entropy with class weights and smoothing: refused.
 - cdist: there is no operator for it. It is written out.
+- embedding_bag: it becomes a loop over sequences. It is written out, as a sum over the words of each bag.
 
 An embedding's padding_idx is left out too; it changes the gradient only, and the manifest says it.
 """
@@ -15,6 +16,7 @@ from .losses import ExportError
 
 CROSS_ENTROPY = torch.ops.aten.cross_entropy_loss.default
 CDIST = torch.ops.aten.cdist.default
+EMBEDDING_BAG = torch.ops.aten.embedding_bag.padding_idx
 MEAN, SUM = 1, 2
 
 
@@ -41,6 +43,51 @@ def distances(x, y, p=2.0, compute_mode=None):
     return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, -1)
 
 
+def bags(weight, words, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
+         include_last_offset=False, padding_idx=None):
+    """embedding_bag: the sum (mode 0), mean (1) or maximum (2) of each bag's embeddings. `words` is a matrix with a bag in
+    each row (see with_bags_as_rows), or all bags one after the other."""
+    if scale_grad_by_freq:
+        raise ExportError("embedding_bag with scale_grad_by_freq does not export; leave it out")
+    rows = F.embedding(words, weight)
+    kept = torch.ones_like(words) if padding_idx is None else (words != padding_idx).to(words.dtype)
+    kept = kept.to(weight.dtype).unsqueeze(-1)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(words.shape).unsqueeze(-1)
+    if words.dim() == 2:
+        if mode == 2 and padding_idx is not None:
+            raise ExportError("embedding_bag with mode 'max' and padding_idx does not export; write it out")
+        total = rows.amax(1) if mode == 2 else (rows * kept).sum(1)
+        count = kept.sum(1)
+    else:
+        if mode == 2:
+            raise ExportError("embedding_bag with mode 'max' and offsets does not export; give it a matrix of words")
+        starts = offsets[:-1] if include_last_offset else offsets
+        bag = (torch.arange(words.shape[0])[:, None] >= starts).to(torch.int64).sum(1) - 1
+        zeros = weight.new_zeros(starts.shape[0], weight.shape[1])
+        total, count = zeros.index_add(0, bag, rows * kept), zeros[:, :1].index_add(0, bag, kept)
+    # The other three results serve PyTorch's own gradient.
+    return (total / count.clamp(min=1) if mode == 1 else total), words, words, words
+
+
+def with_bags_as_rows(program):
+    """Gives calls of embedding_bag the matrix of words that they were written with, which F.embedding_bag has made a vector
+    with offsets of one distance."""
+    aten = torch.ops.aten
+    for node in program.graph.nodes:
+        if node.op != "call_function" or node.target is not EMBEDDING_BAG:
+            continue
+        words, offsets = node.args[1:3]
+        if words.target is not aten.reshape.default or offsets.target is not aten.arange.start_step:
+            continue
+        start, _, step = offsets.args
+        width = words.args[0].meta["val"].shape[-1]
+        # Sizes are numbers or symbols, for which == would ask a question of the trace.
+        step = step.meta["val"] if isinstance(step, torch.fx.Node) else step
+        if words.args[0].meta["val"].dim() == 2 and list(words.args[1]) == [-1] and start == 0 and str(step) == str(width):
+            node.args = (node.args[0], words.args[0], offsets, *node.args[3:])
+
+
 def lossy_calls(program):
     """What is to be written out, of what the program calls."""
     table = {}
@@ -50,6 +97,9 @@ def lossy_calls(program):
                 table[CROSS_ENTROPY] = smoothed
         if node.op == "call_function" and node.target is CDIST:
             table[CDIST] = distances
+        if node.op == "call_function" and node.target is EMBEDDING_BAG:
+            with_bags_as_rows(program)
+            table[EMBEDDING_BAG] = bags
     return table
 
 

@@ -248,7 +248,8 @@ for name, block in {
 # torchvision's own, in small.
 mobile = vision.mobilenetv3.InvertedResidualConfig
 fused = vision.efficientnet.FusedMBConvConfig
-add(__name__, "image", "resnet_bottleneck", lambda: vision.ResNet(
+# On smaller images its last batch norms see four cells, and PyTorch's single precision is 1e-1 off.
+add(__name__, "large image", "resnet_bottleneck", lambda: vision.ResNet(
     vision.resnet.Bottleneck, [1, 1, 1, 1], num_classes=10, width_per_group=8, groups=2))
 add(__name__, "image", "mobilenet_v3", lambda: vision.MobileNetV3(
     [mobile(8, 3, 16, 8, True, "RE", 2, 1, 1.0), mobile(8, 5, 24, 16, True, "HS", 2, 1, 1.0)], 32, num_classes=10, dropout=0.0))

@@ -97,10 +97,15 @@ class CenterLoss(ArcFace):
 
 
 class Byol(Encoded):
-    """A predictor beside another encoder's features, to which no gradient flows."""
+    """A predictor beside another encoder's features, to which no gradient flows.
+
+    The features have no bias: the predictor's batch norm takes its mean away, so that its gradient is zero. AdamW would divide
+    the rounding of that zero by itself and move the bias by whole steps, which the other encoder's features show.
+    """
 
     def __init__(self):
         super().__init__()
+        self.encode[-1] = nn.Linear(16 * 16, 16, bias=False)
         self.predict = nn.Sequential(nn.Linear(16, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 16))
 
     def forward(self, anchor, positive):

@@ -57,6 +57,7 @@ KINDS = {
     "seq2seq": (fields(input_ids=SENTENCES, labels=SENTENCES), None),
     "tokens": (_other_labels, "cross_entropy"),
     "image": (fields(x=IMAGES, labels=classes(10)), "cross_entropy"),
+    "large image": (fields(x=numbers(3, 64, 64), labels=classes(10)), "cross_entropy"),
     "pair": (fields(input_ids=SENTENCES, x=IMAGES), None),
     "speech": (fields(labels=SENTENCES, sound=numbers(8, 32)), None),
 }

@@ -104,7 +104,8 @@ class Tacotron(nn.Module):
 
 def quiet(config):
     """Without dropout, masks at random and dropped layers."""
-    for field in (*DROPOUTS, "feat_proj_dropout", "final_dropout", "feat_extract_dropout", "mask_time_prob", "mask_feature_prob"):
+    for field in (*DROPOUTS, "feat_proj_dropout", "final_dropout", "feat_extract_dropout", "conformer_conv_dropout", "mask_time_prob",
+                  "mask_feature_prob"):
         if isinstance(getattr(config, field, None), float):
             setattr(config, field, 0.0)
     config.apply_spec_augment = False

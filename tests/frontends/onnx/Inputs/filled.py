@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """filled.py FOLDER: model.onnx, a small network as the onnx package ships its light ones: a batch of 1, weights that
 ConstantOfShape fills, and a softmax at its end; data for a batch of 4. filled.py light: the light networks' paths and
-the names of their scores, a line each."""
+the names of their scores, a line each. filled.py images FOLDER: data of a batch of 4 for the light DenseNet."""
 import os
 import sys
 
@@ -38,6 +38,12 @@ def main():
             if name.endswith(".onnx"):
                 last = onnx.load(os.path.join(folder, name)).graph.node[-1]
                 print(os.path.join(folder, name), last.input[0] if last.op_type == "Softmax" else last.output[0])
+        return
+    if sys.argv[1] == "images":
+        os.makedirs(sys.argv[2])
+        random = np.random.default_rng(7)
+        np.save(os.path.join(sys.argv[2], "data_0.npy"), random.standard_normal((4, 3, 64, 64)).astype(np.float32))
+        np.save(os.path.join(sys.argv[2], "labels.npy"), random.integers(0, 1000, (4, 1, 1)))
         return
     folder = sys.argv[1]
     os.makedirs(os.path.join(folder, "data"), exist_ok=True)
