@@ -13,10 +13,31 @@
 #include "llvm/Support/InitLLVM.h"
 
 #include "tools/model/AnnotateModel.h"
+#include "tools/model/DeepStack.h"
 #include "tools/model/Diagnostics.h"
 #include "tools/model/LoadModel.h"
 
 using namespace dtcc;
+
+/// Reads the model and writes what was asked for; returns the exit status.
+static int compile(Options &options, OutputFiles &files, const char *tool) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  printDiagnostics(context);
+  context.loadAllAvailableDialects();
+  mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
+  if (!module)
+    return kBadInput;
+  if (options.emit == "onnx") {
+    ModelShapes shapes(*module);
+    return succeeded(compileModule(*module, options, files, tool)) &&
+                   succeeded(writeAnnotatedModel(*module, shapes, options, files))
+               ? kDone
+               : kBadInput;
+  }
+  return succeeded(compileModule(*module, options, files, tool)) ? kDone : kBadInput;
+}
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -37,20 +58,5 @@ int main(int argc, char **argv) {
     return kBadInput;
   if (failed(applyMlirOptions(options)))
     return kWrongUsage;
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry);
-  printDiagnostics(context);
-  context.loadAllAvailableDialects();
-  mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
-  if (!module)
-    return kBadInput;
-  if (options.emit == "onnx") {
-    ModelShapes shapes(*module);
-    return succeeded(compileModule(*module, options, files, argv[0])) &&
-                   succeeded(writeAnnotatedModel(*module, shapes, options, files))
-               ? kDone
-               : kBadInput;
-  }
-  return succeeded(compileModule(*module, options, files, argv[0])) ? kDone : kBadInput;
+  return onDeepStack([&] { return compile(options, files, argv[0]); });
 }
