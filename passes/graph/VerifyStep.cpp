@@ -17,7 +17,16 @@ namespace dtcc::graph {
 
 namespace {
 
-LogicalResult verifyFactors(Operation *op, Operation *forward) {
+/// A forward op and its factors, which many backward ops are held against.
+struct Forward {
+  explicit Forward(Operation *op) {
+    if (auto factored = dyn_cast<FactorOpInterface>(op))
+      map = factored.getFactorMap();
+  }
+  FactorMap map;
+};
+
+LogicalResult verifyFactors(Operation *op, const Forward &forward) {
   auto factored = dyn_cast<FactorOpInterface>(op);
   if (!factored)
     return success();
@@ -26,8 +35,7 @@ LogicalResult verifyFactors(Operation *op, Operation *forward) {
   if (origins.size() != map.factors.size())
     return op->emitOpError() << "origin_factors must have " << map.factors.size()
                              << " entries, got: " << origins.size();
-  auto origin = dyn_cast<FactorOpInterface>(forward);
-  FactorMap forwardMap = origin ? origin.getFactorMap() : FactorMap();
+  const FactorMap &forwardMap = forward.map;
   for (auto [factor, number] : llvm::zip_equal(map.factors, origins)) {
     if (number == kNoFactor)
       continue;
@@ -50,7 +58,7 @@ LogicalResult verifyStep(func::FuncOp step) {
   auto updates = step.getOps<UpdateOp>();
   if (std::distance(updates.begin(), updates.end()) != 1)
     return step.emitOpError("must hold one graph.update");
-  llvm::DenseMap<int64_t, Operation *> forward;
+  llvm::DenseMap<int64_t, Forward> forward;
   for (Operation &op : step.front().without_terminator()) {
     std::optional<int64_t> origin = getOrigin(&op);
     if (!origin || !op.hasAttr("phase"))
@@ -58,7 +66,7 @@ LogicalResult verifyStep(func::FuncOp step) {
     Phase phase = getPhase(&op);
     if ((phase == Phase::Update) != isa<UpdateOp>(op))
       return op.emitOpError("phase U is that of the update, and of nothing else");
-    if (phase == Phase::Forward && !forward.try_emplace(*origin, &op).second)
+    if (phase == Phase::Forward && !forward.try_emplace(*origin, Forward(&op)).second)
       return op.emitOpError() << "shares its origin with another forward op, got: " << *origin;
     if (phase == Phase::Forward || phase == Phase::Update)
       continue;

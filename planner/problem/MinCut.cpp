@@ -41,29 +41,45 @@ bool MinCut::findLevels() {
   return level[kSink] >= 0;
 }
 
-int64_t MinCut::push(size_t node, int64_t most) {
-  if (node == kSink)
-    return most;
-  int64_t pushed = 0;
-  for (size_t &i = next[node]; i < leaving[node].size(); ++i) {
-    Arc &arc = arcs[leaving[node][i]];
-    if (arc.capacity <= 0 || level[arc.to] != level[node] + 1)
+int64_t MinCut::push() {
+  // A path may have as many nodes as the graph, so the nodes under way are kept here, not on the call stack.
+  struct Visit {
+    size_t node;
+    int64_t most, pushed;
+  };
+  std::vector<Visit> path{{kSource, kNever, 0}};
+  for (;;) {
+    Visit &visit = path.back();
+    const std::vector<size_t> &ways = leaving[visit.node];
+    size_t &i = next[visit.node];
+    auto leads = [&](const Arc &arc) { return arc.capacity > 0 && level[arc.to] == level[visit.node] + 1; };
+    while (visit.node != kSink && i < ways.size() && !leads(arcs[ways[i]]))
+      ++i;
+    if (visit.node != kSink && visit.pushed < visit.most && i < ways.size()) {
+      const Arc &arc = arcs[ways[i]];
+      path.push_back({arc.to, std::min(visit.most - visit.pushed, arc.capacity), 0});
       continue;
-    int64_t more = push(arc.to, std::min(most - pushed, arc.capacity));
-    arc.capacity -= more;
-    arcs[leaving[node][i] ^ 1].capacity += more;
-    pushed += more;
-    if (pushed == most)
+    }
+    int64_t pushed = visit.node == kSink ? visit.most : visit.pushed;
+    path.pop_back();
+    if (path.empty())
       return pushed;
+    // What did not go through leads to no sink, and the arc is not tried again.
+    Visit &before = path.back();
+    size_t arc = leaving[before.node][next[before.node]];
+    arcs[arc].capacity -= pushed;
+    arcs[arc ^ 1].capacity += pushed;
+    before.pushed += pushed;
+    if (before.pushed < before.most)
+      ++next[before.node];
   }
-  return pushed;
 }
 
 std::vector<size_t> MinCut::solve() {
   flow = 0;
   while (flow < kNever && findLevels()) {
     next.assign(leaving.size(), 0);
-    flow = std::min(kNever, flow + push(kSource, kNever));
+    flow = std::min(kNever, flow + push());
   }
   if (!isPossible())
     return {};

@@ -51,7 +51,8 @@ private:
   static size_t in(size_t node) { return 2 + 2 * node; }
   static size_t out(size_t node) { return 3 + 2 * node; }
   bool findLevels();
-  int64_t push(size_t node, int64_t most);
+  /// Sends as much as the levels let through from the source to the sink.
+  int64_t push();
 
   size_t count = 0;
   std::vector<Arc> arcs; /* the reverse of arc i is arc i ^ 1 */

@@ -123,6 +123,8 @@ const char *fileTypeName(FileType type) {
 const char *dtypeName(uint32_t type) { return fileTypeName(fileTypeOf(type)); }
 
 int64_t convertElements(FileType from, const void *source, uint32_t to, void *target, int64_t count, bool rounding) {
+  if (count == 0)
+    return -1; // null pointers are allowed then, which memcpy does not take
   if (from == fileTypeOf(to) && from != FileType::Bool) {
     std::memcpy(target, source, static_cast<size_t>(count * fileTypeSize(from)));
     return -1;

@@ -21,6 +21,7 @@
 #include "tools/dtcc-plan/questions/Question.h"
 #include "tools/dtcc-plan/questions/SearchTransformer.h"
 #include "tools/dtcc-plan/show/Show.h"
+#include "tools/model/DeepStack.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -191,7 +192,7 @@ int main(int argc, char **argv) {
         llvm::outs() << helpOf(command);
         return kDone;
       }
-      return known.run(arguments);
+      return onDeepStack([&] { return known.run(arguments); });
     }
   for (const Command &known : kCommands)
     if (command.edit_distance(known.name) <= 2)

@@ -16,10 +16,36 @@
 
 #include "tools/dtcc/Summary.h"
 #include "tools/model/AnnotateModel.h"
+#include "tools/model/DeepStack.h"
 #include "tools/model/Diagnostics.h"
 #include "tools/model/LoadModel.h"
 
 using namespace dtcc;
+
+/// Reads the model and writes what was asked for; returns the exit status.
+static int compile(Options &options, OutputFiles &files, const char *tool) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  printDiagnostics(context);
+  context.loadAllAvailableDialects();
+  mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
+  if (!module)
+    return kBadInput;
+  if (options.emit == "onnx") {
+    ModelShapes shapes(*module);
+    return succeeded(compileModule(*module, options, files, tool)) &&
+                   succeeded(writeAnnotatedModel(*module, shapes, options, files))
+               ? kDone
+               : kBadInput;
+  }
+  if (failed(compileModule(*module, options, files, tool)))
+    return kBadInput;
+  if (options.emit != "program")
+    return kDone;
+  llvm::Error error = printSummary(options.output, messageStream());
+  return !error || succeeded(wrong(llvm::toString(std::move(error)))) ? kDone : kBadInput;
+}
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -40,25 +66,5 @@ int main(int argc, char **argv) {
     return kBadInput;
   if (failed(applyMlirOptions(options)))
     return kWrongUsage;
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry);
-  printDiagnostics(context);
-  context.loadAllAvailableDialects();
-  mlir::OwningOpRef<mlir::ModuleOp> module = loadModel(context, options);
-  if (!module)
-    return kBadInput;
-  if (options.emit == "onnx") {
-    ModelShapes shapes(*module);
-    return succeeded(compileModule(*module, options, files, argv[0])) &&
-                   succeeded(writeAnnotatedModel(*module, shapes, options, files))
-               ? kDone
-               : kBadInput;
-  }
-  if (failed(compileModule(*module, options, files, argv[0])))
-    return kBadInput;
-  if (options.emit != "program")
-    return kDone;
-  llvm::Error error = printSummary(options.output, messageStream());
-  return !error || succeeded(wrong(llvm::toString(std::move(error)))) ? kDone : kBadInput;
+  return onDeepStack([&] { return compile(options, files, argv[0]); });
 }

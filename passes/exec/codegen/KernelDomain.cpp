@@ -35,7 +35,12 @@ static bool isSplatConstant(Operation *op) {
 }
 
 bool isFusible(Operation *op) {
+  auto reduce = dyn_cast<graph::ReduceOp>(op);
   if (op->getNumResults() == 0 || !isa<FactorOpInterface>(op))
+    return false;
+  // Types are looked at last, since ops of other kinds may have any number of results.
+  if (!reduce && !isSplatConstant(op) &&
+      !isa<graph::ElementwiseOpInterface, graph::IndexedCellOpInterface, graph::BroadcastOp, graph::IotaOp>(op))
     return false;
   // Integers are reduced by exec-expand-composites; bodies of f64 would need a math library.
   auto supported = [](Type type) {
@@ -43,12 +48,8 @@ bool isFusible(Operation *op) {
     return element.isF32() || element.isBF16() || element.isF16() ||
            (element.isInteger() && llvm::is_contained({1, 8, 16, 32, 64}, int(element.getIntOrFloatBitWidth())));
   };
-  if (!llvm::all_of(op->getOperandTypes(), supported) || !llvm::all_of(op->getResultTypes(), supported))
-    return false;
-  if (auto reduce = dyn_cast<graph::ReduceOp>(op))
-    return isa<FloatType>(shapedTypeOf(reduce.getX()).getElementType());
-  return isa<graph::ElementwiseOpInterface, graph::IndexedCellOpInterface, graph::BroadcastOp, graph::IotaOp>(op) ||
-         isSplatConstant(op);
+  return llvm::all_of(op->getOperandTypes(), supported) && llvm::all_of(op->getResultTypes(), supported) &&
+         (!reduce || isa<FloatType>(shapedTypeOf(reduce.getX()).getElementType()));
 }
 
 bool isDuplicable(Operation *op) { return isa<graph::BroadcastOp, graph::IotaOp>(op) || isSplatConstant(op); }

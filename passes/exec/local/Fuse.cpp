@@ -25,6 +25,7 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "passes/exec/local/BlockOrder.h"
+#include "passes/exec/local/Spans.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace dtcc::exec {
@@ -40,6 +41,10 @@ namespace {
 /// More buffers than this and addresses no longer fit into registers.
 constexpr size_t kMostBuffers = 24;
 
+/// Kernels that read a value and are tried for another reader of it, nearest first: a value may have any number of
+/// them.
+constexpr size_t kMostSiblings = 64;
+
 struct Group {
   SmallVector<Operation *> ops; // in program order
   /// Numbers of the first and the last op: of an empty group no range.
@@ -48,7 +53,7 @@ struct Group {
 
 class BlockFusion {
 public:
-  BlockFusion(Block &block) : block(block) {}
+  BlockFusion(Block &block) : block(block), spans(2 * block.getOperations().size() + 4) {}
   void run();
 
 private:
@@ -63,13 +68,18 @@ private:
   void repeatInReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
   SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
-  bool leavesAndReturns(const Group &group, Operation *op) const;
+  bool leavesAndReturns(const Group &group, ArrayRef<Operation *> ops) const;
   unsigned horizonOf(const Group &group) const;
+  SmallVector<Group *> siblingsOf(Operation *op);
   void outline(Group &group);
 
   Block &block;
   SmallVector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<Operation *, Group *> groupOf;
+  /// The last kMostSiblings kernels that read a value, in the order of the ops that do.
+  llvm::DenseMap<Value, SmallVector<Group *>> readersOf;
+  /// From the first to the last op of each kernel.
+  Spans spans;
   llvm::DenseMap<Operation *, unsigned> numbers;
   /// The number of the last graph.barrier that an op depends on.
   llvm::DenseMap<Operation *, unsigned> fences;
@@ -87,7 +97,7 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
   for (size_t i = 0; i < all.size(); ++i)
     for (Value operand : all[i]->getOperands())
       if (Operation *producer = operand.getDefiningOp();
-          producer && producer->getBlock() == &block && isFusible(producer) && isDuplicable(producer))
+          producer && producer->getBlock() == &block && isDuplicable(producer) && isFusible(producer))
         all.insert(producer);
   SmallVector<Operation *> sorted(all.begin(), all.end());
   llvm::sort(sorted, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });
@@ -97,20 +107,14 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
 /// Ops before this number depend on nothing of the group. A group that is merged with this one stands before it too.
 unsigned BlockFusion::horizonOf(const Group &group) const {
   unsigned horizon = group.first;
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (const std::unique_ptr<Group> &other : groups)
-      if (other->first < horizon && other->last >= horizon) {
-        horizon = other->first;
-        moved = true;
-      }
-  }
+  while (std::optional<unsigned> earlier = spans.lowestAcross(horizon))
+    horizon = *earlier;
   return horizon;
 }
 
-/// Whether an operand of `op` outside the group depends on the group: by what it reads, or by the order of effects (the
-/// unit that a backward op reads is gathered behind the forward pass).
-bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
+/// Whether an operand of one of `ops` outside the group depends on the group: by what it reads, or by the order of
+/// effects (the unit that a backward op reads is gathered behind the forward pass).
+bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops) const {
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
   unsigned horizon = horizonOf(group);
   SmallVector<Operation *> work;
@@ -128,7 +132,7 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
         continue;
       }
       // A producer that the kernel repeats does not lead out of the kernel.
-      if (direct && isFusible(producer) && isDuplicable(producer)) {
+      if (direct && isDuplicable(producer) && isFusible(producer)) {
         if (self(self, producer, direct))
           return true;
         continue;
@@ -144,7 +148,8 @@ bool BlockFusion::leavesAndReturns(const Group &group, Operation *op) const {
     }
     return false;
   };
-  push(push, op, /*direct=*/true);
+  for (Operation *op : ops)
+    push(push, op, /*direct=*/true);
   while (!work.empty())
     if (push(push, work.pop_back_val(), /*direct=*/false))
       return true;
@@ -157,7 +162,7 @@ static bool isReadOutside(Value value, const llvm::SmallPtrSetImpl<Operation *> 
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     if (members.contains(user))
       return false;
-    if (!isFusible(user) || !isDuplicable(user))
+    if (!isDuplicable(user) || !isFusible(user))
       return true;
     return llvm::any_of(user->getResults(), [&](Value result) { return isReadOutside(result, members); });
   });
@@ -221,7 +226,7 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
   auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
   FailureOr<KernelDomain> domain = KernelDomain::analyze(kernel, isOutput);
-  if (failed(domain) || llvm::any_of(more, [&](Operation *op) { return leavesAndReturns(group, op); }))
+  if (failed(domain) || leavesAndReturns(group, more))
     return false;
   llvm::SmallPtrSet<Value, 16> buffers;
   for (Operation *member : kernel) {
@@ -235,6 +240,8 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   if (buffers.size() + domain->apart.size() > kMostBuffers)
     return false;
   group.ops = std::move(ops);
+  spans.set(group.first, 0);
+  spans.set(first, last);
   group.first = first;
   group.last = last;
   for (Operation *op : more)
@@ -252,7 +259,7 @@ Group *BlockFusion::onlyReader(const Group &group) const {
       if (!seen.insert(user).second)
         continue;
       Group *other = groupOf.lookup(user);
-      if (!other && user->getBlock() == &block && isFusible(user) && isDuplicable(user))
+      if (!other && user->getBlock() == &block && isDuplicable(user) && isFusible(user))
         work.push_back(user); // repeated in each kernel that reads it
       else if (!other || (other != &group && reader && other != reader))
         return nullptr;
@@ -271,7 +278,7 @@ bool BlockFusion::frees(const Group &group, const Group &reader) const {
   for (Operation *op : group.ops) {
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      bool isOwn = producer && (groupOf.lookup(producer) == &group || (isFusible(producer) && isDuplicable(producer)));
+      bool isOwn = producer && (groupOf.lookup(producer) == &group || (isDuplicable(producer) && isFusible(producer)));
       bool isLast = llvm::all_of(operand.getUsers(), [&](Operation *user) {
         Group *other = groupOf.lookup(user);
         return other == &group || (other != &reader && numbers.lookup(user) < last);
@@ -293,8 +300,11 @@ void BlockFusion::mergeIntoReaders() {
     bool crosses = reader && llvm::any_of(reader->ops, [&](Operation *op) {
                      return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
                    });
-    if (reader && !crosses && !frees(*group, *reader) && join(*reader, group->ops))
+    if (reader && !crosses && !frees(*group, *reader) && join(*reader, group->ops)) {
+      if (group->first != reader->first)
+        spans.set(group->first, 0);
       *group = Group();
+    }
   }
   llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
 }
@@ -336,7 +346,7 @@ bool BlockFusion::repeat(Operation *op, Group &reader, ArrayRef<OpOperand *> use
   for (Value operand : op->getOperands()) {
     // A broadcast reads the value that it repeats.
     for (Operation *producer = operand.getDefiningOp();
-         producer && isFusible(producer) && isDuplicable(producer) && producer->getNumOperands() == 1;
+         producer && isDuplicable(producer) && isFusible(producer) && producer->getNumOperands() == 1;
          producer = operand.getDefiningOp())
       operand = producer->getOperand(0);
     bool isThere = repeated.count({&reader, operand}) || members.contains(operand.getDefiningOp()) ||
@@ -403,6 +413,19 @@ void BlockFusion::repeatInReaders() {
   llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
 }
 
+/// Kernels that read a value that `op` reads.
+SmallVector<Group *> BlockFusion::siblingsOf(Operation *op) {
+  llvm::SetVector<Group *> siblings;
+  for (Value operand : op->getOperands()) {
+    auto readers = readersOf.find(operand);
+    if (readers == readersOf.end())
+      continue;
+    llvm::erase_if(readers->second, [](Group *group) { return group->ops.size() == kMostOps; });
+    siblings.insert(readers->second.begin(), readers->second.end());
+  }
+  return siblings.takeVector();
+}
+
 void BlockFusion::place(Operation *op) {
   // Nearest first: producers, then other readers of the same values.
   llvm::SetVector<Group *> candidates;
@@ -411,24 +434,30 @@ void BlockFusion::place(Operation *op) {
       if (Group *group = groupOf.lookup(producer))
         candidates.insert(group);
   auto latestFirst = [](Group *a, Group *b) { return a->last > b->last; };
-  SmallVector<Group *> producers = candidates.takeVector();
+  SmallVector<Group *> producers = candidates.takeVector(), siblings = siblingsOf(op);
   llvm::sort(producers, latestFirst);
-  llvm::SetVector<Group *> siblings;
-  for (Value operand : op->getOperands())
-    for (Operation *user : operand.getUsers())
-      if (Group *group = groupOf.lookup(user))
-        siblings.insert(group);
-  SmallVector<Group *> others = siblings.takeVector();
-  llvm::sort(others, latestFirst);
-  for (Group *group : llvm::concat<Group *>(producers, others))
+  llvm::sort(siblings, latestFirst);
+  Group *found = nullptr;
+  for (Group *group : llvm::concat<Group *>(producers, siblings))
     if (!(waitsInVain(op) && llvm::any_of(group->ops, [&](Operation *member) { return isAfter(op, member); })) &&
-        join(*group, op))
-      return;
-  auto group = std::make_unique<Group>();
-  group->ops.push_back(op);
-  group->first = group->last = numbers.lookup(op);
-  groupOf[op] = group.get();
-  groups.push_back(std::move(group));
+        join(*group, op)) {
+      found = group;
+      break;
+    }
+  if (!found) {
+    found = groups.emplace_back(std::make_unique<Group>()).get();
+    found->ops.push_back(op);
+    found->first = found->last = numbers.lookup(op);
+    groupOf[op] = found;
+    spans.set(found->first, found->last);
+  }
+  for (Value operand : op->getOperands()) {
+    SmallVector<Group *> &readers = readersOf[operand];
+    llvm::erase(readers, found);
+    readers.push_back(found);
+    if (readers.size() > kMostSiblings)
+      readers.erase(readers.begin());
+  }
 }
 
 /// Moves the group's ops, with clones of the duplicable ones, into one exec.fused.

@@ -13,16 +13,18 @@ using namespace mlir;
 
 namespace dtcc::graph {
 
-static LogicalResult collect(Value value, Region &region, size_t limit) {
+/// `depth` ops lead from `value` to the root. They are counted only once they are complete, so a graph of any length
+/// would be walked without a limit of its own.
+static LogicalResult collect(Value value, Region &region, size_t limit, size_t depth = 0) {
   if (llvm::is_contained(region.inputs, value))
     return success();
   auto op = value.getDefiningOp<CellOpInterface>();
-  if (!op || region.ops.size() >= limit)
+  if (!op || region.ops.size() >= limit || depth >= kDeepest * limit)
     return failure();
   if (region.contains(op))
     return success();
   for (Value operand : op->getOperands())
-    if (failed(collect(operand, region, limit)))
+    if (failed(collect(operand, region, limit, depth + 1)))
       return failure();
   region.ops.insert(op);
   return success();

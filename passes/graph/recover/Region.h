@@ -24,6 +24,9 @@ namespace dtcc::graph {
 /// unstack, all parts count.
 bool isClosed(llvm::ArrayRef<mlir::Value> inputs, mlir::Value root, const llvm::SetVector<mlir::Operation *> &ops);
 
+/// A path inside of a region may have this many times as many ops as the region may have besides.
+inline constexpr size_t kDeepest = 4;
+
 class Region {
 public:
   /// The ops from `inputs` (and constants) to `root`, or nothing if another value or an

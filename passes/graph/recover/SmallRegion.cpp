@@ -28,11 +28,11 @@ std::optional<SmallRegion> SmallRegion::between(ArrayRef<Value> inputs, Value ro
   return region;
 }
 
-bool SmallRegion::collect(Value value) {
+bool SmallRegion::collect(Value value, size_t depth) {
   if (llvm::is_contained(inputs, value) || sameState.contains(value))
     return true;
   Operation *op = value.getDefiningOp();
-  if (!op || ops.size() >= limit)
+  if (!op || ops.size() >= limit || depth >= kDeepest * limit)
     return false;
   if (ops.contains(op))
     return true;
@@ -50,7 +50,7 @@ bool SmallRegion::collect(Value value) {
   if (auto known = dyn_cast<DifferentiableOpInterface>(op); known && known.getForwardValue())
     return false;
   for (Value operand : op->getOperands())
-    if (!collect(operand))
+    if (!collect(operand, depth + 1))
       return false;
   ops.insert(op);
   return true;

@@ -41,7 +41,7 @@ public:
   std::optional<HostTensor> evaluate(SmallValues values);
 
 private:
-  bool collect(mlir::Value value);
+  bool collect(mlir::Value value, size_t depth = 0);
   void joinDims();
   /// The read that stands for all of its state.
   mlir::Value representative(mlir::Value value) const;

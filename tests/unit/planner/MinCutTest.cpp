@@ -105,4 +105,16 @@ TEST(MinCut, OfEqualCutsTakesTheOneNearestTheSinks) {
   EXPECT_EQ(chain.solve(), std::vector<size_t>{3});
 }
 
+TEST(MinCut, PathsMayBeAsLongAsTheGraph) {
+  constexpr size_t count = 300000;
+  MinCut chain;
+  for (size_t i = 0; i < count; ++i)
+    chain.addNode(i == count / 2 ? 1 : 5);
+  for (size_t i = 0; i + 1 < count; ++i)
+    chain.addEdge(i, i + 1);
+  chain.addSource(0);
+  chain.addSink(count - 1);
+  EXPECT_EQ(chain.solve(), std::vector<size_t>{count / 2});
+}
+
 } // namespace

@@ -28,6 +28,19 @@ def chain(levels):
         f"module attributes {{x.y = #a{levels - 1}}} {{}}\n"
 
 
+def graph_chain(ops):
+    """A model of `ops` in a row."""
+    first = "  %w = graph.read @w : tensor<4xf32>\n  %b = graph.broadcast %w [1] : (tensor<4xf32>) -> tensor<2x4xf32>\n" \
+            "  %v0 = graph.mul %x, %b : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+    row = "".join(f"  %v{i} = graph.tanh %v{i - 1} : tensor<2x4xf32>\n" for i in range(1, ops))
+    return 'graph.state @w : tensor<4xf32> {role = #graph<role parameter>, trainable = true, decay = true, ' \
+           'saved_name = "w", saved_shape = array<i64: 4>, init = #graph.init<normal, 0.0, 0.5>}\n' \
+           'func.func @loss(%x: tensor<2x4xf32> {graph.name = "x", graph.role = "data"}) -> (tensor<f32>, tensor<f32>) {\n' \
+           f'{first}{row}' \
+           f'  %sum = graph.reduce sum %v{ops - 1} [0, 1] : (tensor<2x4xf32>) -> tensor<f32>\n' \
+           '  %count = graph.constant dense<8.0> : tensor<f32> : tensor<f32>\n  return %sum, %count : tensor<f32>, tensor<f32>\n}\n'
+
+
 KINDS = {
     "json": lambda: "[" * DEEP,
     "json-objects": lambda: '{"mesh":' * DEEP,
@@ -39,6 +52,7 @@ KINDS = {
     "mlir-aliases": lambda: aliases(40),
     "mlir-chain": lambda: chain(DEEP),
     "mlir-signs": lambda: "module attributes {x.y = affine_map<(d0) -> (" + "-" * DEEP + "d0)>} {}\n",
+    "graph-chain": lambda: graph_chain(6_000),
     "mlir-results": lambda: "func.func @f(%x: tensor<2xf32>) {\n  %y = graph.silu %x#2147483647 : tensor<2xf32>\n}\n",
     "plan-ranks": lambda: plan(pp=2_147_483_647),
     "plan-more-ranks": lambda: plan(pp=2_147_483_648),
