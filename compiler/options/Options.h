@@ -47,8 +47,6 @@ struct Options {
   double lossScale = 0;
 
   // The plan.
-  /// Of a command that plans without compiling: what no program does yet is searched too.
-  bool planAlone = false;
   std::string cluster = "cpu", mesh, schedule, recompute, offload, plan, sequenceParallel;
   std::string cpAttention = "auto", cpOrder = "auto";
   std::string moeDispatch = "auto";
