@@ -96,8 +96,9 @@ TEST(SearchReport, PlansThatDoNotFitSayWhatTheyLack) {
   EXPECT_EQ(whyBehind(large, best, report), "as fast, but needs 19.0 GiB more");
 }
 
-/// Of a whole search: parts add up to the times by which plans are ranked, stages have all
-/// blocks, a device holds what the search placed on it, and every runner-up has a reason.
+/// Checks the report of a whole search: parts add up to the times by which plans are ranked,
+/// stages hold all blocks, a device holds the memory that the search placed on it, and every
+/// runner-up has a reason.
 TEST(SearchReport, DescribesWhatWasSolved) {
   TransformerProblem problem = problemOf("llama2-7b", 16, 32, 40);
   TransformerPricer pricer(problem);
