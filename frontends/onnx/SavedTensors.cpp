@@ -19,7 +19,8 @@ using namespace dtcc;
 using namespace dtcc::onnx;
 using ::onnx::TensorProto;
 
-/// What a file holds besides its parameters is part of every program that is compiled from it.
+/// Limit in bytes for the constants of a model that a program keeps to save an ONNX file. Every program that is
+/// compiled from the model holds these constants.
 static constexpr size_t kLargestKeptModel = 256 << 20;
 
 void Importer::widenParameters() {

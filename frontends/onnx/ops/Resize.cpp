@@ -38,7 +38,7 @@ struct Resampling {
   std::string mode, place, rounding;
   double cubic = -0.75;
   bool antialias = false, excludesOutside = false;
-  /// Of a cell that is read outside of the image.
+  /// Value of a cell that is read outside of the image.
   double outside = 0;
 
   bool crops() const { return place == "tf_crop_and_resize"; }
