@@ -42,8 +42,8 @@ struct PricerKey {
   auto operator<=>(const PricerKey &) const = default;
 };
 
-/// What searches of one model have placed and priced: another of them begins where they ended. Their options may
-/// differ in what is given of the plan, in nothing else.
+/// Placements and prices of earlier searches of one model, which later searches reuse. The searches may differ in the
+/// options that fix a part of the plan, and in nothing else.
 using PricerCache = std::map<PricerKey, std::shared_ptr<spmd::GraphPricer>>;
 
 /// How a search differs from what its options say.

@@ -105,7 +105,7 @@ def Spmd_TensorType : TypeDef<Spmd_Dialect, "Tensor", [ShapedTypeInterface]> {
     ::mlir::ShapedType cloneWith(std::optional<::llvm::ArrayRef<int64_t>> shape, ::mlir::Type elementType) const;
     /// The layout as a plain value.
     ::dtcc::spmd::Layout getLayout() const;
-    /// The same tensor in another layout.
+    /// This tensor type with another layout.
     TensorType withLayout(const ::dtcc::spmd::Layout &layout) const;
   }];
   let hasCustomAssemblyFormat = 1;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What ZeRO does with storage. A unit is a group of states that are gathered and
-// reduced together: one bucket for each layout in it.
+// Ops that move the shards of ZeRO. A unit is a group of states that are gathered and
+// reduced together. It has one bucket for each layout of its states.
 //
 //===----------------------------------------------------------------------===//
 
