@@ -23,7 +23,7 @@ namespace dtcc::spmd {
 /// Mesh axes, outermost first.
 using Axes = std::vector<std::string>;
 
-/// Is `axis` one of `axes`?
+/// Whether `axis` is one of `axes`.
 bool contains(const Axes &axes, const std::string &axis);
 
 struct MeshAxis {
@@ -60,12 +60,12 @@ struct Mesh {
 enum class PartialKind { Sum, Max, Min };
 
 struct Layout {
-  /// Per dimension, outermost first.
+  /// Axes that split each dimension, outermost first.
   std::vector<Axes> dims;
   /// Sorted by name.
   Axes partial;
   PartialKind reduction = PartialKind::Sum;
-  /// Per dimension, at least the size of the whole; empty: no dimension is padded.
+  /// Padded size of each dimension, at least its size; empty if no dimension is padded.
   std::vector<int64_t> padded;
 
   /// Replicated, of that rank.

@@ -123,7 +123,7 @@ private:
   plan::ChoiceProblem problem;
 };
 
-/// Which classes are the examples, and which are other dimensions of inputs.
+/// Which classes are the samples, and which are other dimensions of inputs.
 void PlacementSolver::classify() {
   for (BlockArgument argument : step.getArguments())
     for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
@@ -135,8 +135,8 @@ void PlacementSolver::classify() {
       experts.insert(classes.ofDim(layer.getWIn(), 0));
 }
 
-/// Examples belong to the batch axes, and positions to those of the sequence unless the plan is
-/// sequence parallel; a size that does not divide needs padding, which must be harmless everywhere.
+/// Whether tp may shard dimension class `id`. Samples belong to the batch axes, and positions to the sequence axes
+/// unless the plan is sequence parallel. A size that does not divide needs padding, which must be harmless everywhere.
 bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
   bool asPositions = plan.sequenceParallel && positions.contains(id);
   if (batch.contains(id) || (inputs.contains(id) && !asPositions) || size < 2)

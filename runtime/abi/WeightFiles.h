@@ -24,7 +24,7 @@
 namespace dtcc {
 
 struct WeightFiles {
-  /// Why `path` cannot be weights, and what to do; empty if it can. Nothing else is set then.
+  /// Reason why `path` cannot be weights, and what to do; empty if it can. With a reason no other field is set.
   std::string problem;
   /// The one file, or the index, of which the shards lie beside it.
   std::string file, index;

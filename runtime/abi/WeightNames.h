@@ -81,7 +81,7 @@ inline bool isReadable(const std::string &type, bool asFloat) {
   return (asFloat ? floats : others).count(type) != 0;
 }
 
-/// Why a tensor of the checkpoint cannot be that of the model; empty if it can.
+/// Returns the reason why a tensor of the checkpoint does not fit that of the model, or "" if it fits.
 inline std::string misfit(const WantedTensor &wanted, const HeldTensor &held) {
   if (held.shape != wanted.shape) {
     bool turned = wanted.shape.size() == 2 && held.shape == std::vector<int64_t>{wanted.shape[1], wanted.shape[0]};

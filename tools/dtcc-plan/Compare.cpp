@@ -109,7 +109,7 @@ static llvm::Error price(Side &side, const TransformerSearch &search) {
                                    " layers, got: " + llvm::Twine(shape.pp * shape.virtualStages));
   plan::Restriction restriction;
   restriction.mesh = shape;
-  // A plan file says what is computed again; a shape leaves it to the memory.
+  // A plan file fixes the recomputation; for a shape the memory decides.
   if (side.file)
     restriction.recompute = side.file->plan->recompute == plan::Recompute::Full;
   side.priced = plan::TransformerAdvisor(problem, search.space).best(restriction);

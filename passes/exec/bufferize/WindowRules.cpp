@@ -50,7 +50,7 @@ template <typename OpTy> static LogicalResult lowerConvolution(OpTy op, Bufferiz
     return failure();
   int64_t spatial = op.getStrides().size();
   SmallVector<Attribute> parameters = stepsOf(op, b);
-  // A kernel begins with the groups, images with the examples.
+  // A kernel begins with the groups, images with the samples.
   constexpr bool kernelGrad = std::is_same_v<OpTy, graph::ConvolutionKernelGradOp>;
   Value lhs = op->getOperand(0), rhs = op->getOperand(1), result = op->getResult(0);
   Place left = boxOf(b.placeOf(lhs), spatial, 3, 1, b), right = boxOf(b.placeOf(rhs), spatial, 3, kernelGrad, b);

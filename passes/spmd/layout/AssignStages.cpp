@@ -118,8 +118,8 @@ private:
     for (Value operand : op->getOperands())
       addReader(operand, stage);
   }
-  /// A forward op on parameters alone is made again where it is read, and so its gradient is made
-  /// there: in `stage`, if it is not such an op.
+  /// Returns the stage that computes the gradient of an op. A forward op on parameters alone is recomputed in each
+  /// stage that reads it, and its gradient is computed there. For other ops the result is `stage`.
   int64_t stageOfGradient(Operation *op, int64_t origin, int64_t stage) {
     auto found = readers.find(origin);
     if (found == readers.end() || found->second.empty())

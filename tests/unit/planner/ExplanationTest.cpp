@@ -49,7 +49,7 @@ TEST(Explanation, LearningRates) {
   EXPECT_DOUBLE_EQ(squareRootRate(1e-3, 4), 2e-3);
 }
 
-/// A step of 8 examples takes 8 s on one device and no less than 3 s on any number of them.
+/// A step of 8 samples takes 8 s on one device and no less than 3 s on any number of them.
 class SlowAdvisor : public Advisor {
 public:
   std::optional<PlanReport> best(const Restriction &restriction) override {

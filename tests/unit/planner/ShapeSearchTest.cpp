@@ -113,7 +113,7 @@ TEST(ShapeSearch, EnumeratesWhatDivides) {
       EXPECT_EQ(shape.zero, 0);
     EXPECT_NE(shape.tp, 3);
   }
-  // No example is left for half of 8 data-parallel ranks.
+  // No sample is left for half of 8 data-parallel ranks.
   space.dp = 8;
   EXPECT_TRUE(enumerateShapes(space).empty());
 }
