@@ -197,7 +197,7 @@ LogicalResult PlanFile::complete() {
   for (auto [name, size] : axes(/*time=*/false))
     if (!kKnown.contains(name))
       return wrong("a plan whose mesh has an axis \"" + name +
-                   "\" must have batch_axes and ops too: what is searched for lies on dp, tp, cp, ep and pp");
+                   "\" must have batch_axes and ops too: the search knows the axes dp, tp, cp, ep and pp");
   FailureOr<SearchResult> result = searchBest(module, search);
   if (failed(result))
     return failure();
@@ -239,7 +239,7 @@ FailureOr<plan::Plan> PlanFile::plan() {
     for (StringRef name : {"ops", "states"})
       if (fields.get(name))
         return wrong("--pin=" + options.pin.front() + " and the \"" + name +
-                     "\" of the plan both say how values lie: give one of them");
+                     "\" of the plan both give layouts: give one of them");
   if (!whole && failed(complete()))
     return failure();
   FailureOr<plan::Plan> plan = parse(json::Value(json::Object(fields)));

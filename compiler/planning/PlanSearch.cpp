@@ -40,9 +40,9 @@ static Options withAnnotations(ModuleOp module, const Options &given, const Sear
                                                     : "";
   if (!instead.empty()) {
     if (!limits.silent)
-      module.emitRemark("the annotations of the model, for ")
-          << devices << " devices with " << placement.getAs<StringAttr>("mesh").getValue()
-          << ", are left out: " << instead << " is given";
+      module.emitRemark("the model's annotations for ")
+          << devices << " devices (" << placement.getAs<StringAttr>("mesh").getValue() << ") are ignored, because "
+          << instead << " is given";
     return given;
   }
   Options options = given;
@@ -316,7 +316,7 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
 LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
   if (limits.silent)
     return failure();
-  // Micro-batches as small as they get, everything computed again: that needs least.
+  // The smallest micro-batches with full recomputation need the least memory.
   std::map<int64_t, int64_t> most;
   for (const plan::PlanShape &shape : all)
     most[shape.dp] = std::max(most[shape.dp], shape.microbatches);

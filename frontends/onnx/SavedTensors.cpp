@@ -39,8 +39,9 @@ void Importer::widenParameters() {
   size_t most = 0;
   for (auto [type, count] : counts) {
     model.widen(type);
-    emitRemark(model.loc()) << "weights are " << elementTypeName(type)
-                            << ": the step keeps and updates them in f32; they are saved as they were (--save-type)";
+    emitRemark(model.loc())
+        << "weights are " << elementTypeName(type)
+        << ": the step keeps and updates them in f32, and saves them in their own type (--save-type)";
     if (count > most)
       parameterType = onnx::elementType(context, type);
     most = std::max(most, count);

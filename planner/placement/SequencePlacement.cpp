@@ -297,7 +297,7 @@ void noteGathers(ModuleOp module, const plan::Plan &plan) {
     }
   if (!first)
     return;
-  InFlightDiagnostic note = first->emitRemark("what it reads of other positions is gathered: ") << *whyNotRing(first);
+  InFlightDiagnostic note = first->emitRemark("values of other positions are gathered: ") << *whyNotRing(first);
   if (count > 1)
     note << "; " << count - 1 << " more";
 }

@@ -1,5 +1,5 @@
-// Which token a label of --tokens is: decided by what the export says, else by where the positions of labels and logits
-// come from; the note says what and why.
+// The export, or else the positions of labels and logits, decide which token of --tokens is the label of a position. A
+// note says which token and why.
 // RUN: rm -rf %t && split-file %s %t
 // DEFINE: %{graph} = dtcc --emit=graph -o -
 // RUN: %{graph} %t/inside.mlir | FileCheck %s --check-prefix=ZERO
@@ -12,13 +12,13 @@
 
 // RUN: dtcc %t/inside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-INSIDE
 // RUN: dtcc %t/outside.mlir -o %t/program 2>&1 | FileCheck %s --check-prefix=NOTE-OUTSIDE
-// NOTE-INSIDE: note: with --tokens, the label of position t is token t: the model itself compares position t with label t + 1, by its graph
-// NOTE-OUTSIDE: note: with --tokens, the label of position t is token t + 1: the model compares position t with label t, by its graph
+// NOTE-INSIDE: note: --tokens gives position t token t as its label, because the model compares position t with label t + 1 (by its graph)
+// NOTE-OUTSIDE: note: --tokens gives position t token t + 1 as its label, because the model compares position t with label t (by its graph)
 
 // ZERO: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "by its graph"
 // ONE: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "by its graph"
-// SAID: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "as its export says"
-// TABLES: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "as most do, its graph does not tell"
+// SAID: dtcc.label_shift = 0 : i64, dtcc.label_shift_by = "by its export"
+// TABLES: dtcc.label_shift = 1 : i64, dtcc.label_shift_by = "assumed, because its graph does not tell"
 // DATA-NOT: dtcc.label_shift
 
 //--- inside.mlir

@@ -81,7 +81,7 @@ TEST(SearchReport, ReasonsNameThePartsThatGrew) {
   gathered.recompute = 1;
   EXPECT_EQ(whyBehind(planOf(shared, gathered), best, report),
             "+1.50 s gradients and parameters: parameters gathered for each of 8 micro-batches, zero=3; +1.00 s "
-            "recomputation: values computed again to fit");
+            "recomputation: activations recomputed to fit");
 }
 
 TEST(SearchReport, PlansThatDoNotFitSayWhatTheyLack) {

@@ -68,7 +68,7 @@ static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
       // A bucket that is cut flat holds a share of everything in it.
       if (int64_t shares = program.extent(held.flat); shares > 1) {
         local = llvm::divideCeil(local, uint64_t(shares));
-        layout += "; shared over " + program.names(held.flat);
+        layout += "; sharded over " + program.names(held.flat);
       }
     }
     Group &group = groups[{role, {bucket, layout}}];

@@ -40,7 +40,7 @@ static std::string parametersText(double parameters) {
 std::string dtcc::headingOf(const plan::SearchReport &report) {
   std::string text = report.model.empty() ? "" : report.model + ": ";
   text += parametersText(report.parameters) + " parameters on " + std::to_string(report.devices) + " x " +
-          report.device + ", " + std::to_string(report.batch) + " examples";
+          report.device + ", " + std::to_string(report.batch) + " samples";
   if (report.sequence > 0)
     text += " of " + std::to_string(int64_t(report.sequence)) + " tokens";
   return text + " a step";
@@ -111,15 +111,15 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << formatv("  {0,3}  {1}\n", i + 1, report.plans[i].reason);
   stream << report.shapes << " shapes, " << report.placed << " placed, " << report.infeasible << " do not fit";
   if (report.lowerBound > 0)
-    stream << "; by the model of the search no plan takes less than " << formatSeconds(report.lowerBound)
-           << ", the best of it " << formatSeconds(report.modelled) << formatv(" (gap {0:f2} %)", 100 * report.gap());
-  // Below that would be plans whose ops lie otherwise.
+    stream << "; lower bound of the search's estimate " << formatSeconds(report.lowerBound) << ", best plan "
+           << formatSeconds(report.modelled) << formatv(" (gap {0:f2} %)", 100 * report.gap());
+  // Other placements of ops might lie below the bound.
   if (report.unproven > 0)
-    stream << "; with the placements of ops that were found: " << report.unproven << " of " << report.placements
-           << " are not proven best, their search was cut short";
+    stream << "; the bound holds for the placements of ops that were found, of which " << report.unproven << " of "
+           << report.placements << " are not proven best, because their search was cut short";
   stream << '\n';
   if (!report.given.empty())
-    stream << "held, not searched: " << llvm::join(report.given, " ") << '\n';
+    stream << "fixed, not searched: " << llvm::join(report.given, " ") << '\n';
   if (!report.note.empty())
     stream << report.note << '\n';
 }
