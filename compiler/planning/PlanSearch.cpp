@@ -279,7 +279,7 @@ std::vector<Search::Held> Search::held() const {
   return rows;
 }
 
-/// Which of what was given contradict each other.
+/// Emits an error that names the options which contradict each other.
 LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
   if (limits.silent)
     return failure();

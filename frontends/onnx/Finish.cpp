@@ -192,7 +192,7 @@ static bool passesGradient(OpOperand &use) {
          !isa<graph::SinOp, graph::CosOp, graph::FloorOp, graph::SignOp, graph::IsNanOp, graph::CompareOp>(op);
 }
 
-/// How a vector parameter enters the graph: multiplied (a scale) or added (a bias).
+/// Whether a vector parameter is multiplied (a scale) rather than added (a bias).
 static bool isScale(Value read) {
   SmallVector<Value> pending = {read};
   while (!pending.empty()) {

@@ -202,7 +202,7 @@ LogicalResult Importer::importNodes(const Repeated<NodeProto> &nodes) {
   return success();
 }
 
-/// How an operator treats unsigned integers that are held in wider signed ones.
+/// Treatment of unsigned integers that are stored in wider signed ones, by operator.
 enum class UnsignedForm {
   /// Results are cells of the operands, or what signed arithmetic gives of them too.
   Same,

@@ -41,8 +41,8 @@ private:
   llvm::StringMap<size_t> ranks;
   /// Parts of each dimension, by tensor.
   std::map<std::string, std::vector<int64_t>> parts;
-  /// Which part of its first dimension each device has, in ascending order of devices, where it is split and the
-  /// devices are those of its parts. Of a tensor that several stages have, of the first that is read.
+  /// For a tensor whose first dimension is split, the shard of each device, in ascending order of devices. For a tensor
+  /// of several stages, the shards of the first stage that is read.
   std::map<std::string, std::vector<int64_t>> firstParts;
   /// Names of nodes and their stages.
   SmallVector<Attribute> stageNodes;

@@ -44,7 +44,7 @@ public:
         collectives(problem.fabric, constants) {}
   StepSeconds run();
   LayerParts price(const Layer &layer) const;
-  /// Without its units.
+  /// The passes of a layer, without gathers and reductions of units.
   LayerParts passes(const Layer &layer) const;
   bool hasUnits() const { return plan.zero >= 2 && plan.dataGroup().ranks > 1; }
   UnitSeconds units(const Layer &layer) const;

@@ -66,7 +66,7 @@ private:
 
 } // namespace
 
-/// Does the op want a dimension of positions whole?
+/// Whether the op needs a dimension of positions whole.
 static bool joinsPositions(const SequenceSites &sites, Operation *op, const FactorMap &map) {
   for (size_t f = 0; f < map.factors.size(); ++f)
     if (sites.isPosition(op, f) && map.factors[f].kind == FactorKind::Decompose && whyNotAssignable(op, map, f))

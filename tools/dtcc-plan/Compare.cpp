@@ -85,7 +85,7 @@ static llvm::Expected<Side> readSide(StringRef text) {
   return side;
 }
 
-/// Can the batch be cut so?
+/// Checks that the batch divides by the shape.
 static llvm::Error checkBatch(const Side &side, int64_t batch) {
   const plan::PlanShape &shape = side.shape;
   if (batch % (shape.dp * shape.microbatches))

@@ -17,7 +17,7 @@ static Dims batchFactors(FactorMap &map, Value x, ArrayRef<int64_t> dims, Factor
   setFactorKind(map, at(all, dims), kind, PaddingNeed::Neutral);
   return all;
 }
-/// Those of a statistic: the samples, then the channels.
+/// Factors of a statistic: the samples, then the channels.
 static Dims statisticFactors(const Dims &x, ArrayRef<int64_t> dims) { return concat(x[0], without(x, dims)); }
 
 /// The samples are the first of `dims`, in equal groups.

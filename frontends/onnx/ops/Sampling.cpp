@@ -20,7 +20,7 @@ using namespace dtcc;
 using namespace dtcc::onnx;
 
 namespace {
-/// How places are read: the node's attributes.
+/// The node's attributes, which say how positions are read.
 struct Sampler {
   Emitter &emit;
   std::string mode, padding;

@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-/// As the library has it: `leading` dimensions, then three spatial ones. A group dimension of
-/// size 1 stands at `groupAt` where the op has none.
+/// Views a place in the form of the library: `leading` dimensions, then three spatial ones. If the
+/// op has no group dimension, one of size 1 is inserted at `groupAt`.
 static Place boxOf(const Place &place, int64_t spatial, int64_t leading, int64_t groupAt, Bufferizer &b) {
   Place from = b.dense(place, "window");
   SmallVector<int64_t> shape(from.sizes);

@@ -71,7 +71,7 @@ private:
   const plan::Plan &plan;
   /// Axes of the plan that split samples, those of size 1 left out.
   Axes batchAxes;
-  /// Those that split positions.
+  /// Axes of the plan that split positions.
   Axes sequenceAxes;
   FactorClasses classes;
   ReshardPlanner planner;
@@ -81,7 +81,7 @@ private:
   llvm::DenseSet<unsigned> batchClasses, sequenceClasses;
   llvm::DenseMap<Operation *, Placement> placements;
   llvm::StringMap<Layout> stateLayouts;
-  /// Per class, what its sizes must divide by; and the padded size, if there is one.
+  /// Divisor of the sizes of each class, and its padded size, if there is one.
   std::vector<int64_t> divisors;
   llvm::DenseMap<unsigned, int64_t> paddedSizes;
   /// A value in the layouts that it was wanted in so far.

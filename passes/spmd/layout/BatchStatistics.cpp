@@ -25,7 +25,7 @@ using graph::Build;
 using graph::Dims;
 
 namespace {
-/// Which factors an op takes statistics over, the samples first.
+/// The factors over which an op takes statistics, the samples first.
 struct Statistics {
   Dims factors;
   int64_t groups = 1;

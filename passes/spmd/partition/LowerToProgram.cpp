@@ -43,7 +43,7 @@ enum PhaseNumber : int64_t { Elsewhere = -1, Prologue = 0, Microbatch = 1 };
 /// One run over a module.
 class ProgramBuilder {
 public:
-  /// With `stages`, the program of stage `stage`.
+  /// With `stages`, builds the program of stage `stage`.
   ProgramBuilder(ModuleOp module, func::FuncOp step, MeshOp meshOp, const StageMap *stages, int64_t stage)
       : module(module), step(step), meshOp(meshOp), stages(stages), stage(stage), mesh(toMesh(meshOp)), planner(mesh),
         builder(module.getContext()) {}
@@ -51,7 +51,7 @@ public:
   LogicalResult run();
 
 private:
-  /// Is `value` made by this stage?
+  /// Whether this stage computes `value`.
   bool isHere(Value value) const {
     Operation *op = value.getDefiningOp();
     std::optional<PhasePlace> place = stages && op ? stages->placeOf(op) : std::nullopt;

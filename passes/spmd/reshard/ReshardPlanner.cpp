@@ -73,7 +73,7 @@ ReshardPlanner::ReshardPlanner(Mesh mesh, MoveCost cost, double memoryCap)
     : mesh(std::move(mesh)), cost(std::move(cost)), memoryCap(memoryCap) {}
 ReshardPlanner::~ReshardPlanner() = default;
 
-/// Is the time axis part of `axes`?
+/// Whether `axes` contains the time axis.
 static bool anyTime(const Mesh &mesh, const Axes &axes) {
   return std::any_of(axes.begin(), axes.end(), [&](const std::string &axis) { return mesh.isTime(axis); });
 }
