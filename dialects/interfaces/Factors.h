@@ -82,7 +82,7 @@ struct FactorMap {
   llvm::SmallVector<Factor> factors;
   /// Index into `factors`, or kNoFactor, for each dimension of each operand.
   llvm::SmallVector<llvm::SmallVector<int64_t>> operands;
-  /// The same index for each dimension of each result.
+  /// Likewise for each dimension of each result.
   llvm::SmallVector<llvm::SmallVector<int64_t>> results;
   /// Sets of operands in which the op is jointly linear: add {{0, 1}},
   /// contract {{0}, {1}}. Partial sums may enter through all members of one set.

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 namespace dtcc::rt {
 namespace {
 
-/// Elements of one sample.
+/// Elements of one example.
 int64_t exampleElements(const dtcc_input &input) {
   int64_t count = 1;
   for (uint32_t d = 1; d < input.rank; ++d)
@@ -98,7 +98,7 @@ Batches::Batches(const Image &image, const DataOptions &options)
       fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of --data");
     }
     if (!inputs.empty() && inputs[0].source->examples() != row.source->examples())
-      fail("all inputs must have as many samples: ", inputs[0].source->path(), " has ", inputs[0].source->examples(),
+      fail("all inputs must have as many examples: ", inputs[0].source->path(), " has ", inputs[0].source->examples(),
            ", ", row.source->path(), " has ", row.source->examples());
     // Types are tried on no elements here, on all when they are read.
     const char zero[8] = {};
@@ -118,7 +118,7 @@ Batches::Batches(const Image &image, const DataOptions &options)
   examples = inputs[0].source->examples();
   epochSteps = batch > 0 ? examples / batch : 0;
   if (epochSteps == 0)
-    fail(inputs[0].source->path(), ": a batch needs ", batch, " samples, got: ", examples);
+    fail(inputs[0].source->path(), ": a batch needs ", batch, " examples, got: ", examples);
 }
 
 int64_t Batches::exampleAt(int64_t position) const {
@@ -133,7 +133,7 @@ void Batches::convert(const Input &row, int64_t example, int64_t offset, void *t
   uint32_t dtype = image.views()[input.view].dtype;
   const std::byte *source = row.source->at(example, offset);
   auto bad = [&](int64_t i, const auto &...what) {
-    fail(row.source->path(), ": input '", image.string(input.name), "', sample ", example, ", element ", offset + i,
+    fail(row.source->path(), ": input '", image.string(input.name), "', example ", example, ", element ", offset + i,
          ": ", what..., ", got: ", elementAsDouble(type, source, i));
   };
   int64_t wrong = convertElements(type, source, dtype, target, count, /*rounding=*/false);

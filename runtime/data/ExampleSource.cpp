@@ -1,4 +1,4 @@
-//===- ExampleSource.cpp - Source of the samples of an input -- -*- C++ -*-===//
+//===- ExampleSource.cpp - Where the examples of one input come from -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace dtcc::rt {
 namespace {
 
 std::string sizesText(const std::vector<int64_t> &sizes) {
-  std::string text = "[samples";
+  std::string text = "[examples";
   for (int64_t size : sizes)
     text += ", " + std::to_string(size);
   return text + "]";
@@ -29,7 +29,7 @@ public:
     std::vector<int64_t> rest;
     if (!file.shape().empty())
       rest.assign(file.shape().begin() + 1, file.shape().end());
-    // A model may have factored a dimension: what counts is the sample's size; but
+    // A model may have factored a dimension: what counts is the example's size; but
     // an array of the same rank must agree in every dimension.
     int64_t need = 1, have = file.shape().empty() ? -1 : 1;
     for (int64_t size : shape)

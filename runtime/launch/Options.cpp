@@ -131,7 +131,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   app.add_option("--checkpoint-every", options.checkpointEvery, "Steps between checkpoints (default: at the end)")
       ->check(atLeast<int64_t>(1))
       ->group(output);
-  app.add_flag("--resume", options.resume, "Continue from the newest checkpoint, if there is one")->group(output);
+  app.add_flag("--resume", options.resume, "Go on from the newest checkpoint, if there is one")->group(output);
   app.add_option("--profile", options.profile, "Trace for Perfetto; with --info, of the forecast")->group(output);
   app.add_flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop")->group(output);
 

@@ -38,7 +38,7 @@ public:
     arena = b.arena("work");
     b.header.training.batch = batch;
   }
-  /// An input sharded over {mb, dp} in its samples and over `columns` in dimension 1.
+  /// An input sharded over {mb, dp} in its examples and over `columns` in dimension 1.
   dtcc_input &input(const char *name, dtcc_dtype type, std::vector<int64_t> rest, int64_t ranks = 1,
                     dtcc_input_role role = DTCC_INPUT_DATA) {
     dtcc_input row{};
@@ -150,7 +150,7 @@ TEST(Batches, EveryRankAndSlotGetsItsPart) {
   EXPECT_EQ(program.values<float>(batches, 0, 1, 0, 0), (std::vector<float>{2, 3}));
   EXPECT_EQ(program.values<float>(batches, 0, 0, 1, 0), (std::vector<float>{4, 5}));
   EXPECT_EQ(program.values<float>(batches, 0, 1, 1, 4), (std::vector<float>{14, 15}));
-  // The third step starts again: samples 8 and 9 make no full batch.
+  // The third step starts again: examples 8 and 9 make no full batch.
   EXPECT_EQ(program.values<float>(batches, 0, 0, 0, 8), (std::vector<float>{0, 1}));
 }
 
@@ -179,7 +179,7 @@ TEST(Batches, ConvertsWhatFitsExactly) {
     });
   };
   EXPECT_EQ(convert("<i8", DTCC_I32, std::vector<int64_t>{1, -5}), "");
-  EXPECT_NE(convert("<i8", DTCC_I32, std::vector<int64_t>{1, int64_t(1) << 40}).find("sample 1"), std::string::npos);
+  EXPECT_NE(convert("<i8", DTCC_I32, std::vector<int64_t>{1, int64_t(1) << 40}).find("example 1"), std::string::npos);
   EXPECT_EQ(convert("<f8", DTCC_F32, std::vector<double>{0.5, -2}), "");
   EXPECT_NE(convert("<f8", DTCC_F32, std::vector<double>{0.1}).find("exact as f32"), std::string::npos);
   EXPECT_EQ(convert("|u1", DTCC_F32, std::vector<uint8_t>{0, 255}), "");
@@ -205,10 +205,10 @@ TEST(Batches, ChecksBoundsAndNamesTheCulprit) {
   };
   EXPECT_EQ(run(6, -100), "");
   std::string high = run(5, -100), ignored = run(6, 0);
-  EXPECT_NE(high.find("y.npy: input 'y', sample 2, element 0: the value must be from 0 to 4, got: 5"),
+  EXPECT_NE(high.find("y.npy: input 'y', example 2, element 0: the value must be from 0 to 4, got: 5"),
             std::string::npos)
       << high;
-  EXPECT_NE(ignored.find("sample 1, element 0"), std::string::npos) << ignored;
+  EXPECT_NE(ignored.find("example 1, element 0"), std::string::npos) << ignored;
 }
 
 TEST(Batches, RefusesWrongShapesAndCounts) {
@@ -222,9 +222,9 @@ TEST(Batches, RefusesWrongShapesAndCounts) {
   uneven.input("x", DTCC_F32, {4});
   uneven.input("z", DTCC_F32, {4});
   auto open = [&](InputsOnly &program) { return failure([&] { Batches(program.image(), {{folder.path}, "", {}}); }); };
-  EXPECT_NE(open(wrong).find("must have the shape [samples, 3], got: [samples, 4]"), std::string::npos);
-  EXPECT_NE(open(few).find("a batch needs 8 samples, got: 6"), std::string::npos);
-  EXPECT_NE(open(uneven).find("as many samples"), std::string::npos);
+  EXPECT_NE(open(wrong).find("must have the shape [examples, 3], got: [examples, 4]"), std::string::npos);
+  EXPECT_NE(open(few).find("a batch needs 8 examples, got: 6"), std::string::npos);
+  EXPECT_NE(open(uneven).find("as many examples"), std::string::npos);
 }
 
 /// A stream 0, 1, 2, ... in each format; rows of 4 with labels shifted by 1.
