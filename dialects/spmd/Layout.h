@@ -65,7 +65,7 @@ struct Layout {
   /// Sorted by name.
   Axes partial;
   PartialKind reduction = PartialKind::Sum;
-  /// Padded size of each dimension, at least its size; empty if no dimension is padded.
+  /// Per dimension, at least the size of the whole; empty: no dimension is padded.
   std::vector<int64_t> padded;
 
   /// Replicated, of that rank.

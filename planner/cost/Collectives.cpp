@@ -28,7 +28,7 @@ constexpr AlgorithmRow kAlgorithms[] = {
 /// Fewest ranks of a node whose sums the switch makes: NVLS starts at 5 on H200.
 constexpr int64_t kSwitchRanks = 5;
 
-/// Number of rounds of a ring, which is also the number of times that the bytes are sent.
+/// How often a ring passes round, which is also how often the bytes travel.
 double rounds(CollectiveKind kind) { return kind == CollectiveKind::AllReduce ? 2 : 1; }
 
 double latencyOf(const AlgorithmRow &row, CollectiveKind kind, const Spread &spread) {

@@ -206,7 +206,7 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
       continue;
     }
     double gathered = total(-1), exchanged = 0;
-    // An attention that cannot run as a ring gathers, even if a ring was asked for.
+    // Attention that cannot be a ring gathers, too.
     bool gathers = exchange == SequenceExchange::Gather || exchange == SequenceExchange::Ring;
     std::optional<int64_t> factor = gathers ? std::nullopt : standIn(forward, map);
     Axes whole = factor ? planned(origin, *factor) : Axes();

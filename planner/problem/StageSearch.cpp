@@ -34,7 +34,7 @@ private:
 
   const StageProblem &problem;
   ModeFronts fronts;
-  /// For each run of blocks [from, to): its number among the fronts, its state, its tail.
+  /// Per run of blocks [from, to): its number among the fronts, its state, its tail.
   struct Content {
     uint32_t run = 0;
     double stateBytes = 0, tail = 0;

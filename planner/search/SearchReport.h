@@ -38,7 +38,7 @@ struct MemoryParts {
 /// A stage of the pipeline, or the whole step where there is one.
 struct StageReport {
   size_t firstBlock = 0, blocks = 0;
-  /// Number of blocks that are recomputed.
+  /// Blocks whose values are computed again.
   size_t recomputed = 0;
   /// Number of blocks whose saved activations are offloaded.
   size_t offloaded = 0;
@@ -105,7 +105,7 @@ struct SearchReport {
   std::vector<PlanReport> plans;
   /// Plans that ranked before the first of `plans` and were passed over.
   std::vector<PassedPlan> passed;
-  /// Lower bound on the estimate of all plans, 0 if there is none, and the estimate of the best plan.
+  /// No plan takes less in the model of the search, whose best takes `modelled`; 0: no bound.
   double lowerBound = 0, modelled = 0;
   /// Ways to split ops over ranks that were placed, and those whose placement is not proven best: the bound is of plans
   /// with the placements that were found.
@@ -118,8 +118,9 @@ struct SearchReport {
   double excess(const PlanReport &plan) const;
 };
 
-/// Describes the stages of a solved shape, their time and memory, and the memory of the fullest. State is split in the
-/// proportions of `state`, whose sum may be any number above 0. `recomputes` is the mode of recomputed blocks.
+/// The stages of a solved shape, their time and memory, and the memory of the fullest. State
+/// is split like `state`, whose sum may be anything above 0; `recomputes` is the mode of
+/// blocks that are computed again.
 void describeStages(const StageProblem &problem, const StageSolution &solution, const MemoryParts &state,
                     PlanReport &report, uint32_t recomputes = 1);
 

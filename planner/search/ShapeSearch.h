@@ -94,7 +94,7 @@ public:
   virtual ~ShapePricer();
   /// Comes before the first question about shapes. May the others then be asked by several threads at once?
   virtual bool prepare(const std::vector<PlanShape> &shapes) { return false; }
-  /// Lower bound on the seconds of all plans of this shape; infinity if none fits.
+  /// No plan of this shape takes less. Infinity: none fits.
   virtual double bound(const PlanShape &shape) = 0;
   /// The blocks at the times and bytes that they have in this shape.
   virtual StageProblem problem(const PlanShape &shape) = 0;

@@ -31,15 +31,15 @@ def Graph_ContractOp : Graph_DiffOp<"contract", [Graph_Precision<["canWidenResul
 }
 def Graph_ReduceOp : Graph_DiffOp<"reduce", [DeclareOpInterfaceMethods<CellOpInterface, ["evaluateCell"]>,
     Graph_Precision<["getOperandPrecision", "getResultPrecision", "canWidenResult"]>]> {
-  let summary = "sum, maximum or minimum over `dims` (increasing), which the result lacks; a sum of floats may be wider than x";
+  let summary = "sum, maximum or minimum over `dims` (increasing), which vanish; a sum of floats may be wider than x";
+  let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let results = (outs Graph_Tensor:$y);
+  let assemblyFormat = "$kind $x $dims attr-dict `:` functional-type(operands, results)";
   let description = [{
     Made by the importer, graph-differentiate and exec-expand-composites. Consumed by exec-fuse, which moves the op
     into an `exec.fused`; sums of integers by exec-expand-composites. None is left after exec-generate-kernels or
     exec-generate-gpu-kernels.
   }];
-  let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$dims);
-  let results = (outs Graph_Tensor:$y);
-  let assemblyFormat = "$kind $x $dims attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 def Graph_SoftmaxOp : Graph_DiffOp<"softmax", [SameOperandsAndResultType, Graph_OwnPrecision]> {

@@ -15,7 +15,7 @@
 namespace dtcc::rt::test {
 namespace {
 
-/// Returns the launch that a process with this environment detects.
+/// What a process with this environment learns of its launch.
 Launch launchIn(const std::map<std::string, std::string> &environment) {
   for (const char *name :
        {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",

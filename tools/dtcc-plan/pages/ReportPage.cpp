@@ -28,7 +28,7 @@ static void writeTiles(const plan::SearchReport &report, HtmlPage &page) {
   tiles.push_back({"a device holds", formatBytes(best.memory.total()) +
                                          (report.memoryBytes > 0 ? " of " + formatBytes(report.memoryBytes) : "")});
   if (report.lowerBound > 0) {
-    tiles.push_back({"lower bound", formatSeconds(report.lowerBound)});
+    tiles.push_back({"no plan takes less than", formatSeconds(report.lowerBound)});
     tiles.push_back({"gap of the search", formatv("{0:f2} %", 100 * report.gap()).str()});
     if (report.unproven > 0)
       tiles.push_back({"placements not proven best", formatv("{0} of {1}", report.unproven, report.placements).str()});

@@ -111,12 +111,12 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << formatv("  {0,3}  {1}\n", i + 1, report.plans[i].reason);
   stream << report.shapes << " shapes, " << report.placed << " placed, " << report.infeasible << " do not fit";
   if (report.lowerBound > 0)
-    stream << "; lower bound of the search's estimate " << formatSeconds(report.lowerBound) << ", best plan "
-           << formatSeconds(report.modelled) << formatv(" (gap {0:f2} %)", 100 * report.gap());
-  // Other placements of ops might lie below the bound.
+    stream << "; by the model of the search no plan takes less than " << formatSeconds(report.lowerBound)
+           << ", the best of it " << formatSeconds(report.modelled) << formatv(" (gap {0:f2} %)", 100 * report.gap());
+  // Below that would be plans whose ops lie otherwise.
   if (report.unproven > 0)
-    stream << "; the bound holds for the placements of ops that were found, of which " << report.unproven << " of "
-           << report.placements << " are not proven best, because their search was cut short";
+    stream << "; with the placements of ops that were found: " << report.unproven << " of " << report.placements
+           << " are not proven best, their search was cut short";
   stream << '\n';
   if (!report.given.empty())
     stream << "fixed, not searched: " << llvm::join(report.given, " ") << '\n';
