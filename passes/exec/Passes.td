@@ -167,7 +167,8 @@ def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
     with equal layouts share one `exec.func`. Wide rows of matrices are padded if their length is no multiple of the
     library's alignment, as logits of 50,257 classes (tests/passes/exec/bufferize-rows.mlir).
 
-    Guarantees: no tensor value is left. Buffers have sizes and no offsets, which exec-plan-arena chooses.
+    Guarantees: no tensor value is left outside of `exec.func`. Buffers have sizes and no offsets, which
+    exec-plan-arena chooses.
 
     Example (tests/passes/exec/bufferize.mlir): the gradient of a weight is a product that adds to its bucket, without
     a buffer of its own.
@@ -215,9 +216,9 @@ def SeparateParameters : Pass<"exec-separate-parameters", "::dtcc::exec::Program
 
     exec-assign-streams moves all collectives of a communicator or none. Gradient reductions and parameter gathers
     that share a communicator with activations, whose collectives are needed at once, would therefore stay exposed.
-    The pass adds a communicator only if the parameter collectives would then move in some phase, and if they are at
-    least `least` of the bytes that the group communicates. The bound is there because NCCL holds some 0.5 GiB for
-    each communicator.
+    The pass adds a communicator only if the group as a whole does not move, the parameter collectives would then move
+    in some phase, and they are at least `least` of the bytes that the group communicates. The bound is there because
+    NCCL holds some 0.5 GiB for each communicator.
 
     Guarantees: groups over the stages of a pipeline stay as they are, because each stage has a program of its own.
 

@@ -118,7 +118,9 @@ def SpmdFormUnits : Pass<"spmd-form-units", "::mlir::ModuleOp"> {
     these units balances the cost of starting reductions against the last reduction, which nothing hides
     (planner/cost/BucketSize.h).
 
-    Guarantees: states of one unit have one type of exchange, f32 or their compute type.
+    Blocks and states smaller than `latency-bytes` are merged with their neighbours.
+
+    Guarantees: all states of a unit are communicated in one type, f32 or their compute type.
 
     Example (tests/passes/spmd/units.mlir): the state
     ```mlir
@@ -127,7 +129,7 @@ def SpmdFormUnits : Pass<"spmd-form-units", "::mlir::ModuleOp"> {
     gets `spmd.unit = "h.1"`.
   }];
   let options = [
-    Option<"latencyBytes", "latency-bytes", "double", "15e3", "bytes whose transfer takes as long as its start">,
+    Option<"latencyBytes", "latency-bytes", "double", "15e3", "bytes whose transfer takes as long as the start of a collective">,
   ];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
