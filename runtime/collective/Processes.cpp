@@ -90,7 +90,7 @@ struct Shared {
         waiter(isCrowded(launch), watch), peers(file, launch.process, launch.processes),
         nextRing(ringsBegin + static_cast<uint64_t>(launch.process) * ringsOfRank) {}
 
-  /// Whether threads outnumber cores, as process 0 decides: ranks may have different numbers of threads.
+  /// As process 0 has it: ranks may have different numbers of threads.
   bool isCrowded(const Launch &launch) {
     if (launch.process == 0) {
       header->crowded = launch.processes * launch.threads > machineCores();
