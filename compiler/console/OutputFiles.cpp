@@ -22,15 +22,15 @@ using namespace dtcc;
 namespace fs = llvm::sys::fs;
 
 namespace {
-/// What must not outlive the process. Destroyed by exit(), which is how LLVM ends after
-/// an error that it cannot report otherwise.
+/// Folders and child processes that must not outlive the process. exit() destroys them, also
+/// when LLVM ends the process after an error that it cannot report otherwise.
 struct Remains {
   std::mutex lock;
   std::set<std::string> folders;
   pid_t child = 0;
 
   void removeAll() {
-    // The whole session of the child: compiler drivers start programs of their own.
+    // Kill the whole session of the child, because compiler drivers start programs of their own.
     if (child > 0)
       kill(-child, SIGKILL);
     for (const std::string &folder : folders)
@@ -85,13 +85,13 @@ LogicalResult OutputFiles::open(ArrayRef<StringRef> inputs, ArrayRef<StringRef> 
 }
 
 LogicalResult OutputFiles::commit(ArrayRef<std::pair<StringRef, std::string>> parts) {
-  // An interrupt comes before or after, never between.
+  // The lock lets an interrupt come before or after the renames, never between two of them.
   std::lock_guard<std::mutex> guard(remains().lock);
   auto former = [&](size_t i) { return part("former." + std::to_string(i)); };
   for (auto [i, row] : llvm::enumerate(parts)) {
     const auto &[name, place] = row;
     std::error_code code;
-    // What stands there keeps its place until its successor takes it; the link is for going back.
+    // The former file keeps its place until the new one replaces it. The link allows to restore the former file.
     if (fs::is_directory(place))
       code = std::make_error_code(std::errc::is_a_directory);
     else if (fs::exists(place))

@@ -42,11 +42,11 @@ public:
   const std::string &target() const { return path; }
   /// The folder, with its slash.
   std::string folder() const { return scratch + "/"; }
-  /// Where to write the part called `name`.
+  /// Path at which to write the part called `name`.
   std::string part(llvm::StringRef name) const { return folder() + name.str(); }
 
-  /// Renames parts to their paths: all of them, or after a message none, and files that
-  /// stood there stand again.
+  /// Renames all parts to their paths. On an error, prints a message, renames none, and
+  /// restores the former files.
   mlir::LogicalResult commit(llvm::ArrayRef<std::pair<llvm::StringRef, std::string>> parts);
   /// Writes the target as text by `print`, whole, or on standard output.
   mlir::LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print);

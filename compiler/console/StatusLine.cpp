@@ -38,7 +38,7 @@ public:
 
 private:
   static constexpr size_t kColumns = 79;
-  /// At once: standard error has no buffer either.
+  /// Writes without a buffer, as standard error does.
   static void write(llvm::StringRef text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
 
   bool isThere = false;

@@ -134,7 +134,7 @@ void Driver::warnOfMemory(exec::ProgramOp program) {
         << (isForGpus() ? "a device of --cluster=" + options.cluster : "this machine") << " has "
         << cost::formatBytes(memory)
         << (isForGpus() ? std::string() : " for each of " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"))
-        << ": the program is going to refuse to run " << (isForGpus() ? "there" : "here") << '\n';
+        << ": the program will refuse to run " << (isForGpus() ? "there" : "here") << '\n';
 }
 
 /// Tells about host memory that the program locks: whether it is there, or that the cluster does not say.
@@ -142,20 +142,20 @@ void Driver::tellOfHost(exec::ProgramOp program) {
   double bytes = 0;
   for (auto arena : program.getOps<exec::ArenaOp>())
     bytes += arena.getHost() ? double(arena.getBytes()) : 0;
-  std::string of = " of its host's memory, and ";
   if (bytes > options.hostMemory && options.hostMemory > 0)
     llvm::WithColor::warning(messageStream(), "dtcc")
-        << "a rank needs " << cost::formatBytes(bytes) << of << "a device of --cluster=" << options.cluster << " has "
-        << cost::formatBytes(options.hostMemory) << " of that: the program is going to refuse to run there\n";
+        << "a rank needs " << cost::formatBytes(bytes)
+        << " of host memory, but a device of --cluster=" << options.cluster << " has "
+        << cost::formatBytes(options.hostMemory) << ": the program will refuse to run there\n";
   else if (bytes > 0 && options.hostMemory <= 0)
     llvm::WithColor::note(messageStream(), "dtcc")
-        << "a rank locks " << cost::formatBytes(bytes) << of << "--cluster=" << options.cluster
-        << " does not say how much there is\n";
+        << "a rank locks " << cost::formatBytes(bytes) << " of host memory, and --cluster=" << options.cluster
+        << " does not say how much a host has\n";
   else if (bytes == 0 && isForGpus() && plan::parseOffload(options.offload).value_or(plan::Offload()).any())
     llvm::WithColor::note(messageStream(), "dtcc")
         << "--offload=" << options.offload << " moves nothing: "
-        << (options.offload == "activations" ? "nothing that the plan leaves to hosts waits long enough\n"
-                                             : "the optimizer keeps nothing beside parameters that the step reads\n");
+        << (options.offload == "activations" ? "no activation stays unused for long enough\n"
+                                             : "the optimizer has no state, and the step reads the parameters\n");
 }
 
 void Driver::tellOfLabels() {

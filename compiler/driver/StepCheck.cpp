@@ -19,12 +19,13 @@ using namespace dtcc;
 
 namespace {
 
-/// Of what rounding in f64 leaves after some steps, a thousand times and more: Adam divides noise in
-/// gradients that are zero by its epsilon.
+/// Largest relative difference between the two runs. This is over a thousand times the rounding of some steps in f64,
+/// because Adam divides noise in gradients that are zero by its epsilon.
 constexpr double kMostDifference = 1e-6;
 /// Below this, cells are compared absolutely.
 constexpr double kLeastScale = 1e-3;
-/// What the interpreters do in a minute or two, and what they may hold: they keep all values in f64.
+/// Limits for the interpreters, which keep all values in f64: the work of a minute or two, and the memory of all
+/// values.
 constexpr double kMostFlops = 2e10, kMostBytes = 4.0 * (1u << 30);
 
 /// Cost of interpreting some ops.

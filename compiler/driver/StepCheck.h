@@ -1,12 +1,12 @@
-//===- StepCheck.h - Does the partitioned step train the same model?
+//===- StepCheck.h - Comparison of a partitioned step with the whole step
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What `dtcc --verify` runs: the reference interpreters, the step on whole tensors beside
-// the program of all ranks in lock-step, both in f64 on the same random data.
+// `dtcc --verify` uses this class. The reference interpreters run the step on whole tensors
+// and the program of all ranks in lock-step, both in f64 on one set of random data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ public:
   explicit StepCheck(mlir::ModuleOp whole);
 
   /// Runs `steps` training steps both ways: the loss, the number of counted labels, the
-  /// norm of the gradients and every state must agree after each. Says on `stream` by how much
-  /// they differ; fails with a message at the step or at the first state that differs by more than rounding.
+  /// norm of the gradients and every state must agree after each. Prints the differences on `stream`, and fails with a
+  /// message at the first step or state that differs by more than rounding.
   /// Refuses models that the interpreters would take too long or too much memory for.
   mlir::LogicalResult run(mlir::ModuleOp distributed, int64_t steps, llvm::raw_ostream &stream);
 

@@ -18,11 +18,11 @@ namespace dtcc {
 double machineMemory();
 int64_t machineCores();
 
-/// Is --cluster a number of ranks of this machine, which share its memory?
+/// Whether --cluster is a number of ranks of this machine, which share its memory.
 bool isThisMachine(const Options &options);
-/// That number, 0 if it is not given; nothing for other clusters.
+/// Number of ranks of this machine, 0 if it is not given; nothing for other clusters.
 std::optional<int64_t> ranksOfThisMachine(const Options &options);
-/// Ranks of any --cluster; 0: as many as the mesh says. Nothing, without a message, if it cannot be read.
+/// Ranks of any --cluster; 0 if the mesh decides. Nothing, without a message, if the cluster cannot be read.
 std::optional<int64_t> ranksOfCluster(const Options &options);
 
 /// The preset or the file of --cluster, which is not this machine. Failure after one message.
@@ -36,9 +36,9 @@ struct ProgramMachine {
 };
 mlir::FailureOr<ProgramMachine> machineOf(const Options &options, int64_t ranks);
 
-/// The GPU that --cluster has, a preset or of a file; nothing where it is of cores. Target and precision that are not
-/// given become those of the devices. Devices of several kinds are for commands that plan alone and say so by
-/// `mayMix`; the first kind is returned then. Failure after one message.
+/// Returns the GPU of --cluster, from a preset or a file, or nothing if the cluster consists of cores. If target and
+/// precision are not given, sets those of the devices. Heterogeneous devices are accepted with `mayMix`, for commands
+/// that only plan; the first kind is returned then. Fails after one message.
 mlir::FailureOr<std::optional<cost::Device>> resolveCluster(Options &options, bool mayMix = false);
 
 } // namespace dtcc

@@ -14,7 +14,7 @@
 
 namespace dtcc {
 
-/// That of resolved options; of others the first, unless --target names one.
+/// The target of resolved options. For other options the first target, unless --target names one.
 const exec::Target &targetOf(const Options &options);
 
 /// The architectures of --gpu-arch=sm_80,sm_90, ascending. Each has been found to be one that LLVM knows.

@@ -24,7 +24,7 @@ struct MeshOption {
 
   /// Ranks that it names.
   int64_t product() const { return dp.value_or(1) * tp.value_or(1) * cp.value_or(1) * ep.value_or(1) * pp.value_or(1); }
-  /// With dp and tp, what else is not named has one rank.
+  /// Whether dp and tp are given. All other axes that are not named then have one rank.
   bool isWhole() const { return dp && tp; }
 };
 

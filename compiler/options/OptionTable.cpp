@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace dtcc;
 
 namespace {
-/// One option: where its value goes, and its line of --help.
+/// One option: the field of Options that it sets, and its line of --help.
 struct Row {
   StringRef name, value, help;
   std::string Options::*text = nullptr;
@@ -56,7 +56,7 @@ const std::vector<Group> &table() {
   static const std::vector<Group> groups = [] {
     Row clip{"clip", "X", "clip by the global norm of the gradients"};
     clip.real = &Options::clip;
-    Row lossScale{"loss-scale", "X", "where fp16's loss scale starts; default: 65536"};
+    Row lossScale{"loss-scale", "X", "initial loss scale of fp16; default: 65536"};
     lossScale.real = &Options::lossScale;
     return std::vector<Group>{
         {"The model",
@@ -64,29 +64,30 @@ const std::vector<Group> &table() {
           text("loss", "KIND:key=value,..", &Options::loss, "attach a loss: cross_entropy, mse, bce, l1"),
           text("loss-output", "NAME", &Options::lossOutput, "which output is the loss"),
           list("trainable", "GLOB", &Options::trainable, "parameters that train"),
-          list("freeze", "GLOB", &Options::freeze, "parameters that do not"),
-          list("tie", "A=B", &Options::tie, "two parameters that are one"),
-          text("train-mode", "force|as-is", &Options::trainMode, "switch norms and dropout to training", "force|as-is"),
-          text("batch-norm", "global|rank", &Options::batchNorm, "statistics of the batch or of a rank's part",
+          list("freeze", "GLOB", &Options::freeze, "parameters that do not train"),
+          list("tie", "A=B", &Options::tie, "train two parameters as one"),
+          text("train-mode", "force|as-is", &Options::trainMode, "switch norms and dropout to training, or not",
+               "force|as-is"),
+          text("batch-norm", "global|rank", &Options::batchNorm, "statistics of the whole batch, or of each rank",
                "global|rank"),
-          text("weights", "FOLDER|FILE", &Options::weights, "start from these .safetensors, which the program reads"),
-          text("init", "model|random", &Options::init, "parameters start as in the model or at random", "model|random"),
-          text("external-root", "DIR", &Options::externalRoot, "where external data may lie too")}},
+          text("weights", "FOLDER|FILE", &Options::weights, "start from .safetensors, which the program reads"),
+          text("init", "model|random", &Options::init, "start values: the model's, or random", "model|random"),
+          text("external-root", "DIR", &Options::externalRoot, "another folder that may hold external data")}},
         {"Training",
          {text("optimizer", "KIND:key=value,..", &Options::optimizer, "adamw, adam, sgd, adagrad, lion"), clip,
-          list("decay", "GLOB", &Options::decay, "parameters that are decayed"),
-          list("no-decay", "GLOB", &Options::noDecay, "parameters that are not"),
-          text("precision", "f32|bf16|fp16", &Options::precision, "compute in it; f32 on cores, bf16 on GPUs",
+          list("decay", "GLOB", &Options::decay, "parameters with weight decay"),
+          list("no-decay", "GLOB", &Options::noDecay, "parameters without weight decay"),
+          text("precision", "f32|bf16|fp16", &Options::precision, "type of products; f32 on cores, bf16 on GPUs",
                "f32|bf16|fp16"),
           lossScale}},
-        {"The plan: what is not given is searched",
+        {"The plan: options that are not given are searched",
          {text("cluster", "cpu:4|8xh100|FILE", &Options::cluster, "the machines; cpu: this one"),
-          text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, cp, ep, pp; dp=2x4 shares state in 2 groups"),
-          text("sequence-parallel", "on|off", &Options::sequenceParallel, "between products tp shares positions out",
+          text("mesh", "dp=2,tp=2,..", &Options::mesh, "dp, tp, cp, ep, pp; dp=2x4: ZeRO in 2 groups of 4"),
+          text("sequence-parallel", "on|off", &Options::sequenceParallel, "split positions over tp between products",
                "on|off"),
-          text("cp-attention", "gather|..|auto", &Options::cpAttention, "how cp attends: gather, alltoall, ring, auto",
-               "gather|alltoall|ring|auto"),
-          text("cp-order", "zigzag|contiguous|auto", &Options::cpOrder, "which positions a rank of cp holds",
+          text("cp-attention", "gather|..|auto", &Options::cpAttention,
+               "attention over cp: gather, alltoall, ring, auto", "gather|alltoall|ring|auto"),
+          text("cp-order", "zigzag|contiguous|auto", &Options::cpOrder, "order of positions over ranks of cp",
                "zigzag|contiguous|auto"),
           text("moe-dispatch", "gather|alltoall|auto", &Options::moeDispatch, "how tokens reach experts over ep",
                "gather|alltoall|auto"),
@@ -95,24 +96,24 @@ const std::vector<Group> &table() {
           text("schedule", "NAME|FILE.csv", &Options::schedule, "gpipe, 1f1b, interleaved:V, zero-bubble, or a file"),
           text("recompute", "none|..|auto", &Options::recompute, "none, selective, full; auto: as little as fits",
                "none|selective|full|auto"),
-          text("offload", "none|..", &Options::offload, "to hosts of GPUs: optimizer, activations, all",
+          text("offload", "none|..", &Options::offload, "to host memory of GPUs: optimizer, activations, all",
                "none|optimizer|activations|all"),
-          list("pin", "GLOB=LAYOUT", &Options::pin, "hold a parameter or node: wte=[{tp},{}]"),
+          list("pin", "GLOB=LAYOUT", &Options::pin, "fix the layout of a parameter or node: wte=[{tp},{}]"),
           text("plan", "FILE.json", &Options::plan, "a plan, or a part of one")}},
         {"Output",
          {text("o", "PROGRAM", &Options::output, "where to write; default: the model's name"),
           text("emit", "program|graph|..", &Options::emit, "or plan, spmd, exec, llvm, ptx, onnx",
                "program|plan|graph|spmd|exec|llvm|ptx|onnx"),
           text("mcpu", "native|NAME", &Options::cpu, "processor to generate for; native: this one"),
-          text("target", "cpu|cuda", &Options::target, "what computes; default: what --cluster has", "cpu|cuda"),
+          text("target", "cpu|cuda", &Options::target, "processors or GPUs; default: as in --cluster", "cpu|cuda"),
           text("gpu-arch", "sm_90,..", &Options::gpuArch, "GPUs to generate for; default: the cluster's"),
-          flag("tf32", &Options::tf32, "let GPUs round the factors of f32 products"),
-          flag("verify", &Options::verify, "check the partitioned step by the interpreters"),
-          flag("progress", &Options::progress, "one line a phase of the compiler"),
-          flag("v", &Options::verbose, "say what is decided"),
-          flag("time-passes", &Options::timePasses, "what each pass took"),
-          list("print-ir-after", "PASS", &Options::printIrAfter, "print the module behind a pass, as exec-fuse"),
-          list("print-ir-before", "PASS", &Options::printIrBefore, "print the module ahead of a pass"),
+          flag("tf32", &Options::tf32, "round the factors of f32 products on GPUs"),
+          flag("verify", &Options::verify, "check the partitioned step by interpreters"),
+          flag("progress", &Options::progress, "print a line for each phase of the compiler"),
+          flag("v", &Options::verbose, "print the decisions of the compiler"),
+          flag("time-passes", &Options::timePasses, "print the time of each pass"),
+          list("print-ir-after", "PASS", &Options::printIrAfter, "print the module after a pass, as exec-fuse"),
+          list("print-ir-before", "PASS", &Options::printIrBefore, "print the module before a pass"),
           flag("version", &Options::version, "the version"), flag("help", &Options::help, "this text")}},
     };
   }();

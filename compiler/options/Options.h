@@ -27,7 +27,7 @@ struct Options {
 
   // The model.
   std::string bind, loss, lossOutput, externalRoot;
-  /// "model" or "random"; empty, not given: as the model has it.
+  /// "model" or "random"; if empty, the model decides.
   std::string init;
   /// A checkpoint from which parameters start.
   std::string weights;
@@ -35,51 +35,51 @@ struct Options {
   std::vector<std::string> trainable, freeze, tie;
 
   // Training.
-  /// Empty: that of the model where it brings one, else AdamW.
+  /// If empty, the model's optimizer, or AdamW if the model names none.
   std::string optimizer;
-  /// Below 0: that of the model where it brings one, else off.
+  /// Norm to which gradients are clipped. If negative, the model's norm, or no clipping if the model names none.
   double clip = -1;
   std::vector<std::string> decay, noDecay;
   std::string precision;
-  /// Not given: decided by the target, and where the model has one of its own by that.
+  /// Whether --precision was not given, so that the model's type, or else the target, decides.
   bool precisionAssumed = false;
   /// Initial value of fp16's dynamic loss scale; 0 stands for PyTorch's.
   double lossScale = 0;
 
   // The plan.
-  /// Of a command that plans without compiling: what no program does yet is searched too.
-  bool planAlone = false;
   std::string cluster = "cpu", mesh, schedule, recompute, offload, plan, sequenceParallel;
   std::string cpAttention = "auto", cpOrder = "auto";
   std::string moeDispatch = "auto";
   std::vector<std::string> pin;
   int64_t zero = -1, microbatches = 0;
-  /// Mesh and pins are those of the model's annotations.
+  /// Whether mesh and pins come from the model's annotations.
   bool annotated = false;
-  /// Stages of the annotations, by the nodes of the model.
+  /// Stage that the annotations give each node of the model.
   llvm::StringMap<int64_t> nodeStages;
 
   // The code.
-  /// A row of passes/exec/Target.h, decided by resolveTarget where it is not given.
+  /// A row of passes/exec/Target.h; resolveTarget chooses one if it is not given.
   std::string target;
-  /// Empty: native; that of the cluster.
-  std::string cpu, gpuArch;
-  /// Assemble kernels for those that --gpu-arch names.
+  /// Processor to compile for; if empty, that of this machine.
+  std::string cpu;
+  /// GPU architectures to compile for; if empty, that of the cluster.
+  std::string gpuArch;
+  /// Whether kernels are assembled for the architectures of `gpuArch`.
   bool assemble = false;
   bool tf32 = false;
   /// Memory of a GPU of the cluster, in bytes.
   double deviceMemory = 0;
-  /// Share of a GPU in its host's memory, in bytes; 0 if the cluster does not say.
+  /// Host memory per GPU, in bytes; 0 if the cluster does not say.
   double hostMemory = 0;
   /// Minimum size of a bucket that is gathered or reduced on its own, in bytes (cost::Machine::latencyBytes).
   double latencyBytes = cost::kLatencyBytes;
-  /// Of one that is compiled for, in products of --precision, FLOP/s.
+  /// Peak of a device of the cluster in matrix products of --precision, in FLOP/s.
   double devicePeak = 0;
 
   // Options of messages and checks.
   /// Passes around which the module is printed.
   std::vector<std::string> printIrBefore, printIrAfter;
-  /// Options of MLIR's own, as they were written (--mlir-timing).
+  /// MLIR's own options, as they were written (--mlir-timing).
   std::vector<std::string> mlir;
   bool verify = false, progress = false, verbose = false, timePasses = false, help = false, version = false;
 };

@@ -39,7 +39,7 @@ static unsigned architectureOf(cost::Architecture generation) {
   llvm_unreachable("all generations are listed");
 }
 
-/// As many H100s as are asked for.
+/// Takes a cluster of as many H100s as the mesh or the plan asks for.
 static LogicalResult assumeCluster(Options &options) {
   MeshOption mesh;
   if (failed(parseMesh(options.mesh, mesh)))

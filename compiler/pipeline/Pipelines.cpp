@@ -68,44 +68,47 @@ void dtcc::buildMemoryPipeline(OpPassManager &manager, const Options &options) {
   // Logits exist for some rows at a time, gradients are added up where they are made.
   manager.addPass(exec::createChunkClassifier({target.logitsBytes}));
   manager.addPass(exec::createSplitAccumulation());
-  // Norms, softmax and rotary embedding as cells and sums, which kernels compute.
+  // Expand norms, softmax and rotary embedding to elementwise ops and sums, which kernels compute.
   manager.addPass(exec::createExpandComposites());
   manager.addPass(createCSEPass());
-  // Gradients of logits are halves where products read halves.
+  // Store gradients of logits in 16 bits if the matrix products that read them compute in 16 bits.
   manager.addPass(exec::createNarrowLosses());
   // Fold epilogues that the library of products applies.
   if (const exec::ProductEpilogues &some = target.epilogues; some.bias || some.gelu || some.biasGradient)
     manager.addPass(exec::createFoldEpilogues({some.bias, some.gelu, some.biasGradient}));
-  // Neighbours that share their loops become one kernel: fewer passes over memory.
+  // Fuse neighbours that share their loops into one kernel, which saves passes over memory.
   manager.addPass(exec::createFuse());
-  // Values become boxes of memory, ops commands.
+  // Turn values into buffers, and ops into commands.
   manager.addPass(exec::createBufferize(
       {target.packsRows, target.plansWorkspace, target.memory == DTCC_MEMORY_DEVICE, target.rowAlignment}));
-  // Many commands look at the same boxes.
+  // Merge equal views, which many commands share.
   manager.addPass(createCSEPass());
-  // What the plan leaves to the host for a while is copied there and back.
+  // Copy the saved activations that the plan offloads to host memory and back.
   if (target.copyCommands > 0)
     manager.addNestedPass<exec::ProgramOp>(exec::createOffloadValues({target.copyCommands}));
-  // What phases of a pipeline leave for each other has memory for the micro-batches in flight.
+  // Give buffers that one phase of a pipeline writes and another reads a slot for each micro-batch in flight.
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignSlots({target.alignment}));
-  // Where activations go over the group of parameters, both need an order of their own.
+  // Give parameter collectives a communicator of their own if activations use the same group of ranks: NCCL orders the
+  // collectives of a communicator.
   if (target.runsStreams)
     manager.addNestedPass<exec::ProgramOp>(exec::createSeparateParameters());
-  // Gradients and units, and these copies, move while others are computed.
+  // Move parameter gathers, gradient reductions and offload copies to side streams, where they overlap with
+  // computation.
   exec::AssignStreamsOptions streams;
   streams.behind = target.copyCommands;
   manager.addNestedPass<exec::ProgramOp>(exec::createAssignStreams(streams));
-  // What library ops need besides is memory of the plan.
+  // Plan the workspace of library ops.
   if (target.plansWorkspace)
     manager.addNestedPass<exec::ProgramOp>(exec::createReserveWorkspace());
-  // Boxes that live at different times share bytes.
+  // Let buffers with disjoint live ranges share bytes.
   manager.addNestedPass<exec::ProgramOp>(exec::createPlanArena({target.alignment}));
 }
 
 void dtcc::buildCheckPipeline(OpPassManager &manager) {
-  // No overlap, no read of what nobody wrote, no race: by the bytes of the final program.
+  // Check the bytes of the final program: no two live buffers overlap, each read follows a write, and no two streams
+  // race.
   manager.addPass(exec::createVerify());
-  // No deadlock between stages, by the messages of the final programs.
+  // Check the messages of the final programs: no deadlock between stages.
   manager.addPass(exec::createVerifyMessages());
 }
 

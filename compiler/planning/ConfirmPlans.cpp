@@ -61,7 +61,7 @@ private:
   /// Lowers the first of the row: what becomes of it, if it is to be taken.
   std::optional<Tried> next();
   Tried lower(Candidate candidate, const plan::Plan &plan);
-  /// With what its program needs `times` the estimate of.
+  /// Solves the shape of `before` again, whose program needs `times` the estimated memory.
   void solveAgain(const Candidate &before, double times);
   void passOver(const Tried &tried);
   LogicalResult accept(Tried tried);

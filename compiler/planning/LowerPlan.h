@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a plan promises is what its program uses: the plan is applied to a copy of the step, and the copy lowered until
-// its arenas are planned, by the passes that compile it. The program is one text for all ranks (or for those of a
-// stage): this takes as long for thousands of them as for one.
+// Measures the memory of a plan as its program will use it: the plan is applied to a copy of the step, and the passes
+// of the compiler lower the copy until its arenas are planned. All ranks of a stage share one program, so this takes as
+// long for thousands of ranks as for one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,24 +27,24 @@ namespace dtcc {
 struct LoweredPlan {
   /// Programs with planned arenas, one a stage; null if the compiler refuses the plan.
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// By stage, what a rank of it holds: parameters, gradients and optimizer's state as they are stored, all else as
-  /// activations. Communicators are the device's matter and not counted.
+  /// Memory of one rank of each stage: parameters, gradients and optimizer state as they are stored, all else as
+  /// activations. Communicators, which the device allocates, are not counted.
   std::vector<plan::MemoryParts> stages;
-  /// Bytes of communicators that parameters have for themselves (exec-separate-parameters), of the stage with most.
+  /// Bytes of the communicators that serve parameters alone (exec-separate-parameters), for the stage with most.
   double separateBytes = 0;
   /// Why the plan is refused: the first error, if there is one.
   std::optional<mlir::Diagnostic> refusal;
-  /// What else was said on the way.
+  /// Remarks and warnings of the passes.
   std::vector<mlir::Diagnostic> notes;
 
-  /// Of the rank that needs most.
+  /// Memory of the rank that needs most.
   plan::MemoryParts most() const;
-  /// Bytes with its host, of the rank that has most there.
+  /// Bytes of host memory, for the rank that needs most of it.
   double mostWithHost() const;
 };
 
-/// Lowers a copy of a differentiated module; the module itself stays as it is. A program that needs more than `limit`
-/// bytes a rank is not checked any further: it is good for its memory alone.
+/// Lowers a copy of a differentiated module; the module itself stays as it is. If the program needs more than `limit`
+/// bytes a rank, the checks of the final program are left out, and only its memory can be used.
 LoweredPlan lowerPlan(mlir::ModuleOp module, const Options &options, const plan::Plan &plan,
                       double limit = std::numeric_limits<double>::infinity());
 

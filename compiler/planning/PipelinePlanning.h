@@ -17,12 +17,12 @@ namespace dtcc {
 /// The schedule of --schedule; both fields are empty if it is searched.
 struct PipelineRequest {
   std::string schedule;
-  /// Of a file.
+  /// The actions that a file of --schedule lists.
   plan::Schedule actions;
 };
 
-/// Reads --schedule, a name or a file, for `ranks` ranks if --mesh gives them. `noStages`: what is given leaves no
-/// ranks for stages. One message if it is wrong.
+/// Reads --schedule, a name or a file, for `ranks` stages if --mesh gives their number. `noStages` says that the other
+/// options leave no ranks for stages. Prints one message if the option is wrong.
 mlir::FailureOr<PipelineRequest> parsePipeline(const Options &options, std::optional<int64_t> ranks, bool noStages);
 
 } // namespace dtcc

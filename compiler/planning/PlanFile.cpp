@@ -53,7 +53,7 @@ private:
 
   ModuleOp module;
   const Options &options;
-  /// What the search is asked: the options, and what the file gives.
+  /// Request to the search: the options, and the fields that the file gives.
   Options search;
   json::Object fields;
 };
@@ -66,7 +66,7 @@ LogicalResult PlanFile::read() {
   if (!value)
     return wrong(llvm::toString(value.takeError()));
   json::Object *object = value->getAsObject();
-  // What the search is asked is checked before; of another version, no field means what we think.
+  // The fields that the search reads are checked first. In a file of another version no field can be trusted.
   json::Object asked{{"mesh", json::Array()}, {"batch_axes", json::Array()}};
   if (object)
     for (StringRef name : {"version", "mesh", "zero", "recompute"})
@@ -197,7 +197,7 @@ LogicalResult PlanFile::complete() {
   for (auto [name, size] : axes(/*time=*/false))
     if (!kKnown.contains(name))
       return wrong("a plan whose mesh has an axis \"" + name +
-                   "\" must have batch_axes and ops too: what is searched for lies on dp, tp, cp, ep and pp");
+                   "\" must have batch_axes and ops too: the search knows the axes dp, tp, cp, ep and pp");
   FailureOr<SearchResult> result = searchBest(module, search);
   if (failed(result))
     return failure();
@@ -239,7 +239,7 @@ FailureOr<plan::Plan> PlanFile::plan() {
     for (StringRef name : {"ops", "states"})
       if (fields.get(name))
         return wrong("--pin=" + options.pin.front() + " and the \"" + name +
-                     "\" of the plan both say how values lie: give one of them");
+                     "\" of the plan both give layouts: give one of them");
   if (!whole && failed(complete()))
     return failure();
   FailureOr<plan::Plan> plan = parse(json::Value(json::Object(fields)));
@@ -249,7 +249,7 @@ FailureOr<plan::Plan> PlanFile::plan() {
     for (plan::OpPlan &op : plan->ops)
       if (op.op == graph::ExpertsOp::getOperationName())
         op.dispatch = options.moeDispatch == "alltoall";
-  // What a plan says is written again: a field that is not is misspelt.
+  // The plan is written again, and a field of the file that is missing then was misspelt.
   llvm::Expected<json::Value> understood = json::parse(plan->toJson());
   assert(understood && "plans are written as JSON");
   for (const std::string &name : given)

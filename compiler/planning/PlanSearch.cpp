@@ -24,10 +24,11 @@ using namespace dtcc;
 
 /// Numbers of devices that are tried: each is a search.
 static constexpr int64_t kMostDevices = 1 << 16, kNodesOneByOne = 8;
-/// Plans among which the one that lacks least is looked for.
+/// Number of plans that are compared to find the one that exceeds the memory least.
 static constexpr size_t kNearest = 1000;
 
-/// What an annotated model asks for, unless the options ask otherwise or for other devices.
+/// Returns the options with the mesh and pins of an annotated model, unless the given options choose another mesh,
+/// other pins or another number of devices.
 static Options withAnnotations(ModuleOp module, const Options &given, const SearchLimits &limits) {
   auto placement = module->getAttrOfType<DictionaryAttr>("dtcc.placement");
   if (!placement || limits.devices)
@@ -39,9 +40,9 @@ static Options withAnnotations(ModuleOp module, const Options &given, const Sear
                                                     : "";
   if (!instead.empty()) {
     if (!limits.silent)
-      module.emitRemark("the annotations of the model, for ")
-          << devices << " devices with " << placement.getAs<StringAttr>("mesh").getValue()
-          << ", are left out: " << instead << " is given";
+      module.emitRemark("the model's annotations for ")
+          << devices << " devices (" << placement.getAs<StringAttr>("mesh").getValue() << ") are ignored, because "
+          << instead << " is given";
     return given;
   }
   Options options = given;
@@ -86,12 +87,12 @@ private:
   const Options options;
   MeshOption mesh;
   PipelineRequest pipeline;
-  /// Absent: searched.
+  /// The offload that --offload fixes; if absent, it is searched.
   std::optional<plan::Offload> offload;
   spmd::GraphRequest request;
   const SearchLimits &limits;
   cost::Machine machine;
-  /// Of a cluster of several kinds of devices.
+  /// One machine for each device kind of a cluster of heterogeneous devices.
   std::vector<cost::Machine> kinds;
   std::string kindsText;
   func::FuncOp step;
@@ -118,7 +119,7 @@ LogicalResult Search::readCluster() {
     kinds = cost::Machine::eachOf(*cluster);
     if (kinds.size() > 1)
       kindsText = cost::kindsText(cost::kindsOf(*cluster));
-    // Fewer of several kinds: which?
+    // A number of devices does not say which kinds are left out.
     if (limits.devices && kinds.size() > 1)
       return limits.silent ? failure() : wrong("a number of devices must be of one kind, got: " + kindsText);
     if (limits.devices)
@@ -145,11 +146,11 @@ LogicalResult Search::readRequest() {
                  " moves state from devices to their hosts, and ranks of processors have no memory but their host's, "
                  "got: --cluster=" +
                  options.cluster);
-  // What the cluster does not say is taken to be enough where it is asked for.
+  // If the cluster does not give the host memory and the user asks to offload, the host memory is taken to suffice.
   if (offload && offload->any() && machine.host.memoryBytes <= 0)
     machine.host.memoryBytes = std::numeric_limits<double>::max();
   request.mayOffloadActivations = !offload || offload->activations;
-  // A plan that is given says which.
+  // A given plan lists the activations that it offloads.
   request.mustOffloadActivations = offload && offload->activations && !limits.given;
   request.exchange = *spmd::parseSequenceExchange(options.cpAttention);
   request.experts = *spmd::parseExpertExchange(options.moeDispatch);
@@ -262,7 +263,7 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   return all;
 }
 
-/// What is held rather than searched, as it was written; an option that the user may leave out goes with how.
+/// Returns the options that fix a part of the plan, as the user wrote them, each with a function that removes it.
 std::vector<Search::Held> Search::held() const {
   std::vector<Held> rows;
   auto add = [&](StringRef name, const std::string &value, void (*leaveOut)(Options &)) {
@@ -278,7 +279,7 @@ std::vector<Search::Held> Search::held() const {
   return rows;
 }
 
-/// Which of what was given contradict each other.
+/// Emits an error that names the options which contradict each other.
 LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
   if (limits.silent)
     return failure();
@@ -289,7 +290,7 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
   int64_t dp = mesh.dp.value_or(mesh.tp ? machine.ranks / model : 1);
   if (batch % (dp * ep * microbatches) != 0)
     return spmd::refuseBatch(step, batch, dp, ep, microbatches);
-  // Without which of the options is there a plan?
+  // Find the options without which there is a plan.
   std::string all, one;
   for (const Held &row : held()) {
     all += " " + row.text;
@@ -315,7 +316,7 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
 LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
   if (limits.silent)
     return failure();
-  // Micro-batches as small as they get, everything computed again: that needs least.
+  // The smallest micro-batches with full recomputation need the least memory.
   std::map<int64_t, int64_t> most;
   for (const plan::PlanShape &shape : all)
     most[shape.dp] = std::max(most[shape.dp], shape.microbatches);

@@ -42,19 +42,19 @@ struct PricerKey {
   auto operator<=>(const PricerKey &) const = default;
 };
 
-/// What searches of one model have placed and priced: another of them begins where they ended. Their options may
-/// differ in what is given of the plan, in nothing else.
+/// Placements and prices of earlier searches of one model, which later searches reuse. The searches may differ in the
+/// options that fix a part of the plan, and in nothing else.
 using PricerCache = std::map<PricerKey, std::shared_ptr<spmd::GraphPricer>>;
 
-/// How a search differs from what its options say.
+/// Changes of a search beside its options.
 struct SearchLimits {
-  /// Bytes of a rank are no limit.
+  /// Whether the memory of a rank is unlimited.
   bool anyMemory = false;
-  /// Without a message where nothing is found.
+  /// Whether no message is printed if no plan is found.
   bool silent = false;
-  /// So many ranks, not all of --cluster; 0: all.
+  /// Number of ranks of --cluster that are used; 0: all.
   int64_t devices = 0;
-  /// Plans that are kept.
+  /// Number of plans that are kept.
   size_t keep = 100;
   /// Shapes that are searched, of those that the options allow; absent: all.
   std::function<bool(const plan::PlanShape &)> allows;
@@ -83,7 +83,7 @@ struct FewestDevices {
 };
 std::optional<FewestDevices> fewestDevices(mlir::ModuleOp module, const Options &options, int64_t from = 1);
 
-/// As searchPlans for a plan that is going to be used: with --verbose the plans are listed on stderr.
+/// Calls searchPlans for a plan that will be used: with --verbose the plans are listed on stderr.
 mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options);
 
 } // namespace dtcc

@@ -1,4 +1,4 @@
-//===- BatchGroups.cpp - Which examples a batch norm sees together
+//===- BatchGroups.cpp - Which samples a batch norm sees together
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -75,7 +75,7 @@ static bool countMicrobatches(graph::WriteOp write, int64_t microbatches) {
   return false;
 }
 
-/// Forward changes a buffer once a micro-batch, from the examples of that micro-batch: where the graph says it of the
+/// Forward changes a buffer once a micro-batch, from the samples of that micro-batch: where the graph says it of the
 /// whole batch, one micro-batch is all that a step may have. Batch norm's statistics are an op that knows the groups.
 static LogicalResult checkBuffers(ModuleOp module, const Options &options) {
   SmallVector<graph::WriteOp> writes;
@@ -133,8 +133,8 @@ LogicalResult dtcc::declareBatchGroups(ModuleOp module, const Options &options) 
   if (result.wasInterrupted())
     return failure();
   if (split->microbatches > 1)
-    emitRemark(module.getLoc()) << "batch norm takes the statistics of each of the " << split->microbatches
-                                << " micro-batches, as gradient accumulation does: another number of them trains "
-                                   "another model";
+    emitRemark(module.getLoc()) << "batch norm uses the statistics of each of the " << split->microbatches
+                                << " micro-batches, as gradient accumulation does: another number of micro-batches "
+                                   "trains another model";
   return success();
 }

@@ -1,4 +1,4 @@
-//===- BatchGroups.h - Which examples a batch norm sees together
+//===- BatchGroups.h - Which samples a batch norm sees together
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LabelShift.cpp - Which token a label of --tokens is
+//===- LabelShift.cpp - Labels of a stream of tokens
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -74,7 +74,7 @@ std::optional<int64_t> findOffset(Place start, FunctionOpInterface step, StringR
       continue;
     }
     auto is = step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "graph.role");
-    // Positions are what an example is cut into last.
+    // Positions are the last dimension of a sample.
     if (!is || is.getValue() != role || place.dim + 1 != cast<ShapedType>(argument.getType()).getRank())
       continue;
     if (found && *found != place.offset)
@@ -115,7 +115,7 @@ void dtcc::decideLabelShift(ModuleOp module) {
   auto step = module.lookupSymbol<FunctionOpInterface>("step");
   if (!step || module->hasAttr("dtcc.label_shift") || !hasRole(step, "tokens") || !hasRole(step, "labels"))
     return;
-  StringRef by = "as its export says";
+  StringRef by = "by its export";
   std::optional<int64_t> inside;
   if (auto said = module->getAttrOfType<IntegerAttr>("graph.loss_shift")) {
     inside = said.getInt();

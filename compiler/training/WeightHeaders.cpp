@@ -16,7 +16,7 @@
 using namespace llvm;
 using namespace dtcc;
 
-/// No header is longer (the format's own limit).
+/// Largest header, in bytes: the limit of the format.
 static constexpr uint64_t kLongestHeader = 100'000'000;
 
 static Error bad(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }

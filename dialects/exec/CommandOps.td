@@ -36,8 +36,13 @@ class Exec_CommandFormat<string head, string tail = ""> {
 }
 
 def Exec_KernelOp : Exec_CommandOp<"kernel", (ins FlatSymbolRefAttr:$function, OptionalAttr<DenseBoolArrayAttr>:$accumulates), ["readsOut"]> {
-  let summary = "a generated kernel: an exec.func, or the llvm.func made of it";
-  let description = [{ `accumulates`, per output: it adds to it, in some slot. Absent: to none. }];
+  let summary = "calls a generated kernel: an exec.func, or the llvm.func generated from it";
+  let description = [{
+    `accumulates` says for each output whether the kernel adds to it in some slot. If absent, the kernel adds to none.
+
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
+  }];
   let assemblyFormat = Exec_CommandFormat<"$function ">.format;
   let hasVerifier = 1;
   let extraClassDefinition = [{ bool $cppClass::readsOut(unsigned index) { return getAccumulates() && (*getAccumulates())[index]; } }];
@@ -48,12 +53,15 @@ def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$para
       DefaultValuedAttr<F64Attr, "0.0">:$flops, UnitAttr:$predicated), ["readsOut", "getScratch", "streams"]> {
   let summary = "an op of the runtime, by its mnemonic in runtime/abi/LibraryOps.def";
   let description = [{
-    `parameters` (its attributes in the table) stand in the order of LibraryOps.def: i64, f64, a symbol for the index
-    of a communicator or bucket, unit for -1 (none). `updates`: it reads its outputs. `predicated`: the
-    last input is no operand of the op but one i32, and the command runs if it is not 0.
+    `parameters` are the attributes of the op in the order of LibraryOps.def: i64, f64, a symbol for the index of a
+    communicator or bucket, unit for -1 (none). With `updates` the op also reads its outputs. With `predicated` the
+    last input is no operand of the op but an i32, and the command runs if that is not 0.
     ```mlir
     exec.library "matmul" ins(%x, %w : ...) outs(%y : ...) workspace(%s : ...) [2, 0]
     ```
+
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
   }];
   let assemblyFormat = Exec_CommandFormat<"$op ", "(`workspace` `(` $workspace^ `:` type($workspace) `)`)? $parameters ">.format;
   let extraClassDefinition = [{
@@ -79,35 +87,49 @@ def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$k
                                                           OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$slot,
                                                           UnitAttr:$ofParameters,
                                                           OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts)> {
-  let summary = "a collective on dense views; `reduction` says nothing where nothing is reduced";
+  let summary = "a collective on dense views; `reduction` has no meaning for kinds that do not reduce";
   let description = [{
-    `slot`: in this slot alone; its event is there in all slots. `ofParameters`: it reduces or
-    gathers a bucket, and may have an order of its own (exec-separate-parameters).
-    `dispatch_rows` and `combine_rows` read rows and picks of `experts` a member; behind their output they write the
-    room of their exchange: rows that come back (combine_rows), rows that wait to be sent (on GPUs), lists of integers.
+    With `slot` the collective runs in this slot alone; its event exists in all slots. With `ofParameters` it reduces
+    or gathers a bucket, and may use a communicator of its own (exec-separate-parameters). `dispatch_rows` and
+    `combine_rows` read rows and the selected experts; `experts` is the number of experts of a member. Their further
+    outputs are buffers of the exchange: received rows (combine_rows), rows to send (on GPUs), and lists of integers.
+
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
   }];
   let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator (`slot` $slot^)? (`experts` $experts^)? ">.format;
   let hasVerifier = 1;
 }
 
 def Exec_CopyOp : Exec_CommandOp<"copy", (ins)> {
-  let summary = "one view to another of the same shape and element type; any strides";
+  let summary = "copies a view to another of the same shape and element type; any strides";
+  let description = [{
+    Made by exec-bufferize and exec-offload-values. Consumed by `compiler/emit`, which writes the op as a row of the
+    image. None is left after the image is written.
+  }];
   let assemblyFormat = Exec_CommandFormat<"">.format;
   let hasVerifier = 1;
 }
 
 def Exec_FillOp : Exec_CommandOp<"fill", (ins TypedAttrInterface:$value)> {
-  let summary = "one value in every element of a view";
+  let summary = "writes one value to every element of a view";
+  let description = [{
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
+  }];
   let assemblyFormat = Exec_CommandFormat<"$value ">.format;
   let hasVerifier = 1;
 }
 
 def Exec_SendOp : Exec_CommandOp<"send", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer,
       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$room)> {
-  let summary = "a dense view to member `peer`; goes on when it is on its way";
+  let summary = "sends a dense view to member `peer` without waiting for the receiver";
   let description = [{
-    Messages of a pair of members arrive in the order in which they were sent. Waits while as many are on their way as
-    all sends to that member have `room` for together.
+    Messages between two members arrive in the order in which they were sent. The command waits only while as many are
+    in flight as all sends to that member have `room` for together.
+
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
   }];
   let assemblyFormat = Exec_CommandFormat<"`to` $peer `on` $communicator (`room` $room^)? ">.format;
   let hasVerifier = 1;
@@ -115,6 +137,10 @@ def Exec_SendOp : Exec_CommandOp<"send", (ins FlatSymbolRefAttr:$communicator, C
 
 def Exec_ReceiveOp : Exec_CommandOp<"receive", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer)> {
   let summary = "waits for the next message of member `peer`, into a dense view";
+  let description = [{
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
+  }];
   let assemblyFormat = Exec_CommandFormat<"`from` $peer `on` $communicator ">.format;
   let hasVerifier = 1;
 }

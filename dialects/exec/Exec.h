@@ -26,7 +26,7 @@
 namespace dtcc::exec {
 /// The dtcc_library_op of a mnemonic of LibraryOps.def.
 std::optional<uint32_t> getLibraryOp(llvm::StringRef mnemonic);
-/// Whether that op's row is one of those whose operands may lie with the host.
+/// Whether operands of the library op may be in host memory.
 bool opStreams(llvm::StringRef mnemonic);
 /// The dtcc_dtype of an element type.
 std::optional<uint8_t> getDType(mlir::Type type);

@@ -22,7 +22,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Exec_Dialect : Dialect {
   let name = "exec";
   let cppNamespace = "::dtcc::exec";
-  let summary = "What each rank does: commands over buffers at offsets";
+  let summary = "The program of a rank: commands over buffers at offsets";
   let description = [{
     One program for all ranks. Before bufferization the dialect has one op,
     `exec.fused`, around the graph ops that one generated kernel computes. After it a

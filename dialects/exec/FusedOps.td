@@ -13,10 +13,10 @@ include "dialects/exec/Exec.td"
 def Exec_FusedOp : Exec_Op<"fused", [IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "graph ops that become one kernel";
   let description = [{
-    Reads the operands (one block argument each, of the same type), writes the
-    results. The body holds `graph` ops over local tensors and ends in `exec.yield`.
-    Values inside the body that are not yielded never reach memory. `name` says to
-    people what is computed.
+    The kernel reads the operands (one block argument each, of the same type) and writes the
+    results. The body holds `graph` ops over local tensors and ends in `exec.yield`. Values of
+    the body that are not yielded never reach memory. `name` describes the computation for
+    readers.
     ```mlir
     %r = exec.fused(%a, %b) {name = "add_gelu"} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32> {
     ^bb0(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>):
@@ -25,6 +25,9 @@ def Exec_FusedOp : Exec_Op<"fused", [IsolatedFromAbove, SingleBlock, RecursiveMe
       exec.yield %g : tensor<4x8xf32>
     }
     ```
+
+    Made by exec-fuse. Consumed by exec-bufferize, which makes an `exec.func` and an `exec.kernel`. None is left
+    after exec-bufferize.
   }];
   let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs, OptionalAttr<StrAttr>:$name);
   let results = (outs Variadic<AnyStaticShapeTensor>:$outputs);
@@ -35,24 +38,31 @@ def Exec_FusedOp : Exec_Op<"fused", [IsolatedFromAbove, SingleBlock, RecursiveMe
 
 def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["FusedOp", "FuncOp"]>]> {
   let summary = "the values that leave a fused body";
+  let description = [{
+    Made by exec-fuse and exec-bufferize. Consumed by the kernel generator. None is left after exec-generate-kernels
+    or exec-generate-gpu-kernels.
+  }];
   let arguments = (ins Variadic<AnyStaticShapeTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
 def Exec_ProductOp : Exec_Op<"product", [Pure, AttrSizedOperandSegments, AttrSizedResultSegments]> {
-  let summary = "a contraction, and what the library of a target does with it before it is stored";
+  let summary = "a contraction with an epilogue of the target's library";
   let description = [{
-    `spec` as that of `graph.contract`, without letters of a batch: p = lhs * rhs, summed over the letters that both
-    operands have. Then one of:
-    - `bias`, of the letters of rhs alone, which stand last in the result: p + bias is stored; with `gelu` (its form by
-      tanh, with a bias or without one) gelu of that, and beside it what the activation was taken of, if it `keeps` it;
-    - `slope` at what an activation was taken of: p * gelu' is stored;
-    - `sums`: what rhs is if it is summed over the same letters as the product, which is the gradient of a bias where
-      the product is that of a weight.
+    `spec` is that of `graph.contract`, without letters of a batch: p = lhs * rhs, summed over the letters that both
+    operands have. The op then applies one of:
+    - `bias`: p + bias. The bias has the letters of rhs alone, which come last in the result.
+    - `gelu`: gelu by tanh of p, or of p + bias. With `keeps` the operand of gelu is a second result.
+    - `slope`: p * gelu'(slope), for the gradient of gelu; `slope` is the operand of that gelu.
+    - `sums`: a further result, rhs summed over the letters that the product sums. If the product is the gradient of a
+      weight, this is the gradient of the bias.
     ```mlir
     %h, %x = exec.product "btc,cf->btf" %a, %w bias %b : tensor<64xbf16> gelu
       : tensor<4x8x16xbf16>, tensor<16x64xbf16> -> tensor<4x8x64xbf16> keeps tensor<4x8x64xbf16>
     ```
+
+    Made by exec-fold-epilogues. Consumed by exec-bufferize, which makes an `exec.library`. None is left after
+    exec-bufferize.
   }];
   let arguments = (ins StrAttr:$spec, AnyStaticShapeTensor:$lhs, AnyStaticShapeTensor:$rhs,
                        Optional<AnyStaticShapeTensor>:$bias, Optional<AnyStaticShapeTensor>:$slope, UnitAttr:$gelu);
@@ -69,16 +79,15 @@ def Exec_ProductOp : Exec_Op<"product", [Pure, AttrSizedOperandSegments, AttrSiz
 def Exec_FuncOp : Exec_Op<"func", [IsolatedFromAbove, SingleBlock, Symbol, RecursiveMemoryEffects]> {
   let summary = "a kernel to generate: a fused body and the layout of its buffers";
   let description = [{
-    What `exec-bufferize` makes of `exec.fused` ops: equal bodies over equally laid out
-    buffers become one function, which `exec.kernel` commands call. The kernel
-    generator replaces it by an `llvm.func` of the same name and of the type
-    `dtcc_kernel`, with the attributes `dtcc.extent` and `dtcc.grain` (i64).
+    `exec.fused` ops with equal bodies and equal buffer layouts share one function, which
+    `exec.kernel` commands call. The kernel generator replaces it by an `llvm.func` of the same
+    name and of the type `dtcc_kernel`, with the attributes `dtcc.extent` and `dtcc.grain` (i64).
 
-    `buffers` holds one memref type per argument of the body, then one per yielded
-    value: the shape and element type of the tensor, with the strides of the buffer.
-    Per yielded value, `accumulate` says 0 overwrite, 1 add to the buffer, 2 add
-    unless the slot is 0; and `in_place` the argument whose buffer it overwrites, or -1.
-    Buffers overlap in no other way.
+    `buffers` holds one memref type for each argument of the body, then one for each yielded
+    value: the shape and element type of the tensor, with the strides of the buffer. For each
+    yielded value, `accumulate` is 0 to overwrite the buffer, 1 to add to it, 2 to add unless
+    the slot is 0. `in_place` is the argument whose buffer the value overwrites, or -1. Buffers
+    overlap in no other way.
     ```mlir
     exec.func @add_0 buffers [memref<8x4xf32, strided<[1, 8]>>, memref<8x4xf32>, memref<8x4xf32>]
         accumulate [0] in_place [1] {
@@ -87,6 +96,9 @@ def Exec_FuncOp : Exec_Op<"func", [IsolatedFromAbove, SingleBlock, Symbol, Recur
       exec.yield %s : tensor<8x4xf32>
     }
     ```
+
+    Made by exec-bufferize. Consumed by the kernel generator. None is left after exec-generate-kernels or
+    exec-generate-gpu-kernels.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$buffers, DenseI64ArrayAttr:$accumulate,
                        DenseI64ArrayAttr:$in_place);

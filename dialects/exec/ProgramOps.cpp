@@ -32,7 +32,7 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 int64_t dtcc::exec::getElementBytes(Type type) { return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8); }
 
-/// As the type has them, but without affine maps where a buffer is row-major: most are.
+/// Returns the strides and the offset of a type, without affine maps if the buffer is row-major, as most are.
 static LogicalResult getStridesAndOffset(MemRefType type, SmallVectorImpl<int64_t> &strides, int64_t &offset) {
   if (!type.getLayout().isIdentity() || !type.hasStaticShape())
     return type.getStridesAndOffset(strides, offset);

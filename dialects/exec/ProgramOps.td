@@ -12,14 +12,17 @@ include "dialects/exec/Exec.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, IsolatedFromAbove, NoTerminator, SingleBlock]> {
-  let summary = "the step of one rank, the same text for all ranks, or for those of one stage";
+  let summary = "the step of one rank; all ranks, or those of a stage, share one program";
   let description = [{
-    Holds, in this order, communicators, arenas, buffers, views of inputs and
-    scalars, and phases. A step runs the phases in order, or as `actions` say (a phase
-    and a slot each). `mesh` names the mesh whose axes number the ranks and the
-    micro-batches. `optimizer` is the update's, for what is told to the host: the
-    learning rate and each parameter's decay. With `stage` s over an axis, it is the
-    program of the ranks whose coordinate in that axis is s.
+    A program holds, in this order, communicators, arenas, buffers, views of inputs and
+    scalars, and phases. A step runs the phases in order, or in the order of `actions` (a phase
+    and a slot each). `mesh` names the mesh whose axes number the ranks and the micro-batches.
+    `optimizer` is the optimizer of the update, from which the host reads the learning rate and
+    the weight decay of each parameter. With `stage` s over an axis, the program is that of the
+    ranks whose coordinate in that axis is s.
+
+    Made by exec-bufferize. Consumed by all passes of the exec level, and by `compiler/emit`, which writes the
+    image. None is left after the image is written.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh, OptionalAttr<I64Attr>:$stage,
                        OptionalAttr<StrAttr>:$axis, OptionalAttr<StrArrayAttr>:$actions,
@@ -37,13 +40,16 @@ class Exec_ProgramPart<string mnemonic, list<Trait> traits = []>
 def Exec_CommunicatorOp : Exec_ProgramPart<"communicator", [Symbol]> {
   let summary = "the ranks that differ only in `axes`; a rank's index is the linear index of these, outermost first";
   let description = [{
-    With `members`, only these coordinates of the outermost axis take part. `ofParameters`: the same ranks have another,
-    and this one is for what reduces and gathers buckets alone.
+    With `members`, only these coordinates of the outermost axis take part. A communicator with `ofParameters` serves
+    only collectives that reduce or gather buckets; the same ranks have a second communicator for all others.
     ```mlir
     exec.communicator @over.dp over ["dp"]
     exec.communicator @over.dp.parameters over ["dp"] {ofParameters}
     exec.communicator @over.pp.0.3 over ["pp"] members [0, 3]
     ```
+
+    Made by exec-bufferize; exec-separate-parameters adds those of parameters. Consumed by `compiler/emit`, which
+    writes the op as a row of the image. None is left after the image is written.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$members,
                        UnitAttr:$ofParameters);
@@ -53,12 +59,15 @@ def Exec_CommunicatorOp : Exec_ProgramPart<"communicator", [Symbol]> {
 def Exec_ArenaOp : Exec_ProgramPart<"arena", [Symbol]> {
   let summary = "one block of memory, allocated before the first step; `bytes` is 0 until planned";
   let description = [{
-    Memory of the device that runs the commands, or, as `host`, of its host, locked so that the device reaches it.
-    Commands that stream (runtime/abi/LibraryOps.def) alone touch that: updates, once a step.
+    The memory is that of the device that runs the commands. With `host` it is locked host memory that the device can
+    access; only commands that stream (runtime/abi/LibraryOps.def) use it, namely updates, once a step.
     ```mlir
     exec.arena @state : 65536
     exec.arena @host : 131072 host
     ```
+
+    Made by exec-bufferize, exec-offload-values and exec-reserve-workspace; exec-plan-arena sets `bytes`. Consumed
+    by `compiler/emit`, which writes the op as a row of the image. None is left after the image is written.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntNonNegative]>:$bytes, UnitAttr:$host);
   let assemblyFormat = "$sym_name `:` $bytes (`host` $host^)? attr-dict";
@@ -67,13 +76,16 @@ def Exec_ArenaOp : Exec_ProgramPart<"arena", [Symbol]> {
 def Exec_BufferOp : Exec_ProgramPart<"buffer", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "`bytes` of an arena, at `offset` once planned";
   let description = [{
-    A buffer in a planned arena shares its bytes with buffers that live at other times.
-    `persistent`: it holds its content across steps, or is written by the host: no
-    sharing. `bucket` names the bucket of state whose storage it is.
+    A buffer in a planned arena shares its bytes with buffers whose live ranges do not overlap.
+    A `persistent` buffer keeps its content across steps, or is written by the host, and shares
+    no bytes. `bucket` names the bucket of state that the buffer stores.
     ```mlir
     exec.buffer @x : 4096 in @activations at 64
     exec.buffer @params.0 : 65536 in @state at 0 persistent {bucket = @params.0}
     ```
+
+    Made by exec-bufferize, exec-offload-values and exec-reserve-workspace; exec-plan-arena sets `offset`. Consumed
+    by `compiler/emit`, which writes the op as a row of the image. None is left after the image is written.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ConfinedAttr<I64Attr, [IntNonNegative]>:$bytes,
                        FlatSymbolRefAttr:$arena, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$offset,
@@ -82,18 +94,21 @@ def Exec_BufferOp : Exec_ProgramPart<"buffer", [Symbol, DeclareOpInterfaceMethod
 }
 
 def Exec_ViewOp : Exec_Op<"view", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a typed strided box of a buffer";
+  let summary = "a typed strided view of a buffer";
   let description = [{
-    Starts `offset + slot * slot_stride` bytes into the buffer; the strides stand in
-    the type. With `mod n` there is memory for n slots, which later ones use again:
-    slot stands for slot mod n. With `block d of @c` it is the rank's own block: it starts
-    index * size(d) * stride(d) elements later, with the rank's index in `@c`.
+    The view starts `offset + slot * slot_stride` bytes into the buffer; its type has the
+    strides. With `mod n` the buffer has memory for n slots, and slot stands for slot mod n.
+    With `block d of @c` the view is the block of this rank: it starts index * size(d) *
+    stride(d) elements later, where index is the rank's index in `@c`.
     ```mlir
     %x = exec.view @x[128] : memref<4x8xf32, strided<[16, 1]>>
     %ids = exec.view @ids[0 + slot * 512] : memref<64xi64>
     %saved = exec.view @saved[0 + slot * 512 mod 2] : memref<64xi64>
     %share = exec.view @params.0[0] block 0 of @dp : memref<8192xf32>
     ```
+
+    Made by exec-bufferize and exec-offload-values; exec-assign-slots and exec-fold-dimensions rewrite views.
+    Consumed by `compiler/emit`, which writes the op as a row of the image. None is left after the image is written.
   }];
   let arguments = (ins FlatSymbolRefAttr:$buffer, ConfinedAttr<I64Attr, [IntNonNegative]>:$offset,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$slot_stride,
@@ -113,11 +128,14 @@ def Exec_InputRole : I32EnumAttr<"InputRole", "what the host fills a model input
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_InputOp : Exec_ProgramPart<"input"> {
-  let summary = "a model input: the host writes this rank's part of each micro-batch into the view";
+  let summary = "a model input: the host writes this rank's shard of each micro-batch into the view";
   let description = [{
-    `sizes` and `padded` are those of the whole tensor of a step, `axes` holds the mesh
-    axes of each dimension, time axes included. `bounds` is [lower, upper, ignore] of
-    an integer input. A model input that the step does not read has no view.
+    `sizes` and `padded` are those of the whole tensor of a step. `axes` holds the mesh axes of
+    each dimension, time axes included. `bounds` is [lower, upper, ignore] of an integer input.
+    A model input that the step does not read has no view.
+
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
   }];
   let arguments = (ins StrAttr:$name, Exec_InputRole:$role, Optional<AnyStaticShapeMemRef>:$view,
                        DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$padded, ArrayAttr:$axes,
@@ -133,13 +151,21 @@ def Exec_ScalarKind : I32EnumAttr<"ScalarKind", "a scalar that the host writes b
   let cppNamespace = "::dtcc::exec";
 }
 def Exec_ScalarOp : Exec_ProgramPart<"scalar"> {
-  let summary = "where one of dtcc_scalar lies";
+  let summary = "the memory of one of the scalars of dtcc_scalar";
+  let description = [{
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
+  }];
   let arguments = (ins Exec_ScalarKind:$kind, AnyStaticShapeMemRef:$view);
   let assemblyFormat = "$kind $view attr-dict `:` type($view)";
 }
 
 def Exec_PhaseOp : Exec_ProgramPart<"phase", [Symbol, NoTerminator, SingleBlock]> {
   let summary = "commands in order, run for slots 0 .. repeat - 1";
+  let description = [{
+    Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
+    after the image is written.
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$repeat);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name (`repeat` $repeat^)? attr-dict-with-keyword $body";

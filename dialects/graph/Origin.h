@@ -31,7 +31,7 @@ std::optional<int64_t> getOrigin(mlir::Operation *op);
 /// Forward where it is not tagged.
 Phase getPhase(mlir::Operation *op);
 std::optional<Phase> findPhase(mlir::Operation *op);
-/// Per factor of `op`, the forward op's factor or -1; empty if not tagged.
+/// Factor of the forward op, or -1, for each factor of `op`; empty if the op has no tag.
 llvm::SmallVector<int64_t> getOriginFactors(mlir::Operation *op);
 
 void setOrigin(mlir::Operation *op, int64_t origin, Phase phase);

@@ -33,7 +33,7 @@
 
 namespace dtcc {
 
-/// How the iterations of a factor depend on each other.
+/// Dependence of the iterations of a factor on each other.
 enum class FactorKind {
   /// Independent: each part of the result comes from the same part of the operands.
   Parallel,
@@ -74,15 +74,15 @@ struct Factor {
   PaddingNeed padding = PaddingNeed::Any;
 };
 
-/// No factor: a dimension nobody may shard.
+/// Marks a dimension without a factor, which must not be sharded.
 constexpr int64_t kNoFactor = -1;
 
 /// The factor map of one op instance.
 struct FactorMap {
   llvm::SmallVector<Factor> factors;
-  /// Per operand, per dimension: index into `factors`, or kNoFactor.
+  /// Index into `factors`, or kNoFactor, for each dimension of each operand.
   llvm::SmallVector<llvm::SmallVector<int64_t>> operands;
-  /// Per result, per dimension.
+  /// Likewise for each dimension of each result.
   llvm::SmallVector<llvm::SmallVector<int64_t>> results;
   /// Sets of operands in which the op is jointly linear: add {{0, 1}},
   /// contract {{0}, {1}}. Partial sums may enter through all members of one set.

@@ -26,6 +26,9 @@ def Spmd_AllReduceOp : Spmd_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
     With `members`, only these coordinates of the one axis take part: the stages of a
     pipeline that own a parameter together.
     `spmd.all_reduce sum %g over ["pp"] members [0, 3] : tensor<1024xf32>`
+
+    Made by spmd-lower-to-program, for reshards, statistics of shards and the norm of gradients. Consumed by
+    exec-bufferize. None is left after exec-bufferize.
   }];
   let arguments = (ins Spmd_ReductionAttr:$kind, Spmd_Local:$x, Spmd_AxisNames:$axes,
                        OptionalAttr<DenseI64ArrayAttr>:$members);
@@ -37,13 +40,21 @@ def Spmd_AllReduceOp : Spmd_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
   }]>];
 }
 def Spmd_AllGatherOp : Spmd_AxesOp<"all_gather"> {
-  let summary = "the parts of all members, joined along dimension dim";
+  let summary = "the shards of all members, concatenated along dimension dim";
+  let description = [{
+    Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Spmd_Local:$x, I64Attr:$dim, Spmd_AxisNames:$axes);
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
 }
 def Spmd_ReduceScatterOp : Spmd_AxesOp<"reduce_scatter"> {
-  let summary = "this member's part along dimension dim of the sum (maximum, minimum)";
+  let summary = "this member's shard along dimension dim of the sum (maximum, minimum)";
+  let description = [{
+    Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Spmd_ReductionAttr:$kind, Spmd_Local:$x, I64Attr:$dim, Spmd_AxisNames:$axes);
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$kind $x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
@@ -51,21 +62,32 @@ def Spmd_ReduceScatterOp : Spmd_AxesOp<"reduce_scatter"> {
 def Spmd_AllToAllOp : Spmd_AxesOp<"all_to_all"> {
   let summary = "moves the axes from one dimension to another";
   let description = [{
-    Member i sends part j along dimension `to` to member j, and joins what it receives
-    along dimension `from`: that grows by the size of the group, `to` shrinks by it.
+    Member i sends slice j along dimension `to` to member j, and concatenates what it receives
+    along dimension `from`. `from` grows by the size of the group, and `to` shrinks by it.
+
+    Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
   }];
   let arguments = (ins Spmd_Local:$x, I64Attr:$from, I64Attr:$to, Spmd_AxisNames:$axes);
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$x `from` $from `to` $to `over` $axes attr-dict `:` type($x) `->` type($y)";
 }
 def Spmd_LocalSliceOp : Spmd_AxesOp<"local_slice"> {
-  let summary = "this member's part along dimension dim; no communication";
+  let summary = "this member's shard along dimension dim; no communication";
+  let description = [{
+    Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Spmd_Local:$x, I64Attr:$dim, Spmd_AxisNames:$axes);
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
 }
 def Spmd_ZeroFillOp : Spmd_AxesOp<"zero_fill", [SameOperandsAndResultType]> {
   let summary = "x on member 0, zeros on the others: a replicated value as a partial sum; no communication";
+  let description = [{
+    Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Spmd_Local:$x, Spmd_AxisNames:$axes);
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
@@ -75,11 +97,14 @@ class Spmd_MessageOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemoni
     MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
 
 def Spmd_ShiftOp : Spmd_MessageOp<"shift", [SameOperandsAndResultType]> {
-  let summary = "the value of the member before, around the ring of the group";
+  let summary = "the value of the previous member in the ring of the group";
   let description = [{
-    Member i gives its value to member i + 1, the last to the first: blocks of keys and
-    values in ring attention. No two shifts are one: those of the backward pass bring again what
-    the forward pass did not keep. `%y = spmd.shift %x over ["cp"] : tensor<2x64xf32>`
+    Member i sends its value to member i + 1, and the last to the first. Ring attention passes
+    blocks of keys and values in this way. CSE must not merge two shifts, because the backward
+    pass fetches the blocks again that the forward pass did not keep. `%y = spmd.shift %x over ["cp"] : tensor<2x64xf32>`
+
+    Made by spmd-lower-to-program, for ring attention. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
   }];
   let arguments = (ins Spmd_Local:$x, Spmd_AxisNames:$axes);
   let results = (outs Spmd_Local:$y);
@@ -87,13 +112,16 @@ def Spmd_ShiftOp : Spmd_MessageOp<"shift", [SameOperandsAndResultType]> {
 }
 
 def Spmd_SendOp : Spmd_MessageOp<"send"> {
-  let summary = "a value to the ranks of another stage";
+  let summary = "sends a value to a rank of another stage";
   let description = [{
-    To the rank whose coordinate in `axis` is `peer` and which is otherwise this one's.
-    Goes on when the value is on its way. Messages of one `channel` between two ranks
-    arrive in the order in which they were sent; other channels do not wait for them.
-    Waits while `room` of them are on their way.
+    The receiver is the rank whose coordinate in `axis` is `peer` and whose other coordinates
+    are those of this rank. The op does not wait for the receiver, except while `room` of its
+    messages are in flight. Messages of one `channel` between two ranks arrive in the order in
+    which they were sent; other channels do not wait for them.
     `spmd.send %x to 1 over "pp" channel 0 : tensor<4x64xf32>`
+
+    Made by spmd-lower-to-program; spmd-merge-channels and spmd-reserve-messages set the channel and the room.
+    Consumed by exec-bufferize. None is left after exec-bufferize.
   }];
   let arguments = (ins Spmd_Local:$x, I64Attr:$peer, StrAttr:$axis, I64Attr:$channel,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$room);
@@ -101,7 +129,12 @@ def Spmd_SendOp : Spmd_MessageOp<"send"> {
 }
 def Spmd_ReceiveOp : Spmd_MessageOp<"receive"> {
   let summary = "waits for the next value of a channel from another stage";
-  let description = [{ `%x = spmd.receive from 0 over "pp" channel 0 : tensor<4x64xf32>` }];
+  let description = [{
+    `%x = spmd.receive from 0 over "pp" channel 0 : tensor<4x64xf32>`
+
+    Made by spmd-lower-to-program; spmd-merge-channels sets the channel. Consumed by exec-bufferize. None is left
+    after exec-bufferize.
+  }];
   let arguments = (ins I64Attr:$peer, StrAttr:$axis, I64Attr:$channel);
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "`from` $peer `over` $axis `channel` $channel attr-dict `:` type($y)";

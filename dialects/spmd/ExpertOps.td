@@ -1,4 +1,4 @@
-//===- ExpertOps.td - Tokens to the ranks of the experts that they picked
+//===- ExpertOps.td - Tokens to the ranks of their experts
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,20 +23,24 @@ class Spmd_RowsOp<string mnemonic> : Spmd_Op<mnemonic, [Pure, DeclareOpInterface
 }
 
 def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows"> {
-  let summary = "the rows of the group's tokens that picked an expert of this member, and zeros";
+  let summary = "all rows of the group's tokens, with zeros for tokens that selected no expert of this member";
   let description = [{
-    x [n.., c] of this member's tokens; ids [n * members.., k], the picks of all; y [n * members.., c]: as all_gather
-    along dimension 0, but a row none of whose picks is one of this member's `experts` is zero, and is not sent.
-    Experts are numbered over the group, each member holds a run of them.
+    x [n.., c] holds this member's tokens; ids [n * members.., k] holds the selected experts of all tokens. y
+    [n * members.., c] is an all_gather of x along dimension 0, except that rows which selected none of this member's
+    `experts` are zero and are not sent. Experts are numbered over the group, and each member holds a run of them.
 
     `spmd.dispatch_rows %x, %ids over ["ep"] experts 2 : (tensor<4x8x16xf32>, tensor<16x8x2xi64>) -> tensor<16x8x16xf32>`
+
+    Made by spmd-dispatch-experts. Consumed by exec-bufferize. None is left after exec-bufferize.
   }];
 }
 def Spmd_CombineRowsOp : Spmd_RowsOp<"combine_rows"> {
-  let summary = "this member's rows: the sum of what the members made of them that they were dispatched to";
+  let summary = "the sum of the results of this member's rows over the members to which they were dispatched";
   let description = [{
-    x [n * members.., d], partial; ids as above; y [n.., d]: as reduce_scatter along dimension 0 of rows that are zero
-    where dispatch_rows makes them so.
+    x [n * members.., d] is partial; ids are those of dispatch_rows. y [n.., d] is a reduce_scatter of x along dimension
+    0, in which rows that dispatch_rows does not send count as zero.
+
+    Made by spmd-dispatch-experts. Consumed by exec-bufferize. None is left after exec-bufferize.
   }];
 }
 

@@ -23,7 +23,7 @@ namespace dtcc::spmd {
 /// Mesh axes, outermost first.
 using Axes = std::vector<std::string>;
 
-/// Is `axis` one of `axes`?
+/// Whether `axis` is one of `axes`.
 bool contains(const Axes &axes, const std::string &axis);
 
 struct MeshAxis {
@@ -60,7 +60,7 @@ struct Mesh {
 enum class PartialKind { Sum, Max, Min };
 
 struct Layout {
-  /// Per dimension, outermost first.
+  /// Axes that split each dimension, outermost first.
   std::vector<Axes> dims;
   /// Sorted by name.
   Axes partial;

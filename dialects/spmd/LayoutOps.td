@@ -16,7 +16,10 @@ def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
     ```
     spmd.mesh @mesh [#spmd.axis<"mb", 2, time>, #spmd.axis<"dp", 2, rank>, #spmd.axis<"tp", 2, rank>]
     ```
-    At most one time axis, which stands first: the micro-batches of a step.
+    A mesh has at most one time axis, which comes first and counts the micro-batches of a step.
+
+    Made by spmd-apply-plan. Consumed by `compiler/emit`, which writes the axes of the image. None is left after the
+    image is written.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Spmd_AxesArray:$axes);
   let assemblyFormat = "$sym_name $axes attr-dict";
@@ -27,6 +30,9 @@ def Spmd_ReshardOp : Spmd_Op<"reshard", [Pure]> {
   let description = [{
     Shape, element type, mesh and padding stay. Lowered to the cheapest sequence of
     collectives by the reshard planner.
+
+    Made by spmd-apply-plan. Consumed by spmd-dispatch-experts, which replaces those around expert layers, and
+    spmd-lower-to-program, which makes collectives. None is left after spmd-lower-to-program.
   }];
   let arguments = (ins Spmd_TensorType:$x);
   let results = (outs Spmd_TensorType:$y);

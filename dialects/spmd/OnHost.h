@@ -1,11 +1,12 @@
-//===- OnHost.h - What waits with the hosts of devices -*- C++ -*-===//
+//===- OnHost.h - Mark of offloaded activations ------------ -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// --offload=activations, from the plan's ops to buffers. State has kOffloadAttr (Spmd.h).
+// Passes --offload=activations from the ops of the plan to buffers. State has kOffloadAttr
+// (Spmd.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,8 @@
 
 namespace dtcc::spmd {
 
-/// A unit attribute of forward ops, and of buffers of exec: what they make waits with the host for the backward pass.
+/// A unit attribute of forward ops, and of buffers of exec. It marks saved activations that are offloaded to host
+/// memory until the backward pass.
 inline constexpr llvm::StringLiteral kOnHostAttr = "spmd.on_host";
 
 } // namespace dtcc::spmd

@@ -46,8 +46,8 @@ inline constexpr llvm::StringLiteral kOffsetAttr = "spmd.offset";
 /// The phase in which the optimizer runs, the last of a step.
 inline constexpr llvm::StringLiteral kUpdatePhase = "update";
 
-/// Where a graph.state lies: a bucket and an offset in elements; one pair per stage of a
-/// pipeline that holds a copy. Empty if it was given no place.
+/// Place of a graph.state: a bucket and an offset in elements, one pair for each stage of a
+/// pipeline that holds a copy. Empty if no pass has assigned a bucket.
 llvm::SmallVector<std::pair<mlir::FlatSymbolRefAttr, int64_t>> bucketsOf(mlir::Operation *state);
 void addBucket(mlir::Operation *state, mlir::FlatSymbolRefAttr bucket, int64_t offset);
 

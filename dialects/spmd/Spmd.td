@@ -32,13 +32,15 @@ def Spmd_Dialect : Dialect {
     where a producer and a consumer differ. Then an `spmd.program`: the same ops on
     the local tensors of a rank, with explicit collectives, in phases.
 
-    Discardable attributes: a `graph.state` carries `spmd.layout` (a TypeAttr of its
-    `!spmd.tensor`) and, if ranks hold shares of it, `spmd.flat` (the axes that share
-    it), `spmd.zero` (what is shared: the stage, 1 to 3) and `spmd.unit` (the name of
-    the group of states that are reduced and gathered together), `spmd.compute` (the
-    narrower type in which it is read, if it is read in no other) and `spmd.offload` (what only
-    its update touches lies with the host); in the second form also `spmd.bucket` and `spmd.offset`
-    (elements), which are lists where several stages of a pipeline hold a copy.
+    Discardable attributes of a `graph.state`:
+    - `spmd.layout`: a TypeAttr of its `!spmd.tensor`.
+    - `spmd.flat`: the axes over which ZeRO shards it.
+    - `spmd.zero`: the ZeRO stage, 1 to 3.
+    - `spmd.unit`: the name of the group of states that are reduced and gathered together.
+    - `spmd.compute`: the narrower type in which it is read, if it is read in no other.
+    - `spmd.offload`: state that only the update uses is kept in host memory.
+    - `spmd.bucket` and `spmd.offset` (in elements), in the second form. They are lists if
+      several stages of a pipeline hold a copy.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -81,7 +83,7 @@ def Spmd_AxesArray : TypedArrayAttrBase<Spmd_AxisAttr, "mesh axes">;
 
 def Spmd_TensorType : TypeDef<Spmd_Dialect, "Tensor", [ShapedTypeInterface]> {
   let mnemonic = "tensor";
-  let summary = "a whole tensor and how it lies on a mesh";
+  let summary = "a whole tensor and its layout on a mesh";
   let description = [{
     `!spmd.tensor<8x128x768xf32, @mesh, [{mb,dp},{},{tp} ], partial(sum {cp}), pad [8,128,768]>`
 
@@ -105,7 +107,7 @@ def Spmd_TensorType : TypeDef<Spmd_Dialect, "Tensor", [ShapedTypeInterface]> {
     ::mlir::ShapedType cloneWith(std::optional<::llvm::ArrayRef<int64_t>> shape, ::mlir::Type elementType) const;
     /// The layout as a plain value.
     ::dtcc::spmd::Layout getLayout() const;
-    /// The same tensor in another layout.
+    /// This tensor type with another layout.
     TensorType withLayout(const ::dtcc::spmd::Layout &layout) const;
   }];
   let hasCustomAssemblyFormat = 1;

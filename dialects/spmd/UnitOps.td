@@ -1,12 +1,12 @@
-//===- UnitOps.td - Shares of buckets: reduce, gather, release
+//===- UnitOps.td - Shards of buckets: reduce, gather, release
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What ZeRO does with storage. A unit is a group of states that are gathered and
-// reduced together: one bucket for each layout in it.
+// Ops that move the shards of ZeRO. A unit is a group of states that are gathered and
+// reduced together. It has one bucket for each layout of its states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,23 @@ include "dialects/spmd/ProgramOps.td"
 defvar Spmd_OptionalAxes = DefaultValuedAttr<StrArrayAttr, "{}">;
 
 def Spmd_ReduceBucketOp : Spmd_BucketUser<"reduce_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "sums a bucket of gradients over ranks, in place or into a bucket of shares";
+  let summary = "sums a bucket of gradients over ranks, in place or into a bucket of shards";
   let description = [{
-    First over `scatter`: each member keeps its contiguous share, the other cells of
-    states are undefined afterwards; then over `sum`: every member has the sum of that share (of
-    all that is stored, without `scatter`). In place the share stays where it lies in
-    the bucket. With `into` the bucket is transient, its whole content is given up, and
-    the share is added to what the other bucket stores: slot 0 overwrites, later slots
-    add; `again`: slot 0 adds too, to what another phase has put there. `slot`: in this
-    slot alone, when all micro-batches are in the bucket.
+    The op first reduces over `scatter`: each member keeps its contiguous shard, and the other
+    cells of states are undefined afterwards. It then reduces over `sum`: every member holds
+    the sum of that shard, or of the whole bucket without `scatter`. In place, the shard stays
+    at its offset in the bucket. With `into` the bucket is transient and its content is lost;
+    the shard is added to the other bucket: slot 0 overwrites, later slots add. With `again`
+    slot 0 adds too, to the sum of another phase. With `slot` the op runs in this slot alone,
+    when the gradients of all micro-batches are in the bucket.
     ```
     spmd.reduce_bucket @grads.0 scatter ["dp"] sum ["tp"]      // ZeRO-1, once a step
     spmd.reduce_bucket @grads.0 scatter ["dp"] slot 3          // the same in a phase that repeats, in the last of four
     spmd.reduce_bucket @work.3 scatter ["dp"] into @grads.3    // ZeRO-2 and 3, every micro-batch
     ```
+
+    Made by spmd-lower-to-program; spmd-place-units moves the op to where its bucket is complete. Consumed by
+    exec-bufferize. None is left after exec-bufferize.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_OptionalAxes:$scatter, Spmd_OptionalAxes:$sum,
                        OptionalAttr<FlatSymbolRefAttr>:$into, OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$slot, UnitAttr:$again);
@@ -39,12 +42,15 @@ def Spmd_ReduceBucketOp : Spmd_BucketUser<"reduce_bucket", [MemoryEffects<[MemRe
       "$bucket (`scatter` $scatter^)? (`sum` $sum^)? (`into` $into^)? (`again` $again^)? (`slot` $slot^)? attr-dict";
 }
 def Spmd_GatherUnitOp : Spmd_BucketUser<"gather_unit", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the whole of a parameter bucket of which ranks store shares";
+  let summary = "the whole content of a parameter bucket of which ranks store shards";
   let description = [{
-    A temporary copy, in the type of the bucket or in a narrower one: shares are then rounded
-    (to nearest even) before they travel. It lives until its last use. Never merged with another gather of
-    the same bucket, hence its effects: in between the copy is not to exist.
+    The result is a temporary copy in the type of the bucket or in a narrower one. In a narrower
+    type, shards are rounded (to nearest even) before they are sent. The op has memory effects
+    so that CSE does not merge two gathers of one bucket: the copy must not exist between them.
     `%u = spmd.gather_unit @params.3 over ["dp"] : tensor<7087872xf32>`
+
+    Made by spmd-lower-to-program, before each use; spmd-place-units merges and moves these ops. Consumed by
+    exec-bufferize. None is left after exec-bufferize.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_AxisNames:$axes);
   let results = (outs Spmd_Local:$y);
@@ -52,14 +58,23 @@ def Spmd_GatherUnitOp : Spmd_BucketUser<"gather_unit", [MemoryEffects<[MemRead, 
 }
 def Spmd_UnitViewOp : Spmd_Op<"unit_view", [Pure]> {
   let summary = "a range of a gathered unit as a tensor: no copy";
-  let description = [{ `%w = spmd.unit_view %u[1024] : tensor<7087872xf32> -> tensor<768x3072xf32>` }];
+  let description = [{
+    `%w = spmd.unit_view %u[1024] : tensor<7087872xf32> -> tensor<768x3072xf32>`
+
+    Made by spmd-lower-to-program and spmd-place-units. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Spmd_Local:$unit, I64Attr:$offset);
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$unit `[` $offset `]` attr-dict `:` type($unit) `->` type($y)";
   let hasVerifier = 1;
 }
 def Spmd_ReleaseOp : Spmd_Op<"release", [MemoryEffects<[MemWrite]>]> {
-  let summary = "says that a gathered unit is not read any more: its memory is free";
+  let summary = "ends the life of a gathered unit, so that its memory is free";
+  let description = [{
+    Made by spmd-place-units. Consumed by exec-bufferize, which ends the live range of the buffer. None is left
+    after exec-bufferize.
+  }];
   let arguments = (ins Spmd_Local:$unit);
   let assemblyFormat = "$unit attr-dict `:` type($unit)";
 }

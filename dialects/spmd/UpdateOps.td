@@ -12,6 +12,10 @@ include "dialects/spmd/ProgramOps.td"
 
 def Spmd_SumSquaresOp : Spmd_Op<"sum_squares", [Pure]> {
   let summary = "the sum of the squares of all cells of all operands, summed in a fixed order";
+  let description = [{
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Variadic<Spmd_Local>:$xs);
   let results = (outs Spmd_FloatScalar:$y);
   let assemblyFormat = "$xs attr-dict `:` functional-type(operands, results)";
@@ -20,9 +24,12 @@ def Spmd_SumSquaresOp : Spmd_Op<"sum_squares", [Pure]> {
 def Spmd_GradScaleOp : Spmd_Op<"grad_scale", [Pure]> {
   let summary = "norm = sqrt(squares) / count; scale = 1 / count * min(1, clip / (norm + 1e-6)), unclipped if clip is 0";
   let description = [{
-    `squares` is the sum over all elements of the fully reduced gradients of the loss sum,
-    times `loss_scale` * `unit` if given: both results take that out, and `finite` (i32)
-    is 1 if the norm is a number, else 0.
+    `squares` is the sum of squares of the fully reduced gradients of the loss sum. If
+    `loss_scale` is given, the gradients have the factor `loss_scale` * `unit`, which both
+    results remove. `finite` (i32) is 1 if the norm is a number, else 0.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
   }];
   let arguments = (ins Spmd_FloatScalar:$squares, Spmd_FloatScalar:$count, Optional<Spmd_FloatScalar>:$loss_scale,
                        DefaultValuedAttr<F64Attr, "0.0">:$clip, DefaultValuedAttr<F64Attr, "1.0">:$unit);
@@ -33,10 +40,13 @@ def Spmd_GradScaleOp : Spmd_Op<"grad_scale", [Pure]> {
   let hasVerifier = 1;
 }
 def Spmd_AdjustLossScaleOp : Spmd_BucketUser<"adjust_loss_scale", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "after a step: its scale grows, stays or backs off; gives the number of steps taken, this one included";
+  let summary = "increases, keeps or reduces the loss scale after a step; returns the number of steps taken, this one included";
   let description = [{
     Cells `offsets` of the bucket of buffers hold the scale, the number of finite steps in
     a row and the number of steps skipped: see #graph.loss_scale.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, DenseI64ArrayAttr:$offsets, Spmd_Local:$finite, F64Attr:$growth,
                        F64Attr:$backoff, I64Attr:$interval);
@@ -45,14 +55,17 @@ def Spmd_AdjustLossScaleOp : Spmd_BucketUser<"adjust_loss_scale", [MemoryEffects
   let hasVerifier = 1;
 }
 def Spmd_UpdateBucketOp : Spmd_BucketUser<"update_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "one optimizer step on this rank's share of a parameter bucket";
+  let summary = "one optimizer step on this rank's shard of a parameter bucket";
   let description = [{
-    `grad` is the fully reduced gradient of the share (of the whole bucket without
-    `flat` axes); it is multiplied by `scale` first. Weight decay and the scale of the
-    learning rate are those of the states in the bucket. The other shares are then out
-    of date until `gather_bucket`. With `copy` the new values are written to the same range
-    of that compute bucket too, rounded to nearest even. `guard` holds nothing, or an i32 that is 0 where
-    nothing is to be written and the i64 number of the step.
+    `grad` is the fully reduced gradient of the shard, or of the whole bucket without `flat`
+    axes; the op first multiplies it by `scale`. Weight decay and the factor of the learning
+    rate are those of the states in the bucket. The other shards of the bucket are out of date
+    until `gather_bucket`. With `copy` the new values are also written to the same range of
+    that compute bucket, rounded to nearest even. `guard` is empty, or holds an i32 that is 0
+    if the step must write nothing, and the i64 number of the step.
+
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
   }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_Local:$grad, Spmd_FloatScalar:$scale,
                        TypedArrayAttrBase<FlatSymbolRefAttr, "slot buckets">:$slots, AnyAttr:$optimizer,
@@ -64,12 +77,20 @@ def Spmd_UpdateBucketOp : Spmd_BucketUser<"update_bucket", [MemoryEffects<[MemRe
   }];
 }
 def Spmd_GatherBucketOp : Spmd_BucketUser<"gather_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "in place: each member's share of the bucket to all members";
+  let summary = "gathers the shards of all members in place";
+  let description = [{
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_AxisNames:$axes);
   let assemblyFormat = "$bucket `over` $axes attr-dict";
 }
 def Spmd_ReportOp : Spmd_Op<"report", [MemoryEffects<[MemWrite]>]> {
   let summary = "the scalars that the host reads after the step, whole and equal on all ranks";
+  let description = [{
+    Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Spmd_FloatScalar:$loss_sum, Spmd_FloatScalar:$count, Optional<Spmd_FloatScalar>:$grad_norm);
   let assemblyFormat = [{
     `loss_sum` $loss_sum `,` `count` $count (`,` `grad_norm` $grad_norm^)? attr-dict `:`

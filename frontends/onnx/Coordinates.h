@@ -24,20 +24,21 @@ Tensor fromStart(Emitter &emit, const Tensor &indices, int64_t size, bool checke
 /// dimensions of both are the same ones.
 mlir::FailureOr<llvm::SmallVector<Tensor>> pointCoordinates(OpBinder &node, int64_t batchDims);
 
-/// The cells that operand 1 names in operand 0: their own, but along `axis`.
+/// Coordinates of the cells that operand 1 names in operand 0. Along `axis` they are the indices of operand 1, along
+/// other dimensions those of the index's own cell.
 struct ElementPlaces {
   int64_t axis = 0;
-  /// One a dimension of operand 0, [i..] each.
+  /// One tensor for each dimension of operand 0, each shaped as operand 1.
   llvm::SmallVector<Tensor> coordinates;
-  /// Where all lines along the axis have the same indices: these, of one dimension; else null.
+  /// If all lines along the axis have the same indices, these indices as a one-dimensional tensor; else null.
   Tensor rows;
   /// Whether operands 0 and 1 have the same lines.
   bool sameLines = false;
   /// Sizes of operands 0 and 1 along the axis, and cells of operand 1.
   int64_t size = 0, count = 0, cells = 0;
 
-  /// Comparing a few indices with all places keeps lines apart, so that ranks may hold lines of their own; flattened
-  /// dimensions would not. (A router's picks.)
+  /// Whether the indices are so few that each is compared with all positions. Unlike flattening, this keeps the lines
+  /// apart, so that they can be sharded. A router's selection of experts is the case in mind.
   bool isFew() const { return sameLines && size * count <= kMostCompared; }
 };
 mlir::FailureOr<ElementPlaces> elementPlaces(OpBinder &node);

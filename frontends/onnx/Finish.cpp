@@ -192,7 +192,7 @@ static bool passesGradient(OpOperand &use) {
          !isa<graph::SinOp, graph::CosOp, graph::FloorOp, graph::SignOp, graph::IsNanOp, graph::CompareOp>(op);
 }
 
-/// How a vector parameter enters the graph: multiplied (a scale) or added (a bias).
+/// Whether a vector parameter is multiplied (a scale) rather than added (a bias).
 static bool isScale(Value read) {
   SmallVector<Value> pending = {read};
   while (!pending.empty()) {
@@ -259,7 +259,8 @@ void Importer::classifyStates() {
     state.op.setTrainable(trainable);
     bool decays = form && form->optimizer ? form->decayed.contains(state.name) : !entry || entry->decay;
     state.op.setDecay(trainable && decays);
-    // What a file fills with one number starts so, but for parameters that are to be random.
+    // A state that the file fills with one number starts so, unless it is a parameter and random start values are
+    // asked for.
     bool filled = state.op.getInitAttr() && !(parameter && options.randomInit);
     if (!state.op.getValue() && !filled) {
       bool vector = state.stored.type.getRank() <= 1;

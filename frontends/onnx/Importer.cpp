@@ -78,8 +78,9 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(finishFunction()) || failed(verify(*module)) || failed(readAnnotations(model, *module)))
     return failure();
   if (filledStates > 0)
-    note("the file stores no weights, but fills them with one number each: " + Twine(filledStates) +
-         " such values are states, which start with it (--init=random starts parameters apart)");
+    note("the file stores no weights, and fills " + Twine(filledStates) +
+         " tensors with one number each: they become states that start with that number (--init=random starts "
+         "parameters at random)");
   describeTensors();
   if (options.keepModel)
     describeOnnx();
@@ -201,7 +202,7 @@ LogicalResult Importer::importNodes(const Repeated<NodeProto> &nodes) {
   return success();
 }
 
-/// How an operator treats unsigned integers that are held in wider signed ones.
+/// Treatment of unsigned integers that are stored in wider signed ones, by operator.
 enum class UnsignedForm {
   /// Results are cells of the operands, or what signed arithmetic gives of them too.
   Same,

@@ -154,15 +154,15 @@ private:
   mlir::LogicalResult checkScores(llvm::StringRef key, const Tensor &logits);
   Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type);
   mlir::LogicalResult writeStates();
-  /// Says which form of a model was found, where it brings no training of its own.
+  /// Notes which form of a model was found, if the model brings no training of its own.
   void describeForm();
-  /// What the form says of the optimizer.
+  /// Sets the optimizer, gradient clipping and optimizer state that a training graph names.
   void applyForm();
   void eraseDead();
   void printNodeNotes();
   void classifyStates();
   void classifyInputs();
-  // What saving needs to know (dialects/graph/SavedAs.h).
+  // These two attach the attributes by which a program saves its model (dialects/graph/SavedAs.h).
   void describeTensors();
   void describeOnnx();
 
@@ -170,7 +170,7 @@ private:
   ImportOptions options;
   Model model;
   Manifest manifest;
-  /// Of a file that is a training graph.
+  /// Loss, optimizer and parameters of a file that is a training graph.
   std::optional<TrainingForm> form;
   RuleTable table;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -183,11 +183,12 @@ private:
   llvm::StringSet<> symbols;
   /// Initializers that the exporter merged, and the use that kept the name: node output and operand.
   llvm::StringMap<std::pair<std::string, unsigned>> merged;
-  /// Initializers that are no parameters, and what states are written at the end of the step, by symbol.
+  /// Initializers that are no parameters.
   llvm::StringSet<> buffers;
+  /// Values written to states at the end of the step, by symbol.
   llvm::MapVector<llvm::StringRef, Tensor> writes;
   llvm::MapVector<mlir::StringAttr, llvm::SmallVector<mlir::Location>> nodeNotes;
-  /// What tensors inside loops and functions became: the parameter of one step is that of all.
+  /// Values of initializers inside loops and functions. All steps of a loop read one parameter.
   llvm::DenseMap<const ::onnx::TensorProto *, Tensor> innerStates;
   std::pair<int64_t, int64_t> rebatched = {0, 0};
   /// The element type of most parameters of the file, if that is not f32.
@@ -198,7 +199,7 @@ private:
   /// Nodes in the steps of loops written out so far.
   int64_t unrolled = 0;
   int callDepth = 0;
-  /// By domain, name and overload.
+  /// Functions of the model by domain, name and overload.
   llvm::StringMap<const ::onnx::FunctionProto *> functions;
   int64_t fileNodes = 0;
 };

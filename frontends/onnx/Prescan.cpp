@@ -30,7 +30,7 @@ LogicalResult Importer::checkGraph(const GraphProto &graph, llvm::StringSet<> &k
   if (graph.sparse_initializer_size() > 0)
     return emitError(model.loc()) << "sparse initializers are not supported";
   llvm::StringSet<> initializers, later;
-  // Of the graph itself; the graph around it does not see them.
+  // Names that this graph defines. The graph around it does not see them.
   SmallVector<StringRef> own;
   llvm::scope_exit forget([&] {
     for (StringRef name : own)

@@ -41,8 +41,8 @@ private:
   llvm::StringMap<size_t> ranks;
   /// Parts of each dimension, by tensor.
   std::map<std::string, std::vector<int64_t>> parts;
-  /// Which part of its first dimension each device has, in ascending order of devices, where it is split and the
-  /// devices are those of its parts. Of a tensor that several stages have, of the first that is read.
+  /// For a tensor whose first dimension is split, the shard of each device, in ascending order of devices. For a tensor
+  /// of several stages, the shards of the first stage that is read.
   std::map<std::string, std::vector<int64_t>> firstParts;
   /// Names of nodes and their stages.
   SmallVector<Attribute> stageNodes;
@@ -119,7 +119,7 @@ LogicalResult Reader::read(const ::onnx::NodeProto &node, const ::onnx::NodeDevi
   return success();
 }
 
-/// Ranks of ep that hold experts of a parameter apart: devices that have the same examples have the same part of a
+/// Ranks of ep that hold experts of a parameter apart: devices that have the same samples have the same part of a
 /// first dimension that ep splits, and differ in one that tp splits. Matrices are never of experts.
 int64_t Reader::expertRanks(graph::StateOp state) const {
   auto own = firstParts.find(state.getSavedName().str());
@@ -141,7 +141,7 @@ int64_t Reader::expertRanks(graph::StateOp state) const {
 }
 
 /// Sizes of the axes and pins of the parameters: parameters are split over tp, those of experts over ep too, inputs by
-/// their examples over dp and ep and by their positions over cp, stages lie on pp groups of devices.
+/// their samples over dp and ep and by their positions over cp, stages lie on pp groups of devices.
 LogicalResult Reader::decide() {
   OpBuilder builder(module.getContext());
   int64_t tp = 1, cp = 1, ep = 1, pp = stageDevices > 0 ? devices / stageDevices : 1;
@@ -166,8 +166,7 @@ LogicalResult Reader::decide() {
   // Experts that the file has one by one have no dimension that could be split.
   if (ep == 1 && StringRef(name).starts_with("dtcc ") && StringRef(name).contains("ep=")) {
     emitRemark(model.loc()) << "device configuration '" << name
-                            << "' spreads experts that no parameter of the file "
-                               "holds together: it is not read back";
+                            << "' is ignored: it splits experts, and the file has parameters of single experts";
     return success();
   }
   if (devices % (tp * cp * pp * ep))

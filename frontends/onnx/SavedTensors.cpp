@@ -19,7 +19,8 @@ using namespace dtcc;
 using namespace dtcc::onnx;
 using ::onnx::TensorProto;
 
-/// What a file holds besides its parameters is part of every program that is compiled from it.
+/// Limit in bytes for the constants of a model that a program keeps to save an ONNX file. Every program that is
+/// compiled from the model holds these constants.
 static constexpr size_t kLargestKeptModel = 256 << 20;
 
 void Importer::widenParameters() {
@@ -38,8 +39,9 @@ void Importer::widenParameters() {
   size_t most = 0;
   for (auto [type, count] : counts) {
     model.widen(type);
-    emitRemark(model.loc()) << "weights are " << elementTypeName(type)
-                            << ": the step keeps and updates them in f32; they are saved as they were (--save-type)";
+    emitRemark(model.loc())
+        << "weights are " << elementTypeName(type)
+        << ": the step keeps and updates them in f32, and saves them in their own type (--save-type)";
     if (count > most)
       parameterType = onnx::elementType(context, type);
     most = std::max(most, count);

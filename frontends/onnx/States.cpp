@@ -323,7 +323,7 @@ Tensor Importer::droppedBias(const NodeProto &node, int64_t size, bool guess) {
   std::string name = (owner + ".bias").str();
   if (stateOf.contains(name))
     return states[stateOf[name]].read;
-  note("the exporter drops biases that are zero: parameter '" + name + "' is made again, as zeros");
+  note("parameter '" + name + "' is restored with zeros, because the exporter drops biases that are zero");
   StoredTensor zeros;
   zeros.name = name;
   zeros.type = RankedTensorType::get({size}, states[stateOf[weight]].stored.type.getElementType());

@@ -11,15 +11,19 @@
 include "mlir/Pass/PassBase.td"
 
 def ExpandComposites : Pass<"exec-expand-composites"> {
-  let summary = "norms, softmax, rotary embedding, gathers, experts and sums of integers as simpler ops";
+  let summary = "expand norms, softmax, rotary embedding, gathers, experts and integer sums to simpler ops";
   let description = [{
-    What the kernel generator computes is cells and reductions: composites without a
-    library op are rewritten to these, on local shapes. Attention, embedding, cross
-    entropy and contractions stay; `graph.experts` becomes grouped products. The new ops
-    keep the phase of the old: CSE then leaves what the backward pass computes again of a
-    norm or an expert there. Example (tests/passes/exec/expand-composites.mlir):
-    `graph.rms_norm` becomes a mean of squares, `graph.rsqrt` and two products; in expand-integers.mlir reductions and
-    running sums of integers become additions of halves.
+    Input: an `spmd.program` on local tensors. Output: the same program without composites that have no library op.
+
+    Norms, softmax and rotary embedding become elementwise ops and reductions, for which the kernel generator makes
+    code. `graph.experts` becomes grouped products, and sums of integers become trees of elementwise additions.
+    Attention, embedding, cross entropy and contractions stay, because the library computes them.
+
+    Guarantees: each composite that is left has a library op. The new ops keep the phase of the old one: CSE does not
+    merge what the backward pass recomputes of a norm or an expert with the values of the forward pass.
+
+    Example (tests/passes/exec/expand-composites.mlir): `graph.rms_norm` becomes a mean of squares, `graph.rsqrt` and
+    two products. In expand-integers.mlir reductions and running sums of integers become trees of additions.
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
@@ -27,163 +31,225 @@ def ExpandComposites : Pass<"exec-expand-composites"> {
 def SplitAccumulation : Pass<"exec-split-accumulation"> {
   let summary = "accumulate the terms of a sum one by one";
   let description = [{
-    A gradient that is a sum (a tied embedding's two, a classifier's by chunks) need not
-    exist: each term is accumulated into the bucket where it is made. Example
-    (tests/passes/exec/split-accumulation.mlir): `accumulate(add(a, b))` becomes
-    `accumulate(a)` and `accumulate(b) again`.
+    Input: an `spmd.program` in which `spmd.accumulate` may read a sum. Output: the same program with one
+    `spmd.accumulate` for each term, placed where the term is computed.
+
+    A gradient that is a sum need not exist as a tensor. Such are the two gradients of a tied embedding, and the
+    gradient of a chunked classifier.
+
+    Guarantees: the bucket holds the same sum. The terms are added in the order in which they are computed.
+
+    Example (tests/passes/exec/split-accumulation.mlir): `accumulate(add(a, b))` becomes `accumulate(a)` and
+    `accumulate(b) again`.
   }];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
 def ChunkClassifier : Pass<"exec-chunk-classifier"> {
-  let summary = "compute loss and its gradient over chunks of rows, so that logits are never whole";
+  let summary = "compute the loss and its gradient over chunks of rows, so that logits are never whole";
   let description = [{
-    Logits [rows, classes] are the largest tensor of a language model, and are read
-    once: by the cross entropy and by its gradient. From the product that makes them to
-    the products that read their gradient, everything is done for one chunk of rows at
-    a time, of at most `chunk-bytes` of logits unless that takes over 256 chunks. Row
-    results are joined, sums are added up. Nothing is computed twice. Example
-    (tests/passes/exec/chunk-classifier.mlir): 4 samples of 256 tokens and 50257 classes
-    become 4 chunks.
+    Input: an `spmd.program` on local tensors. Output: the same program, with the loss and its gradient computed chunk
+    by chunk.
+
+    Logits [rows, classes] are the largest tensor of a language model, and only the cross entropy and its gradient
+    read them. The pass cuts the ops from the product that computes the logits to the products that read their
+    gradient into chunks of rows. A chunk has at most `chunk-bytes` of logits, unless that takes over 256 chunks.
+    Results that have rows are concatenated, and sums over rows are added.
+
+    Guarantees: no value is computed twice. A loss that cannot be cut, because an op has no common dimension of rows,
+    stays whole.
+
+    Example (tests/passes/exec/chunk-classifier.mlir): 4 samples of 256 tokens and 50257 classes become 4 chunks.
   }];
   let options = [Option<"chunkBytes", "chunk-bytes", "int64_t", "int64_t(64) << 20", "largest logits of a chunk">];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
 def NarrowLosses : Pass<"exec-narrow-losses"> {
-  let summary = "let gradients of logits be stored in the halves that products read";
+  let summary = "store gradients of logits in the 16-bit type that products read";
   let description = [{
-    A `graph.cast` to halves of the gradient of a cross entropy, which nobody else reads, becomes the type of that
-    gradient: a pass over the logits less, the largest values of a step. Loss and statistics are f32 as before, and what
-    is rounded is the same. Example (tests/passes/exec/narrow-losses.mlir): a gradient that two products read in bf16.
+    Input: an `spmd.program` in which the gradient of a cross entropy has a `graph.cast` to a 16-bit float as its only
+    reader. Output: the same program with the cast folded into the type of the gradient.
+
+    Gradients of logits are the largest values of a step, and the pass saves one pass over them.
+
+    Guarantees: the loss and its statistics stay f32. The gradient is computed in f32 and rounded once, as before.
+
+    Example (tests/passes/exec/narrow-losses.mlir): a gradient that two products read in bf16.
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
 def FoldEpilogues : Pass<"exec-fold-epilogues"> {
-  let summary = "let products add biases, take activations and sum gradients of biases";
+  let summary = "fold biases, gelu and bias gradients into the products of the library";
   let description = [{
-    What the target's library of matrix products does with a result before it is stored costs no pass over memory and no
-    launch: `graph.contract` becomes `exec.product` where a row is added to its result, where gelu (by tanh) is taken of
-    it or its gradient multiplied by gelu's slope, and where the gradient of a weight is beside that of its bias, a sum
-    of one of its factors. Left alone is what a kernel that stays would do in passing, and what cublasLt (cublasLt.h of
-    CUDA 12 and 13) does not take: a bias or a sum of another type than the result; activations of another type
-    than the factors, or whose rows do not divide by 8. Example (tests/passes/exec/fold-epilogues.mlir): a product, its bias
-    and gelu become one op with two results, one of which the backward pass reads.
+    Input: an `spmd.program` on local tensors. Output: the same program with `exec.product` in place of each
+    `graph.contract` that the target's library can extend by an epilogue.
+
+    An epilogue costs no pass over memory and no kernel launch. There are three: adding a row (the bias) to the
+    result; taking gelu (by tanh) of the result, or multiplying its gradient by the slope of gelu; and, beside the
+    gradient of a weight, the sum of the rows of one factor (the gradient of the bias).
+
+    Guarantees: an epilogue is folded only if no kernel that stays would compute it at no cost, and only if cublasLt
+    (12 and 13) supports it. cublasLt does not support a bias or a sum of another type than the result, activations of
+    another type than the factors, nor activations whose rows do not divide by 8.
+
+    Example (tests/passes/exec/fold-epilogues.mlir): a product, its bias and gelu become one op with two results, one
+    of which the backward pass reads.
   }];
   let options = [Option<"bias", "bias", "bool", "false", "products add a row">,
-                 Option<"gelu", "gelu", "bool", "false", "products take gelu and multiply by its slope">,
+                 Option<"gelu", "gelu", "bool", "false", "products apply gelu, or multiply by its slope">,
                  Option<"biasGradient", "bias-gradient", "bool", "false", "products sum the rows of a factor">];
   let dependentDialects = ["::dtcc::exec::ExecDialect"];
 }
 
 def Fuse : Pass<"exec-fuse"> {
-  let summary = "put ops that are one kernel into exec.fused";
+  let summary = "group the ops of one kernel into exec.fused";
   let description = [{
-    Every elementwise op, broadcast and reduction of f32 ends in an `exec.fused` with
-    the neighbours that share its loops: see codegen/KernelDomain.h for what one kernel
-    can be. Splat constants, broadcasts and iotas are repeated in each kernel that reads
-    them, f32 of halves and sums where that halves what it reads
-    (tests/passes/exec/fuse-repeat.mlir). The order of ops with effects does not change. What the backward pass makes of
-    values of the forward pass stays there, unless it is smaller than what it reads: in
-    a forward kernel it would be kept instead. Example (tests/passes/exec/fuse.mlir): a
-    residual sum and the layer norm after it become one kernel with two results.
+    Input: an `spmd.program` without composites that need expansion. Output: the same program, in which every
+    elementwise op, broadcast and reduction stands in an `exec.fused` together with the neighbours that share its
+    loops (codegen/KernelDomain.h says which ops one kernel can hold).
+
+    Splat constants, broadcasts and iotas are repeated in each kernel that reads them. So are casts from 16-bit floats
+    to f32, and sums, if that halves the bytes that the kernel reads (tests/passes/exec/fuse-repeat.mlir).
+
+    Guarantees: ops with effects keep their order. An op of the backward pass that reads values of the forward pass
+    stays in the backward pass, unless its result is smaller than these values: a forward kernel would have to keep
+    the result.
+
+    Example (tests/passes/exec/fuse.mlir): a residual sum and the layer norm after it become one kernel with two
+    results.
   }];
   let dependentDialects = ["::dtcc::exec::ExecDialect"];
 }
 
 def GenerateKernels : Pass<"exec-generate-kernels", "::mlir::ModuleOp"> {
-  let summary = "replace exec.func by the code of its kernel";
+  let summary = "replace each exec.func by the code of its kernel for processors";
   let description = [{
-    Each `exec.func` becomes an `llvm.func` of the type `dtcc_kernel` with the same name
-    and the attributes `dtcc.extent`, `dtcc.grain`, `dtcc.flops` and `dtcc.bytes`: loops in
-    scf, cells in arith, math and vector, memory in llvm. Example
-    (tests/passes/exec/generate-kernels.mlir): a bias and gelu over [8, 24] become one
-    loop over 192 cells.
+    Input: a module with an `exec.program` and the `exec.func`s that its kernels name. Output: the same module, with
+    an `llvm.func` of the type `dtcc_kernel` in place of each `exec.func`.
+
+    Loops are in scf, scalars in arith, math and vector, memory accesses in llvm.
+
+    Guarantees: the function has the name of the `exec.func` and the attributes `dtcc.extent`, `dtcc.grain`,
+    `dtcc.flops` and `dtcc.bytes`. No `exec.func` is left.
+
+    Example (tests/passes/exec/generate-kernels.mlir): a bias and gelu over [8, 24] become one loop over 192 cells.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
 def GenerateGpuKernels : Pass<"exec-generate-gpu-kernels", "::mlir::ModuleOp"> {
-  let summary = "replace exec.func by the code of its kernel on a GPU";
+  let summary = "replace each exec.func by the code of its kernel for GPUs";
   let description = [{
-    Each `exec.func` becomes an `llvm.func` with the same name, marked `nvvm.kernel`, and the
-    attributes `dtcc.grid`, `dtcc.block` (blocks, threads a block), `dtcc.flops` and
-    `dtcc.bytes`. Its parameters are the record of the rank and the buffers, inputs first,
-    aligned as the views of the `exec.kernel` that name it. Example (tests/passes/exec/generate-gpu-kernels.mlir): rows
-    of a softmax are walked by a block each, which folds them by shuffles and shared memory.
+    Input: a module with an `exec.program` and the `exec.func`s that its kernels name. Output: the same module, with
+    an `llvm.func` marked `nvvm.kernel` in place of each `exec.func`.
+
+    Guarantees: the function has the name of the `exec.func` and the attributes `dtcc.grid` (blocks), `dtcc.block`
+    (threads of a block), `dtcc.flops` and `dtcc.bytes`. Its parameters are the record of the rank and the buffers,
+    inputs first, aligned as the views of the `exec.kernel`s that name it. No `exec.func` is left.
+
+    Example (tests/passes/exec/generate-gpu-kernels.mlir): one block computes each row of a softmax, by shuffles and
+    shared memory.
   }];
 }
 
 def Bufferize : Pass<"exec-bufferize", "::mlir::ModuleOp"> {
-  let summary = "turn spmd.program into exec.program: every value gets a place, every op its commands";
+  let summary = "turn spmd.program into exec.program: a buffer for every value, commands for every op";
   let description = [{
-    Unstack, slice, transpose and most reshapes become views; the operands of stack and
-    concat, gradients and gathered shards are written in place where their producers
-    can; elementwise kernels and all-reduces take the memory of an operand that dies.
-    Contractions become matrix products over merged dimensions. Equal fused bodies over
-    equally laid out buffers become one `exec.func`. Example
-    (tests/passes/exec/bufferize.mlir): the gradient of a weight is a product that adds
-    to its bucket, with no buffer of its own. Wide rows of matrices stand apart where their length is no multiple of what
-    the library of products wants (tests/passes/exec/bufferize-rows.mlir): logits of 50,257 classes.
+    Input: an `spmd.program` on local tensors with `exec.fused` and library ops. Output: an `exec.program` of commands
+    on views of buffers, and an `exec.func` for each different kernel.
+
+    Unstack, slice, transpose and most reshapes become views. Operands of stack and concat, gradients and gathered
+    shards are written in place if their producers can do so. Elementwise kernels and all-reduces reuse the memory of
+    an operand that dies. Contractions become matrix products over merged dimensions. Equal fused bodies over buffers
+    with equal layouts share one `exec.func`. Wide rows of matrices are padded if their length is no multiple of the
+    library's alignment, as logits of 50,257 classes (tests/passes/exec/bufferize-rows.mlir).
+
+    Guarantees: no tensor value is left outside of `exec.func`. Buffers have sizes and no offsets, which
+    exec-plan-arena chooses.
+
+    Example (tests/passes/exec/bufferize.mlir): the gradient of a weight is a product that adds to its bucket, without
+    a buffer of its own.
   }];
   let options = [Option<"packsRows", "packs-rows", "bool", "false",
-                        "rows wait in one piece to be sent to experts: give them room">,
+                        "give rows that are sent to experts a contiguous buffer">,
                  Option<"plansWorkspace", "plans-workspace", "bool", "false",
-                        "library ops share a workspace that exec-reserve-workspace plans: give them none of their own">,
+                        "leave the workspace of library ops to exec-reserve-workspace">,
                  Option<"usesHost", "uses-host", "bool", "false",
-                        "the host has memory of its own: what is to lie or to wait there does">,
+                        "host memory is separate from device memory, and holds offloaded buffers">,
                  Option<"rowAlignment", "row-alignment", "int64_t", "0",
-                        "wide rows of matrices that products read or write start at multiples of so many bytes">];
+                        "alignment of wide rows of matrices that products read or write, in bytes">];
   let dependentDialects = ["::dtcc::exec::ExecDialect", "::mlir::LLVM::LLVMDialect", "::dtcc::graph::GraphDialect"];
 }
 
 def AssignStreams : Pass<"exec-assign-streams", "::dtcc::exec::ProgramOp"> {
-  let summary = "let collectives and messages run beside the commands that compute";
+  let summary = "overlap collectives, messages and host copies with computation";
   let description = [{
-    Collectives and sends of a communicator, most of which have something to hide behind in a
-    phase, go to a stream of their own. Each waits for the command that stands before it, the
-    first command that needs its bytes waits for it, and at most `in-flight` are on their
-    way when the next is issued. A kernel that adds what a reduction brings to state moves
-    behind the work that follows, up to the next reduction: else it would wait at once. Where communicators of parameters
-    alone move, what else moves has another stream: others wait for messages, not for gradients.
-    An action ends when its streams have ended. Example (tests/passes/exec/assign-streams.mlir):
-    a product between a reduce-scatter and the norm of its result. Copies to memory of the host have a stream, and those
-    from there another; the first stream waits for one to the host `behind` commands later at the latest, since what it
-    copies stays till then (tests/passes/exec/offload-values.mlir).
+    Input: an `exec.program` whose commands all run on the compute stream. Output: the same program, with collectives,
+    messages and copies on side streams, and events that order them.
+
+    A communicator moves to a side stream if most of its collectives and sends in a phase have commands to overlap
+    with. Each of these waits for the command before it, and the first command that needs its bytes waits for it. At
+    most `in-flight` others are unfinished when the next one is issued. The kernel that accumulates a reduced gradient
+    moves down to just before the next reduction, because it would otherwise wait for its own reduction at once. If
+    communicators of parameters alone move, the other communicators that move get another side stream, so that other
+    ranks do not wait for messages behind gradients. Copies to host memory and copies from it have a stream each. The
+    compute stream waits for a copy to the host at most `behind` commands later, because the copied buffer stays
+    occupied until then (tests/passes/exec/offload-values.mlir).
+
+    Guarantees: all collectives of one communicator in a phase are on one stream, in the order of the program. An
+    action ends when all its streams have ended.
+
+    Example (tests/passes/exec/assign-streams.mlir): a product between a reduce-scatter and the norm of its result.
   }];
-  let options = [Option<"inFlight", "in-flight", "int64_t", "2", "collectives on their way besides the last one">,
-                 Option<"behind", "behind", "int64_t", "12", "commands beside which a copy to the host is on its way">];
+  let options = [Option<"inFlight", "in-flight", "int64_t", "2", "unfinished collectives when another is issued">,
+                 Option<"behind", "behind", "int64_t", "12", "commands that may overlap with a copy to the host">];
 }
 
 def SeparateParameters : Pass<"exec-separate-parameters", "::dtcc::exec::ProgramOp"> {
-  let summary = "give parameters a communicator of their own where only that hides their exchanges";
+  let summary = "give parameter collectives a communicator of their own where only that overlaps them";
   let description = [{
-    exec-assign-streams moves all exchanges of a communicator or none. Where reductions of gradients and gathers of
-    parameters (`ofParameters`) share one with exchanges of activations that are wanted at once, they get a second
-    one of the same ranks, if they would move in some phase and the whole does not, and are at least `least` of the bytes that the group exchanges: NCCL holds some 0.5 GiB for each communicator. Groups over the stages of a pipeline stay
-    as they are: each stage is another program. Example (tests/passes/exec/separate-parameters.mlir):
+    Input: an `exec.program` in which collectives of parameters (`ofParameters`) and of activations may share a
+    communicator. Output: the same program, with a second communicator of the same ranks for the parameters.
+
+    exec-assign-streams moves all collectives of a communicator or none. Gradient reductions and parameter gathers
+    that share a communicator with activations, whose collectives are needed at once, would therefore stay exposed.
+    The pass adds a communicator only if the group as a whole does not move, the parameter collectives would then move
+    in some phase, and they are at least `least` of the bytes that the group communicates. The bound is there because
+    NCCL holds some 0.5 GiB for each communicator.
+
+    Guarantees: groups over the stages of a pipeline stay as they are, because each stage has a program of its own.
+
+    Example (tests/passes/exec/separate-parameters.mlir):
     ```mlir
-    exec.communicator @over.cp over ["cp"]               // keys and values, wanted at once
-    exec.communicator @over.cp.parameters over ["cp"] {ofParameters}    // made here
+    exec.communicator @over.cp over ["cp"]               // keys and values, needed at once
+    exec.communicator @over.cp.parameters over ["cp"] {ofParameters}    // added by this pass
     exec.collective reduce_scatter sum on @over.cp.parameters ins(..) outs(..) {ofParameters}
     ```
   }];
   let options = [Option<"least", "least", "double", "0.1",
-                        "of the bytes that a group exchanges, the part from which a second communicator is worth it">];
+                        "least fraction of a group's bytes for which a second communicator is added">];
 }
 
 def OffloadValues : Pass<"exec-offload-values", "::dtcc::exec::ProgramOp"> {
-  let summary = "let what the backward pass wants later wait with the host";
+  let summary = "offload saved activations to host memory";
   let description = [{
-    A buffer with `spmd.on_host` (what a forward op makes of which the plan says so) is copied to memory of the host
-    behind the last command that touches it before the longest time in which none does, and back, into another
-    buffer, `ahead` commands before the next. In a pipeline that time is from the phase that makes it to each later
-    one of the micro-batch; a phase that reads it fetches it for itself, unless one before leaves something else
-    there. What is wanted within twice `ahead` commands stays; in a phase of few, `ahead` is an eighth of them.
-    exec-assign-streams puts the copies on streams of their own. Example
-    (tests/passes/exec/offload-values.mlir):
+    Input: an `exec.program` with `spmd.on_host` on the buffers that the plan offloads. Output: the same program, in
+    which each such buffer is copied to the arena `@host` and back.
+
+    The pass looks for the longest interval in which no command uses the buffer. The copy to the host follows the last
+    command before the interval. The copy back goes to another buffer and stands `ahead` commands before the first use
+    after the interval. In a pipeline the interval lies between the phase that writes the buffer and each later phase
+    of the micro-batch that reads it. Such a phase copies the buffer back for itself, unless an earlier phase leaves
+    another value there.
+
+    Guarantees: a buffer that is used again within twice `ahead` commands stays in device memory; in a short phase
+    `ahead` is an eighth of its commands. All commands still run on the compute stream: exec-assign-streams moves the
+    copies.
+
+    Example (tests/passes/exec/offload-values.mlir):
     ```mlir
     exec.buffer @kept : 64 in @activations {spmd.on_host}   // also @kept.host in @host, @kept.back0 in @activations
     exec.kernel @make outs(%kept : memref<16xf32>)
@@ -193,15 +259,22 @@ def OffloadValues : Pass<"exec-offload-values", "::dtcc::exec::ProgramOp"> {
     exec.kernel @read ins(%kept_again : memref<16xf32>)     // of @kept.back0
     ```
   }];
-  let options = [Option<"ahead", "ahead", "int64_t", "12", "commands beside which a copy is on its way">];
+  let options = [Option<"ahead", "ahead", "int64_t", "12", "commands that overlap with a copy from the host">];
 }
 
 def AssignSlots : Pass<"exec-assign-slots", "::dtcc::exec::ProgramOp"> {
-  let summary = "memory for the micro-batches that are in flight";
+  let summary = "give buffers a slot for each micro-batch in flight";
   let description = [{
-    In a program with actions, a buffer that several phases of a micro-batch use, or that
-    the host fills for it, gets as many slots as its micro-batches need at a time. From
-    the actions: the time from the first to the last run that touches it.
+    Input: an `exec.program`, with actions if it is a stage of a pipeline. Output: the same program, in which a buffer
+    has as many slots as micro-batches need it at a time, and views choose the slot of their micro-batch.
+
+    This concerns buffers that several phases of a micro-batch use, and inputs that the host writes. The number of
+    slots follows from the order of the actions: a micro-batch needs its slot from the first to the last action that
+    uses the buffer.
+
+    Guarantees: rule V9 of docs/verification.md. A program without actions stays as it is.
+
+    Example (tests/passes/exec/assign-slots.mlir):
     ```mlir
     exec.program @step.0 mesh @mesh stage 0 over "pp" actions ["f 0", "f 1", "b 0", "b 1"] {
       exec.buffer @saved : 64 in @activations        // becomes 128: two micro-batches at a time
@@ -211,19 +284,22 @@ def AssignSlots : Pass<"exec-assign-slots", "::dtcc::exec::ProgramOp"> {
     ```
     A view becomes `exec.view @saved[0 + slot * 64 mod 2]`.
   }];
-  let options = [Option<"alignment", "alignment", "int64_t", "64", "where slots start, in bytes">];
+  let options = [Option<"alignment", "alignment", "int64_t", "64", "alignment of slots, in bytes">];
 }
 
 def ReserveWorkspace : Pass<"exec-reserve-workspace", "::dtcc::exec::ProgramOp"> {
-  let summary = "plan the scratch memory of library ops, and of messages, on GPUs";
+  let summary = "plan the workspace of library ops, and of messages, on GPUs";
   let description = [{
-    Adds an arena `@operations` with one buffer, as large as what the library op that needs
-    most asks for when it is bound on a GPU (runtime/abi/GpuWorkspace.h), so that it counts
-    as memory of the plan. Ops of a stream run in order and share it. Example
-    (tests/passes/exec/reserve-workspace.mlir): a product plans 32 MiB for cublasLt.
-    Ops of several streams have a piece each, in the order of the streams.
-    Adds an arena `@messages` where stages send: a send copies its message there and goes
-    on, and each has room for as many as may be under way.
+    Input: an `exec.program` with streams. Output: the same program with an arena `@operations` for the workspace of
+    library ops, and an arena `@messages` if the program sends messages.
+
+    Ops of one stream run in order and share a piece of the workspace, which is as large as the largest need of an op
+    (runtime/abi/GpuWorkspace.h). Each stream has a piece of its own. A send copies its message to `@messages` and
+    returns; the arena has room for as many messages as may be in flight.
+
+    Guarantees: the workspace that a library asks for when an op is bound on a GPU counts as memory of the plan.
+
+    Example (tests/passes/exec/reserve-workspace.mlir): a product plans 32 MiB for cublasLt.
   }];
   let dependentDialects = ["::dtcc::exec::ExecDialect"];
 }
@@ -231,34 +307,47 @@ def ReserveWorkspace : Pass<"exec-reserve-workspace", "::dtcc::exec::ProgramOp">
 def PlanArena : Pass<"exec-plan-arena", "::dtcc::exec::ProgramOp"> {
   let summary = "give every buffer an offset in its arena";
   let description = [{
-    Buffers whose intervals of commands do not overlap share bytes: largest first, each
-    into the smallest gap that holds it. Example (tests/passes/exec/plan-arena.mlir):
-    three buffers in a chain need the memory of two.
+    Input: an `exec.program` whose buffers have sizes. Output: the same program, whose buffers have offsets and whose
+    arenas have sizes.
+
+    Buffers whose live ranges do not overlap share bytes. The pass places the largest buffer first, each into the
+    smallest gap that holds it.
+
+    Guarantees: buffers that are live at the same time share no byte, which exec-verify checks.
+
+    Example (tests/passes/exec/plan-arena.mlir): three buffers in a chain need the memory of two.
   }];
-  let options = [Option<"alignment", "alignment", "int64_t", "64", "where buffers start, in bytes">];
+  let options = [Option<"alignment", "alignment", "int64_t", "64", "alignment of buffers, in bytes">];
 }
 
 def Verify : Pass<"exec-verify", "::mlir::ModuleOp"> {
-  let summary = "check that no command sees bytes that it must not";
+  let summary = "check that no command reads or overwrites wrong bytes";
   let description = [{
-    By the bytes alone: views stay inside their buffers in every slot and on every rank;
-    buffers in use at the same time share no byte; nothing is read that nobody wrote;
-    commands of two streams that touch the same bytes, one of them writing, are ordered
-    by an event; collectives over one communicator stand on one stream in a phase; memory of the host is touched by
-    updates and by copies alone. Collectives have no predicate and the program is one text for all
-    ranks, so that their order is the same everywhere. It changes nothing. Examples are
-    in tests/passes/exec/verify-errors.mlir.
+    Input: an `exec.program` with planned arenas. Output: the same program, unchanged.
+
+    Guarantees, by the bytes alone: views stay inside their buffers in every slot and on every rank. Buffers that are
+    live at the same time share no byte. Each byte that is read was written before. Two commands of different streams
+    that use the same bytes, one of them writing, are ordered by an event. Collectives of one communicator are on one
+    stream in a phase. Only updates and copies use host memory of a GPU program. Collectives have no predicate, and
+    all ranks run the same text, so that they have one order everywhere.
+
+    Example: tests/passes/exec/verify-errors.mlir has a program for each rule that is refused.
   }];
 }
 
 def VerifyMessages : Pass<"exec-verify-messages", "::mlir::ModuleOp"> {
-  let summary = "check that the stages of a pipeline never wait for each other for ever";
+  let summary = "check that the stages of a pipeline cannot deadlock";
   let description = [{
-    Runs the messages and the collectives between the programs of all stages side by side,
-    each in its own order: a send waits where as many messages of its channel are on
-    their way as its program has sends, a receive for its message, a collective for all
-    members. All must end, messages and collectives agree on both sides, and nothing be
-    left unreceived. It changes nothing. Refused, from tests/passes/exec/verify-messages-errors.mlir:
+    Input: the final `exec.program`s of all stages. Output: the same programs, unchanged.
+
+    The pass runs the messages of all stages, and the collectives between them, side by side, each program in its own
+    order. A send waits while as many messages of its channel are in flight as its program has sends. A receive waits
+    for its message, and a collective for all members.
+
+    Guarantees: every program ends, both sides agree on each message and collective, and no message is left
+    unreceived.
+
+    Example of a refused module, from tests/passes/exec/verify-messages-errors.mlir:
     ```mlir
     exec.program @step.0 mesh @mesh stage 0 over "pp" { exec.phase @a { receive from 1; send to 1 } }
     exec.program @step.1 mesh @mesh stage 1 over "pp" { exec.phase @a { receive from 0; send to 0 } }
@@ -267,24 +356,37 @@ def VerifyMessages : Pass<"exec-verify-messages", "::mlir::ModuleOp"> {
 }
 
 def FoldDimensions : Pass<"exec-fold-dimensions", "::mlir::ModuleOp"> {
-  let summary = "fold dimensions of views that lie as one in memory";
+  let summary = "merge dimensions of views that are contiguous in memory";
   let description = [{
-    Views of kernels, fills, messages and collectives each for itself, both sides of a copy together. A block stays a block,
-    library ops keep their dimensions. Kernels are generated already: they read addresses alone. Example
-    (tests/passes/exec/fold-dimensions.mlir):
+    Input: an `exec.program` whose kernels are generated. Output: the same program, whose views have as few dimensions
+    as their strides allow.
+
+    A row of the command table has room for DTCC_MAX_RANK dimensions, and a tensor in its finest dimensions may have
+    more. The two views of a copy are folded together, all other views alone.
+
+    Guarantees: a view addresses the same bytes. A block dimension (the shard that a view selects by rank) stays a
+    dimension, and views of library ops keep all dimensions. Generated kernels read only the addresses of their views.
+
+    Example (tests/passes/exec/fold-dimensions.mlir):
     ```mlir
     %x = exec.view @x[0] : memref<4x2x2x8xf32, strided<[128, 32, 16, 1]>>     // before
-    %x = exec.view @x[0] : memref<4x4x8xf32, strided<[128, 16, 1]>> // 2 x 2 lie as 4
+    %x = exec.view @x[0] : memref<4x4x8xf32, strided<[128, 16, 1]>>           // 2 x 2 are contiguous and become 4
     ```
   }];
 }
 
 def PriceCommands : Pass<"exec-price-commands", "::mlir::ModuleOp"> {
-  let summary = "say what each command takes on a machine";
+  let summary = "estimate the seconds of each command on a machine";
   let description = [{
-    `seconds` of every command, by the search's cost model: the null device runs a program by them, and `--info` forecasts
-    its step. Kernels are generated already, since their bytes are known then. Example
-    (tests/passes/exec/price-commands.mlir): a product, a kernel and an all-reduce on two H100s.
+    Input: an `exec.program` whose kernels are generated, since their bytes are known then. Output: the same program,
+    with the attribute `seconds` on every command.
+
+    The seconds come from the cost model of the search. `--info` runs the program on the null device by these seconds,
+    and so forecasts the step.
+
+    Guarantees: nothing but the attribute changes.
+
+    Example (tests/passes/exec/price-commands.mlir): a product, a kernel and an all-reduce on two H100s.
   }];
   let options = [Option<"cluster", "cluster", "std::string", "\"cpu:1\"", "a preset, as of --cluster">];
 }

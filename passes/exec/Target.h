@@ -85,7 +85,7 @@ inline constexpr Target kTargets[] = {
 /// Narrower rows lie densely: heads of attention are read as one with their neighbours.
 inline constexpr int64_t kWideRow = 4096, kUnitOfProducts = 16;
 
-/// From the beginning of a row of `bytes` to that of the next.
+/// Distance from the start of a row of `bytes` to the start of the next row.
 constexpr int64_t rowBytes(int64_t bytes, int64_t alignment) {
   if (alignment == 0 || bytes < kWideRow || bytes % kUnitOfProducts == 0)
     return bytes;

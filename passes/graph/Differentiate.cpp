@@ -223,7 +223,7 @@ LogicalResult Differentiation::differentiate(Operation *op) {
   return success();
 }
 
-/// How many terms the loss sum has, by its count: a constant, or the labels of a cross entropy.
+/// Number of terms of the loss sum, from its count: a constant, or the labels of a cross entropy.
 static double termsOf(Value count) {
   if (auto number = splatValue(count))
     return std::max(1.0, *number);

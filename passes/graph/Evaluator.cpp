@@ -142,7 +142,7 @@ void LossScaleState::adjust(bool finite, double growth, double backoff, int64_t 
 FailureOr<HostTensor> Evaluator::update(UpdateOp op, ArrayRef<HostTensor> operands) {
   auto optimizer = cast<OptimizerAttrInterface>(op.getOptimizer());
   double count = operands[0].floats[0], square = 0;
-  // Without an example there is nothing to learn.
+  // Without a sample there is nothing to learn.
   double scale = count == 0 ? 0 : 1 / count;
   int64_t number = step;
   std::optional<LossScaleAttr> scaling = op.getLossScale();

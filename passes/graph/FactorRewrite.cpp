@@ -385,7 +385,7 @@ static void rewritePool(Operation *op, FactoredValues &values) {
   values.set(y, copy->getResult(0), whole);
 }
 
-/// The examples stay one dimension.
+/// The samples stay one dimension.
 static void rewriteBatchNorm(Operation *op, FactoredValues &values) {
   Value x = op->getOperand(0);
   if (values.sizes(x, 0).size() != 1)

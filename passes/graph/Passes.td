@@ -13,9 +13,15 @@ include "mlir/Pass/PassBase.td"
 def GraphCanonicalize : Pass<"graph-canonicalize", "::mlir::ModuleOp"> {
   let summary = "fold movement ops into their neighbours";
   let description = [{
-    A transpose of an operand or of the result of `graph.contract` is another order of
-    its letters, and pairs of transposes compose. Example:
+    Input: a module of graph ops. Output: the same computation with fewer ops that only move cells.
 
+    A transpose of an operand or of the result of `graph.contract` becomes another order of its letters, and two
+    transposes become one. A transpose also moves through a broadcast, through rotary embedding, and through
+    elementwise ops if that transposes no more values than before.
+
+    Guarantees: results are equal, and no op is added that moves more cells.
+
+    Example (tests/passes/graph/canonicalize.mlir):
     ```mlir
     %t = graph.transpose %w array<i64: 1, 0> : (tensor<6x4xf32>) -> tensor<4x6xf32>
     %y = graph.contract "bk,kn->bn" %x, %t : (tensor<2x4xf32>, tensor<4x6xf32>) -> tensor<2x6xf32>
@@ -24,19 +30,22 @@ def GraphCanonicalize : Pass<"graph-canonicalize", "::mlir::ModuleOp"> {
     ```mlir
     %y = graph.contract "bk,nk->bn" %x, %w : (tensor<2x4xf32>, tensor<6x4xf32>) -> tensor<2x6xf32>
     ```
-    Tested by tests/passes/graph/canonicalize.mlir.
   }];
 }
 
 def GraphFactorDimensions : Pass<"graph-factor-dimensions", "::mlir::ModuleOp"> {
   let summary = "give every tensor its finest dimensions";
   let description = [{
-    Splits and merges of dimensions are propagated through the whole module, so that a
-    dimension is one factor: reshapes become relabelings and vanish, dimensions of size
-    1 go, equal splits become `graph.unstack` and equal joins `graph.stack`. States keep
-    their saved shape, inputs and results theirs. A reshape that really mixes factors
-    stays. Example:
+    Input: a module as imported. Output: the same computation, in which each dimension is one factor.
 
+    The pass propagates splits and merges of dimensions through the whole module. Reshapes then only rename dimensions
+    and vanish, and dimensions of size 1 are removed. Equal splits become `graph.unstack`, and equal joins
+    `graph.stack`.
+
+    Guarantees: states keep the shape in which they are saved, and inputs and results of the function keep their
+    types. A reshape that mixes factors stays.
+
+    Example (tests/passes/graph/factor-dimensions.mlir):
     ```mlir
     %r = graph.reshape %x : (tensor<2x5x12xf32>) -> tensor<10x12xf32>
     %p = graph.contract "mk,kn->mn" %r, %w : (tensor<10x12xf32>, tensor<12x24xf32>) -> tensor<10x24xf32>
@@ -47,19 +56,23 @@ def GraphFactorDimensions : Pass<"graph-factor-dimensions", "::mlir::ModuleOp"> 
     %h = graph.contract "abc,cde->abde" %x, %w
         : (tensor<2x5x12xf32>, tensor<12x3x8xf32>) -> tensor<2x5x3x8xf32>
     ```
-    Tested by tests/passes/graph/factor-dimensions.mlir.
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
 def GraphRecoverComposites : Pass<"graph-recover-composites", "::mlir::ModuleOp"> {
-  let summary = "find norms, activations, rotary, attention and losses in what exporters took apart";
+  let summary = "recover norms, activations, rotary embedding, attention and losses from small ops";
   let description = [{
-    By meaning: an anchor proposes a place, a region grows from it by data flow, and the
-    region is evaluated at chosen cells and compared with what the composite would give
-    (dialects/graph/Rationale.md says what counts as proof). Runs after
-    graph-factor-dimensions and graph-canonicalize. For example, in whatever order,
+    Input: a module after graph-factor-dimensions and graph-canonicalize. Output: the same computation, with one
+    composite op in place of each region that computes it.
 
+    Regions are recognised by meaning. An anchor op proposes a place, a region grows from it along the data flow, and
+    the region is evaluated at chosen cells and compared with the composite. dialects/graph/Rationale.md says what
+    counts as proof.
+
+    Guarantees: a region whose values differ from the composite's in any compared cell stays as it is.
+
+    Example (tests/passes/graph/recover-*.mlir): with the operands in any order,
     ```mlir
     %s = graph.logistic %x : tensor<2x3xf32>
     %y = graph.mul %x, %s : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
@@ -68,7 +81,6 @@ def GraphRecoverComposites : Pass<"graph-recover-composites", "::mlir::ModuleOp"
     ```mlir
     %y = graph.silu %x : tensor<2x3xf32>
     ```
-    Tested by tests/passes/graph/recover-*.mlir.
   }];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
@@ -76,14 +88,18 @@ def GraphRecoverComposites : Pass<"graph-recover-composites", "::mlir::ModuleOp"
 def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
   let summary = "compute @loss in bf16 or f16 with f32 parameters";
   let description = [{
-    Every op states the float types that it wants (dialects/graph/PrecisionInterface.td,
-    the answers in Precision.cpp): products, attention and table rows the compute type;
-    statistics of norms, softmax, exponentials and losses f32; cell by cell ops follow
-    the widest of their operands, parameters and constants not counted. States stay f32:
-    what depends on states alone is converted where an op with data reads it. A sum of
-    halves is an f32, and so are the results. Runs before graph-differentiate, which
-    gives parameters f32 gradients. Example:
+    Input: `@loss` in f32, before graph-differentiate. Output: the same function with casts to and from the compute
+    type.
 
+    Every op states the float types that it wants (dialects/graph/PrecisionInterface.td; the answers are in
+    Precision.cpp). Products, attention and rows of tables use the compute type. Statistics of norms, softmax,
+    exponentials and losses use f32. Elementwise ops use the widest type of their operands, parameters and constants
+    not counted.
+
+    Guarantees: states and results stay f32, and sums of 16-bit floats are f32. A value that depends on states alone
+    is cast where an op with data reads it. graph-differentiate then gives parameters f32 gradients.
+
+    Example (tests/passes/graph/lower-precision.mlir):
     ```mlir
     %w = graph.read @w : tensor<4x3xf32>
     %y = graph.contract "bk,kn->bn" %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
@@ -95,7 +111,6 @@ def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
     %wh = graph.cast %w : (tensor<4x3xf32>) -> tensor<4x3xbf16>
     %y = graph.contract "bk,kn->bn" %xh, %wh : (tensor<2x4xbf16>, tensor<4x3xbf16>) -> tensor<2x3xbf16>
     ```
-    Tested by tests/passes/graph/lower-precision.mlir.
   }];
   let options = [
     Option<"compute", "compute", "std::string", "\"bf16\"", "bf16 or f16">,
@@ -106,11 +121,17 @@ def GraphLowerPrecision : Pass<"graph-lower-precision", "::mlir::ModuleOp"> {
 def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let summary = "turn @loss into @step: forward, backward, update";
   let description = [{
-    Reverse mode from the loss sum, with seed 1, toward trainable states; the update
-    divides by the count. A state on which the loss does not depend is not updated, not
-    even by decay, as in PyTorch. Every op is tagged with its origin, its phase and, in
-    the backward pass, its factors' origins (dialects/graph/Origin.h). Example:
+    Input: `@loss`, which returns the sum of the loss and the count of its labels. Output: `@step`, which also returns
+    the norm of the gradients and ends in one `graph.update`.
 
+    Reverse mode starts from the sum of the loss with seed 1 and computes the gradients of trainable states. The
+    update divides by the count.
+
+    Guarantees: a state on which the loss does not depend is not updated, not even by weight decay, as in PyTorch.
+    Every op has an origin and a phase, and ops of the backward pass have the origins of their factors
+    (dialects/graph/Origin.h).
+
+    Example (tests/passes/graph/differentiate.mlir):
     ```mlir
     %w = graph.read @w : tensor<4x3xf32>
     %y = graph.contract "bk,kn->bn" %x, %w : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
@@ -124,25 +145,28 @@ def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
     %norm = graph.update %count, (%dw) to [@w] {optimizer = #graph.adam<..>, phase = "U", ..} : ...
     return %sum, %count, %norm : tensor<f32>, tensor<f32>, tensor<f32>
     ```
-    Tested by tests/passes/graph/differentiate.mlir.
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "", "#graph.adam<..>, #graph.sgd<..>, #graph.adagrad<..> or #graph.lion<..>; default: the module's graph.optimizer, else AdamW as PyTorch has it">,
+    Option<"optimizer", "optimizer", "std::string", "", "#graph.adam<..>, #graph.sgd<..>, #graph.adagrad<..> or #graph.lion<..>; default: the module's graph.optimizer, else AdamW with PyTorch's settings">,
     Option<"clip", "clip", "double", "0.0", "global gradient norm to clip to; 0: the module's graph.clip, else off">,
-    Option<"lossScale", "loss-scale", "double", "0.0", "where a dynamic loss scale starts; 0: none">,
+    Option<"lossScale", "loss-scale", "double", "0.0", "initial value of a dynamic loss scale; 0: no loss scale">,
   ];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
 def GraphRecompute : Pass<"graph-recompute", "::mlir::ModuleOp"> {
-  let summary = "compute activations again for the backward pass instead of keeping them";
+  let summary = "recompute activations in the backward pass instead of keeping them";
   let description = [{
-    Which, says passes/graph/Recompute.h. Backward ops then read clones of forward ops
-    (phase R, with the origin of what they repeat, random numbers included), which start
-    from barriers on what is kept. What is made of states alone and larger than these, as a bias that
-    all rows read, is made again beside them (tests/passes/graph/recompute-states.mlir). Example
-    (selective: the activation, not the product):
+    Input: `@step`. Output: the same step, in which ops of the backward pass read clones of forward ops instead of the
+    saved activations that the mode drops (passes/graph/Recompute.h says which these are).
 
+    Clones have the phase R and the origin of the op that they repeat. They start from `graph.barrier`s on the values
+    that are kept. A value that depends on states alone and is larger than these, as a bias broadcast to all rows, is
+    also recomputed (tests/passes/graph/recompute-states.mlir).
+
+    Guarantees: clones compute the same values, random numbers included.
+
+    Example (tests/passes/graph/recompute.mlir): the selective mode recomputes the activation and keeps the product.
     ```mlir
     %h = graph.contract "bk,kn->bn" %x, %w : ...
     %y = graph.gelu %h : tensor<2x3xf32>
@@ -156,12 +180,11 @@ def GraphRecompute : Pass<"graph-recompute", "::mlir::ModuleOp"> {
     %again = graph.gelu %kept {origin = 2, phase = "R", ..} : tensor<2x3xf32>
     %dv = graph.contract "bn,bm->nm" %again, %dz {phase = "W", ..} : ...
     ```
-    Tested by tests/passes/graph/recompute.mlir.
   }];
   let options = [
     Option<"mode", "mode", "std::string", "\"selective\"", "none, selective or full">,
-    ListOption<"again", "again", "int64_t", "origins of ops to compute again, whatever the mode">,
-    ListOption<"keep", "keep", "int64_t", "origins of ops whose results are kept, whatever the mode">,
+    ListOption<"again", "again", "int64_t", "origins of ops to recompute in any mode">,
+    ListOption<"keep", "keep", "int64_t", "origins of ops whose results are kept in any mode">,
   ];
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
@@ -169,14 +192,16 @@ def GraphRecompute : Pass<"graph-recompute", "::mlir::ModuleOp"> {
 def GraphVerifyStep : Pass<"graph-verify-step", "::mlir::ModuleOp"> {
   let summary = "check what later passes rely on in @step";
   let description = [{
-    One update; sum, count and norm as results; every op tagged with origin and phase;
-    every backward op with as many origin factors as it has factors, each of the size of
-    the forward op's. For example, this is refused, for its two factors have one origin:
+    Input: `@step`. Output: the same step, unchanged.
 
+    Guarantees: there is one update. The results are the sum, the count and the norm. Every op has an origin and a
+    phase. Every op of the backward pass has as many origin factors as factors, each of the size of the forward op's
+    factor.
+
+    Example of a refused op, from tests/passes/graph/verify-step-errors.mlir, because two factors have one origin:
     ```mlir
     %dy = graph.neg %y {origin = 2, origin_factors = array<i64: 0>, phase = "I"} : tensor<2x3xf32>
     ```
-    Tested by tests/passes/graph/verify-step-errors.mlir.
   }];
 }
 

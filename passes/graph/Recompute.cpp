@@ -36,8 +36,8 @@ public:
 private:
   /// `value` as the backward pass reads it.
   Value again(Value value);
-  /// Whether `value` is made of states alone and is larger than what it is made of, as a bias that is added to every
-  /// row: it is made again where it is read, or it would take the memory that others give free.
+  /// Whether `value` depends on states alone and is larger than they are, as a bias that is broadcast to all rows. Such
+  /// a value is recomputed where it is read; otherwise it would take the memory that recomputation frees.
   bool isSpread(Value value) const;
   Value spreadAgain(Value value, int64_t segment);
   Operation *cloneOf(Operation *op, IRMapping &mapping);
@@ -148,8 +148,8 @@ void Rewriter::run() {
 
 void applyRecompute(func::FuncOp step, const RecomputeDecision &decision) { Rewriter(step, decision).run(); }
 
-/// A stage keeps what another one sends it: computed again, it would have to be sent again, while its sender may
-/// wait for the gradient.
+/// A stage keeps the values that another stage sends. To recompute such a value, the sender would have to send it
+/// again, while it may wait for the gradient.
 static void keepWhatCrosses(const plan::PipelinePlan &pipeline, RecomputeDecision &decision) {
   decision.segments.remove_if([&](const auto &entry) {
     int64_t stage = pipeline.stageOf(*getOrigin(entry.first.getDefiningOp()));
@@ -175,7 +175,7 @@ LogicalResult recompute(func::FuncOp step, const plan::Plan &plan) {
       return step.emitError() << "plan must name forward ops of this step, got origin: " << entry.origin;
     if (*entry.recompute &&
         (!isPure(op) || !llvm::any_of(op->getResults(), [&](Value result) { return activations.contains(result); })))
-      return op->emitError() << "plan can have computed again only what depends on an input and a state, got origin: "
+      return op->emitError() << "plan can recompute only values that depend on an input and a state, got origin: "
                              << entry.origin;
     overrides[entry.origin] = *entry.recompute;
   }

@@ -8,18 +8,18 @@
 // Activation checkpointing: some of the forward values that a backward pass reads are kept,
 // and the others are recomputed from these. There are two policies:
 //
-//   selective  nothing dear is computed twice: products and attention keep their
-//              results, of norms, activations, dropout and movement only as many bytes
-//              are kept as a minimum cut of the forward graph must (the problem that
+//   selective  no expensive op is recomputed: products and attention keep their results.
+//              The results of norms, activations, dropout and movement are kept only as
+//              far as a minimum cut of the forward graph requires (the problem that
 //              PyTorch's min-cut rematerialization solves). Korthikanti et al. 2022,
 //              "Reducing Activation Recomputation in Large Transformer Models", is the
-//              special case that the name is from.
-//   full       where the forward pass has a waist (one live activation: the residual
-//              stream between layers), it may be cut in segments; only the waists are
-//              kept and each segment is computed again as a whole (Chen et al. 2016,
-//              "Training Deep Nets with Sublinear Memory Cost"). Segments are chosen
-//              for the least sum of kept waists and largest segment. The last one is
-//              not computed again: its backward pass comes at once.
+//              special case that gave the mode its name.
+//   full       the forward pass is cut into segments at its waists: places with one live
+//              activation, such as the residual stream between layers. Only the waists are
+//              kept, and each segment is recomputed as a whole (Chen et al. 2016, "Training
+//              Deep Nets with Sublinear Memory Cost"). Segments are chosen for the least
+//              sum of kept waists and largest segment. The last segment is not recomputed,
+//              because its backward pass follows at once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,16 +43,16 @@ struct RecomputeDecision {
 /// parameters) there is one for all layers, and they are kept.
 llvm::DenseSet<mlir::Value> findActivations(mlir::func::FuncOp step);
 
-/// Decides for a differentiated `step`. `overrides` says for single forward ops, by
-/// origin, whether their results are computed again (true) or kept (false).
+/// Decides what a differentiated `step` recomputes. `overrides` says for single forward ops,
+/// by origin, whether their results are recomputed (true) or kept (false).
 RecomputeDecision decideRecompute(mlir::func::FuncOp step, plan::Recompute mode,
                                   const std::map<int64_t, bool> &overrides = {});
 
-/// Rewrites `step`: backward ops read clones (phase R), which start from barriers on
-/// what is kept. The program order of clones is that of their first readers.
+/// Rewrites `step`: backward ops read clones (phase R), which start from barriers on the kept
+/// values. The program order of clones is that of their first readers.
 void applyRecompute(mlir::func::FuncOp step, const RecomputeDecision &decision);
 
-/// Both, as `plan` says. Fails, with a message, if it names ops that cannot be computed again.
+/// Decides and rewrites by `plan`. Fails, with a message, if the plan names ops that cannot be recomputed.
 mlir::LogicalResult recompute(mlir::func::FuncOp step, const plan::Plan &plan);
 
 /// The largest sum of bytes of results of the step's ops that are needed at one time, in

@@ -13,14 +13,16 @@ include "mlir/Pass/PassBase.td"
 def SpmdApplyPlan : Pass<"spmd-apply-plan", "::mlir::ModuleOp"> {
   let summary = "give every tensor of a training step its layout";
   let description = [{
-    Reads a plan (docs/plan-format.md), or makes one from `mesh` and `zero` in which the
-    batch alone is split. Each op gets axes for its factors; the types of its operands
-    and results are projections of these. Where a producer and a consumer differ stands
-    one `spmd.reshard`. Sizes that do not divide are padded, the same for every tensor
-    of a factor class.
+    Input: `@step` on whole tensors, and a plan (docs/plan-format.md). Without a plan file the pass makes a plan from
+    `mesh` and `zero` that splits the batch alone. Output: the same ops on `!spmd.tensor`.
 
-    With `mesh=mb=2,dp=2` the product
+    The plan gives each op mesh axes for its factors. The layouts of operands and results are projections of these
+    axes. If a producer and a consumer differ, one `spmd.reshard` stands between them.
 
+    Guarantees: sizes that do not divide are padded, with one padded size for all tensors of a factor class. Every
+    `graph.state` has its layout as `spmd.layout`. spmd-verify checks the result.
+
+    Example (tests/passes/spmd/apply-plan.mlir): with `mesh=mb=2,dp=2` the product
     ```mlir
     %y = graph.contract "bk,kn->bn" %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
     ```
@@ -29,13 +31,12 @@ def SpmdApplyPlan : Pass<"spmd-apply-plan", "::mlir::ModuleOp"> {
     %y = graph.contract "bk,kn->bn" %x, %w : (!spmd.tensor<8x4xf32, @mesh, [{mb,dp},{} ]>,
         !spmd.tensor<4x6xf32, @mesh, [{},{} ]>) -> !spmd.tensor<8x6xf32, @mesh, [{mb,dp},{} ]>
     ```
-    Tested by tests/passes/spmd/apply-plan.mlir.
   }];
   let options = [
     Option<"planFile", "plan", "std::string", "\"\"", "the plan, a JSON file">,
-    Option<"mesh", "mesh", "std::string", "\"\"", "instead of a plan: sizes of mb, dp, tp and cp, as mb=2,dp=2">,
-    Option<"zero", "zero", "int64_t", "0", "with mesh: the ZeRO stage">,
-    Option<"offload", "offload", "bool", "false", "with mesh: what only the update touches lies with the host">,
+    Option<"mesh", "mesh", "std::string", "\"\"", "sizes of mb, dp, tp and cp, as mb=2,dp=2, instead of a plan">,
+    Option<"zero", "zero", "int64_t", "0", "the ZeRO stage, with mesh">,
+    Option<"offload", "offload", "bool", "false", "keep state that only the update uses in host memory, with mesh">,
   ];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
@@ -43,27 +44,32 @@ def SpmdApplyPlan : Pass<"spmd-apply-plan", "::mlir::ModuleOp"> {
 def SpmdVerify : Pass<"spmd-verify", "::mlir::ModuleOp"> {
   let summary = "check what lowering relies on in a distributed training step";
   let description = [{
-    Axes exist and extents divide; the layouts of an op follow from axes of its factors;
-    partial sums reach linear operands alone; reshards are possible; sums over padded
-    cells see zeros, and no padding is trained; states are read and updated as they lie.
-    It changes nothing. For example
+    Input: `@step` on `!spmd.tensor`. Output: the same step, unchanged.
 
+    Guarantees: axes exist and sizes divide. The layouts of an op follow from axes of its factors. Only linear
+    operands are partial sums. Reshards are possible. Sums over padded cells see zeros, and no padding is trained.
+    States are read and updated in the layout in which they are stored.
+
+    Example of a refused op, from tests/passes/spmd/verify-errors.mlir, because relu is not linear:
     ```mlir
     %y = graph.relu %x : !spmd.tensor<8x6xf32, @mesh, [{dp},{} ], partial(sum {tp})>
     ```
-    is refused: relu is not linear. Tested by tests/passes/spmd/verify-errors.mlir.
   }];
 }
 
 def SpmdDispatchExperts : Pass<"spmd-dispatch-experts", "::mlir::ModuleOp"> {
-  let summary = "send tokens to the ranks whose experts they picked, and no others";
+  let summary = "send tokens only to the ranks that hold their experts";
   let description = [{
-    For each expert layer whose entry in the plan says `dispatch`: the reshard that gathers
-    rows of tokens over the axes of the experts becomes `spmd.dispatch_rows`, the one that
-    scatters partial sums `spmd.combine_rows`, in the forward and in the backward pass. Picks,
-    their weights and the gradients of these, some numbers a token, are gathered and scattered
-    as before.
+    Input: `@step` on `!spmd.tensor`, with `dispatch` at the expert layers whose entries in the plan ask for it.
+    Output: the same step, in which rows of tokens of these layers are exchanged by dispatch and combine.
 
+    The reshard that gathers rows of tokens over the axes of the experts becomes `spmd.dispatch_rows`. The reshard
+    that scatters partial sums becomes `spmd.combine_rows`. Both hold in the forward and in the backward pass.
+
+    Guarantees: layouts stay. The selected experts, their weights and the gradients of these weights are a few numbers
+    a token, and are gathered and scattered as before.
+
+    Example (tests/passes/spmd/dispatch-experts.mlir):
     ```mlir
     %g = spmd.reshard %x : !spmd.tensor<8x16xf32, @mesh, [{dp,ep},{} ]> -> !spmd.tensor<8x16xf32, @mesh, [{dp},{} ]>
     ```
@@ -72,19 +78,23 @@ def SpmdDispatchExperts : Pass<"spmd-dispatch-experts", "::mlir::ModuleOp"> {
     %g = spmd.dispatch_rows %x, %ids over ["ep"] experts 1 : (!spmd.tensor<8x16xf32, @mesh, [{dp,ep},{} ]>,
         !spmd.tensor<8x2xi64, @mesh, [{dp},{} ]>) -> !spmd.tensor<8x16xf32, @mesh, [{dp},{} ]>
     ```
-    Tested by tests/passes/spmd/dispatch-experts.mlir.
   }];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
 def SpmdAssignComputeTypes : Pass<"spmd-assign-compute-types", "::mlir::ModuleOp"> {
-  let summary = "read parameters in the narrow type that all their readers cast them to";
+  let summary = "read parameters in the narrow type to which all readers cast them";
   let description = [{
-    A parameter of which nothing is read but casts to one narrower type, possibly of its
-    transpose or of a part of it, gets that type as `spmd.compute`; the casts vanish, and
-    the read, what moves its cells and the reshards between are in that type. Parameters
-    that are read in their own type too, such as the scales of norms, stay as they are.
+    Input: `@step` on `!spmd.tensor` with f32 parameters. Output: the same step, in which parameters with narrow
+    readers are read in that type, named by `spmd.compute` on the `graph.state`.
 
+    This holds for a parameter all of whose readers are casts to one narrower type, possibly behind reshards and ops
+    that only move cells, as a transpose. The casts are removed, and the ops between use the narrow type.
+
+    Guarantees: results have the same bits, because a cast rounds each cell alone. A parameter that some op reads in
+    its own type, such as the scale of a norm, stays as it is.
+
+    Example (tests/passes/spmd/compute-types.mlir):
     ```mlir
     %w = graph.read @w : !spmd.tensor<4x6xf32, @mesh, [{},{} ]>
     %c = graph.cast %w : (!spmd.tensor<4x6xf32, @mesh, [{},{} ]>) -> !spmd.tensor<4x6xbf16, @mesh, [{},{} ]>
@@ -93,7 +103,6 @@ def SpmdAssignComputeTypes : Pass<"spmd-assign-compute-types", "::mlir::ModuleOp
     ```mlir
     %c = graph.read @w : !spmd.tensor<4x6xbf16, @mesh, [{},{} ]>
     ```
-    Tested by tests/passes/spmd/compute-types.mlir.
   }];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
@@ -101,42 +110,55 @@ def SpmdAssignComputeTypes : Pass<"spmd-assign-compute-types", "::mlir::ModuleOp
 def SpmdFormUnits : Pass<"spmd-form-units", "::mlir::ModuleOp"> {
   let summary = "choose which states are gathered and reduced together";
   let description = [{
-    Gives each state that ranks share whole (ZeRO 2 and 3) the name of its unit, `spmd.unit`:
-    the blocks that repeat in the model, embeddings and heads by themselves. Other
-    gradients that ranks sum get units too, in the order in which the backward pass
-    completes them, of a size at which starting reductions costs as much as the last one
-    that nothing hides (planner/cost/BucketSize.h).
+    Input: `@step` on `!spmd.tensor`. Output: the same step, with the name of a unit, `spmd.unit`, on each state that
+    ranks gather or reduce.
 
+    Under ZeRO 2 and 3 the units are the repeated blocks of the model; embeddings and heads are units of their own.
+    Other gradients that ranks sum form units in the order in which the backward pass completes them. The size of
+    these units balances the cost of starting reductions against the last reduction, which nothing hides
+    (planner/cost/BucketSize.h).
+
+    Blocks and states smaller than `latency-bytes` are merged with their neighbours.
+
+    Guarantees: all states of a unit are communicated in one type, f32 or their compute type.
+
+    Example (tests/passes/spmd/units.mlir): the state
     ```mlir
     graph.state @h.1.w : tensor<64x64xf32> ... {spmd.flat = ["dp"], spmd.zero = 3 : i64}
     ```
-    gets `spmd.unit = "h.1"`. Tested by tests/passes/spmd/units.mlir.
+    gets `spmd.unit = "h.1"`.
   }];
   let options = [
-    Option<"latencyBytes", "latency-bytes", "double", "15e3", "bytes whose transfer takes as long as its start">,
+    Option<"latencyBytes", "latency-bytes", "double", "15e3", "bytes whose transfer takes as long as the start of a collective">,
   ];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
 def SpmdPlaceUnits : Pass<"spmd-place-units", "::mlir::ModuleOp"> {
-  let summary = "gather units ahead of their use, release them, reduce gradients and send when they are complete";
+  let summary = "gather units ahead of their use, release them, and reduce and send as early as possible";
   let description = [{
-    Of all gathers of a unit in a phase one is left for uses near each other, those with
-    fewer than two other units between them: for the forward and for the backward pass
-    (with what is computed again for it); at most three. A gather stands one unit
-    ahead of its use; an `spmd.release` follows the last use. Reductions of gradients
-    follow the last accumulation, also out of the update phase, in the last run of the
-    phase alone (`slot`); those of a stage that others follow on the rank are dealt out
-    over the runs of these, up to the last run of the next stage that is complete. Sums
-    in which other stages take part stay. A message is sent when its value is made.
+    Input: an `spmd.program` as lowered: each use of a unit gathers it, and reductions and sends stand at the end.
+    Output: the same program, with these ops where they overlap with computation.
 
+    Gathers of the same unit are merged if fewer than two other units are used between them. A unit is thus gathered
+    once for the forward and once for the backward pass with its recomputation, at most three times a phase. A gather
+    stands one unit ahead of its use, and an `spmd.release` follows the last use.
+
+    A gradient reduction moves behind the last accumulation into its bucket, out of the update phase if need be. There
+    it runs in the last slot of a phase that repeats (`slot`). If other stages of the rank run after it, the
+    reductions of a stage are distributed over these runs, up to the last run of the next stage that is complete. A
+    message is sent when its value is computed.
+
+    Guarantees: every gathered unit is released after its last use. A sum in which other stages of the pipeline take
+    part stays in the update phase.
+
+    Example (tests/passes/spmd/units.mlir):
     ```mlir
     %u = spmd.gather_unit @params.1 over ["dp"] : tensor<4096xf32>
     %w = spmd.unit_view %u[0] : tensor<4096xf32> -> tensor<64x64xf32>
     %y = graph.contract "bk,kn->bn" %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
     spmd.release %u : tensor<4096xf32>
     ```
-    Tested by tests/passes/spmd/units.mlir.
   }];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
@@ -144,11 +166,17 @@ def SpmdPlaceUnits : Pass<"spmd-place-units", "::mlir::ModuleOp"> {
 def SpmdLowerToProgram : Pass<"spmd-lower-to-program", "::mlir::ModuleOp"> {
   let summary = "make the program of a rank from a distributed training step";
   let description = [{
-    Replaces `@step` on !spmd.tensor by an `spmd.program` on local tensors: reshards
-    become collectives, states become ranges of buckets, gradients and the loss are
-    accumulated over micro-batches, and the update phase reduces gradients, takes their
-    norm and updates the share of a rank. Ops that no input reaches run once a step.
+    Input: `@step` on `!spmd.tensor`, which spmd-verify accepts. Output: one `spmd.program` on local tensors, or one
+    for each stage of a pipeline.
 
+    Reshards become collectives, and states become ranges of buckets. Gradients and the loss are accumulated over
+    micro-batches. The update phase reduces gradients, computes their norm and updates the shard of the rank. Ops that
+    depend on no input run once a step.
+
+    Guarantees: no `!spmd.tensor` value and no `spmd.reshard` is left. The program has the same text on all ranks of a
+    stage.
+
+    Example (tests/passes/spmd/lower-to-program.mlir):
     ```mlir
     %z = spmd.reshard %y : !spmd.tensor<8x6xf32, @mesh, [{dp},{} ], partial(sum {tp})> -> !spmd.tensor<8x6xf32, @mesh, [{dp},{} ]>
     ```
@@ -156,53 +184,68 @@ def SpmdLowerToProgram : Pass<"spmd-lower-to-program", "::mlir::ModuleOp"> {
     ```mlir
     %z = spmd.all_reduce sum %y over ["tp"] : tensor<4x6xf32>
     ```
-    Tested by tests/passes/spmd/lower-to-program.mlir.
   }];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
 
 def SpmdPrintCollectives : Pass<"spmd-print-collectives", "::mlir::ModuleOp"> {
-  let summary = "list what a step communicates, by count and bytes";
+  let summary = "list the communication of a step by count and bytes";
   let description = [{
-    One line for each phase, kind and set of axes of an `spmd.program`, per rank and step.
-    For
+    Input: an `spmd.program`. Output: the same program, unchanged, and on standard output one line for each phase,
+    kind and set of axes.
 
+    Guarantees: counts and bytes are those of one rank and one step.
+
+    Example (tests/passes/spmd/print-collectives.mlir): for
     ```mlir
     %s = spmd.reduce_scatter sum %g dim 0 over ["dp"] : tensor<128xf32> -> tensor<64xf32>
     ```
-    it says `update reduce_scatter over dp (2 ranks): 1 x, 512 bytes`. Tested by
-    tests/passes/spmd/print-collectives.mlir.
+    the pass prints `update reduce_scatter over dp (2 ranks): 1 x, 512 bytes`.
   }];
 }
 
 def SpmdMergeChannels : Pass<"spmd-merge-channels", "::mlir::ModuleOp"> {
-  let summary = "one channel for all messages of a stage to another that both have in one order";
+  let summary = "merge the channels between two stages whose messages have one order";
   let description = [{
-    The lowering gives each edge between two phases a channel, so that messages of one do not wait for those of
-    another: a stage of several virtual ones has many to each neighbour. Where the sender sends in the order in which
-    the receiver receives, one does for all; a GPU's library has buffers for each. Example
-    (tests/passes/spmd/merge-channels.mlir): `spmd.send %x to 1 over "pp" channel 0` in two phases.
+    Input: the `spmd.program`s of a pipeline, with a channel for each edge between two phases, so that messages of one
+    edge do not wait for those of another. Output: the same programs with fewer channels.
+
+    A stage that consists of several virtual stages has many channels to each neighbour, and a GPU's library holds
+    buffers for each channel. Channels are merged if the sender sends their messages in the order in which the
+    receiver receives them.
+
+    Guarantees: each message reaches the same receive. A program that is no pipeline stays as it is.
+
+    Example (tests/passes/spmd/merge-channels.mlir): `spmd.send %x to 1 over "pp" channel 0` in two phases.
   }];
 }
 
 def SpmdReserveMessages : Pass<"spmd-reserve-messages", "::mlir::ModuleOp"> {
-  let summary = "room for as many messages as the stages of a pipeline need not to wait for each other for ever";
+  let summary = "give sends enough room that the stages of a pipeline cannot deadlock";
   let description = [{
-    One of a kind may be on its way, which is enough where every value goes to the next
-    stage. A value that skips stages is made for several micro-batches before it is taken
-    for the first: its send gets `room` for more, as few as let the step end. Example
-    (tests/passes/spmd/reserve-messages.mlir): `spmd.send %x to 1 over "pp" channel 1 room 3`.
+    Input: the `spmd.program`s of a pipeline. Output: the same programs with the attribute `room` on sends.
+
+    By default one message of a send may be in flight, which is enough if every value goes to the next stage. A value
+    that skips stages is computed for several micro-batches before the first of them is received. Its send gets `room`
+    for more messages.
+
+    Guarantees: the room is the least with which every stage ends. If no room suffices, spmd-verify-program reports
+    the deadlock.
+
+    Example (tests/passes/spmd/reserve-messages.mlir): `spmd.send %x to 1 over "pp" channel 1 room 3`.
   }];
 }
 
 def SpmdVerifyProgram : Pass<"spmd-verify-program", "::mlir::ModuleOp"> {
   let summary = "check the programs of a rank before they become commands";
   let description = [{
-    Input: the `spmd.program` of a step, or of each stage of a pipeline. Output: the same.
-    Guarantees: all values are local tensors and no `spmd.reshard` is left; every state lies inside its buckets,
-    apart from all others; nothing reads a gathered unit behind its `spmd.release`; the messages and collectives of
-    the stages meet, so that every stage ends and every message is received.
-    It refuses, as tests/passes/spmd/verify-program-errors.mlir shows:
+    Input: the `spmd.program` of a step, or of each stage of a pipeline. Output: the same programs, unchanged.
+
+    Guarantees: all values are local tensors and no `spmd.reshard` is left. Every state lies inside its buckets, and
+    no two states overlap. No op reads a gathered unit after its `spmd.release`. The messages and collectives of the
+    stages match, so that every stage ends and every message is received.
+
+    Example of a refused program, from tests/passes/spmd/verify-program-errors.mlir:
     ```mlir
     spmd.release %u : tensor<64xf32>
     %w = spmd.unit_view %u[0] : tensor<64xf32> -> tensor<8xf32>

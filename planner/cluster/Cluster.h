@@ -87,9 +87,8 @@ std::optional<Cluster> parseCluster(std::string_view text, std::string &error);
 /// preset of a core; with more ranks than cores they take turns, and wait longer for each other.
 Cluster thisMachine(int64_t ranks, int64_t cores, double memory);
 
-/// Empty, or what is wrong with the joins of `cluster`: a name that nothing has, one that two
-/// switches join, a ring, or a group that nothing joins to the others. `place` becomes the
-/// name that is to blame.
+/// Returns an error in the switches of `cluster`, or "": an unknown name, a name that two
+/// switches join, a ring, or an unconnected group. `place` becomes the name at fault.
 std::string checkJoins(const Cluster &cluster, std::string &place);
 
 } // namespace dtcc::cost

@@ -33,7 +33,7 @@ struct Fabric {
 /// The fabric around a device in nodes of `ranksPerNode`; 0: the preset's.
 Fabric fabricOf(const Device &device, int64_t ranksPerNode = 0);
 
-/// How a group lies: `nodes` of them with `ranksPerNode` ranks of the group each.
+/// Distribution of a group over nodes: `nodes` of them with `ranksPerNode` ranks of the group each.
 struct Spread {
   int64_t nodes = 1, ranksPerNode = 1;
 };

@@ -16,7 +16,7 @@
 
 namespace dtcc::cost {
 
-/// Each with the value of Constants.def until something else is assigned.
+/// The constants of the cost model. Each has the value of Constants.def until another one is assigned.
 struct Constants {
 #define DTCC_CONSTANT(name, value, start, spread, description) double name = value;
 #include "planner/cost/Constants.def"

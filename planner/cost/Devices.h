@@ -49,7 +49,7 @@ struct Device {
   /// Joins the `domain` devices of a node or rack.
   Link link;
   int64_t domain = 1;
-  /// To the memory of the host.
+  /// Link to host memory.
   Link hostLink;
   /// One port a device.
   Link network;

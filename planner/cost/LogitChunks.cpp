@@ -10,7 +10,7 @@
 
 namespace dtcc::cost {
 
-/// Each chunk repeats the ops: a huge batch has larger chunks instead of a program without end.
+/// Largest number of chunks. Each chunk repeats the ops, so a huge batch gets larger chunks instead of more of them.
 static constexpr int64_t kMostChunks = 256;
 
 std::optional<LogitCut> cutLogits(std::span<const int64_t> shape, int64_t chunkBytes) {

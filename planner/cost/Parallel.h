@@ -29,21 +29,21 @@ struct Parallel {
   int64_t shareGroup = 0;
   bool sequenceParallel = false;
   Recomputation recompute = Recomputation::None;
-  /// The optimizer's state lies with the host, where the device updates it.
+  /// Whether optimizer state is in host memory, where the device updates it.
   bool hostOptimizer = false;
 
   int64_t ranks() const { return tp * cp * dp * pp; }
   Group tensorGroup() const { return {tp, 1}; }
   Group contextGroup() const { return {cp, tp}; }
-  /// Those that hold the same parameters: copies of data, and parts of sequences.
+  /// Ranks that hold the same parameters: those of data and of context parallelism.
   Group dataGroup() const { return {cp * dp, tp}; }
-  /// Those of them that share state.
+  /// Ranks of the data group over which ZeRO shards state.
   Group shareGroupOf() const { return {shareGroup > 0 ? shareGroup : cp * dp, tp}; }
   int64_t stageStride() const { return tp * cp * dp; }
-  /// Ranks of tp have columns of each expert; else, where cp and dp are too few for ep, whole experts.
+  /// Whether ranks of tp hold columns of each expert. If cp and dp are too few for ep, they hold whole experts.
   bool splitsExperts() const { return (cp * dp) % ep == 0; }
   Group expertGroup() const { return {ep, splitsExperts() ? tp : 1}; }
-  /// As the parameters of experts see it: copies and shares are on what ranks of dp and cp ep leaves.
+  /// The parallelism of the parameters of experts: replicas and ZeRO use the ranks of dp and cp divided by ep.
   Parallel ofExperts() const;
 };
 

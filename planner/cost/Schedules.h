@@ -20,7 +20,7 @@
 
 namespace dtcc::cost {
 
-/// None: one stage.
+/// The rows of Schedules.def. None stands for a single stage.
 enum class PipelineKind {
   None,
 #define DTCC_SCHEDULE(NAME, ...) NAME,
@@ -50,7 +50,7 @@ struct ScheduleRow {
 };
 /// The row of a schedule other than None.
 const ScheduleRow &rowOf(PipelineKind kind);
-/// Has the schedule the property? None has none.
+/// Whether the schedule has the property. PipelineKind::None has none.
 inline bool has(PipelineKind kind, ScheduleRow::Flags flag) {
   return kind != PipelineKind::None && rowOf(kind).has(flag);
 }

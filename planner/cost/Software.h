@@ -23,8 +23,8 @@ enum class Framework {
 #include "planner/cost/Software.def"
 };
 
-/// How the host issues kernels: one by one, by a compiler's code, a step at once, or as a list of commands, which has
-/// no interpreter to wait for and is ahead of the device also from one step to the next.
+/// Way in which the host issues kernels: one by one, by a compiler's code, a step at once, or as a list of commands.
+/// The list has no interpreter to wait for, and is ahead of the device also from one step to the next.
 enum class HostMode { Eager, Compiled, Graph, Commands };
 
 /// Activations that are recomputed for the backward pass. Partial recomputes some 0.4 of a forward pass, as JAX's

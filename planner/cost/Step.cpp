@@ -44,7 +44,7 @@ public:
         collectives(problem.fabric, constants) {}
   StepSeconds run();
   LayerParts price(const Layer &layer) const;
-  /// Without its units.
+  /// The passes of a layer, without gathers and reductions of units.
   LayerParts passes(const Layer &layer) const;
   bool hasUnits() const { return plan.zero >= 2 && plan.dataGroup().ranks > 1; }
   UnitSeconds units(const Layer &layer) const;
@@ -147,8 +147,8 @@ double Pricer::sendSeconds() const {
   return 2 * one * double(std::max<int64_t>(plan.virtualStages, 1)) * (1 - problem.software.sendsHidden);
 }
 
-/// An optimizer whose state lies with the host: the device updates it there, reading and writing it over the
-/// link, both ways at once; what the host's memory does not hold is read from and written to NVMe.
+/// Seconds of an update whose optimizer state is offloaded: the device reads and writes the state over the link in both
+/// directions at once. State that exceeds the host memory is read from and written to NVMe.
 double Pricer::hostUpdate(double parameters) const {
   double link = problem.device.hostLink.bytesPerSecond * constants.hostLink * constants.hostLinkBoth;
   double seconds = problem.software.sharedBytes * parameters / link;

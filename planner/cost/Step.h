@@ -105,7 +105,7 @@ struct EndSeconds {
 };
 EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
                     const Calibration &calibration = {});
-/// How much slower all ranks are than one alone: they wait for the slowest.
+/// Factor by which many ranks are slower than one, because they wait for the slowest.
 double straggling(const Parallel &plan, const Constants &constants);
 /// Gradients reduced and parameters updated at the end of a step, on a rank that holds
 /// `parameters`; a backward pass of a micro-batch takes it `backward` seconds.

@@ -31,7 +31,7 @@ struct Gemm {
 /// Products and softmax; FlashAttention, its first version (Triton's) or its second; the makers' own.
 enum class AttentionKernel { Plain, FlashFirst, Flash, Tuned };
 
-/// `heads` counts those of all examples.
+/// `heads` counts those of all samples.
 struct Attention {
   double heads = 0, queries = 0, keys = 0, headSize = 0;
   bool causal = true, backward = false;
@@ -80,7 +80,7 @@ struct Layer {
   Work recompute;
   /// Elements of parameters that a rank holds, before ZeRO.
   double parameters = 0;
-  /// Those of experts besides, which other ranks share (Parallel::ofExperts).
+  /// Parameters of experts, which other groups of ranks share (Parallel::ofExperts). Not a part of `parameters`.
   double expertParameters = 0;
   double count = 1;
   /// Passes that a host issues, each at least as long as it takes it; 0: part of another layer.

@@ -1,13 +1,13 @@
-//===- BlockTable.h - What all prices of a step's blocks have in common
+//===- BlockTable.h - Facts that all prices of a step share
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A search prices the blocks of one step for hundreds of placements and numbers of
-// examples. What depends on neither is collected once, as numbers: the factor maps of ops,
-// how dimensions are shared out, which values live when.
+// A search prices the blocks of one step for hundreds of placements and numbers of samples.
+// Facts that depend on neither are collected once, as numbers: the factor maps of ops, how
+// dimensions are split, and the live ranges of values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,16 +29,17 @@ inline constexpr size_t kSharedBy = 5;
 
 class BlockTable {
 public:
-  /// Both must live as long.
+  /// `input` and `values` must outlive the table.
   BlockTable(const PlacementInput &input, const StepValues &values);
 
-  /// An op with a factor map that stands for those like it: they have the same.
+  /// An op with a factor map that represents all equal ops of repeated blocks.
   struct Op {
     mlir::Operation *op;
     FactorMap map;
     graph::Phase phase;
     int64_t origin;
-    /// Per factor: that of the forward op (-1: none), how it is shared out, whether it can take axes.
+    /// For each factor: the factor of the forward op (-1: none), the axes that split it, and whether it can take axes
+    /// of the model.
     llvm::SmallVector<int64_t> sources;
     llvm::SmallVector<SharedBy> shared;
     llvm::SmallVector<bool> assignable;
@@ -49,13 +50,13 @@ public:
   }
   SharedBy sharedDim(mlir::Value value, int64_t dim) const;
 
-  /// Values of such ops that have memory of their own, in the order of the step.
+  /// Values of these ops that have memory of their own, in the order of the step.
   llvm::ArrayRef<mlir::Value> owned() const { return values; }
-  /// The number of a value among them, as the value that stands for it.
+  /// The number of a value, or of the value that represents it, among owned().
   std::optional<uint32_t> numberOf(mlir::Value value) const;
 
-  /// The life of values that do not wait for the backward pass, over the whole step as it is under a mode of
-  /// recomputation, with what is computed again where its first reader wants it.
+  /// Live ranges of values that are not saved for the backward pass, over the whole step under a mode of recomputation.
+  /// Recomputed values begin at their first reader.
   struct Event {
     enum Kind : uint8_t { Begins, Ends, BlockRuns } kind;
     /// Of the value among `owned`; the type of the block.
@@ -63,7 +64,7 @@ public:
   };
   llvm::ArrayRef<Event> events(plan::Recompute mode) const { return lives[size_t(mode)]; }
 
-  /// A trained state as one block reads it first, and the types of the other blocks that read it.
+  /// A trained state as the first block reads it, and the types of the other blocks that read it.
   struct Tied {
     mlir::Value value;
     uint32_t type;

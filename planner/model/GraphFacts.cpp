@@ -147,9 +147,9 @@ double GraphFacts::usableBytes(const PlanShape &shape, double separate) const {
 
 LogicalResult refuseBatch(func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches) {
   if (microbatches > batch)
-    return step.emitError("a batch of ") << batch << " examples must have one for each micro-batch: give at most "
+    return step.emitError("a batch of ") << batch << " samples must have one for each micro-batch: give at most "
                                          << batch << ", got: " << microbatches << " micro-batches";
-  InFlightDiagnostic error = step.emitError("a batch of ") << batch << " examples must divide";
+  InFlightDiagnostic error = step.emitError("a batch of ") << batch << " samples must divide";
   if (dp > 1)
     error << " into dp=" << dp << " parts";
   if (ep > 1)

@@ -1,12 +1,12 @@
-//===- GraphFacts.h - What a search knows of a step and of its devices
+//===- GraphFacts.h - Facts of a step and of its devices
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Everything else in this folder reads these facts and changes none of them. A cluster of several kinds of devices has
-// one GraphFacts a kind.
+// The other files of this folder read these facts and change none. A cluster of heterogeneous devices has one
+// GraphFacts for each device kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ struct GraphRequest {
   Pins pins;
   /// What is placed already: nothing is solved, whatever else is asked of placements.
   std::shared_ptr<const GivenPlacement> given;
-  /// The user asked for ranks of tp: the model is shared out even where that is slower.
+  /// Whether the user asked for ranks of tp, so that the model is split even if that is slower.
   bool share = false;
   /// Groups of data-parallel ranks that share state among themselves.
   int64_t groups = 1;
@@ -45,30 +45,30 @@ struct GraphRequest {
   int64_t stages = 0;
   /// By the name of a node of the model the stage that it is held to, of some nodes; empty: stages are cut anywhere.
   llvm::StringMap<int64_t> nodeStages;
-  /// Bytes of a rank are no limit.
+  /// Whether the memory of a rank is unlimited.
   bool anyMemory = false;
-  /// Activations of a block may wait with the host, where that has memory of its own (planner/plan/Offload.h).
+  /// Whether saved activations of a block may be offloaded, if host memory is separate (planner/plan/Offload.h).
   bool mayOffloadActivations = false;
-  /// Then all that blocks keep does, whatever they compute again.
+  /// Whether all saved activations must then be offloaded, under any recomputation.
   bool mustOffloadActivations = false;
 };
 
 /// What a search knows of a training step and of one kind of devices before it places anything. Immutable.
 struct GraphFacts {
-  /// `machine`: a rank among those of its kind. `ranks`: of all kinds together. The step must not change while this
-  /// lives.
+  /// `machine` describes a rank among those of its kind. `ranks` counts the ranks of all kinds. The step must not
+  /// change during the life of the facts.
   GraphFacts(mlir::func::FuncOp step, const cost::Machine &machine, int64_t ranks, bool isMixed,
              const GraphRequest &request, size_t mostBlocks);
 
   /// Modes of recomputation that blocks may have.
   std::vector<plan::Recompute> modes() const;
-  /// Ways to keep the values of a block: modes(), with the host if they must be there; and where they may, one more.
+  /// Number of modes of a block: those of modes(), which offload if they must, and one more if offloading is optional.
   size_t modeCount() const { return modes().size() + (offloads() && !mustOffload() ? 1 : 0); }
   bool offloads() const;
   bool mustOffload() const { return request.mustOffloadActivations && offloads(); }
   bool isOnHost(uint32_t mode) const { return mustOffload() || mode >= modes().size(); }
   plan::Recompute recomputeOf(uint32_t mode) const { return modes()[mode >= modes().size() ? 0 : mode]; }
-  /// The mode by which blocks of a type are priced: of a plan that is given they lie where it says.
+  /// The mode by which blocks of a type are priced. A given plan decides whether they offload.
   uint32_t pricedMode(uint32_t type, uint32_t mode) const {
     if (!request.given)
       return mode;
@@ -80,10 +80,10 @@ struct GraphFacts {
   int64_t localExamples(const plan::PlanShape &shape) const;
   /// An empty plan with the mesh of a rank that has so many samples.
   plan::Plan meshFor(const plan::PlanShape &shape, int64_t local) const;
-  /// Bytes of the communicators that parameters may have for themselves.
+  /// Bytes of the communicators that may serve parameters alone.
   double separateBytes(const plan::PlanShape &shape) const;
-  /// Bytes that a plan may use of a device; 0: not known. `separate`: of the communicators that parameters have for
-  /// themselves, if the program is known; else those that they may have.
+  /// Bytes of a device that a plan may use; 0 if not known. `separate` is the memory of the communicators that serve
+  /// parameters alone: that of the program if it is known, else separateBytes().
   double usableBytes(const plan::PlanShape &shape, double separate) const;
   double usableBytes(const plan::PlanShape &shape) const { return usableBytes(shape, separateBytes(shape)); }
 
@@ -91,18 +91,18 @@ struct GraphFacts {
   GraphRequest request;
   PlacementInput input;
   StepValues values;
-  /// Of this kind, as a rank among those of all kinds.
+  /// A device of this kind, as a rank among those of all kinds.
   cost::Machine machine;
-  /// Devices of this kind.
+  /// Number of devices of this kind.
   int64_t own = 0;
   bool isMixed = false;
   /// What the programs of this compiler do by themselves, as the cost model has it.
   cost::Software software;
   /// The first dimension of the inputs; tensors that the optimizer keeps for a parameter.
   int64_t examples = 1, slots = 0;
-  /// Whether the step has batch norms: statistics of a batch, or what moves by them, go over all copies.
+  /// Whether the step has batch norms, whose statistics are communicated over all data-parallel ranks.
   bool statistics = false;
-  /// The first block of each stage as nodes of the model are held to them; empty if they are not.
+  /// The first block of each stage that annotations fix; empty if there are none.
   std::vector<uint32_t> begins;
   /// Of a plan that is given, by type of blocks: what it keeps waits with the host.
   std::vector<bool> givenOnHost;
@@ -111,14 +111,14 @@ private:
   void findGivenOnHost();
 };
 
-/// Are weight gradients made behind input gradients?
+/// Whether weight gradients run apart from input gradients.
 inline bool hasWeightsApart(const plan::PlanShape &shape) {
   return shape.pp > 1 && cost::has(shape.schedule, cost::ScheduleRow::WeightsApart);
 }
-/// Has a program of the shape a prologue, where parameters are brought to their readers' layouts?
+/// Whether a program of the shape has a prologue, in which parameters are resharded to the layouts of their readers.
 inline bool bringsAtOnce(const plan::PlanShape &shape) { return shape.pp > 1 || shape.microbatches > 1; }
 
-/// Says why a batch cannot be split so; returns failure.
+/// Emits the reason why a batch cannot be split in this way, and returns failure.
 mlir::LogicalResult refuseBatch(mlir::func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches);
 
 } // namespace dtcc::spmd

@@ -8,8 +8,8 @@
 // The search over shapes (planner/search/ShapeSearch.h) for a training step in the IR. The placement of the step is
 // solved once for each way to split it (PlacementCache.h), a shape becomes a stage problem by arithmetic
 // (ShapeProblems.h), and a solved shape is priced by the formulas of planner/cost and by its simulation (SolvedStep.h),
-// or written as a plan (PlanWriter.h). Clusters of several kinds of devices are known here alone: each kind has parts
-// of its own, which take the placements of the first.
+// or written as a plan (PlanWriter.h). Only this file knows heterogeneous devices: each device kind has facts, prices
+// and problems of its own, with the placements of the first kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ public:
   /// What is known of the step and of the first kind of devices.
   const GraphFacts &facts() const { return kinds.front()->facts; }
   PlacementCache &placements() { return kinds.front()->placements; }
-  /// All that the graph and the ranks allow.
+  /// All shapes that the graph and the ranks allow.
   plan::ShapeSpace space() const;
 
   /// Places the step and prices its blocks for all of the shapes. What comes after works on numbers.
@@ -45,22 +45,22 @@ public:
   std::optional<cost::StepTimeline> timeline(const plan::PlanShape &shape, const plan::StageSolution &solution,
                                              bool record = true) override;
 
-  /// As solve, where a rank may hold so much by the estimate of `describe`, communicators apart.
+  /// Solves with a limit of `bytes` for a rank by the estimate of `describe`, without communicators.
   plan::StageSolution solveWithin(const plan::PlanShape &shape, double bytes);
-  /// The parts of a solved shape's step by the formulas (cost/Step.h). If its simulation ends later, the waits that
-  /// these do not know count as bubble, or with one stage as communication of dp.
+  /// The parts of a solved shape's step by the formulas (cost/Step.h). If the simulation takes longer, the difference
+  /// counts as bubble, or with one stage as communication of dp.
   cost::StepSeconds price(const plan::PlanShape &shape, const plan::StageSolution &solution);
   plan::PlanReport describe(const plan::ShapePlan &found);
   /// The plan, as docs/plan-format.md has it.
   plan::Plan write(const plan::PlanShape &shape, const plan::StageSolution &solution);
 
-  /// Devices of several kinds?
+  /// Whether there are several device kinds.
   bool isMixed() const { return kinds.size() > 1; }
-  /// "h100-sxm, a100-80": where the stages of a solved shape lie.
+  /// The device kinds of the stages of a solved shape, such as "h100-sxm, a100-80".
   std::string stagesText(const plan::StageSolution &solution) const;
 
 private:
-  /// One kind of devices.
+  /// One device kind.
   struct Kind {
     Kind(mlir::func::FuncOp step, const cost::Machine &machine, int64_t ranks, bool isMixed,
          const GraphRequest &request, size_t mostBlocks, Kind *first)
@@ -73,7 +73,7 @@ private:
       return SolvedStep::of(facts, placements, problems, shape, solution);
     }
   };
-  /// The kind of devices that a rank of the pipeline is of.
+  /// The device kind of a rank of the pipeline.
   Kind &kindOf(const plan::StageSolution &solution, size_t rank) const {
     return *kinds[isMixed() ? solution.stages[rank].deviceClass : 0];
   }

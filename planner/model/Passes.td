@@ -13,13 +13,16 @@ include "mlir/Pass/PassBase.td"
 def SpmdSearchPlan : Pass<"spmd-search-plan", "::mlir::ModuleOp"> {
   let summary = "search the best plan for a number of ranks, and apply it";
   let description = [{
-    Prices every factoring of `ranks` into data and tensor parallel ranks, with every ZeRO
-    stage, each with the placement of ops and states that costs least (SolvePlacement.h),
-    and applies the best as `spmd-apply-plan` does. What is given is not searched.
+    Input: `@step` on whole tensors. Output: the same ops on `!spmd.tensor`, with the layouts of the best plan.
 
-    With `ranks=2 tp=2` the two products of a feed-forward block are split by columns,
-    then by rows (tests/passes/spmd/search-plan.mlir):
+    The pass prices every factoring of `ranks` into data-parallel and tensor-parallel ranks, with every ZeRO stage,
+    each with the placement of ops and states that costs least (SolvePlacement.h). It applies the best plan as
+    spmd-apply-plan does. An option that gives a size fixes it.
 
+    Guarantees: those of spmd-apply-plan.
+
+    Example (tests/passes/spmd/search-plan.mlir): with `ranks=2 tp=2` the first product of a feed-forward block is
+    split by columns, the second by rows:
     ```mlir
     %h = graph.contract "bk,kn->bn" %x, %w1 : (tensor<8x64xf32>, tensor<64x256xf32>) -> tensor<8x256xf32>
     ```
@@ -35,7 +38,7 @@ def SpmdSearchPlan : Pass<"spmd-search-plan", "::mlir::ModuleOp"> {
     Option<"memory", "memory", "double", "0", "bytes that they share; 0: not known">,
     Option<"dp", "dp", "int64_t", "-1", "data-parallel ranks; -1: searched">,
     Option<"tp", "tp", "int64_t", "-1", "tensor-parallel ranks; -1: searched">,
-    Option<"ep", "ep", "int64_t", "1", "ranks that share out experts, beside dp">,
+    Option<"ep", "ep", "int64_t", "1", "expert-parallel ranks, beside dp">,
     Option<"zero", "zero", "int64_t", "-1", "ZeRO stage; -1: searched">,
     Option<"microbatches", "microbatches", "int64_t", "1", "micro-batches of a step">,
   ];

@@ -44,7 +44,7 @@ static LogicalResult refuseRepeating(func::FuncOp step, int64_t tp, int64_t exam
       parameters += llvm::product_of(state.getSavedShape());
   return step.emitError("is too small to be shared out over tp=")
          << tp << ": with " << parameters << " parameters and " << examples
-         << " examples all of these ranks would do the same work; use fewer ranks, a batch that divides by more of "
+         << " samples all of these ranks would do the same work; use fewer ranks, a batch that divides by more of "
             "them, "
             "or --mesh=tp="
          << tp << " to share it out all the same";

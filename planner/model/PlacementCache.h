@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A placement depends on how the model is split, prices of blocks on that and on the samples of a micro-batch, kernels
-// on no more. Thousands of shapes share what a few hundred of these need, and what is left for a shape is arithmetic.
+// A placement depends on how the model is split. Prices of blocks and kernels also depend on the samples of a
+// micro-batch. Thousands of shapes therefore share a few hundred placements and prices, and the rest of the work for a
+// shape is arithmetic.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +23,11 @@
 
 namespace dtcc::spmd {
 
-/// A step placed for one way to split it, the first of blocks that are alike for all of them.
+/// A step placed for one way to split it. Repeated blocks have the placement of their representative.
 struct PlacedStep {
   plan::Plan plan;
   bool possible = false;
-  /// Does no other placement cost less?
+  /// Whether the placement is proven to cost least.
   bool proven = true;
   const BlockPrices *prices = nullptr;
   /// Of values among the ranks of the model; between positions.
@@ -49,7 +50,7 @@ struct PricedStep {
 
 class PlacementCache {
 public:
-  /// `first`: takes the placements of another kind of devices.
+  /// With `first`, takes over the placements of another device kind.
   explicit PlacementCache(const GraphFacts &facts, PlacementCache *first = nullptr)
       : facts(facts), first(first), table(facts.input, facts.values), sites(facts.input) {}
 
@@ -59,7 +60,7 @@ public:
   /// For the samples of a micro-batch of the shape.
   const PricedStep &pricedFor(const plan::PlanShape &shape);
 
-  /// Ways to split the model that were placed; those whose placement is the best that was found, without a proof.
+  /// Number of splits of the model that were placed, and of those whose placement is not proven best.
   struct Counts {
     size_t all = 0, unproven = 0;
   };

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The last step of a search: layouts, stages, recomputation and offload of the chosen shape, as docs/plan-format.md has
-// them.
+// The last step of a search writes layouts, stages, recomputation and offload of the chosen shape in the form of
+// docs/plan-format.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,18 @@ public:
   PlanWriter(const GraphFacts &facts, PlacementCache &placements, ShapeProblems &problems)
       : facts(facts), placements(placements), problems(problems) {}
 
-  /// `devices`: of each stage, by name, where there are several kinds.
+  /// `devices` names the device kind of each stage, if there are several kinds.
   plan::Plan write(const plan::PlanShape &shape, const plan::StageSolution &solution,
                    std::vector<std::string> devices = {});
 
 private:
-  /// Which blocks are computed again: as the mode of the whole plan where all are alike, else op by op.
+  /// Adds the recomputation: as the mode of the plan if all blocks have one mode, else op by op.
   void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
   /// What lies with the hosts: of blocks whose values do, op by op.
   void addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
   void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution,
                    std::vector<std::string> devices);
-  /// No partial sums flow into values that are held to a layout.
+  /// Lets no partial sums flow into pinned values.
   void holdSums(plan::Plan &plan) const;
 
   const GraphFacts &facts;

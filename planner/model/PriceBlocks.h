@@ -1,16 +1,16 @@
-//===- PriceBlocks.h - What a rank computes, sends and keeps of each block
+//===- PriceBlocks.h - Work, communication and memory of each block
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From a placed step to the input of the cost model (planner/cost/Work.h), op by op in local
-// sizes: products by their rows, columns and inner columns, attention, bytes of all else,
-// seconds of reshards by the planner that later emits them. Memory likewise, value by value.
+// Turns a placed step into the input of the cost model (planner/cost/Work.h), op by op in local
+// sizes: products by their rows, columns and inner columns, attention, bytes of all other ops,
+// and seconds of reshards by the planner that later emits them. Memory is counted value by value.
 //
-// The layouts are found once for a placement, and what is added up of them is written down as
-// products of extents: a price for another mesh or another number of examples is arithmetic.
+// The layouts are found once for a placement, and sums over them are stored as products of
+// extents. A price for another mesh or another number of samples is therefore arithmetic.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ struct BlockCost {
   /// By plan::Recompute, where weight gradients are apart: what of the bytes that wait is read for these, and what the
   /// input gradients leave for them (gradients, what is computed again for both).
   std::array<double, kRecomputeModes> weightBytes{}, leftBytes{};
-  /// A chunk of logits and of their gradient, which exist nowhere whole; part of no other number.
+  /// Bytes of a chunk of logits and of their gradient, which are never whole. Not a part of the other fields.
   double logitBytes = 0;
   /// What of it is still there when the classifier's gradient is made: of several chunks all.
   double lateLogitBytes = 0;
@@ -44,41 +44,43 @@ struct BlockCost {
   std::array<double, kRecomputeModes> workingBytes{};
   /// What library operations of GPUs want for as long as they run, the most of them.
   double scratchBytes = 0;
-  /// Held all the time: tables, casts of parameters.
+  /// Bytes that are kept all the time: tables, casts of parameters.
   double onceBytes = 0;
-  /// Parameters that are brought to other layouts than they lie in: with several micro-batches once a step, and held
-  /// all the time; with one, by plan::Recompute, those wait that are brought in the forward pass.
+  /// Bytes of resharded copies of parameters. With several micro-batches each copy is made once a step and kept. With
+  /// one micro-batch only the copies made in the forward pass stay alive (broughtHeldBytes).
   double broughtBytes = 0;
   std::array<double, kRecomputeModes> broughtHeldBytes{};
-  /// Trained elements that a rank has, those of experts apart, and bytes of other states. A state counts where it is
-  /// first read; `shared` elements are of states that were read in blocks before.
+  /// Trained elements of a rank, those of experts apart, and bytes of other states. A state counts in the block that
+  /// reads it first; `sharedParameters` counts states that earlier blocks read.
   double parameters = 0, expertParameters = 0, sharedParameters = 0, frozenBytes = 0;
   /// Of `parameters`, those that later blocks read too.
   double tiedParameters = 0;
-  /// Bytes of copies of these in the type that their readers compute in, where that is narrower.
+  /// Bytes of copies of these elements in the compute type, if that is narrower.
   double copyBytes = 0, expertCopyBytes = 0, sharedCopyBytes = 0;
-  /// Activations that a stage which begins here receives, of blocks alike the one that gets most.
+  /// Bytes of activations that a stage which begins here receives: the maximum over repeated blocks.
   double enteringBytes = 0;
-  /// Attentions and expert layers, whose exchanges over cp and ep are priced apart.
+  /// Numbers of attentions and of expert layers, whose communication over cp and ep is priced separately.
   double attentions = 0, expertLayers = 0;
 };
 
-/// Costs per type of blocks for one placement, in whatever sizes of the mesh and number of examples.
+/// Costs of each type of block for one placement, for any sizes of the mesh and any number of samples.
 class BlockPrices {
 public:
-  /// `plan` places the step: its ops and states say what axes of the model split; `logitsBytes`: largest logits of a
-  /// chunk; `exchange`: what attentions do where positions are split. Layouts are found here, for all calls of `price`.
+  /// `plan` places the step: its ops and states say which dimensions the axes of the model split. `logitsBytes` limits
+  /// a chunk of logits. `exchange` is the communication of attention over split positions. The constructor finds the
+  /// layouts for all calls of `price`.
   BlockPrices(const BlockTable &table, const plan::Plan &plan, int64_t logitsBytes,
               SequenceExchange exchange = SequenceExchange::Cheaper);
 
-  /// `plan`: placed alike; its mesh and its batch axes say the local sizes. `reshards`: of its mesh.
+  /// `plan` has the placement of the constructor's plan; its mesh and its batch axes give the local sizes. `reshards`
+  /// are the prices of its mesh.
   std::vector<BlockCost> price(const plan::Plan &plan, ReshardPrices &reshards) const;
   /// What the reshards so priced send, of a step: a program's collectives over axes of the model. The phase is
   /// "microbatch", for all of them, or "once".
   std::vector<CollectiveRow> collectives(const plan::Plan &plan, ReshardPrices &reshards) const;
 
 private:
-  /// A dimension of a local part: `size`, shared out, then divided over the axes of `axes`.
+  /// A dimension of a shard: `size`, split by `shared`, then by the axes of `axes`.
   struct Extent {
     int64_t size;
     SharedBy shared;
@@ -117,23 +119,23 @@ private:
     llvm::SmallVector<Role> roles = {};
     std::optional<Attends> attention = std::nullopt;
   };
-  /// A value in the layouts in which it is wanted, in the order of the program: the first as it is made, each of the
-  /// others made once, from the nearest of those before it.
+  /// A value in the layouts that its readers need, in the order of the program. The first layout is that of the
+  /// producer. Each other layout is computed once, from the nearest earlier layout.
   struct Brought {
     struct Form {
       Layout layout;
       Extents extents;
-      /// For whom: an op, or in `ofState` the state of what the op makes. Nothing for the first form.
+      /// The reader: an op, or with `ofState` the state of the op's result. Without meaning for the first form.
       uint32_t op;
       bool ofState;
-      /// How many blocks are like that of the op.
+      /// Number of repeated blocks that the block of the op represents.
       double blocks;
     };
     llvm::SmallVector<Form, 2> forms;
     int64_t elementBytes;
-    /// How many values are like it.
+    /// Number of values that this one represents.
     int64_t times;
-    /// No input reaches it: it is brought once a step.
+    /// Whether the value depends on no input, so that it is resharded once a step.
     bool once;
   };
   struct State {
@@ -181,20 +183,20 @@ private:
   std::vector<State> states;
   std::vector<Copies> copies;
   std::vector<ExpertRows> rows;
-  /// Parameters that wait as they were brought; values in the order of the table's, those of no block too.
+  /// Parameters in resharded layouts, and values in the order of the table, including those of no block.
   std::vector<Held> parameters, values;
-  /// Per block: what a stage that begins with it receives.
+  /// For each block, the bytes that a stage which begins with the block receives.
   std::vector<std::pair<uint32_t, std::vector<Bytes>>> entering;
 };
 
-/// Largest logits of a chunk, of the target for a machine's devices.
+/// Largest logits of a chunk, in bytes, for the target of a machine's devices.
 int64_t logitsBytesOf(const cost::Machine &machine);
 
-/// Per type of blocks. `plan` places the step: its ops and states, its mesh and its batch axes say the local sizes.
+/// Costs of each type of block. `plan` places the step: its ops, states, mesh and batch axes give the local sizes.
 std::vector<BlockCost> priceBlocks(const PlacementInput &input, const StepValues &values, const plan::Plan &plan,
                                    const cost::Machine &machine);
 
-/// BlockPrices::collectives of such a plan.
+/// BlockPrices::collectives of a plan.
 std::vector<CollectiveRow> pricedCollectives(const PlacementInput &input, const StepValues &values,
                                              const plan::Plan &plan, const cost::Machine &machine);
 

@@ -1,12 +1,12 @@
-//===- ShapeProblems.h - The stage problem of a shape on one kind of devices
+//===- ShapeProblems.h - The stage problem of a shape on one device kind
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// From the prices of blocks to the problem that planner/problem solves: seconds, state and held bytes of every block in
-// every mode, and what a device may hold. Also what ranks hold once it is solved.
+// Turns the prices of blocks into the problem that planner/problem solves: seconds, state and saved bytes of every
+// block in every mode, and the memory limit of a device. Also computes the memory of each rank for a solution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ private:
   PlacementCache &placements;
   /// By ZeRO stage, schedule and virtual stages.
   std::map<std::tuple<int, plan::PipelineKind, int64_t>, bool> allowed;
-  /// By ranks, virtual stages and micro-batches, of each stage of an interleaved schedule the micro-batches in flight.
+  /// Micro-batches in flight of each stage of an interleaved schedule, by ranks, virtual stages and micro-batches.
   std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<int64_t>> flights;
   std::mutex flying;
 };

@@ -1,12 +1,12 @@
-//===- SolvedStep.h - The step of a solved shape on one kind of devices
+//===- SolvedStep.h - The step of a solved shape on one device kind
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A solved shape as the cost model and the simulation take it: which layers each rank of the pipeline has, and what
-// they do once a step.
+// A solved shape as input of the cost model and of the simulation: the layers of each rank of the pipeline, and their
+// costs once a step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ struct SolvedStep {
   /// By rank of the pipeline: once a step, and the exchanges of it.
   std::vector<double> once, exchanged;
 
-  /// The step with the blocks of each rank of the pipeline, and of each stage its layers in their order.
+  /// Makes the step with the blocks of each rank of the pipeline, and with the layers of each stage in order.
   static SolvedStep of(const GraphFacts &facts, PlacementCache &placements, ShapeProblems &problems,
                        const plan::PlanShape &shape, const plan::StageSolution &solution);
   plan::SimulatedStep simulated(const GraphFacts &facts) const;

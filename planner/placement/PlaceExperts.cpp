@@ -20,7 +20,7 @@ namespace dtcc::spmd {
 void addExpertAxis(plan::Plan &plan, int64_t size) {
   if (size <= 1)
     return;
-  // Beside the last axis of examples, before those of the model.
+  // Beside the last axis of samples, before those of the model.
   size_t at = 0;
   for (size_t i = 0; i < plan.mesh.axes.size(); ++i)
     if (llvm::is_contained(plan.batchAxes, plan.mesh.axes[i].name))

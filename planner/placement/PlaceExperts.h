@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The axis `ep` reuses ranks of data parallelism: outside of the expert layers it splits
-// examples, as `dp` does; at an expert layer it splits the experts, so that the tokens of
+// samples, as `dp` does; at an expert layer it splits the experts, so that the tokens of
 // a group of `ep` ranks meet all experts of the group. The states of experts lie split
 // over it, their gradients are partial over the other batch axes alone, and ZeRO shares
 // them over these; all that follows from the factors.
@@ -24,10 +24,10 @@
 namespace dtcc::spmd {
 
 /// Adds an axis `ep` of `size` ranks to a plan without one, innermost of those that split
-/// the examples. Size 1 changes nothing.
+/// the samples. Size 1 changes nothing.
 void addExpertAxis(plan::Plan &plan, int64_t size);
 
-/// How tokens meet experts over `ep`.
+/// Communication by which tokens reach experts over `ep`.
 enum class ExpertExchange {
   Cheaper,  // by bytes
   Gather,   // every rank of the group gets all tokens of the group

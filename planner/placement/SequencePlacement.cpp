@@ -66,7 +66,7 @@ private:
 
 } // namespace
 
-/// Does the op want a dimension of positions whole?
+/// Whether the op needs a dimension of positions whole.
 static bool joinsPositions(const SequenceSites &sites, Operation *op, const FactorMap &map) {
   for (size_t f = 0; f < map.factors.size(); ++f)
     if (sites.isPosition(op, f) && map.factors[f].kind == FactorKind::Decompose && whyNotAssignable(op, map, f))
@@ -206,7 +206,7 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
       continue;
     }
     double gathered = total(-1), exchanged = 0;
-    // What is no ring gathers, too.
+    // Attention that cannot be a ring gathers, too.
     bool gathers = exchange == SequenceExchange::Gather || exchange == SequenceExchange::Ring;
     std::optional<int64_t> factor = gathers ? std::nullopt : standIn(forward, map);
     Axes whole = factor ? planned(origin, *factor) : Axes();
@@ -297,7 +297,7 @@ void noteGathers(ModuleOp module, const plan::Plan &plan) {
     }
   if (!first)
     return;
-  InFlightDiagnostic note = first->emitRemark("what it reads of other positions is gathered: ") << *whyNotRing(first);
+  InFlightDiagnostic note = first->emitRemark("values of other positions are gathered: ") << *whyNotRing(first);
   if (count > 1)
     note << "; " << count - 1 << " more";
 }

@@ -26,8 +26,8 @@ namespace dtcc::spmd {
 
 namespace {
 
-/// How much dearer matrices are where the model is to be shared out: more than the
-/// activations that ranks exchange for them in any model of use. Vectors weigh nothing.
+/// Factor on the cost of matrices if the model must be split. It exceeds the activations that ranks
+/// exchange for a matrix in any model of use. Vectors cost nothing.
 constexpr double kDearState = 64;
 
 /// Added to a candidate: sums that are partial over the axes go through the op.
@@ -72,9 +72,9 @@ private:
   Placement placementOf(Operation *op, const FactorMap &map, int64_t candidate) const;
   Layout stateLayout(graph::StateOp state, int64_t candidate) const;
   double workOf(Operation *op, int64_t candidate);
-  /// Is every value of the node under the candidate as its pin wants it?
+  /// Whether every value of the node under the candidate obeys its pin.
   bool isPinnedSo(const Node &node, int64_t candidate);
-  /// Says why no candidate of a node with a pin is left.
+  /// Emits the reason why no candidate of a node with a pin is left.
   LogicalResult refuse(const Node &node);
   /// Would ranks repeat what the plan wants them to share out by positions?
   bool repeatsPositions(const Node &node, int64_t candidate) const;
@@ -93,7 +93,7 @@ private:
   /// The ops whose placement is solved: of blocks that are alike, those of the first.
   ArrayRef<Operation *> ops() const { return input.blocks.uniqueOps(); }
   Operation *representative(Operation *op) const { return input.blocks.representative(op); }
-  /// How many blocks are like that of the op.
+  /// Number of repeated blocks that the block of the op represents.
   double timesOf(Operation *op) const {
     std::optional<uint32_t> block = input.blocks.blockOf(op);
     return block ? double(input.blocks.countOf(input.blocks.blocks()[*block].type)) : 1;
@@ -123,7 +123,7 @@ private:
   plan::ChoiceProblem problem;
 };
 
-/// Which classes are the examples, and which are other dimensions of inputs.
+/// Finds the classes of samples, and those of other dimensions of inputs.
 void PlacementSolver::classify() {
   for (BlockArgument argument : step.getArguments())
     for (int64_t dim = 0, rank = cast<ShapedType>(argument.getType()).getRank(); dim < rank; ++dim)
@@ -135,8 +135,8 @@ void PlacementSolver::classify() {
       experts.insert(classes.ofDim(layer.getWIn(), 0));
 }
 
-/// Examples belong to the batch axes, and positions to those of the sequence unless the plan is
-/// sequence parallel; a size that does not divide needs padding, which must be harmless everywhere.
+/// Whether tp may shard dimension class `id`. Samples belong to the batch axes, and positions to the sequence axes
+/// unless the plan is sequence parallel. A size that does not divide needs padding, which must be harmless everywhere.
 bool PlacementSolver::mayShard(unsigned id, int64_t size) const {
   bool asPositions = plan.sequenceParallel && positions.contains(id);
   if (batch.contains(id) || (inputs.contains(id) && !asPositions) || size < 2)

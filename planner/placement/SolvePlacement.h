@@ -43,8 +43,8 @@ struct PlacementInput {
 /// backward ops, of those ops that stand for all others (StepBlocks).
 struct PlacementProblem {
   plan::ChoiceProblem choice;
-  /// Per node its first op (of states a read), and its candidates: factors of the op, dimensions of the state, or -1
-  /// for none.
+  /// For each node its first op (for a state, a read) and its candidates: factors of the op, dimensions of the state,
+  /// or -1 for none.
   std::vector<mlir::Operation *> ops;
   std::vector<llvm::SmallVector<int64_t>> candidates;
 };

@@ -1,4 +1,4 @@
-//===- Offload.cpp - What of a step lies with the hosts
+//===- Offload.cpp - The offloaded parts of a step
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,15 +1,15 @@
-//===- Offload.h - What of a step lies with the hosts
+//===- Offload.h - The offloaded parts of a step
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Devices whose hosts have memory of their own may give the optimizer's state to them
-// (ZeRO-Offload, Ren 2021; NVMe takes what does not fit, ZeRO-Infinity, Rajbhandari 2021)
-// and activations until the backward pass wants them. Searches plan both, programs for
-// GPUs do both: their updates read and write that state where it lies, in locked memory of
-// the host, and copies take values there and back (dialects/exec/Rationale.md). Free of MLIR.
+// Devices with separate host memory may offload optimizer state (ZeRO-Offload, Ren 2021; with NVMe
+// for the rest, ZeRO-Infinity, Rajbhandari 2021), and saved activations until the backward pass.
+// Searches plan both, and programs for GPUs support both: updates read and write the state in
+// locked host memory, and copies move activations there and back (dialects/exec/Rationale.md).
+// Free of MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ struct Offload {
   std::string str() const;
   bool operator==(const Offload &) const = default;
 };
-/// None for other words.
+/// Reads the text of Offload::str(). Returns nothing for other words.
 std::optional<Offload> parseOffload(std::string_view text);
 
 /// Note on heterogeneous devices: the device kinds of the stages of the first plan ("h100-sxm, a100-80").

@@ -53,7 +53,7 @@ int64_t PipelinePlan::stageOf(int64_t origin) const {
 std::string Plan::whyNoProgram() const {
   bool mixed = pipeline && std::any_of(pipeline->devices.begin(), pipeline->devices.end(),
                                        [&](const std::string &kind) { return kind != pipeline->devices.front(); });
-  return mixed ? "its stages lie on devices of several kinds, which no program does yet" : "";
+  return mixed ? "its stages are on devices of several kinds, which programs do not support yet" : "";
 }
 
 /// Limits of a plan, so that a file of a few bytes asks for no more than anybody has.
@@ -120,7 +120,7 @@ llvm::Error Plan::check() const {
     if (llvm::Error error = known(all, where, true))
       return error;
     if (ops[i].onHost && !offload.activations)
-      return fail("%s waits with the host, which a plan must say by offload, got: %s", where.c_str(),
+      return fail("%s is offloaded (on_host), so offload must be activations or all, got: %s", where.c_str(),
                   offload.str().c_str());
   }
   llvm::StringSet<> names;

@@ -26,7 +26,7 @@ namespace dtcc::plan {
 using spmd::Axes;
 using spmd::Mesh;
 
-/// Which activations the backward pass recomputes; see passes/graph/Recompute.h.
+/// Mode of recomputation in the backward pass; see passes/graph/Recompute.h.
 enum class Recompute { None, Selective, Full };
 llvm::StringRef toString(Recompute recompute);
 /// "none", "selective", "full".
@@ -41,23 +41,24 @@ struct OpPlan {
   /// Axes by the index of the factor in the op's factor map, outermost first.
   std::map<int64_t, Axes> factors;
   /// Axes over which the operands of the op's first linear set arrive as partial sums that flow through to its
-  /// results, and no others but those over examples. Absent: as costs nothing (passes/spmd/layout/ApplyPlan.cpp).
+  /// results, and no others but those over samples. Absent: as costs nothing (passes/spmd/layout/ApplyPlan.cpp).
   std::optional<Axes> partial;
-  /// Its results are computed again for the backward pass, or kept, whatever the plan's mode says.
+  /// Whether the results of the op are recomputed (true) or kept (false). Overrides the mode of the plan.
   std::optional<bool> recompute;
-  /// An attention whose queries are split over positions: keys and values lie split like them and
-  /// go around the ring of these ranks (passes/spmd/layout/RingAttention.h), and are not gathered.
+  /// For an attention whose queries are split by position: whether keys and values are split likewise and pass around
+  /// the ring of these ranks (passes/spmd/layout/RingAttention.h) instead of being gathered.
   bool ring = false;
-  /// An expert layer: tokens go to the ranks that hold what they picked (true), or to all of the group.
+  /// For an expert layer: whether tokens are sent only to the ranks that hold their experts (true), or to the whole
+  /// group.
   std::optional<bool> dispatch = std::nullopt;
-  /// Its results wait with the host for the backward pass.
+  /// Whether the results of the op are offloaded to host memory until the backward pass.
   bool onHost = false;
   bool operator==(const OpPlan &) const = default;
 };
 
-/// Which positions of a sequence the ranks of the sequence axes hold.
+/// Order of the positions of a sequence over the ranks of the sequence axes.
 enum class SequenceOrder {
-  /// As they come.
+  /// Each rank holds consecutive positions.
   Contiguous,
   /// The sequence has twice as many chunks as ranks, and each rank holds an early and a late one: equal work under
   /// a causal mask (runtime/abi/SequenceOrder.h).
@@ -95,7 +96,7 @@ struct Plan {
   static constexpr int64_t kVersion = 1;
   /// Axes of size 1 may stand here; layouts never name them.
   Mesh mesh;
-  /// The axes that split the examples of a step, outermost first: {"mb", "dp"}.
+  /// The axes that split the samples of a step, outermost first: {"mb", "dp"}.
   Axes batchAxes;
   /// The axes that split positions (context parallelism), outermost first: {"cp"}. What is
   /// connected with dimension 1 of token and label inputs is split over them wherever an op
@@ -124,9 +125,9 @@ struct Plan {
   llvm::Expected<Schedule> schedule() const;
   /// Axes exist, sizes and stages are in range, the schedule of a pipeline ends.
   llvm::Error check() const;
-  /// As docs/plan-format.md says; `indent` 0 gives one line.
+  /// Writes the format of docs/plan-format.md. `indent` 0 gives one line.
   std::string toJson(unsigned indent = 2) const;
-  /// Reason why no program can be compiled for the plan: empty, or "its stages lie on devices of several kinds, ..".
+  /// Reason why no program can be compiled for the plan: empty, or "its stages are on devices of several kinds, ..".
   std::string whyNoProgram() const;
   bool operator==(const Plan &) const = default;
 

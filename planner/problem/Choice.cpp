@@ -22,7 +22,7 @@ namespace dtcc::plan {
 namespace {
 using Matrix = std::vector<double>;
 
-/// How an eliminated node is chosen once its neighbours are: its own costs and the edges it had.
+/// Costs and edges of an eliminated node, by which it is chosen once its neighbours are chosen.
 struct Elimination {
   uint32_t node;
   std::vector<double> costs;

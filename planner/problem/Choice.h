@@ -31,7 +31,7 @@ namespace dtcc::plan {
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
 struct ChoiceProblem {
-  /// Per node, per candidate: its own cost (not negative; kForbidden allowed).
+  /// Cost of each candidate of each node (not negative; kForbidden allowed).
   std::vector<std::vector<double>> nodes;
 
   struct Edge {
@@ -46,13 +46,13 @@ struct ChoiceProblem {
   struct Delivery {
     static constexpr unsigned kMostForms = 12;
     uint32_t from;
-    /// How many forms there are. A set of forms is a number, form `f` its bit `1 << f`.
+    /// Number of forms. A set of forms is a number, in which form `f` is the bit `1 << f`.
     unsigned forms;
     /// Row-major: [candidate of from][set of forms that are made]; of more forms no less.
     std::vector<double> costs;
     struct Reader {
       uint32_t node; // not `from`; each once
-      /// Per candidate, the set of forms that it wants.
+      /// Set of forms that each candidate needs.
       std::vector<uint32_t> wants;
     };
     std::vector<Reader> readers;
@@ -61,15 +61,15 @@ struct ChoiceProblem {
 
   uint32_t addNode(std::vector<double> costs);
   void addEdge(uint32_t from, uint32_t to, std::vector<double> costs);
-  /// Empty, or what is wrong: an empty node, a matrix of the wrong size, a negative or
-  /// undefined cost, a delivery of more forms that costs less.
+  /// Returns an error, or "": an empty node, a matrix of the wrong size, a negative or undefined
+  /// cost, a delivery of more forms that costs less.
   std::string check() const;
 };
 
 struct ChoiceSolution {
   std::vector<uint32_t> candidates; // one a node
   double cost = 0;
-  /// No solution costs less than this. Equal to `cost` if the solution is proven best.
+  /// Lower bound on the cost of all solutions. Equal to `cost` if the solution is proven best.
   double lowerBound = 0;
   /// Search steps beyond the exact reductions.
   uint64_t branches = 0;

@@ -22,7 +22,7 @@ namespace dtcc::plan {
 /// Threads that run at once: the cores that this process may use, at most 16; the memory of a search grows with them.
 size_t threads();
 
-/// From now on so many threads, for all of the process; 0: as many as there are cores.
+/// Sets the number of threads for the rest of the process; 0 stands for the number of cores.
 void useThreads(size_t count);
 
 /// Calls `each` with 0 .. count-1, in any order and on all cores at once, the calling thread among them.

@@ -35,7 +35,7 @@ public:
   void addSink(size_t node);
 
   /// The nodes of a cheapest cut, of all cheapest the one nearest the sinks, in order.
-  /// Empty too if no finite cut exists: see isPossible.
+  /// The result is also empty if no finite cut exists: see isPossible.
   std::vector<size_t> solve();
   /// After solve(): its weight, and whether it is finite.
   int64_t weight() const { return flow; }

@@ -46,28 +46,28 @@ struct BlockMode {
   /// Bytes of activations offloaded to the host. Not a limit of the problem: a mode for which the host has no room is
   /// not offered.
   double hostBytes = 0;
-  /// On the device while the block runs, beside what its type needs whatever the mode: what is computed again.
+  /// Bytes of recomputed values on the device while the block runs, in addition to the working bytes of its type.
   double workingBytes = 0;
   bool operator==(const BlockMode &) const = default;
 };
 
-/// The mode whose values wait with the host, `seconds` with their copies. Where these hide behind the kernels wholly it
-/// is still slower by a millionth: what fits on the device stays there.
+/// The mode that offloads the saved activations; `seconds` includes their copies. Even if the copies overlap fully with
+/// kernels, the mode is slower by a millionth, so that values which fit stay on the device.
 BlockMode keptByHost(double seconds, double bytes);
 
-/// Blocks that are alike; a model of 96 layers has one type of 96 blocks, and two more
-/// for what stands before and after them.
+/// A type of repeated blocks. A model of 96 layers has one type of 96 blocks, and two more for
+/// the blocks before and after them.
 struct BlockType {
-  /// Per class of devices, its modes: at least one each, as many on every class.
+  /// Modes for each class of devices: at least one, and equally many for every class.
   std::vector<std::vector<BlockMode>> modes;
-  /// On the device all the time: parameters, gradients, optimizer state.
+  /// Bytes on the device all the time: parameters, gradients, optimizer state.
   double stateBytes = 0;
-  /// On the device while the block runs; the stage needs the most of its blocks'.
+  /// Bytes on the device while the block runs. A stage needs the maximum over its blocks.
   double workingBytes = 0;
   /// Seconds per micro-batch that a stage ending with this block spends on messages to the next stage, both ways. The
   /// last stage sends nothing.
   double sendSeconds = 0;
-  /// Once a step: gradients reduced in the open, parameters updated.
+  /// Seconds once a step: exposed gradient reductions, and the update of parameters.
   double tailSeconds = 0;
 };
 
@@ -79,14 +79,14 @@ struct DeviceClass {
 
 struct StageProblem {
   std::vector<BlockType> types;
-  /// Per block, in the order of the forward pass, its type.
+  /// Type of each block, in the order of the forward pass.
   std::vector<uint32_t> blocks;
   std::vector<DeviceClass> classes;
-  /// Per stage, sets of activations that it holds at the peak: its length is the number
-  /// of stages. 1F1B: min(m, stages - s).
+  /// Micro-batches in flight of each stage at its peak. The length is the number of stages.
+  /// 1F1B has min(m, stages - s).
   std::vector<double> inFlight;
   double rounds = 1, ramp = 1;
-  /// Per stage the block that it must begin with; empty: any.
+  /// The block that each stage must begin with; empty if stages are free.
   std::vector<uint32_t> begins;
 
   size_t stages() const { return inFlight.size(); }
@@ -97,8 +97,8 @@ struct StageProblem {
   /// Adds the modes and limits of the same blocks on other device kinds. Bytes that blocks need once become those of
   /// the kind that needs most.
   void addClasses(const StageProblem &others);
-  /// Empty, or what is wrong: more stages than blocks, a class without devices, a number
-  /// that is negative or none.
+  /// Returns an error, or "": more stages than blocks, a class without devices, a negative
+  /// number or NaN.
   std::string check() const;
 };
 
@@ -109,13 +109,13 @@ struct StageSolution {
     double seconds = 0, bytes = 0; // a micro-batch; the peak
   };
   std::vector<Stage> stages;
-  /// Per block, its mode.
+  /// Mode of each block.
   std::vector<uint32_t> modes;
   double seconds = 0;
-  /// No solution takes less. Equal to `seconds` where the search ran to its end.
+  /// Lower bound on the seconds of all solutions. Equal to `seconds` if the search ran to its end.
   double lowerBound = 0;
 
-  /// No way to place the blocks fits the memory.
+  /// Whether no solution fits the memory.
   bool isInfeasible() const { return stages.empty(); }
 };
 
@@ -144,8 +144,8 @@ private:
   std::unique_ptr<Search> search;
 };
 
-/// No solution takes less: every block in its fastest mode on its fastest class, stages alike. Infinity where the state
-/// alone is too large. Costs next to nothing.
+/// Lower bound on the seconds of all solutions: every block in its fastest mode on its fastest class, in equal stages.
+/// Infinity if the state alone is too large. Costs next to nothing.
 double quickBound(const StageProblem &problem);
 
 /// All cuts, classes and modes, for small problems: the oracle.

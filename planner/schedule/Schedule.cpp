@@ -58,7 +58,8 @@ bool Schedule::splits(int64_t stage) const {
   return false;
 }
 
-/// At most so many forward passes are ahead of what ends their micro-batches, of actions of some stages of a rank.
+/// Largest number of forward passes in flight over the actions of some stages of a rank: those whose micro-batch has
+/// not ended yet.
 template <typename Counts> static int64_t peakOf(llvm::ArrayRef<Action> actions, Counts counts) {
   int64_t inFlight = 0, peak = 0;
   for (const Action &action : actions) {
@@ -139,7 +140,7 @@ private:
     std::set<int64_t> local;
   };
   bool isLocal(const Edge &edge) const { return homes[edge.from] == homes[edge.to]; }
-  /// Why the next action of `rank` cannot run now; empty if it can.
+  /// Reason why the next action of `rank` cannot run now; empty if it can.
   std::string blocked(int64_t rank, llvm::Error &wrong);
   void receive(const Action &action);
   /// Sends what `action` made, or notes that it has to wait for room.

@@ -43,13 +43,13 @@ struct Schedule {
   /// ask for any number of ranks and micro-batches.
   static constexpr int64_t kMostActions = int64_t(1) << 22;
 
-  /// Per rank of the pipeline axis, its actions in order.
+  /// Actions of each rank of the pipeline axis, in order.
   std::vector<std::vector<Action>> ranks;
 
   /// Stages, and micro-batches, that occur: one more than the highest number.
   int64_t stages() const;
   int64_t microbatches() const;
-  /// Per stage the rank that runs it: that of its first action; -1 if it has none.
+  /// The rank that runs each stage: the rank of the stage's first action, or -1 if it has none.
   std::vector<int64_t> homes() const;
   /// The rank that runs `stage`, as homes() says; nothing if it has no action.
   std::optional<int64_t> rankOf(int64_t stage) const;

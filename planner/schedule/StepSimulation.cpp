@@ -66,9 +66,9 @@ private:
   cost::Simulation simulation;
   std::vector<Rank> ranks;
   std::vector<int64_t> homes;
-  /// Per stage: where its reduction may begin.
+  /// The task after which the reduction of each stage may begin.
   std::vector<Id> reducible;
-  /// Per stage, micro-batch and direction, the message that arrives for it (the stage that receives).
+  /// The message that arrives for each receiving stage, micro-batch and direction.
   std::vector<Id> messages;
   std::vector<std::pair<Id, Id>> awaited; // task, place in messages
   std::vector<Label> labels;

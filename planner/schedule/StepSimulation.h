@@ -37,7 +37,7 @@ struct SimulatedEnd {
   double reduce = 0, update = 0, gather = 0;
 };
 
-/// Which link of a device something moves over: of the node, or out of it.
+/// Link of a device for a transfer: within the node, or out of it.
 enum class SimulatedLink { Node, Network };
 
 struct SimulatedStep {
@@ -65,19 +65,19 @@ struct SimulatedStep {
   /// All times are multiplied by it: ranks wait for the slowest of those that one stands for.
   double straggling = 1;
 
-  /// Empty, or what is wrong: no stage for an action, a rank without an end, a time that is negative or none.
+  /// Returns an error, or "": an action without a stage, a rank without an end, a time that is negative or no number.
   std::string check(const Schedule &schedule) const;
 };
 
-/// `schedule` passed its own check, `step` its. Events only if `record`.
+/// Requires that `schedule` and `step` passed their checks. Returns events only if `record`.
 cost::StepTimeline simulate(const SimulatedStep &step, const Schedule &schedule, bool record = false);
 
 /// A priced step as one to simulate: stages of each rank of the pipeline in `virtualStages` equal parts.
 SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const cost::Constants &constants,
                               const cost::Calibration &calibration = {});
 
-/// With stages that are given, in the order of the forward pass: of each, its layers in their order, which are units
-/// where parameters are in shares. `problem` has the stages of each rank together.
+/// Makes a step with given stages in the order of the forward pass. Each stage lists its layers in order; the layers
+/// are units if ZeRO shards parameters. `problem` has the stages of each rank together.
 SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vector<std::vector<size_t>> &stages,
                               const cost::Constants &constants);
 

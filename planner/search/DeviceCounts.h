@@ -17,8 +17,8 @@
 
 namespace dtcc::plan {
 
-/// From `least` to `most`, ascending: powers of two in a node of `domain` devices, then whole nodes, at first one by
-/// one, later doubled.
+/// Numbers of devices from `least` to `most`, ascending: powers of two within a node of `domain` devices, then whole
+/// nodes, at first one by one, later doubled.
 std::vector<int64_t> deviceCounts(double least, int64_t domain, int64_t most = int64_t(1) << 16, int64_t oneByOne = 64);
 
 } // namespace dtcc::plan

@@ -222,17 +222,16 @@ void Explainer::answerRecomputation() {
   if (!none || !all)
     return;
   double saved = none->memory.total() - all->memory.total(), cost = all->seconds - none->seconds;
-  std::string text = "all layers computed again save " + formatBytes(saved) + " and cost " + formatSeconds(cost) +
-                     " (" + number("%.0f", 100 * cost / none->seconds) + " %)";
+  std::string text = "full recomputation saves " + formatBytes(saved) + " and costs " + formatSeconds(cost) + " (" +
+                     number("%.0f", 100 * cost / none->seconds) + " %)";
   if (!none->fits)
-    text += "; without any a device lacks " + formatBytes(report.excess(*none));
+    text += "; without recomputation a device lacks " + formatBytes(report.excess(*none));
   size_t blocks = 0;
   for (const StageReport &stage : best.stages)
     blocks += stage.blocks;
   if (blocks > 0)
-    text +=
-        "; this plan computes " + std::to_string(best.recomputed()) + " of " + std::to_string(blocks) + " blocks again";
-  answer("what does checkpointing save?", text);
+    text += "; this plan recomputes " + std::to_string(best.recomputed()) + " of " + std::to_string(blocks) + " blocks";
+  answer("what does recomputation save?", text);
 }
 
 void Explainer::answerBatch() {
@@ -245,7 +244,7 @@ void Explainer::answerBatch() {
       continue;
     double gain = double(batch) / plan->seconds / (double(report.batch) / best.seconds) - 1;
     text += (text.empty() ? "" : "; ") + std::string("a batch of ") + std::to_string(batch) + " trains " +
-            number("%+.1f", 100 * gain) + " % examples a second";
+            number("%+.1f", 100 * gain) + " % samples a second";
   }
   std::string accumulated = best.shape.microbatches == 1
                                 ? "the batch is taken at once"
@@ -269,12 +268,12 @@ void Explainer::answerRate() {
                ". Linear with a warm-up of some epochs for SGD (Goyal et al. 2017); square root (Krizhevsky 2014) "
                "for Adam, with 1 - beta times " +
                number("%.3g", factor) + " and eps over " + number("%.3g", root) +
-               " (Malladi et al. 2022). Advice, which no forecast checks");
+               " (Malladi et al. 2022). No forecast checks this advice");
     return;
   }
   answer("learning rate?", "twice the batch: 2 x by the linear rule with a warm-up (SGD, Goyal et al. 2017), 1.41 x by "
                            "the square root rule (Krizhevsky 2014; Adam, Malladi et al. 2022). --base-batch=N "
-                           "--base-lr=X say from where. Advice, which no forecast checks");
+                           "--base-lr=X give the start. No forecast checks this advice");
 }
 
 void Explainer::answerCost() {

@@ -27,7 +27,7 @@ struct Restriction {
   /// Axes, and their number of micro-batches unless `microbatches` says another.
   std::optional<PlanShape> mesh;
   std::optional<int64_t> microbatches;
-  /// All layers computed again, or none; else as memory asks.
+  /// Whether all layers are recomputed, or none. If absent, memory decides.
   std::optional<bool> recompute;
 };
 
@@ -47,7 +47,7 @@ public:
 /// The goal of the whole run; 0 means not known.
 struct RunGoal {
   double tokens = 0, pricePerHour = 0;
-  /// A batch in examples, and the learning rate that is known to be good for it.
+  /// A batch in samples, and the learning rate that is known to be good for it.
   double baseBatch = 0, baseRate = 0;
 };
 
@@ -61,7 +61,7 @@ struct Explanation {
     std::string name;
     /// Nothing if the kind cannot take all devices.
     std::optional<PlanReport> plan;
-    /// Why it is not the best.
+    /// Reason why the plan is not the best.
     std::string reason;
   };
   /// The best of each kind of parallelism.

@@ -115,7 +115,7 @@ std::string whyCompute(const Pair &pair, double seconds) {
     return "smaller products, " + against("tp", pair.mine().tp, pair.its().tp);
   if (pair.examples(pair.mine()) < pair.examples(pair.its()))
     return "smaller products, micro-batches of " +
-           count(pair.report.batch / (pair.mine().dp * pair.mine().microbatches), "example") +
+           count(pair.report.batch / (pair.mine().dp * pair.mine().microbatches), "sample") +
            (pair.mine().cp > 1 ? " over cp=" + std::to_string(pair.mine().cp) : "");
   if (pair.mine().zero < pair.its().zero)
     return "each rank updates more, " + against("zero", pair.mine().zero, pair.its().zero);
@@ -130,8 +130,8 @@ std::string whyRecompute(const Pair &pair, double) {
   for (const StageReport &stage : pair.plan.stages)
     blocks += stage.blocks;
   if (size_t again = pair.plan.recomputed())
-    return std::to_string(again) + " of " + count(int64_t(blocks), "block") + " computed again to fit";
-  return "values computed again to fit";
+    return std::to_string(again) + " of " + count(int64_t(blocks), "block") + " recomputed to fit";
+  return "activations recomputed to fit";
 }
 
 std::string whyTensor(const Pair &pair, double) {
@@ -148,7 +148,7 @@ std::string whyTensor(const Pair &pair, double) {
   if (shape.ep > pair.its().ep)
     return "tokens sent to experts over " + against("ep", shape.ep, pair.its().ep);
   if (shape.dp < pair.its().dp)
-    return "each group of tp and cp takes more examples, " + against("dp", shape.dp, pair.its().dp);
+    return "each group of tp and cp takes more samples, " + against("dp", shape.dp, pair.its().dp);
   return "activations summed over tp=" + std::to_string(shape.tp);
 }
 

@@ -24,13 +24,13 @@ namespace dtcc::plan {
 /// Bytes on one device at the peak.
 struct MemoryParts {
   double parameters = 0, gradients = 0, optimizer = 0;
-  /// Kept for the backward pass.
+  /// Saved activations.
   double activations = 0;
-  /// Alive for a while: a layer that is computed again, units that are gathered, logits.
+  /// Working memory: a layer that is recomputed, gathered units, logits.
   double working = 0;
-  /// Communicators, contexts, and what allocators lose.
+  /// Communicators, contexts, and losses of allocators.
   double communicators = 0;
-  /// With the host of the device, or its NVMe: no part of the sum.
+  /// Host memory or NVMe that the device uses. Not a part of total().
   double host = 0;
   double total() const { return parameters + gradients + optimizer + activations + working + communicators; }
 };
@@ -40,7 +40,7 @@ struct StageReport {
   size_t firstBlock = 0, blocks = 0;
   /// Blocks whose values are computed again.
   size_t recomputed = 0;
-  /// Blocks whose values wait with the host.
+  /// Number of blocks whose saved activations are offloaded.
   size_t offloaded = 0;
   /// Seconds of a micro-batch, forward and backward.
   double seconds = 0;
@@ -66,10 +66,11 @@ struct PlanReport {
   std::vector<StageReport> stages;
   /// The forecast of a step event by event, where it was recorded.
   cost::StepTimeline timeline;
-  /// Why it is not the first: filled by explainPlans.
+  /// Reason why the plan is not the first, set by explainPlans.
   std::string reason;
 
-  /// As its program has it: the arenas of `most`, and `separate` bytes of such communicators.
+  /// Replaces the estimated memory by that of the program: the arenas of `most`, and `separate` bytes of communicators
+  /// that serve parameters alone.
   void confirm(const MemoryParts &most, double separate);
 
   size_t recomputed() const;
@@ -86,14 +87,14 @@ struct SearchReport {
   /// "llama3-8b", or the name of the file.
   std::string model;
   double parameters = 0;
-  /// As --cluster gives it, and the kind of its devices.
+  /// The cluster as --cluster names it, and its device kind.
   std::string cluster, device;
   int64_t devices = 1;
   /// Devices that the fast link joins.
   int64_t domain = 1;
   /// Bytes that a plan may use of a device; 0: not known.
   double memoryBytes = 0;
-  /// Examples of a step, and tokens of an example (0: examples are no sequences).
+  /// Samples of a step, and tokens of a sample (0 if samples are no sequences).
   int64_t batch = 0;
   double sequence = 0;
   /// Options that fixed a part of the plan, as the user wrote them: "--mesh=tp=2".
@@ -123,9 +124,9 @@ struct SearchReport {
 void describeStages(const StageProblem &problem, const StageSolution &solution, const MemoryParts &state,
                     PlanReport &report, uint32_t recomputes = 1);
 
-/// Why `plan` is behind `best`: at most two parts of its time that are longer and what they
-/// come from ("+0.40 s bubble: 8 micro-batches over 16 stages"), and the one that it saves
-/// most on, if any; or what it lacks of memory and the greatest part of it.
+/// Explains why `plan` is behind `best`: at most two longer parts of its time with their causes
+/// ("+0.40 s bubble: 8 micro-batches over 16 stages"), and the part that is reduced most, if
+/// any; or the memory that the plan lacks, with the largest part of its memory.
 std::string whyBehind(const PlanReport &plan, const PlanReport &best, const SearchReport &report);
 
 /// Says how many bytes the plan that needs least lacks of the `usable` bytes of a device: "the nearest, dp=8 zero=3

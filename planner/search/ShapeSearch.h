@@ -29,13 +29,13 @@ using cost::PipelineKind;
 
 struct PlanShape {
   int64_t dp = 1, tp = 1, cp = 1, ep = 1, pp = 1;
-  /// Accumulated in a step; of batch / (dp * microbatches) examples each.
+  /// Accumulated in a step; of batch / (dp * microbatches) samples each.
   int64_t microbatches = 1;
   int zero = 0;
   PipelineKind schedule = PipelineKind::None;
   /// Stages a rank of an interleaved schedule.
   int64_t virtualStages = 1;
-  /// The optimizer's state lies with the host.
+  /// Whether optimizer state is offloaded to host memory.
   bool hostOptimizer = false;
   /// Ranks of tp share positions out between the ops that they split.
   bool sequenceParallel = false;
@@ -43,7 +43,7 @@ struct PlanShape {
   int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
   /// Whether experts are shared out over ranks of dp, cp and tp together, as Megatron can fold them.
   bool foldsExperts() const { return dp % ep != 0; }
-  /// As a mesh has it, whose axes multiply to its ranks: of the ranks of dp those that ep has not.
+  /// Size of dp in a mesh whose axes multiply to its ranks: dp / ep, or dp if experts are folded.
   int64_t meshDp() const { return foldsExperts() ? dp : dp / ep; }
   /// "dp=2,tp=4,ep=2,pp=8 zero=1 microbatches=16 interleaved:2": as options are written. Folded experts are
   /// "folded-ep=8", which is no axis of its own.
@@ -56,7 +56,7 @@ struct PlanShape {
 /// The space of shapes to search. An axis with only one size is fixed by the user.
 struct ShapeSpace {
   int64_t devices = 1;
-  /// Examples of a step.
+  /// Samples of a step.
   int64_t batch = 1;
   /// Sizes that the model allows, without regard to the number of devices: divisors of heads, of positions,
   /// of experts, at most as many stages as layers.
@@ -69,7 +69,7 @@ struct ShapeSpace {
   /// For shapes with tp; other shapes have none.
   std::vector<bool> sequenceParallel{false};
   std::vector<PipelineKind> schedules = cost::searchedSchedules();
-  /// Whether the optimizer's state may lie with the host: {false}, {true} or both.
+  /// Whether optimizer state may be offloaded: {false}, {true} or both.
   std::vector<bool> hostOptimizer{false};
   /// Layers that virtual stages may share out.
   int64_t layers = 1;
@@ -120,7 +120,7 @@ struct ShapePlan {
 struct ShapeResult {
   /// Best first by the finer model; empty if nothing fits.
   std::vector<ShapePlan> plans;
-  /// No shape and no cut takes less in the model of the search, whose best plan takes `modelled`.
+  /// Lower bound on the estimate of all shapes and cuts, and the estimate of the best plan.
   double lowerBound = 0, modelled = 0;
   /// Shapes in the space; those whose blocks were placed; those that cannot fit the memory.
   size_t shapes = 0, solved = 0, infeasible = 0;

@@ -27,8 +27,8 @@ struct GivenPlacement {
   /// pp), or is for another model.
   static std::optional<GivenPlacement> of(mlir::func::FuncOp step, const plan::Plan &plan);
 
-  /// On tp alone: what is over examples, positions and experts follows from the shape; and what waits with hosts.
-  /// States that the plan does not list lie as the first forward op that reads them wants them.
+  /// Entries over tp alone, with the offloaded results. The axes of samples, positions and experts follow from the
+  /// shape. States that the plan does not list have the layout that the first forward op reads.
   std::vector<plan::OpPlan> ops;
   std::vector<plan::StatePlan> states;
   /// Origins at which stages begin.

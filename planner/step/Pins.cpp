@@ -43,7 +43,7 @@ llvm::Expected<Pin> parsePin(StringRef text) {
       axes.push_back(name.trim().str());
       if (axes.back() != kModelAxis)
         return wrong("an axis must be tp, over which the search splits ops, got: " + axes.back() +
-                     "; examples, positions and experts are split by --mesh, shares are --zero's");
+                     "; --mesh splits samples, positions and experts, and --zero shards state");
       if (llvm::is_contained(seen, axes.back()))
         return wrong("an axis must split one dimension, got twice: " + axes.back());
       seen.push_back(axes.back());

@@ -23,13 +23,13 @@
 namespace dtcc::spmd {
 
 struct Pin {
-  /// As it was given, for messages.
+  /// The option as it was given, for messages.
   std::string text;
   std::string glob;
   /// Axes of each dimension.
   std::vector<Axes> dims;
 
-  /// Does it split a dimension?
+  /// Whether the pin splits a dimension.
   bool splits() const;
 };
 
@@ -39,7 +39,8 @@ llvm::Expected<Pin> parsePin(llvm::StringRef text);
 /// The name of the node of the model that `op` came from: "node 'NAME' (KIND)" somewhere in its location; or empty.
 llvm::StringRef nodeOf(mlir::Operation *op);
 
-/// Which dimension of `saved` each of `finer` belongs to, both in row-major order; nothing if they do not match up.
+/// Returns for each dimension of `finer` its dimension of `saved`, both in row-major order; nothing if they do not
+/// match.
 std::optional<llvm::SmallVector<int64_t>> entriesOf(llvm::ArrayRef<int64_t> finer, llvm::ArrayRef<int64_t> saved);
 
 /// Pins and the values of one step that they hold: results of reads and of forward ops.

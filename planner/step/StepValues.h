@@ -33,14 +33,14 @@ public:
   /// Forward values that a block computes again under a mode, as each block alike does: of full recomputation it keeps
   /// what leaves it.
   const Values &again(plan::Recompute mode) const { return worked[size_t(mode)]; }
-  /// Those that are not kept under a mode, by the compiler's own decision over the whole step.
+  /// Activations that are not kept under a mode, by the compiler's own decision over the whole step.
   const Values &gone(plan::Recompute mode) const { return recomputed[size_t(mode)]; }
   /// A saved activation of a representative block. `share` is the fraction of the repeated blocks that keep it for the
   /// backward pass (full recomputation keeps it in one of several layers), and `value` is one that is kept.
   struct Held {
     mlir::Value value;
     double share = 0;
-    /// One that is computed again, if there is one.
+    /// A value of the repeated blocks that is recomputed, if there is one.
     mlir::Value again;
   };
   const llvm::DenseMap<mlir::Value, Held> &held(plan::Recompute mode) const { return waiting[size_t(mode)]; }

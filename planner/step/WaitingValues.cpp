@@ -67,7 +67,7 @@ llvm::SmallVector<WaitingValues::Waiting> WaitingValues::find(Value root, plan::
         continue;
       bool isThere = want != has && llvm::any_of(value.getUses(), [&](OpOperand &other) {
                        Operation *reader = blocks.representative(other.getOwner());
-                       // Parameters are not read again for what is computed again.
+                       // Recomputed ops do not read parameters a second time.
                        bool isEarly = isRead ? graph::getPhase(other.getOwner()) == graph::Phase::Forward
                                              : workOf(other.getOwner(), mode) == maker;
                        return isa<FactorOpInterface>(reader) && isEarly &&

@@ -28,7 +28,7 @@ public:
                 std::function<Layout(mlir::Value)> layoutOf)
       : blocks(blocks), values(values), layoutsOf(std::move(layoutsOf)), layoutOf(std::move(layoutOf)) {}
 
-  /// Who works when, of a micro-batch: one after the other.
+  /// The passes of a micro-batch, in the order in which they run.
   enum class Work { Forward, InputGradient, WeightGradient };
   /// Recomputed ops belong to the input gradients, unless only weight gradients need them (StageMap.cpp).
   Work workOf(mlir::Operation *op, plan::Recompute mode);

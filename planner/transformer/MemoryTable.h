@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The first question of everybody: does it fit, with what shared and what computed again,
-// and on how few devices. Free of MLIR.
+// Answers whether a model fits, under which ZeRO stage and recomputation, and on how few
+// devices. Free of MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ struct MemoryRow {
 /// `shape`.
 std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape);
 
-/// The fewest devices on which some plan fits, with the fastest one for an example a device:
+/// The fewest devices on which some plan fits, with the fastest one for a sample a device:
 /// powers of two in a node, whole nodes beyond. What `given` holds of the axes
 /// of `problem` holds there too. Nothing if `most` devices do not hold it.
 struct FewestDevices {

@@ -47,7 +47,7 @@ struct Transformer {
   /// Parameters of a layer. In a model with experts this is a layer with all its experts.
   double layerParameters() const;
   double parameters() const;
-  /// Those that a token meets.
+  /// Parameters that one token uses: those of the experts that it selects, and all others.
   double activeParameters() const;
 };
 
@@ -62,7 +62,7 @@ std::optional<Transformer> parseTransformer(std::string_view text, std::string &
 
 /// Settings of a run beside the model and the plan.
 struct RunSetting {
-  /// Examples of a micro-batch and rank.
+  /// Samples of a micro-batch on a rank.
   double examples = 1;
   /// Type width of the products of layers. Products of the head are in 16 bits.
   Width width = Width::B16;

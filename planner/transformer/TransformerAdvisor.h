@@ -20,7 +20,7 @@ public:
   std::optional<PlanReport> best(const Restriction &restriction) override;
   std::vector<PlanReport> fasterOnes(const PlanReport &than, size_t most) override;
   std::optional<int64_t> fewest() override;
-  /// One shape as it is, all of its layers computed again or none, whether it fits or not.
+  /// Prices one shape, with all of its layers recomputed or none. The shape need not fit.
   PlanReport price(const TransformerProblem &problem, const PlanShape &shape, bool recompute) const;
 
 private:

@@ -117,10 +117,10 @@ static double rampOf(const PlanShape &shape, const cost::LayerSeconds &layer) {
   return shape.pp > 1 && all > 0 ? bubble / all : 1;
 }
 
-/// Per type of block, the first of its layers.
+/// The first layer of each type of block.
 static constexpr size_t kFirstLayer[] = {0, kEmbeddingLayer, kHeadLayer, kDenseLayers};
 
-/// Per block, its type: the embedding, layers with and without experts, the head.
+/// Type of each block: the embedding, layers with and without experts, the head.
 static std::vector<uint32_t> blocksOf(const cost::Transformer &model) {
   std::vector<uint32_t> blocks = {kEmbedding};
   for (int64_t layer = 0; layer < int64_t(model.layers); ++layer)

@@ -33,7 +33,7 @@ struct TransformerProblem {
   /// `examples` follows from the shape.
   cost::RunSetting run;
   int64_t devices = 1;
-  /// Examples of a step.
+  /// Samples of a step.
   int64_t batch = 1;
   /// The host. If its memory is known, optimizer state and activations may be offloaded to it.
   cost::HostSide host;
@@ -66,7 +66,8 @@ public:
   /// The parts of a solved shape's step by the formulas (cost/Step.h); where its simulation ends later, the waits
   /// that these do not know count as bubble, or with one stage as communication of dp.
   cost::StepSeconds price(const PlanShape &shape, const StageSolution &solution) const;
-  /// Layers that are computed again: whole, or the core of their attention alone; whose values wait with the host.
+  /// Numbers of layers that are recomputed as a whole, of those that recompute only the core of their attention, and of
+  /// those whose saved activations are offloaded.
   int64_t recomputed(const StageSolution &solution) const;
   int64_t recomputedInPart(const StageSolution &solution) const;
   int64_t offloaded(const StageSolution &solution) const;
@@ -78,7 +79,7 @@ private:
   llvm::Expected<cost::StepTimeline> simulateOn(const PlanShape &shape, const StageSolution &solution,
                                                 bool record) const;
   cost::StepSeconds priceMixed(const PlanShape &shape, const StageSolution &solution) const;
-  /// On devices of one kind.
+  /// The problem on devices of one kind.
   StageProblem problemOn(const PlanShape &shape, size_t kind) const;
   void addModes(const PlanShape &shape, size_t kind, StageProblem &problem) const;
   size_t kinds() const { return given.kinds.empty() ? 1 : given.kinds.size(); }

@@ -292,7 +292,7 @@ std::optional<MeasuredRun> readRun(const RunTable &table, size_t row, std::strin
 
 MemoryBytes MeasuredRun::memory() const {
   MemoryBytes bytes = forecastMemory(model, plan, setting, software);
-  // A layer at work has its values; the others' lie with the host.
+  // Only the running layer has its activations on the device; those of the other layers are offloaded.
   if (hostActivations)
     bytes.activations /= std::max(1.0, model.layers / double(plan.pp));
   return bytes;

@@ -26,9 +26,10 @@ struct MeasuredRun {
   std::string id;
   /// The prefix of the id: "titan" of "titan-007".
   std::string source;
-  /// Empty, or why the model does not price it.
+  /// Reason why the model does not price the run; empty if it does.
   std::string scope;
-  /// Empty, or what sets it apart: it is priced, and has no part in fits and in the figures of the others.
+  /// Reason why the run is counted separately; empty for other runs. Such a run is priced, and has no part in fits and
+  /// in the figures of other runs.
   std::string apart;
   Device device;
   Fabric fabric;

@@ -27,7 +27,7 @@ struct ScoredRun {
   double seconds = 0, memoryGib = 0;
   bool fits = false;
 
-  /// In scope, with a measured time; not set apart.
+  /// Whether the run is in scope, has a measured time, and is not counted separately.
   bool isTimed() const { return run.scope.empty() && run.apart.empty() && run.seconds > 0; }
   bool hasMemory() const { return run.scope.empty() && run.apart.empty() && run.memoryGib > 0 && !run.outOfMemory; }
   double error() const;
@@ -46,7 +46,7 @@ struct PlanGroup {
   std::string source;
   std::vector<std::string> ids;
 };
-/// How much slower the plan forecast as fastest was than the best.
+/// Excess of the measured time of the plan that is forecast as fastest over the best measured time.
 struct Regret {
   size_t groups = 0;
   double mean = 0, worst = 0;

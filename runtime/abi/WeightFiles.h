@@ -24,7 +24,7 @@
 namespace dtcc {
 
 struct WeightFiles {
-  /// Why `path` cannot be weights, and what to do; empty if it can. Nothing else is set then.
+  /// Reason why `path` cannot be weights, and what to do; empty if it can. With a reason no other field is set.
   std::string problem;
   /// The one file, or the index, of which the shards lie beside it.
   std::string file, index;
@@ -36,7 +36,8 @@ inline bool endsWith(const std::string &text, const std::string &end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// What a file is that is no safetensors file, by its first bytes and its name; empty if it may be one.
+/// Returns a message that says what the file is, if its name and first bytes show that it is no safetensors file; else
+/// an empty string.
 inline std::string mistakenWeights(const std::string &path) {
   if (endsWith(path, ".index.json"))
     return path + " is the index of a folder of shards: give the folder, --weights=" +

@@ -28,11 +28,11 @@ namespace dtcc {
 
 /// A tensor of the model.
 struct WantedTensor {
-  /// The name under which it is saved, then those of the parameters that are tied to it.
+  /// The name under which the tensor is saved, then the names of the parameters that are tied to it.
   std::vector<std::string> names;
   std::vector<int64_t> shape;
   bool isFloat = true;
-  /// A parameter: the checkpoint must hold it.
+  /// Whether the checkpoint must hold the tensor, as it must hold each parameter.
   bool required = true;
 };
 
@@ -43,9 +43,9 @@ struct HeldTensor {
 };
 
 struct WeightMatch {
-  /// By wanted tensor: its name in the checkpoint, or empty.
+  /// Name in the checkpoint of each wanted tensor; empty if the checkpoint lacks the tensor.
   std::vector<std::string> names;
-  /// What the checkpoint's names have before the model's, or the model's before the checkpoint's (`modelHasPrefix`).
+  /// Prefix that the checkpoint's names have and the model's lack, or the reverse if `modelHasPrefix`.
   std::string prefix;
   bool modelHasPrefix = false;
   /// Names of required tensors that the checkpoint lacks, names in the checkpoint that are nobody's, and descriptions
@@ -81,7 +81,7 @@ inline bool isReadable(const std::string &type, bool asFloat) {
   return (asFloat ? floats : others).count(type) != 0;
 }
 
-/// Why a tensor of the checkpoint cannot be that of the model; empty if it can.
+/// Returns the reason why a tensor of the checkpoint does not fit that of the model, or "" if it fits.
 inline std::string misfit(const WantedTensor &wanted, const HeldTensor &held) {
   if (held.shape != wanted.shape) {
     bool turned = wanted.shape.size() == 2 && held.shape == std::vector<int64_t>{wanted.shape[1], wanted.shape[0]};
@@ -188,7 +188,7 @@ inline std::string problemsOf(const WeightMatch &match, bool missingAllowed) {
   return text;
 }
 
-/// What was done that the user did not ask for, a line each.
+/// Notes on choices that the user did not ask for, a line each.
 inline std::vector<std::string> notesOf(const WeightMatch &match) {
   std::vector<std::string> lines;
   if (!match.prefix.empty())

@@ -43,7 +43,7 @@ extern "C" {
 #define DTCC_ABI_MAGIC 0x43435444u /* "DTCC" */
 #define DTCC_ABI_VERSION 12u
 
-/// No string, view, command, communicator, ...
+/// Stands for no string, view, command, communicator, ...
 #define DTCC_NONE 0xffffffffu
 /// Largest rank of a view, a state or an input. The compiler folds dimensions that lie as one.
 #define DTCC_MAX_RANK 16
@@ -263,7 +263,7 @@ typedef struct dtcc_stage {
   uint32_t scalars[8]; /* views, by dtcc_scalar */
 } dtcc_stage;
 
-/// How one dimension of a whole tensor lies on the mesh. The local extent is
+/// Layout of one dimension of a whole tensor on the mesh. The local extent is
 /// `padded / product of axes`; cells at or past `size` are padding.
 typedef struct dtcc_dim {
   int64_t size;
@@ -271,7 +271,7 @@ typedef struct dtcc_dim {
   dtcc_axes axes;
 } dtcc_dim;
 
-/// A model input. Dimension 0 counts examples; time axes in `dims` select the
+/// A model input. Dimension 0 counts samples; time axes in `dims` select the
 /// micro-batch: the view of slot s receives part s.
 typedef struct dtcc_input {
   uint32_t name; /* string */

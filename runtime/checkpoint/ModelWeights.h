@@ -48,7 +48,7 @@ public:
   std::optional<SourceTensor> valueOf(size_t i) const;
   /// Names in the checkpoint that no tensor of the model has.
   const std::vector<std::string> &surplus() const { return rest; }
-  /// What was done that the user did not ask for, a line each.
+  /// Notes on choices that the user did not ask for, a line each.
   const std::vector<std::string> &notes() const { return lines; }
 
 private:

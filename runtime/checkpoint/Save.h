@@ -28,11 +28,11 @@ struct SaveOptions {
   SaveType type = SaveType::Model;
   uint64_t shardBytes = 5'000'000'000;
 
-  /// By the name, and what lies there now.
+  /// The form that `path` asks for: a folder if it ends in a slash or is one, else by its extension.
   SaveForm form() const;
 };
 
-/// Finds out before the run, not after it, that this program cannot be saved so. Throws Error.
+/// Checks before the run that this program can be saved in this form. Throws Error.
 void checkSave(const SaveOptions &options, const Image &image, const ModelWeights &weights);
 
 /// Called by all ranks, with the states in the host's memory.

@@ -42,7 +42,8 @@ std::vector<SavedTensor> tensorsOf(const ModelWeights &weights, SaveType type) {
       all.push_back(*tensor);
     }
   }
-  // Of a model whose module is not known, what its file does not have may be what the exporter left out.
+  // Without the model's module nothing says whether its file lists all tensors. The exporter may have left out the
+  // others of the checkpoint, so they are saved too.
   if (const WeightsSource *source = weights.checkpoint(); source && !weights.table().isComplete())
     for (const std::string &name : weights.surplus())
       all.push_back(savedTensor(name, source->find(name)));

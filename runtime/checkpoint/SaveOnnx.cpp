@@ -20,7 +20,7 @@ namespace {
 
 /// The largest protobuf message, with room for the graph.
 constexpr uint64_t mostInside = (uint64_t(1) << 31) - (uint64_t(64) << 20);
-/// Of data beside the model, so that readers may map it.
+/// Alignment of each tensor in the file of external data, so that readers may map it.
 constexpr uint64_t alignment = 64;
 
 // Fields of ONNX's messages, as protobuf tags them: number << 3 | kind (0: integer, 2: bytes).

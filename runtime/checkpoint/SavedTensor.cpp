@@ -35,7 +35,7 @@ std::optional<SavedTensor> inType(const ModelWeights &weights, size_t i, const s
     if (!saved.value)
       return std::nullopt;
     saved.shape = saved.value->entry->shape;
-    // Of a kind that no number is converted from or to.
+    // A type that is not converted, such as integers, is saved as it is.
     if (type.empty() || !fileTypeNamed(saved.value->entry->dtype))
       saved.type = saved.value->entry->dtype;
   }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The forms of --save (one safetensors file, a folder, an ONNX model) differ in names and files.
-// What they have in common is here: a list of tensors, each with its type in the file, and how a
-// rank writes its cells of one into a file that all ranks have mapped.
+// Common part of the forms of --save (one safetensors file, a folder, an ONNX model), which differ in
+// names and files: a list of tensors with their types in the file, and a function by which a rank
+// writes its cells of a tensor into a file that all ranks have mapped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,8 @@
 
 namespace dtcc::rt {
 
-/// --save-type: the type of floats in what is saved. Model: as the model's file, or --weights, has each.
+/// --save-type: the type of saved floats. Model stands for the type that the model's file, or --weights, gives a
+/// tensor.
 enum class SaveType { Model, F32, BF16, F16 };
 
 struct SavedTensor {
@@ -26,17 +27,17 @@ struct SavedTensor {
   std::string type; /* safetensors' name */
   std::vector<int64_t> shape;
   uint64_t bytes;
-  /// The state it is, or null: a value that the run did not change.
+  /// The state that holds the tensor; null for `value`, which the run did not change.
   const dtcc_state *state;
   std::optional<SourceTensor> value;
   /// The file holds the transpose of the state.
   bool transposed = false;
 };
 
-/// The state `model.tensors()[i]`, or a tensor without one. Nothing if it has no value anywhere.
+/// The tensor `model.tensors()[i]`, with or without a state. Nothing if it has no value anywhere.
 std::optional<SavedTensor> savedTensor(const ModelWeights &weights, size_t i, const std::string &name, SaveType type);
 
-/// The same in the type of the model's file, whatever --weights has.
+/// As savedTensor(), but in the type of the model's file, whatever type --weights has.
 std::optional<SavedTensor> savedInOwnType(const ModelWeights &weights, size_t i, const std::string &name);
 
 /// A tensor of the checkpoint as it is.

@@ -33,8 +33,8 @@ namespace dtcc::rt {
 class ThreadTeam;
 class Watch;
 
-/// Which rows go where, by row number, ordered by peer; a peer's counts say where it begins. What a member sends to
-/// another and what that one expects of it must agree: both know it without a word.
+/// Rows to send and to receive, by row number and ordered by peer; the counts of the peers give where each begins. The
+/// rows that a member sends must be those that its peer expects: both compute the lists without communication.
 struct RowLists {
   std::span<const int64_t> sendRows, sendCounts;
   std::span<const int64_t> receiveRows, receiveCounts;
@@ -102,7 +102,7 @@ private:
   bool shiftsReserved = false;
 };
 
-/// How this process was started and what it is to run.
+/// The launch of this process, and the ranks that it runs.
 struct Launch {
   std::string launcher; /* "mpirun", "srun", "torchrun", or empty */
   int64_t processes = 1;

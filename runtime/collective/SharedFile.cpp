@@ -35,7 +35,7 @@ constexpr off_t fileBytes = off_t(1) << 60;
 /// Offset of the bytes that processes lock. No memory is mapped there.
 constexpr off_t locksBegin = off_t(1) << 59;
 
-/// How long processes look for each other. Another one is asked after every few milliseconds.
+/// Time limit for processes to find each other. They look every few milliseconds.
 class Deadline {
 public:
   Deadline(const std::string &name, int seconds, bool (*interrupted)())

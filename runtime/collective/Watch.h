@@ -33,7 +33,7 @@ public:
   Watch(const Watch &) = delete;
   Watch &operator=(const Watch &) = delete;
 
-  /// Why a wait ends before its time.
+  /// Reason for which a wait ends early.
   struct Reason {
     Status status;
     std::string why;

@@ -13,7 +13,7 @@
 
 namespace dtcc::rt {
 
-/// As printf, of at most 160 characters.
+/// Formats as printf does, at most 160 characters.
 template <typename... Args> std::string formatText(const char *text, Args... args) {
   char buffer[160];
   std::snprintf(buffer, sizeof(buffer), text, args...);

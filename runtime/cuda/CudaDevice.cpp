@@ -157,7 +157,7 @@ void CudaDevice::openGroups() {
           *rank.communicators[i], std::string(rank.image.string(rank.image.communicators()[i].name)), gpu, dog.get());
 }
 
-/// As openGroups, of what any stage sends.
+/// Opens communicators for the messages of all stages, as openGroups does for collectives.
 void CudaDevice::openMessages() {
   const Rank &rank = setup.rank;
   std::vector<bool> used(rank.communicators.size());
@@ -363,7 +363,8 @@ void CudaDevice::launchKernel(uint32_t number, void *const *buffers, const void 
              parameters.data());
 }
 
-/// As on processors: after all that stands before it on the first stream, which waits only where the table says.
+/// Lets a side stream wait for all earlier commands of the compute stream, as on processors. The compute stream waits
+/// only for events of the table.
 void CudaDevice::fork(Stream &stream) {
   if (std::exchange(stream.used, true) && stream.forkedFrom == issued)
     return;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Step k (from 0) takes examples [k * batch, (k + 1) * batch) of an endless order: the
+// Step k (from 0) takes samples [k * batch, (k + 1) * batch) of an endless order: the
 // full batches of the files, again and again, or shuffled anew each epoch. Each rank
 // copies its own block of each input, for each slot.
 //
@@ -37,11 +37,11 @@ public:
   /// missing option is Status::Usage.
   Batches(const Image &image, const DataOptions &options);
 
-  /// Examples of one pass: the full batches.
+  /// Samples of one pass over the data: those of its full batches.
   int64_t stepsPerEpoch() const { return epochSteps; }
   int64_t exampleCount() const { return examples; }
 
-  /// Writes the blocks of `rank` in `slot` for the step that begins at example
+  /// Writes the blocks of `rank` in `slot` for the step that begins at sample
   /// `first` of the endless order. Checks the values of integer inputs.
   void fill(const Rank &rank, int64_t slot, int64_t first) const;
 

@@ -1,13 +1,13 @@
-//===- ExampleSource.h - Where the examples of one input come from -*- C++ -*-===//
+//===- ExampleSource.h - Source of the samples of an input ---- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An example is one row of an input: all that stands at one index of dimension 0. A
-// source says how many there are and fills parts of one. Sources are read-only and
-// shared by the ranks of a process.
+// A sample is one row of an input: all cells at one index of dimension 0. A source knows the
+// number of samples and fills parts of a sample. Sources are read-only and shared by the ranks
+// of a process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ public:
   virtual int64_t examples() const = 0;
   /// The file, for messages.
   virtual const std::string &path() const = 0;
-  /// The stored type and the address of element `offset` of an example.
+  /// The stored type and the address of element `offset` of a sample.
   virtual FileType type() const = 0;
   virtual const std::byte *at(int64_t example, int64_t offset) const = 0;
 };

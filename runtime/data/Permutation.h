@@ -1,4 +1,4 @@
-//===- Permutation.h - A keyed order of examples -------------- -*- C++ -*-===//
+//===- Permutation.h - A keyed order of samples -------------- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -62,16 +62,16 @@ private:
   std::array<int64_t, DTCC_MAX_RANK> wholeStride{};
 };
 
-/// How the ranks of a mesh hold one tensor of state.
+/// Layout of a tensor of state on the ranks of a mesh.
 struct StateLayout {
   std::vector<dtcc_dim> dims;
-  /// If a rank holds a share of its bucket only: the bucket's length, the axes that
-  /// share it, and where the packed block begins in it.
+  /// Whether a rank holds only a shard of the bucket. If so, the fields below are the length of the bucket, the axes
+  /// that shard it, and the offset of the packed block.
   bool shared = false;
   dtcc_axes flat{};
   int64_t bucketLength = 0;
   int64_t bucketOffset = 0;
-  /// In a pipeline, the mesh axis of the stages and the stage that holds it; -1: all ranks do.
+  /// In a pipeline, the mesh axis of the stages and the stage that holds the tensor; -1 if all ranks hold it.
   int stageAxis = -1;
   int64_t stage = 0;
 

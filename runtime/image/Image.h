@@ -50,7 +50,7 @@ public:
 
   /// Whether the program runs on GPUs.
   bool isForGpus() const { return head->gpu_modules.count > 0; }
-  /// Whether an arena of a program for GPUs lies with their host.
+  /// Whether an arena of a program for GPUs is in host memory.
   bool isOnHost(const dtcc_arena &arena) const { return isForGpus() && arena.kind == DTCC_MEMORY_HOST; }
   std::span<const dtcc_gpu_kernel> gpuKernels() const { return section<dtcc_gpu_kernel>(head->gpu_kernels); }
   std::span<const dtcc_gpu_module> gpuModules() const { return section<dtcc_gpu_module>(head->gpu_modules); }

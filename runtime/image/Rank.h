@@ -57,7 +57,7 @@ struct Rank {
   int64_t index(const dtcc_axes &axes) const { return image.mesh().index(axes, coordinates.data()); }
   /// This rank's index in a communicator; 0 for -1 and DTCC_NONE.
   int64_t groupIndex(int64_t communicator) const;
-  /// From the start of its arena to the first element of a view in slot 0, in bytes.
+  /// Offset in bytes from the start of the arena to the first element of a view in slot 0.
   int64_t offset(uint32_t view) const {
     const dtcc_view &v = image.views()[view];
     int64_t block = v.block_of == 0 ? 0

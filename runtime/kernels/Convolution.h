@@ -22,8 +22,8 @@
 
 namespace dtcc::rt {
 
-/// x [examples, groups, inputs, image], kernel [groups, outputs, inputs, window],
-/// y [examples, groups, outputs, result].
+/// x [samples, groups, inputs, image], kernel [groups, outputs, inputs, window],
+/// y [samples, groups, outputs, result].
 struct ConvolutionProblem {
   int64_t examples = 1, groups = 1, inputs = 1, outputs = 1;
   Window window;
@@ -40,7 +40,7 @@ void convolution(ThreadTeam &team, const VectorKernels &kernels, const Convoluti
 void convolutionInputGrad(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem,
                           const void *dy, const void *kernel, void *dx, const TeamScratch &scratch);
 
-/// dkernel: the sum over examples and cells of dy times the cells that were read, added
+/// dkernel: the sum over samples and cells of dy times the cells that were read, added
 /// to what is there if `accumulate`.
 void convolutionKernelGrad(ThreadTeam &team, const VectorKernels &kernels, const ConvolutionProblem &problem,
                            const void *dy, const void *x, bool accumulate, void *dkernel, const TeamScratch &scratch);

@@ -27,7 +27,7 @@ template <typename T> struct Vector {
   T &operator[](int64_t i) const { return data[i * stride]; }
 };
 
-/// Logits of `rows` examples: columns are contiguous.
+/// Logits of `rows` samples: columns are contiguous.
 struct ClassShard {
   int64_t rows = 0, columns = 0;
   int64_t offset = 0;  // class of column 0
@@ -48,7 +48,7 @@ void crossEntropyStats(ThreadTeam &team, const VectorKernels &kernels, const Cla
 /// rowsum *= exp(rowmax - gmax).
 void crossEntropyMerge(int64_t rows, Vector<const float> rowmax, Vector<const float> gmax, Vector<float> rowsum);
 
-/// Which labels count.
+/// Labels that do not count.
 struct IgnoredLabels {
   bool any = false;
   int64_t index = -100;

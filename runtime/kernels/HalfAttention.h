@@ -23,9 +23,9 @@ namespace dtcc::rt {
 /// Scratch bytes a thread of the two below, besides those of attentionScratchBytes.
 size_t halfAttentionScratchBytes(const AttentionProblem &problem, bool backward);
 
-/// As attention and attentionGrad, where q, k, v, out and their gradients hold `half`
-/// (DTCC_BF16 or DTCC_F16): `data` of these points to 16-bit numbers.
-/// `wideSums`: out is f32, so that a problem that continues rounds once, not with each part.
+/// Compute attention and attentionGrad on q, k, v, out and gradients of type `half` (DTCC_BF16
+/// or DTCC_F16), whose `data` points to 16-bit numbers. With `wideSums` out is f32, so that a
+/// problem in several parts is rounded once, not with each part.
 void halfAttention(ThreadTeam &team, const VectorKernels &kernels, dtcc_dtype half, bool wideSums,
                    const AttentionProblem &problem, const TeamScratch &scratch);
 /// `wideSums`: dq, dk and dv are f32.

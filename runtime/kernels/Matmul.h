@@ -20,14 +20,14 @@
 
 namespace dtcc::rt {
 
-/// How a product is computed.
+/// Implementation that computes a product.
 enum class ProductMethod { OneDnn, Own };
 
 class Matmul {
 public:
   /// Plans `problem`, of which only addresses may change later (whether there is a
   /// bias may not). Reserves what it needs of `scratch`.
-  /// To be called by the thread that runs it: oneDNN plans for its team.
+  /// Must be called by the thread that runs the product, because oneDNN plans for the team of that thread.
   Matmul(const ProductProblem &problem, const VectorKernels &kernels, TeamScratch &scratch);
 
   /// The addresses of `problem`, everything else as planned.

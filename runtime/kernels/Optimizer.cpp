@@ -103,7 +103,7 @@ void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
   double root = std::sqrt(correction2);
   forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
     double rate = lr * range.lrScale, kept = 1 - rate * range.decay;
-    // What multiplies the updated parameter multiplies the parameter and its step.
+    // A factor of the updated parameter multiplies both the parameter and its step.
     double behind = (1 - options.postDecay) * (options.decay == AdamDecay::Behind ? kept : 1);
     AdamStep s;
     s.gradScale = scale;

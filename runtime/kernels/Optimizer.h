@@ -57,10 +57,9 @@ struct HalfCopy {
   void *to = nullptr;
 };
 
-/// Where weight decay enters: added to the gradient (Adam), or a factor of the parameter before (AdamW) or behind its
-/// step.
+/// Form of weight decay: a term of the gradient (Adam), or a factor of the parameter before (AdamW) or after its step.
 enum class AdamDecay : uint8_t { Gradient, Before, Behind };
-/// What bias correction does: nothing, or correct v before or behind the addition of eps to its root.
+/// Bias correction of v: none, or before or after eps is added to the root of v.
 enum class AdamCorrection : uint8_t { None, BeforeEps, BehindEps };
 
 struct AdamOptions {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Planes (examples and channels) are independent: threads share them out, and a plane's
+// Planes (samples and channels) are independent: threads share them out, and a plane's
 // gradient is added up in the order of its windows. Planes of halves are widened in a
 // thread's scratch memory; a gradient is rounded once it is complete.
 //

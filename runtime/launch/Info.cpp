@@ -41,15 +41,15 @@ static std::string besidesText(const GpuOverhead &overhead) {
   return text + "\n";
 }
 
-/// Updates reach state there, copies values.
+/// Describes the host memory of a stage: updates use state there, and copies use saved activations.
 static std::string whatIsOnHost(const Image &image, const dtcc_stage &stage) {
   bool state = false, values = false;
   for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))
     for (uint32_t view : image.operands(command))
       if (image.isOnHost(image.arenas()[image.views()[view].arena]))
         (command.kind == DTCC_COPY ? values : state) = true;
-  return std::string(state ? "state that updates alone touch" : "") + (state && values ? ", " : "") +
-         (values ? "values that wait for the backward pass" : "");
+  return std::string(state ? "state that only updates use" : "") + (state && values ? ", " : "") +
+         (values ? "saved activations" : "");
 }
 
 std::string infoText(const Image &image, const std::optional<Forecast> &forecast) {
@@ -72,7 +72,7 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
     out << "\n";
     if (uint64_t bytes = hostBytes(image, stage))
       out << "host     " << bytesText(static_cast<double>(bytes))
-          << " of its host's memory a rank: " << whatIsOnHost(image, stage) << "\n";
+          << " of host memory a rank: " << whatIsOnHost(image, stage) << "\n";
     if (image.isForGpus())
       out << besidesText(gpuOverhead(image, stage));
   }

@@ -92,10 +92,11 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->group(data);
   app.add_option("--tokens", options.data.tokens, "Stream of token ids: .npy, llm.c's .bin, or FILE:u16, FILE:u32")
       ->group(data);
-  app.add_option("--shuffle", options.data.shuffle, "Seed of a new order for each epoch")->group(data);
+  app.add_option("--shuffle", options.data.shuffle, "Shuffle the samples anew in each epoch, by this seed")
+      ->group(data);
 
   std::string training = "Training";
-  app.add_option("--steps", options.steps, "Optimizer steps to run in all (default: one pass over the data)")
+  app.add_option("--steps", options.steps, "Total number of optimizer steps (default: one pass over the data)")
       ->check(atLeast<int64_t>(1))
       ->group(training);
   app.add_option("--lr", options.rate.base, "Learning rate")->check(atLeast(0.0))->group(training);
@@ -112,15 +113,16 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->group(training);
 
   std::string output = "Output";
-  app.add_option("--metrics", options.metrics, "JSON lines, one a step")->group(output);
+  app.add_option("--metrics", options.metrics, "JSON lines file with a line for each step")->group(output);
   app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
       ->group(output);
   std::map<std::string, SaveType> types{
       {"model", SaveType::Model}, {"f32", SaveType::F32}, {"bf16", SaveType::BF16}, {"f16", SaveType::F16}};
-  app.add_option("--save-type", options.save.type, "Its floats: model (as it has them), f32, bf16 or f16")
+  app.add_option("--save-type", options.save.type,
+                 "Type of saved floats: model (that of the model's file), f32, bf16 or f16")
       ->transform(CLI::CheckedTransformer(types).description(""))
       ->group(output);
-  app.add_option("--shard-size", options.save.shardBytes, "Most bytes of a shard of --save=FOLDER/ (default: 5GB)")
+  app.add_option("--shard-size", options.save.shardBytes, "Largest shard of --save=FOLDER/, in bytes (default: 5GB)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
       ->check(atLeast<uint64_t>(1))
       ->type_name("N")
@@ -138,23 +140,22 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->check(CLI::Range(1, 4096))
       ->group(machine);
   // GPUs always do.
-  app.add_flag("--overlap", options.overlap, "Exchange on a thread beside those that compute")
+  app.add_flag("--overlap", options.overlap, "Run collectives on a thread of their own")
       ->group(image.isForGpus() ? hidden : machine);
   std::map<std::string, GraphUse> uses{{"auto", GraphUse::Auto}, {"on", GraphUse::On}, {"off", GraphUse::Off}};
   if (image.isForGpus())
-    app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (where it can be), on, off")
+    app.add_option("--cuda-graph", options.graphs, "Launch steps as CUDA graphs: auto (if possible), on, off")
         ->transform(CLI::CheckedTransformer(uses).description(""))
         ->group(machine);
   std::map<std::string, bool> attentions{{"auto", false}, {"own", true}};
   if (image.isForGpus())
-    app.add_option("--attention", options.ownAttention,
-                   "auto (cuDNN's, where it is there and has it) or own (the same bits in every run)")
+    app.add_option("--attention", options.ownAttention, "auto (cuDNN's, if available) or own (equal bits in every run)")
         ->transform(CLI::CheckedTransformer(attentions).description(""))
         ->group(machine);
   app.add_option("--tune", options.tune,
                  "Measure GPUs' matrix products and attention at start, and keep the choices in this file")
       ->group(image.isForGpus() ? machine : hidden);
-  app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which a wait counts as a hang")
+  app.add_option("--hang-timeout", options.hangSeconds, "Seconds after which waiting counts as a hang")
       ->check(atLeast<int>(1))
       ->capture_default_str()
       ->group(machine);

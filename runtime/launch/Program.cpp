@@ -245,7 +245,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   return static_cast<int>(results[0].interrupted ? Status::Interrupted : Status::Done);
 }
 
-/// With --profile, a trace of the step as it is forecast.
+/// Prints --info. With --profile, also writes the trace of the forecast step.
 void printInfo(const Image &image, const Options &options) {
   std::optional<Forecast> forecast = Forecast::of(image);
   if (!options.profile.empty()) {

@@ -18,7 +18,7 @@ import measure
 
 MODELS = ("mlp", "gpt2", "llama", "bert", "vit", "resnet", "mixtral")
 PLANS = ("dp=1", "dp=2", "tp=2", "dp=2,tp=2", "dp=4:zero=1")
-# Where --plans are not given, besides.
+# Further plans of a model, which are taken if --plans is not given.
 PLANS_OF = {"mixtral": ("dp=1,ep=2", "dp=1,ep=4", "dp=2,ep=2", "dp=2,ep=2:zero=1")}
 
 

@@ -67,7 +67,7 @@ def main():
     parser.add_argument("--bind", required=True)
     parser.add_argument("--type", choices=WIDTHS, default="BF16")
     parser.add_argument("--start", action="store_true")
-    # What stands behind "--" is dtcc's.
+    # Arguments after "--" are passed to dtcc.
     own, _, rest = " ".join(sys.argv[1:]).partition(" -- ")
     asked = parser.parse_args(own.split())
     path = os.path.join(measure.SHARED, "models", "structure", asked.model + ".onnx")

@@ -18,7 +18,7 @@
 
 // Micro-batches would balance each for itself: another model.
 // RUN: not dtcc %s --mesh=dp=2 --microbatches=2 -o %t/none 2>&1 | FileCheck %s --check-prefix=SLOTS
-// SLOTS: error: {{.*}}examples of other micro-batches are out of reach
+// SLOTS: error: {{.*}}samples of other micro-batches are out of reach
 graph.state @router : tensor<4x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "router.weight", saved_shape = array<i64: 4, 16>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @in : tensor<4x2x6x16xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.in", saved_shape = array<i64: 4, 2, 6, 16>, init = #graph.init<normal, 0.0, 0.5>}
 graph.state @out : tensor<4x16x6xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "experts.out", saved_shape = array<i64: 4, 16, 6>, init = #graph.init<normal, 0.0, 0.5>}

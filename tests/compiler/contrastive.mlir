@@ -9,7 +9,7 @@
 // RUN: %source/tools/compare-losses %t/one.jsonl %t/wide.jsonl 1e-5
 // A micro-batch would only see its own.
 // RUN: not dtcc %s --mesh=dp=2 --microbatches=2 -o %t/split 2>&1 | FileCheck %s
-// CHECK: contrastive.mlir:[[#@LINE+12]]:{{[0-9]+}}: error: examples meet each other here; they cannot be split over micro-batches: take one
+// CHECK: contrastive.mlir:[[#@LINE+12]]:{{[0-9]+}}: error: samples meet each other here; they cannot be split over micro-batches: take one
 graph.state @w1 : tensor<12x20xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w1",
     saved_shape = array<i64: 12, 20>, init = #graph.init<uniform, -0.5, 0.5>}
 graph.state @w2 : tensor<9x20xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w2",

@@ -76,7 +76,7 @@ public:
     if (c.masked) {
       std::vector<uint8_t> mask;
       for (int64_t i = 0; i < c.b * c.s; ++i)
-        mask.push_back(i / c.s != 1 && random() % 3 != 0); // the second example has none
+        mask.push_back(i / c.s != 1 && random() % 3 != 0); // the second sample has none
       command.operand(DTCC_BOOL, {c.b, c.s}, mask);
     }
     for (int64_t rows : {c.t, c.s})

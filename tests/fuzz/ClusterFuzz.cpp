@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   cost::Machine::eachOf(*cluster);
   std::string error;
   cost::parseCluster(fuzz::textOf(data, size), error);
-  // What is written is read again.
+  // The written file can be read again.
   llvm::Expected<cost::Cluster> again = cost::parseClusterFile(cost::toYaml(*cluster), "again.yaml");
   if (!again)
     std::abort();

@@ -14,7 +14,7 @@
 
 using namespace dtcc;
 
-/// Reads the first and the last example of a source.
+/// Reads the first and the last sample of a source.
 static void readEnds(const rt::ExampleSource &source, int64_t elements) {
   std::vector<float> cells(static_cast<size_t>(elements));
   if (source.examples() > 0)

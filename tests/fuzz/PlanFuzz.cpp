@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   plan->whyNoProgram();
   if (plan->pipeline)
     plan::scheduleChart(llvm::cantFail(plan->schedule()));
-  // What is written is read as the same.
+  // The written plan is read back as an equal plan.
   llvm::Expected<plan::Plan> again = plan::parsePlan(plan->toJson(), "again.json");
   if (!again || !(*again == *plan))
     std::abort();

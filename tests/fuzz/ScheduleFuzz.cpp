@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (size_t rank = 0; rank < schedule->ranks.size(); ++rank)
     schedule->peakInFlight(int64_t(rank));
   plan::scheduleChart(*schedule);
-  // What is written is read as the same.
+  // The written schedule is read back as an equal schedule.
   llvm::Expected<plan::Schedule> again = plan::parseScheduleCsv(plan::scheduleCsv(*schedule), "again.csv");
   if (!again || !(*again == *schedule))
     std::abort();

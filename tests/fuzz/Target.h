@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-/// What libFuzzer calls for each input.
+/// Tests one input. libFuzzer calls this function.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 namespace dtcc::fuzz {
@@ -28,7 +28,7 @@ inline std::string_view textOf(const uint8_t *data, size_t size) {
   return {reinterpret_cast<const char *>(data), size};
 }
 
-/// A folder in memory, removed at the end of the process: readers of files get their input there.
+/// A folder in memory that gives readers of files their input. It is removed at the end of the process.
 class Folder {
 public:
   Folder();

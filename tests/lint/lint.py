@@ -17,6 +17,9 @@ import sys
 CODE = (".cpp", ".h", ".cu", ".td", ".def", ".py", ".cmake", ".inc")
 MOST_LINES = 600
 MOST_FILES = 30
+# The parts of a pass description, and the sentences that end an op description (docs/style.md).
+PASS_PARTS = ("Input:", "Output:", "Guarantees", "Example")
+OP_PARTS = ("Made by", "Consumed by", "None is left after")
 
 # The floor of a file -> the floors whose files it may include. Tests see everything.
 FLOORS = {
@@ -168,8 +171,8 @@ def passes(root):
             number, body = source.count("\n", 0, match.start()) + 1, source[match.start():end]
             name, argument = match.groups()
             described = re.search(r"let\s+description\s*=\s*\[\{(.*?)\}\]", body, re.S)
-            if not described or len(described.group(1).split()) < 8:
-                yield file, number, f"pass {name} needs a description: what it accepts, what it leaves, an example"
+            if not described or any(part not in described.group(1) for part in PASS_PARTS):
+                yield file, number, f"pass {name} needs a description with the parts {', '.join(PASS_PARTS)}"
             if re.search(r"let\s+constructor", body):
                 yield file, number, f"pass {name} must not name a constructor: TableGen makes it"
             if not re.search(rf"{re.escape(argument)}(?![\w-])", tests):
@@ -177,6 +180,24 @@ def passes(root):
             for named in re.findall(r"tests/[\w./*-]*\w", described.group(1) if described else ""):
                 if not glob.glob(os.path.join(root, named)):
                     yield file, number, f"pass {name} names a test that is not there: {named}"
+
+
+def ops(root):
+    """Every op says which pass makes it, which consumes it, and when none is left."""
+    for file in files(root):
+        if not (file.startswith("dialects/") and file.endswith(".td")):
+            continue
+        source = text(root, file)
+        starts = list(re.finditer(r'^(def|class)\s+(\w+)\b.*?:\s*(\w+)<(?:\w+, )?("\w+"|mnemonic)', source, re.M | re.S))
+        ends = [m.start() for m in starts[1:]] + [len(source)]
+        described = {}
+        for match, end in zip(starts, ends):
+            kind, name, base, _ = match.groups()
+            body = source[match.start():end]
+            own = re.search(r"let\s+description\s*=\s*\[\{(.*?)\}\]", body, re.S)
+            described[name] = " ".join(own.group(1).split()) if own else described.get(base, "")
+            if kind == "def" and name.endswith("Op") and any(part not in described[name] for part in OP_PARTS):
+                yield file, source.count("\n", 0, match.start()) + 1, f"op {name} needs the sentences {', '.join(OP_PARTS)} .."
 
 
 def sizes(root):
@@ -284,8 +305,8 @@ def formatting(root, clang_format):
             yield batch[0], 1, f"{clang_format} failed: {done.stderr.strip()}"
 
 
-RULES = {"includes": includes, "circles": circles, "rooms": rooms, "passes": passes, "sizes": sizes, "names": names, "licence": licence, "paths": paths,
-         "references": references, "skips": skips, "mutations": mutations, "formatting": formatting}
+RULES = {"includes": includes, "circles": circles, "rooms": rooms, "passes": passes, "ops": ops, "sizes": sizes, "names": names, "licence": licence,
+         "paths": paths, "references": references, "skips": skips, "mutations": mutations, "formatting": formatting}
 
 
 def main():

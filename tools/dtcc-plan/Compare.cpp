@@ -85,7 +85,7 @@ static llvm::Expected<Side> readSide(StringRef text) {
   return side;
 }
 
-/// Can the batch be cut so?
+/// Checks that the batch divides by the shape.
 static llvm::Error checkBatch(const Side &side, int64_t batch) {
   const plan::PlanShape &shape = side.shape;
   if (batch % (shape.dp * shape.microbatches))
@@ -109,7 +109,7 @@ static llvm::Error price(Side &side, const TransformerSearch &search) {
                                    " layers, got: " + llvm::Twine(shape.pp * shape.virtualStages));
   plan::Restriction restriction;
   restriction.mesh = shape;
-  // A plan file says what is computed again; a shape leaves it to the memory.
+  // A plan file fixes the recomputation; for a shape the memory decides.
   if (side.file)
     restriction.recompute = side.file->plan->recompute == plan::Recompute::Full;
   side.priced = plan::TransformerAdvisor(problem, search.space).best(restriction);

@@ -140,7 +140,7 @@ static llvm::Error readBatch(const Arguments &arguments, Forecast &forecast) {
   int64_t slice = *micro * plan.dp, all = int64_t(forecast.batch);
   if (all % slice != 0)
     return llvm::createStringError("--batch must divide by the " + llvm::Twine(slice) +
-                                   " examples that all ranks take at once, got: " + llvm::Twine(all));
+                                   " samples that all ranks take at once, got: " + llvm::Twine(all));
   plan.microbatches = all / slice;
   return llvm::Error::success();
 }
@@ -204,7 +204,7 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, StringRe
   forecast.microbatches = priced.shape.microbatches;
   forecast.step = priced.parts;
   forecast.itemsPerStep = double(report->batch) * std::max(report->sequence, 1.0);
-  forecast.items = report->sequence > 0 ? "tokens" : "examples";
+  forecast.items = report->sequence > 0 ? "tokens" : "samples";
   forecast.memoryBytes = priced.memory.total();
   forecast.hostBytes = priced.memory.host;
   forecast.capacity = report->memoryBytes;

@@ -45,7 +45,7 @@ static void moveToHost(MemoryRow &row, double blocks) {
   row.memory.activations = 0;
 }
 
-/// All devices as data parallelism but for what is given; an example a device at a time.
+/// All devices as data parallelism but for what is given; a sample a device at a time.
 static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) {
   plan::PlanShape shape;
   auto given = [](const std::vector<int64_t> &sizes) { return sizes.size() == 1 ? sizes[0] : 1; };
@@ -66,7 +66,7 @@ static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) 
   shape.microbatches = search.space.microbatches.value_or(each);
   if (each % shape.microbatches)
     return llvm::createStringError("--microbatches must divide the " + llvm::Twine(each) +
-                                   " examples of a rank, got: " + llvm::Twine(shape.microbatches));
+                                   " samples of a rank, got: " + llvm::Twine(shape.microbatches));
   if (shape.pp > 1)
     shape.schedule = plan::PipelineKind::OneForwardOneBackward;
   return shape;
@@ -181,7 +181,7 @@ static void printTableText(const Table &table, llvm::raw_ostream &stream) {
   titles.push_back(">all");
   bool hosts = llvm::any_of(table.rows, [](const MemoryRow &row) { return row.memory.host > 0; });
   if (hosts)
-    titles.push_back(">with the host");
+    titles.push_back(">host memory");
   titles.push_back("");
   TextTable text(std::move(titles));
   for (const MemoryRow &row : table.rows) {

@@ -63,7 +63,7 @@ llvm::Expected<RunForecast> dtcc::forecastProgram(const PlanOrProgram &file, dou
       forecast.parameters += elements;
     }
   forecast.itemsPerStep = double(program.header().training.batch);
-  forecast.items = "examples";
+  forecast.items = "samples";
   for (const dtcc_input &input : program.inputs())
     if (input.role == DTCC_INPUT_TOKENS && input.rank == 2) {
       forecast.items = "tokens";
@@ -79,7 +79,7 @@ llvm::Expected<RunForecast> dtcc::forecastProgram(const PlanOrProgram &file, dou
     if (axis.kind == DTCC_AXIS_RANK)
       mesh += (" " + program.string(axis.name) + "=" + llvm::Twine(axis.size)).str();
   forecast.heading =
-      llvm::formatv("Program {0}:{1}, {2} examples a step in {3} micro-batches", llvm::sys::path::filename(file.path),
+      llvm::formatv("Program {0}:{1}, {2} samples a step in {3} micro-batches", llvm::sys::path::filename(file.path),
                     mesh, program.header().training.batch, forecast.microbatches)
           .str();
   return forecast;

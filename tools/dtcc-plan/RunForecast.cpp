@@ -76,7 +76,7 @@ void dtcc::printJson(const RunForecast &forecast, llvm::raw_ostream &stream) {
         out.attribute(part.key, forecast.step.*part.seconds);
       out.attribute("recompute", forecast.step.recompute);
     });
-    out.attribute(forecast.items + "_per_second", forecast.itemsPerSecond());
+    out.attribute(forecast.items == "tokens" ? "tokens_per_second" : "examples_per_second", forecast.itemsPerSecond());
     if (forecast.utilisation)
       out.attribute("utilisation", *forecast.utilisation);
     out.attribute("memory_bytes", forecast.memoryBytes);

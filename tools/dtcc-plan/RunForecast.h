@@ -23,7 +23,7 @@ struct RunForecast {
   double parameters = 0;
   int64_t ranks = 1, microbatches = 1;
   cost::StepSeconds step;
-  /// Tokens of a step; examples where a model reads no tokens.
+  /// Tokens of a step; samples where a model reads no tokens.
   double itemsPerStep = 0;
   std::string items = "tokens";
   /// Share of the 16-bit peak in the model's products.

@@ -13,7 +13,7 @@
 
 namespace dtcc {
 
-/// How to print what was found, and the files of --html and --trace (empty: none).
+/// Format of the result, and the files of --html and --trace (empty: none).
 struct SearchOutput {
   size_t top = 10; /* plans that are shown */
   bool json = false;

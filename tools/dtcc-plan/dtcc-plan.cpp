@@ -85,7 +85,6 @@ static int runSearch(llvm::ArrayRef<const char *> arguments) {
   if (StringRef(top).getAsInteger(10, output.top) || output.top < 1)
     return usage("--top must be a whole number of at least 1, got: " + top);
   Options options;
-  options.planAlone = true;
   if (failed(parseOptions(int(rest.size()), rest.data(), options)))
     return kWrongUsage;
   if (options.emit != "plan")

@@ -25,7 +25,7 @@ struct TextProblem {
   std::string message;
 };
 
-/// What the parser must not be given, or nothing:
+/// Returns the first construct of `text` that would make MLIR's parser crash or run out of memory, or nothing:
 ///   brackets ( [ { < that lie more than 256 deep, those of aliases included
 ///   the 65536th result of an op, or a later one
 ///   aliases that stand for more than 2^24 words and signs

@@ -29,7 +29,7 @@ public:
   static llvm::Expected<ProgramFile> read(llvm::StringRef path, llvm::StringRef bytes);
 
   const dtcc_image_header &header() const { return *reinterpret_cast<const dtcc_image_header *>(image.data()); }
-  /// Empty for DTCC_NONE.
+  /// The string at `offset`; empty for DTCC_NONE.
   llvm::StringRef string(uint32_t offset) const;
 
   llvm::ArrayRef<dtcc_axis> axes() const { return section<dtcc_axis>(header().axes); }
@@ -47,7 +47,7 @@ public:
   llvm::ArrayRef<dtcc_stage> stages() const { return section<dtcc_stage>(header().stages); }
   llvm::ArrayRef<dtcc_gpu_kernel> gpuKernels() const { return section<dtcc_gpu_kernel>(header().gpu_kernels); }
   llvm::ArrayRef<dtcc_gpu_module> gpuModules() const { return section<dtcc_gpu_module>(header().gpu_modules); }
-  /// Whether an arena of a program for GPUs lies with their host.
+  /// Whether an arena of a program for GPUs is in host memory.
   bool isOnHost(const dtcc_arena &arena) const { return !gpuModules().empty() && arena.kind == DTCC_MEMORY_HOST; }
   /// "znver4", or "GPUs from sm_80 on (sm_90 assembled)".
   std::string processor() const;

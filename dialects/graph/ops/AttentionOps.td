@@ -23,6 +23,9 @@ def Graph_AttentionOp : Graph_DiffOp<"attention", [AttrSizedOperandSegments, Gra
     gradient only through decomposition. `softcap` c > 0: c * tanh(x / c). Factors: b,
     h, g parallel; t index (causality); s decompose; d reduce inside (replicate);
     e parallel.
+
+    Made by graph-recover-composites. Consumed by spmd-lower-to-program, which makes `graph.attention_part` if
+    positions are sharded, and by exec-bufferize, which calls the runtime's library. None is left after exec-bufferize.
   }];
   let arguments = (ins Graph_FloatTensor:$q, Graph_FloatTensor:$k, Graph_FloatTensor:$v,
                        Optional<Graph_FloatTensor>:$bias, Variadic<Graph_Tensor>:$mask_operands,
@@ -36,6 +39,10 @@ def Graph_AttentionOp : Graph_DiffOp<"attention", [AttrSizedOperandSegments, Gra
 }
 def Graph_AttentionGradOp : Graph_PureOp<"attention_grad"> {
   let summary = "gradients of attention to q, k and v; linear in dout";
+  let description = [{
+    Made by graph-differentiate. Consumed by spmd-lower-to-program, which makes `graph.attention_part_grad` if positions
+    are sharded, and by exec-bufferize, which calls the runtime's library. None is left after exec-bufferize.
+  }];
   let arguments = (ins Graph_FloatTensor:$q, Graph_FloatTensor:$k, Graph_FloatTensor:$v,
                        Variadic<Graph_Tensor>:$mask_operands, Graph_FloatTensor:$out, Graph_FloatTensor:$lse,
                        Graph_FloatTensor:$dout, Graph_MaskAttr:$mask, F64Attr:$scale,
@@ -53,6 +60,9 @@ def Graph_RotaryOp : Graph_DiffOp<"rotary", [Graph_Precision<["getOperandPrecisi
   let description = [{
     The two halves of a pair stand along dimension `pair` (size 2) of x; cos and sin
     have the dimensions `table_dims` of x. Linear in x. `inverse` rotates back: the gradient.
+
+    Made by the importer, graph-recover-composites and graph-differentiate. Consumed by exec-expand-composites,
+    which rewrites the op to elementwise ops and reductions. None is left after exec-expand-composites.
   }];
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$cos, Graph_FloatTensor:$sin, I64Attr:$pair,
                        DenseI64ArrayAttr:$table_dims, UnitAttr:$inverse);

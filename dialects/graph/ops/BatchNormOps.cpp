@@ -11,26 +11,26 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::graph;
 
-/// Factors of x: the examples and the other normalised dimensions of one kind.
+/// Factors of x: the samples and the other normalised dimensions of one kind.
 static Dims batchFactors(FactorMap &map, Value x, ArrayRef<int64_t> dims, FactorKind kind) {
   Dims all = addFactors(map, x);
   setFactorKind(map, at(all, dims), kind, PaddingNeed::Neutral);
   return all;
 }
-/// Those of a statistic: the examples, then the channels.
+/// Factors of a statistic: the samples, then the channels.
 static Dims statisticFactors(const Dims &x, ArrayRef<int64_t> dims) { return concat(x[0], without(x, dims)); }
 
-/// The examples are the first of `dims`, in equal groups.
+/// The samples are the first of `dims`, in equal groups.
 static LogicalResult verifyBatchNorm(Operation *op, Value x, ArrayRef<int64_t> dims, int64_t groups) {
   if (failed(verifyDims(op, dims, rankOf(x))))
     return failure();
   if (dims.front() != 0)
-    return op->emitOpError() << "dims must begin with the examples, dimension 0, got: " << dims.front();
+    return op->emitOpError() << "dims must begin with the samples, dimension 0, got: " << dims.front();
   if (groups < 1)
     return op->emitOpError() << "groups must be at least 1, got: " << groups;
-  // On a shard the local number of examples says nothing about the groups.
+  // On a shard the local number of samples says nothing about the groups.
   if (isa<RankedTensorType>(x.getType()) && shapeOf(x)[0] % groups)
-    return op->emitOpError() << "groups must divide the examples, " << shapeOf(x)[0] << ", got: " << groups;
+    return op->emitOpError() << "groups must divide the samples, " << shapeOf(x)[0] << ", got: " << groups;
   return success();
 }
 

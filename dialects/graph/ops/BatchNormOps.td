@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// `dims` (increasing, the first is 0: the examples) are normalised together; the other
-// dimensions are channels, of whose shape scale and bias are. The examples are cut into
-// `groups` equal runs, each with statistics of its own: 1 is the whole batch, the number
-// of micro-batches is what gradient accumulation trains. The statistics are results, one
-// an example (those of its group): so their layout is that of the examples, whatever the
-// groups are. See Rationale.md.
+// `dims` (increasing, the first is 0: the samples) are normalised together. The other
+// dimensions are channels, whose shape scale and bias have. The samples are cut into `groups`
+// equal runs, each with statistics of its own: 1 stands for the whole batch, and the number of
+// micro-batches for what gradient accumulation trains. The statistics are results with one row
+// a sample (the row of its group), so that their layout is that of the samples for any number
+// of groups. See Rationale.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,13 @@ include "dialects/graph/GraphAttrs.td"
 
 def Graph_BatchNormOp : Graph_DiffOp<"batch_norm", [Graph_OwnPrecision]> {
   let summary = "(x - mean) / sqrt(variance + eps) * scale + bias, with each group's mean and variance (over N)";
-  let description = [{ x [n, c.., s..], scale and bias [c..], y like x, mean and variance [n, c..]. On ranks that share
-                       a group the statistics are merged (Chan, Golub and LeVeque 1979). }];
+  let description = [{
+    x [n, c.., s..], scale and bias [c..], y like x, mean and variance [n, c..]. On ranks that share a group the
+    statistics are merged (Chan, Golub and LeVeque 1979).
+
+    Made by the importer. Consumed by spmd-lower-to-program, which writes the local form in elementwise ops, sums
+    and all-reduces. None is left after spmd-lower-to-program.
+  }];
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale, Graph_FloatTensor:$bias,
                        DenseI64ArrayAttr:$dims, F64Attr:$eps, DefaultValuedAttr<I64Attr, "1">:$groups);
   let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$mean, Graph_FloatTensor:$variance);
@@ -31,8 +36,12 @@ def Graph_BatchNormOp : Graph_DiffOp<"batch_norm", [Graph_OwnPrecision]> {
 }
 def Graph_BatchNormGradOp : Graph_PureOp<"batch_norm_grad"> {
   let summary = "input gradient of batch_norm; linear in dy";
-  let description = [{ With h = (x - mean) * rstd: dx = scale * rstd * (dy - m(dy) - h * m(dy * h)), m the mean over the
-                       group. }];
+  let description = [{
+    With h = (x - mean) * rstd: dx = scale * rstd * (dy - m(dy) - h * m(dy * h)), m the mean over the group.
+
+    Made by graph-differentiate. Consumed by spmd-lower-to-program, as `graph.batch_norm`. None is left after
+    spmd-lower-to-program.
+  }];
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$scale,
                        Graph_FloatTensor:$mean, Graph_FloatTensor:$variance, DenseI64ArrayAttr:$dims, F64Attr:$eps,
                        DefaultValuedAttr<I64Attr, "1">:$groups);
@@ -43,6 +52,10 @@ def Graph_BatchNormGradOp : Graph_PureOp<"batch_norm_grad"> {
 }
 def Graph_BatchNormParamGradOp : Graph_PureOp<"batch_norm_param_grad"> {
   let summary = "dscale = sum of dy * (x - mean) * rstd, dbias = sum of dy, over dims; linear in dy";
+  let description = [{
+    Made by graph-differentiate. Consumed by spmd-lower-to-program, as `graph.batch_norm`. None is left after
+    spmd-lower-to-program.
+  }];
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$mean,
                        Graph_FloatTensor:$variance, DenseI64ArrayAttr:$dims, F64Attr:$eps);
   let results = (outs Graph_FloatTensor:$dscale, Graph_FloatTensor:$dbias);
@@ -54,10 +67,13 @@ def Graph_RunningStatisticsOp : Graph_PureOp<"running_statistics"> {
   let description = [{
     For each group: running = (1 - momentum) * running + momentum * statistic. With
     `unbiased` the variance is that over N - 1 (PyTorch), else over N (ONNX); each
-    variance is of N = `cells` cells. mean and variance are those of batch_norm,
-    [n, c..]; examples of a group whose statistics differ (those of ranks that keep to
-    themselves) count by their average, so that all ranks hold the same. The groups are
-    the micro-batches: each moves what the one before left.
+    variance is of N = `cells` cells. mean and variance are those of batch_norm, [n, c..].
+    Samples of a group may have different statistics, if ranks normalise their own samples;
+    their average counts, so that all ranks hold equal values. The groups are the
+    micro-batches, and each updates the result of the one before.
+
+    Made by the importer. Consumed by spmd-lower-to-program, as `graph.batch_norm`. None is left after
+    spmd-lower-to-program.
   }];
   let arguments = (ins Graph_FloatTensor:$running_mean, Graph_FloatTensor:$running_variance, Graph_FloatTensor:$mean,
                        Graph_FloatTensor:$variance, F64Attr:$momentum, I64Attr:$cells, UnitAttr:$unbiased,

@@ -19,7 +19,13 @@ include "dialects/graph/ElementwiseInterface.td"
 
 class Graph_ElementwiseOp<string mnemonic, list<Trait> traits = []> : Graph_DiffOp<mnemonic, !listconcat([
     DeclareOpInterfaceMethods<ElementwiseOpInterface>, DeclareOpInterfaceMethods<CellOpInterface>,
-    SameOperandsAndResultShape], traits)>;
+    SameOperandsAndResultShape], traits)> {
+  let description = [{
+    Made by the importer, graph-differentiate, exec-expand-composites, and passes that need the op. Consumed by
+    exec-fuse, which moves the op into an `exec.fused`. None is left after exec-generate-kernels or
+    exec-generate-gpu-kernels.
+  }];
+}
 
 class Graph_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
     : Graph_ElementwiseOp<mnemonic, !listconcat([SameOperandsAndResultType], traits)> {
@@ -68,6 +74,10 @@ def Graph_GeluOp : Graph_UnaryOp<"gelu", "x * Phi(x), exact or by tanh"> {
 class Graph_ActivationGradOp<string mnemonic, string what>
     : Graph_PureOp<mnemonic, [DeclareOpInterfaceMethods<ElementwiseOpInterface>, SameOperandsAndResultType]> {
   let summary = what;
+  let description = [{
+    Made by graph-differentiate. Consumed by exec-fuse, which moves the op into an `exec.fused`. None is left after
+    exec-generate-kernels or exec-generate-gpu-kernels.
+  }];
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$dy);
   let results = (outs Graph_FloatTensor:$dx);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";

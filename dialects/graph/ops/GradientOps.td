@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ops that compute nothing: each result is operand 0. The importer makes them,
-// graph-differentiate reads them and replaces them by operand 0, so that later phases
-// see none. Composites are not recovered across them: x * stop_gradient(logistic(x)) has
-// the values of silu and another gradient.
+// Ops that compute nothing: each result is operand 0. graph-differentiate reads these ops and
+// replaces them by operand 0. Composites are not recovered across them:
+// x * stop_gradient(logistic(x)) has the values of silu and another gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +29,9 @@ def Graph_StopGradientOp : Graph_GradientOp<"stop_gradient"> {
     ```
     %y = graph.stop_gradient %x : tensor<2x3xf32>
     ```
+
+    Made by the importer. Consumed by graph-differentiate, which replaces the op by operand 0. None is left after
+    graph-differentiate.
   }];
   let arguments = (ins Graph_FloatTensor:$x);
   let results = (outs Graph_FloatTensor:$y);
@@ -38,12 +40,15 @@ def Graph_StopGradientOp : Graph_GradientOp<"stop_gradient"> {
 def Graph_ReplaceGradientOp : Graph_GradientOp<"replace_gradient"> {
   let summary = "value, with the gradient of path";
   let description = [{
-    The gradient of the result goes to `path` alone, `value` is a constant to it: a
-    straight-through estimator, or a backward pass that the model itself defines. Only
-    what the gradient of `path` reads is still computed after differentiation.
+    The gradient of the result goes to `path` alone, and `value` counts as a constant. Uses
+    are straight-through estimators, and backward passes that the model itself defines. After
+    differentiation only the ops of `path` that the gradient reads are computed.
     ```
     %y = graph.replace_gradient %rounded, %x : tensor<2x3xf32>
     ```
+
+    Made by the importer. Consumed by graph-differentiate, which replaces the op by operand 0. None is left after
+    graph-differentiate.
   }];
   let arguments = (ins Graph_FloatTensor:$value, Graph_FloatTensor:$path);
   let results = (outs Graph_FloatTensor:$y);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loss is the pair (sum over counted examples, number of them), never a mean: only
-// sums add up over micro-batches and ranks with unequal numbers of labels.
+// A loss is the pair (sum over counted samples, number of them), never a mean: only sums can
+// be added over micro-batches and ranks with unequal numbers of labels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,9 @@ def Graph_CrossEntropyOp : Graph_DiffOp<"cross_entropy", [Graph_OwnPrecision]> {
     logits [i.., v], labels [i..] of integers; sum and count are f32 scalars, lse [i..].
     `ignore_index` absent: all rows count. A label outside [0, v) that is not ignored is
     the loader's error. The classes are a decompose factor.
+
+    Made by the importer and graph-recover-composites. Consumed by spmd-lower-to-program if the classes are sharded,
+    else by exec-bufferize, which calls the runtime's library. None is left after exec-bufferize.
   }];
   let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$labels, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Graph_FloatScalar:$sum, Graph_FloatScalar:$count, Graph_FloatTensor:$lse);
@@ -30,7 +33,12 @@ def Graph_CrossEntropyOp : Graph_DiffOp<"cross_entropy", [Graph_OwnPrecision]> {
 }
 def Graph_CrossEntropyGradOp : Graph_PureOp<"cross_entropy_grad"> {
   let summary = "gradient of the sum: exp(logits - lse) - onehot(label), 0 in ignored rows";
-  let description = [{ On a shard `class_axes` names the axes that split the classes, `classes` their whole unpadded number. }];
+  let description = [{
+    On a shard `class_axes` names the axes that split the classes, and `classes` is their whole unpadded number.
+
+    Made by graph-differentiate. Consumed by exec-bufferize, which calls the runtime's library. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$labels, Graph_FloatTensor:$lse,
                        OptionalAttr<I64Attr>:$ignore_index, OptionalAttr<I64Attr>:$classes,
                        OptionalAttr<ArrayAttr>:$class_axes);
@@ -44,6 +52,10 @@ def Graph_CrossEntropyGradOp : Graph_PureOp<"cross_entropy_grad"> {
 // sums and targets, loss.
 def Graph_CrossEntropyStatsOp : Graph_PureOp<"cross_entropy_stats"> {
   let summary = "over this shard's valid classes: row maximum, sum of exp(logit - maximum), logit of the label or 0";
+  let description = [{
+    Made by spmd-lower-to-program. Consumed by exec-bufferize, which calls the runtime's library. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Graph_FloatTensor:$logits, Graph_IntTensor:$labels, I64Attr:$classes,
                        OptionalAttr<ArrayAttr>:$class_axes);
   let results = (outs Graph_FloatTensor:$maximum, Graph_FloatTensor:$sum, Graph_FloatTensor:$target);
@@ -52,12 +64,20 @@ def Graph_CrossEntropyStatsOp : Graph_PureOp<"cross_entropy_stats"> {
 }
 def Graph_CrossEntropyMergeOp : Graph_PureOp<"cross_entropy_merge"> {
   let summary = "sum * exp(maximum - global maximum)";
+  let description = [{
+    Made by spmd-lower-to-program. Consumed by exec-bufferize, which calls the runtime's library. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Graph_FloatTensor:$maximum, Graph_FloatTensor:$global_maximum, Graph_FloatTensor:$sum);
   let results = (outs Graph_FloatTensor:$merged);
   let assemblyFormat = "$maximum `,` $global_maximum `,` $sum attr-dict `:` functional-type(operands, results)";
 }
 def Graph_CrossEntropyLossOp : Graph_PureOp<"cross_entropy_loss"> {
   let summary = "from whole row statistics: loss sum, count and lse = maximum + log(sum)";
+  let description = [{
+    Made by spmd-lower-to-program. Consumed by exec-bufferize, which calls the runtime's library. None is left after
+    exec-bufferize.
+  }];
   let arguments = (ins Graph_FloatTensor:$maximum, Graph_FloatTensor:$sum, Graph_FloatTensor:$target,
                        Graph_IntTensor:$labels, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs Graph_FloatScalar:$loss, Graph_FloatScalar:$count, Graph_FloatTensor:$lse);

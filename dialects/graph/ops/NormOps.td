@@ -19,6 +19,10 @@ include "dialects/graph/PrecisionInterface.td"
 
 def Graph_LayerNormOp : Graph_DiffOp<"layer_norm", [Graph_OwnPrecision]> {
   let summary = "(x - mean) * rstd * scale + bias, rstd = 1 / sqrt(variance + eps), variance over N";
+  let description = [{
+    Made by the importer and graph-recover-composites. Consumed by exec-expand-composites, which rewrites the op to
+    elementwise ops and reductions. None is left after exec-expand-composites.
+  }];
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale, Graph_FloatTensor:$bias,
                        DenseI64ArrayAttr:$dims, F64Attr:$eps);
   let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$mean, Graph_FloatTensor:$rstd);
@@ -27,6 +31,10 @@ def Graph_LayerNormOp : Graph_DiffOp<"layer_norm", [Graph_OwnPrecision]> {
 }
 def Graph_LayerNormGradOp : Graph_PureOp<"layer_norm_grad"> {
   let summary = "input gradient of layer_norm";
+  let description = [{
+    Made by graph-differentiate. Consumed by exec-expand-composites, which rewrites the op to elementwise ops and
+    reductions. None is left after exec-expand-composites.
+  }];
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$scale,
                        Graph_FloatTensor:$mean, Graph_FloatTensor:$rstd, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_FloatTensor:$dx);
@@ -35,6 +43,10 @@ def Graph_LayerNormGradOp : Graph_PureOp<"layer_norm_grad"> {
 }
 def Graph_LayerNormParamGradOp : Graph_PureOp<"layer_norm_param_grad"> {
   let summary = "dscale = sum of dy * (x - mean) * rstd, dbias = sum of dy, over all dimensions but dims";
+  let description = [{
+    Made by graph-differentiate. Consumed by exec-expand-composites, which rewrites the op to elementwise ops and
+    reductions. None is left after exec-expand-composites.
+  }];
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$mean,
                        Graph_FloatTensor:$rstd, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_FloatTensor:$dscale, Graph_FloatTensor:$dbias);
@@ -43,6 +55,10 @@ def Graph_LayerNormParamGradOp : Graph_PureOp<"layer_norm_param_grad"> {
 }
 def Graph_RmsNormOp : Graph_DiffOp<"rms_norm", [Graph_OwnPrecision]> {
   let summary = "x * rstd * scale, rstd = 1 / sqrt(mean of x^2 + eps)";
+  let description = [{
+    Made by the importer and graph-recover-composites. Consumed by exec-expand-composites, which rewrites the op to
+    elementwise ops and reductions. None is left after exec-expand-composites.
+  }];
   let arguments = (ins Graph_FloatTensor:$x, Graph_FloatTensor:$scale, DenseI64ArrayAttr:$dims, F64Attr:$eps);
   let results = (outs Graph_FloatTensor:$y, Graph_FloatTensor:$rstd);
   let assemblyFormat = "$x `,` $scale $dims attr-dict `:` functional-type(operands, results)";
@@ -50,6 +66,10 @@ def Graph_RmsNormOp : Graph_DiffOp<"rms_norm", [Graph_OwnPrecision]> {
 }
 def Graph_RmsNormGradOp : Graph_PureOp<"rms_norm_grad"> {
   let summary = "input gradient of rms_norm";
+  let description = [{
+    Made by graph-differentiate. Consumed by exec-expand-composites, which rewrites the op to elementwise ops and
+    reductions. None is left after exec-expand-composites.
+  }];
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$scale,
                        Graph_FloatTensor:$rstd, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_FloatTensor:$dx);
@@ -58,6 +78,10 @@ def Graph_RmsNormGradOp : Graph_PureOp<"rms_norm_grad"> {
 }
 def Graph_RmsNormParamGradOp : Graph_PureOp<"rms_norm_param_grad"> {
   let summary = "dscale = sum of dy * x * rstd over all dimensions but dims";
+  let description = [{
+    Made by graph-differentiate. Consumed by exec-expand-composites, which rewrites the op to elementwise ops and
+    reductions. None is left after exec-expand-composites.
+  }];
   let arguments = (ins Graph_FloatTensor:$dy, Graph_FloatTensor:$x, Graph_FloatTensor:$rstd, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_FloatTensor:$dscale);
   let assemblyFormat = "$dy `,` $x `,` $rstd $dims attr-dict `:` functional-type(operands, results)";

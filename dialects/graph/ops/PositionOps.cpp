@@ -75,7 +75,8 @@ FactorMap AttentionPartGradOp::getFactorMap() {
 LogicalResult AttentionPartOp::verify() { return verifyPart(*this, 2); }
 LogicalResult AttentionPartGradOp::verify() { return verifyPart(*this, 3); }
 
-/// As graph.attention. Under a causal mask half of the cells count, on average over the parts.
+/// Number of cells of the scores, as for graph.attention. Under a causal mask half of the cells count, on average over
+/// the parts.
 static double cellsOf(ArrayRef<int64_t> sizes, MaskAttr mask) {
   return product(sizes.drop_back(3)) * sizes[sizes.size() - 2] * (mask.getCausal() ? 0.5 : 1);
 }

@@ -31,20 +31,26 @@ class Graph_RandomOp<string mnemonic, list<Trait> traits = []>
 def Graph_DropoutOp : Graph_RandomOp<"dropout"> {
   let summary = "zeroes cells at random, scales the others by 1 / (1 - ratio)";
   let description = [{
-    A cell stays where its number in [0, 1) is at least `ratio`. The gradient is the
-    same op with the same `id` on the gradient.
+    A cell stays if its random number in [0, 1) is at least `ratio`. The gradient is a
+    dropout with the same `id`.
+
+    Made by the importer and graph-differentiate. Consumed by exec-fuse, which moves the op into an `exec.fused`.
+    None is left after exec-generate-kernels or exec-generate-gpu-kernels.
   }];
   let arguments = (ins Graph_FloatTensor:$x, F64Attr:$ratio, I64Attr:$id,
                        OptionalAttr<DenseI64ArrayAttr>:$global_shape, OptionalAttr<ArrayAttr>:$offset_axes);
 }
 
 def Graph_UniformOp : Graph_RandomOp<"uniform", [Graph_OwnPrecision]> {
-  let summary = "a random number of (0, 1) in each cell";
+  let summary = "a random number in (0, 1) for each cell";
   let description = [{
-    The odd multiples of 2^-24, each as likely: f32 holds them, and their logarithm is
-    finite. `x` gives the shape alone, so nothing of the gradient goes to it. Under
-    bf16 and f16, which would round some to 0 or 1, it stays f32. Other distributions
-    are made of it (`frontends/onnx/ops/Random.cpp`).
+    The numbers are the odd multiples of 2^-24, each equally likely: f32 holds them exactly,
+    and their logarithm is finite. `x` gives the shape alone and receives no gradient. Under
+    bf16 and f16, which would round some numbers to 0 or 1, the op stays f32. The importer
+    computes other distributions from this one (`frontends/onnx/ops/Random.cpp`).
+
+    Made by the importer. Consumed by exec-fuse, which moves the op into an `exec.fused`. None is left after
+    exec-generate-kernels or exec-generate-gpu-kernels.
   }];
   let arguments = (ins Graph_FloatTensor:$x, I64Attr:$id,
                        OptionalAttr<DenseI64ArrayAttr>:$global_shape, OptionalAttr<ArrayAttr>:$offset_axes);

@@ -14,15 +14,18 @@ include "mlir/IR/SymbolInterfaces.td"
 def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
   let summary = "a tensor that lives across steps: a parameter or a buffer";
   let description = [{
-    `type` is the factored shape; `saved_name` and `saved_shape` are those under which it
-    is loaded and saved, with the same row-major bytes. Optimizer slots are not states
-    of this level: the update's attribute implies them. They start as zeros, or as
-    `slots` says, one value a slot in the saved shape. `value` is the initial value
-    (dense or a resource), else `init` says how to make one; at least one is given.
+    `type` is the factored shape. The state is loaded and saved under `saved_name` and with
+    `saved_shape`, by the same row-major bytes. Optimizer state is not a state of this level:
+    the optimizer of the update implies it. It starts as zeros, or as `slots`, with one value
+    in the saved shape for each slot. `value` is the initial value (dense or a resource), or
+    `init` says how to compute one; at least one is given.
     ```
     graph.state @wte : tensor<257x66xf32> {role = #graph<role parameter>, trainable = true, decay = true,
         saved_name = "transformer.wte.weight", saved_shape = array<i64: 257, 66>, init = #graph.init<normal, 0.0, 0.02>}
     ```
+
+    Made by the importer; graph-differentiate adds those of a loss scale. Consumed by `compiler/emit`, which writes
+    the table of states of the image. None is left after the image is written.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_Tensor>:$type, Graph_StateRoleAttr:$role,
                        BoolAttr:$trainable, BoolAttr:$decay, StrAttr:$saved_name, DenseI64ArrayAttr:$saved_shape,
@@ -33,12 +36,20 @@ def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
 }
 def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a state at the start of the step";
+  let description = [{
+    Made by the importer; graph-differentiate adds one of a loss scale. Consumed by spmd-lower-to-program, which
+    makes `spmd.view` or `spmd.gather_unit`. None is left after spmd-lower-to-program.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$state);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$state attr-dict `:` type($y)";
 }
 def Graph_WriteOp : Op<Graph_Dialect, "write", [MemoryEffects<[MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a buffer at the end of the step (running statistics)";
+  let description = [{
+    Made by the importer. Consumed by spmd-lower-to-program, which makes `spmd.store`. None is left after
+    spmd-lower-to-program.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$state, Graph_Tensor:$x);
   let assemblyFormat = "$state `,` $x attr-dict `:` type($x)";
 }
@@ -46,12 +57,15 @@ def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWri
                                         DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one optimizer step on all trainable states";
   let description = [{
-    `gradients` are those of the loss *sum*, one a state of `states`, in its type; the
-    update uses gradient / count. `norm` is the global norm of the gradients of the
-    mean, before clipping to `clip` (0: off; PyTorch's clip_grad_norm_: times
-    min(1, clip / (norm + 1e-6))). Everything about decay stands on the states. With
-    `loss_scale` the gradients are scaled as that says, and a step whose norm is not
-    finite updates nothing.
+    `gradients` are those of the *sum* of the loss, one for each state of `states` and in its
+    type; the update uses gradient / count. `norm` is the global norm of the gradients of the
+    mean, before they are clipped to `clip` as by PyTorch's clip_grad_norm_: times
+    min(1, clip / (norm + 1e-6)); 0 turns clipping off. Weight decay is an attribute of the
+    states. With `loss_scale` the gradients are scaled by that state, and a step whose norm is
+    not finite updates nothing.
+
+    Made by graph-differentiate. Consumed by spmd-lower-to-program, which makes the update phase. None is left after
+    spmd-lower-to-program.
   }];
   let arguments = (ins Graph_FloatScalar:$count, Variadic<Graph_FloatTensor>:$gradients,
                        TypedArrayAttrBase<FlatSymbolRefAttr, "states">:$states, AnyAttr:$optimizer,

@@ -205,7 +205,8 @@ Value Emitter::value(const Tensor &x) {
   Value made;
   if (x->constant) {
     made = graph::ConstantOp::create(builder, loc, x->type, cast<ElementsAttr>(x->constant->toAttribute()));
-    // A vector of constants is made again for every use: one for all would tie the dimensions of its users together.
+    // A vector of constants is emitted for every use, because one op for all uses would tie the dimensions of its users
+    // together.
     if (x->type.getRank() > 0)
       return made;
   } else if (x->splat) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What no reduction of the graph dialect computes (products, sums of integers) is combined
-// pair by pair: of n cells in about log2(n) elementwise ops over slices, which have
+// Products and sums of integers, for which the graph dialect has no reduction, are combined
+// pair by pair. n cells take about log2(n) elementwise ops over slices, which have
 // gradients. Hillis and Steele, "Data parallel algorithms", 1986.
 //
 //===----------------------------------------------------------------------===//
@@ -73,13 +73,13 @@ Tensor Emitter::cumsum(const Tensor &x, int64_t dim, bool exclusive, bool revers
       result.steps[dim] = reverse ? -each : each;
       return affine(x->type, result);
     }
-  // What counts cells is exact in f32, of which kernels make sums.
+  // Kernels sum floats, and a count of cells is exact in f32.
   if (isFlag(x) && size <= kMostExactCount)
     return cast(cumsum(cast(x, builder.getF32Type()), dim, exclusive, reverse), elementOf(x));
   if (!isFloat(x))
     return runningFold(x, dim, exclusive, reverse, 0, [&](const Tensor &a, const Tensor &b) { return add(a, b); });
-  // y[.., i, ..] is the sum of x[.., k, ..] over the k up to i: cells and a sum, which fuse, are split and have
-  // gradients.
+  // y[.., i, ..] is the sum of x[.., k, ..] over the k up to i. It is computed by a select and a sum, which fuse, can
+  // be sharded and have gradients.
   SmallVector<int64_t> shape(shapeOf(x)), turn = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   std::swap(turn[dim], turn[rank - 1]);
   Tensor turned = transpose(x, turn);

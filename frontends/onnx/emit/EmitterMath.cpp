@@ -290,12 +290,12 @@ Tensor Emitter::reduce(graph::ReduceKind kind, const Tensor &x, ArrayRef<int64_t
     if (!reduced || keep)
       kept.push_back(reduced ? 1 : shapeOf(x)[dim]);
   }
-  // What counts cells is exact in f32, and so is the largest or smallest of flags: kernels reduce floats.
+  // Kernels reduce floats. A count of cells, and the maximum or minimum of flags, are exact in f32.
   if ((isFlag(x) && cellsOf(shapeOf(x)) <= kMostExactCount) || elementOf(x).isInteger(1))
     return cast(reduce(kind, cast(x, builder.getF32Type()), dims, keep), elementOf(x));
   if (std::shared_ptr<const HostTensor> cells = isFloat(x) || x->constant ? nullptr : known(x))
     return reduce(kind, constant(*cells), dims, keep);
-  // Other integers by pairs.
+  // Other integers are reduced by pairs.
   if (!isFloat(x) && !x->constant) {
     Tensor y = x;
     for (int64_t dim : sorted)

@@ -218,8 +218,8 @@ Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, con
   if (isFloat(x) && (adds || (kind == ScatterKind::replace && !few))) {
     // With fewer cells the last write stays. ONNX leaves the case open, so a model that writes twice is told.
     if (!adds)
-      emitRemark(loc) << "more cells are written than can be compared with each place: a place that is written twice "
-                         "holds the sum of what is written";
+      emitRemark(loc) << "too many cells are written to compare each with each position: a position that is written "
+                         "twice holds the sum of its values";
     return scatterRows(*this, x, coordinates, updates, adds);
   }
   if (!few)

@@ -50,7 +50,7 @@ struct ImportOptions {
   bool forceTraining = true;
   /// The caller names the optimizer: that of a file which is a training graph is neither needed nor used.
   bool ownOptimizer = false;
-  /// Also say which form a model has that brings no training of its own.
+  /// Whether to print the form of a model that brings no training of its own.
   bool verbose = false;
   /// Do not read the weights: every state gets an `init` by shape and role (matrices normal(0, 0.02), norm scales one,
   /// biases zero). Serves models whose file has no weight data.

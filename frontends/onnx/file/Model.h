@@ -39,7 +39,7 @@ constexpr int kMaxNesting = 64;
 /// A tensor of the file. `bytes` is empty with `hasData` false when the file names data that is not there.
 struct StoredTensor {
   std::string name;
-  /// As the graph has it: f32 where Model::widen says so.
+  /// Type in the graph: f32 for the types that Model::widen was called for.
   mlir::RankedTensorType type;
   /// The element type of `bytes`.
   mlir::Type stored;

@@ -23,7 +23,7 @@ namespace dtcc::onnx {
 
 /// Tensors of more cells are never folded: masks must stay predicates.
 constexpr int64_t kMaxFoldedCells = 16 * 1024;
-/// No tensor has more: products of its size and a type's, and sums of sizes, fit 63 bits.
+/// Largest number of cells of a tensor. Its bytes, and sums of such sizes, fit 63 bits.
 constexpr int64_t kMostCells = int64_t(1) << 56;
 /// Pairs of a cell that is written and a place that are compared where only the data tell which is which.
 constexpr int64_t kMostPairs = int64_t(1) << 24;

@@ -76,7 +76,8 @@ static LogicalResult attentionRule(OpBinder &node) {
     return failure();
   Type element = elementOf(scores);
   scores = emit.mul(scores, emit.scalar(scale, element));
-  // What the output qk_matmul_output shows: the product, with the mask, behind the cap, or the probabilities.
+  // The output qk_matmul_output shows one of: the product, the masked product, the product after the cap, the
+  // probabilities. -1 means that no node reads it.
   int64_t shown = node.wants(3) ? node.integer("qk_matmul_output_mode", 0) : -1;
   Tensor product = scores;
   if (double cap = node.real("softcap", 0); cap != 0)

@@ -81,7 +81,7 @@ FailureOr<SmallVector<Tensor>> Body::step(ArrayRef<Tensor> inputs, size_t skippe
   return SmallVector<Tensor>(ArrayRef(*outputs).take_front(skipped));
 }
 
-/// What the steps gave as one tensor with a new dimension `dim` of all steps.
+/// Stacks the results of all steps along a new dimension `dim`.
 static Tensor stacked(Emitter &emit, ArrayRef<Tensor> steps, int64_t dim) {
   SmallVector<Tensor> parts;
   for (const Tensor &step : steps)
@@ -89,8 +89,8 @@ static Tensor stacked(Emitter &emit, ArrayRef<Tensor> steps, int64_t dim) {
   return emit.concat(parts, dim);
 }
 
-/// Operands: the number of steps, whether to go on, what is carried. The body takes the step's number, whether it was
-/// entered and what is carried; it gives whether to go on, what is carried, and what the step gives.
+/// The operands are the number of steps, the condition, and the carried values. The body takes the step's number, the
+/// condition and the carried values; it returns the new condition, the carried values, and the results of the step.
 static LogicalResult loopRule(OpBinder &node) {
   Emitter &emit = node.emit();
   int carriedCount = std::max<int>(node.numInputs() - 2, 0);

@@ -136,8 +136,8 @@ static std::pair<Tensor, Tensor> largest(Emitter &emit, const Tensor &x, int64_t
   return {back(picked.getValues()), back(picked.getIndices())};
 }
 
-/// How many cells come before each along an axis when the largest integers come first, and of equal ones the first.
-/// Kernels sum floats alone, in which counts of cells are exact.
+/// Number of cells before each cell along an axis in descending order, in which equal integers keep their order. The
+/// sum is one of floats, which kernels support and in which counts of cells are exact.
 static Tensor numberBefore(Emitter &emit, const Tensor &x, int64_t axis) {
   SmallVector<int64_t> pairs(shapeOf(x));
   pairs.insert(pairs.begin() + axis + 1, pairs[axis]);

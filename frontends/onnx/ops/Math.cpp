@@ -39,7 +39,8 @@ template <Tensor (Emitter::*Two)(const Tensor &, const Tensor &)> static Logical
   return node.result(0, (node.emit().*Two)(node.input(0), node.input(1)));
 }
 
-/// Of integers a difference: positions that count backwards stay known.
+/// Integers are negated by a subtraction from 0, which folds: positions that count backwards stay known at compile
+/// time.
 static LogicalResult negRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
@@ -47,7 +48,7 @@ static LogicalResult negRule(OpBinder &node) {
 }
 
 static LogicalResult powRule(OpBinder &node) {
-  // The result has the type of the base, whatever the exponent's.
+  // The result has the type of the base, whatever the type of the exponent.
   Tensor x = node.input(0);
   return node.result(0, node.emit().binary<graph::PowOp>(x, node.emit().cast(node.input(1), elementOf(x))));
 }

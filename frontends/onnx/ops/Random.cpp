@@ -43,7 +43,7 @@ static Tensor dropoutOf(OpBinder &node, const Tensor &x, double ratio, bool trai
                                                    nullptr, nullptr));
   };
   if (node.wants(1)) {
-    // The same id drops the same cells.
+    // Two dropouts with one id drop the same cells.
     auto flags = RankedTensorType::get(shapeOf(x), builder.getI1Type());
     Tensor ones = emit.splat(x->type, 1);
     Tensor mask =

@@ -47,7 +47,7 @@ struct Memory {
 /// One kind of cell: what a step makes of the projected inputs [batch, gate, unit] and the memory.
 struct Cell {
   int64_t gates;
-  /// How many gates what is remembered is multiplied for at once.
+  /// Numbers of gates for which the hidden state is multiplied at once.
   SmallVector<int64_t> products;
   SmallVector<StringRef> functions;
   Memory (*step)(Layer &layer, const Tensor &projected, const Memory &memory);

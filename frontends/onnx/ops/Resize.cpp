@@ -25,7 +25,7 @@ using namespace dtcc::onnx;
 static constexpr int64_t kMostTaps = int64_t(1) << 24;
 
 namespace {
-/// How one axis is resized. `scale` is what the node says, `to` is whole.
+/// Resizing of one axis. `scale` is that of the node, `to` is an integer.
 struct ResizedAxis {
   int64_t dim, from, to;
   double scale;
@@ -38,7 +38,7 @@ struct Resampling {
   std::string mode, place, rounding;
   double cubic = -0.75;
   bool antialias = false, excludesOutside = false;
-  /// Of a cell that is read outside of the image.
+  /// Value of a cell that is read outside of the image.
   double outside = 0;
 
   bool crops() const { return place == "tf_crop_and_resize"; }
@@ -135,7 +135,7 @@ std::vector<double> Resampling::matrix(const ResizedAxis &axis) const {
   return cells;
 }
 
-/// How often each cell stands there, one copy beside the other; 0 if the matrix does something else.
+/// Number of adjacent copies of each cell, or 0 if the matrix does anything but repeat cells.
 static int64_t repetition(const ResizedAxis &axis, ArrayRef<double> matrix) {
   int64_t times = axis.to % axis.from ? 0 : axis.to / axis.from;
   for (int64_t i = 0; times && i < axis.to; ++i)

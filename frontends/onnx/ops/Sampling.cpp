@@ -20,7 +20,7 @@ using namespace dtcc;
 using namespace dtcc::onnx;
 
 namespace {
-/// How places are read: the node's attributes.
+/// The node's attributes, which say how positions are read.
 struct Sampler {
   Emitter &emit;
   std::string mode, padding;
@@ -73,7 +73,7 @@ SmallVector<std::pair<Tensor, Tensor>> Sampler::taps(const Tensor &at, int64_t s
   auto add = [&](Tensor cell, Tensor weight) {
     Tensor last = number(static_cast<double>(size - 1), at);
     if (padding == "zeros") {
-      // What lies outside counts as 0.
+      // Cells outside of the image count as 0.
       Tensor inside = emit.logicalAnd(emit.compare(graph::Predicate::ge, cell, zero),
                                       emit.compare(graph::Predicate::le, cell, last));
       weight = emit.select(inside, weight, zero);
@@ -84,7 +84,7 @@ SmallVector<std::pair<Tensor, Tensor>> Sampler::taps(const Tensor &at, int64_t s
     result.push_back({emit.cast(cell, emit.getBuilder().getI64Type()), weight});
   };
   if (mode == "nearest") {
-    // The nearest, of two the even one.
+    // The nearest cell; of two cells at equal distance the one with the even index.
     Tensor up = floor(emit.add(at, number(0.5, at))), halved = emit.mul(up, number(0.5, at));
     Tensor tie = emit.compare(graph::Predicate::eq, emit.sub(up, at), number(0.5, at));
     Tensor odd = emit.compare(graph::Predicate::ne, floor(halved), halved);

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-/// How the node combines a written cell with the cell that was there.
+/// The way in which the node combines a written cell with the former cell.
 static FailureOr<ScatterKind> kindOf(OpBinder &node) {
   std::string reduction = node.text("reduction", "none");
   std::optional<ScatterKind> kind = llvm::StringSwitch<std::optional<ScatterKind>>(reduction)

@@ -63,7 +63,7 @@ static LogicalResult nonZeroRule(OpBinder &node) {
   return node.result(0, emit.constant(std::move(result)));
 }
 
-/// Of each sample the first cells, as many as operand 1 says, from the last to the first.
+/// Reverses the first cells of each sample; operand 1 says how many. The rest of the sample stays.
 static LogicalResult reverseSequenceRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0), lengths = node.input(1);

@@ -9,11 +9,11 @@
 //
 //   training_model.onnx    forward and backward pass. Inputs: the data, the parameters, for each trained parameter p
 //                          `p_grad.accumulation.buffer`, and `lazy_reset_grad`. Output 0: the loss
-//   eval_model.onnx        the forward pass as it is evaluated; not needed here
+//   eval_model.onnx        the forward pass for evaluation; not read
 //   optimizer_model.onnx   perhaps InplaceClipGradNorm, then AdamWOptimizer or SGDOptimizerV2
 //   checkpoint             the parameters
 //
-// What the loss depends on is the forward pass. The learning rate is the caller's: the
+// The ancestors of the loss are the forward pass. The files hold no learning rate: it is the
 // runtime's default, 0.001, until the program's --lr says otherwise.
 //
 //===----------------------------------------------------------------------===//

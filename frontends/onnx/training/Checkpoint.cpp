@@ -38,12 +38,12 @@ public:
       return std::nullopt;
     return llvm::support::endian::read<T, llvm::endianness::little>(bytes.data() + *at);
   }
-  /// What the distance at a position leads to.
+  /// Returns the position that the distance stored at `at` leads to.
   Position follow(Position at) const {
     std::optional<uint32_t> distance = number<uint32_t>(at);
     return distance ? Position(*at + *distance) : std::nullopt;
   }
-  /// Where field `i` of a table lies: a position, 0 if the table lacks it, or nothing if the table is damaged.
+  /// Returns the position of field `i` of a table, 0 if the table lacks the field, or nothing if the table is damaged.
   Position field(Position table, unsigned i) const {
     std::optional<int32_t> back = number<int32_t>(table);
     if (!back || (*back >= 0 ? uint64_t(*back) > *table : uint64_t(-int64_t(*back)) > bytes.size()))

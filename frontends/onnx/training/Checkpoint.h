@@ -31,13 +31,13 @@ struct CheckpointTensor {
   std::vector<int64_t> dims;
   /// TensorProto's number of the element type.
   int32_t type = 0;
-  /// Of the values, in the file.
+  /// Position and size of the values in the file.
   int64_t offset = 0, bytes = 0;
 };
 
 struct Checkpoint {
   std::vector<CheckpointTensor> trainable, frozen;
-  /// Whether it holds moments and a step count, which are not read.
+  /// Whether the checkpoint holds moments and a step count, which are not read.
   bool hasOptimizerState = false;
 };
 

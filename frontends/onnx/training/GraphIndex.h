@@ -35,15 +35,15 @@ public:
   void add(::onnx::GraphProto &graph);
 
   const ::onnx::NodeProto *producer(llvm::StringRef name) const { return producers.lookup(name); }
-  /// The producer, looking through Identity; `name` becomes the name of what it makes.
+  /// The producer, looking through Identity. `name` becomes the name of the producer's output.
   const ::onnx::NodeProto *trueProducer(llvm::StringRef &name) const;
   const ::onnx::TensorProto *initializer(llvm::StringRef name) const { return initializers.lookup(name); }
   bool isInput(llvm::StringRef name) const { return inputs.contains(name); }
 
-  /// What a value is computed from.
+  /// The nodes, inputs and initializers that a value depends on.
   struct Ancestors {
     llvm::DenseSet<const ::onnx::NodeProto *> nodes;
-    /// Names that no node makes: inputs and initializers.
+    /// Names of inputs and initializers, which no node produces.
     llvm::StringSet<> leaves;
   };
   Ancestors ancestorsOf(llvm::StringRef name) const;

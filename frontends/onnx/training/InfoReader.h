@@ -66,7 +66,7 @@ private:
   Model &model;
   const ImportOptions &options;
   TrainingForm form;
-  /// What was read of all infos.
+  /// Objectives read from all infos.
   std::vector<Objective> objectives;
   llvm::StringSet<> keys;
   std::set<std::string> updatedBefore;
@@ -75,10 +75,10 @@ private:
   std::optional<OptimizerNode> firstOptimizer;
   double decay = 0, rate = 0;
   int64_t count = 0;
-  // Of the info at hand.
+  // The info that is being read.
   const ::onnx::TrainingInfoProto *current = nullptr;
   GraphIndex index;
-  /// What update_binding assigns to an initializer, looking through Identity.
+  /// Value that update_binding assigns to each initializer, looking through Identity.
   llvm::StringMap<llvm::StringRef> updates;
   std::map<const ::onnx::NodeProto *, OptimizerNode> optimizers;
 };

@@ -31,7 +31,7 @@ static FailureOr<std::optional<double>> uniformValue(Model &model, const TensorP
   return value;
 }
 
-/// What a node of the initialization graph makes, or nothing if it is not understood.
+/// Returns the start values that a node of the initialization graph computes. Fails if the node is not understood.
 static FailureOr<graph::InitAttr> startOf(Model &model, const NodeProto &node) {
   MLIRContext *context = model.getContext();
   auto make = [&](graph::InitKind kind, double a, double b) { return graph::InitAttr::get(context, kind, a, b); };

@@ -35,7 +35,7 @@ struct TrainingForm {
   llvm::StringSet<> trained, decayed;
   /// Values of the optimizer's slots at the start, by parameter, where these are not all zeros.
   llvm::StringMap<std::vector<StoredTensor>> slots;
-  /// How initializers start under --init=random, where the file says so.
+  /// Start values of initializers under --init=random, if the file gives them.
   llvm::StringMap<graph::InitAttr> starts;
 };
 

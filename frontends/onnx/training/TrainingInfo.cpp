@@ -232,7 +232,7 @@ FailureOr<std::optional<TrainingForm>> dtcc::onnx::takeTrainingInfo(Model &model
   if (model.proto().training_info_size() == 0)
     return std::optional<TrainingForm>();
   if (options.loss || !options.lossOutput.empty()) {
-    emitRemark(model.loc()) << "the file's own training (training_info) is left aside: "
+    emitRemark(model.loc()) << "the file's own training (training_info) is ignored, because "
                             << (options.loss ? "--loss" : "--loss-output") << " names the loss";
     return std::optional<TrainingForm>();
   }

@@ -57,7 +57,7 @@ struct TargetMemory {
   bool packsRows = false;
   /// Library ops have no workspace of their own.
   bool plansWorkspace = false;
-  /// The host's memory is another than the device's: buckets that are to lie there do, values may wait there.
+  /// Whether host memory is separate from device memory, so that buckets and saved activations can be offloaded to it.
   bool usesHost = false;
   /// Alignment of wide rows in bytes (rowBytes()).
   int64_t rowAlignment = 0;
@@ -65,7 +65,7 @@ struct TargetMemory {
 
 class Bufferizer {
 public:
-  /// `symbols`: of the module, as it is before anything is bufferized.
+  /// `symbols` is the symbol table of the module before anything is bufferized.
   Bufferizer(spmd::ProgramOp source, mlir::ModuleOp module, const mlir::SymbolTable &symbols,
              const TargetMemory &target);
   /// Emits the exec.program before the source, which is left as it was.
@@ -85,11 +85,13 @@ public:
   std::optional<Destination> destinationOf(mlir::Value value) const;
   /// Gives `value` a destination if its producer can write there.
   void aim(mlir::Value value, const Place &place, int64_t accumulate);
-  /// The destination of `result`, made if it has none: for ops that are parts side by side.
+  /// Returns the destination of `result`, and allocates one if it has none. For ops such as concat, whose operands fill
+  /// parts of one result.
   Destination ensureDestination(mlir::Value result);
   /// A place for a result: its destination (which must not accumulate), or new memory.
   Place place(mlir::Value result);
-  /// The same, over the memory of `operand` if that dies here and lies densely, or in rows that may stand apart.
+  /// As place(), but reuses the memory of `operand` if its last use is `op` and it is dense, or dense but for the
+  /// distance of its rows.
   Place placeOver(mlir::Value result, mlir::Value operand, mlir::Operation *op);
   /// New memory, dense but for the rows of matrices.
   Place allocateRows(mlir::Value value);
@@ -101,7 +103,7 @@ public:
   spmd::BucketOp bucketOp(mlir::FlatSymbolRefAttr symbol) const {
     return symbols.lookup<spmd::BucketOp>(symbol.getAttr());
   }
-  /// Storage of a bucket; the share of this rank with `flat` axes.
+  /// Storage of a bucket; with `flat` axes, the shard of this rank.
   Place bucket(mlir::FlatSymbolRefAttr symbol);
 
   // For rules: commands. All are emitted at the end of the phase.
@@ -127,10 +129,11 @@ public:
   mlir::FlatSymbolRefAttr communicator(mlir::ArrayAttr axes, llvm::ArrayRef<int64_t> members = {});
   /// The symbol of a channel of messages over a rank axis.
   mlir::FlatSymbolRefAttr channel(mlir::StringAttr axis, int64_t number);
-  /// The same as a library parameter; unit without axes.
+  /// The group over `axes` as a parameter of a library op; a unit attribute if there are no axes.
   mlir::Attribute coordinate(std::optional<mlir::ArrayAttr> axes);
-  /// Where the host writes a model input, or writes or reads a scalar.
+  /// Memory to which the host writes a model input.
   Place inputPlace(spmd::InputOp op);
+  /// Memory at which the host writes or reads a scalar.
   Place scalarPlace(ScalarKind kind);
   /// Lets the host read a scalar that lies in a bucket.
   void showScalar(ScalarKind kind, const Place &place);
@@ -154,7 +157,7 @@ private:
   spmd::Mesh theMesh;
   Lifetimes lifetimes;
   ProgramOp program;
-  /// Before the first phase, for arenas, buffers and what the host touches; and in the phase.
+  /// Insertion points: before the first phase, for arenas, buffers and the host's inputs and scalars; and in the phase.
   mlir::OpBuilder declarations, commands;
   mlir::Operation *firstPhase = nullptr;
   /// The phase that is being lowered.
@@ -178,7 +181,7 @@ private:
   CommunicatorOp &communicator(const llvm::Twine &name, mlir::ArrayAttr axes, mlir::DenseI64ArrayAttr members);
   std::map<KernelKey, std::string> kernels; /* -> symbol */
   llvm::StringSet<llvm::MallocAllocator> names;
-  /// By prefix, the least number that may be free.
+  /// Least number that may still be free for each prefix of uniqueName().
   llvm::StringMap<unsigned> firstFree;
   BufferOp workspace;
 };

@@ -59,9 +59,9 @@ static LogicalResult lowerTopK(graph::TopKOp op, Bufferizer &b) {
 }
 
 namespace {
-/// The letters of a grouped product by what they are in it.
+/// The letters of a grouped product, by their roles.
 struct GroupedLetters {
-  /// Of a side's rows and of its columns.
+  /// Letters of the rows and of the columns of each operand and of the result.
   std::string lhsRows, lhsColumns, rhsRows, rhsColumns, outRows, outColumns;
   bool possible = true;
 

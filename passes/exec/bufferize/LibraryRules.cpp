@@ -39,8 +39,8 @@ static LogicalResult lowerEmbedding(graph::EmbeddingOp op, Bufferizer &b) {
   return success();
 }
 
-/// Rows [v, c] of integers as rows of f32 with the same bytes, of which an i64 has two. Their bits are moved as they
-/// are.
+/// Views rows [v, c] of integers as rows of f32 with the same bytes: an i64 becomes two cells. The bits are moved
+/// unchanged.
 static Place asFloats(const Place &rows, Bufferizer &b) {
   Place place = rows.isDense() ? rows : b.dense(rows, "rows");
   int64_t cells = getElementBytes(place.element) / 4;
@@ -51,7 +51,7 @@ static Place asFloats(const Place &rows, Bufferizer &b) {
   return place;
 }
 
-/// What is left of gathers by exec-expand-composites: integers of 4 or 8 bytes along the first dimension.
+/// Gathers that exec-expand-composites leaves: rows of integers of 4 or 8 bytes, along the first dimension.
 static LogicalResult lowerIntegerGather(graph::GatherOp op, Bufferizer &b) {
   Type element = graph::elementOf(op.getX());
   if (op.getAxis() != 0 || !(element.isInteger(32) || element.isInteger(64)))

@@ -24,11 +24,11 @@ namespace dtcc::exec {
 struct Place {
   /// Symbol of the buffer.
   mlir::StringAttr buffer;
-  /// In bytes from the start of the buffer.
+  /// Offset from the start of the buffer, in bytes.
   int64_t offset = 0;
-  /// In bytes, per slot.
+  /// Distance of two slots, in bytes.
   int64_t slotStride = 0;
-  /// In elements.
+  /// Sizes and strides, in elements.
   llvm::SmallVector<int64_t> sizes, strides;
   mlir::Type element;
   /// The rank's own block: it starts `index in blockOf * blockStride` elements later.
@@ -62,7 +62,7 @@ struct Place {
   Place withUnitDim(int64_t dim) const;
   /// Views the cells, in row-major order, under another shape.
   std::optional<Place> reshaped(llvm::ArrayRef<int64_t> shape) const;
-  /// Each group of dimensions, outermost first, as one; an empty group has size 1.
+  /// Merges each group of dimensions, outermost first, into one. An empty group gets size 1.
   std::optional<Place> merged(llvm::ArrayRef<llvm::SmallVector<int64_t>> groups) const;
 };
 

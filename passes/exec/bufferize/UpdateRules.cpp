@@ -38,7 +38,7 @@ static Bufferizer::Destination destinationOf(spmd::AccumulateOp op, Bufferizer &
           : repeated    ? AddUnlessFirstSlot
                         : Overwrite};
 }
-/// Does what makes `value` stand behind `op`, views of it aside?
+/// Whether the producer of `value`, looking through views, stands after `op`.
 static bool isMadeBehind(Value value, Operation *op) {
   Operation *producer = value.getDefiningOp();
   if (!producer || producer->getBlock() != op->getBlock() || !op->isBeforeInBlock(producer))

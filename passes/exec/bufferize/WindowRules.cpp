@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-/// As the library has it: `leading` dimensions, then three spatial ones. A group dimension of
-/// size 1 stands at `groupAt` where the op has none.
+/// Views a place in the form of the library: `leading` dimensions, then three spatial ones. If the
+/// op has no group dimension, one of size 1 is inserted at `groupAt`.
 static Place boxOf(const Place &place, int64_t spatial, int64_t leading, int64_t groupAt, Bufferizer &b) {
   Place from = b.dense(place, "window");
   SmallVector<int64_t> shape(from.sizes);
@@ -50,7 +50,7 @@ template <typename OpTy> static LogicalResult lowerConvolution(OpTy op, Bufferiz
     return failure();
   int64_t spatial = op.getStrides().size();
   SmallVector<Attribute> parameters = stepsOf(op, b);
-  // A kernel begins with the groups, images with the examples.
+  // A kernel begins with the groups, images with the samples.
   constexpr bool kernelGrad = std::is_same_v<OpTy, graph::ConvolutionKernelGradOp>;
   Value lhs = op->getOperand(0), rhs = op->getOperand(1), result = op->getResult(0);
   Place left = boxOf(b.placeOf(lhs), spatial, 3, 1, b), right = boxOf(b.placeOf(rhs), spatial, 3, kernelGrad, b);

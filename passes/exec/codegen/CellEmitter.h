@@ -30,7 +30,7 @@ struct KernelLoop {
   bool reduced = false;
 };
 
-/// How a buffer is addressed, or an index counts: `start + sum of loop index * stride`.
+/// Address of a cell of a buffer, or value of an index: `start + sum of loop index * stride`.
 struct CellAccess {
   explicit CellAccess(mlir::Type elementType = {}, llvm::ArrayRef<int64_t> strides = {})
       : elementType(elementType), strides(strides) {}
@@ -94,7 +94,7 @@ public:
 
 private:
   mlir::Value splat(mlir::Value scalar);
-  /// In elements, of the first lane.
+  /// Offset of the first lane, in elements.
   mlir::Value offsetOf(const CellAccess &access);
   mlir::Value addressOf(const CellAccess &access, mlir::Value offset);
   mlir::Value laneOffsets(const CellAccess &access, mlir::Value offset);

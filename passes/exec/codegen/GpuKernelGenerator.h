@@ -42,9 +42,9 @@ struct GeneratedGpuKernel {
   double bytes = 0;
 };
 
-/// As generateKernel, for a GPU. The function's parameters are the record of the rank
-/// (dtcc_rank, in the device's memory) and the buffers, inputs first, aligned as the source says.
-/// It is marked `nvvm.kernel`.
+/// Generates a kernel for a GPU. The parameters of the function are the record of the rank (dtcc_rank,
+/// in device memory) and the buffers, inputs first, with the alignment of the source. The function is
+/// marked `nvvm.kernel`.
 mlir::FailureOr<GeneratedGpuKernel> generateGpuKernel(mlir::OpBuilder &builder, const KernelSource &source);
 
 /// Lowers generated functions to the LLVM and NVVM dialects. Nothing is left to a library of

@@ -39,7 +39,7 @@ namespace {
 
 class PhaseStreams : ExchangeSlack {
 public:
-  /// Names of the buffers that outlive the phase, and of those that lie with the host.
+  /// Names of the buffers that outlive the phase, and of those in host memory.
   struct Buffers {
     llvm::StringSet<> persistent, onHost;
   };
@@ -106,7 +106,7 @@ private:
     }
   }
 
-  /// The event of a command, which is made again if it has none.
+  /// Returns the event of a command. A command without an event is replaced by one that has an event.
   Value eventOf(size_t at) {
     Operation *op = commands[at];
     if (op->getNumResults())

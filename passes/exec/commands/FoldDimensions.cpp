@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace dtcc::exec;
 
 namespace {
-/// The views of one command that are walked together: they have one shape, before and behind.
+/// The views of one command that are walked together. They have one shape, before and after folding.
 class FoldedViews {
 public:
   explicit FoldedViews(ArrayRef<ViewOp> views) : views(views) {
@@ -80,7 +80,7 @@ private:
 
   ArrayRef<ViewOp> views;
   SmallVector<SmallVector<int64_t>, 2> strides;
-  /// Of the folded views: their sizes, and the innermost of the dimensions that each is made of.
+  /// For each folded dimension, its size, and the innermost of the dimensions that it combines.
   SmallVector<int64_t> sizes, dims;
   int64_t blockDim = 0;
 };
@@ -90,7 +90,7 @@ struct FoldDimensions : dtcc::exec::impl::FoldDimensionsBase<FoldDimensions> {
     SmallVector<CommandOpInterface> commands;
     getOperation()->walk([&](CommandOpInterface command) { commands.push_back(command); });
     for (CommandOpInterface command : commands) {
-      // What sizes mean is a matter of each library op.
+      // Each library op gives the dimensions of its views a meaning, so they stay.
       if (isa<LibraryOp>(command))
         continue;
       if (auto collective = dyn_cast<CollectiveOp>(command.getOperation()); collective && collective.getExperts())

@@ -22,7 +22,7 @@
 
 namespace dtcc::exec {
 
-/// The one arena with the host.
+/// Name of the arena in host memory.
 inline constexpr llvm::StringLiteral kHostArena = "host";
 
 /// Positions [begin, end] of commands, both included.

@@ -1,14 +1,15 @@
-//===- OffloadValues.cpp - What the backward pass wants later waits with the host
+//===- OffloadValues.cpp - Offload saved activations to host memory
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Works on buffers, not on values: views, parts of stacks and kernels in place need not be
-// known. The commands before the time in which nobody touches a buffer keep it, those after
-// that get another one, which is filled from the host again. Streams and events of the copies
-// are for exec-assign-streams, memory of the micro-batches that wait for exec-assign-slots.
+// The pass works on buffers, not on values, so it need not know views, parts of stacks and
+// kernels in place. The commands before the interval in which no command uses a buffer keep the
+// buffer. The commands after the interval get another one, which is filled from the host.
+// exec-assign-streams later gives the copies streams and events, and exec-assign-slots gives
+// host memory to the micro-batches in flight.
 //
 //===----------------------------------------------------------------------===//
 
@@ -212,7 +213,7 @@ private:
     CopyOp::create(builder, from.getLoc(), Type(), in, out, ValueRange(), 0, builder.getStringAttr(name));
   }
 
-  /// The one with the host, which state may lie in too.
+  /// The arena in host memory, which may also hold state.
   StringRef hostArena() {
     for (auto arena : program.getOps<ArenaOp>())
       if (arena.getHost())

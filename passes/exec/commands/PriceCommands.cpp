@@ -207,7 +207,7 @@ double ProgramPrices::secondsOfKernel(KernelOp op) const {
   return atLeastStarted(machine.secondsForWork(real("dtcc.flops"), bytes > 0 ? bytes : bytesMoved(op)));
 }
 
-/// To memory of the host, or from there, over the link.
+/// Seconds of a copy to or from host memory over the link.
 double ProgramPrices::secondsOfCopy(CopyOp op) const {
   for (Value view : {op.getIns()[0], op.getOuts()[0]})
     if (hostBuffers.contains(view.getDefiningOp<ViewOp>().getBuffer()))

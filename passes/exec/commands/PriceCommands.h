@@ -13,7 +13,7 @@
 
 namespace dtcc::exec {
 
-/// On each command, the seconds that exec-price-commands finds for it (f64).
+/// Attribute of each command: the seconds that exec-price-commands estimates (f64).
 inline constexpr llvm::StringLiteral kSecondsAttr = "seconds";
 
 /// exec-price-commands for a machine that no --cluster names.

@@ -194,7 +194,7 @@ private:
                    << access.view.getBuffer() << " of arena @" << bufferOf(access.view).getArena();
     return success();
   }
-  /// No kernel copies these, but the GPU's engine for copies.
+  /// Whether a command copies dense views, which the GPU's copy engine does without a kernel.
   static bool isDenseCopy(CommandOpInterface command) {
     auto dense = [](Value view) { return isDense(cast<MemRefType>(view.getType())); };
     return isa<CopyOp>(command.getOperation()) && llvm::all_of(command.getIns(), dense) &&
@@ -241,7 +241,8 @@ private:
     return success();
   }
 
-  /// Per command, those that have ended when it begins: of its stream, by events, and theirs.
+  /// For each command, the commands that have ended when it begins: earlier ones of its stream, those of its events,
+  /// and their predecessors.
   static SmallVector<llvm::BitVector> orderOf(MutableArrayRef<CommandOpInterface> commands) {
     SmallVector<llvm::BitVector> before(commands.size(), llvm::BitVector(commands.size()));
     llvm::DenseMap<uint64_t, unsigned> lastOfStream;

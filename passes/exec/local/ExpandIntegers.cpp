@@ -59,7 +59,7 @@ struct ExpandIntegerReduce : OpRewritePattern<graph::ReduceOp> {
   }
 };
 
-/// Each step adds what stands 1, 2, 4, .. cells before (Hillis and Steele 1986).
+/// Computes a running sum in log2(n) steps, which add the cells at distance 1, 2, 4, .. (Hillis and Steele 1986).
 struct ExpandCumsum : OpRewritePattern<graph::CumsumOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::CumsumOp op, PatternRewriter &rewriter) const override {

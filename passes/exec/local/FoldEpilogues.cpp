@@ -43,7 +43,7 @@ struct Factors {
   std::string columns;
 };
 
-/// None if there is a batch.
+/// The factors of a contraction, or nothing if it has a batch.
 std::optional<Factors> factorsOf(graph::ContractOp op) {
   Factors factors{graph::ContractSpec::parse(op.getSpec()), op.getLhs(), op.getRhs(), {}};
   auto in = [](const std::string &term, char letter) { return term.find(letter) != std::string::npos; };

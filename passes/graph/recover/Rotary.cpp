@@ -27,7 +27,7 @@ namespace {
 /// A table as the region reads it: its base and how its dimensions stand in x.
 struct Table {
   Value base;
-  /// Per dimension of x that of the base, or -1.
+  /// Dimension of the base for each dimension of x, or -1.
   Dims dims;
 };
 

@@ -326,7 +326,7 @@ private:
     return true;
   }
 
-  /// Is a static value the same in all samples and heads?
+  /// Whether a static value is equal in all samples and heads.
   bool isOfPairs(Value value) const {
     auto broadcast = value.getDefiningOp<BroadcastOp>();
     return broadcast && llvm::all_of(broadcast.getDims(), [&](int64_t dim) { return dim >= rank - 2; });
@@ -411,7 +411,7 @@ private:
   int64_t rank;
   ArrayRef<int64_t> shape;
   Scores result;
-  /// Are the scores a function of the product, the atoms and `statics` alone?
+  /// Whether the scores are a function of the product, the atoms and `statics` alone.
   bool plain = false;
   llvm::SetVector<Value> statics;
   Cells staticCells{[](Value, ArrayRef<int64_t>) { return std::nullopt; }};

@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// Per element of a parameter bucket its weight decay.
+/// Weight decay of each element of a parameter bucket.
 std::vector<double> ProgramEvaluator::decayOf(FlatSymbolRefAttr bucket, double decay) const {
   std::vector<double> result(module.lookupSymbol<BucketOp>(bucket.getAttr()).getLength());
   for (auto state : module.getOps<graph::StateOp>()) {

@@ -196,7 +196,7 @@ void ProgramEvaluator::reduceWithin(Operation *op) {
       moveShards(lockStep.values.at(op->getOperand(0)), *toMove(op), lockStep.mesh, runs[run].slot);
 }
 
-/// Which of what a phase yielded is read: that of the micro-batch, or the one that there is.
+/// Slot of the yielded value that is read: that of the micro-batch, or 0 if the phase does not repeat.
 static int64_t slotOf(Value value, int64_t slot) {
   auto phase = value.getDefiningOp<PhaseOp>();
   return phase && phase.getRepeat() > 1 ? slot : 0;

@@ -69,9 +69,9 @@ private:
   ModuleOp module;
   func::FuncOp step;
   const plan::Plan &plan;
-  /// Axes of the plan that split examples, those of size 1 left out.
+  /// Axes of the plan that split samples, those of size 1 left out.
   Axes batchAxes;
-  /// Those that split positions.
+  /// Axes of the plan that split positions.
   Axes sequenceAxes;
   FactorClasses classes;
   ReshardPlanner planner;
@@ -81,7 +81,7 @@ private:
   llvm::DenseSet<unsigned> batchClasses, sequenceClasses;
   llvm::DenseMap<Operation *, Placement> placements;
   llvm::StringMap<Layout> stateLayouts;
-  /// Per class, what its sizes must divide by; and the padded size, if there is one.
+  /// Divisor of the sizes of each class, and its padded size, if there is one.
   std::vector<int64_t> divisors;
   llvm::DenseMap<unsigned, int64_t> paddedSizes;
   /// A value in the layouts that it was wanted in so far.
@@ -158,14 +158,14 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
   for (const Axes &axes : planned)
     for (Axes *rest : {&examples, &positions})
       std::erase_if(*rest, [&](const std::string &axis) { return contains(axes, axis); });
-  // The batch first: it is outermost. Where examples meet each other (a contrastive loss compares each with all) the
+  // The batch first: it is outermost. Where samples meet each other (a contrastive loss compares each with all) the
   // first factor is split over ranks, and the others are gathered; no micro-batch ever sees another.
   std::optional<size_t> batch;
   for (size_t f = 0; f < map.factors.size(); ++f) {
     if (!batchClasses.contains(classes.ofFactor(op, f)) || whyNotAssignable(op, map, f))
       continue;
     if (batch && llvm::any_of(examples, [&](const std::string &axis) { return plan.mesh.isTime(axis); }))
-      problem = "examples meet each other here; they cannot be split over micro-batches: take one";
+      problem = "samples meet each other here; they cannot be split over micro-batches: take one";
     batch = f;
     give(f, examples);
   }
@@ -198,7 +198,7 @@ LogicalResult PlanApplier::classify() {
            << llvm::join(sequenceAxes, ",") << "=" << plan.mesh.product(sequenceAxes);
   for (unsigned id : sequenceClasses)
     if (batchClasses.contains(id))
-      return step.emitError("examples and positions meet each other; they cannot be split over different axes");
+      return step.emitError("samples and positions meet each other; they cannot be split over different axes");
   return success();
 }
 
@@ -276,7 +276,7 @@ LogicalResult PlanApplier::choosePadding() {
   for (BlockArgument argument : step.getArguments()) {
     auto type = cast<ShapedType>(argument.getType());
     if (type.getRank() == 0)
-      return step.emitError("inputs must have a dimension of examples, got a scalar: #") << argument.getArgNumber();
+      return step.emitError("inputs must have a dimension of samples, got a scalar: #") << argument.getArgNumber();
     if (type.getShape()[0] % batch)
       return step.emitError("batch must divide by micro-batches times data-parallel ranks, ")
              << batch << ", got: " << type.getShape()[0];
@@ -293,7 +293,7 @@ LogicalResult PlanApplier::choosePadding() {
   }
   for (unsigned id : batchClasses)
     if (paddedSizes.contains(id))
-      return step.emitError("examples cannot be padded: the batch must divide by ")
+      return step.emitError("samples cannot be padded: the batch must divide by ")
              << divisors[id] << ", because dimensions of its class are split so";
   for (unsigned id : positionClasses(step, classes))
     if (paddedSizes.contains(id) && !positionsMayPad)
@@ -376,8 +376,8 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
     }
   }
   if (!best) {
-    user->emitError("needs a value in a layout that it cannot be brought to: examples of other micro-batches are "
-                    "out of reach (a loss that is no sum over examples, as a router's balance loss, needs one "
+    user->emitError("needs a value in a layout that it cannot be brought to: samples of other micro-batches are "
+                    "out of reach (a loss that is no sum over samples, as a router's balance loss, needs one "
                     "micro-batch), from ")
         << type.getLayout().str() << " to " << wanted.str();
     return {};

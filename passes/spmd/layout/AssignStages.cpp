@@ -118,8 +118,8 @@ private:
     for (Value operand : op->getOperands())
       addReader(operand, stage);
   }
-  /// A forward op on parameters alone is made again where it is read, and so its gradient is made
-  /// there: in `stage`, if it is not such an op.
+  /// Returns the stage that computes the gradient of an op. A forward op on parameters alone is recomputed in each
+  /// stage that reads it, and its gradient is computed there. For other ops the result is `stage`.
   int64_t stageOfGradient(Operation *op, int64_t origin, int64_t stage) {
     auto found = readers.find(origin);
     if (found == readers.end() || found->second.empty())
@@ -133,7 +133,7 @@ private:
   bool isFree(Operation *op) const {
     return llvm::all_of(op->getResults(), [&](Value result) { return isFree(result); });
   }
-  /// Is `value` cheaper to compute again than to send?
+  /// Whether `value` is cheaper to recompute than to send.
   bool isFree(Value value) const { return !(inputs.contains(value) && states.contains(value)); }
 
   /// `value` as `stage` sees it: an op of the stage itself, or an activation of another.
@@ -234,7 +234,7 @@ private:
     return success();
   }
 
-  /// Each gradient is made in a stage that holds its state.
+  /// Checks that each gradient is computed in a stage that holds its state.
   LogicalResult checkGradients() {
     std::set<std::pair<StringRef, int64_t>> held;
     for (auto read : body.getOps<graph::ReadOp>())

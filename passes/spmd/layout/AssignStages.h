@@ -19,8 +19,8 @@ void setStage(mlir::Operation *op, int64_t stage);
 
 /// Marks the ops of `step` (on whole tensors or on !spmd.tensor) with the stage of their
 /// origin. Then only activations and their gradients cross stages:
-/// - what depends on parameters alone, on inputs alone or on nothing is computed again in
-///   each stage that reads it, and so a parameter is read in each stage that wants it;
+/// - values that depend on parameters alone, on inputs alone or on nothing are recomputed in
+///   each stage that reads them, so each such stage reads the parameter;
 /// - the gradient of a parameter that several stages read (tied embeddings) is split into
 ///   the sums of each stage: `graph.update` then lists the state once a stage.
 /// Fails with a message at the op whose weight gradient cannot be split so.

@@ -1,4 +1,4 @@
-//===- BatchStatistics.cpp - Batch normalisation on the examples of a rank
+//===- BatchStatistics.cpp - Batch normalisation on the samples of a rank
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ using graph::Build;
 using graph::Dims;
 
 namespace {
-/// Which factors an op takes statistics over, the examples first.
+/// The factors over which an op takes statistics, the samples first.
 struct Statistics {
   Dims factors;
   int64_t groups = 1;
@@ -49,7 +49,7 @@ static std::optional<Statistics> statisticsOf(Operation *op, const FactorMap &ma
   return std::nullopt;
 }
 
-/// The outermost axes of the examples make the groups. Nothing if they do not make that many.
+/// The outermost axes of the samples make the groups. Nothing if they do not make that many.
 static std::optional<GroupAxes> groupAxes(const Statistics &statistics, const Placement &placement,
                                           llvm::function_ref<int64_t(const std::string &)> sizeOf) {
   GroupAxes axes;
@@ -80,7 +80,7 @@ std::optional<std::string> whyNotGrouped(Operation *op, const FactorMap &map, co
   for (const std::string &axis : placement.factors[statistics->factors.front()])
     split += (split.empty() ? "" : ", ") + axis + "=" + std::to_string(mesh.product({axis}));
   return "batch statistics of " + std::to_string(statistics->groups) +
-         " groups cannot be taken where the examples are split by {" + split +
+         " groups cannot be taken where the samples are split by {" + split +
          "}: a micro-batch has statistics of its own, and with another number of them another model is trained; "
          "compile with that --microbatches";
 }
@@ -147,8 +147,9 @@ struct GradientSums {
 } // namespace
 
 namespace {
-/// Says of which pass an op is: what the forward pass makes of halves in f32 is made again in the backward pass, which
-/// reads them anyway, rather than found equal and kept. Both gradients are of one, for what they share.
+/// Sets the phase of new ops, so that CSE does not merge ops of the forward and the backward pass: the backward pass
+/// casts 16-bit values to f32 itself, and the f32 values need not be kept. Both kinds of gradients get one phase, so
+/// that they share ops.
 struct KeepsPhase : OpBuilder::Listener {
   KeepsPhase(OpBuilder &builder, Operation *op)
       : builder(builder), before(builder.getListener()), phase(graph::getPhase(op)) {

@@ -1,13 +1,13 @@
-//===- BatchStatistics.h - Batch normalisation on the examples of a rank
+//===- BatchStatistics.h - Batch normalisation on the samples of a rank
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A rank has some examples of a group (graph.batch_norm's `groups`); the ranks that share
-// a group merge their statistics. A group never spans micro-batches: what legal splits of
-// the examples are follows from that.
+// A rank has some samples of a group (graph.batch_norm's `groups`), and the ranks that share
+// a group merge their statistics. A group never spans micro-batches, which decides the legal
+// splits of samples.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@
 
 namespace dtcc::spmd {
 
-/// Why an op over batch statistics cannot have its examples split as in `placement`;
-/// nothing if it can, or if the op is another.
+/// Returns the reason why an op over batch statistics cannot have its samples split as in
+/// `placement`, or nothing if it can or if the op has no batch statistics.
 std::optional<std::string> whyNotGrouped(mlir::Operation *op, const FactorMap &map, const Placement &placement,
                                          const Mesh &mesh);
 
-/// The local form of batch_norm, its gradients and running_statistics, in elementwise ops,
-/// sums and all-reduces; nothing for other ops. `types` are those of the local results.
+/// Emits the local form of batch_norm, its gradients and running_statistics, in elementwise
+/// ops, sums and all-reduces; nothing for other ops. `types` are those of the local results.
 std::optional<llvm::SmallVector<mlir::Value>> emitBatchStatistics(mlir::OpBuilder &builder, mlir::Operation *op,
                                                                   const FactorMap &map, const Placement &placement,
                                                                   llvm::ArrayRef<mlir::Value> operands,

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Dimensions that one factor of some op walks are of one class, over the whole step:
-// the batch, the embedding, the vocabulary. Examples are split by class, and padding is
-// chosen by class, so that a tensor needs no new padding on its way.
+// Dimensions that one factor of some op walks are of one class, over the whole step: the
+// batch, the embedding, the vocabulary. Samples are split by class, and padding is chosen by
+// class, so that a tensor never changes its padding between ops.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,10 +19,10 @@
 
 namespace dtcc::spmd {
 
-/// May the index or decompose factor `factor` of `op` be split?
+/// Whether the index or decompose factor `factor` of `op` may be split.
 bool hasLocalForm(mlir::Operation *op, const FactorMap &map, int64_t factor);
 
-/// Tells a clone on local tensors its part: sets the attributes of the table's row, if
+/// Gives a clone on local tensors its shard: sets the attributes of the table's row, if
 /// there is one. `global` is the op on whole tensors that `local` was cloned from.
 void setLocalForm(mlir::Operation *local, mlir::Operation *global, const FactorMap &map, const Placement &placement);
 

@@ -24,7 +24,7 @@ public:
       : step(step), ranks(ranks), parts(parts), chunks(zigzag ? 2 * ranks : 0), classes(step),
         positions(positionClasses(step, classes)) {}
 
-  /// Are positions padded, or do they stand in another order than they come?
+  /// Whether positions are padded or reordered.
   bool isNeeded();
   std::optional<std::string> whyNot();
   void run();
@@ -37,9 +37,9 @@ private:
         return dim;
     return std::nullopt;
   }
-  /// Does the op want positions in the order of the sequence?
+  /// Whether the op needs positions in the order of the sequence.
   bool isNatural(Operation *op) const;
-  /// Does `value` come in the order of the sequence? Splats are the same in all orders.
+  /// Whether `value` has the order of the sequence. Splats are equal in all orders.
   bool comesNatural(Value value) const {
     Operation *op = value.getDefiningOp();
     return !op || natural.contains(op);

@@ -28,18 +28,19 @@
 
 namespace dtcc::spmd {
 
-/// Can the positions of `step` stand in the zig-zag order of `ranks` ranks, of which each splits its own once more into
-/// `parts` (sequence parallelism)? Nothing if they can, else the reason.
+/// Returns the reason why the positions of `step` cannot have the zigzag order over `ranks` ranks, or nothing if they
+/// can. Each rank splits its positions further into `parts` (sequence parallelism).
 std::optional<std::string> whyNotZigZag(mlir::func::FuncOp step, int64_t ranks, int64_t parts = 1);
 
-/// Has the work of attention a causal mask, which the order would balance?
+/// Whether the step has attention with a causal mask, whose work the zigzag order would balance.
 bool hasCausalAttention(mlir::func::FuncOp step);
 
 /// Rewrites the step, whose stages are assigned, for the order and the ranks of the plan. Fails with a message.
 mlir::LogicalResult orderPositions(mlir::func::FuncOp step, const plan::Plan &plan);
 
-/// In the zig-zag order the place of a position follows from the number of rows: is all that was reordered padded to
-/// whole chunks and no further? `rowsOf`: the size of a dimension with what pads it. Fails with a message.
+/// Checks that all reordered dimensions are padded to whole chunks and no further, because in the zigzag order the
+/// place of a position follows from the number of rows. `rowsOf` returns the padded size of a dimension. Fails with a
+/// message.
 mlir::LogicalResult checkOrderedRows(mlir::func::FuncOp step, llvm::function_ref<int64_t(mlir::Value, int64_t)> rowsOf);
 
 } // namespace dtcc::spmd

@@ -32,9 +32,9 @@ public:
 
   /// Content of the cells past the size of a dimension. Zero if there are none.
   PaddingContent of(mlir::Value value, int64_t dim) const;
-  /// Does the sum that `op` forms over a padded factor see zeros there?
+  /// Whether the sum of `op` over a padded factor sees zeros in the padding.
   bool sumsZeros(mlir::Operation *op, const FactorMap &map, int64_t factor) const;
-  /// Is the factor padded on some operand or result?
+  /// Whether the factor is padded on some operand or result.
   static bool isPadded(mlir::Operation *op, const FactorMap &map, int64_t factor);
 
 private:

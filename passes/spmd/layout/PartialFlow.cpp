@@ -62,7 +62,7 @@ void PartialFlow::choose(Operation *op, const FactorMap &map, Placement &placeme
       onlyUses &= value.hasOneUse();
       before += sizeOf(value);
     }
-    // Sums over examples and positions wait for the end of the step, with all that is partial beside them.
+    // Sums over samples and positions wait for the end of the step, with all that is partial beside them.
     bool overBatch = llvm::any_of(all, ofStep);
     // Other sums are delayed where this costs nothing and the plan does not say which.
     if (!overBatch && (isGiven || !(onlyUses && sizeOfResults(op) <= before)))

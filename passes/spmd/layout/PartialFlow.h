@@ -21,10 +21,10 @@ namespace dtcc::spmd {
 struct PartialFlow {
   /// The axes over which a value is a partial sum.
   llvm::function_ref<Axes(mlir::Value)> partialOf;
-  /// Does an axis split examples or positions? Such sums wait for the end of the step, with all that is partial beside
-  /// them.
+  /// Whether an axis splits samples or positions. Partial sums over such axes are reduced at the end of the step,
+  /// together with other partial sums of the same value.
   llvm::function_ref<bool(const std::string &)> ofStep;
-  /// The plan says which other sums flow through the op: no more do.
+  /// Whether the plan lists the other sums that pass through the op, so that no more do.
   bool isGiven = false;
 
   /// Lets partial sums flow through `op` where they may and should: those of the step, and others where each has no

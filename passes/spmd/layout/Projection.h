@@ -26,15 +26,15 @@
 
 namespace dtcc::spmd {
 
-/// Is `factor` a reduction for a result that does not walk it?
+/// Whether `factor` is a reduction for a result that does not walk it.
 bool isReduction(const Factor &factor);
 
 /// Projects a placement. Fails with a reason if the results would be partial in two
 /// ways, or partial sums pass an op that is not linear.
 llvm::Expected<OpLayouts> project(const FactorMap &map, const Placement &placement);
 
-/// Why the factor cannot take axes, or nothing. Index and decompose factors need a
-/// local form (see LocalForms.h).
+/// Returns the reason why the factor cannot take axes, or nothing if it can. Index and decompose
+/// factors need a local form (see LocalForms.h).
 std::optional<std::string> whyNotAssignable(mlir::Operation *op, const FactorMap &map, int64_t factor);
 
 /// The placement that the types of a distributed op imply; a message and failure if

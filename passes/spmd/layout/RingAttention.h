@@ -27,7 +27,7 @@
 
 namespace dtcc::spmd {
 
-/// Can keys and values of this op go around a ring? Nothing if they can, else the reason.
+/// Returns the reason why keys and values of this op cannot pass around a ring, or nothing if they can.
 std::optional<std::string> whyNotRing(mlir::Operation *op);
 
 /// Marks the attentions that the plan wants as rings, their gradients with them: from here on

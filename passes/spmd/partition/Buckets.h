@@ -64,7 +64,7 @@ struct Bucket {
 /// The gradient of a state as the step makes it.
 struct GradientPlace {
   Layout layout;
-  /// In a pipeline: the phases of this rank that make parts of it.
+  /// In a pipeline, the phases of this rank that compute parts of the bucket.
   std::set<int64_t> phases;
 };
 
@@ -95,7 +95,7 @@ public:
   /// The value of a state: a view of its bucket, or of the gathered shares. One gather for
   /// each state: spmd-place-units makes one of those that can share it.
   mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, const StatePlace &place) const;
-  /// At the end of a phase: the shares of the gradients that `phase` accumulates in transient buckets.
+  /// Emits, at the end of `phase`, the reductions of the gradients that it accumulates in transient buckets.
   void emitShares(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &phase) const;
   llvm::ArrayRef<Bucket> all() const { return buckets; }
 
@@ -108,7 +108,7 @@ private:
   llvm::StringMap<StatePlace> places;
 };
 
-/// How many values an optimizer keeps beside each parameter.
+/// Number of values that an optimizer keeps for each parameter.
 int64_t optimizerSlots(mlir::Attribute optimizer);
 
 } // namespace dtcc::spmd

@@ -11,7 +11,7 @@
 
 namespace dtcc::spmd {
 
-/// An spmd.dispatch_rows or spmd.combine_rows of a step, made again on local tensors.
+/// Emits an spmd.dispatch_rows or spmd.combine_rows of a step on local tensors.
 mlir::Value emitRows(mlir::OpBuilder &builder, mlir::Operation *op, mlir::Value x, mlir::Value ids, mlir::Type local);
 
 } // namespace dtcc::spmd

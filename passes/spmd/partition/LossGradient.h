@@ -21,11 +21,11 @@
 
 namespace dtcc::spmd {
 
-/// The backward ops of a step with stages that run in the forward phase: from each
-/// `graph.cross_entropy_grad` to the products and reductions that read it, and what becomes of
-/// weight gradients among these. None of those for which a stage would still have to keep
-/// something of that size: where they read what is computed again, what the backward pass
-/// makes, or lie in another stage.
+/// Returns the backward ops of a step with stages that run in the forward phase: from each
+/// `graph.cross_entropy_grad` to the products and reductions that read it, and the ops that
+/// read weight gradients among these. An op is left out if the stage would still have to keep
+/// a tensor of that size, because the op reads recomputed values or values of the backward
+/// pass, or belongs to another stage.
 llvm::DenseSet<mlir::Operation *> findLossGradient(mlir::func::FuncOp step);
 
 } // namespace dtcc::spmd

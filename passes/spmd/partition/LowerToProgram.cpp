@@ -43,7 +43,7 @@ enum PhaseNumber : int64_t { Elsewhere = -1, Prologue = 0, Microbatch = 1 };
 /// One run over a module.
 class ProgramBuilder {
 public:
-  /// With `stages`, the program of stage `stage`.
+  /// With `stages`, builds the program of stage `stage`.
   ProgramBuilder(ModuleOp module, func::FuncOp step, MeshOp meshOp, const StageMap *stages, int64_t stage)
       : module(module), step(step), meshOp(meshOp), stages(stages), stage(stage), mesh(toMesh(meshOp)), planner(mesh),
         builder(module.getContext()) {}
@@ -51,7 +51,7 @@ public:
   LogicalResult run();
 
 private:
-  /// Is `value` made by this stage?
+  /// Whether this stage computes `value`.
   bool isHere(Value value) const {
     Operation *op = value.getDefiningOp();
     std::optional<PhasePlace> place = stages && op ? stages->placeOf(op) : std::nullopt;
@@ -74,9 +74,9 @@ private:
   Value local(Value value);
   void accumulate(Value value);
 
-  /// Is `value` made again in each phase that wants it?
+  /// Whether `value` is recomputed in each phase that reads it.
   bool isRemade(Value value) const;
-  /// Does a phase after `phase` read its `value`, or something made again from it?
+  /// Whether a phase after `phase` reads `value`, or a recomputed value that depends on `value`.
   bool isReadAfter(Value value, int64_t phase) const;
   RankedTensorType localTypeOf(Value value) const { return localType(cast<TensorType>(value.getType()), mesh); }
 
@@ -102,7 +102,7 @@ private:
   SmallVector<StringRef> withoutGradient;
   SmallVector<std::string> phaseNames;
   int64_t current = Prologue;
-  /// Local values of the phases so far; of the current phase alone those made again.
+  /// Local values of the phases so far, and recomputed values of the current phase.
   llvm::DenseMap<Value, Value> values, remade;
 };
 
@@ -368,7 +368,7 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
       StoreOp::create(builder, write.getLoc(), local(write.getX()), buckets.all()[place->bucket].values,
                       builder.getI64IntegerAttr(place->offset));
     }
-  // Sums of values that are made again have no op of their own above.
+  // The loop above emits no sums of recomputed values.
   if (phase == Microbatch)
     for (Operation &op : step.getBody().front())
       for (Value result : op.getResults())
@@ -452,9 +452,10 @@ LogicalResult ProgramBuilder::placeWrites() {
     // Each stage computes what depends on states alone where it reads it, from copies of its own.
     if (stages &&
         (elsewhere ? buckets.find(write.getState()) != nullptr : dependsOnOtherStates(write.getX(), write.getState())))
-      return write.emitError("buffer '") << write.getState()
-                                         << "' changes in forward by what several stages of the pipeline may hold: "
-                                            "compile without pp";
+      return write.emitError("buffer '")
+             << write.getState()
+             << "' changes in forward by values that several stages of the pipeline may hold: "
+                "compile without pp";
     if (elsewhere)
       continue;
     int64_t made = at->second;
@@ -464,8 +465,8 @@ LogicalResult ProgramBuilder::placeWrites() {
         ++at->second;
     if (at->second != made && mesh.slots() > 1)
       return write.emitError("buffer '") << write.getState()
-                                         << "' changes in forward, and every micro-batch reads what it was: number of "
-                                            "micro-batches must be 1, got: "
+                                         << "' changes in forward, and every micro-batch reads its former value: "
+                                            "number of micro-batches must be 1, got: "
                                          << mesh.slots();
   }
   return success();

@@ -28,7 +28,7 @@ struct CollectiveRow {
   bool operator==(const CollectiveRow &) const = default;
 };
 
-/// In order of first appearance.
+/// Summarises the collectives of a program, in the order of their first appearance.
 std::vector<CollectiveRow> summarizeCollectives(ProgramOp program);
 
 /// One line a row: "update reduce_scatter over dp (2 ranks): 1 x, 512 bytes".

@@ -12,16 +12,17 @@
 
 namespace dtcc::spmd {
 
-/// What `op` of a stage over `axis`, one of `stages`, does with others: a message, or a reduction over the stages;
-/// nothing if it does nothing with them.
+/// Returns the communication of `op` with other stages over `axis`: a message, or a reduction over all `stages`.
+/// Returns nothing if `op` stays within its stage.
 std::optional<plan::Meeting> meetingOf(mlir::Operation *op, llvm::StringRef axis, int64_t stages);
 
-/// All of a program's, in the order of its step; with `ops`, the op of each by phase.
+/// Returns all communication of a program with other stages, in the order of its step. `ops` receives the op of each,
+/// by phase.
 plan::MeetingProgram meetingsOf(ProgramOp program, int64_t stages,
                                 std::vector<std::vector<mlir::Operation *>> *ops = nullptr);
 
-/// Has `settle` decide something of the meetings of all stages of a pipeline, and tells each op its own by `tell`. A
-/// step that is no pipeline has none.
+/// Collects the communication of all stages of a pipeline, lets `settle` change it, and passes each op its own entry by
+/// `tell`. Does nothing if the step is no pipeline.
 void settleMeetings(mlir::ModuleOp module, llvm::function_ref<void(std::vector<plan::MeetingProgram> &)> settle,
                     llvm::function_ref<void(mlir::Operation *, const plan::Meeting &)> tell);
 

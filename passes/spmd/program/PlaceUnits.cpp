@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The lowering gathers a unit wherever it reads a state, and reduces it at the end of the
-// phase. Here one gather serves all uses that are near each other: a block is gathered for
-// the forward and for the backward pass (with what is computed again for it), a tied
-// embedding for each of its ends. Each bucket is reduced as soon as it is complete, each
-// message sent as soon as its value is made.
+// The lowering gathers a unit at each read of a state, and reduces it at the end of the phase.
+// This pass lets one gather serve all uses that are near each other: a block is gathered once
+// for the forward and once for the backward pass with its recomputation, and a tied embedding
+// once for each of its ends. Each bucket is reduced as soon as it is complete, and each message
+// is sent as soon as its value is computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,9 +92,9 @@ private:
         uses.push_back({&use, positions.lookup(use.getOwner())});
   }
 
-  /// Cuts the uses at the widest gaps in which at least two other units are needed: with one, the gather ahead would
-  /// follow the release at once. A tied embedding whose forward is computed again has three ends; what every block
-  /// reads is not to be gathered for each.
+  /// Cuts the uses at the widest gaps in which at least two other units are needed. If there were one, the gather ahead
+  /// of the next use would follow the release at once. A tied embedding with recomputation has three ends, hence two
+  /// cuts; a unit that every block reads must not be gathered for each block.
   static constexpr size_t kMostCuts = 2;
   static void split(StringRef unit, ArrayRef<Use> uses, const llvm::MapVector<StringRef, SmallVector<Use>> &units,
                     SmallVectorImpl<Span> &spans) {
@@ -122,7 +122,8 @@ private:
     }
   }
 
-  /// The value of `from` with all that only moves its cells on the way made again, of this span's gather.
+  /// Returns the value of `from` computed from the gather of this span, with clones of the ops between that only move
+  /// cells.
   Value remake(Value from, Operation *before, IRMapping &made, llvm::MapVector<Attribute, GatherUnitOp> &gathers,
                Operation *gatherBefore) {
     if (Value known = made.lookupOrNull(from))

@@ -27,8 +27,8 @@ cost::Group groupOf(const Axes &axes, const Mesh &mesh);
 /// inner dimensions, which are no ranges of memory.
 MoveCost secondsOfMoves(const Mesh &mesh, const cost::Machine &machine);
 
-/// Does a gradient that lies as `from` wait for the end of the step to become `to`, as its state lies? What is partial
-/// over axes that split the state is shared out in every micro-batch.
+/// Whether a gradient with layout `from` is resharded to the layout `to` of its state only at the end of the step.
+/// Partial sums over axes that split the state are scattered in every micro-batch.
 bool isLeftToUpdate(const Layout &from, const Layout &to);
 
 /// Seconds of reshards by the moves that a program makes, which ApplyPlan and LowerToProgram choose by bytes.

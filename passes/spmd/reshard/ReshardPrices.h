@@ -32,7 +32,7 @@ public:
   class Ways;
   Ways &between(const Layout &from, const Layout &to);
   struct Price {
-    /// As ReshardPlanner::plan(from, to, shape, elementBytes)->cost, by which ways are chosen (bytesMoved).
+    /// The cost of ReshardPlanner::plan(from, to, shape, elementBytes), by which the moves are chosen (bytesMoved).
     double bytes = 0;
     double seconds = 0;
   };

@@ -47,7 +47,7 @@ public:
   static bool takes(const dtcc_command &command) {
     return command.kind == DTCC_COLLECTIVE && (command.op == DTCC_DISPATCH_ROWS || command.op == DTCC_COMBINE_ROWS);
   }
-  /// In the bind phase. Throws Error for rows that are neither f32 nor halves.
+  /// Called in the bind phase. Throws Error for rows that are neither f32 nor of a 16-bit type.
   GpuRows(const RowShape &shape, Launcher &launcher);
 
   /// After what stands on `stream`, which `group` uses. `buffers`: the GPU's addresses of the operands. Throws Error

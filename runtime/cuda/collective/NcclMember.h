@@ -40,7 +40,7 @@ struct Nccl {
 #define DTCC_NCCL_FUNCTION(FIELD, SYMBOL, PARAMETERS) int(*FIELD) PARAMETERS = nullptr;
 #include "runtime/cuda/collective/Nccl.def"
   const char *(*errorString)(int error) = nullptr;
-  /// Why it is not there; empty if it is.
+  /// Reason why NCCL is not available; empty if it is.
   std::string problem;
 };
 

@@ -14,7 +14,7 @@ namespace dtcc::rt::cuda {
 namespace {
 
 constexpr std::chrono::milliseconds kPause(100);
-/// How long aborted kernels may take to end.
+/// Time that aborted kernels may take to end.
 constexpr std::chrono::seconds kPatience(20);
 /// Calls that are remembered: some steps' worth of a large model's.
 constexpr size_t kCalls = 1024;

@@ -43,7 +43,7 @@ public:
   };
   /// The group stays where it is until `remove`.
   void add(Group &group);
-  /// How a group is closed: as NCCL wants it, or without waiting for its kernels; or nothing is left to close.
+  /// Way in which a group is closed: in NCCL's regular way, without waiting for its kernels, or not at all.
   enum class Close { Destroy, Abort, Nothing };
   Close remove(Group &group);
 
@@ -64,7 +64,7 @@ private:
   };
 
   void loop();
-  /// Why the wait ends, after some seconds of it.
+  /// Returns the reason why a wait of `seconds` must end, or nothing.
   std::optional<Error> reason(double seconds);
   /// "rank 1, GPU 1 (..), in NAME: ncclAllReduce, call 17 of group 'dp'"
   std::string place();

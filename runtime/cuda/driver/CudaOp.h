@@ -42,14 +42,16 @@ struct Call {
   void *workspace = nullptr;
 };
 
-/// How a library computes an op: what the same version of it takes again, of cublasLt a cublasLtMatmulAlgo_t.
+/// Algorithm by which a library computes an op, as that version of the library accepts it: for cublasLt a
+/// cublasLtMatmulAlgo_t.
 using LibraryAlgorithm = std::array<uint64_t, 8>;
 
 class CudaOp {
 public:
   virtual ~CudaOp() = default;
   virtual void run(Rank &rank, const Call &call) = 0;
-  /// At most `most`, the likely best first, none with more workspace than is planned. What has no choice has zeros.
+  /// Returns at most `most` algorithms, the likely best first, none with more workspace than is planned. An op without
+  /// a choice returns zeros.
   virtual std::vector<LibraryAlgorithm> algorithms(int /*most*/) { return {LibraryAlgorithm()}; }
   /// False if it cannot be run so here, or only with more workspace.
   virtual bool choose(const LibraryAlgorithm &algorithm) { return algorithm == LibraryAlgorithm(); }

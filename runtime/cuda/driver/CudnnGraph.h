@@ -72,7 +72,7 @@ public:
   /// Tensors are numbers from 1; cuDNN has the same as their unique ids.
   using Tensor = int64_t;
 
-  /// In memory; its address is given to execute, aligned to 16 bytes.
+  /// A tensor in memory, whose address is an argument of execute and aligned to 16 bytes.
   Tensor memory(int type, const CudnnSizes &sizes, const CudnnSizes &strides);
   /// A number that the caller holds.
   Tensor value(float number);
@@ -91,7 +91,7 @@ public:
   /// Views the cells of x with y's sizes and strides.
   void reshape(Tensor x, Tensor y);
 
-  /// At most `most` plans, in the order of the library's heuristic, that need at most so many bytes of workspace.
+  /// Returns at most `most` plans, in the order of the library's heuristic, with at most `mostWorkspace` bytes.
   /// Throws CudnnRefusal with the reason of the last engine if there is none.
   std::vector<CudnnPlan> plans(const CudnnTarget &target, int64_t mostWorkspace, size_t most);
   /// Enqueues a plan. `addresses`: of each tensor in memory, in the order of memory().

@@ -42,7 +42,7 @@ public:
 
   /// Makes its context the calling thread's.
   void makeCurrent() const;
-  /// Who is told of waits, or null.
+  /// Sets the observer of waits, or null.
   void tell(GpuWaits *other) { waits = other; }
   /// Runs `call`, which may wait for other ranks. It does not throw.
   template <typename Call> auto waiting(Call &&call) {
@@ -60,7 +60,7 @@ public:
   const std::string &name() const { return title; }      /* "GPU 0 (NVIDIA H100 80GB HBM3)" */
   const std::string &model() const { return modelName; } /* "NVIDIA H100 80GB HBM3" */
   int architecture() const { return generation; }        /* 90: sm_90 */
-  /// Which GPU of the world this is.
+  /// The globally unique id of this GPU.
   void uuid(unsigned char bytes[16]) const;
 
   /// Memory that lives as long as this, zeroed in the order of stream 0.

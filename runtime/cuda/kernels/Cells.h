@@ -32,7 +32,7 @@ DTCC_DEVICE void storeCell(void *data, int32_t type, int64_t offset, float value
     static_cast<_Float16 *>(data)[offset] = static_cast<_Float16>(value);
 }
 
-/// So many neighbours: one, or as many as 16 bytes hold at a multiple of 16 bytes, 4 of f32 or 8 of halves.
+/// `count` neighbouring cells: one, or those of 16 aligned bytes, which are 4 of f32 or 8 of 16 bits.
 template <int count> struct Cells {
   float of[count];
 

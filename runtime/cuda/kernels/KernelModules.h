@@ -23,7 +23,7 @@ struct KernelModule {
   const char *ptx;  // ends with NUL
 };
 
-/// None where the runtime was built without a compiler for GPUs.
+/// The modules of the runtime's own kernels; none if the runtime was built without a compiler for GPUs.
 std::span<const KernelModule> kernelModules();
 
 } // namespace dtcc::rt::cuda

@@ -55,7 +55,7 @@ Convolution parametersOf(const ConvolutionProblem &problem, const CheckedOperand
   for (int d = 0; d < 3; ++d)
     most = std::max({most, w.image[d] + w.low[d], w.result[d] * w.strides[d], w.window[d] * w.dilations[d]});
   if (constexpr int64_t reach = int64_t{1} << 30; most >= reach)
-    operands.reject("examples, channels, windows and cells that meet must be fewer than ", reach, ", got: ", most);
+    operands.reject("samples, channels, windows and cells that meet must be fewer than ", reach, ", got: ", most);
   Convolution p = {};
   const auto box = [](const int64_t (&sizes)[3]) {
     return Box::of(static_cast<int32_t>(sizes[0]), static_cast<int32_t>(sizes[1]), static_cast<int32_t>(sizes[2]));
@@ -192,8 +192,8 @@ struct PointwiseProduct {
   std::vector<ProductView> views;
 };
 
-/// Windows of one cell that leave none out: a product for each example of a single group, or for each group of a single
-/// example. None where it is none, or where rows do not begin at multiples of 16 bytes, without which the library's
+/// Windows of one cell that leave none out: a product for each sample of a single group, or for each group of a single
+/// sample. None where it is none, or where rows do not begin at multiples of 16 bytes, without which the library's
 /// fast algorithms are out.
 std::optional<PointwiseProduct> pointwiseProduct(const ConvolutionCommand &command, Direction direction,
                                                  const CheckedOperands &operands, const Rank &rank) {
@@ -208,7 +208,7 @@ std::optional<PointwiseProduct> pointwiseProduct(const ConvolutionCommand &comma
   ProductCommand product;
   product.g = c.examples * c.groups, product.type = c.type, product.outType = c.outType;
   product.accumulate = command.accumulate;
-  // Images [g, channels, cells]; the kernel [outputs, inputs], for each group or the same for each example.
+  // Images [g, channels, cells]; the kernel [outputs, inputs], for each group or the same for each sample.
   const int64_t kernelStep = c.groups > 1 ? c.outputs * c.inputs : 0;
   const auto view = [&](size_t operand, int64_t rowCount, int64_t columnCount, int64_t batch, int64_t row,
                         int64_t column) {

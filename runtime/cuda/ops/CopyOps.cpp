@@ -100,7 +100,7 @@ private:
   Box box;
 };
 
-/// To memory of the host, or from there.
+/// A copy to or from host memory.
 class HostCopyOp final : public CudaOp {
 public:
   HostCopyOp(const dtcc_view &view, Launcher &launcher)

@@ -80,7 +80,7 @@ void sayOnce(const Rank &rank, const std::string &reason) {
               << reason << std::endl;
 }
 
-/// How many of cuDNN's are measured.
+/// Number of cuDNN's engines that are measured.
 constexpr size_t kMeasuredWays = 4;
 
 /// Attention by cuDNN. An algorithm's words are the number of its engine and its place among the plans.

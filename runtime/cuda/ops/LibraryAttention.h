@@ -16,15 +16,15 @@
 
 namespace dtcc::rt::cuda {
 
-/// How cuDNN may compute one direction: its operations and a plan for them.
+/// A way in which cuDNN computes one direction: its operations and a plan for them.
 struct AttentionWay {
   std::shared_ptr<CudnnGraph> graph;
   CudnnPlan plan;
   bool addsInMemory = false; ///< see AttentionForm
 };
 
-/// At most `most` ways, in the order of the library's heuristic, none with more workspace than the compiler plans
-/// (GpuWorkspace.h). Throws CudnnRefusal if there is none.
+/// Returns at most `most` ways, in the order of the library's heuristic, none with more workspace than the compiler
+/// plans (GpuWorkspace.h). Throws CudnnRefusal if there is none.
 std::vector<AttentionWay> attentionWays(const AttentionProblem &problem, const AttentionForm &form,
                                         const CudnnTarget &target, size_t most);
 

@@ -77,7 +77,8 @@ private:
   std::unique_ptr<CudaOp> product;
 };
 
-/// How many cells of a row a thread takes of each of these matrices: what 16 bytes hold, where rows lie so.
+/// Number of cells of a row that a thread reads from each of these matrices: those of 16 bytes, if the rows are
+/// aligned.
 int64_t cellsAtOnce(std::initializer_list<const ProductView *> matrices) {
   int64_t cells = 1;
   for (const ProductView *each : matrices) {

@@ -35,7 +35,7 @@ enum Attribute {
   PartAttributeCount
 };
 
-// Of the attribute Masks.
+// Bits of the attribute Masks.
 enum Mask { KeyMask = 1, SegmentMask = 2 };
 
 void bindStrides(AttentionTensor &tensor, const dtcc_view &view) {

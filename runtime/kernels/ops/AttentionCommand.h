@@ -29,7 +29,7 @@ public:
   /// Throws Error if operands or attributes are not those of LibraryOps.def.
   AttentionCommand(const CheckedOperands &operands, const Rank &rank, bool backward, bool isPart);
 
-  /// Who computes. The addresses in tensors are what `buffers` of run held.
+  /// Computes the attention. The addresses in its tensors are those of the `buffers` of run.
   class Solver {
   public:
     virtual ~Solver() = default;

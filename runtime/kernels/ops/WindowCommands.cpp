@@ -31,7 +31,7 @@ void readSteps(const CheckedOperands &operands, size_t first, Window &w) {
   }
 }
 
-/// Which operands an op has as image, kernel and result of the convolution.
+/// The operands of an op that are the image, kernel and result of the convolution.
 enum Role { OfImage, OfKernel, OfResult };
 const Role operandRoles[][3] = {
     {OfImage, OfKernel, OfResult}, {OfResult, OfKernel, OfImage}, {OfResult, OfImage, OfKernel}};

@@ -7,7 +7,7 @@
 //
 // With P = exp(score - lse), D = rowsum(dout * out):
 //   dv = P^T dout,  dS = P * (dout v^T - D),  dq = scale dS k,  dk = scale dS^T q
-// (FlashAttention 2, Dao 2023, algorithm 2). Blocks of scores are computed again.
+// (FlashAttention 2, Dao 2023, algorithm 2). Blocks of scores are recomputed.
 // Sums over keys run in ascending key blocks and sums over queries in ascending
 // (group, query block) order, whatever ranges a call is given: cutting the work
 // in other ways gives the same bits.

@@ -33,13 +33,13 @@ DTCC_INLINE int64_t roundUp(int64_t n, int64_t to) { return (n + to - 1) / to * 
 
 struct QueryBlock {
   int64_t begin, count;
-  int64_t vectors;                // that hold the queries; lanes past `count` repeat the last query's interval
+  int64_t vectors;                // vectors that hold the queries; lanes past `count` repeat the last query's interval
   int64_t keyBegin, keyEnd;       // keys that some query may see
   int64_t commonBegin, commonEnd; // keys that every query may see
   int32_t lower[blockQueries];    // query's keys: lower <= j <= upper
   int32_t upper[blockQueries];
   int32_t vectorUpper[blockQueries / lanes]; // the largest `upper` of each vector
-  // Where there are segments: those of the queries, by halves of their bits.
+  // Segments of the queries, if there are segments: the low and the high half of their bits.
   int32_t segmentLow[blockQueries], segmentHigh[blockQueries];
 };
 

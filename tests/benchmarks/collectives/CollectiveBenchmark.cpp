@@ -25,7 +25,7 @@ static void runRank(Transport &transport, const char *backend, int64_t ranks, in
   for (int64_t i = 0; i < ranks; ++i)
     all.push_back(i);
   auto group = transport.group("world", all, rank);
-  // Where a program's arenas would lie.
+  // The memory that a program would use for its arenas.
   std::vector<float> memory[2];
   auto allocate = [&](std::vector<float> &own) {
     auto *given = reinterpret_cast<float *>(transport.allocate(static_cast<uint64_t>(sizes.back())));

@@ -1,11 +1,11 @@
-//===- MpiBenchmark.cpp - The same by Open MPI itself --------- -*- C++ -*-===//
+//===- MpiBenchmark.cpp - Collectives of Open MPI itself ------ -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What a program that calls MPI's collectives would get.
+// Times MPI's own collectives, for comparison with those of the runtime.
 //
 //===----------------------------------------------------------------------===//
 

@@ -50,7 +50,7 @@ class Block:
     def __init__(self, launch, number, latency, jumps=False):
         self.launch, self.number, self.latency = launch, number, latency
         self.sectors = {}
-        # Where a whole warp goes a way that is not known: whether it jumps, and whether there was such a place.
+        # `jumps`: whether a warp takes a branch whose condition is not known. `unknown`: whether there was such a branch.
         self.jumps, self.unknown = jumps, False
 
     def load(self, address, now, size):

@@ -25,7 +25,7 @@ rows = zip(stages(first), map(int, firstSlots.split(",")), stages(second), map(i
 for stage, ((most, kept), many, (least, _), few) in enumerate(rows):
     expected = (many - few) * kept
     print(f"stage {stage}: {most} and {least} bytes, {kept} kept a micro-batch, expected difference {expected}")
-    # Where one micro-batch is kept, its memory is also used by what a phase needs for itself.
+    # With a single micro-batch in flight, its memory is also used by the temporary buffers of a phase.
     slack = kept if few == 1 else 0
     if abs(most - least - expected) > slack + 0.02 * most:
         sys.exit(f"stage {stage}: the difference must be {expected} within {slack}, got: {most - least}")

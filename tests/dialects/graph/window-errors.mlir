@@ -41,7 +41,7 @@ func.func @empty(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @examples(%x: tensor<4x3x5xf32>, %s: tensor<4x3xf32>) {
-  // expected-error @below {{dims must begin with the examples, dimension 0, got: 2}}
+  // expected-error @below {{dims must begin with the samples, dimension 0, got: 2}}
   %y, %m, %v = graph.batch_norm %x, %s, %s [2] {eps = 1.0e-5} : (tensor<4x3x5xf32>, tensor<4x3xf32>, tensor<4x3xf32>) -> (tensor<4x3x5xf32>, tensor<4x4x3xf32>, tensor<4x4x3xf32>)
   return
 }
@@ -49,7 +49,7 @@ func.func @examples(%x: tensor<4x3x5xf32>, %s: tensor<4x3xf32>) {
 // -----
 
 func.func @groups(%x: tensor<4x3x5xf32>, %s: tensor<3xf32>) {
-  // expected-error @below {{groups must divide the examples, 4, got: 3}}
+  // expected-error @below {{groups must divide the samples, 4, got: 3}}
   %y, %m, %v = graph.batch_norm %x, %s, %s [0, 2] {eps = 1.0e-5, groups = 3 : i64} : (tensor<4x3x5xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3x5xf32>, tensor<4x3xf32>, tensor<4x3xf32>)
   return
 }

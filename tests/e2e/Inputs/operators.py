@@ -70,7 +70,7 @@ def model(values, kind):
     larger = op("Resize", op("Resize", image, "", "scales", mode="linear"), "", "", "sizes", mode="cubic",
                 coordinate_transformation_mode="align_corners", cubic_coeff_a=-0.5)
     smaller = op("Resize", op("Resize", larger, "", "fewer", mode="nearest", nearest_mode="ceil"), "", "fewer", mode="linear", antialias=1)
-    # What an id is, as a row of a table.
+    # The row of the table for each id, computed as a product with the one-hot ids.
     counted = op("Einsum", op("OneHot", "ids", "words", flags), "table", "last", equation="bsv,vw,wo->bo")
     best = op("OneHot", op("ArgMax", "ids", axis=1, keepdims=0), "positions", flags)          # [b, s]
     ends = op("Einsum", best, hidden, equation="bs,bsw->bw")

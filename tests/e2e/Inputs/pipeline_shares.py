@@ -59,7 +59,7 @@ def main():
             expect(f"reductions in {phase} of rank {rank}", reduced, Counter(added))
             if added:
                 expect(f"runs of {phase} of rank {rank}", repeat, f" repeat {m}")
-            # By the order of the text, which is that of the runs where no file gives the schedule.
+            # Phases run in the order of the text, as no file gives a schedule.
             again = set(re.findall(r"spmd\.reduce_bucket @work\.([\d.]+) [^\n]* again", body))
             expect(f"reductions in {phase} of rank {rank} that add to others", again, added & begun)
             begun |= added

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 
 BATCH, CELLS = 16, 4096
-# What a step measures, its mean and its deviation for one cell.
+# Statistics that a step measures: name, expected mean, and standard deviation of one cell.
 STATISTICS = [
     ("normal", 0, 1), ("normal squared", 1, 2**0.5), ("normal cubed", 0, 15**0.5), ("normal to the fourth", 3, 96**0.5),
     ("scaled normal", 2, 3), ("uniform", 1, 4 / 12**0.5), ("uniform squared", 7 / 3, 3.1), ("one in four", 0.25, 0.433),

@@ -108,14 +108,14 @@ def main():
     expect("all_reduce of gradients", sorted(summed), sorted(units.values()) if stage == 0 else [])
     expect("all_gather in the update", sorted(calls["update", "all_gather"]),
            sorted(read.values()) if stage in (1, 2) else [])
-    # What no input reaches runs before the micro-batches: positions.
+    # Values that depend on no input, such as positions, are computed before the micro-batches.
     gathered = calls["prologue", "all_gather"] + calls["microbatch", "all_gather"]
     if stage == 3:
         for size in read.values():
             times = gathered.count(size) / list(read.values()).count(size)
             if not 1 <= times <= arguments.gathers:
                 sys.exit(f"stages.py: a unit of {size} bytes must be gathered 1 to {arguments.gathers} times, got: {times}")
-        # Of the units in flight one is used, one gathered ahead; a third may still be held at the turn.
+        # One gathered unit is used and one is gathered ahead. A third may still be held where the backward pass begins.
         alive, peak = {}, 0
         for line in spmd.splitlines():
             if match := re.search(r"(%\S+) = spmd\.gather_unit @params\.(\d+)", line):

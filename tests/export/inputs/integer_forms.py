@@ -12,7 +12,7 @@ import against_torch
 
 LENGTH = 16
 
-# Of ids [b, t], from 0 to 29, and others of the same kind.
+# Functions of two tensors of ids [b, t], from 0 to 29.
 FORMS = {
     "running_sum": lambda a, b: torch.cumsum(a, 1),
     "running_count": lambda a, b: torch.cumsum((a > 9).long(), 1) * (a > 9),

@@ -4,7 +4,7 @@
 // RUN: echo "module {}" | not dtcc-opt --graph-recompute 2>&1 | FileCheck %s --check-prefix=STEP
 // MODE: mode must be none, selective or full, got: some
 // NONE: plan must name forward ops of this step, got origin: 9
-// READ: plan can have computed again only what depends on an input and a state, got origin: 0
+// READ: plan can recompute only values that depend on an input and a state, got origin: 0
 // STEP: needs a function @step of one block: run graph-differentiate first
 
 graph.state @w : tensor<2x3xf32> {role = #graph<role parameter>, trainable = true, decay = true, saved_name = "w", saved_shape = array<i64: 2, 3>, init = #graph.init<zero>}

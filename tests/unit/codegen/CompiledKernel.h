@@ -31,9 +31,9 @@ public:
   /// that --emit=ptx prints.
   CompiledKernel(mlir::ModuleOp module, llvm::StringRef name, Run run);
 
-  /// What is wrong: there is no such kernel, or it does on a GPU what it must not (touches
-  /// other memory or at addresses that are no multiple of what it reads, races, never ends).
-  /// Else nothing. `predicate`: of a GPU's launch, which alone reads it; or null.
+  /// Runs the kernel and returns a description of what went wrong, or "". Errors are a missing
+  /// kernel and, on a GPU, an access outside of the buffers, a misaligned access, a race, and a
+  /// kernel that never ends. `predicate` is read by launches on a GPU alone, and may be null.
   std::string call(dtcc_rank &rank, std::vector<Buffer> buffers, const int32_t *predicate = nullptr);
 
 private:

@@ -111,7 +111,7 @@ TEST_P(GpuMath, IsWithinSomeUnits) {
       ASSERT_TRUE(std::isnan(got)) << row.name << " of " << x << ": " << got;
       continue;
     }
-    // What is denormal may be 0 instead.
+    // A denormal result may be flushed to 0.
     double rounded = float(want);
     if (got == rounded || (std::abs(want) < std::numeric_limits<float>::min() && got == 0))
       continue;

@@ -67,7 +67,7 @@ public:
            : element.isInteger(32) ? double(*static_cast<const int32_t *>(at))
                                    : double(*static_cast<const char *>(at));
   }
-  /// What one rounding of a cell changes at most, of 1.
+  /// Largest relative change by one rounding of a cell.
   double rounding() const {
     Type element = type.getElementType();
     return element.isBF16() ? 8e-3 : element.isF16() ? 1e-3 : element.isF32() ? 1e-5 : 0;

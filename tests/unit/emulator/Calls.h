@@ -25,7 +25,7 @@ extern "C" {
 #include "runtime/cuda/driver/CublasLt.def"
 #define DTCC_NCCL_FUNCTION(FIELD, SYMBOL, PARAMETERS) int SYMBOL PARAMETERS;
 #include "runtime/cuda/collective/Nccl.def"
-// What else a runtime may want.
+// Driver functions that the emulator offers and this runtime does not call.
 CUresult cuMemHostAlloc(void **start, size_t bytes, unsigned flags);
 CUresult cuMemFreeHost(void *start);
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes);

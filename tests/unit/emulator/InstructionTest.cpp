@@ -203,7 +203,7 @@ TEST(Instruction, HalvesRoundOnce) {
 
 TEST(Instruction, Comparisons) {
   auto with = [](const char *setp) { return std::string(setp) + ";\nselp.b32 D, 1, 0, %p"; };
-  // Of two halves in a register the lower tells %p, the upper %q.
+  // A packed comparison of two f16 in a register sets %p by the lower one and %q by the upper one.
   check<U32, U32, U32>(
       "setp.gt.f16x2 %p|%q, %ra, %rb;\nselp.b32 %ra, 1, 0, %p;\nselp.b32 %rb, 2, 0, %q;\nadd.u32 D, %ra, %rb",
       [](U32 a, U32 b) {

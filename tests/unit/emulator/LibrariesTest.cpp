@@ -139,8 +139,8 @@ TEST(EmulatedCublasLt, Products) {
     checkProduct({false, false, epilogue});
 }
 
-/// What the heuristic says of a product of 8 x 8 matrices with an epilogue, a type of the bias, a leading dimension of
-/// the auxiliary matrix and its address.
+/// Status that the heuristic returns for a product of 8 x 8 matrices with an epilogue, a type of the bias, and a
+/// leading dimension and address of the auxiliary matrix.
 int heuristicOf(int epilogue, int biasType, int64_t auxLeading, uint64_t aux) {
   void *product, *layout, *preference;
   EXPECT_EQ(cublasLtMatmulDescCreate(&product, 68, 0), 0);

@@ -24,7 +24,7 @@ std::vector<uint32_t> run(const std::string &body, unsigned threads, std::vector
   return out;
 }
 
-/// What stops it.
+/// Runs `body` and returns the message of the error that stops it, or "". The error must be `fault` if one is given.
 std::string problem(const std::string &body, unsigned threads, std::optional<emulator::Fault> fault = {}) {
   try {
     run(body, threads);

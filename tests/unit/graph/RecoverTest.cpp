@@ -53,7 +53,7 @@ protected:
     return module;
   }
 
-  /// The same for equal argument types.
+  /// Returns random arguments, which are equal for functions with equal argument types.
   static SmallVector<HostTensor> arguments(func::FuncOp function) {
     std::mt19937 engine(11);
     SmallVector<HostTensor> list;

@@ -50,7 +50,7 @@ TEST(AttentionRuns, EveryPositionIsOnOneShard) {
       EXPECT_EQ(seen.size(), static_cast<size_t>(6 * shards));
       EXPECT_EQ(*seen.begin(), 0);
       EXPECT_EQ(*seen.rbegin(), 6 * shards - 1);
-      // What pads a sequence lies at the end.
+      // The padding of a sequence lies at its end.
       EXPECT_EQ(positionOfRow(6 * shards - 1, 6 * shards, chunks), 6 * shards - 1);
     }
 }

@@ -22,7 +22,7 @@ struct Case {
   bool causal = false;
   int64_t first = 0, offset = 0, left = -1, right = -1;
   float softcap = 0;
-  int keyMask = 0; // 0 none; 1 random; 2 also one example with no key
+  int keyMask = 0; // 0 none; 1 random; 2 also one sample with no key
   EmptyRow empty = EmptyRow::Uniform;
   int segments = 0; // runs of equal numbers
   /// 0: q, k, v are views of one packed [b, t, 3, h, d] tensor (needs t = s, g = 1, d = e);
@@ -79,7 +79,7 @@ struct Trial {
         m = random() % 3 != 0;
     if (c.keyMask == 2)
       std::fill(mask.begin(), mask.begin() + c.s, 0);
-    // Numbers of the second example differ in their upper halves alone.
+    // Numbers of the second sample differ in their upper halves alone.
     auto numbersOf = [&](int64_t rows) {
       std::vector<int64_t> numbers;
       for (int64_t i = 0; i < c.b * rows; ++i)

@@ -46,7 +46,7 @@ struct Cells {
 
 struct Types {
   dtcc_dtype type, outType;
-  /// Of a result near `value`, whose terms are exact: one rounding.
+  /// Tolerance of a result near `value`. The terms are exact, so only the result itself is rounded.
   double tolerance(double value) const {
     double step = outType == DTCC_BF16 ? 1.0 / 256 : outType == DTCC_F16 ? 1.0 / 2048 : 0;
     return 1e-4 + step * std::abs(value);

@@ -275,7 +275,7 @@ TEST(Lion, MatchesTheAlgorithmOverSeveralSteps) {
       for (size_t i = 0; i < size; ++i)
         if (const UpdateRange *r = rangeOf(i)) {
           double g = grad[i] * scale, rate = lr * r->lrScale, mixed = options.beta1 * wm[i] + (1 - options.beta1) * g;
-          // Where f32 cannot tell the sign, neither is wrong.
+          // A value this small may have either sign in f32, so the test accepts the sign that the kernel chose.
           double sign = std::abs(mixed) < 1e-8 ? (wp[i] * (1 - rate * r->decay) - p[i]) / rate : mixed > 0 ? 1 : -1;
           wp[i] = wp[i] * (1 - rate * r->decay) - rate * sign;
           wm[i] = options.beta2 * wm[i] + (1 - options.beta2) * g;

@@ -117,7 +117,7 @@ TEST(Convolution, AndItsGradientsAreTheirDefinitions) {
         expectNear(gotDx, dx);
         expectNear(gotKernel, dkernel);
         expectNear(added, sum);
-        // The same bits whatever the number of threads.
+        // The bits do not depend on the number of threads.
         std::vector<float> all(gotY);
         all.insert(all.end(), gotDx.begin(), gotDx.end());
         all.insert(all.end(), gotKernel.begin(), gotKernel.end());
@@ -215,8 +215,8 @@ TEST(MaxPool, TakesTheFirstOfEqualCells) {
       maxPoolGrad(team, kernels, problem, dy.data(), x.data(), gotDx.data(), scratch);
       EXPECT_EQ(0, std::memcmp(gotY.data(), y.data(), y.size() * sizeof(float)));
       EXPECT_EQ(0, std::memcmp(gotDx.data(), dx.data(), dx.size() * sizeof(float)));
-      // Of halves: the values are whole numbers, and gradients are rounded where they come in and once they are
-      // complete.
+      // With 16-bit floats the values are whole numbers. Gradients are rounded when they are read and once more when
+      // their sum is complete.
       for (dtcc_dtype type : {DTCC_BF16, DTCC_F16}) {
         const PoolProblem halves = {planes, w, type};
         scratch.reserve(static_cast<size_t>(poolScratch(halves)) * sizeof(float));

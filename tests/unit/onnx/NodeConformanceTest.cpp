@@ -9,7 +9,8 @@
 // have rules is imported, evaluated by the reference and compared. A model that the
 // importer refuses is counted, not failed: wrong values are what must never happen.
 //
-// The same run writes frontends/onnx/SUPPORTED.md, if asked to, and is held to it.
+// The run also compares its counts with frontends/onnx/SUPPORTED.md, and writes that page
+// if asked to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,7 @@ static constexpr StringRef kExceptions[] = {
 };
 
 namespace {
-/// What became of one test.
+/// Outcome of one test.
 struct Outcome {
   std::string name, why;
   /// The operators of its model; the first is the one it is named after.

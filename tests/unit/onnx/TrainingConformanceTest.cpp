@@ -195,7 +195,8 @@ TEST_F(TrainingConformance, BatchNormalization) {
 }
 TEST_F(TrainingConformance, DropoutWithoutRandomNumbers) { runAll("test_training_dropout", 6); }
 
-/// What the exceptions of dropout leave: each cell is 0 or scaled, at about the rate, and the mask says which.
+/// Tests the dropout cases that kExceptions takes out of the comparison: each cell is 0 or scaled, about as many are
+/// 0 as the ratio says, and the mask names them.
 TEST_F(TrainingConformance, DropoutDropsAndScales) {
   for (const Exception &exception : kExceptions) {
     std::string folder = (DTCC_ONNX_TESTS "/node/" + exception.name).str();

@@ -49,7 +49,7 @@ TEST(Explanation, LearningRates) {
   EXPECT_DOUBLE_EQ(squareRootRate(1e-3, 4), 2e-3);
 }
 
-/// A step of 8 examples takes 8 s on one device and no less than 3 s on any number of them.
+/// A step of 8 samples takes 8 s on one device and no less than 3 s on any number of them.
 class SlowAdvisor : public Advisor {
 public:
   std::optional<PlanReport> best(const Restriction &restriction) override {
@@ -149,14 +149,15 @@ TEST(MemoryTable, FewestDevices) {
   problem.devices = problem.batch = fewest->devices - 8;
   TransformerPricer pricer(problem);
   EXPECT_TRUE(searchShapes(enumerateShapes(shapeSpaceOf(problem)), pricer, 1).plans.empty());
-  // What is given for the axes holds on any number of devices.
+  // Sizes given for the axes hold on any number of devices.
   problem.devices = problem.batch = 64;
   ShapeSpace space = shapeSpaceOf(problem);
   space.tp = {8};
   EXPECT_EQ(fewestDevices(problem, space)->plan.shape.tp, 8);
 }
 
-/// By hand: of 8 ranks each has all parameters and gradients and an eighth of the optimizer's 12 bytes.
+/// Computed by hand: each of 8 ranks holds all parameters and gradients, and an eighth of the optimizer state's 12
+/// bytes.
 TEST(MemoryTable, Rows) {
   TransformerProblem problem = problemOf("gpt2-1.5b", 8, 8, 80);
   PlanShape shape;

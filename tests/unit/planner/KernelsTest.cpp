@@ -77,7 +77,7 @@ TEST(Constants, Rows) {
   Constants constants = startConstants();
   for (const ConstantRow &row : constantRows()) {
     EXPECT_GT(constants.*row.member, 0) << row.name;
-    // What is held has not moved.
+    // A constant that the fit holds keeps its start value.
     if (row.spread == 0)
       EXPECT_EQ(Constants().*row.member, row.start) << row.name;
   }

@@ -97,7 +97,7 @@ TEST(MeasuredRun, RunsThatAreSetApart) {
   EXPECT_EQ(apart["offload, b"].rows, 1u);
 }
 
-/// What a fit finds in times that the model made with other constants is those constants.
+/// A fit to times that the model computed with other constants finds these constants.
 TEST(Fit, FindsWhatMadeTheTimes) {
   std::vector<FitRow> rows;
   Constants truth = startConstants();

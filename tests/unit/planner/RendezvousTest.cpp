@@ -34,8 +34,8 @@ Meeting parse(const std::string &word) {
   return meeting;
 }
 
-/// What is wrong with some programs, a line each; every send has room for one message, and "+s1a" in front for one
-/// more.
+/// Returns the first problem of some programs, given as one line each, or "". Every send has room for one message, and
+/// "+s1a" in front of a program gives the channel room for one more.
 std::string problemOf(const std::vector<std::string> &lines) {
   Rendezvous rendezvous(lines.size());
   std::vector<std::vector<Meeting>> programs(lines.size());
@@ -122,7 +122,7 @@ TEST(Rendezvous, RoomIsReservedWhereItHelps) {
   EXPECT_EQ(checkMeetings(stages), "");
   EXPECT_EQ(stages[0].phases[0].meetings[0].room, 3);
   EXPECT_EQ(stages[0].phases[1].meetings[0].room, 1);
-  // Where both wait to receive, no room helps.
+  // If both stages wait to receive, no room helps.
   stages = programs("r1b s1a", "r0a s0b");
   reserveMeetings(stages);
   EXPECT_EQ(stages[0].phases[0].meetings[1].room, 1);
@@ -154,10 +154,10 @@ TEST(Rendezvous, ChannelsInOneOrderAreMerged) {
   EXPECT_EQ(merged({"s1a s1b r1c s1a r1d", "r0a r0b s0c r0a s0d"}), "0 0 0 0 0 | 0 0 0 0 0 | ");
   // The receiver takes b first: of the rest, c goes with a.
   EXPECT_EQ(merged({"s1a s1b s1c", "r0b r0a r0c"}), "0 1 0 | 1 0 0 | ");
-  // What goes to another stage, or comes back, is another matter.
+  // Messages to another stage, and messages back, keep channels of their own.
   EXPECT_EQ(merged({"s1a s2b", "r0a s2a", "r0b r1a"}), "0 0 | 0 0 | 0 0 | ");
   EXPECT_EQ(merged({"s1a s1b s2a s2b", "r0b r0a", "r0a r0b"}), "0 1 0 0 | 1 0 | 0 0 | ");
-  // What never ends is not mended, nor made worse.
+  // A program that never ends is left as it is.
   EXPECT_EQ(merged({"s1a s1b", "r0a"}), "0 1 | 0 | ");
   // The order is that of the step, not of the program's text.
   std::vector<MeetingProgram> stages = {programOf("s1a"), programOf("r0b")};

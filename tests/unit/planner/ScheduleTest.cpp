@@ -68,11 +68,12 @@ TEST(Schedule, InFlightActivations) {
         EXPECT_EQ(make("1f1b", ranks, m).peakInFlight(rank), std::min(m, ranks - rank));
         EXPECT_EQ(make("zero-bubble", ranks, m).peakInFlight(rank), std::min(m, ranks));
       }
-  // Megatron's interleaving: (V - 1) P + 2 (P - 1 - s) + 1 pieces of 1 / V of a rank's layers.
+  // Megatron's interleaving holds (V - 1) P + 2 (P - 1 - s) + 1 saved activations of 1 / V of a rank's layers.
   Schedule interleaved = make("interleaved:2", 4, 8);
   for (int64_t rank = 0; rank < 4; ++rank)
     EXPECT_EQ(interleaved.peakInFlight(rank), 4 + 2 * (3 - rank) + 1);
-  // Of two stages of a rank the first has more in flight than the last: together more than the rank ever has at once.
+  // The first of a rank's two stages has more micro-batches in flight than the last. Their peaks come at different
+  // times, so their sum exceeds the peak of the rank.
   EXPECT_EQ(interleaved.peakOfStage(0), 8);
   EXPECT_EQ(interleaved.peakOfStage(4), 4);
   EXPECT_EQ(interleaved.peakOfStage(7), 1);

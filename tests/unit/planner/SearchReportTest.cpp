@@ -81,7 +81,7 @@ TEST(SearchReport, ReasonsNameThePartsThatGrew) {
   gathered.recompute = 1;
   EXPECT_EQ(whyBehind(planOf(shared, gathered), best, report),
             "+1.50 s gradients and parameters: parameters gathered for each of 8 micro-batches, zero=3; +1.00 s "
-            "recomputation: values computed again to fit");
+            "recomputation: activations recomputed to fit");
 }
 
 TEST(SearchReport, PlansThatDoNotFitSayWhatTheyLack) {
@@ -96,8 +96,9 @@ TEST(SearchReport, PlansThatDoNotFitSayWhatTheyLack) {
   EXPECT_EQ(whyBehind(large, best, report), "as fast, but needs 19.0 GiB more");
 }
 
-/// Of a whole search: parts add up to the times by which plans are ranked, stages have all
-/// blocks, a device holds what the search placed on it, and every runner-up has a reason.
+/// Checks the report of a whole search: parts add up to the times by which plans are ranked,
+/// stages hold all blocks, a device holds the memory that the search placed on it, and every
+/// runner-up has a reason.
 TEST(SearchReport, DescribesWhatWasSolved) {
   TransformerProblem problem = problemOf("llama2-7b", 16, 32, 40);
   TransformerPricer pricer(problem);

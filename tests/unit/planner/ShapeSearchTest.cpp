@@ -113,7 +113,7 @@ TEST(ShapeSearch, EnumeratesWhatDivides) {
       EXPECT_EQ(shape.zero, 0);
     EXPECT_NE(shape.tp, 3);
   }
-  // No example is left for half of 8 data-parallel ranks.
+  // No sample is left for half of 8 data-parallel ranks.
   space.dp = 8;
   EXPECT_TRUE(enumerateShapes(space).empty());
 }
@@ -154,7 +154,7 @@ TEST(ShapeSearch, WritesShapesAsOptions) {
   EXPECT_EQ(shape.str(), "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2");
 }
 
-/// What is written is read: of every shape of a space.
+/// The text of every shape of a space is read back as that shape.
 TEST(ShapeText, RoundTrip) {
   ShapeSpace space;
   space.devices = 16;

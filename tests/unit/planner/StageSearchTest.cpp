@@ -46,7 +46,7 @@ StageProblem randomProblem(std::mt19937 &random) {
   return problem;
 }
 
-/// Where the stages of a problem begin, drawn.
+/// Fixes the first blocks of the stages of a problem to random numbers.
 void holdStages(StageProblem &problem, std::mt19937 &random) {
   std::vector<uint32_t> others;
   for (uint32_t block = 1; block < problem.blocks.size(); ++block)
@@ -70,7 +70,7 @@ TEST(StageSearch, EqualsTheExhaustiveSolver) {
       continue;
     }
     ASSERT_NEAR(found.seconds, all.seconds, 1e-9) << round;
-    // What the solver says of its solution is what the problem says.
+    // The cost that the solver reports is the cost of its solution by the problem.
     ASSERT_NEAR(costOf(problem, found), found.seconds, 1e-9) << round;
     ASSERT_LE(found.lowerBound, all.seconds + 1e-9) << round;
     ASSERT_EQ(found.lowerBound, found.seconds) << round;

@@ -88,13 +88,13 @@ TEST(StepSimulation, ReductionsRunBesideTheLastBackwardPass) {
   EXPECT_NEAR(secondsOf(step, schedule), 12 + 3 + 0.5 + 1, 1e-9);
   step.reduceWindow = 0.5;
   EXPECT_NEAR(secondsOf(step, schedule), 12 + 2 + 0.5 + 1, 1e-9);
-  // What the reduction leaves of the window hides the gather.
+  // The reduction uses a part of the window, and the rest of the window hides the gather.
   step.ends[0] = {0.25, 0.5, 1};
   EXPECT_NEAR(secondsOf(step, schedule), 12 + 0.5 + 0.25, 1e-9);
 }
 
-/// Units of 1 second forward whose gathers take 0.5: the first is in the open, the others hidden; slower gathers
-/// take turns with nothing between them.
+/// Each unit takes 1 second forward and its gather 0.5. The first gather is exposed and the others are overlapped.
+/// Slower gathers follow each other without a gap.
 TEST(StepSimulation, UnitsAreGatheredAhead) {
   SimulatedStep step = equalStages(1, 1, {});
   step.stages[0].assign(4, {1, 1, 1, 0.5, 0.5, 0.25});

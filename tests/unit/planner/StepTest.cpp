@@ -154,7 +154,7 @@ TEST(Transformer, ExpertsWorkOnTheRowsThatChoseThem) {
   EXPECT_TRUE(findTransformer("llama4-maverick")->isExpertLayer(1));
 }
 
-/// Where cp and dp have fewer ranks than ep, ranks of tp have whole experts.
+/// If cp and dp together have fewer ranks than ep, the ranks of tp hold whole experts.
 TEST(Transformer, ExpertsSpreadOverTp) {
   Transformer model = *findTransformer("qwen3-235b-a22b");
   Parallel plan;
@@ -247,7 +247,8 @@ TEST(Step, UnevenStages) {
   }
 }
 
-/// Of a rank's stages all but the last that is complete are reduced beside the others.
+/// The gradient reduction of a rank's stages overlaps with the stages that still run: only that of the last stage to
+/// finish is exposed.
 TEST(Step, StagesReducedBesideOthers) {
   Constants constants;
   Parallel plan;

@@ -46,7 +46,7 @@ void flagKernel(const dtcc_rank *rank, void *const *buffers, int64_t, int64_t) {
 
 const dtcc_kernel kernels[] = {addOneKernel, contextKernel, flagKernel};
 
-/// The same for GPUs, a block of one thread an iteration.
+/// PTX of the three kernels above. Each iteration runs as a block of one thread.
 const char gpuKernels[] = R"(
 .version 8.0
 .target sm_80
@@ -110,7 +110,7 @@ WORK:
 )";
 const char *const gpuKernelNames[] = {"add_one", "context", "flags"};
 
-/// The program for GPUs instead; of its arenas `onHost` stays with the host.
+/// Turns the program into one for GPUs. The arena `onHost`, if there is one, stays in host memory.
 void moveToGpus(ImageBuilder &b, uint32_t onHost) {
   for (uint32_t arena = 0; arena < b.arenas.size(); ++arena)
     b.arenas[arena].kind = arena == onHost ? DTCC_MEMORY_HOST : DTCC_MEMORY_DEVICE;
@@ -123,8 +123,8 @@ void moveToGpus(ImageBuilder &b, uint32_t onHost) {
   b.gpuModules = {{80, DTCC_GPU_PTX, 0, sizeof gpuKernels}};
 }
 
-/// What the executor promises on every device: "host"; where there is a driver "cuda", all ranks on one GPU, whose
-/// collectives go through the host, and "nccl", each on its own as far as there are GPUs.
+/// Tests the executor's promises on every device. "host" runs without a GPU. With a driver, "cuda" runs all ranks on
+/// one GPU with collectives through the host, and "nccl" gives each rank a GPU of its own as far as there are GPUs.
 class Executor : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
@@ -138,10 +138,10 @@ protected:
   }
   void runAll(ImageBuilder &b, int64_t steps, const std::function<void(Rank &)> &inspect, int threadsPerRank = 1,
               bool overlap = false);
-  /// What the host writes before each step.
+  /// Writes the host's values before each step.
   std::function<void(Rank &, Device &)> beforeStep = [](Rank &, Device &) {};
   GraphUse graphs = GraphUse::Auto;
-  /// Of a program for GPUs, what lies with their host.
+  /// Arena that a program for GPUs keeps in host memory, or DTCC_NONE.
   uint32_t onHost = DTCC_NONE;
 };
 
@@ -364,7 +364,7 @@ TEST_P(Executor, StreamsOverlap) {
   }
 }
 
-// What the host writes between steps, a predicate too, is seen by steps that are launched as graphs.
+// Steps launched as CUDA graphs see the values that the host writes between steps, predicates included.
 TEST_P(Executor, KeptStepsSeeWhatChanges) {
   for (GraphUse use : {GraphUse::Off, GraphUse::Auto}) {
     ImageBuilder b;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the compiler emits, built in a test: tables are appended to, then build() lays
-// them out. Views are allocated one after the other in their arena, so no two overlap.
+// Builds in a test the image that the compiler emits: a test appends to the tables, then
+// build() lays them out. Views are allocated one after the other in their arena, so no two
+// overlap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +41,7 @@ public:
   std::vector<dtcc_state> states;
   std::vector<dtcc_bucket> buckets;
   std::vector<dtcc_segment> segments;
-  /// Of the one stage that holds everything, if `stages` is empty.
+  /// Scalars of the single stage that a program with empty `stages` gets.
   uint32_t scalars[8];
   std::vector<dtcc_stage> stages;
   std::vector<dtcc_gpu_kernel> gpuKernels;

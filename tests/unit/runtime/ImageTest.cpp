@@ -86,7 +86,7 @@ TEST(Image, NamesTheFirstWrongItem) {
          b.gpuModules = {{90, DTCC_GPU_PTX, 0, 4}};
          b.gpuKernels = {{0, 32, 1}};
        }},
-      // Of the library's ops those alone that take each cell once.
+      // Library ops may touch host memory only if they read each cell once.
       {"command 0: memory of the host must be touched by updates and by copies of dense views alone",
        [](ImageBuilder &b) {
          b.gpuCode = {'p', 't', 'x', 0};
@@ -149,7 +149,7 @@ TEST(Image, SectionsMustLieInside) {
   EXPECT_NE(refusal(image).find("section of views"), std::string::npos) << refusal(image);
 }
 
-// Of a program whose bytes are not those that were written, nothing is read.
+// A program with any changed byte is refused before its tables are read.
 TEST(Image, RefusesEveryFlippedByte) {
   std::vector<uint64_t> good = linearRegressionImage({});
   for (size_t byte = 0; byte < good.size() * 8; ++byte)
@@ -162,7 +162,8 @@ TEST(Image, RefusesEveryFlippedByte) {
     }
 }
 
-// Any single field set to any of a few values, and sealed again: refused or taken, never a crash.
+// Sets each single field to a few values and seals the image again. The reader accepts or refuses each, and never
+// crashes.
 TEST(Image, SurvivesEveryFlippedWord) {
   std::vector<uint64_t> good = linearRegressionImage({});
   for (size_t word = 0; word < good.size(); ++word)

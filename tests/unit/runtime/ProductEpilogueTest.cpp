@@ -155,7 +155,7 @@ private:
     return made;
   }
 
-  /// What stands there after both slots.
+  /// Computes the expected `out`, `kept` and `sums` after both slots.
   void compute() {
     const auto depth = static_cast<size_t>(k);
     for (int slot = 0; slot < 2; ++slot) {

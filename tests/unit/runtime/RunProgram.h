@@ -42,7 +42,7 @@ void writeNpy(const std::string &path, const std::string &descr, const std::stri
 void writeFile(const std::string &path, const std::string &bytes);
 std::string readFile(const std::string &path);
 
-/// x [examples, 5] and y [examples] of a known linear function, in `folder`.
+/// x [samples, 5] and y [samples] of a known linear function, in `folder`.
 void writeRegressionData(const Folder &folder, int64_t examples);
 
 /// The numbers after `"key":` of every line of a metrics file.

@@ -139,11 +139,13 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       expectRatio(graph.recompute, sizes.recompute, 0.9, 1.1, "recompute");
       EXPECT_EQ(graph.host, 0) << "commands are issued ahead";
       EXPECT_EQ(sizes.host, 0) << "by the same software";
-      // What is hidden depends on where blocks begin, and gathers of so small layers take as long as their products.
+      // The two estimates overlap different amounts of communication, because blocks are not layers. Gathers of layers
+      // this small take as long as their matrix products.
       EXPECT_NEAR(graph.data, sizes.data, 0.25 * sizes.total()) << "gradients and parameters";
       if (given.pp > 1) {
-        // Of stages the longest decides, blocks are not layers, and the graph is simulated too. By sizes the stage with
-        // the head is the longest by far, and what waits is the other, shorter one; the graph is cut by time.
+        // The longest stage decides the time of a pipeline. The estimate by sizes cuts by layers: the stage with the
+        // head is by far the longest, and the others wait for it. The estimate of the graph cuts by time, at blocks
+        // that are not layers, and simulates the schedule.
         expectRatio(graph.bubble, sizes.bubble, 0.9, 2, "bubble");
         expectRatio(graph.stages, sizes.stages, 0.9, 1.5, "sends");
       }

@@ -240,7 +240,7 @@ TEST_F(GraphSearchTest, FoldedBlocksCostWhatTheyCost) {
   std::printf("%zu placements, %zu with folded blocks, %zu compared with all choices\n", problems, folded, exhausted);
 }
 
-/// A plan that places blocks which are alike differently costs what it costs with all blocks by themselves.
+/// A plan may place repeated blocks differently. It is priced as it is with every block solved by itself.
 TEST_F(GraphSearchTest, GivenPlacementsCostWhatTheyCost) {
   size_t split = 0, folded = 0;
   forSeeds(60, [&](uint64_t) {
@@ -251,7 +251,8 @@ TEST_F(GraphSearchTest, GivenPlacementsCostWhatTheyCost) {
     PlacementInput alike(step);
     if (mlir::failed(solvePlacement(alike, plan, machine, true)))
       return;
-    // Of some blocks all ops are as the examples alone have them, and states follow from their readers.
+    // Some blocks lose all entries of the plan, so that only the batch is split there. Some states lose their entries
+    // and take the layout that their readers want.
     std::vector<bool> whole;
     for (size_t block = 0; block < alike.blocks.blocks().size(); ++block)
       whole.push_back(chance(30));
@@ -288,7 +289,7 @@ TEST_F(GraphSearchTest, GivenPlacementsCostWhatTheyCost) {
     const char *names[] = {"bytes", "exchange", "exchange of gradients", "parameters"};
     for (size_t i = 0; i < 4; ++i)
       expectSame(sums[0][i], sums[1][i], names[i]);
-    // What is not listed lies as its readers want it: nothing is left out.
+    // A state that the plan does not list takes the layout that its readers want, so every state has one.
     EXPECT_EQ(given->states.size(), size_t(llvm::range_size(step.getOps<graph::ReadOp>())));
   });
   EXPECT_GT(split, 10u);
@@ -475,7 +476,7 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
       return;
     expectSame(found.modelled, best, "best of all shapes");
     EXPECT_LE(found.lowerBound, best * (1 + 1e-9));
-    // What fits on the devices and is as fast stays there, unless it must not.
+    // A tensor that fits into device memory at no cost of time is not offloaded, unless the request asks for it.
     bool must = request.mustOffloadActivations && request.mayOffloadActivations;
     if (!must)
       EXPECT_LE(best, kept * (1 + 1e-9));
@@ -494,7 +495,7 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
       memory = pricer.describe({each.shape, again, 0}).memory;
       EXPECT_LE(memory.total() - memory.communicators, less * (1 + 1e-9)) << each.shape.str();
     }
-    // What is proposed can be carried out.
+    // The best plan can be written, read again and carried out.
     const plan::ShapePlan &first = found.plans.front();
     plan::Plan plan = pricer.write(first.shape, first.stages);
     llvm::Expected<plan::Plan> read = plan::parsePlan(plan.toJson(), "plan");
@@ -503,9 +504,9 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
     offloaded += plan.offload.any();
     mixed += kinds.size() > 1;
     EXPECT_EQ(plan.offload.any(), isOffloaded(first, pricer.problem(first.shape)));
-    // What no program does is refused.
+    // A plan that no program can run yet is refused.
     EXPECT_EQ(bool(distribute(plan)), plan.whyNoProgram().empty()) << first.shape.str() << plan.toJson();
-    // And keeps to the pins.
+    // The plan obeys the pins.
     for (const plan::StatePlan &state : plan.states)
       for (auto read : step.getOps<graph::ReadOp>())
         if (read.getState() == state.name && first.shape.tp > 1) {

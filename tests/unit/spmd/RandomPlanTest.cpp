@@ -235,7 +235,7 @@ private:
       return;
     FactorMap map = factored.getFactorMap();
     plan::OpPlan entry{*graph::getOrigin(&op), op.getName().getStringRef().str(), {}, {}, {}, {}};
-    // Heads over the ranks of positions, experts over those of examples.
+    // Heads over the ranks of positions, experts over those of samples.
     bool experts = mlir::isa<graph::ExpertsOp>(op);
     for (const std::string &name : experts ? plan.batchAxes : plan.sequenceAxes)
       if (!plan.mesh.isTime(name) && chance(50) && (experts || mlir::isa<graph::AttentionOp>(op)))

@@ -201,14 +201,16 @@ TEST_F(StepTest, ValuesSkipStages) {
     EXPECT_TRUE(compare(pipelinePlan(microbatches, 2, "interleaved:2", {5, 6, 7}), 4));
 }
 
-// What is made of a parameter alone is made where it is read: no other stage owns the parameter.
+// A value that depends on a parameter alone is computed on the stage that reads it, so no other stage owns the
+// parameter.
 TEST_F(StepTest, StagesOwnWhatTheyRead) {
   load("mlp.mlir");
   EXPECT_TRUE(compare(pipelinePlan(1, 2, "1f1b", {2}), 9));
   EXPECT_TRUE(compare(pipelinePlan(2, 2, "zero-bubble", {2}), 9));
 }
 
-// What a weight gradient of another stage wants is sent with the input gradient: here that stage's runs first.
+// A value that the weight gradient of another stage reads is sent with the input gradient. In this schedule the weight
+// gradient of the other stage runs first, and could not wait for the sender's.
 TEST_F(StepTest, StagesWaitForInputGradientsAlone) {
   using plan::Work;
   load("mlp.mlir");
@@ -227,8 +229,8 @@ TEST_F(StepTest, StagesWaitForInputGradientsAlone) {
   EXPECT_TRUE(compare(plan, 9));
 }
 
-// What two stages of a rank want is received before either, though the weight gradients of one run now before, now
-// behind the other.
+// A value that two stages of a rank read is received before either runs. The weight gradients of one stage run before
+// those of the other in one micro-batch and after them in the next.
 TEST_F(StepTest, StagesOfARankReceiveOnce) {
   using plan::Work;
   load("mlp.mlir");

@@ -30,7 +30,7 @@ TEST(UnitsTest, BlocksRepeat) {
   EXPECT_EQ(cut("e", 1), Numbers{0});
   // Embedding, three blocks, head.
   EXPECT_EQ(cut("eabcabcabch", 1), (Numbers{0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4}));
-  // What follows the last block begins like one.
+  // The layers after the last block begin like a block.
   EXPECT_EQ(cut("eabcabcab", 1), (Numbers{0, 1, 1, 1, 2, 2, 2, 3, 4}));
   // Two kinds of blocks, an encoder's and a decoder's.
   EXPECT_EQ(cut("eababfcdcdcdh", 1), (Numbers{0, 1, 1, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7}));

@@ -1,4 +1,4 @@
-//===- Help.cpp - What dtcc-plan --help says
+//===- Help.cpp - Help texts of dtcc-plan
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,20 +10,20 @@
 using llvm::StringRef;
 
 const char *const dtcc::kHelp = R"(dtcc-plan COMMAND ...
-Decides where a model's training runs, and shows what was decided.
+Plans how a model's training runs on a cluster, and shows and compares plans.
 
   search MODEL|--transformer=NAME --cluster=..   the best plans, the bound, and why the others lost
   show PLAN.json|PROGRAM                         mesh and placement; of a program also memory, states, collectives
   explain [PLAN.json] MODEL|--transformer=NAME --cluster=..
                                                  why this plan: each kind of parallelism, fewer devices, advice
-  memory MODEL|--transformer=NAME --cluster=..   what a device holds under each ZeRO stage, and how few devices do
+  memory MODEL|--transformer=NAME --cluster=..   memory of a device under each ZeRO stage, and the fewest devices
   compare A B [--transformer=NAME --cluster=..]  plans, programs or shapes side by side
   cost [PLAN.json|PROGRAM] MODEL|--transformer=NAME --cluster=..
                                                  a step and its parts, memory, days and dollars
-  validate RUNS.csv                              forecasts measured runs and says how far off it is
-  calibrate -o cluster.yaml                      measures this machine, or corrects a description by measured runs
+  validate RUNS.csv                              forecasts of measured runs, and their errors
+  calibrate -o cluster.yaml                      measure this machine, or correct a description by measured runs
 
-  dtcc-plan COMMAND --help                       its options
+  dtcc-plan COMMAND --help                       the options of a command
   dtcc-plan --version                            the version
 
 MODEL: .onnx or .mlir, with the options of dtcc (--bind=batch=8,seq=128). NAME: llama3-8b, gpt3-175b, ..,
@@ -40,16 +40,16 @@ struct HelpRow {
 static constexpr HelpRow kHelpRows[] = {
     {"search", R"(dtcc-plan search MODEL --cluster=cpu:N|8xh100 [options of dtcc]
 dtcc-plan search --transformer=llama3-405b --cluster=2048x8xh100 --batch=2048
-Prices plans and prints the best first, with the parts of their times, what a device
-holds, the bound below which no plan is, and why the runners-up lost.
+Searches for plans and prints them, the best first, with the parts of their times, the
+memory of a device, a lower bound on the time of any plan, and why the runners-up lost.
 
   --mesh=dp=2,tp=2  --zero=1  --microbatches=8  a part of the plan; the rest is searched
-  --offload=none|optimizer|activations|all      to hosts whose memory a cluster file gives
-  --top=10                                      how many plans
-  --precision=bf16                              what layers compute in
-  --software=NeMo                               whose defaults a step has (of --transformer)
+  --offload=none|optimizer|activations|all      to host memory, which a cluster file gives
+  --top=10                                      number of plans to print
+  --precision=bf16                              type in which layers compute
+  --software=NeMo                               framework whose defaults apply (with --transformer)
   -o plan.json                                  writes the best plan, for dtcc --plan=plan.json
-  --html=report.html                            one page with pictures; nothing is fetched
+  --html=report.html                            one page with pictures, without external files
   --trace=step.json                             the forecast of a step, for Perfetto
   --json                                        for scripts
 )"},
@@ -57,7 +57,7 @@ holds, the bound below which no plan is, and why the runners-up lost.
 Mesh, placement and schedule of a plan; of a compiled program also memory, states,
 work and collectives of a step.
 
-  --html=plan.html     one page with pictures; nothing is fetched
+  --html=plan.html     one page with pictures, without external files
   --trace=step.json    the schedule, for Perfetto
   --json               for scripts
 )"},
@@ -67,63 +67,63 @@ Why this plan: the runners-up, the best of each kind of parallelism, the same ba
 fewer devices, what recomputation saves and costs, accumulation, learning rate, cost.
 PLAN.json is priced on the same devices and compared with the best.
 
-  --mesh, --zero, --microbatches, ..  a part of the plan, as dtcc has it; the rest is searched
-  --tokens=15e12 --price=3.5          of the whole run; dollars a device and hour
-  --base-batch=256 --base-lr=6e-4     a batch and the rate that is known to be good for it
-  --top=6                             how many plans
+  --mesh, --zero, --microbatches, ..  a part of the plan, as for dtcc; the rest is searched
+  --tokens=15e12 --price=3.5          tokens of the whole run; dollars per device and hour
+  --base-batch=256 --base-lr=6e-4     a batch, and a learning rate known to be good for it
+  --top=6                             number of plans to print
   --html=report.html --trace=step.json  one page with pictures; a step for Perfetto
   --json                              for scripts
 )"},
     {"compare", R"(dtcc-plan compare A B
 dtcc-plan compare A B --transformer=llama3-8b --cluster=8xh100 --batch=64
-Two plans (.json) or programs side by side: mesh, schedule, memory, collectives, with
-differences and ratios. With a model and a cluster, what a step takes and a device holds;
-A and B may then be shapes: "dp=2,tp=4 zero=1 microbatches=8".
+Two plans (.json) or programs side by side: mesh, schedule, memory and collectives, with
+differences and ratios. With a model and a cluster also the time of a step and the memory
+of a device; A and B may then be shapes: "dp=2,tp=4 zero=1 microbatches=8".
 
   --model=MODEL.onnx --bind=..    instead of --transformer
   --json                          for scripts
 )"},
     {"memory", R"(dtcc-plan memory MODEL --cluster=cpu:4 --bind=batch=8,seq=128
 dtcc-plan memory --transformer=llama3-8b --cluster=8xh100 [--batch=64]
-What a device holds (parameters, gradients, optimizer, activations, ..) under each stage
-of ZeRO and each kind of recomputation, what fits, and the fewest devices that hold it.
+Memory of a device (parameters, gradients, optimizer, activations, ..) under each ZeRO
+stage and each kind of recomputation, whether it fits, and the fewest devices that fit.
 
-  --mesh=tp=8        the axes; what is left of the devices is data parallelism
+  --mesh=tp=8        the axes; the other devices are data-parallel
   --zero=1           this stage alone
-  --microbatches=N   of a step; else an example a device at a time
-  --recompute=full   this kind alone (of a model file)
-  --offload=all      with the optimizer's state (optimizer), activations or both with the host
+  --microbatches=N   micro-batches of a step; else one sample a device at a time
+  --recompute=full   this kind alone (with a model file)
+  --offload=all      optimizer state (optimizer), activations, or both (all) in host memory
   --json             for scripts
 )"},
     {"cost", R"(dtcc-plan cost [PLAN.json|PROGRAM] --transformer=llama3-8b --cluster=8xh100 --tokens=15e12
 dtcc-plan cost [PLAN.json] MODEL --cluster=8xh100 --bind=batch=64,seq=4096 --tokens=15e12
 dtcc-plan cost PROGRAM --tokens=1e9 --price=0.1
-Time of a step and its parts, memory of a device, days and dollars. A program alone is
-priced by its commands, on the machine that it was compiled for.
+Time of a step and its parts, memory of a device, days and dollars. A program without a
+model is priced by its commands, on the machine that it was compiled for.
 
   --mesh=tp=2,pp=4  --zero=1  --recompute=none|selective|full  --schedule=interleaved:4
-                                  the plan, where no file gives it; of MODEL the rest is searched
-  --batch=512 --micro-batch=1     examples of a step, and at once on a rank (of --transformer)
+                                  the plan, if no file gives it; for MODEL the rest is searched
+  --batch=512 --micro-batch=1     samples of a step, and of a micro-batch (with --transformer)
   --precision=bf16                f32, bf16, fp16, fp8, fp4
-  --tokens=15e12 --price=3.5      of the whole run; dollars a device and hour
-  --step-seconds=X                of a program: what a step was measured to take
+  --tokens=15e12 --price=3.5      tokens of the whole run; dollars per device and hour
+  --step-seconds=X                the measured time of a step (with a program)
   --json                          for scripts
 )"},
     {"validate", R"(dtcc-plan validate RUNS.csv [-o out.csv]
-Forecasts measured runs and says how far off it is, by source.
+Forecasts measured runs, and prints the errors of each source of runs.
 
-  -o out.csv       the rows with what was forecast
-  --calibrate=N    with two scales from the first N runs of each source
-  --fit            fits the constants again; scores sources by fits without them
-                   (and then with two scales, where --calibrate is given)
+  -o out.csv       the rows with their forecasts
+  --calibrate=N    correct two scales by the first N runs of each source
+  --fit            fit the constants again, and score each source by a fit without it
+                   (with --calibrate also with two scales)
   --json           for scripts
 )"},
     {"calibrate", R"(dtcc-plan calibrate -o cluster.yaml
-Measures this machine by a program that trains on it.
+Measures this machine by a program that trains on it, and writes a cluster file.
 
-  --ranks=N                           from 2 on; else the cores, or 2
-  --size=2048                         rows and columns of the products that are measured
-  --runs=RUNS.csv --cluster=8xh100    corrects a description by measured runs instead
+  --ranks=N                           at least 2; default: the number of cores
+  --size=2048                         rows and columns of the measured products
+  --runs=RUNS.csv --cluster=8xh100    correct a description by measured runs instead
 )"}};
 
 StringRef dtcc::helpOf(StringRef command) {

@@ -23,7 +23,7 @@ using llvm::StringRef;
 
 static constexpr int64_t kLayers = 3, kClasses = 16, kSteps = 5;
 
-/// Layers of N x N with a loss, on `batch` examples.
+/// Layers of N x N with a loss, on `batch` samples.
 static std::string makeModel(int64_t batch, int64_t size) {
   std::string text;
   llvm::raw_string_ostream out(text);

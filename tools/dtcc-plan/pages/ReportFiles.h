@@ -18,10 +18,10 @@ namespace dtcc {
 /// The files of --html and --trace: opened before the work, written whole after it or not at all.
 class ReportFiles {
 public:
-  /// Empty: not asked for.
+  /// An empty path stands for a file that was not asked for.
   ReportFiles(llvm::StringRef html, llvm::StringRef trace) : html(html.str()), trace(trace.str()) {}
   bool any() const { return !html.empty() || !trace.empty(); }
-  /// Refuses what cannot be written, and what is one of `inputs`.
+  /// Refuses paths that cannot be written, and paths that are one of `inputs`.
   llvm::Error open(const std::vector<std::string> &inputs);
   llvm::Error write(const plan::SearchReport &report, const plan::Explanation *explanation = nullptr);
   /// A page and a timeline of anything else.

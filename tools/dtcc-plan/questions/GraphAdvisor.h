@@ -13,30 +13,30 @@
 
 namespace dtcc {
 
-/// Asks the search of dtcc again with some of its shapes left out, on other numbers of devices, and for another batch
-/// where --bind says one. Plans are priced as the search prices them, with the same placement; what is asked about by
-/// itself is compiled, as the search does with its best, and says the memory of its program.
+/// Repeats the search of dtcc with some of its shapes left out, on other numbers of devices, and for another batch if
+/// --bind gives one. Plans are priced as the search prices them, with the same placement. A single plan is also
+/// compiled, as the search does with its best plan, and reports the memory of its program.
 class GraphAdvisor : public plan::Advisor {
 public:
-  /// `report`: what the search found for `question`, which holds a graph.
+  /// `report` is the result of the search for `question`, which holds a graph.
   GraphAdvisor(const Question &question, const plan::SearchReport &report)
       : question(question), batch(report.batch), memoryBytes(report.memoryBytes) {}
   std::optional<plan::PlanReport> best(const plan::Restriction &restriction) override;
   std::vector<plan::PlanReport> fasterOnes(const plan::PlanReport &than, size_t most) override;
   std::optional<int64_t> fewest() override;
 
-  /// A shape, whether it is searched or not; what is computed again is as memory asks.
+  /// Prices a shape, which the search need not contain. The memory decides the recomputation.
   std::optional<plan::PlanReport> price(const plan::PlanShape &shape);
-  /// A plan as it stands: with its placement and its stages. Of what is computed again in single ops its program tells
-  /// the memory; its time is that of the plan's mode unless a search finds the same ops.
+  /// Prices a plan as it stands, with its placement and its stages. If it recomputes single ops, the memory is that of
+  /// its program, and the time is that of the plan's mode unless a search finds the same ops.
   std::optional<plan::PlanReport> price(const plan::Plan &plan);
 
 private:
   using Allows = std::function<bool(const plan::PlanShape &)>;
   mlir::FailureOr<SearchResult> search(const Options &options, const SearchLimits &limits, int64_t batch = 0);
-  /// The fastest of what fits, else what needs least.
+  /// The fastest plan that fits, or else the plan that needs the least memory.
   std::optional<plan::PlanReport> bestOf(const Options &options, SearchLimits limits, int64_t batch = 0);
-  /// False where no plan can be compiled.
+  /// Returns false if no plan can be compiled.
   bool confirm(const Options &options, SearchResult &result);
   /// Its memory is the search's estimate, unless that was confirmed on the way.
   std::optional<plan::PlanReport> priceTime(const plan::Plan &plan);

@@ -68,7 +68,6 @@ static llvm::Error readGraph(StringRef model, const Arguments &arguments, Questi
   std::vector<const char *> line = {"dtcc"};
   for (const std::string &word : words)
     line.push_back(word.c_str());
-  question.options.planAlone = true;
   if (failed(parseOptions(int(line.size()), line.data(), question.options)) ||
       failed(resolveCluster(question.options, /*mayMix=*/true)))
     return llvm::make_error<ToldError>();

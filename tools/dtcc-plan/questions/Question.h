@@ -23,7 +23,7 @@ namespace dtcc {
 
 struct Question {
   std::optional<TransformerSearch> sizes;
-  /// Else: a graph, its options, and what searches of it have placed.
+  /// Without `sizes`: a graph, its options, and the placements of its searches.
   std::unique_ptr<LoadedStep> graph;
   Options options;
   mutable PricerCache pricers;

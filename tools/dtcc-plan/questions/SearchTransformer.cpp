@@ -98,7 +98,8 @@ static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProble
   return llvm::Error::success();
 }
 
-/// So many devices of a kind would hold the model under what is given, as which plan; nothing if none would.
+/// Describes the fewest devices of a kind that hold the model under the given options, and their plan; nothing if no
+/// number does.
 static std::optional<std::string> holders(const plan::TransformerProblem &problem, const plan::ShapeSpace &space) {
   std::optional<plan::FewestDevices> fewest = plan::fewestDevices(problem, space);
   if (!fewest)

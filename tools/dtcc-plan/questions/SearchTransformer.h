@@ -23,10 +23,10 @@ struct TransformerSearch {
   /// Names of the model and the options that hold a part of the plan, for reports.
   std::string model;
   std::vector<std::string> options;
-  /// As --offload gives it; absent: searched.
+  /// The offload that --offload fixes; if absent, it is searched.
   std::optional<plan::Offload> offload;
 
-  /// From --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision, --software.
+  /// Reads --transformer, --cluster, --batch, --mesh, --zero, --microbatches, --precision and --software.
   static llvm::Expected<TransformerSearch> read(const Arguments &arguments, bool mayMix = false);
   /// The `top` best plans. An error says what does not divide, or what the nearest plan lacks where none fits.
   /// `record`: with the timeline of the best.

@@ -65,7 +65,7 @@ static void showProgram(const PlanOrProgram &file, llvm::raw_ostream &stream) {
     printLine(stream, "mesh", mesh);
     printLine(stream, "plan", "none: the program was compiled from text of a lower level");
   }
-  printLine(stream, "batch", llvm::Twine(header.training.batch) + " examples a step");
+  printLine(stream, "batch", llvm::Twine(header.training.batch) + " samples a step");
   if (llvm::StringRef weights = program.string(header.weights); !weights.empty())
     printLine(stream, "weights", weights);
   printProgram(program, stream);

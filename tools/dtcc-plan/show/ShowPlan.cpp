@@ -54,25 +54,24 @@ void dtcc::printMesh(const plan::Plan &plan, llvm::raw_ostream &stream) {
   if (plan.pipeline)
     printPipeline(plan, stream);
   plan::Axes batch = plan.withoutUnitAxes(plan.batchAxes), flat = plan.withoutUnitAxes(plan.flatAxes);
-  printLine(stream, "batch over", batch.empty() ? "nothing: every rank has all examples" : join(batch));
+  printLine(stream, "batch over", batch.empty() ? "nothing: every rank has all samples" : join(batch));
   if (plan::Axes positions = plan.withoutUnitAxes(plan.sequenceAxes); !positions.empty())
     printLine(stream, "positions over",
               join(positions) + (plan.sequenceOrder == plan::SequenceOrder::ZigZag ? ", in zig-zag order" : ""));
   static constexpr const char *shared[] = {"", "the update is", "gradients and the update are",
                                            "parameters, gradients and the update are"};
   if (plan.zero == 0)
-    printLine(stream, "ZeRO", "0: every rank updates all that it holds");
+    printLine(stream, "ZeRO", "0: every rank updates all of its parameters");
   else
     printLine(stream, "ZeRO",
               llvm::Twine(plan.zero) + ": " +
-                  (flat.empty() ? "shared over nothing" : shared[plan.zero] + (" shared over " + join(flat))));
+                  (flat.empty() ? "sharded over nothing" : shared[plan.zero] + (" sharded over " + join(flat))));
   size_t moved = llvm::count_if(plan.ops, [](const plan::OpPlan &op) { return op.onHost; });
   if (plan.offload.any())
-    printLine(
-        stream, "with the hosts",
-        llvm::Twine(plan.offload.optimizer ? "the optimizer's state" : "") +
-            (plan.offload.optimizer && moved ? " and " : "") +
-            (moved ? "what " + std::to_string(moved) + " forward ops keep for the backward pass" : std::string()));
+    printLine(stream, "offloaded",
+              llvm::Twine(plan.offload.optimizer ? "optimizer state" : "") +
+                  (plan.offload.optimizer && moved ? " and " : "") +
+                  (moved ? "saved activations of " + std::to_string(moved) + " forward ops" : std::string()));
 }
 
 /// "factor 1 over tp, partial over cp".
@@ -103,7 +102,7 @@ void dtcc::printOps(const plan::Plan &plan, llvm::raw_ostream &stream) {
     if (std::string split = describe(plan, op); !split.empty())
       groups[{op.op, split}].push_back(op.origin);
   stream << '\n';
-  printHeading(stream, "Forward ops that are split besides the batch");
+  printHeading(stream, "Forward ops that are split by more than the batch");
   if (groups.empty()) {
     stream << "  none\n";
     return;
@@ -126,7 +125,7 @@ void dtcc::printPlannedStates(const plan::Plan &plan, llvm::raw_ostream &stream)
       for (size_t i = 0; i < state.layout->size(); ++i)
         if (plan::Axes split = plan.withoutUnitAxes((*state.layout)[i]); !split.empty())
           parts.push_back("dim " + std::to_string(i) + " over " + join(split));
-    std::string layout = !state.layout ? "as its reader wants it" : parts.empty() ? "whole" : llvm::join(parts, ", ");
+    std::string layout = !state.layout ? "that of its reader" : parts.empty() ? "whole" : llvm::join(parts, ", ");
     table.add({state.name, layout, std::to_string(state.zero.value_or(plan.zero))});
   }
   table.print(stream);

@@ -96,7 +96,7 @@ static void printStates(const ProgramFile &program, llvm::raw_ostream &stream) {
       std::string layout = describeLayout(program, state);
       if (state.bucket != DTCC_NONE)
         if (const dtcc_axes &flat = program.buckets()[state.bucket].flat; program.extent(flat) > 1)
-          layout += "; shared over " + program.names(flat);
+          layout += "; sharded over " + program.names(flat);
       groups[{roleOf(state), layout}].add(program, state);
     }
     for (const auto &[key, group] : groups)

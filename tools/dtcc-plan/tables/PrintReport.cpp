@@ -40,7 +40,7 @@ static std::string parametersText(double parameters) {
 std::string dtcc::headingOf(const plan::SearchReport &report) {
   std::string text = report.model.empty() ? "" : report.model + ": ";
   text += parametersText(report.parameters) + " parameters on " + std::to_string(report.devices) + " x " +
-          report.device + ", " + std::to_string(report.batch) + " examples";
+          report.device + ", " + std::to_string(report.batch) + " samples";
   if (report.sequence > 0)
     text += " of " + std::to_string(int64_t(report.sequence)) + " tokens";
   return text + " a step";
@@ -119,7 +119,7 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
            << " are not proven best, their search was cut short";
   stream << '\n';
   if (!report.given.empty())
-    stream << "held, not searched: " << llvm::join(report.given, " ") << '\n';
+    stream << "fixed, not searched: " << llvm::join(report.given, " ") << '\n';
   if (!report.note.empty())
     stream << report.note << '\n';
 }

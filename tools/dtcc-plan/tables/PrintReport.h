@@ -31,7 +31,7 @@ struct MemoryPart {
 };
 llvm::ArrayRef<MemoryPart> memoryParts();
 
-/// "8.0 billion parameters on 64 x h100-sxm, 128 examples of 8192 tokens a step".
+/// "8.0 billion parameters on 64 x h100-sxm, 128 samples of 8192 tokens a step".
 std::string headingOf(const plan::SearchReport &report);
 
 /// A table of the plans, what a device holds, why the runners-up lost, and the bound.

@@ -37,7 +37,7 @@ def region_of(node):
     for at in order[order.index(start) + 1:order.index(node)]:
         if any(n in inside for n in at.all_input_nodes):
             inside.add(at)
-            # What is filled in place is made inside.
+            # A tensor that is filled in place inside the region is created inside, too.
             for changed in mutated(at):
                 while changed not in inside and changed.op == "call_function":
                     inside.add(changed)

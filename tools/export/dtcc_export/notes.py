@@ -123,7 +123,7 @@ def noted(module):
         before[:] = [(m, name, b) for m in traced.modules() for name, b in m._buffers.items() if b is not None]
 
     def leave(*_):
-        # What forward assigns anew, it changes.
+        # A buffer that forward assigns to is copied into the original, so that the change is recorded.
         for owner, name, value in before:
             if owner._buffers.get(name) is not value and owner._buffers.get(name) is not None:
                 with torch.no_grad():

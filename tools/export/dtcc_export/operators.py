@@ -62,7 +62,7 @@ def schema(name, operands):
 _opset = onnxscript.values.Opset(DOMAIN, 1)
 _stop, _replace = (onnxscript.values.Op(_opset, name, schema(name, of)) for name, of in OPERATORS.items())
 
-# What torch.onnx.export calls for a call of an operator.
+# Translations for torch.onnx.export: operator -> function that emits its node.
 TRANSLATIONS = {STOP: lambda x: _stop(x), REPLACE: lambda value, path: _replace(value, path)}
 
 

@@ -39,7 +39,7 @@ constexpr int64_t mmaBackwardBytes(int size) {
   return 2 * mmaStride(size) * (2 * mmaRows + 2 * mmaOthers(size)) + 4 * 2 * mmaOthers(size);
 }
 
-/// As AttentionProblem of runtime/kernels, whose words it uses.
+/// The AttentionProblem of runtime/kernels for a GPU, in the same terms.
 struct Attention {
   int64_t batch, queries, keys, kvHeads, groups, qkSize, vSize;
   HeadTensor q, out, dout, dq; // [b, t, h, g, d] and [b, t, h, g, e]

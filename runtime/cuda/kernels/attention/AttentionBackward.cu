@@ -7,7 +7,7 @@
 //
 // With P = exp(score - lse), D = rowsum(dout * out):
 //   dv = P^T dout,  dS = P * (dout v^T - D),  dq = scale dS k,  dk = scale dS^T q
-// (FlashAttention 2, Dao 2023, algorithm 2), scores computed again. One kernel has the
+// (FlashAttention 2, Dao 2023, algorithm 2), scores recomputed. One kernel has the
 // queries as its rows and one the keys, so that nobody adds to what another block holds:
 // the sums run in ascending order, and give the same bits in every run.
 //

@@ -37,7 +37,7 @@ DTCC_DEVICE void storeCell(const HeadTensor &x, int64_t offset, float value) {
     static_cast<_Float16 *>(x.data)[offset] = static_cast<_Float16>(value);
 }
 
-/// One head of one example: h counts heads of keys, g the queries of each.
+/// One head of one sample: h counts heads of keys, g the queries of each.
 struct Head {
   int64_t b, h, g;
 };

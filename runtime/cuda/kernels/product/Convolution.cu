@@ -52,7 +52,7 @@ DTCC_DEVICE WindowCell imageCell(const Convolution &p, int32_t i) {
   return cell;
 }
 
-/// The first row of column `i`, an example and a cell of it, of a result [examples, groups, channels, cells].
+/// The first row of column `i`, a sample and a cell of it, of a result [samples, groups, channels, cells].
 DTCC_DEVICE Type *columnOf(const Convolution &p, int64_t group, int32_t channels, int32_t cells, int32_t example,
                            int32_t cell) {
   return static_cast<Type *>(p.out) + (example * p.groups + group) * channels * cells + cell;

@@ -53,13 +53,13 @@ struct Box {
   constexpr int32_t cell(int32_t d, int32_t h, int32_t w) const { return (d * sizes[1] + h) * sizes[2] + w; }
 };
 
-/// x [examples, groups, inputs, image], kernel [groups, outputs, inputs, window], y [examples, groups, outputs,
+/// x [samples, groups, inputs, image], kernel [groups, outputs, inputs, window], y [samples, groups, outputs,
 /// result], dense, in one type. A product has rows of `left` and columns that are gathered from `right`:
 ///
 ///                           rows     columns           depth             left    right  out
-///   convolution             outputs  examples, result  inputs, window    kernel  x      y
-///   convolution_input_grad  inputs   examples, image   outputs, window   kernel  dy     dx
-///   convolution_kernel_grad outputs  inputs, window    examples, result  dy      x      dkernel
+///   convolution             outputs  samples, result   inputs, window    kernel  x      y
+///   convolution_input_grad  inputs   samples, image    outputs, window   kernel  dy     dx
+///   convolution_kernel_grad outputs  inputs, window    samples, result   dy      x      dkernel
 ///
 /// Grid: tiles, rows first; the phases of the input's gradient (Convolution.cu), or parts of the depth of the kernel's;
 /// groups.

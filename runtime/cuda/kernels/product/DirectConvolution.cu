@@ -99,7 +99,7 @@ DTCC_KERNEL(convolution_direct_input_grad, DirectConvolution, directThreads) {
           [&](const int32_t (&cell)[3], const int32_t (&tap)[3]) DTCC_INLINE { return readerBy(c, cell, tap); });
 }
 
-// A warp a cell of the kernel: its lanes share out the result cells of all examples.
+// A warp a cell of the kernel: its lanes share out the result cells of all samples.
 DTCC_KERNEL(convolution_direct_kernel_grad, DirectConvolution, directThreads) {
   const Convolution &c = p.of;
   const int32_t window = c.window.cells(), cells = c.result.cells();

@@ -42,7 +42,7 @@ def main():
         check("compare", seconds["a"], held["a"])
         if words == best["options"]:
             check("compare in words", seconds["b"], held["b"])
-    # Of the others search has estimates alone.
+    # The search only estimates the other plans, so it has no forecast of them.
     other = searched["plans"][-1]
     assert seconds["b"] == other["seconds"], f"compare says {seconds['b']}, search {other}"
     # Rows of memory are estimates, and have all blocks alike: they are compared where that was asked for, with the mesh held.
