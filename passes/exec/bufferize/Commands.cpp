@@ -94,10 +94,9 @@ LibraryOp Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins,
 CollectiveOp Bufferizer::collective(CollectiveKind kind, Reduction reduction, ArrayAttr axes, const Place &in,
                                     const Place &out, ArrayRef<int64_t> members) {
   Value from = view(in), to = view(out);
-  return CollectiveOp::create(commands, source.getLoc(), Type(), from, to, ValueRange(), 0,
-                              commands.getStringAttr(stringifyCollectiveKind(kind)), kind, reduction,
-                              communicator(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false,
-                              IntegerAttr());
+  return CollectiveOp::create(
+      commands, source.getLoc(), Type(), from, to, ValueRange(), 0, commands.getStringAttr(mnemonicOf(kind)), kind,
+      reduction, communicator(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false, IntegerAttr());
 }
 
 CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, DenseI64ArrayAttr members) {
