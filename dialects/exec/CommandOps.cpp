@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
+using namespace dtcc;
 using namespace dtcc::exec;
 
 std::optional<uint32_t> dtcc::exec::getLibraryOp(StringRef mnemonic) {
@@ -102,7 +103,7 @@ template <typename Op> static LogicalResult verifyCounts(Op op, size_t ins, size
 /// The sizes are the image's matter: they depend on the group.
 static LogicalResult verifyRowExchange(CollectiveOp op) {
   // With or without the room for rows that wait to be sent.
-  size_t outs = op.getKind() == CollectiveKind::combine_rows ? 3 : 2;
+  size_t outs = op.getKind() == CollectiveKind::CombineRows ? 3 : 2;
   if (failed(verifyCounts(op, 2, std::max(outs, std::min<size_t>(op.getOuts().size(), outs + 1)))))
     return failure();
   auto type = [](Value value) { return cast<MemRefType>(value.getType()); };
@@ -121,9 +122,10 @@ static LogicalResult verifyRowExchange(CollectiveOp op) {
 LogicalResult CollectiveOp::verify() {
   if (auto phase = (*this)->getParentOfType<PhaseOp>(); getSlot() && *getSlot() >= phase.getRepeat())
     return emitOpError("slot must be one of the ") << phase.getRepeat() << " of its phase, got: " << *getSlot();
-  if (getKind() == CollectiveKind::barrier)
+  const CollectiveInfo &info = infoOf(getKind());
+  if (info.in == Extent::None)
     return verifyCounts(*this, 0, 0);
-  bool exchangesRows = getKind() == CollectiveKind::dispatch_rows || getKind() == CollectiveKind::combine_rows;
+  bool exchangesRows = info.traffic == Traffic::ToPicked;
   if (exchangesRows != getExperts().has_value())
     return emitOpError("must have a member's number of experts if it moves rows to them, and only then");
   if (exchangesRows)
@@ -136,8 +138,7 @@ LogicalResult CollectiveOp::verify() {
   for (MemRefType type : {in, out})
     if (!isDense(type))
       return emitOpError("views must be dense, got: ") << type;
-  bool same = getKind() != CollectiveKind::all_gather && getKind() != CollectiveKind::reduce_scatter;
-  if (same && in.getNumElements() != out.getNumElements())
+  if (info.in == info.out && in.getNumElements() != out.getNumElements())
     return emitOpError("input and output must have one size, got: ")
            << in.getNumElements() << " and " << out.getNumElements();
   return success();

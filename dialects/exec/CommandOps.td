@@ -72,16 +72,15 @@ def Exec_LibraryOp : Exec_CommandOp<"library", (ins StrAttr:$op, ArrayAttr:$para
   let hasVerifier = 1;
 }
 
-def Exec_CollectiveKind : I32EnumAttr<"CollectiveKind", "dtcc_collective_op", [
-    I32EnumAttrCase<"all_reduce", 0>, I32EnumAttrCase<"all_gather", 1>, I32EnumAttrCase<"reduce_scatter", 2>,
-    I32EnumAttrCase<"all_to_all", 3>, I32EnumAttrCase<"broadcast", 4>, I32EnumAttrCase<"barrier", 5>,
-    I32EnumAttrCase<"shift", 6>, I32EnumAttrCase<"dispatch_rows", 7>, I32EnumAttrCase<"combine_rows", 8>]> {
-  let cppNamespace = "::dtcc::exec";
+/// The number of a row of a table of runtime/abi, which has `count` of them.
+class Exec_TableRow<string type, string count, string what> : SignlessIntegerAttrBase<I32, what> {
+  let predicate = And<[I32Attr.predicate, CPred<"::llvm::cast<::mlir::IntegerAttr>($_self).getValue().ult(" # count # ")">]>;
+  let returnType = type;
+  let convertFromStorage = "static_cast<" # type # ">($_self.getValue().getZExtValue())";
+  let constBuilderCall = "$_builder.getI32IntegerAttr(static_cast<int32_t>($0))";
 }
-def Exec_Reduction : I32EnumAttr<"Reduction", "dtcc_reduction", [
-    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>, I32EnumAttrCase<"min", 2>]> {
-  let cppNamespace = "::dtcc::exec";
-}
+def Exec_CollectiveKind : Exec_TableRow<"::dtcc::CollectiveKind", "::dtcc::kCollectives", "a row of Collectives.def">;
+def Exec_Reduction : Exec_TableRow<"::dtcc::Reduction", "::dtcc::kReductions", "a row of Reductions.def">;
 def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$kind, Exec_Reduction:$reduction,
                                                           FlatSymbolRefAttr:$communicator,
                                                           OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$slot,
@@ -97,7 +96,7 @@ def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$k
     Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left
     after the image is written.
   }];
-  let assemblyFormat = Exec_CommandFormat<"$kind $reduction `on` $communicator (`slot` $slot^)? (`experts` $experts^)? ">.format;
+  let assemblyFormat = Exec_CommandFormat<"custom<CollectiveKind>($kind) custom<Reduction>($reduction) `on` $communicator (`slot` $slot^)? (`experts` $experts^)? ">.format;
   let hasVerifier = 1;
 }
 

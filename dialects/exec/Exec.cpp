@@ -30,5 +30,27 @@ void ExecDialect::initialize() {
       >();
 }
 
+namespace dtcc::exec {
+/// The custom<> directives of a collective: the mnemonics of its rows.
+template <typename Row> static ParseResult parseRow(OpAsmParser &parser, FailureOr<Row> row, IntegerAttr &attribute) {
+  if (failed(row))
+    return failure();
+  attribute = parser.getBuilder().getI32IntegerAttr(static_cast<int32_t>(*row));
+  return success();
+}
+static ParseResult parseCollectiveKind(OpAsmParser &parser, IntegerAttr &kind) {
+  return parseRow(parser, dtcc::parseCollectiveKind(parser), kind);
+}
+static ParseResult parseReduction(OpAsmParser &parser, IntegerAttr &reduction) {
+  return parseRow(parser, dtcc::parseReduction(parser), reduction);
+}
+static void printCollectiveKind(OpAsmPrinter &printer, Operation *, IntegerAttr kind) {
+  printer << mnemonicOf(static_cast<CollectiveKind>(kind.getInt()));
+}
+static void printReduction(OpAsmPrinter &printer, Operation *, IntegerAttr reduction) {
+  printer << mnemonicOf(static_cast<Reduction>(reduction.getInt()));
+}
+} // namespace dtcc::exec
+
 #define GET_OP_CLASSES
 #include "dialects/exec/ExecOps.cpp.inc"

@@ -66,7 +66,7 @@ Value Build::select(Value condition, Value x, Value y) const {
 Value Build::sum(Value x, ArrayRef<int64_t> dims) const {
   if (dims.empty())
     return x;
-  return ReduceOp::create(builder, loc, withShape(x.getType(), without(shapeOf(x), dims)), ReduceKind::sum, x, dims);
+  return ReduceOp::create(builder, loc, withShape(x.getType(), without(shapeOf(x), dims)), Reduction::Sum, x, dims);
 }
 Value Build::broadcast(Value x, Type type, ArrayRef<int64_t> dims) const {
   if (x.getType() == type)

@@ -14,6 +14,7 @@
 
 include "dialects/graph/Graph.td"
 include "dialects/graph/OptimizerInterface.td"
+include "dialects/interfaces/TableEnums.td"
 
 class Graph_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::dtcc::graph";
@@ -21,9 +22,7 @@ class Graph_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32
 }
 class Graph_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Graph_Dialect, info, mnemonic>;
 
-def Graph_ReduceKind : Graph_Enum<"ReduceKind", "what a reduction computes", [
-    I32EnumAttrCase<"sum", 0>, I32EnumAttrCase<"max", 1>, I32EnumAttrCase<"min", 2>]>;
-def Graph_ReduceKindAttr : Graph_EnumAttr<Graph_ReduceKind, "reduce_kind">;
+def Graph_ReductionAttr : DTCC_ReductionAttr<Graph_Dialect, "reduce_kind">;
 
 def Graph_Predicate : Graph_Enum<"Predicate", "comparison; on floats ordered, but ne", [
     I32EnumAttrCase<"eq", 0>, I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"lt", 2>,

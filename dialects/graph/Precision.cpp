@@ -67,9 +67,9 @@ Precision ScatterAddOp::getResultPrecision(unsigned) { return Precision::Wide; }
 // A sum of halves is an f32: losses, means, and all that is decomposed into them.
 Precision ReduceOp::getOperandPrecision(unsigned) { return Precision::Follow; }
 Precision ReduceOp::getResultPrecision(unsigned) {
-  return getKind() == ReduceKind::sum ? Precision::Wide : Precision::Follow;
+  return getKind() == Reduction::Sum ? Precision::Wide : Precision::Follow;
 }
-bool ReduceOp::canWidenResult() { return getKind() == ReduceKind::sum; }
+bool ReduceOp::canWidenResult() { return getKind() == Reduction::Sum; }
 
 namespace dtcc::graph {
 

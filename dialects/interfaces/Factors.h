@@ -29,6 +29,7 @@
 #define DTCC_DIALECTS_INTERFACES_FACTORS_H
 
 #include "mlir/IR/OpDefinition.h"
+#include "runtime/abi/Collectives.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace dtcc {
@@ -51,8 +52,6 @@ enum class FactorKind {
   Decompose,
 };
 
-enum class ReductionKind { Sum, Max, Min };
-
 /// Content that padded cells of an operand must have along a factor, so that the rest of the
 /// result is right.
 enum class PaddingNeed {
@@ -68,7 +67,7 @@ struct Factor {
   int64_t size = 1;
   FactorKind kind = FactorKind::Parallel;
   /// Kind of reduction, of Reduce factors and of Index factors whose result is partial.
-  ReductionKind reduction = ReductionKind::Sum;
+  Reduction reduction = Reduction::Sum;
   /// Index factors only: results are partial over the axes of this factor.
   bool partial = false;
   PaddingNeed padding = PaddingNeed::Any;

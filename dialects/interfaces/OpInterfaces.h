@@ -11,6 +11,7 @@
 
 #include "dialects/interfaces/Factors.h"
 #include "dialects/interfaces/HostTensor.h"
+#include "dialects/interfaces/TableEnums.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 

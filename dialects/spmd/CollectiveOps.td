@@ -34,7 +34,7 @@ def Spmd_AllReduceOp : Spmd_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
                        OptionalAttr<DenseI64ArrayAttr>:$members);
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$kind $x `over` $axes (`members` $members^)? attr-dict `:` type($x)";
-  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::dtcc::spmd::Reduction":$kind, "::mlir::Value":$x,
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::dtcc::Reduction":$kind, "::mlir::Value":$x,
                                  "::mlir::ArrayAttr":$axes), [{
     build($_builder, $_state, type, kind, x, axes, ::mlir::DenseI64ArrayAttr());
   }]>];

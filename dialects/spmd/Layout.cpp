@@ -30,7 +30,7 @@ bool Layout::uses(const std::string &axis) const {
 void Layout::normalize(const std::vector<int64_t> &shape) {
   std::sort(partial.begin(), partial.end());
   if (partial.empty())
-    reduction = PartialKind::Sum;
+    reduction = Reduction::Sum;
   if (padded == shape)
     padded.clear();
 }
@@ -62,8 +62,7 @@ std::string Layout::str() const {
     text += (i ? "," : "") + braces(dims[i]);
   text += "]";
   if (!partial.empty()) {
-    const char *kinds[] = {"sum", "max", "min"};
-    text += std::string(" partial(") + kinds[static_cast<int>(reduction)] + " " + braces(partial) + ")";
+    text += " partial(" + std::string(mnemonicOf(reduction)) + " " + braces(partial) + ")";
   }
   return text;
 }

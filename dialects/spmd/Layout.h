@@ -12,6 +12,7 @@
 #ifndef DTCC_DIALECTS_SPMD_LAYOUT_H
 #define DTCC_DIALECTS_SPMD_LAYOUT_H
 
+#include "runtime/abi/Collectives.h"
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -57,19 +58,17 @@ struct Mesh {
   bool operator==(const Mesh &) const = default;
 };
 
-enum class PartialKind { Sum, Max, Min };
-
 struct Layout {
   /// Axes that split each dimension, outermost first.
   std::vector<Axes> dims;
   /// Sorted by name.
   Axes partial;
-  PartialKind reduction = PartialKind::Sum;
+  Reduction reduction = Reduction::Sum;
   /// Per dimension, at least the size of the whole; empty: no dimension is padded.
   std::vector<int64_t> padded;
 
   /// Replicated, of that rank.
-  static Layout replicated(size_t rank) { return {std::vector<Axes>(rank), {}, PartialKind::Sum, {}}; }
+  static Layout replicated(size_t rank) { return {std::vector<Axes>(rank), {}, Reduction::Sum, {}}; }
   /// All axes that it uses: those of the dimensions, then the partial ones.
   Axes used() const;
   bool uses(const std::string &axis) const;

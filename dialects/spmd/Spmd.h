@@ -12,6 +12,7 @@
 #ifndef DTCC_DIALECTS_SPMD_SPMD_H
 #define DTCC_DIALECTS_SPMD_SPMD_H
 
+#include "dialects/interfaces/TableEnums.h"
 #include "dialects/spmd/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -13,6 +13,7 @@
 #ifndef DTCC_DIALECTS_SPMD_SPMD
 #define DTCC_DIALECTS_SPMD_SPMD
 
+include "dialects/interfaces/TableEnums.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinTypeInterfaces.td"
@@ -58,9 +59,7 @@ class Spmd_EnumAttr<EnumAttrInfo info, string mnemonic> : EnumAttr<Spmd_Dialect,
 
 def Spmd_AxisKind : Spmd_Enum<"AxisKind", "what the coordinates of an axis number", [
     I32EnumAttrCase<"Rank", 0, "rank">, I32EnumAttrCase<"Time", 1, "time">]>;
-def Spmd_Reduction : Spmd_Enum<"Reduction", "how partial values combine", [
-    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Max", 1, "max">, I32EnumAttrCase<"Min", 2, "min">]>;
-def Spmd_ReductionAttr : Spmd_EnumAttr<Spmd_Reduction, "reduction">;
+def Spmd_ReductionAttr : DTCC_ReductionAttr<Spmd_Dialect, "reduction">;
 def Spmd_BucketRole : Spmd_Enum<"BucketRole", "what a bucket stores", [
     I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Buffer", 1, "buffer">,
     I32EnumAttrCase<"Gradient", 2, "gradient">, I32EnumAttrCase<"Slot", 3, "slot">,
@@ -95,7 +94,7 @@ def Spmd_TensorType : TypeDef<Spmd_Dialect, "Tensor", [ShapedTypeInterface]> {
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         "::mlir::FlatSymbolRefAttr":$mesh, ArrayRefParameter<"::mlir::ArrayAttr">:$axes,
-                        "::mlir::ArrayAttr":$partial, "::dtcc::spmd::Reduction":$reduction,
+                        "::mlir::ArrayAttr":$partial, "::dtcc::Reduction":$reduction,
                         ArrayRefParameter<"int64_t">:$padded);
   let builders = [
     TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,

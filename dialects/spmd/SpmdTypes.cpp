@@ -30,7 +30,7 @@ Layout TensorType::getLayout() const {
   for (ArrayAttr names : getAxes())
     layout.dims.push_back(toAxes(names));
   layout.partial = toAxes(getPartial());
-  layout.reduction = static_cast<PartialKind>(getReduction());
+  layout.reduction = getReduction();
   layout.padded.assign(getPadded().begin(), getPadded().end());
   layout.normalize({getShape().begin(), getShape().end()});
   return layout;
@@ -43,7 +43,7 @@ static void storeLayout(MLIRContext *context, ArrayRef<int64_t> shape, Layout la
   for (const Axes &dim : layout.dims)
     axes.push_back(fromAxes(context, dim));
   partial = fromAxes(context, layout.partial);
-  reduction = static_cast<Reduction>(layout.reduction);
+  reduction = layout.reduction;
   if (layout.padded.empty())
     padded.assign(shape.begin(), shape.end());
   else
@@ -132,12 +132,12 @@ Type TensorType::parse(AsmParser &parser) {
       StringRef kind;
       if (parser.parseLParen() || parser.parseKeyword(&kind))
         return {};
-      std::optional<Reduction> reduction = symbolizeReduction(kind);
+      std::optional<Reduction> reduction = findReduction(kind);
       if (!reduction) {
         parser.emitError(start, "partial kind must be sum, max or min, got: ") << kind;
         return {};
       }
-      layout.reduction = static_cast<PartialKind>(*reduction);
+      layout.reduction = *reduction;
       if (parseAxes(parser, layout.partial) || parser.parseRParen())
         return {};
     } else if (parser.parseKeyword("pad") ||
@@ -174,7 +174,7 @@ void TensorType::print(AsmPrinter &printer) const {
   llvm::interleave(getAxes(), [&](ArrayAttr axes) { printAxes(printer, axes); }, [&] { printer << ","; });
   printer << "]";
   if (!getPartial().empty()) {
-    printer << ", partial(" << stringifyReduction(getReduction()) << " ";
+    printer << ", partial(" << mnemonicOf(getReduction()) << " ";
     printAxes(printer, getPartial());
     printer << ")";
   }

@@ -134,7 +134,7 @@ static Tensor smoothed(Emitter &emitter, const Tensor &loss, const Tensor &logit
   Tensor logs = emitter.cast(emitter.softmax(logits, {rankOf(logits) - 1}, /*log=*/true), f32);
   Tensor counted = emitter.compare(graph::Predicate::ne, labels, emitter.scalar(double(ignore), elementOf(labels)));
   Tensor terms = emitter.select(emitter.unsqueeze(counted, rankOf(labels)), logs, zero);
-  Tensor all = emitter.reduce(graph::ReduceKind::sum, terms, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(logits))),
+  Tensor all = emitter.reduce(Reduction::Sum, terms, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(logits))),
                               /*keep=*/false);
   double share = -smoothing / double(shapeOf(logits).back());
   auto result = std::make_shared<TensorData>(*loss);

@@ -29,7 +29,7 @@ constexpr AlgorithmRow kAlgorithms[] = {
 constexpr int64_t kSwitchRanks = 5;
 
 /// How often a ring passes round, which is also how often the bytes travel.
-double rounds(CollectiveKind kind) { return kind == CollectiveKind::AllReduce ? 2 : 1; }
+double rounds(CollectiveKind kind) { return infoOf(kind).traffic == Traffic::TwiceAround ? 2 : 1; }
 
 double latencyOf(const AlgorithmRow &row, CollectiveKind kind, const Spread &spread) {
   double n = double(spread.nodes * spread.ranksPerNode), nodes = double(spread.nodes);
@@ -45,7 +45,7 @@ double latencyOf(const AlgorithmRow &row, CollectiveKind kind, const Spread &spr
 bool applies(const AlgorithmRow &row, CollectiveKind kind, const Spread &spread, const Fabric &fabric) {
   if (row.algorithm == Algorithm::Ring)
     return true;
-  if (kind != CollectiveKind::AllReduce)
+  if (infoOf(kind).traffic != Traffic::TwiceAround)
     return false;
   return row.algorithm == Algorithm::Tree || (fabric.switchSums && spread.ranksPerNode >= kSwitchRanks);
 }
@@ -107,12 +107,15 @@ double Collectives::secondsInMemory(const Transfer &transfer) const {
 }
 
 double Collectives::seconds(const Transfer &transfer) const {
-  if (transfer.group.ranks <= 1 || transfer.bytes <= 0)
+  Traffic traffic = infoOf(transfer.kind).traffic;
+  if (transfer.group.ranks <= 1 || transfer.bytes <= 0 || traffic == Traffic::None)
     return 0;
+  if (traffic == Traffic::ToNext)
+    return secondsToSend(transfer.bytes, transfer.group.stride);
   if (fabric.sharedMemory && transfer.group.ranks * transfer.group.stride <= fabric.domain)
     return secondsInMemory(transfer);
   Spread spread = spreadOf(transfer.group, fabric.domain);
-  if (transfer.kind == CollectiveKind::AllToAll)
+  if (traffic == Traffic::EachToEach || traffic == Traffic::ToPicked)
     return secondsOfAllToAll(transfer, spread);
   double n = double(transfer.group.ranks);
   double shortness = constants.rampFactor * constants.rampBytes / (transfer.bytes + constants.rampBytes);

@@ -15,6 +15,7 @@
 #define DTCC_PLANNER_COST_WORK_H
 
 #include "planner/cost/Devices.h"
+#include "runtime/abi/Collectives.h"
 
 namespace dtcc::cost {
 
@@ -38,15 +39,13 @@ struct Attention {
   AttentionKernel kernel = AttentionKernel::Flash;
 };
 
-enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll };
-
 /// Ranks that communicate: `ranks` of them, `stride` apart in the numbering in which the
 /// ranks of a node are neighbours.
 struct Group {
   int64_t ranks = 1, stride = 1;
 };
 
-/// `bytes`: of the whole tensor (all-to-all: of a rank's part).
+/// `bytes`: of the larger side of the collective on a rank.
 struct Transfer {
   CollectiveKind kind = CollectiveKind::AllReduce;
   double bytes = 0;

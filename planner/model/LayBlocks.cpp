@@ -120,7 +120,7 @@ const BlockPrices::Builder::Placed &BlockPrices::Builder::placedOf(Operation *op
   // As the plan will be applied: gradients of what several products read are reduced once.
   auto partialOf = [&](Value value) {
     Layout layout = layoutOf(value);
-    return layout.reduction == PartialKind::Sum ? layout.partial : Axes();
+    return layout.reduction == Reduction::Sum ? layout.partial : Axes();
   };
   auto ofStep = [](const std::string &) { return false; };
   bool isGiven = entryOfOp.phase == graph::Phase::Forward && entry && entry->partial;

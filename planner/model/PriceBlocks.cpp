@@ -228,10 +228,10 @@ std::vector<CollectiveRow> BlockPrices::Evaluation::collectives() {
     std::span<const int64_t> shape(each.shape.data(), each.shape.size());
     reshards.price(*each.ways, shape, each.value->elementBytes);
     for (const ReshardPrices::Step &step : reshards.lastWay(*each.ways)) {
-      if (!step.move.communicates())
+      if (!step.move.collective())
         continue;
       CollectiveRow row{each.once ? "once" : "microbatch",
-                        Move::name(step.move.kind),
+                        std::string(Move::name(step.move.kind)),
                         step.move.axes,
                         plan.mesh.product(step.move.axes),
                         0,

@@ -172,25 +172,18 @@ static inline int dtcc_streams(uint32_t op) {
   }
 }
 
-/// Operands: input, output. Both are contiguous. All members of a communicator
-/// issue the same sequence of collectives on it.
+/// Collectives.def says what each of them does, and which operands it has.
 typedef enum dtcc_collective_op {
-  DTCC_ALL_REDUCE = 0,     /* same sizes; may be in place */
-  DTCC_ALL_GATHER = 1,     /* output = inputs in the order of the group; the input may be my part of the output */
-  DTCC_REDUCE_SCATTER = 2, /* output = my part of the reduced input; may be that part of the input, whose other
-                              parts are then what they were */
-  DTCC_ALL_TO_ALL = 3,     /* part i of the input to member i */
-  DTCC_BROADCAST = 4,      /* from member 0 */
-  DTCC_BARRIER = 5,
-  DTCC_SHIFT = 6, /* output = the input of the member before, of the last for the first; not in place */
-  /* Rows to the members that hold a picked expert, and what these make of them back. Operands: rows, picks of all
-     members' tokens in the order of the group, output, then room for the exchange: rows that come back (combine alone),
-     rows that wait to be sent (GPUs alone), lists. Attribute 0: experts of a member. */
-  DTCC_DISPATCH_ROWS = 7, /* output: rows of all members, those whose picks are not mine 0 */
-  DTCC_COMBINE_ROWS = 8,  /* output: my rows, each the sum over the members that it was sent to */
+#define DTCC_COLLECTIVE_OP(NAME, C_NAME, ...) DTCC_##C_NAME,
+#include "runtime/abi/Collectives.def"
+  DTCC_COLLECTIVE_COUNT
 } dtcc_collective_op;
 
-typedef enum dtcc_reduction { DTCC_SUM = 0, DTCC_MAX = 1, DTCC_MIN = 2 } dtcc_reduction;
+typedef enum dtcc_reduction {
+#define DTCC_REDUCTION(NAME, C_NAME, ...) DTCC_##C_NAME,
+#include "runtime/abi/Reductions.def"
+  DTCC_REDUCTION_COUNT
+} dtcc_reduction;
 
 /// The part of a step that a command belongs to.
 typedef enum dtcc_pass { DTCC_FORWARD = 0, DTCC_BACKWARD = 1, DTCC_UPDATE = 2 } dtcc_pass;

@@ -49,6 +49,7 @@ template <typename T> struct Plain {
 };
 
 template <dtcc_reduction reduction, typename T> inline T combine(T a, T b) {
+  static_assert(reduction == DTCC_SUM || reduction == DTCC_MAX || reduction == DTCC_MIN, "needs its arithmetic here");
   if constexpr (reduction == DTCC_SUM) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
@@ -129,25 +130,26 @@ inline __attribute__((always_inline)) void reduceRange(const void *const *source
                                             int64_t e, int64_t shift) {                                                \
     reduceRange<ELEMENT, REDUCTION>(s, sn, d, dn, b, e, shift);                                                        \
   }
-#define DTCC_REDUCERS(NAME, ...)                                                                                       \
-  DTCC_REDUCER(NAME, __VA_ARGS__, DTCC_SUM)                                                                            \
-  DTCC_REDUCER(NAME, __VA_ARGS__, DTCC_MAX)                                                                            \
-  DTCC_REDUCER(NAME, __VA_ARGS__, DTCC_MIN)
-DTCC_REDUCERS(f32, Plain<float>)
-DTCC_REDUCERS(f64, Plain<double>)
-DTCC_REDUCERS(bf16, BF16)
-DTCC_REDUCERS(f16, F16)
-DTCC_REDUCERS(i64, Plain<int64_t>)
-DTCC_REDUCERS(i32, Plain<int32_t>)
-DTCC_REDUCERS(i16, Plain<int16_t>)
-DTCC_REDUCERS(i8, Plain<int8_t>)
-DTCC_REDUCERS(boolean, Plain<uint8_t>)
+#define DTCC_REDUCTION(NAME, C_NAME, ...)                                                                              \
+  DTCC_REDUCER(f32, Plain<float>, DTCC_##C_NAME)                                                                       \
+  DTCC_REDUCER(f64, Plain<double>, DTCC_##C_NAME)                                                                      \
+  DTCC_REDUCER(bf16, BF16, DTCC_##C_NAME)                                                                              \
+  DTCC_REDUCER(f16, F16, DTCC_##C_NAME)                                                                                \
+  DTCC_REDUCER(i64, Plain<int64_t>, DTCC_##C_NAME)                                                                     \
+  DTCC_REDUCER(i32, Plain<int32_t>, DTCC_##C_NAME)                                                                     \
+  DTCC_REDUCER(i16, Plain<int16_t>, DTCC_##C_NAME)                                                                     \
+  DTCC_REDUCER(i8, Plain<int8_t>, DTCC_##C_NAME)                                                                       \
+  DTCC_REDUCER(boolean, Plain<uint8_t>, DTCC_##C_NAME)
+#include "runtime/abi/Reductions.def"
 
 using Reducer = void (*)(const void *const *, size_t, void *const *, size_t, int64_t, int64_t, int64_t);
-#define DTCC_ROW(NAME) {NAME##_DTCC_SUM, NAME##_DTCC_MAX, NAME##_DTCC_MIN}
-/// Reducers by dtcc_dtype, then by dtcc_reduction.
-const Reducer reducers[][3] = {DTCC_ROW(f32), DTCC_ROW(f64), DTCC_ROW(bf16), DTCC_ROW(f16),    DTCC_ROW(i64),
-                               DTCC_ROW(i32), DTCC_ROW(i16), DTCC_ROW(i8),   DTCC_ROW(boolean)};
+/// Reducers by dtcc_reduction, then by dtcc_dtype.
+const Reducer reducers[][9] = {
+#define DTCC_REDUCTION(NAME, C_NAME, ...)                                                                              \
+  {f32_DTCC_##C_NAME, f64_DTCC_##C_NAME, bf16_DTCC_##C_NAME, f16_DTCC_##C_NAME,    i64_DTCC_##C_NAME,                  \
+   i32_DTCC_##C_NAME, i16_DTCC_##C_NAME, i8_DTCC_##C_NAME,   boolean_DTCC_##C_NAME},
+#include "runtime/abi/Reductions.def"
+};
 
 } // namespace
 
@@ -156,7 +158,7 @@ void reduceElements(dtcc_dtype type, dtcc_reduction reduction, std::span<const v
   // A sum of booleans is "any", as a maximum is.
   if (type == DTCC_BOOL && reduction == DTCC_SUM)
     reduction = DTCC_MAX;
-  reducers[type][reduction](sources.data(), sources.size(), destinations.data(), destinations.size(), begin, end,
+  reducers[reduction][type](sources.data(), sources.size(), destinations.data(), destinations.size(), begin, end,
                             shift);
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/device/CommandCollective.h"
 
+#include "runtime/abi/Collectives.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/collective/RowExchange.h"
 
@@ -19,7 +20,7 @@ int64_t messageBytes(const Image &image, const dtcc_command &command) {
 }
 
 void reserveMessages(const Image &image, const dtcc_command &command, Communicator &group) {
-  if (command.kind == DTCC_COLLECTIVE && command.op == DTCC_SHIFT)
+  if (command.kind == DTCC_COLLECTIVE && collectiveInfo(command.op).traffic == Traffic::ToNext)
     group.reserveShifts();
   if (command.kind != DTCC_SEND)
     return;
@@ -43,29 +44,32 @@ static void exchangeRows(const Image &image, const dtcc_command &command, Commun
 }
 
 static void runCollective(const Image &image, const dtcc_command &command, Communicator &group, void *const *buffers) {
-  if (command.op == DTCC_BARRIER)
+  auto kind = static_cast<CollectiveKind>(command.op);
+  if (infoOf(kind).in == Extent::None)
     return group.barrier();
   auto operands = image.operands(command);
   const dtcc_view &in = image.views()[operands[0]], &out = image.views()[operands[1]];
   auto type = static_cast<dtcc_dtype>(in.dtype);
   auto reduction = static_cast<dtcc_reduction>(command.reduction);
   void *from = buffers[0], *to = buffers[1];
-  switch (command.op) {
-  case DTCC_ALL_REDUCE:
+  switch (kind) {
+  case CollectiveKind::AllReduce:
     return group.allReduce(from, to, elementCount(in), type, reduction);
-  case DTCC_ALL_GATHER:
+  case CollectiveKind::AllGather:
     return group.allGather(from, to, elementCount(in), type);
-  case DTCC_REDUCE_SCATTER:
+  case CollectiveKind::ReduceScatter:
     return group.reduceScatter(from, to, elementCount(out), type, reduction);
-  case DTCC_ALL_TO_ALL:
+  case CollectiveKind::AllToAll:
     return group.allToAll(from, to, elementCount(in) / group.size(), type);
-  case DTCC_BROADCAST:
+  case CollectiveKind::Broadcast:
     return group.broadcast(from, to, elementCount(in), type);
-  case DTCC_SHIFT:
+  case CollectiveKind::Shift:
     return group.shift(from, to, bytesOf(in));
-  case DTCC_DISPATCH_ROWS:
-  case DTCC_COMBINE_ROWS:
+  case CollectiveKind::DispatchRows:
+  case CollectiveKind::CombineRows:
     return exchangeRows(image, command, group, buffers);
+  case CollectiveKind::Barrier:
+    break;
   }
 }
 

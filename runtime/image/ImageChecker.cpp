@@ -8,6 +8,7 @@
 #include "runtime/image/ImageChecker.h"
 
 #include "runtime/abi/Checksum.h"
+#include "runtime/abi/Collectives.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/collective/RowExchange.h"
 #include "runtime/core/Error.h"
@@ -213,9 +214,10 @@ void checkOperands(const Image &image, const dtcc_command &command, const RowChe
     break;
   }
   case DTCC_COLLECTIVE: {
-    if (command.op == DTCC_BARRIER)
+    const CollectiveInfo &info = collectiveInfo(command.op);
+    if (info.in == Extent::None)
       break;
-    if (command.op == DTCC_DISPATCH_ROWS || command.op == DTCC_COMBINE_ROWS) {
+    if (info.traffic == Traffic::ToPicked) {
       checkRowExchange(image, command, check);
       break;
     }
@@ -224,12 +226,8 @@ void checkOperands(const Image &image, const dtcc_command &command, const RowChe
     check.require(isContiguous(in) && isContiguous(out), "operands of a collective must be contiguous", operands[0]);
     check.require(in.dtype == out.dtype, "operands of a collective must have one element type", int(out.dtype));
     Wide members = image.sizeOf(image.communicators()[command.communicator]);
-    Wide from = elementCount(in), to = elementCount(out);
-    bool fits = command.op == DTCC_ALL_GATHER       ? from * members == to
-                : command.op == DTCC_REDUCE_SCATTER ? to * members == from
-                : command.op == DTCC_ALL_TO_ALL     ? from == to && from % members == 0
-                                                    : from == to;
-    check.require(fits, "sizes of a collective must fit its group", elementCount(out));
+    check.require(info.fits<Wide>(elementCount(in), elementCount(out), members),
+                  "sizes of a collective must fit its group", elementCount(out));
     break;
   }
   default:
@@ -250,7 +248,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   if (command.kind == DTCC_LIBRARY)
     check.index(command.op, DTCC_LIB_COUNT, "library op must be known");
   if (command.kind == DTCC_COLLECTIVE)
-    check.index(command.op, DTCC_COMBINE_ROWS + 1, "collective must be known");
+    check.index(command.op, DTCC_COLLECTIVE_COUNT, "collective must be known");
   check.range(command.first_operand, command.operand_count, header.operands.count, "operands must exist");
   check.range(command.first_attribute, command.attribute_count, header.attributes.count, "attributes must exist");
   check.range(command.first_wait, command.wait_count, header.waits.count, "waits must exist");
@@ -263,7 +261,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   }
   bool communicates = command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE;
   check.index(command.communicator, image.communicators().size(), "communicator must exist", !communicates);
-  check.require(command.reduction <= DTCC_MIN, "reduction must be known", command.reduction);
+  check.require(command.reduction < DTCC_REDUCTION_COUNT, "reduction must be known", command.reduction);
   check.require(command.only_slot == DTCC_NONE || static_cast<int64_t>(command.only_slot) < image.slots(),
                 "only_slot must be a slot", command.only_slot);
   check.require(command.extent >= 0, "extent must be at least 0", command.extent);

@@ -7,6 +7,7 @@
 
 #include "runtime/launch/GpuOverhead.h"
 
+#include "runtime/abi/Collectives.h"
 #include "runtime/abi/GpuMemory.h"
 
 #include <algorithm>
@@ -34,21 +35,10 @@ namespace {
 struct Uses {
   bool algorithms = false, all = false, next = false;
 
-  void add(uint32_t op) {
-    switch (op) {
-    case DTCC_BARRIER: // the host's
-      break;
-    case DTCC_DISPATCH_ROWS:
-    case DTCC_COMBINE_ROWS:
-    case DTCC_ALL_TO_ALL:
-      all = true;
-      break;
-    case DTCC_SHIFT:
-      next = true;
-      break;
-    default:
-      algorithms = true;
-    }
+  void add(Traffic traffic) {
+    algorithms |= traffic == Traffic::TwiceAround || traffic == Traffic::OnceAround;
+    all |= traffic == Traffic::EachToEach || traffic == Traffic::ToPicked;
+    next |= traffic == Traffic::ToNext;
   }
 };
 
@@ -64,8 +54,9 @@ GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
   bool isGraph = true;
   for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))
     if (command.kind == DTCC_COLLECTIVE) {
-      groups[command.communicator].add(command.op);
-      isGraph &= command.op != DTCC_DISPATCH_ROWS && command.op != DTCC_COMBINE_ROWS;
+      Traffic traffic = collectiveInfo(command.op).traffic;
+      groups[command.communicator].add(traffic);
+      isGraph &= traffic != Traffic::ToPicked;
     } else if (command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE) {
       messages.insert({command.communicator, command.kind == DTCC_RECEIVE, image.attributes(command)[0]});
       isGraph = false;

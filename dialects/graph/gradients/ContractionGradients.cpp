@@ -36,7 +36,7 @@ LogicalResult ReduceOp::buildGradient(OpBuilder &builder, ValueRange grads, Arra
   Build b(builder, getLoc());
   Dims kept = without(range(0, rankOf(getX())), getDims());
   Type type = getX().getType();
-  if (getKind() == ReduceKind::sum) {
+  if (getKind() == Reduction::Sum) {
     operandGrads[0] = b.broadcast(b.cast(grads[0], elementOf(getX())), type, kept);
     return success();
   }

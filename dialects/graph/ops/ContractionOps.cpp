@@ -83,19 +83,19 @@ LogicalResult ContractOp::verify() { return verifyContraction(*this, getSpec(), 
 
 FactorMap ReduceOp::getFactorMap() {
   FactorMap map;
-  if (getKind() == ReduceKind::sum)
+  if (getKind() == Reduction::Sum)
     map.linear = {{0}};
   Dims x = addFactors(map, getX());
   setFactorKind(map, at(x, getDims()), FactorKind::Reduce, PaddingNeed::Neutral);
   for (int64_t factor : at(x, getDims()))
-    map.factors[factor].reduction = static_cast<ReductionKind>(getKind());
+    map.factors[factor].reduction = getKind();
   map.operands.push_back(x);
   map.results.push_back(without(x, getDims()));
   return map;
 }
 double ReduceOp::getFlops(ArrayRef<int64_t> sizes) { return product(sizes); }
 LogicalResult ReduceOp::verify() {
-  bool sums = getKind() == ReduceKind::sum;
+  bool sums = getKind() == Reduction::Sum;
   if (failed(sums ? verifySumElement(*this, getX(), getY()) : verifySameElement(*this, getX(), getY())))
     return failure();
   return verifyDims(*this, getDims(), rankOf(getX()));

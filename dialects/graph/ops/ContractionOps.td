@@ -32,7 +32,7 @@ def Graph_ContractOp : Graph_DiffOp<"contract", [Graph_Precision<["canWidenResul
 def Graph_ReduceOp : Graph_DiffOp<"reduce", [DeclareOpInterfaceMethods<CellOpInterface, ["evaluateCell"]>,
     Graph_Precision<["getOperandPrecision", "getResultPrecision", "canWidenResult"]>]> {
   let summary = "sum, maximum or minimum over `dims` (increasing), which vanish; a sum of floats may be wider than x";
-  let arguments = (ins Graph_ReduceKindAttr:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let arguments = (ins Graph_ReductionAttr:$kind, Graph_Tensor:$x, DenseI64ArrayAttr:$dims);
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$kind $x $dims attr-dict `:` functional-type(operands, results)";
   let description = [{

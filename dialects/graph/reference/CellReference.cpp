@@ -126,7 +126,7 @@ Cell ReduceOp::evaluateCell(unsigned, ArrayRef<int64_t> index, CellReader read) 
   Dims source(rankOf(getX()));
   for (auto [dim, i] : llvm::zip_equal(kept, index))
     source[dim] = i;
-  Cell total = getKind() == ReduceKind::sum ? Cell(0) : std::nullopt;
+  Cell total = getKind() == Reduction::Sum ? Cell(0) : std::nullopt;
   bool known = true;
   forEachIndex(sizes, [&](ArrayRef<int64_t> inner, int64_t) {
     if (!known)
@@ -139,10 +139,10 @@ Cell ReduceOp::evaluateCell(unsigned, ArrayRef<int64_t> index, CellReader read) 
       return;
     if (!total)
       total = cell;
-    else if (getKind() == ReduceKind::sum)
+    else if (getKind() == Reduction::Sum)
       *total += *cell;
     else
-      total = (getKind() == ReduceKind::max) == (*cell > *total) ? cell : total;
+      total = (getKind() == Reduction::Max) == (*cell > *total) ? cell : total;
   });
   return known ? total : std::nullopt;
 }

@@ -51,13 +51,13 @@ LogicalResult ReduceOp::evaluate(Operands operands, Results results, const Evalu
   std::vector<bool> started(y.size(), false);
   auto fold = [&](auto &to, auto value, bool first) {
     switch (getKind()) {
-    case ReduceKind::sum:
+    case Reduction::Sum:
       to += value;
       break;
-    case ReduceKind::max:
+    case Reduction::Max:
       to = first || value > to || value != value ? value : to;
       break;
-    case ReduceKind::min:
+    case Reduction::Min:
       to = first || value < to || value != value ? value : to;
       break;
     }

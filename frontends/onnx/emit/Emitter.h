@@ -128,7 +128,7 @@ public:
   Tensor matmul(const Tensor &x, const Tensor &y);
   Tensor contract(llvm::StringRef spec, const Tensor &x, const Tensor &y);
   /// `dims` in any order; they vanish, or stay with size 1.
-  Tensor reduce(graph::ReduceKind kind, const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);
+  Tensor reduce(Reduction kind, const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);
   Tensor mean(const Tensor &x, llvm::ArrayRef<int64_t> dims, bool keep);
   Tensor softmax(const Tensor &x, llvm::ArrayRef<int64_t> dims, bool log);
   /// x [n, c, ..] times scale [c], plus bias [c]. Null, ones and zeros, which exporters write for none, make no op.

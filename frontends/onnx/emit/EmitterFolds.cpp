@@ -90,5 +90,5 @@ Tensor Emitter::cumsum(const Tensor &x, int64_t dim, bool exclusive, bool revers
                                        : (exclusive ? graph::Predicate::lt : graph::Predicate::le);
   Tensor counted = compare(predicate, affine(places, {0, {0, 1}}), affine(places, {0, {1, 0}}));
   Tensor terms = select(counted, broadcastTo(unsqueeze(turned, rank - 1), shape), scalar(0, elementOf(x)));
-  return transpose(reduce(graph::ReduceKind::sum, terms, {rank}, /*keep=*/false), turn);
+  return transpose(reduce(Reduction::Sum, terms, {rank}, /*keep=*/false), turn);
 }

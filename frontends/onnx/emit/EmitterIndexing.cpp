@@ -135,5 +135,5 @@ Tensor Emitter::pick(const Tensor &x, const Tensor &indices, int64_t axis) {
   if (!x || !indices)
     return nullptr;
   Tensor cells = select(oneHot(indices, shapeOf(x)[axis], axis + 1), unsqueeze(x, axis), scalar(0, elementOf(x)));
-  return reduce(graph::ReduceKind::sum, cells, {axis + 1}, /*keep=*/false);
+  return reduce(Reduction::Sum, cells, {axis + 1}, /*keep=*/false);
 }

@@ -278,7 +278,7 @@ Tensor Emitter::matmul(const Tensor &x, const Tensor &y) {
   return reshape(product, whole);
 }
 
-Tensor Emitter::reduce(graph::ReduceKind kind, const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
+Tensor Emitter::reduce(Reduction kind, const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
   if (!x || dims.empty())
     return x;
   SmallVector<int64_t> sorted(dims), shape, kept;
@@ -300,9 +300,9 @@ Tensor Emitter::reduce(graph::ReduceKind kind, const Tensor &x, ArrayRef<int64_t
     Tensor y = x;
     for (int64_t dim : sorted)
       y = fold(y, dim, [&](const Tensor &a, const Tensor &b) {
-        return kind == graph::ReduceKind::sum   ? add(a, b)
-               : kind == graph::ReduceKind::max ? binary<graph::MaxOp>(a, b)
-                                                : binary<graph::MinOp>(a, b);
+        return kind == Reduction::Sum   ? add(a, b)
+               : kind == Reduction::Max ? binary<graph::MaxOp>(a, b)
+                                        : binary<graph::MinOp>(a, b);
       });
     return reshape(y, kept);
   }
@@ -316,7 +316,7 @@ Tensor Emitter::mean(const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
   int64_t count = 1;
   for (int64_t dim : dims)
     count *= shapeOf(x)[dim];
-  Tensor sum = reduce(graph::ReduceKind::sum, x, dims, keep);
+  Tensor sum = reduce(Reduction::Sum, x, dims, keep);
   Tensor cells = scalar(double(count), elementOf(x));
   // A mean of everything may become the loss: its sum and count stay apart.
   if (sum && cellsOf(shapeOf(sum)) == 1 && !sum->constant) {

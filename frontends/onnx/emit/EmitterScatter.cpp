@@ -104,15 +104,14 @@ Tensor Emitter::placeHits(const Tensor &x, const Tensor &hits, const Tensor &upd
   if (!x || !hits || !updates)
     return nullptr;
   Type f32 = builder.getF32Type();
-  auto over = [&](graph::ReduceKind reduction, const Tensor &cells) {
+  auto over = [&](Reduction reduction, const Tensor &cells) {
     return reduce(reduction, cells, {axis}, /*keep=*/false);
   };
   Tensor terms = select(hits, updates, neutralCell(*this, elementOf(updates), kind));
   if (kind == ScatterKind::add)
-    return add(x, over(graph::ReduceKind::sum, terms));
+    return add(x, over(Reduction::Sum, terms));
   if (kind == ScatterKind::max || kind == ScatterKind::min)
-    return combined(*this, x, over(kind == ScatterKind::max ? graph::ReduceKind::max : graph::ReduceKind::min, terms),
-                    kind);
+    return combined(*this, x, over(kind == ScatterKind::max ? Reduction::Max : Reduction::Min, terms), kind);
   if (kind == ScatterKind::mul)
     return mul(x, product(terms, {axis}, /*keep=*/false));
   // The number of the last update of each cell, from 1; 0: there is none. f32 counts so far exactly.
@@ -120,14 +119,14 @@ Tensor Emitter::placeHits(const Tensor &x, const Tensor &hits, const Tensor &upd
   Affine number{1, SmallVector<int64_t>(rankOf(hits), 0)};
   number.steps[axis] = 1;
   Tensor numbers = cast(affine(places, number), f32), zero = scalar(0, f32);
-  Tensor last = over(graph::ReduceKind::max, select(hits, numbers, zero));
+  Tensor last = over(Reduction::Max, select(hits, numbers, zero));
   Tensor written = compare(graph::Predicate::gt, last, zero);
   if (std::optional<double> cell = knownSplat(updates))
     return select(written, scalar(*cell, elementOf(x)), x);
   Tensor wins = logicalAnd(hits, compare(graph::Predicate::eq, numbers, unsqueeze(last, axis)));
   bool flags = elementOf(updates).isInteger(1);
   Tensor cells = flags ? cast(updates, f32) : updates;
-  Tensor placed = over(graph::ReduceKind::sum, select(wins, cells, scalar(0, elementOf(cells))));
+  Tensor placed = over(Reduction::Sum, select(wins, cells, scalar(0, elementOf(cells))));
   return select(written, flags ? cast(placed, elementOf(x)) : placed, x);
 }
 

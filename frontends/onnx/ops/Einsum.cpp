@@ -137,7 +137,7 @@ private:
     Tensor kept = emit.select(same, x.value, emit.scalar(0, elementOf(x.value)));
     std::string letters = x.letters;
     letters.erase(j, 1);
-    return {emit.reduce(graph::ReduceKind::sum, kept, {int64_t(j)}, /*keep=*/false), letters};
+    return {emit.reduce(Reduction::Sum, kept, {int64_t(j)}, /*keep=*/false), letters};
   }
 
   /// Whether factors from `next` on or the result have the letter.
@@ -157,7 +157,7 @@ private:
         dims.push_back(dim);
       else
         letters += letter;
-    return {dims.empty() ? x.value : emit.reduce(graph::ReduceKind::sum, x.value, dims, /*keep=*/false), letters};
+    return {dims.empty() ? x.value : emit.reduce(Reduction::Sum, x.value, dims, /*keep=*/false), letters};
   }
 
   Factor multiply(const Factor &x, const Factor &y, size_t next) {

@@ -148,7 +148,7 @@ static Tensor numberBefore(Emitter &emit, const Tensor &x, int64_t axis) {
   Tensor before = emit.compare(graph::Predicate::lt, emit.affine(places, column), emit.affine(places, row));
   Tensor beaten = emit.logicalOr(emit.compare(graph::Predicate::gt, other, self),
                                  emit.logicalAnd(emit.compare(graph::Predicate::eq, other, self), before));
-  return emit.reduce(graph::ReduceKind::sum, emit.cast(beaten, emit.getBuilder().getF32Type()), {axis + 1},
+  return emit.reduce(Reduction::Sum, emit.cast(beaten, emit.getBuilder().getF32Type()), {axis + 1},
                      /*keep=*/false);
 }
 
@@ -159,7 +159,7 @@ static Tensor placeOfLargestInteger(Emitter &emit, const Tensor &x, int64_t axis
   own.steps[axis] = 1;
   Tensor zero = emit.scalar(0, f32), place = emit.cast(emit.affine(RankedTensorType::get(shapeOf(x), i64), own), f32);
   Tensor kept = emit.select(emit.compare(graph::Predicate::eq, numberBefore(emit, x, axis), zero), place, zero);
-  return emit.cast(emit.reduce(graph::ReduceKind::sum, kept, {axis}, /*keep=*/true), i64);
+  return emit.cast(emit.reduce(Reduction::Sum, kept, {axis}, /*keep=*/true), i64);
 }
 
 /// ArgMax, and ArgMin as that of -x.
@@ -214,12 +214,12 @@ static std::pair<Tensor, Tensor> largestIntegers(Emitter &emit, const Tensor &x,
   Tensor flags = emit.oneHot(rank, shapeOf(x)[axis], axis);
   flags = emit.cut(flags, axis, 0, count);
   Tensor place = emit.cast(emit.affine(RankedTensorType::get(shapeOf(x), i64), own), f32), zero = emit.scalar(0, f32);
-  Tensor places = emit.cast(emit.reduce(graph::ReduceKind::sum, emit.select(flags, emit.unsqueeze(place, axis), zero),
-                                        {axis + 1}, /*keep=*/false),
-                            i64);
-  Tensor values = emit.reduce(graph::ReduceKind::sum,
-                              emit.select(flags, emit.unsqueeze(x, axis), emit.scalar(0, elementOf(x))), {axis + 1},
-                              /*keep=*/false);
+  Tensor places = emit.cast(
+      emit.reduce(Reduction::Sum, emit.select(flags, emit.unsqueeze(place, axis), zero), {axis + 1}, /*keep=*/false),
+      i64);
+  Tensor values =
+      emit.reduce(Reduction::Sum, emit.select(flags, emit.unsqueeze(x, axis), emit.scalar(0, elementOf(x))), {axis + 1},
+                  /*keep=*/false);
   return {values, places};
 }
 

@@ -109,7 +109,7 @@ static LogicalResult finishRows(OpBinder &node, const Tensor &logs, StringRef re
   }
   Tensor zero = emit.scalar(0, elementOf(logs)), weight = weights ? weights : emit.scalar(1, elementOf(logs));
   auto sum = [&](const Tensor &x, ArrayRef<int64_t> dims) {
-    return emit.reduce(graph::ReduceKind::sum, x, dims, /*keep=*/false);
+    return emit.reduce(Reduction::Sum, x, dims, /*keep=*/false);
   };
   Tensor terms = emit.select(flags, emit.mul(emit.unary<graph::NegOp>(logs), weight), zero);
   if (reduction == "none")

@@ -168,7 +168,7 @@ static LogicalResult multinomialRule(OpBinder &node) {
   if (!inner || shapeOf(inner)[1] == 0)
     return node.result(0, inner ? emit.splat(RankedTensorType::get({shapeOf(x)[0], samples}, type), 0) : nullptr);
   Tensor below = emit.compare(graph::Predicate::lt, emit.unsqueeze(inner, 1), emit.unsqueeze(draws, 2));
-  Tensor count = emit.reduce(graph::ReduceKind::sum, emit.cast(below, f32), {2}, /*keep=*/false);
+  Tensor count = emit.reduce(Reduction::Sum, emit.cast(below, f32), {2}, /*keep=*/false);
   return node.result(0, emit.cast(count, type));
 }
 

@@ -27,7 +27,7 @@ static FailureOr<SmallVector<int64_t>> reducedAxes(OpBinder &node, int64_t axesA
   return SmallVector<int64_t>(llvm::to_vector<6>(llvm::seq<int64_t>(0, rank)));
 }
 
-template <graph::ReduceKind Kind, int64_t Since> static LogicalResult reduceRule(OpBinder &node) {
+template <Reduction Kind, int64_t Since> static LogicalResult reduceRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, Since);
   if (failed(dims))
     return failure();
@@ -52,7 +52,7 @@ static Tensor magnitude(Emitter &emit, const Tensor &x) {
 enum class Norm { l1, l2, sumOfSquares, logOfSum };
 static Tensor normOf(Emitter &emit, Norm norm, const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
   Tensor cells = norm == Norm::l1 ? magnitude(emit, x) : norm == Norm::logOfSum ? x : emit.mul(x, x);
-  Tensor sum = emit.reduce(graph::ReduceKind::sum, cells, dims, keep);
+  Tensor sum = emit.reduce(Reduction::Sum, cells, dims, keep);
   if (norm == Norm::l2)
     return emit.unary<graph::SqrtOp>(sum);
   return norm == Norm::logOfSum ? emit.unary<graph::LogOp>(sum) : sum;
@@ -72,11 +72,11 @@ static LogicalResult logSumExpRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
   if (failed(dims))
     return failure();
-  Tensor most = emit.reduce(graph::ReduceKind::max, x, *dims, /*keep=*/true);
+  Tensor most = emit.reduce(Reduction::Max, x, *dims, /*keep=*/true);
   Tensor small = emit.unary<graph::ExpOp>(emit.sub(x, most));
   Tensor sum = emit.add(most, normOf(emit, Norm::logOfSum, small, *dims, /*keep=*/true));
-  return node.result(
-      0, node.integer("keepdims", 1) || !sum ? sum : emit.reduce(graph::ReduceKind::sum, sum, *dims, /*keep=*/false));
+  return node.result(0, node.integer("keepdims", 1) || !sum ? sum
+                                                            : emit.reduce(Reduction::Sum, sum, *dims, /*keep=*/false));
 }
 
 static LogicalResult lpNormalizationRule(OpBinder &node) {
@@ -129,9 +129,9 @@ template <bool Log> static LogicalResult coercingSoftmaxRule(OpBinder &node) {
 }
 
 void dtcc::onnx::addReductionRules(RuleTable &table) {
-  table.on("ReduceSum", 1, {1, 2}, reduceRule<graph::ReduceKind::sum, 13>);
-  table.on("ReduceMax", 1, {1, 2}, reduceRule<graph::ReduceKind::max, 18>);
-  table.on("ReduceMin", 1, {1, 2}, reduceRule<graph::ReduceKind::min, 18>);
+  table.on("ReduceSum", 1, {1, 2}, reduceRule<Reduction::Sum, 13>);
+  table.on("ReduceMax", 1, {1, 2}, reduceRule<Reduction::Max, 18>);
+  table.on("ReduceMin", 1, {1, 2}, reduceRule<Reduction::Min, 18>);
   table.on("ReduceMean", 1, {1, 2}, ofFloats<meanRule>);
   table.on("ReduceL1", 1, {1, 2}, normRule<Norm::l1>);
   table.on("ReduceL2", 1, {1, 2}, ofFloats<normRule<Norm::l2>>);

@@ -301,7 +301,7 @@ static LogicalResult lpPoolRule(OpBinder &node) {
 }
 
 /// Over all cells of each channel; they stay, with size 1.
-template <typename Reduction> static LogicalResult globalPool(OpBinder &node, Reduction reduce) {
+template <typename Reduce> static LogicalResult globalPool(OpBinder &node, Reduce reduce) {
   Tensor x = node.input(0);
   if (rankOf(x) < 3)
     return node.error("must have an image [n, c, ..], got rank: " + Twine(rankOf(x)));
@@ -317,7 +317,7 @@ void dtcc::onnx::addWindowRules(RuleTable &table) {
     if (node.integer("p", 2) != 2)
       return LogicalResult(node.error("p must be 2"));
     return globalPool(node, [](Emitter &emit, const Tensor &x, ArrayRef<int64_t> dims) {
-      return emit.unary<graph::SqrtOp>(emit.reduce(graph::ReduceKind::sum, emit.mul(x, x), dims, /*keep=*/true));
+      return emit.unary<graph::SqrtOp>(emit.reduce(Reduction::Sum, emit.mul(x, x), dims, /*keep=*/true));
     });
   });
   table.on("GlobalAveragePool", 1, {1, 1}, [](OpBinder &node) {
@@ -326,7 +326,7 @@ void dtcc::onnx::addWindowRules(RuleTable &table) {
   });
   table.on("GlobalMaxPool", 1, {1, 1}, [](OpBinder &node) {
     return globalPool(node, [](Emitter &emit, const Tensor &x, ArrayRef<int64_t> dims) {
-      return emit.reduce(graph::ReduceKind::max, x, dims, /*keep=*/true);
+      return emit.reduce(Reduction::Max, x, dims, /*keep=*/true);
     });
   });
 }

@@ -19,7 +19,6 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-static Reduction toReduction(spmd::Reduction kind) { return Reduction(uint32_t(kind)); }
 /// Whether nothing stands outside of dimension `dim`.
 static bool isOutermost(ArrayRef<int64_t> shape, int64_t dim) {
   return llvm::all_of(shape.take_front(dim), [](int64_t size) { return size == 1; });
@@ -73,14 +72,14 @@ static std::optional<Place> blockOf(const Place &whole, int64_t dim, ArrayAttr a
 static LogicalResult lowerAllReduce(spmd::AllReduceOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "all_reduce");
   Place to = b.placeOver(op.getY(), op.getX(), op);
-  b.collective(CollectiveKind::all_reduce, toReduction(op.getKind()), op.getAxes(), from, to,
+  b.collective(CollectiveKind::AllReduce, op.getKind(), op.getAxes(), from, to,
                op.getMembers().value_or(ArrayRef<int64_t>()));
   return success();
 }
 
 static LogicalResult lowerRankShift(spmd::ShiftOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "shift");
-  b.collective(CollectiveKind::shift, Reduction::sum, op.getAxes(), from, b.place(op.getY()));
+  b.collective(CollectiveKind::Shift, Reduction::Sum, op.getAxes(), from, b.place(op.getY()));
   return success();
 }
 
@@ -112,13 +111,13 @@ static void aimAllGather(Operation *operation, Bufferizer &b) {
 static LogicalResult lowerAllGather(spmd::AllGatherOp op, Bufferizer &b) {
   Place from = b.dense(b.placeOf(op.getX()), "all_gather"), to = b.place(op.getY());
   if (isOutermost(from.sizes, op.getDim()) && to.isDense()) {
-    b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), from, to);
+    b.collective(CollectiveKind::AllGather, Reduction::Sum, op.getAxes(), from, to);
     return success();
   }
   int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
   Place pieces = *piecesFirst(to, op.getDim(), members);
   Place gathered = b.allocate(RankedTensorType::get(pieces.sizes, pieces.element), "gathered");
-  b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), from, gathered);
+  b.collective(CollectiveKind::AllGather, Reduction::Sum, op.getAxes(), from, gathered);
   b.copy(gathered, pieces, "join");
   return success();
 }
@@ -138,7 +137,7 @@ static Place splitPieces(const Place &from, int64_t dim, int64_t members, Buffer
 static LogicalResult lowerReduceScatter(spmd::ReduceScatterOp op, Bufferizer &b) {
   int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
   Place from = splitPieces(b.placeOf(op.getX()), op.getDim(), members, b);
-  b.collective(CollectiveKind::reduce_scatter, toReduction(op.getKind()), op.getAxes(), from, b.place(op.getY()));
+  b.collective(CollectiveKind::ReduceScatter, op.getKind(), op.getAxes(), from, b.place(op.getY()));
   return success();
 }
 
@@ -146,12 +145,12 @@ static LogicalResult lowerAllToAll(spmd::AllToAllOp op, Bufferizer &b) {
   int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
   Place from = splitPieces(b.placeOf(op.getX()), op.getTo(), members, b), to = b.place(op.getY());
   if (isOutermost(to.sizes, op.getFrom())) {
-    b.collective(CollectiveKind::all_to_all, Reduction::sum, op.getAxes(), from, to);
+    b.collective(CollectiveKind::AllToAll, Reduction::Sum, op.getAxes(), from, to);
     return success();
   }
   Place pieces = *piecesFirst(to, op.getFrom(), members);
   Place received = b.allocate(RankedTensorType::get(pieces.sizes, pieces.element), "received");
-  b.collective(CollectiveKind::all_to_all, Reduction::sum, op.getAxes(), from, received);
+  b.collective(CollectiveKind::AllToAll, Reduction::Sum, op.getAxes(), from, received);
   b.copy(received, pieces, "join");
   return success();
 }

@@ -29,7 +29,7 @@ template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, Coll
     cells *= size;
   int64_t tokens = cells / picks / members, copies = std::min(members, picks);
   SmallVector<Value> outs{b.view(to)};
-  if (kind == CollectiveKind::combine_rows)
+  if (kind == CollectiveKind::CombineRows)
     outs.push_back(
         b.view(b.allocate(RankedTensorType::get({tokens * copies, rows.sizes.back()}, rows.element), "returned")));
   if (b.packsRows()) {
@@ -40,16 +40,16 @@ template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, Coll
   outs.push_back(b.view(b.allocate(lists, "routes")));
   SmallVector<Value> ins{b.view(rows), b.view(ids)};
   CollectiveOp::create(builder, op.getLoc(), Type(), ins, outs, ValueRange(), 0,
-                       builder.getStringAttr(stringifyCollectiveKind(kind)), kind, Reduction::sum,
+                       builder.getStringAttr(mnemonicOf(kind)), kind, Reduction::Sum,
                        b.communicator(op.getAxes()).getValue(), /*slot=*/IntegerAttr(),
                        /*ofParameters=*/false, op.getExpertsAttr());
   return success();
 }
 static LogicalResult lowerDispatch(spmd::DispatchRowsOp op, Bufferizer &b) {
-  return lowerRows(op, b, CollectiveKind::dispatch_rows);
+  return lowerRows(op, b, CollectiveKind::DispatchRows);
 }
 static LogicalResult lowerCombine(spmd::CombineRowsOp op, Bufferizer &b) {
-  return lowerRows(op, b, CollectiveKind::combine_rows);
+  return lowerRows(op, b, CollectiveKind::CombineRows);
 }
 
 void dtcc::exec::addRowRules(OpRules &rules) {

@@ -48,14 +48,14 @@ static LogicalResult lowerReduceBucket(spmd::ReduceBucketOp op, Bufferizer &b) {
   // Without a sum over slots the collective writes where the share is kept.
   bool direct = into && !into->accumulate && op.getSum().empty() && !op.getScatter().empty();
   auto reduce = [&](CollectiveKind kind, ArrayAttr axes, const Place &from, const Place &to) {
-    CollectiveOp made = b.collective(kind, Reduction::sum, axes, from, to);
+    CollectiveOp made = b.collective(kind, Reduction::Sum, axes, from, to);
     made.setOfParameters(true);
     made.setSlotAttr(op.getSlotAttr());
   };
   if (!op.getScatter().empty())
-    reduce(CollectiveKind::reduce_scatter, op.getScatter(), whole, direct ? into->place : share);
+    reduce(CollectiveKind::ReduceScatter, op.getScatter(), whole, direct ? into->place : share);
   if (!op.getSum().empty())
-    reduce(CollectiveKind::all_reduce, op.getSum(), share, share);
+    reduce(CollectiveKind::AllReduce, op.getSum(), share, share);
   return into && !direct ? b.store(share, *into, op.getLoc()) : success();
 }
 
@@ -74,7 +74,7 @@ static LogicalResult lowerGatherUnit(spmd::GatherUnitOp op, Bufferizer &b) {
       return failure();
     share = part;
   }
-  b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), share, whole).setOfParameters(true);
+  b.collective(CollectiveKind::AllGather, Reduction::Sum, op.getAxes(), share, whole).setOfParameters(true);
   return success();
 }
 

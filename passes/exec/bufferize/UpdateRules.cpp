@@ -159,7 +159,7 @@ static LogicalResult lowerAdjustLossScale(spmd::AdjustLossScaleOp op, Bufferizer
 static LogicalResult lowerGatherBucket(spmd::GatherBucketOp op, Bufferizer &b) {
   Place whole = b.bucket(op.getBucketAttr());
   Place share = shareOf(whole, op.getAxes(), b);
-  b.collective(CollectiveKind::all_gather, Reduction::sum, op.getAxes(), share, whole).setOfParameters(true);
+  b.collective(CollectiveKind::AllGather, Reduction::Sum, op.getAxes(), share, whole).setOfParameters(true);
   return success();
 }
 

@@ -212,9 +212,9 @@ scf::ForOp KernelBuilder::forLoop(Value low, Value high, int64_t step, ValueRang
 //===----------------------------------------------------------------------===//
 
 Value KernelBuilder::neutral(graph::ReduceOp reduce, int64_t lanes) {
-  double value = reduce.getKind() == graph::ReduceKind::sum   ? 0.0
-                 : reduce.getKind() == graph::ReduceKind::max ? -std::numeric_limits<double>::infinity()
-                                                              : std::numeric_limits<double>::infinity();
+  double value = reduce.getKind() == Reduction::Sum   ? 0.0
+                 : reduce.getKind() == Reduction::Max ? -std::numeric_limits<double>::infinity()
+                                                      : std::numeric_limits<double>::infinity();
   TypedAttr attr = builder.getF32FloatAttr(value);
   if (lanes)
     attr = DenseElementsAttr::get(VectorType::get({lanes}, builder.getF32Type()), Attribute(attr));
@@ -223,20 +223,20 @@ Value KernelBuilder::neutral(graph::ReduceOp reduce, int64_t lanes) {
 
 Value KernelBuilder::combine(graph::ReduceOp reduce, Value lhs, Value rhs) {
   switch (reduce.getKind()) {
-  case graph::ReduceKind::sum:
+  case Reduction::Sum:
     return arith::AddFOp::create(builder, loc, lhs, rhs);
-  case graph::ReduceKind::max:
+  case Reduction::Max:
     return arith::MaximumFOp::create(builder, loc, lhs, rhs);
-  case graph::ReduceKind::min:
+  case Reduction::Min:
     return arith::MinimumFOp::create(builder, loc, lhs, rhs);
   }
   llvm_unreachable("all kinds of reduction are listed");
 }
 
-static vector::CombiningKind combiningKind(graph::ReduceKind kind) {
-  return kind == graph::ReduceKind::sum   ? vector::CombiningKind::ADD
-         : kind == graph::ReduceKind::max ? vector::CombiningKind::MAXIMUMF
-                                          : vector::CombiningKind::MINIMUMF;
+static vector::CombiningKind combiningKind(Reduction kind) {
+  return kind == Reduction::Sum   ? vector::CombiningKind::ADD
+         : kind == Reduction::Max ? vector::CombiningKind::MAXIMUMF
+                                  : vector::CombiningKind::MINIMUMF;
 }
 
 Value KernelBuilder::fold(graph::ReduceOp reduce, Value vector) {

@@ -42,7 +42,7 @@ size_t ExchangeSlack::lastPlaceOfSum(size_t collective) {
   size_t i = collective + 2;
   for (; i < commands.size() && !conflict(collective + 1, i); ++i)
     if (auto next = dyn_cast<CollectiveOp>(commands[i].getOperation());
-        next && communicatorOf(i) == communicatorOf(collective) && next.getKind() != CollectiveKind::all_gather)
+        next && communicatorOf(i) == communicatorOf(collective) && next.getKind() != CollectiveKind::AllGather)
       break;
   return i;
 }

@@ -228,30 +228,14 @@ double ProgramPrices::secondsOfCollective(CollectiveOp op) const {
   cost::Group group = groupOf(communicators.lookup(op.getCommunicator()));
   if (op.getIns().empty() || group.ranks <= 1)
     return 0;
+  const CollectiveInfo &info = infoOf(op.getKind());
   double in = viewBytes(op.getIns()[0]), out = viewBytes(op.getOuts()[0]);
-  switch (op.getKind()) {
-  case CollectiveKind::barrier:
-    return 0;
-  case CollectiveKind::all_reduce:
-    return machine.secondsForTransfer({cost::CollectiveKind::AllReduce, in, group});
-  case CollectiveKind::broadcast:
-  case CollectiveKind::all_gather:
-    return machine.secondsForTransfer({cost::CollectiveKind::AllGather, out, group});
-  case CollectiveKind::reduce_scatter:
-    return machine.secondsForTransfer({cost::CollectiveKind::ReduceScatter, in, group});
-  case CollectiveKind::all_to_all:
-    return machine.secondsForTransfer({cost::CollectiveKind::AllToAll, in, group});
-  case CollectiveKind::shift:
-    return machine.secondsToSend(in, group.stride);
-  case CollectiveKind::dispatch_rows:
-  case CollectiveKind::combine_rows: {
-    // A row goes to each member that holds one of its picks: rows of picks[tokens, picks] and experts drawn at random.
-    double picks = double(memrefOf(op.getIns()[1]).getShape().back()), n = double(group.ranks);
-    double rows = std::min(in, out) * (1 - std::pow(1 - 1 / n, picks)) * n;
-    return machine.secondsForTransfer({cost::CollectiveKind::AllToAll, rows, group, 0, picks});
-  }
-  }
-  llvm_unreachable("all kinds are handled");
+  if (info.traffic != Traffic::ToPicked)
+    return machine.secondsForTransfer({op.getKind(), info.larger(in, out), group});
+  // A row goes to each member that holds one of its picks: rows of picks[tokens, picks] and experts drawn at random.
+  double picks = double(memrefOf(op.getIns()[1]).getShape().back()), n = double(group.ranks);
+  double rows = std::min(in, out) * (1 - std::pow(1 - 1 / n, picks)) * n;
+  return machine.secondsForTransfer({op.getKind(), rows, group, 0, picks});
 }
 
 /// A message from another stage: ranks between them are those of the axes inside that of the stages.

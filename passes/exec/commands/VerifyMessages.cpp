@@ -71,7 +71,7 @@ private:
     meeting.kind = plan::Meeting::Collective;
     meeting.members = group->second;
     meeting.channel = "@" + collective.getCommunicator().str();
-    meeting.what = stringifyCollectiveKind(collective.getKind()).str();
+    meeting.what = mnemonicOf(collective.getKind());
     for (Value view : collective.getOuts())
       meeting.what += " of " + contentOf(view);
     return meeting;

@@ -76,7 +76,7 @@ bool Slab::visit(Operation *op) {
   if (factor == kNoFactor)
     return false;
   FactorKind kind = map.factors[factor].kind;
-  bool isSum = kind == FactorKind::Reduce && map.factors[factor].reduction == ReductionKind::Sum;
+  bool isSum = kind == FactorKind::Reduce && map.factors[factor].reduction == Reduction::Sum;
   if (kind != FactorKind::Parallel && !isSum)
     return false;
   for (auto [operand, walks] : llvm::zip_equal(op->getOperands(), map.operands))

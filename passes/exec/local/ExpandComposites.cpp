@@ -83,14 +83,12 @@ struct Expression {
   Value mul(Value x, Value y) { return graph::MulOp::create(rewriter, loc, x, y); }
   Value scale(Value x, double factor) { return mul(x, constant(cast<RankedTensorType>(x.getType()), factor)); }
   /// Reduces the normalised dimensions.
-  Value reduce(graph::ReduceKind kind, Value x) {
+  Value reduce(Reduction kind, Value x) {
     return graph::ReduceOp::create(rewriter, loc, shapeOf(others), kind, x, dims);
   }
-  Value mean(Value x) { return scale(reduce(graph::ReduceKind::sum, x), 1.0 / double(count())); }
+  Value mean(Value x) { return scale(reduce(Reduction::Sum, x), 1.0 / double(count())); }
   /// Sums over the other dimensions.
-  Value overRows(Value x) {
-    return graph::ReduceOp::create(rewriter, loc, shapeOf(dims), graph::ReduceKind::sum, x, others);
-  }
+  Value overRows(Value x) { return graph::ReduceOp::create(rewriter, loc, shapeOf(dims), Reduction::Sum, x, others); }
   /// Repeats a statistic over the normalised dimensions, or a parameter over the others.
   Value perRow(Value x) { return graph::BroadcastOp::create(rewriter, loc, type, x, others); }
   Value perCell(Value x) { return graph::BroadcastOp::create(rewriter, loc, type, x, dims); }
@@ -175,9 +173,9 @@ struct ExpandSoftmax : OpRewritePattern<graph::SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(graph::SoftmaxOp op, PatternRewriter &rewriter) const override {
     Expression e(rewriter, op, op.getX(), op.getDims());
-    Value shifted = e.sub(e.wide(op.getX()), e.perRow(e.reduce(graph::ReduceKind::max, e.wide(op.getX()))));
+    Value shifted = e.sub(e.wide(op.getX()), e.perRow(e.reduce(Reduction::Max, e.wide(op.getX()))));
     Value exp = graph::ExpOp::create(rewriter, op.getLoc(), shifted);
-    Value sum = e.reduce(graph::ReduceKind::sum, exp);
+    Value sum = e.reduce(Reduction::Sum, exp);
     if (op.getLog()) {
       e.replace(op, e.sub(shifted, e.perRow(graph::LogOp::create(rewriter, op.getLoc(), sum))));
       return success();

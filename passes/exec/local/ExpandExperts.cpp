@@ -77,7 +77,7 @@ struct ExpandExpertsGrad : OpRewritePattern<graph::ExpertsGradOp> {
     Value open = r.silu(gate);
     Value terms = r.b.mul(dactive, r.b.mul(open, up));
     auto sums = graph::withShape(r.wideType, shapeOf(op.getDweights()));
-    Value dweights = graph::ReduceOp::create(rewriter, op.getLoc(), sums, graph::ReduceKind::sum, terms,
+    Value dweights = graph::ReduceOp::create(rewriter, op.getLoc(), sums, Reduction::Sum, terms,
                                              ArrayRef<int64_t>{r.activeType.getRank() - 1});
     Value weighted = r.weighted(dactive, op.getWeights());
     Value dgate = graph::SiluGradOp::create(rewriter, op.getLoc(), gate, r.b.mul(weighted, up));

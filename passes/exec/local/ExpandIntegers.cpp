@@ -23,13 +23,13 @@ Value cellsBetween(const graph::Build &b, Value x, int64_t dim, int64_t begin, i
   return graph::SliceOp::create(b.builder, b.loc, graph::withShape(x.getType(), shape), x, offsets, steps);
 }
 
-Value combine(const graph::Build &b, graph::ReduceKind kind, Value x, Value y) {
+Value combine(const graph::Build &b, Reduction kind, Value x, Value y) {
   switch (kind) {
-  case graph::ReduceKind::sum:
+  case Reduction::Sum:
     return graph::AddOp::create(b.builder, b.loc, x, y);
-  case graph::ReduceKind::max:
+  case Reduction::Max:
     return graph::MaxOp::create(b.builder, b.loc, x, y);
-  case graph::ReduceKind::min:
+  case Reduction::Min:
     return graph::MinOp::create(b.builder, b.loc, x, y);
   }
   llvm_unreachable("all kinds of reduction are listed");
@@ -67,8 +67,8 @@ struct ExpandCumsum : OpRewritePattern<graph::CumsumOp> {
     Value x = op.getX();
     int64_t dim = op.getDim(), size = graph::shapeOf(x)[dim];
     for (int64_t step = 1; step < size; step *= 2) {
-      Value sums = combine(b, graph::ReduceKind::sum, cellsBetween(b, x, dim, step, size),
-                           cellsBetween(b, x, dim, 0, size - step));
+      Value sums =
+          combine(b, Reduction::Sum, cellsBetween(b, x, dim, step, size), cellsBetween(b, x, dim, 0, size - step));
       x = graph::ConcatOp::create(rewriter, op.getLoc(), x.getType(),
                                   ValueRange{cellsBetween(b, x, dim, 0, step), sums}, dim);
     }

@@ -180,7 +180,7 @@ struct FoldEpilogues : impl::FoldEpiloguesBase<FoldEpilogues> {
           summed.push_back(i);
       for (Operation *user : way.rhs.getUsers()) {
         auto reduce = dyn_cast<graph::ReduceOp>(user);
-        if (!reduce || reduce->getBlock() != op->getBlock() || reduce.getKind() != graph::ReduceKind::sum ||
+        if (!reduce || reduce->getBlock() != op->getBlock() || reduce.getKind() != Reduction::Sum ||
             way.columns.empty() || reduce.getDims() != ArrayRef(summed) ||
             typeOf(reduce.getY()).getElementType() != typeOf(op.getY()).getElementType() || !comesBehind(reduce, op))
           continue;

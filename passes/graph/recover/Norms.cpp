@@ -181,7 +181,7 @@ void recoverNorms(func::FuncOp function) {
   SmallVector<ReduceOp> anchors(function.getOps<ReduceOp>());
   NormRecovery recovery;
   for (ReduceOp anchor : anchors)
-    if (!anchor->use_empty() && anchor.getKind() == ReduceKind::sum && isFloat(anchor.getX()))
+    if (!anchor->use_empty() && anchor.getKind() == Reduction::Sum && isFloat(anchor.getX()))
       recovery.recover(anchor);
 }
 

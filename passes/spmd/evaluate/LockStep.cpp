@@ -15,24 +15,21 @@ namespace dtcc::spmd {
 
 std::optional<Move> toMove(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<Move>>(op)
-      .Case([](AllReduceOp op) {
-        return Move{Move::AllReduce, -1, -1, toAxes(op.getAxes()), static_cast<PartialKind>(op.getKind())};
-      })
+      .Case([](AllReduceOp op) { return Move{Move::AllReduce, -1, -1, toAxes(op.getAxes()), op.getKind()}; })
       .Case([](AllGatherOp op) {
-        return Move{Move::AllGather, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()), PartialKind::Sum};
+        return Move{Move::AllGather, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()), Reduction::Sum};
       })
       .Case([](ReduceScatterOp op) {
-        return Move{Move::ReduceScatter, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()),
-                    static_cast<PartialKind>(op.getKind())};
+        return Move{Move::ReduceScatter, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()), op.getKind()};
       })
       .Case([](AllToAllOp op) {
         return Move{Move::AllToAll, static_cast<int64_t>(op.getFrom()), static_cast<int64_t>(op.getTo()),
-                    toAxes(op.getAxes()), PartialKind::Sum};
+                    toAxes(op.getAxes()), Reduction::Sum};
       })
       .Case([](LocalSliceOp op) {
-        return Move{Move::LocalSlice, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()), PartialKind::Sum};
+        return Move{Move::LocalSlice, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()), Reduction::Sum};
       })
-      .Case([](ZeroFillOp op) { return Move{Move::ZeroFill, -1, -1, toAxes(op.getAxes()), PartialKind::Sum}; })
+      .Case([](ZeroFillOp op) { return Move{Move::ZeroFill, -1, -1, toAxes(op.getAxes()), Reduction::Sum}; })
       .Default([](Operation *) { return std::nullopt; });
 }
 

@@ -35,17 +35,17 @@ static void set(HostTensor &tensor, int64_t at, double value) {
 }
 
 /// Term `index` of `count` of a partial value: small integers, and what is left of `value`.
-static double term(double value, PartialKind kind, int64_t index, int64_t count, uint64_t seed) {
+static double term(double value, Reduction kind, int64_t index, int64_t count, uint64_t seed) {
   auto random = [&](int64_t i) {
     uint64_t x = seed * 0x9e3779b97f4a7c15u + (i + 1) * 0xbf58476d1ce4e5b9u;
     x ^= x >> 31;
     x *= 0x94d049bb133111ebu;
     return static_cast<double>((x >> 40) % 17);
   };
-  if (kind != PartialKind::Sum) {
+  if (kind != Reduction::Sum) {
     // One term is the value, the others lie beyond it.
     double distance = index == static_cast<int64_t>(random(-1)) % count ? 0 : random(index);
-    return kind == PartialKind::Max ? value - distance : value + distance;
+    return kind == Reduction::Max ? value - distance : value + distance;
   }
   if (index + 1 < count)
     return random(index) - 8;
@@ -95,8 +95,8 @@ Shards scatter(const HostTensor &whole, const Layout &layout, const Mesh &mesh, 
   return parts;
 }
 
-static double combine(PartialKind kind, double a, double b) {
-  return kind == PartialKind::Sum ? a + b : kind == PartialKind::Max ? std::max(a, b) : std::min(a, b);
+static double combine(Reduction kind, double a, double b) {
+  return kind == Reduction::Sum ? a + b : kind == Reduction::Max ? std::max(a, b) : std::min(a, b);
 }
 
 llvm::Expected<HostTensor> gather(const Shards &parts, const Layout &layout, const Mesh &mesh, ArrayRef<int64_t> shape,
@@ -182,7 +182,7 @@ Shards moveShards(const Shards &parts, const Move &move, const Mesh &mesh, int64
     int64_t index = mesh.index(rank, at, move.axes);
     const HostTensor &own = parts[number];
     SmallVector<const HostTensor *> members;
-    if (move.communicates())
+    if (move.collective())
       for (int64_t other : mesh.group(rank, move.axes))
         members.push_back(&parts[number - rank + other]);
     auto reduced = [&] {

@@ -410,7 +410,7 @@ void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &
   const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
   auto partialOf = [](Value value) {
     Layout layout = cast<TensorType>(value.getType()).getLayout();
-    return layout.reduction == PartialKind::Sum ? layout.partial : Axes();
+    return layout.reduction == Reduction::Sum ? layout.partial : Axes();
   };
   auto ofStep = [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); };
   bool isGiven = entry && entry->partial && graph::getPhase(op) == graph::Phase::Forward;

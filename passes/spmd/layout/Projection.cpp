@@ -70,7 +70,7 @@ llvm::Expected<OpLayouts> project(const FactorMap &map, const Placement &placeme
     for (auto [f, factor] : llvm::enumerate(map.factors)) {
       if (placement.factors[f].empty() || llvm::is_contained(dims, static_cast<int64_t>(f)) || !isReduction(factor))
         continue;
-      auto kind = static_cast<PartialKind>(factor.reduction);
+      Reduction kind = factor.reduction;
       if (!layout.partial.empty() && layout.reduction != kind)
         return fail("a result would be partial in two ways");
       layout.reduction = kind;
@@ -146,7 +146,7 @@ FailureOr<Placement> inferPlacement(Operation *op, const FactorMap &map) {
     if (layout.partial.empty())
       continue;
     auto set = llvm::find_if(map.linear, [&, i = i](ArrayRef<unsigned> set) { return llvm::is_contained(set, i); });
-    if (set == map.linear.end() || layout.reduction != PartialKind::Sum)
+    if (set == map.linear.end() || layout.reduction != Reduction::Sum)
       return op->emitError() << "operand #" << i
                              << " must not be partial: the op is not linear in it, got: " << value.getType();
     placement.partial = layout.partial;

@@ -90,7 +90,7 @@ private:
         continue;
       if (!isReduction(factor))
         return op.emitError("cannot work on a padded dimension: factor ") << f << " of size " << factor.size;
-      if (factor.reduction != ReductionKind::Sum || !padding.sumsZeros(&op, map, f))
+      if (factor.reduction != Reduction::Sum || !padding.sumsZeros(&op, map, f))
         return op.emitError("sums over padded cells that are not known to be zero: factor ")
                << f << " of size " << factor.size;
     }
@@ -105,7 +105,7 @@ private:
       return op.emitError("needs a state with an spmd.layout: @") << name;
     auto stored = cast<TensorType>(attr.getValue());
     Layout layout = type.getLayout();
-    if (layout.reduction != PartialKind::Sum)
+    if (layout.reduction != Reduction::Sum)
       return op.emitError("gradient must be partial as a sum, got: ") << type;
     if (gradient)
       layout.partial.clear();

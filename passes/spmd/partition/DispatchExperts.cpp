@@ -165,7 +165,7 @@ private:
       Layout from = layoutOf(result), to = layoutOf(reshard.getY());
       std::optional<Axes> axes = axesBetween(to.dims[0], from.dims[0]);
       std::optional<int64_t> experts = axes ? expertsOver(layer, *axes) : std::nullopt;
-      bool isSum = from.reduction == PartialKind::Sum && experts &&
+      bool isSum = from.reduction == Reduction::Sum && experts &&
                    llvm::all_of(*axes, [&](const std::string &axis) { return contains(from.partial, axis); });
       if (!isSum)
         continue;

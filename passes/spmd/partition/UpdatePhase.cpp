@@ -64,7 +64,7 @@ static Value emitGradient(OpBuilder &builder, const UpdateDescription &step, con
   int64_t stored = bucket.length / mesh.product(sharedAxes(row.gradient, bucket.key.flat));
   Value gradient = view(builder, loc, bucket.gradients.getValue(), 0, {stored}, bucket.key.elementType);
   if (!scatter.empty())
-    gradient = emitMove(builder, loc, Move{Move::LocalSlice, 0, -1, scatter, PartialKind::Sum}, gradient, mesh);
+    gradient = emitMove(builder, loc, Move{Move::LocalSlice, 0, -1, scatter, Reduction::Sum}, gradient, mesh);
   if (owners.empty() || allOwn)
     return gradient;
   return AllReduceOp::create(builder, loc, gradient.getType(), Reduction::Sum, gradient,

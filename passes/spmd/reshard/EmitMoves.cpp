@@ -14,7 +14,6 @@ namespace dtcc::spmd {
 Value emitMove(OpBuilder &builder, Location loc, const Move &move, Value x, const Mesh &mesh) {
   auto type = cast<RankedTensorType>(x.getType());
   ArrayAttr axes = fromAxes(builder.getContext(), move.axes);
-  auto reduction = static_cast<Reduction>(move.reduction);
   int64_t group = mesh.product(move.axes);
   SmallVector<int64_t> shape(type.getShape());
   auto result = [&] { return RankedTensorType::get(shape, type.getElementType()); };
@@ -31,9 +30,9 @@ Value emitMove(OpBuilder &builder, Location loc, const Move &move, Value x, cons
     return AllToAllOp::create(builder, loc, result(), x, move.dim, move.to, axes);
   case Move::ReduceScatter:
     shape[move.dim] /= group;
-    return ReduceScatterOp::create(builder, loc, result(), reduction, x, move.dim, axes);
+    return ReduceScatterOp::create(builder, loc, result(), move.reduction, x, move.dim, axes);
   case Move::AllReduce:
-    return AllReduceOp::create(builder, loc, type, reduction, x, axes);
+    return AllReduceOp::create(builder, loc, type, move.reduction, x, axes);
   case Move::ZeroFill:
     return ZeroFillOp::create(builder, loc, type, x, axes);
   }

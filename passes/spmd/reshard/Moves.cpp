@@ -10,10 +10,10 @@
 
 namespace dtcc::spmd {
 
-const char *Move::name(Kind kind) {
-  static const char *const names[] = {"all_gather",     "local_slice", "all_to_all",
-                                      "reduce_scatter", "all_reduce",  "zero_fill"};
-  return names[kind];
+std::string_view Move::name(Kind kind) {
+  if (kind < kCollectives)
+    return mnemonicOf(CollectiveKind(kind));
+  return kind == LocalSlice ? "local_slice" : "zero_fill";
 }
 
 static void erase(Axes &axes, const Axes &gone) {
@@ -44,30 +44,21 @@ Layout applyMove(const Move &move, Layout layout) {
   }
   std::sort(layout.partial.begin(), layout.partial.end());
   if (layout.partial.empty())
-    layout.reduction = PartialKind::Sum;
+    layout.reduction = Reduction::Sum;
   return layout;
 }
 
 double bytesMoved(const Move &move, double before, double after, int64_t group) {
   // A start costs about as much as 4 KiB; what is only copied locally, a fiftieth of what is sent.
   constexpr double kStart = 4096, kCopy = 0.02;
-  double others = 1.0 - 1.0 / group;
-  switch (move.kind) {
-  case Move::AllGather:
-    return kStart + after * others;
-  case Move::AllToAll:
-  case Move::ReduceScatter:
-    return kStart + before * others;
-  case Move::AllReduce:
-    return kStart + 2 * before * others;
-  case Move::LocalSlice:
-  case Move::ZeroFill:
+  std::optional<CollectiveKind> kind = move.collective();
+  if (!kind)
     return 1 + kCopy * after;
-  }
-  return 0;
+  double rounds = infoOf(*kind).traffic == Traffic::TwiceAround ? 2 : 1;
+  return kStart + rounds * infoOf(*kind).larger(before, after) * (1.0 - 1.0 / group);
 }
 
-/// Is the time axis part of `axes`?
+/// Whether `axes` contains the time axis.
 static bool anyTime(const Mesh &mesh, const Axes &axes) {
   return std::any_of(axes.begin(), axes.end(), [&](const std::string &axis) { return mesh.isTime(axis); });
 }
@@ -81,14 +72,14 @@ std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &
       Axes last(axes.end() - count, axes.end());
       if (anyTime(mesh, last))
         break;
-      moves.push_back({Move::AllGather, dim, -1, last, PartialKind::Sum});
+      moves.push_back({Move::AllGather, dim, -1, last, Reduction::Sum});
       for (int64_t other = 0; other < rank; ++other)
         if (other != dim)
-          moves.push_back({Move::AllToAll, dim, other, last, PartialKind::Sum});
+          moves.push_back({Move::AllToAll, dim, other, last, Reduction::Sum});
     }
     for (const MeshAxis &axis : mesh.axes) {
       if (!layout.uses(axis.name) && to.uses(axis.name))
-        moves.push_back({Move::LocalSlice, dim, -1, {axis.name}, PartialKind::Sum});
+        moves.push_back({Move::LocalSlice, dim, -1, {axis.name}, Reduction::Sum});
       if (contains(layout.partial, axis.name) && !axis.time)
         moves.push_back({Move::ReduceScatter, dim, -1, {axis.name}, layout.reduction});
     }
@@ -106,11 +97,11 @@ std::vector<Move> movesFrom(const Layout &layout, const Layout &to, const Mesh &
     moves.push_back({Move::AllReduce, -1, -1, axes, layout.reduction});
   }
   // A partial maximum cannot be filled with zeros.
-  if (layout.partial.empty() || layout.reduction == PartialKind::Sum)
-    if (to.reduction == PartialKind::Sum)
+  if (layout.partial.empty() || layout.reduction == Reduction::Sum)
+    if (to.reduction == Reduction::Sum)
       for (const std::string &axis : to.partial)
         if (!layout.uses(axis))
-          moves.push_back({Move::ZeroFill, -1, -1, {axis}, PartialKind::Sum});
+          moves.push_back({Move::ZeroFill, -1, -1, {axis}, Reduction::Sum});
   return moves;
 }
 

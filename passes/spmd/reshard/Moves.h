@@ -14,18 +14,28 @@
 namespace dtcc::spmd {
 
 struct Move {
-  enum Kind { AllGather, LocalSlice, AllToAll, ReduceScatter, AllReduce, ZeroFill };
+  enum Kind : uint32_t {
+    AllGather = uint32_t(CollectiveKind::AllGather),
+    AllToAll = uint32_t(CollectiveKind::AllToAll),
+    ReduceScatter = uint32_t(CollectiveKind::ReduceScatter),
+    AllReduce = uint32_t(CollectiveKind::AllReduce),
+    /// What a rank does alone.
+    LocalSlice = kCollectives,
+    ZeroFill,
+  };
   Kind kind = AllGather;
   /// The dimension that grows, shrinks, or gives its axes away. -1: none.
   int64_t dim = -1;
   /// all_to_all: the dimension that takes the axes.
   int64_t to = -1;
   Axes axes;
-  PartialKind reduction = PartialKind::Sum;
+  Reduction reduction = Reduction::Sum;
 
-  static const char *name(Kind kind);
-  /// Do members of a group exchange data?
-  bool communicates() const { return kind != LocalSlice && kind != ZeroFill; }
+  static std::string_view name(Kind kind);
+  /// The collective by which members of a group exchange data; nothing if they do not.
+  std::optional<CollectiveKind> collective() const {
+    return kind < kCollectives ? std::optional(CollectiveKind(kind)) : std::nullopt;
+  }
   bool operator==(const Move &) const = default;
 };
 

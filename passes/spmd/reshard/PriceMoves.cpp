@@ -32,21 +32,10 @@ MoveCost secondsOfMoves(const Mesh &mesh, const cost::Machine &machine) {
     double packed = move.dim > 0 ? before + after : 0;
     double seconds = packed > 0 ? machine.secondsForWork(0, packed) : 0;
     cost::Group group = groupOf(move.axes, mesh);
-    switch (move.kind) {
-    case Move::AllGather:
-      return seconds + machine.secondsForTransfer({cost::CollectiveKind::AllGather, after, group});
-    case Move::ReduceScatter:
-      return seconds + machine.secondsForTransfer({cost::CollectiveKind::ReduceScatter, before, group});
-    case Move::AllReduce:
-      return seconds + machine.secondsForTransfer({cost::CollectiveKind::AllReduce, before, group});
-    case Move::AllToAll:
-      return seconds + machine.secondsForTransfer({cost::CollectiveKind::AllToAll, before, group});
-    case Move::LocalSlice:
-    case Move::ZeroFill:
-      // A little, so that of equal ways the shorter is taken.
-      return seconds + machine.secondsForWork(0, bytesMoved(move, before, after, group.ranks));
-    }
-    return seconds;
+    if (std::optional<CollectiveKind> kind = move.collective())
+      return seconds + machine.secondsForTransfer({*kind, infoOf(*kind).larger(before, after), group});
+    // A little, so that of equal ways the shorter is taken.
+    return seconds + machine.secondsForWork(0, bytesMoved(move, before, after, group.ranks));
   };
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/collective/Exchange.h"
 
+#include "runtime/abi/Collectives.h"
 #include "runtime/device/CommandCollective.h"
 
 namespace dtcc::rt::cuda {
@@ -17,21 +18,21 @@ struct Operands {
   size_t first, last;
 };
 /// Operands that a command reads and operands that it writes. Operands behind these are room for the host's lists.
-struct Traffic {
+struct Accesses {
   Operands reads, writes;
 };
 
-Traffic trafficOf(const dtcc_command &command) {
+Accesses accessesOf(const dtcc_command &command) {
   switch (command.kind) {
   case DTCC_SEND:
     return {{0, 1}, {}};
   case DTCC_RECEIVE:
     return {{}, {0, 1}};
   default:
-    if (command.op == DTCC_BARRIER)
+    if (collectiveInfo(command.op).in == Extent::None)
       return {};
-    bool rows = command.op == DTCC_DISPATCH_ROWS || command.op == DTCC_COMBINE_ROWS;
-    return rows ? Traffic{{0, 2}, {2, 3}} : Traffic{{0, 1}, {1, 2}};
+    return collectiveInfo(command.op).traffic == Traffic::ToPicked ? Accesses{{0, 2}, {2, 3}}
+                                                                   : Accesses{{0, 1}, {1, 2}};
   }
 }
 
@@ -51,13 +52,13 @@ void exchangeThroughHost(Gpu &gpu, Rank &rank, const dtcc_command &command, CUst
     return static_cast<uint64_t>(elementCount(view) * dtcc_dtype_size(view.dtype));
   };
   auto onGpu = [&](size_t i) { return reinterpret_cast<CUdeviceptr>(buffers[i]); };
-  Traffic traffic = trafficOf(command);
-  for (size_t i = traffic.reads.first; i < traffic.reads.last; ++i)
+  Accesses accesses = accessesOf(command);
+  for (size_t i = accesses.reads.first; i < accesses.reads.last; ++i)
     gpu.copyToHost(mirrored[i], onGpu(i), bytes(i), stream);
   gpu.synchronize(stream);
   runCommunication(rank.image, command, *rank.communicators[command.communicator], mirrored.data());
   // From memory that is not locked: it may change when the call has returned.
-  for (size_t i = traffic.writes.first; i < traffic.writes.last; ++i)
+  for (size_t i = accesses.writes.first; i < accesses.writes.last; ++i)
     gpu.copyToDevice(onGpu(i), mirrored[i], bytes(i), stream);
 }
 

@@ -18,6 +18,7 @@
 #ifndef DTCC_RUNTIME_CUDA_COLLECTIVE_GPUROWS_H
 #define DTCC_RUNTIME_CUDA_COLLECTIVE_GPUROWS_H
 
+#include "runtime/abi/Collectives.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "runtime/cuda/collective/Nccl.h"
 #include "runtime/cuda/driver/Gpu.h"
@@ -45,7 +46,7 @@ struct RowShape {
 class GpuRows {
 public:
   static bool takes(const dtcc_command &command) {
-    return command.kind == DTCC_COLLECTIVE && (command.op == DTCC_DISPATCH_ROWS || command.op == DTCC_COMBINE_ROWS);
+    return command.kind == DTCC_COLLECTIVE && collectiveInfo(command.op).traffic == Traffic::ToPicked;
   }
   /// Called in the bind phase. Throws Error for rows that are neither f32 nor of a 16-bit type.
   GpuRows(const RowShape &shape, Launcher &launcher);

@@ -7,6 +7,7 @@
 
 #include "runtime/cuda/collective/Nccl.h"
 
+#include "runtime/abi/Collectives.h"
 #include "runtime/core/Error.h"
 
 #include <array>
@@ -55,7 +56,7 @@ template <typename Calls> void NcclCommunicator::issueGroup(const char *what, Ca
 }
 
 bool NcclCommunicator::takes(const dtcc_command &command) {
-  return command.kind == DTCC_COLLECTIVE && command.op != DTCC_BARRIER;
+  return command.kind == DTCC_COLLECTIVE && collectiveInfo(command.op).traffic != Traffic::None;
 }
 
 void NcclCommunicator::exchange(std::span<const Piece> sends, std::span<const Piece> receives) {

@@ -55,6 +55,33 @@ exec.program @step mesh @mesh {
 // -----
 
 exec.program @step mesh @mesh {
+  exec.phase @p {
+    // expected-error-re@+1 {{collective must be one of all_reduce, all_gather, {{.*}}, got: all_reduces}}
+    exec.collective all_reduces sum on @dp
+  }
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.phase @p {
+    // expected-error@+1 {{reduction must be one of sum, max, min, got: mean}}
+    exec.collective all_reduce mean on @dp
+  }
+}
+
+// -----
+
+exec.program @step mesh @mesh {
+  exec.phase @p {
+    // expected-error@+1 {{attribute 'kind' failed to satisfy constraint: a row of Collectives.def}}
+    "exec.collective"() <{communicator = @dp, kind = 99 : i32, reduction = 0 : i32, operandSegmentSizes = array<i32: 0, 0, 0>}> : () -> ()
+  }
+}
+
+// -----
+
+exec.program @step mesh @mesh {
   exec.arena @a : 64
   exec.buffer @x : 64 in @a
   exec.phase @p repeat 2 {

@@ -35,6 +35,12 @@ func.func private @f(!spmd.tensor<8x4xf32, @mesh, [{dp},{}], pad [6,4]>)
 
 // -----
 
+// expected-error@+2 {{reduction must be one of sum, max, min, got: mean}}
+// expected-error@+1 {{failed to parse Spmd_ReductionAttr parameter 'value'}}
+func.func private @f() attributes {kind = #spmd<reduction mean>}
+
+// -----
+
 // expected-error@+1 {{partial kind must be sum, max or min, got: mean}}
 func.func private @f(!spmd.tensor<8x4xf32, @mesh, [{},{}], partial(mean {dp})>)
 

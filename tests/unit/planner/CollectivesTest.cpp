@@ -10,6 +10,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+using namespace dtcc;
 using namespace dtcc::cost;
 
 namespace {
@@ -80,14 +81,33 @@ TEST(Collectives, BytesThatAreWorthACollective) {
   EXPECT_NEAR(machine.latencyBytes(), bytes / 10, 0.1 * bytes / 10);
 }
 
+TEST(Collectives, RowsSayWhatFitsAGroup) {
+  for (uint32_t op = 0; op < kCollectives; ++op) {
+    auto kind = static_cast<CollectiveKind>(op);
+    EXPECT_EQ(findCollective(mnemonicOf(kind)), kind);
+    const CollectiveInfo &info = infoOf(kind);
+    auto count = [](Extent extent) { return extent == Extent::Part ? 3 : extent == Extent::Whole ? 12 : 0; };
+    int in = count(info.in), out = count(info.out);
+    EXPECT_TRUE(info.fits(in, out, 4)) << info.mnemonic;
+    EXPECT_FALSE(info.fits(in, out + 1, 4)) << info.mnemonic;
+    EXPECT_EQ(info.larger(in, out), std::max(in, out)) << info.mnemonic;
+  }
+  EXPECT_FALSE(infoOf(CollectiveKind::AllToAll).fits(13, 13, 4));
+  EXPECT_EQ(findCollective("all_reduces"), std::nullopt);
+  for (Reduction reduction : {Reduction::Sum, Reduction::Max, Reduction::Min})
+    EXPECT_EQ(findReduction(mnemonicOf(reduction)), reduction);
+  EXPECT_EQ(findReduction("mean"), std::nullopt);
+}
+
 TEST(Collectives, MoreCostsMore) {
   Fabric fabric = fabricOf(*findDevice("h100"), 8);
   Constants constants;
   Collectives collectives(fabric, constants);
-  for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-                              CollectiveKind::AllToAll}) {
+  for (uint32_t op = 0; op < kCollectives; ++op) {
+    auto kind = static_cast<CollectiveKind>(op);
     EXPECT_EQ(collectives.seconds({kind, 1e6, {1, 1}}), 0);
     EXPECT_EQ(collectives.seconds({kind, 0, {8, 1}}), 0);
+    EXPECT_EQ(collectives.seconds({kind, 1e6, {8, 1}}) > 0, infoOf(kind).traffic != Traffic::None);
     double last = 0;
     for (double bytes = 1; bytes < 1e12; bytes *= 1.7) {
       double now = collectives.seconds({kind, bytes, {8, 1}});

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+using namespace dtcc;
 using namespace dtcc::cost;
 
 /// GPipe (Huang et al., 2019), interleaved 1F1B (Narayanan et al., 2021), zero bubble (Qi et al., 2023).

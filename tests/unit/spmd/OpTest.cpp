@@ -84,7 +84,7 @@ struct OpTest : testing::Test {
     const Factor &f = map.factors[factor];
     if (f.padding != PaddingNeed::Neutral)
       return true;
-    if (f.reduction != ReductionKind::Sum)
+    if (f.reduction != Reduction::Sum)
       return false;
     return llvm::any_of(map.linear, [&](ArrayRef<unsigned> set) {
       return llvm::all_of(set, [&](unsigned i) { return llvm::is_contained(map.operands[i], factor); });

@@ -25,7 +25,7 @@ struct ReshardTest : testing::Test {
   int64_t pick(int64_t count) { return std::uniform_int_distribution<int64_t>(0, count - 1)(random); }
 
   /// A layout that uses each axis in a dimension, as partial, or not at all.
-  Layout randomLayout(const Mesh &mesh, size_t rank, PartialKind kind, bool timePartial) {
+  Layout randomLayout(const Mesh &mesh, size_t rank, Reduction kind, bool timePartial) {
     Layout layout = Layout::replicated(rank);
     std::vector<MeshAxis> axes = mesh.axes;
     std::shuffle(axes.begin(), axes.end(), random);
@@ -48,7 +48,7 @@ struct ReshardTest : testing::Test {
   }
 
   /// One random pair; false if the planner knows no way.
-  bool tryPair(const Mesh &mesh, std::vector<int64_t> shape, PartialKind kind) {
+  bool tryPair(const Mesh &mesh, std::vector<int64_t> shape, Reduction kind) {
     Layout from = randomLayout(mesh, shape.size(), kind, true);
     Layout to = randomLayout(mesh, shape.size(), kind, true);
     std::vector<int64_t> padded = shape;
@@ -91,18 +91,18 @@ TEST_F(ReshardTest, RandomPairsAreTheIdentity) {
   for (const Mesh &mesh : meshes)
     for (const auto &shape : shapes)
       for (int64_t i = 0; i < pairs; ++i)
-        EXPECT_TRUE(tryPair(mesh, shape, PartialKind::Sum));
+        EXPECT_TRUE(tryPair(mesh, shape, Reduction::Sum));
 }
 
 TEST_F(ReshardTest, MaximaAreReducedButNeverMade) {
   Mesh mesh{{{"a", 2}, {"b", 2}}};
   int ways = 0;
   for (int i = 0; i < 200; ++i)
-    ways += tryPair(mesh, {4, 6}, PartialKind::Max);
+    ways += tryPair(mesh, {4, 6}, Reduction::Max);
   EXPECT_GT(ways, 50);
   Layout whole = Layout::replicated(1), maximum = whole;
   maximum.partial = {"a"};
-  maximum.reduction = PartialKind::Max;
+  maximum.reduction = Reduction::Max;
   ReshardPlanner planner(mesh);
   EXPECT_FALSE(planner.plan(whole, maximum, {4}, 4));
   EXPECT_TRUE(planner.plan(maximum, whole, {4}, 4));
@@ -112,7 +112,7 @@ TEST_F(ReshardTest, NothingIsCommunicatedOverTime) {
   Mesh mesh{{{"mb", 2, true}, {"a", 2}}};
   int ways = 0;
   for (int i = 0; i < 300; ++i)
-    ways += tryPair(mesh, {4, 8}, PartialKind::Sum);
+    ways += tryPair(mesh, {4, 8}, Reduction::Sum);
   EXPECT_GT(ways, 50);
   ReshardPlanner planner(mesh);
   Layout whole = Layout::replicated(1), split = whole, partial = whole;

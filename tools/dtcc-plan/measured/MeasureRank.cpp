@@ -117,7 +117,7 @@ static llvm::Expected<Events> readProfile(StringRef path) {
                 fields->getInteger("command").value_or(0), fields->getInteger("step").value_or(0)};
     // The first step touches memory for the first time.
     if (event.step > 1)
-      events[row->getString("name").value_or("").str()].push_back(event);
+      events[fields->getString("name").value_or("").str()].push_back(event);
   }
   return events;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/Collectives.h"
 #include "tools/dtcc-plan/show/Show.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -166,9 +167,9 @@ static void printWork(const ProgramFile &program, llvm::raw_ostream &stream) {
 }
 
 static std::string nameOf(const dtcc_command &command) {
-  static constexpr const char *names[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
-                                          "barrier",    "shift",      "dispatch",       "combine"};
-  return command.kind == DTCC_COLLECTIVE ? names[command.op] : command.kind == DTCC_SEND ? "send" : "receive";
+  if (command.kind == DTCC_COLLECTIVE)
+    return std::string(collectiveInfo(command.op).mnemonic);
+  return command.kind == DTCC_SEND ? "send" : "receive";
 }
 
 std::vector<CollectiveRow> dtcc::collectivesOf(const ProgramFile &program) {

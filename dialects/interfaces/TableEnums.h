@@ -1,0 +1,26 @@
+//===- TableEnums.h - Enumerations of the runtime in text
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rows of runtime/abi/Collectives.def and Reductions.def as keywords of IR: the dialects list neither again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_DIALECTS_INTERFACES_TABLEENUMS_H
+#define DTCC_DIALECTS_INTERFACES_TABLEENUMS_H
+
+#include "mlir/IR/OpImplementation.h"
+#include "runtime/abi/Collectives.h"
+
+namespace dtcc {
+
+/// Parse the mnemonic of a row.
+mlir::FailureOr<CollectiveKind> parseCollectiveKind(mlir::AsmParser &parser);
+mlir::FailureOr<Reduction> parseReduction(mlir::AsmParser &parser);
+
+} // namespace dtcc
+
+#endif // DTCC_DIALECTS_INTERFACES_TABLEENUMS_H
