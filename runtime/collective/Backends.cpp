@@ -97,9 +97,6 @@ void detectLauncher(Launch &launch) {
 }
 
 std::unique_ptr<Transport> createTransport(const Launch &launch) {
-  if (!launch.launcher.empty() && launch.processes != launch.ranks)
-    fail("the plan has ", launch.ranks, " ranks, and ", launch.launcher, " started ", launch.processes,
-         " processes: start ", launch.ranks, ", or compile for ", launch.processes);
 #define DTCC_COLLECTIVE_BACKEND(NAME, WHEN)                                                                            \
   if (auto transport = create##NAME##Transport(launch))                                                                \
     return transport;

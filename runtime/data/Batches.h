@@ -37,6 +37,13 @@ public:
   /// Examples of one pass: the full batches.
   int64_t stepsPerEpoch() const { return epochSteps; }
   int64_t exampleCount() const { return examples; }
+  /// The files that are read, one an input.
+  std::vector<std::string> files() const {
+    std::vector<std::string> paths;
+    for (const Input &input : inputs)
+      paths.push_back(input.source->path());
+    return paths;
+  }
 
   /// Writes the blocks of `rank` in `slot` for the step that begins at example
   /// `first` of the endless order. Checks the values of integer inputs.
