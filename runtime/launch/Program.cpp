@@ -164,8 +164,9 @@ bool speaks(const Launch &launch) {
 /// Says why, and ends all processes.
 void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
   std::optional<bool> agreed = transport.speaks();
+  // At once: a launcher mixes what processes write in pieces.
   if (agreed ? *agreed : speaks(launch))
-    std::cerr << "error: " << error.what() << std::endl;
+    std::cerr << message("error: ", error.what(), "\n") << std::flush;
   transport.abort(statusOf(error));
 }
 

@@ -49,7 +49,7 @@ public:
           if (changed.wait_for(guard, std::chrono::seconds(seconds), [this] { return done; }))
             return;
           if (!said.empty())
-            std::cerr << "error: no progress for " << seconds << " s: " << said << std::endl;
+            std::cerr << message("error: no progress for ", seconds, " s: ", said, "\n") << std::flush;
           _exit(status);
         }) {}
   ~Guard() {
