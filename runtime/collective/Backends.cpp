@@ -8,8 +8,10 @@
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace dtcc::rt {
 
@@ -35,23 +37,40 @@ const Launcher launchers[] = {
     {"torchrun", "WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", "LOCAL_RANK"},
 };
 
+/// A launcher's variable as a number from `least` to `most`. Fails if it is anything else.
+int64_t numberIn(const Launcher &launcher, const char *name, const char *text, int64_t least, int64_t most) {
+  int64_t value = 0;
+  const char *last = text + std::strlen(text);
+  auto [end, error] = std::from_chars(text, last, value);
+  if (error != std::errc() || end != last || value < least || value > most)
+    fail(name, " of ", launcher.name, " must be a whole number from ", least, " to ", most, ", got: '", text, "'");
+  return value;
+}
+
 /// Number of processes of node `node`: in "4(x2),3" node 2 has 3. A single number is that of the process's own node.
-int64_t processesOf(const char *counts, int64_t node) {
-  int64_t count = 0;
-  while (*counts) {
-    char *end = nullptr;
-    int64_t nodes = 1;
-    count = std::strtoll(counts, &end, 10);
-    if (std::strncmp(end, "(x", 2) == 0)
-      nodes = std::strtoll(end + 2, &end, 10);
+std::optional<int64_t> processesOf(std::string_view counts, int64_t node) {
+  auto take = [&](int64_t &value) {
+    auto [end, error] = std::from_chars(counts.data(), counts.data() + counts.size(), value);
+    counts.remove_prefix(static_cast<size_t>(end - counts.data()));
+    return error == std::errc() && value > 0;
+  };
+  auto skip = [&](std::string_view text) {
+    bool found = counts.substr(0, text.size()) == text;
+    counts.remove_prefix(found ? text.size() : 0);
+    return found;
+  };
+  int64_t count = 0, nodes = 1;
+  do {
+    nodes = 1;
+    if (!take(count) || (skip("(x") && (!take(nodes) || !skip(")"))))
+      return std::nullopt;
     node -= nodes;
-    const char *next = std::strchr(end, ',');
-    if (node < 0 || !next)
-      break;
-    counts = next + 1;
-  }
+  } while (node >= 0 && skip(","));
   return count;
 }
+
+/// More processes than any launcher starts: what is larger is a mistake.
+constexpr int64_t mostProcesses = int64_t(1) << 24;
 
 } // namespace
 
@@ -61,21 +80,23 @@ void detectLauncher(Launch &launch) {
     if (!size || !number)
       continue;
     launch.launcher = launcher.name;
-    launch.processes = launch.nodeProcesses = std::strtoll(size, nullptr, 10);
-    launch.process = launch.nodeProcess = std::strtoll(number, nullptr, 10);
+    launch.processes = launch.nodeProcesses = numberIn(launcher, launcher.size, size, 1, mostProcesses);
+    launch.process = launch.nodeProcess = numberIn(launcher, launcher.needs, number, 0, launch.processes - 1);
     const char *node = std::getenv("SLURM_NODEID");
-    if (const char *counts = std::getenv(launcher.node))
-      launch.nodeProcesses = processesOf(counts, node ? std::strtoll(node, nullptr, 10) : 0);
+    if (const char *counts = std::getenv(launcher.node)) {
+      auto found = processesOf(counts, node ? numberIn(launcher, "SLURM_NODEID", node, 0, mostProcesses) : 0);
+      if (!found || *found > launch.processes)
+        fail(launcher.node, " of ", launcher.name, " must count up to ", launch.processes, " processes, got: '", counts,
+             "'");
+      launch.nodeProcesses = *found;
+    }
     if (const char *local = std::getenv(launcher.local))
-      launch.nodeProcess = std::strtoll(local, nullptr, 10);
+      launch.nodeProcess = numberIn(launcher, launcher.local, local, 0, launch.nodeProcesses - 1);
     return;
   }
 }
 
 std::unique_ptr<Transport> createTransport(const Launch &launch) {
-  if (!launch.launcher.empty() && launch.processes != launch.ranks)
-    fail("the plan has ", launch.ranks, " ranks, and ", launch.launcher, " started ", launch.processes,
-         " processes: start ", launch.ranks, ", or compile for ", launch.processes);
 #define DTCC_COLLECTIVE_BACKEND(NAME, WHEN)                                                                            \
   if (auto transport = create##NAME##Transport(launch))                                                                \
     return transport;

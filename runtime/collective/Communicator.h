@@ -19,6 +19,7 @@
 #define DTCC_RUNTIME_COLLECTIVE_COMMUNICATOR_H
 
 #include "runtime/abi/dtcc_rt.h"
+#include "runtime/collective/Membership.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,7 @@
 
 namespace dtcc::rt {
 
+class Meeting;
 class ThreadTeam;
 class Watch;
 
@@ -91,6 +93,9 @@ public:
   /// results do not depend on it.
   virtual void useTeam(ThreadTeam &) {}
 
+  /// What the calling rank is doing: messages about waits say so. It outlives the communicator.
+  virtual void tellWhere(const Whereabouts &) {}
+
   /// Memory that this handle holds for staging.
   virtual uint64_t stagingBytes() const = 0;
 
@@ -104,7 +109,7 @@ private:
 
 /// The launch of this process, and the ranks that it runs.
 struct Launch {
-  std::string launcher; /* "mpirun", "srun", "torchrun", or empty */
+  std::string launcher; /* "mpirun", "srun", "torchrun", "hand" (by options), or empty */
   int64_t processes = 1;
   int64_t process = 0;       /* this one's number */
   int64_t nodeProcesses = 1; /* of this node, as far as the launcher says */
@@ -114,6 +119,12 @@ struct Launch {
   int hangSeconds = 600;     /* a wait longer than this is reported as a hang */
   /// Whether SIGINT or SIGTERM came; null: nobody asks.
   bool (*interrupted)() = nullptr;
+  /// HOST:PORT at which the processes meet if no MPI connects them; empty: as the launcher says.
+  std::string rendezvous;
+  /// File of the run's token; empty: the token is made of the launcher's name for the run.
+  std::string tokenFile;
+  std::string token = {};                /* what the processes of this run alone know */
+  std::shared_ptr<Meeting> meeting = {}; /* where they met; null on one host, or under MPI */
 };
 
 class Transport {
@@ -143,8 +154,11 @@ public:
 /// The transport that serves `launch`: the first of Backends.def that does.
 std::unique_ptr<Transport> createTransport(const Launch &launch);
 
-/// Reads the launchers' environment variables.
+/// Reads the launchers' environment variables. Throws Error if one is no number, or not in its range.
 void detectLauncher(Launch &launch);
+/// Where no MPI connects the processes: finds the run's token, and lets processes of several hosts meet. Then it is
+/// known how many stand on this one. Throws Error. In network/Join.cpp.
+void joinRun(Launch &launch);
 
 } // namespace dtcc::rt
 

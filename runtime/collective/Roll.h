@@ -9,12 +9,15 @@
 // the process ends, however it ends; so whoever looks knows, whether or not the two see
 // each other's numbers, and however soon a number is used again.
 //
+// Beside it lies what the process last waited for, which others read when they report a hang.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_COLLECTIVE_ROLL_H
 #define DTCC_RUNTIME_COLLECTIVE_ROLL_H
 
 #include "runtime/collective/SharedFile.h"
+#include "runtime/collective/Watch.h"
 
 #include <atomic>
 
@@ -34,10 +37,22 @@ public:
   /// "rank 1's process (pid 123) has ended", or empty if all who entered and did not leave are there.
   std::string ended() const;
 
+  /// Notes what this process waits for, again and again while it waits; null: it goes on.
+  void note(const Wait *wait, const std::string &text);
+  /// What is known of `rank`; nothing if its process is not here.
+  std::optional<Watch::Note> noteOf(int64_t rank) const;
+  /// Number of the process that runs `rank`, or 0.
+  int64_t pidOf(int64_t rank) const;
+
 private:
   struct Entry {
     std::atomic<int64_t> pid; /* 0: not entered yet */
     int64_t rank;
+    /// When it noted its wait last, in milliseconds of the machine's clock; 0: it does not wait.
+    std::atomic<int64_t> noted;
+    std::atomic<int64_t> absent;
+    std::atomic<uint32_t> version; /* odd while the text changes */
+    char text[460];
   };
   uint64_t bytes() const { return (static_cast<uint64_t>(processes) * sizeof(Entry) + 4095) / 4096 * 4096; }
 

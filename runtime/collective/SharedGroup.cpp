@@ -78,9 +78,9 @@ void SharedGroup::initialize(void *memory, int64_t size) {
     new (members + i) Member();
 }
 
-SharedGroup::SharedGroup(std::string name, void *memory, int64_t size, int64_t index, bool direct, const Waiter &waiter)
-    : name(std::move(name)), size(size), me(index), direct(direct), waiter(waiter),
-      control(static_cast<Control *>(memory)), members(reinterpret_cast<Member *>(control + 1)),
+SharedGroup::SharedGroup(const Membership &membership, void *memory, bool direct, const Waiter &waiter)
+    : membership(membership), size(static_cast<int64_t>(membership.ranks.size())), me(membership.me), direct(direct),
+      waiter(waiter), control(static_cast<Control *>(memory)), members(reinterpret_cast<Member *>(control + 1)),
       places(reinterpret_cast<std::byte *>(members + size)), result(places + 2 * size * placeBytes(direct)),
       ins(static_cast<size_t>(size)), outs(static_cast<size_t>(size)) {}
 
@@ -92,12 +92,12 @@ int64_t SharedGroup::chunk() const {
   return waiter.isCrowded() ? chunkBytes : chunkBytes / 2;
 }
 
-std::string SharedGroup::describe(const char *what) const {
-  std::string absent;
+Wait SharedGroup::describe(const char *what) const {
+  std::vector<int64_t> absent;
   for (int64_t i = 0; i < size; ++i)
     if (static_cast<int32_t>(members[i].arrived.value.load() - generation) <= 0)
-      absent += (absent.empty() ? "" : ", ") + std::to_string(i);
-  return message("member ", me, " waits in ", what, " of group '", name, "' for members ", absent);
+      absent.push_back(i);
+  return membership.waiting(what, absent);
 }
 
 void SharedGroup::barrier(const char *what) {

@@ -44,7 +44,8 @@ public:
   /// before any member makes its SharedGroup.
   static void initialize(void *memory, int64_t size);
 
-  SharedGroup(std::string name, void *memory, int64_t size, int64_t index, bool direct, const Waiter &waiter);
+  /// `membership` outlives it.
+  SharedGroup(const Membership &membership, void *memory, bool direct, const Waiter &waiter);
   /// Lets processes reach buffers in `peers`, in which the members have the numbers
   /// `processes`. All members call it, or none.
   void usePeers(PeerMemory &peers, std::vector<int64_t> processes);
@@ -85,9 +86,9 @@ private:
   /// The place of `member` in the current set.
   std::byte *place(int64_t member) const { return places + (turn % 2 * size + member) * placeBytes(direct); }
   static int64_t placeBytes(bool direct) { return direct ? smallBytes : chunkBytes; }
-  std::string describe(const char *what) const;
+  Wait describe(const char *what) const;
 
-  std::string name;
+  const Membership &membership;
   int64_t size;
   int64_t me;
   bool direct; /* addresses are the same for all members */

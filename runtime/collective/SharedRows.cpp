@@ -58,7 +58,7 @@ void SharedGroup::directRows(const void *in, void *out, int64_t rowBytes, const 
     std::span<const int64_t> from = rowsOf(theirs.lists.sendRows, theirs.lists.sendCounts, me);
     std::span<const int64_t> to = rowsOf(lists.receiveRows, lists.receiveCounts, peer);
     if (from.size() != to.size())
-      fail("member ", me, " of group '", name, "' expects ", to.size(), " rows of member ", peer,
+      fail("member ", me, " of group '", membership.name, "' expects ", to.size(), " rows of member ", peer,
            ", which sends: ", from.size());
     auto copy = [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)

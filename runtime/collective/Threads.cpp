@@ -52,10 +52,9 @@ struct GroupMemory {
 
 class ThreadsCommunicator final : public Communicator {
 public:
-  ThreadsCommunicator(const std::string &name, std::shared_ptr<GroupMemory> memory, int64_t size, int64_t index,
-                      const Waiter &waiter)
-      : Communicator(size, index), name(name), memory(memory), waiter(waiter),
-        group(name, memory->shared.get(), size, index, /*direct=*/true, waiter) {}
+  ThreadsCommunicator(Membership facts, std::shared_ptr<GroupMemory> memory, const Waiter &waiter)
+      : Communicator(static_cast<int64_t>(facts.ranks.size()), facts.me), membership(std::move(facts)), memory(memory),
+        waiter(waiter), group(membership, memory->shared.get(), /*direct=*/true, waiter) {}
 
   void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override {
     group.allReduce(in, out, count, type, reduction);
@@ -91,9 +90,8 @@ public:
     auto depth = static_cast<uint32_t>(to.ring.size());
     uint32_t number = to.posted.value.load(std::memory_order_relaxed);
     if (depth == 0 || bytes > static_cast<int64_t>(to.ring[0].bytes.size()))
-      fail("a message of ", bytes, " bytes to member ", peer, " of group '", name, "' was not reserved");
-    waiter.await(to.taken, number - depth + 1,
-                 [&] { return message("member ", me, " of group '", name, "' waits to send to member ", peer); });
+      fail("a message of ", bytes, " bytes to member ", peer, " of group '", membership.name, "' was not reserved");
+    waiter.await(to.taken, number - depth + 1, [&] { return membership.waiting("a send", {peer}); });
     Channel::Message &slot = to.ring[number % depth];
     slot.length = bytes;
     std::memcpy(slot.bytes.data(), data, static_cast<size_t>(bytes));
@@ -102,17 +100,17 @@ public:
   void receive(void *data, int64_t bytes, int64_t peer) override {
     Channel &from = channel(peer, me);
     uint32_t number = from.taken.value.load(std::memory_order_relaxed);
-    waiter.await(from.posted, number + 1,
-                 [&] { return message("member ", me, " of group '", name, "' waits for a message of member ", peer); });
+    waiter.await(from.posted, number + 1, [&] { return membership.waiting("a receive", {peer}); });
     const Channel::Message &slot = from.ring[number % from.ring.size()];
     if (slot.length != bytes)
-      fail("member ", me, " of group '", name, "' expects a message of ", bytes, " bytes from member ", peer,
+      fail("member ", me, " of group '", membership.name, "' expects a message of ", bytes, " bytes from member ", peer,
            ", got: ", slot.length);
     std::memcpy(data, slot.bytes.data(), static_cast<size_t>(bytes));
     Waiter::raise(from.taken);
   }
 
   void useTeam(ThreadTeam &team) override { group.useTeam(team); }
+  void tellWhere(const Whereabouts &where) override { membership.where = &where; }
 
   uint64_t stagingBytes() const override {
     // Shared memory is counted once, with member 0.
@@ -126,7 +124,7 @@ public:
 private:
   Channel &channel(int64_t from, int64_t to) { return memory->channels[static_cast<size_t>(from * members + to)]; }
 
-  std::string name;
+  Membership membership;
   std::shared_ptr<GroupMemory> memory;
   Waiter waiter;
   SharedGroup group;
@@ -152,7 +150,8 @@ public:
     std::shared_ptr<GroupMemory> &memory = groups[{name, {members.begin(), members.end()}}];
     if (!memory)
       memory = std::make_shared<GroupMemory>(size);
-    return std::make_unique<ThreadsCommunicator>(name, memory, size, index, waiter);
+    return std::make_unique<ThreadsCommunicator>(Membership{name, {members.begin(), members.end()}, index}, memory,
+                                                 waiter);
   }
 
   void abort(int status) noexcept override {

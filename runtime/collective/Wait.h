@@ -36,16 +36,16 @@ public:
   Waiter(bool oversubscribed, Watch &watch)
       : spins(oversubscribed ? 0 : 100), yields(oversubscribed ? 40 : 300), watch(watch) {}
 
-  /// Returns when signal.value has reached `target` (modulo 2^32). `what` names
-  /// the wait in the message of an Error that the watch gives a reason for.
+  /// Returns when signal.value has reached `target` (modulo 2^32). `what` makes the Wait, for
+  /// the message of an Error that the watch gives a reason for.
   template <typename Describe> void await(Signal &signal, uint32_t target, Describe &&what) const {
     if (poll(signal, target))
       return;
     auto begin = std::chrono::steady_clock::now();
     auto waited = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
     while (!sleep(signal, target))
-      if (auto reason = watch.look(waited()); reason && !reached(signal, target))
-        throw reason->error(what());
+      if (std::optional<Error> error = watch.check(waited(), what()); error && !reached(signal, target))
+        throw *error;
     watch.passed(waited());
   }
 

@@ -53,7 +53,53 @@ std::optional<Watch::Reason> Watch::look(double seconds) {
   return std::nullopt;
 }
 
+std::optional<Error> Watch::check(double seconds, const Wait &wait) {
+  tell(&wait);
+  std::optional<Reason> reason = look(seconds);
+  if (!reason)
+    return std::nullopt;
+  if (reason->status == Status::Hang)
+    return Error(Status::Hang, reason->why + ": " + hangText(wait));
+  return reason->error(text(wait));
+}
+
+std::string Watch::text(const Wait &wait) {
+  std::string names;
+  for (int64_t rank : wait.absent)
+    names += (names.empty() ? "" : ", ") + nameOf(rank);
+  std::string where = wait.where.empty() ? "" : ", at " + wait.where;
+  return message("rank ", wait.rank, " waits in ", wait.what, " for ", names, where);
+}
+
+std::string Watch::hangText(const Wait &wait) {
+  std::string said = text(wait);
+  std::vector<int64_t> seen{wait.rank}, next = wait.absent;
+  while (true) {
+    // Of all that are absent, one that waits for nobody is the reason, and before it one that does not answer.
+    std::optional<Note> worst;
+    int64_t rank = -1;
+    auto weight = [](const Note &note) { return !note.answers ? 2 : note.absent < 0 ? 1 : 0; };
+    for (int64_t each : next)
+      if (std::optional<Note> note = noteOf(each); note && (!worst || weight(*note) > weight(*worst))) {
+        worst = note;
+        rank = each;
+      }
+    if (!worst)
+      return said;
+    if (!worst->answers)
+      return said + "; " + nameOf(rank) + " does not answer";
+    if (worst->absent < 0)
+      return said + "; " + nameOf(rank) + " did not come";
+    said += "; " + worst->text;
+    if (std::find(seen.begin(), seen.end(), rank) != seen.end())
+      return said;
+    seen.push_back(rank);
+    next = {worst->absent};
+  }
+}
+
 void Watch::passed(double seconds) {
+  tell(nullptr);
   auto mine = static_cast<int64_t>(seconds * 1e3);
   int64_t most = longest.load(std::memory_order_relaxed);
   while (mine > most && !longest.compare_exchange_weak(most, mine, std::memory_order_relaxed))

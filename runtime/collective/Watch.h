@@ -9,11 +9,15 @@
 // process ended, was this process told to end, has it been too long? Only waits that sleep
 // ask (Wait.h), and waits for a GPU (runtime/cuda/collective/Watchdog.h). Other waits pay nothing.
 //
+// A wait that asks is also told to the others, as a note. So the rank that reports a hang
+// can follow who waits for whom, and names the rank that did not come.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_COLLECTIVE_WATCH_H
 #define DTCC_RUNTIME_COLLECTIVE_WATCH_H
 
+#include "runtime/collective/Membership.h"
 #include "runtime/core/Error.h"
 
 #include <atomic>
@@ -42,6 +46,8 @@ public:
 
     Error error(const std::string &what) const { return {status, tellsWhat ? why + ": " + what : why}; }
   };
+  /// The error that ends a wait of `seconds` until now, or nothing. Tells the others of the wait.
+  std::optional<Error> check(double seconds, const Wait &wait);
   /// For a wait of `seconds` until now. A reason stands only if what is waited for has not come meanwhile: a process
   /// may end when it has done its part.
   std::optional<Reason> look(double seconds);
@@ -49,11 +55,28 @@ public:
   /// goes on is finished.
   void passed(double seconds);
 
+  /// "rank 1 waits in all_reduce of group 'dp' for rank 2, at step 5, .."
+  std::string text(const Wait &wait);
+
+  /// What is known of another rank.
+  struct Note {
+    bool answers = true; /* false: its process is stopped, or cannot be reached */
+    int64_t absent = -1; /* the rank that it waits for; -1: it waits for none */
+    std::string text;    /* its wait */
+  };
+
 protected:
   /// "rank 1's process (pid 123) has ended", or empty.
   virtual std::string lost() { return {}; }
+  /// "rank 1 (host b, pid 123)": as much as is known.
+  virtual std::string nameOf(int64_t rank) { return message("rank ", rank); }
+  /// Tells the others of a wait, or, if null, that it has ended.
+  virtual void tell(const Wait *) {}
+  /// Nothing is known where ranks are threads of a process: they stop together.
+  virtual std::optional<Note> noteOf(int64_t) { return std::nullopt; }
 
 private:
+  std::string hangText(const Wait &wait);
   std::optional<Reason> failed() const;
 
   const std::atomic<uint32_t> &aborted;

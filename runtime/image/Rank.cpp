@@ -15,6 +15,18 @@ Rank::Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed)
   abi = {rank, image.ranks(), /*slot=*/0, seed, /*step=*/1, coordinates.data()};
 }
 
+std::string Rank::whereabouts() const {
+  std::string text = "step " + std::to_string(abi.step);
+  const uint32_t number = exchange.load(std::memory_order_relaxed);
+  if (number == DTCC_NONE)
+    return text;
+  for (const dtcc_phase &phase : image.phases())
+    if (number >= phase.first_command && number - phase.first_command < phase.command_count)
+      text += ", phase '" + std::string(image.string(phase.name)) + "'";
+  return text + ", command " + std::to_string(number) + " (" +
+         std::string(image.string(image.commands()[number].name)) + ")";
+}
+
 void Rank::enterSlot(int64_t slot) {
   abi.slot = slot;
   auto axes = image.axes();

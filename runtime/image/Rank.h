@@ -18,7 +18,9 @@
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/image/Image.h"
 
+#include <atomic>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace dtcc::rt {
@@ -48,7 +50,11 @@ struct Rank {
   std::vector<Communicator *> communicators;
   /// All ranks; null in a program of one rank.
   Communicator *world = nullptr;
+  /// The command that communicates now, for messages about waits; DTCC_NONE: none does.
+  std::atomic<uint32_t> exchange{DTCC_NONE};
 
+  /// "step 5, phase 'forward', command 12 (all_reduce of wte)": what the rank is doing, for people.
+  std::string whereabouts() const;
   /// Sets the slot and the coordinates of the time axes.
   void enterSlot(int64_t slot);
   /// The states that this rank holds a part of.

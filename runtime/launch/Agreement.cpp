@@ -11,6 +11,8 @@
 #include "runtime/core/Philox.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 namespace dtcc::rt {
@@ -44,10 +46,26 @@ std::string take(std::string_view &bytes) {
   return text;
 }
 
+/// Sizes and beginnings of the files of data. Hosts may have them under different names.
+std::string contentsOf(const Batches &batches) {
+  uint64_t bytes = 0;
+  std::string heads;
+  for (const std::string &path : batches.files()) {
+    std::error_code ignored;
+    bytes += std::filesystem::file_size(path, ignored);
+    std::string head(64 << 10, '\0');
+    std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+    heads += head;
+  }
+  std::ostringstream text;
+  text << "data files of " << bytes << " bytes whose beginnings have the hash " << std::hex << streamOf(heads);
+  return text.str();
+}
+
 } // namespace
 
 std::vector<Term> termsOf(const Image &image, const Options &options, const RunPosition &begin, int64_t steps,
-                          int64_t examples) {
+                          const Batches &batches) {
   std::ostringstream program;
   program << "program " << std::hex
           << streamOf({reinterpret_cast<const char *>(&image.header()), image.header().image_bytes});
@@ -61,7 +79,8 @@ std::vector<Term> termsOf(const Image &image, const Options &options, const RunP
       flag("--resume", options.resume),
       {"step", "a start at step " + std::to_string(begin.step)},
       {"position", "a start at example " + std::to_string(begin.examples)},
-      {"examples", "data of " + std::to_string(examples) + " examples"},
+      {"examples", "data of " + std::to_string(batches.exampleCount()) + " examples"},
+      {"data", contentsOf(batches)},
       {"steps", std::to_string(steps) + " steps"},
       option("--shuffle", begin.shuffle ? std::to_string(*begin.shuffle) : ""),
       option("--weights", options.weights),

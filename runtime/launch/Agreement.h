@@ -27,9 +27,9 @@ struct Term {
 };
 
 /// Terms on which all ranks of a run must agree. `steps` is their number in all, `begin` the position at which the run
-/// starts, `examples` the number of samples of the data.
+/// starts.
 std::vector<Term> termsOf(const Image &image, const Options &options, const RunPosition &begin, int64_t steps,
-                          int64_t examples);
+                          const Batches &batches);
 
 /// Every rank calls it with its own terms. Throws the same Error on all of them if some differ: it names the first
 /// such term, with rank 0's value and that of the first rank that has another.

@@ -159,8 +159,24 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->check(atLeast<int>(1))
       ->capture_default_str()
       ->group(machine);
+  std::string hosts = "Processes that no launcher knows";
+  auto *rendezvous = app.add_option("--rendezvous", options.rendezvous,
+                                    "HOST:PORT of rank 0, where ranks meet (default: as torchrun or srun say)")
+                         ->group(hosts);
+  auto *rank = app.add_option("--rank", options.rank, "Number of this process, from 0")
+                   ->check(atLeast<int64_t>(0))
+                   ->needs(rendezvous)
+                   ->group(hosts);
+  auto *ranks = app.add_option("--ranks", options.ranks, "Processes in all")
+                    ->check(atLeast<int64_t>(1))
+                    ->needs(rank)
+                    ->group(hosts);
+  rank->needs(ranks);
+  app.add_option("--token-file", options.tokenFile, "File of a secret that all ranks of the run have")->group(hosts);
   try {
     app.parse(argc, argv);
+    if (options.rank >= 0 && options.rank >= options.ranks)
+      failWith(Status::Usage, "--rank must be less than --ranks=", options.ranks, ", got: ", options.rank);
     if ((options.resume || options.checkpointEvery > 0) && options.checkpoint.empty())
       failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
     if (options.save.path.empty() && (app.count("--save-type") || app.count("--shard-size")))

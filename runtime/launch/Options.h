@@ -41,6 +41,9 @@ struct Options {
   std::string tune;          /* empty: nothing is measured */
   bool ownAttention = false; /* of programs for GPUs: not cuDNN's */
   int hangSeconds = 600;
+  std::string rendezvous;       /* HOST:PORT; empty: as the launcher says */
+  int64_t rank = -1, ranks = 0; /* as --rank and --ranks say; -1: the launcher does */
+  std::string tokenFile;
   GraphUse graphs = GraphUse::Auto; /* of programs for GPUs */
 };
 

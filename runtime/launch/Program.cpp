@@ -164,8 +164,9 @@ bool speaks(const Launch &launch) {
 /// Says why, and ends all processes.
 void reportAndAbort(const Launch &launch, Transport &transport, const std::exception &error) {
   std::optional<bool> agreed = transport.speaks();
+  // At once: a launcher mixes what processes write in pieces.
   if (agreed ? *agreed : speaks(launch))
-    std::cerr << "error: " << error.what() << std::endl;
+    std::cerr << message("error: ", error.what(), "\n") << std::flush;
   transport.abort(statusOf(error));
 }
 
@@ -200,7 +201,7 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     std::vector<int64_t> all(static_cast<size_t>(launch.ranks));
     std::iota(all.begin(), all.end(), 0);
     auto world = transport.group("start", all, ranks[0]);
-    checkAgreement(*world, termsOf(image, options, begin, steps, batches.exampleCount()));
+    checkAgreement(*world, termsOf(image, options, begin, steps, batches));
   }
   SharedRun shared{image,
                    kernels,
@@ -264,11 +265,25 @@ int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const O
   launch.ranks = image.ranks();
   launch.hangSeconds = options.hangSeconds;
   launch.interrupted = interruptRequested;
+  launch.rendezvous = options.rendezvous;
+  launch.tokenFile = options.tokenFile;
   detectLauncher(launch);
+  if (options.ranks > 0) {
+    launch.launcher = "hand";
+    launch.processes = options.ranks;
+    launch.process = options.rank;
+  }
   if (options.info) {
     if (launch.process == 0)
       printInfo(image, options);
     return 0;
+  }
+  try {
+    joinRun(launch);
+  } catch (const Error &error) {
+    if (!speaks(launch))
+      return static_cast<int>(error.status);
+    throw;
   }
   launch.threads = options.threads > 0 ? options.threads : defaultThreads(launch);
   int64_t local = launch.launcher.empty() ? launch.ranks : launch.nodeProcesses;

@@ -26,6 +26,16 @@ int64_t ordinalOf(const SharedRun &shared, int64_t number) {
   return number;
 }
 
+/// What a rank is doing, for its communicators.
+class RankWhereabouts final : public Whereabouts {
+public:
+  explicit RankWhereabouts(const Rank &rank) : rank(rank) {}
+  std::string text() const override { return rank.whereabouts(); }
+
+private:
+  const Rank &rank;
+};
+
 class RankRun {
 public:
   RankRun(const SharedRun &shared, int64_t number)
@@ -89,6 +99,7 @@ private:
       for (size_t i = 0; i < all.size(); ++i)
         all[i] = static_cast<int64_t>(i);
       world = shared.transport.group("all ranks", all, rank.abi.rank);
+      world->tellWhere(where);
       rank.world = world.get();
     }
     std::vector<bool> ofStreams = communicatorsOfStreams(image);
@@ -98,6 +109,7 @@ private:
       groups.push_back(shared.transport.group(name, image.members(communicator, rank.abi.rank), rank.abi.rank));
       if (!overlaps() || !ofStreams[i])
         groups.back()->useTeam(team);
+      groups.back()->tellWhere(where);
       rank.communicators.push_back(groups.back().get());
     }
   }
@@ -196,6 +208,7 @@ private:
   ThreadTeam team;
   std::unique_ptr<Trace> trace, traceOfStreams;
   Rank rank;
+  RankWhereabouts where{rank};
   std::unique_ptr<Device> device;
   Executor executor;
   std::unique_ptr<Communicator> world;

@@ -77,10 +77,11 @@ static bool runAll(const Launch &launch) {
 
 int main() {
   Launch launch;
-  detectLauncher(launch);
   try {
+    detectLauncher(launch);
     if (!launch.launcher.empty()) {
       launch.ranks = launch.processes;
+      joinRun(launch);
       return runAll(launch) ? 0 : 1;
     }
     bool good = true;

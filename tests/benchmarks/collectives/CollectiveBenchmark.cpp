@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
     Launch launch;
     detectLauncher(launch);
     launch.ranks = launch.launcher.empty() ? (argc > 1 ? std::atoi(argv[1]) : 2) : launch.processes;
+    joinRun(launch);
     auto transport = createTransport(launch);
     const char *backend = launch.launcher.empty() ? "threads" : "dtcc-mpi";
     std::vector<int64_t> ranks = transport->localRanks();

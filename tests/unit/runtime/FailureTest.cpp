@@ -74,8 +74,7 @@ TEST(Failure, AbortEndsEveryWait) {
 TEST(Failure, AHangNamesTheGroupAndWhoIsMissing) {
   Error error = runPair(0, allReduceLarge, [](Transport &, Communicator &) {});
   EXPECT_EQ(error.status, Status::Hang);
-  EXPECT_NE(std::string(error.what()).find("member 0 waits in all_reduce of group 'pair' for members 1"),
-            std::string::npos)
+  EXPECT_NE(std::string(error.what()).find("rank 0 waits in all_reduce of group 'pair' for rank 1"), std::string::npos)
       << error.what();
 }
 

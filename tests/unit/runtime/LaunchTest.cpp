@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/collective/Communicator.h"
+#include "runtime/core/Error.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@
 namespace dtcc::rt::test {
 namespace {
 
-/// What a process with this environment learns of its launch.
+/// What a process with this environment learns of its launch; a refusal stands in the place of the launcher.
 Launch launchIn(const std::map<std::string, std::string> &environment) {
   for (const char *name :
        {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -25,7 +26,12 @@ Launch launchIn(const std::map<std::string, std::string> &environment) {
   for (const auto &[name, value] : environment)
     setenv(name.c_str(), value.c_str(), 1);
   Launch launch;
-  detectLauncher(launch);
+  try {
+    detectLauncher(launch);
+  } catch (const Error &error) {
+    launch.launcher = error.what();
+    EXPECT_EQ(error.status, Status::BadInput);
+  }
   for (const auto &[name, value] : environment)
     unsetenv(name.c_str());
   return launch;
@@ -68,6 +74,34 @@ TEST(Launch, ByMpirunInsideSlurm) {
                             {"SLURM_PROCID", "1"}});
   EXPECT_EQ(launch.launcher, "mpirun");
   EXPECT_EQ(launch.nodeProcesses, 3);
+}
+
+TEST(Launch, OfVariablesThatCannotBe) {
+  struct Case {
+    std::map<std::string, std::string> environment;
+    std::string expected;
+  };
+  const Case cases[] = {
+      {{{"WORLD_SIZE", "2"}, {"RANK", "-1"}}, "RANK of torchrun must be a whole number from 0 to 1, got: '-1'"},
+      {{{"WORLD_SIZE", "2"}, {"RANK", "1000000"}},
+       "RANK of torchrun must be a whole number from 0 to 1, got: '1000000'"},
+      {{{"WORLD_SIZE", "2"}, {"RANK", "1x"}}, "RANK of torchrun must be a whole number from 0 to 1, got: '1x'"},
+      {{{"WORLD_SIZE", "2"}, {"RANK", ""}}, "RANK of torchrun must be a whole number from 0 to 1, got: ''"},
+      {{{"WORLD_SIZE", "0"}, {"RANK", "0"}},
+       "WORLD_SIZE of torchrun must be a whole number from 1 to 16777216, got: '0'"},
+      {{{"WORLD_SIZE", "99999999999999999999"}, {"RANK", "0"}},
+       "WORLD_SIZE of torchrun must be a whole number from 1 to 16777216, got: '99999999999999999999'"},
+      {{{"WORLD_SIZE", "4"}, {"RANK", "0"}, {"LOCAL_WORLD_SIZE", "5"}},
+       "LOCAL_WORLD_SIZE of torchrun must count up to 4 processes, got: '5'"},
+      {{{"WORLD_SIZE", "4"}, {"RANK", "0"}, {"LOCAL_WORLD_SIZE", "2"}, {"LOCAL_RANK", "2"}},
+       "LOCAL_RANK of torchrun must be a whole number from 0 to 1, got: '2'"},
+      {{{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "2"}},
+       "OMPI_COMM_WORLD_RANK of mpirun must be a whole number from 0 to 1, got: '2'"},
+      {{{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_TASKS_PER_NODE", "2(x"}},
+       "SLURM_STEP_TASKS_PER_NODE of srun must count up to 4 processes, got: '2(x'"},
+  };
+  for (const Case &c : cases)
+    EXPECT_EQ(launchIn(c.environment).launcher, c.expected);
 }
 
 } // namespace

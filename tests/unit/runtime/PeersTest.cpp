@@ -85,10 +85,10 @@ protected:
   }
 
   /// Two ranks that train for ever; returns when they have trained some steps.
-  void startForEver() {
+  void startForEver(const std::string &option = "--threads=1") {
     std::string metrics = out / "metrics";
     for (int rank : {0, 1})
-      start(rank, {"--steps=1000000000", "--metrics=" + metrics});
+      start(rank, {"--steps=1000000000", "--metrics=" + metrics, option});
     for (int tenths = 0; metric(metrics, "loss").empty(); ++tenths) {
       ASSERT_LT(tenths, 600) << readFile(out / "output-0") << readFile(out / "output-1");
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -114,7 +114,12 @@ TEST_F(Peers, DifferentCommandLinesAreRefused) {
     std::string expected;
   };
   std::string save = "--save=" + (out / "save.st"), checkpoint = "--checkpoint=" + (out / "ck");
+  // As long as the first rank's, but other numbers.
+  std::string targets = readFile(data / "y.npy");
+  targets.back() ^= 1;
+  writeFile(out / "other.npy", targets);
   const Case cases[] = {
+      {{"--steps=2"}, {"--steps=2", "--data=y=" + (out / "other.npy")}, "rank 0 has data files of 1312 bytes whose "},
       {{"--steps=2", save}, {"--steps=2"}, "rank 0 has " + save + ", rank 1 has no --save"},
       {{"--steps=2"}, {"--steps=3"}, "rank 0 has 2 steps, rank 1 has 3 steps"},
       {{"--steps=2", checkpoint}, {"--steps=2"}, "rank 0 has " + checkpoint + ", rank 1 has no --checkpoint"},
@@ -153,10 +158,29 @@ TEST_F(Peers, AKilledProcessIsNamed) {
     Outcome other = end(1 - victim);
     EXPECT_EQ(other.status, 4);
     std::string expected =
-        "error: rank " + std::to_string(victim) + "'s process (pid " + std::to_string(number) + ") has ended: member ";
+        "error: rank " + std::to_string(victim) + "'s process (pid " + std::to_string(number) + ") has ended: rank ";
     EXPECT_EQ(count(other.output, expected), 1u) << other.output;
     EXPECT_EQ(count(other.output, "error:"), 1u) << other.output;
     EXPECT_EQ(end(victim).status, 128 + SIGKILL);
+    std::remove((out / "metrics").c_str());
+  }
+}
+
+TEST_F(Peers, AStoppedRankIsNamed) {
+  for (int victim : {1, 0}) {
+    startForEver("--hang-timeout=2");
+    signal(victim, SIGSTOP);
+    Outcome other = end(1 - victim);
+    EXPECT_EQ(other.status, 5);
+    EXPECT_EQ(count(other.output, "error: no progress for 2 s: rank " + std::to_string(1 - victim) + " waits in "), 1u)
+        << other.output;
+    EXPECT_EQ(count(other.output, ", at step "), 1u) << other.output;
+    EXPECT_EQ(count(other.output, "; rank " + std::to_string(victim) + " (pid " + std::to_string(pid(victim)) +
+                                      ") does not answer\n"),
+              1u)
+        << other.output;
+    signal(victim, SIGKILL);
+    end(victim);
     std::remove((out / "metrics").c_str());
   }
 }
@@ -167,7 +191,7 @@ TEST_F(Peers, ASignalEndsARankThatWaitsInVain) {
   signal(0, SIGTERM);
   Outcome waiting = end(0);
   EXPECT_EQ(waiting.status, 3);
-  EXPECT_NE(waiting.output.find("error: interrupted while waiting: member 0 waits in "), std::string::npos)
+  EXPECT_NE(waiting.output.find("error: interrupted while waiting: rank 0 waits in "), std::string::npos)
       << waiting.output;
   // The other learns of it when it goes on.
   signal(1, SIGCONT);

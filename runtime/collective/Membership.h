@@ -1,0 +1,55 @@
+//===- Membership.h - Which ranks form a group -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ranks know themselves by numbers among all; a group's members by their place in it. Messages
+// for people name ranks, hosts and what a rank was doing, so a communicator keeps all three.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_COLLECTIVE_MEMBERSHIP_H
+#define DTCC_RUNTIME_COLLECTIVE_MEMBERSHIP_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dtcc::rt {
+
+/// What a rank is doing, for messages. Asked only when a wait has become long.
+class Whereabouts {
+public:
+  virtual ~Whereabouts() = default;
+  /// "step 5, phase 'forward', command 12 (all_reduce of wte)"
+  virtual std::string text() const = 0;
+};
+
+/// A wait of one rank for others.
+struct Wait {
+  int64_t rank = 0;
+  std::string what;            /* "all_reduce of group 'dp'" */
+  std::vector<int64_t> absent; /* ranks */
+  std::string where;           /* Whereabouts::text, or empty */
+};
+
+struct Membership {
+  std::string name;
+  std::vector<int64_t> ranks; /* by member */
+  int64_t me = 0;             /* this handle's member */
+  const Whereabouts *where = nullptr;
+
+  /// The wait for the members `absent`, in `call`.
+  Wait waiting(const std::string &call, const std::vector<int64_t> &absent) const {
+    Wait wait{ranks[static_cast<size_t>(me)], call + " of group '" + name + "'", {}, where ? where->text() : ""};
+    for (int64_t member : absent)
+      wait.absent.push_back(ranks[static_cast<size_t>(member)]);
+    return wait;
+  }
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_COLLECTIVE_MEMBERSHIP_H

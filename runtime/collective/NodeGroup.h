@@ -1,0 +1,85 @@
+//===- NodeGroup.h - Groups of processes of one node ---------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The processes of one node that belong to a run share a file. Collectives are SharedGroup's in
+// it, and the arenas lie there too; messages pass through rings in it. Whoever started the
+// processes, the transports use this for the ranks that stand together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_COLLECTIVE_NODEGROUP_H
+#define DTCC_RUNTIME_COLLECTIVE_NODEGROUP_H
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/collective/PeerMemory.h"
+#include "runtime/collective/Roll.h"
+#include "runtime/collective/Wait.h"
+
+#include <optional>
+
+namespace dtcc::rt {
+
+class Node {
+public:
+  /// Process number `process` of those that run `ranks`. All of them call it with the same `job`, a name that no
+  /// other run of this machine has. Throws Error if they do not meet.
+  Node(const std::string &job, const Launch &launch, std::vector<int64_t> ranks, int64_t process);
+  ~Node();
+  Node(const Node &) = delete;
+  Node &operator=(const Node &) = delete;
+
+  /// Before the first group. `crowded`: whether the ranks' threads outnumber the cores, as the first process says.
+  /// `watch` outlives the node's groups.
+  void begin(bool crowded, Watch &watch);
+
+  /// The group of `members`, which are ranks of this node, this process's among them. Every process calls it as often,
+  /// each with its own members.
+  std::unique_ptr<Communicator> group(const std::string &name, std::span<const int64_t> members);
+  std::byte *allocate(uint64_t bytes) { return peers.allocate(bytes); }
+
+  /// The exit status of the first rank of the node that failed; 0: none did.
+  std::atomic<uint32_t> &aborted() const;
+  void abort(int status) noexcept;
+  /// Whether this is the first process of the node that asks.
+  bool speaksFirst() noexcept;
+  Roll &roll() { return entries; }
+  const Waiter &waiting() const { return *waiter; }
+
+private:
+  struct Header;
+  std::vector<int64_t> ranks; /* by process */
+  int64_t process;
+  SharedFile file;
+  Header *header;
+  Roll entries;
+  PeerMemory peers;
+  std::optional<Waiter> waiter;
+  uint64_t next;                  /* where the next group's memory goes */
+  std::atomic<uint64_t> nextRing; /* where this rank's next ring goes; two threads of it may send */
+};
+
+/// Sees processes of the node end, and keeps notes of their waits.
+class NodeWatch : public Watch {
+public:
+  NodeWatch(Node &node, const Launch &launch)
+      : Watch(node.aborted(), launch.hangSeconds, launch.interrupted), roll(node.roll()) {}
+
+protected:
+  std::string lost() override { return roll.ended(); }
+  std::string nameOf(int64_t rank) override {
+    int64_t pid = roll.pidOf(rank);
+    return pid ? message("rank ", rank, " (pid ", pid, ")") : Watch::nameOf(rank);
+  }
+  void tell(const Wait *wait) override { roll.note(wait, wait ? text(*wait) : std::string()); }
+  std::optional<Note> noteOf(int64_t rank) override { return roll.noteOf(rank); }
+
+  Roll &roll;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_COLLECTIVE_NODEGROUP_H

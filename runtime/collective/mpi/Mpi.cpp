@@ -1,0 +1,240 @@
+//===- Mpi.cpp - Ranks that are MPI processes ----------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The plugin libdtcc_mpi.so: the only code that sees MPI's headers, because MPI's
+// handles differ between implementations. Build it once per MPI; MpiLoader.cpp
+// finds and opens it.
+//
+// MPI starts the processes, tells them of each other and carries messages between hosts
+// (MpiLink). Processes of one host share a file (NodeGroup.h), which is faster than MPI's
+// collectives; where they can have none, every process is a host of its own. Groups are
+// TwoLevelGroups. The rank's thread alone calls MPI (MPI_THREAD_FUNNELED).
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/collective/NodeGroup.h"
+#include "runtime/collective/Single.h"
+#include "runtime/collective/mpi/MpiLink.h"
+#include "runtime/collective/network/Host.h"
+#include "runtime/collective/network/TwoLevelGroup.h"
+#include "runtime/core/Cores.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <sched.h>
+#include <thread>
+#include <unistd.h>
+
+namespace dtcc::rt {
+namespace {
+
+/// Ends the process if a call of MPI that nothing can interrupt does not return.
+class Guard {
+public:
+  Guard(int seconds, int status, std::string said)
+      : thread([this, seconds, status, said] {
+          std::unique_lock<std::mutex> guard(lock);
+          if (changed.wait_for(guard, std::chrono::seconds(seconds), [this] { return done; }))
+            return;
+          if (!said.empty())
+            std::cerr << message("error: no progress for ", seconds, " s: ", said, "\n") << std::flush;
+          _exit(status);
+        }) {}
+  ~Guard() {
+    {
+      std::lock_guard<std::mutex> guard(lock);
+      done = true;
+    }
+    changed.notify_all();
+    thread.join();
+  }
+
+private:
+  std::mutex lock;
+  std::condition_variable changed;
+  bool done = false;
+  std::thread thread;
+};
+
+/// How one process is described to all.
+struct Card {
+  HostName host;
+  int64_t pid, threads;
+  cpu_set_t cores;
+};
+
+/// Sees processes of this node end, which MPI does too, but some launchers only tell; and asks others by messages.
+class MpiWatch final : public Watch {
+public:
+  MpiWatch(const std::atomic<uint32_t> &aborted, const Launch &launch)
+      : Watch(aborted, launch.hangSeconds, launch.interrupted) {}
+  std::vector<Card> cards; /* by rank */
+  std::vector<int64_t> hosts;
+  int64_t rank = 0;
+  std::optional<MpiLink> link;
+  std::optional<Node> node; /* where the processes of a host share memory */
+
+private:
+  std::string lost() override { return node ? node->roll().ended() : std::string(); }
+  std::string nameOf(int64_t other) override {
+    const Card &card = cards[static_cast<size_t>(other)];
+    return message("rank ", other, " (host ", card.host.name, ", pid ", card.pid, ")");
+  }
+  void tell(const Wait *wait) override {
+    std::string said = wait ? text(*wait) : std::string();
+    if (node)
+      node->roll().note(wait, said);
+    if (!link)
+      return;
+    link->note(wait, said);
+    if (wait)
+      link->answer();
+  }
+  std::optional<Note> noteOf(int64_t other) override {
+    if (node && hosts[static_cast<size_t>(other)] == hosts[static_cast<size_t>(rank)])
+      return node->roll().noteOf(other);
+    return link ? link->ask(other) : Note();
+  }
+};
+
+class MpiTransport final : public Transport {
+public:
+  explicit MpiTransport(const Launch &launch) : launch(launch), stops(aborted, launch) {
+    // Processes that outnumber the cores must not spin inside MPI either; a value
+    // that the user gave stands.
+    if (launch.nodeProcesses * launch.threads > machineCores())
+      setenv("OMPI_MCA_mpi_yield_when_idle", "1", /*overwrite=*/0);
+    Guard guard(launch.hangSeconds, static_cast<int>(Status::Hang),
+                message("rank ", launch.process, " waits for all ranks to begin, in MPI_Init"));
+    int provided = 0, size = 0, number = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &number);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    stops.rank = number;
+    if (size != launch.ranks)
+      fail("the plan has ", launch.ranks, " ranks, and MPI connects ", size, " processes (started by ", launch.launcher,
+           "): its MPI and the plugin's must be the same");
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    Card mine{HostName::ofThis(), getpid(), launch.threads, {}};
+    sched_getaffinity(0, sizeof(mine.cores), &mine.cores);
+    stops.cards.resize(static_cast<size_t>(size));
+    MPI_Allgather(&mine, sizeof(Card), MPI_BYTE, stops.cards.data(), sizeof(Card), MPI_BYTE, comm);
+    const char *window = std::getenv("DTCC_MPI_WINDOW");
+    bool shares = !window || std::strcmp(window, "0") != 0;
+    findHosts(shares);
+    stops.link.emplace(comm, stops, isCrowded());
+    if (shares)
+      openNode();
+  }
+  ~MpiTransport() override {
+    Guard guard(launch.hangSeconds, static_cast<int>(Status::Hang),
+                message("rank ", stops.rank, " waits for all ranks to end, in MPI_Finalize"));
+    stops.link.reset();
+    stops.node.reset();
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+  }
+
+  std::vector<int64_t> localRanks() const override { return {stops.rank}; }
+  bool isConcurrent() const override { return false; } // one thread calls MPI
+
+  std::unique_ptr<Communicator> group(const std::string &name, std::span<const int64_t> members,
+                                      int64_t rank) override {
+    return twoLevelGroup(name, members, rank, stops.hosts, stops.node ? &*stops.node : nullptr, *stops.link, channel);
+  }
+
+  std::byte *allocate(uint64_t bytes) override { return stops.node ? stops.node->allocate(bytes) : nullptr; }
+  void abort(int status) noexcept override {
+    // The launcher may take its time to end the others, or be out of reach.
+    if (stops.node)
+      stops.node->roll().leave();
+    Guard guard(/*seconds=*/3, status, "");
+    MPI_Abort(MPI_COMM_WORLD, status);
+  }
+  Watch *watch() override { return &stops; }
+  std::optional<bool> speaks() noexcept override {
+    if (stops.node && !stops.node->speaksFirst())
+      return false;
+    // A GPU's watchdog may ask, which must not call MPI.
+    if (std::this_thread::get_id() != thread)
+      return true;
+    // Ranks of all hosts may have met the same bad input: rank 0's host says so.
+    return stops.link->speaksFirst(launch.ranks, stops.hosts[static_cast<size_t>(stops.rank)] == 0 ? 0 : 1.5);
+  }
+
+private:
+  /// Ranks of one host, which may share memory, get one number.
+  void findHosts(bool shares) {
+    for (size_t rank = 0; rank < stops.cards.size(); ++rank) {
+      auto same = [&](const Card &card) { return card.host == stops.cards[rank].host; };
+      auto first = std::find_if(stops.cards.begin(), stops.cards.end(), same);
+      stops.hosts.push_back(shares ? first - stops.cards.begin() : static_cast<int64_t>(rank));
+    }
+  }
+  std::vector<int64_t> neighbours() const {
+    std::vector<int64_t> ranks;
+    for (size_t rank = 0; rank < stops.hosts.size(); ++rank)
+      if (stops.cards[rank].host == stops.cards[static_cast<size_t>(stops.rank)].host)
+        ranks.push_back(static_cast<int64_t>(rank));
+    return ranks;
+  }
+  /// Compares the threads of this host's processes with the cores of all their affinity masks together.
+  bool isCrowded() const {
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    int64_t total = 0;
+    for (int64_t rank : neighbours()) {
+      const Card &card = stops.cards[static_cast<size_t>(rank)];
+      CPU_OR(&all, &all, &card.cores);
+      total += card.threads;
+    }
+    return total > std::min(CPU_COUNT(&all), machineCores());
+  }
+
+  /// The memory that the processes of a host share, if all of all hosts can have it.
+  void openNode() {
+    std::vector<int64_t> ranks = neighbours();
+    int64_t number = std::find(ranks.begin(), ranks.end(), stops.rank) - ranks.begin();
+    // One job's name, that nobody guesses; processes of other containers may have the same number.
+    uint64_t job = static_cast<uint64_t>(std::random_device()()) << 32 | static_cast<uint32_t>(getpid());
+    MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm);
+    int good = 1, all = 0;
+    try {
+      stops.node.emplace("dtcc-mpi-" + std::to_string(job) + "-" + std::to_string(ranks[0]), launch, ranks, number);
+    } catch (const Error &) {
+      good = 0; // every process is a host of its own
+    }
+    MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, comm);
+    if (all)
+      return stops.node->begin(isCrowded(), stops);
+    stops.node.reset();
+    std::iota(stops.hosts.begin(), stops.hosts.end(), 0);
+  }
+
+  Launch launch;
+  std::thread::id thread = std::this_thread::get_id(); /* the one that calls MPI */
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::atomic<uint32_t> aborted{0}; /* never set: MPI_Abort ends all processes */
+  MpiWatch stops;
+  uint32_t channel = 0; /* of the next group */
+};
+
+} // namespace
+} // namespace dtcc::rt
+
+extern "C" __attribute__((visibility("default"))) dtcc::rt::Transport *
+dtcc_mpi_transport_v4(const dtcc::rt::Launch *launch) {
+  return new dtcc::rt::MpiTransport(*launch);
+}

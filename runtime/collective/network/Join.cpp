@@ -1,0 +1,110 @@
+//===- Join.cpp - How a process finds its run ----------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/collective/Communicator.h"
+#include "runtime/collective/network/Meeting.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace dtcc::rt {
+namespace {
+
+std::string variable(const char *name) {
+  const char *value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// What the processes of the run know, and nobody else should.
+std::string tokenOf(const Launch &launch) {
+  std::string token;
+  if (!launch.tokenFile.empty()) {
+    std::ifstream file(launch.tokenFile, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    token = text.str();
+    token.erase(token.find_last_not_of(" \t\r\n") + 1);
+    if (!file || token.size() < 8)
+      fail("--token-file must name a file of at least 8 characters, got: ", launch.tokenFile);
+  } else if (launch.launcher == "torchrun" && !variable("TORCHELASTIC_RUN_ID").empty()) {
+    token = "torchrun " + variable("TORCHELASTIC_RUN_ID") + " " + variable("MASTER_PORT");
+  } else if (launch.launcher == "srun" && !variable("SLURM_JOB_ID").empty()) {
+    token = "srun " + variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID");
+  } else {
+    fail("nothing says to which run this process belongs: give all its ranks one --token-file=FILE, with a text that "
+         "no other run has",
+         launch.launcher == "torchrun" ? " (or set TORCHELASTIC_RUN_ID, as torchrun does)" : "");
+  }
+  // torchrun starts a run that failed again: what is left of the one before stays outside.
+  return token + " " + variable("TORCHELASTIC_RESTART_COUNT");
+}
+
+/// The first host of Slurm's "node[03-05,9],other".
+std::string firstHost(const std::string &list) {
+  size_t bracket = list.find('['), comma = list.find(',');
+  if (bracket == std::string::npos || comma < bracket)
+    return list.substr(0, comma);
+  return list.substr(0, bracket) + list.substr(bracket + 1, list.find_first_of(",-]", bracket) - bracket - 1);
+}
+
+/// Where the launcher's variables say that the processes meet; empty: they all stand on this host.
+std::string rendezvousOf(const Launch &launch) {
+  bool alone = launch.nodeProcesses == launch.processes;
+  if (launch.launcher == "torchrun") {
+    std::string host = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
+    if (alone && (std::getenv("LOCAL_WORLD_SIZE") || host.empty()))
+      return {};
+    if (host.empty() || port.empty())
+      fail("the ranks of several hosts meet at MASTER_ADDR and MASTER_PORT, which torchrun sets, or at "
+           "--rendezvous=HOST:PORT");
+    return host + ":" + port;
+  }
+  if (alone)
+    return {};
+  std::string host = firstHost(variable("SLURM_STEP_NODELIST"));
+  if (host.empty())
+    fail("the ranks of several hosts meet on the first of SLURM_STEP_NODELIST, which srun sets, or at "
+         "--rendezvous=HOST:PORT");
+  // A port of the job's own; where another has it, the next are tried.
+  uint64_t job = std::strtoull(variable("SLURM_JOB_ID").c_str(), nullptr, 10);
+  uint64_t step = std::strtoull(variable("SLURM_STEP_ID").c_str(), nullptr, 10);
+  return message(host, ":", 20000 + 8 * ((job * 31 + step) % 1500));
+}
+
+} // namespace
+
+void joinRun(Launch &launch) {
+  if (launch.launcher.empty()) {
+    if (!launch.rendezvous.empty())
+      failWith(Status::Usage, "--rendezvous needs --rank and --ranks, or a launcher's variables");
+    return;
+  }
+  if (launch.processes != launch.ranks) {
+    std::string started = launch.launcher == "hand" ? message("--ranks says ", launch.processes)
+                                                    : message(launch.launcher, " started ", launch.processes);
+    fail("the plan has ", launch.ranks, " ranks, and ", started, launch.launcher == "hand" ? "" : " processes",
+         ": start ", launch.ranks, ", or compile for ", launch.processes);
+  }
+  bool byMpi = launch.launcher == "mpirun" ||
+               (launch.launcher == "srun" && (std::getenv("PMIX_RANK") || std::getenv("PMI_RANK")));
+  if (byMpi && launch.rendezvous.empty())
+    return;
+  launch.token = tokenOf(launch);
+  if (launch.rendezvous.empty())
+    launch.rendezvous = rendezvousOf(launch);
+  if (launch.rendezvous.empty() || launch.processes == 1)
+    return;
+  launch.meeting = std::make_shared<Meeting>(launch);
+  std::vector<int64_t> near = launch.meeting->neighbours(launch.process);
+  launch.nodeProcesses = static_cast<int64_t>(near.size());
+  launch.nodeProcess = std::find(near.begin(), near.end(), launch.process) - near.begin();
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,273 @@
+# Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# run.py BUILD: two hosts of two ranks each (hosts.py). Programs that processes of one machine and of both hosts run must
+# train the same, bit for bit, whoever starts them; and what happens to hosts and ranks must end the others with one
+# message that is right. hosts.py starts this as root of its namespaces.
+import json, os, pathlib, re, signal, subprocess, sys, tempfile, time
+
+here = pathlib.Path(__file__).resolve().parent
+build = pathlib.Path(sys.argv[1]).resolve()
+source = here.parent.parent
+model = source / "tests/frontends/onnx/Inputs/gpt2/loss.onnx"
+data = f"--data={source / 'tests/e2e/Inputs/gpt2/data'}"
+RANKS, EACH = 4, 2
+SECONDS = 3  # the hang timeout of runs that are to hang
+torchrun = build / "export/bin/torchrun"
+plugin = build / "lib/libdtcc_mpi.so"
+wrong = []
+
+
+def check(good, what, *more):
+    print("ok:  " if good else "BAD: ", what, flush=True)
+    if not good:
+        wrong.append(what)
+        print(*more, sep="\n", flush=True)
+
+
+def on(host, *command):
+    return [sys.executable, here / "hosts.py", "on", str(host), *map(str, command)]
+
+
+def hosts(*command):
+    subprocess.run([sys.executable, here / "hosts.py", *command], check=True)
+
+
+class Job:
+    """Processes that run one program; what they say goes to files."""
+
+    def __init__(self, folder):
+        self.folder, self.children = folder, []
+
+    def start(self, command, **environment):
+        with open(self.folder / f"said-{len(self.children)}", "w") as said:
+            self.children.append(subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL,
+                                                  stderr=said, env={**os.environ, **environment}))
+
+    def wait(self, seconds=60):
+        """Statuses of all children; None of one that did not end."""
+        end = time.monotonic() + seconds
+        for child in self.children:
+            try:
+                child.wait(max(0.1, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                pass
+        return [child.poll() for child in self.children]
+
+    def said(self):
+        return "".join((self.folder / f"said-{i}").read_text() for i in range(len(self.children)))
+
+    def errors(self):
+        return [line for line in self.said().splitlines() if line.startswith("error")]
+
+    def ranks(self):
+        """Numbers of processes, by rank."""
+        found = {}
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes().decode().split("\0")
+                variables = (process / "environ").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if f"DTCC_TEST_JOB={self.folder}" not in variables or self.program != words[0]:
+                continue
+            for word in [*words, *variables]:
+                if match := re.fullmatch(r"(?:--rank|OMPI_COMM_WORLD_RANK|RANK)=(\d+)", word):
+                    found[int(match[1])] = int(process.name)
+                    break
+        return found
+
+    def gone(self, but=frozenset()):
+        """Waits for all ranks to end; the ones that do not, within a minute."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end and set(self.ranks()) - but:
+            time.sleep(0.1)
+        return set(self.ranks()) - but
+
+    def kill(self):
+        for process in [*self.ranks().values(), *[child.pid for child in self.children if child.poll() is None]]:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.wait(10)
+
+
+def by_hand(job, port, arguments):
+    token = job.folder / "token"
+    token.write_text(f"a secret of {job.folder}\n")
+    for rank in range(RANKS):
+        job.start(on(1 + rank // EACH, *arguments, f"--rendezvous=10.99.0.1:{port}", f"--rank={rank}",
+                     f"--ranks={RANKS}", f"--token-file={token}"))
+
+
+def by_torchrun(job, port, arguments):
+    for host in (0, 1):
+        job.start(on(1 + host, torchrun, "--no-python", "--nnodes=2", f"--node-rank={host}", f"--nproc-per-node={EACH}",
+                     "--master-addr=10.99.0.1", f"--master-port={port}", *arguments))
+
+
+def by_mpirun(job, port, arguments):
+    agent = job.folder / "agent"
+    agent.write_text(f'#!/bin/sh\nhost=$1; shift\nexec {sys.executable} {here}/hosts.py on "$host" sh -c "$*"\n')
+    agent.chmod(0o755)
+    options = {"plm_rsh_agent": agent, "btl_tcp_if_include": "10.99.0.0/24", "oob_tcp_if_include": "10.99.0.0/24",
+               "mpi_yield_when_idle": 1, "btl": "self,vader,tcp", "pml": "ob1"}
+    job.start(on(1, "mpirun", "--host", f"10.99.0.1:{EACH},10.99.0.2:{EACH}", "--bind-to", "none", "-n", RANKS,
+                 *[word for name, value in options.items() for word in ("--mca", name, value)],
+                 "-x", "DTCC_TEST_JOB", "-x", "DTCC_MPI_PLUGIN", *arguments),
+              OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", DTCC_MPI_PLUGIN=str(plugin))
+
+
+def launchers():
+    yield "plain options", by_hand
+    if torchrun.exists():
+        yield "torchrun", by_torchrun
+    if plugin.exists() and any((pathlib.Path(each) / "mpirun").exists() for each in os.environ["PATH"].split(":")):
+        yield "mpirun", by_mpirun
+
+
+def start(launcher, root, program, *options):
+    job = Job(pathlib.Path(tempfile.mkdtemp(dir=root)))
+    job.program = str(program)
+    os.environ["DTCC_TEST_JOB"] = str(job.folder)
+    start.port += 16
+    launcher(job, start.port, [program, "--threads=1", *options])
+    return job
+
+
+start.port = 29600
+
+
+def losses(path):
+    """Step to loss and gradient norm, as text: no digit is lost."""
+    steps = [json.loads(line, parse_float=str) for line in path.read_text().splitlines()]
+    return {step["step"]: (step["loss"], step.get("grad_norm")) for step in steps if "loss" in step}
+
+
+def same_losses(root, name, program):
+    expected = root / f"{name}.alone"
+    subprocess.run([program, data, "--steps=3", f"--metrics={expected}"], check=True, stdout=subprocess.DEVNULL)
+    for launcher, launch in launchers():
+        metrics = root / f"{name}.{launcher.replace(' ', '-')}"
+        job = start(launch, root, program, data, "--steps=3", f"--metrics={metrics}", "--hang-timeout=40")
+        statuses = job.wait()
+        job.kill()
+        good = not any(statuses) and None not in statuses and losses(metrics) == losses(expected)
+        check(good and len(losses(expected)) == 3, f"{name} on two hosts by {launcher} trains as on one", statuses, job.said())
+
+
+def endless(launch, root, program):
+    """A job that trains for ever, and has begun to."""
+    metrics = pathlib.Path(tempfile.mkdtemp(dir=root)) / "metrics"
+    job = start(launch, root, program, data, "--steps=1000000000", f"--metrics={metrics}", f"--hang-timeout={SECONDS}")
+    for _ in range(600):
+        if metrics.exists() and '"loss"' in metrics.read_text() or None not in [child.poll() for child in job.children]:
+            break
+        time.sleep(0.1)
+    return job
+
+
+def conformance():
+    """Every collective, element type and size over both hosts: the bits of one host."""
+    suite = build / "tests/unit/collective-suite"
+    children = []
+    for rank in range(RANKS):
+        variables = {"RANK": rank, "WORLD_SIZE": RANKS, "LOCAL_RANK": rank % EACH, "LOCAL_WORLD_SIZE": EACH,
+                     "MASTER_ADDR": "10.99.0.1", "MASTER_PORT": 29500, "TORCHELASTIC_RUN_ID": "conformance"}
+        children.append(subprocess.Popen([str(word) for word in on(1 + rank // EACH, suite)],
+                                         env={**os.environ, **{name: str(value) for name, value in variables.items()}}))
+    statuses = [child.wait(200) for child in children]
+    check(not any(statuses), "collectives over two hosts have the bits of one", statuses)
+
+
+def cut_link(root, name, program, launcher, launch):
+    job = endless(launch, root, program)
+    hosts("cut", "2")
+    left = job.gone()
+    hosts("mend", "2")
+    job.kill()
+    silent = r"no progress for \d+ s: rank \d waits in .* at step \d+.* rank [23] \(host host2, pid \d+\) does not answer$"
+    here_says = [line for line in job.errors() if re.search(silent, line)]
+    # mpirun itself waits for the host that is gone.
+    check(not left and here_says, f"{name} by {launcher}: a cut link ends all ranks, which say where", left, job.said())
+
+
+def stopped_rank(root, name, program, launcher, launch, victim):
+    job = endless(launch, root, program)
+    number = job.ranks().get(victim)
+    if number is None:
+        return check(False, f"{name} by {launcher}: rank {victim} is there", job.said())
+    os.kill(number, signal.SIGSTOP)
+    left = job.gone(but={victim})
+    job.kill()
+    culprit = rf"rank {victim} \(host host{1 + victim // EACH}, pid {number}\) (does not answer|did not come)$"
+    errors = job.errors()
+    # The end of an MPI may overtake the word that another host has said why.
+    one = len(errors) == 1 or (launcher == "mpirun" and errors)
+    good = not left and one and all(re.search(culprit, each) and re.search(r", at step \d+", each) for each in errors)
+    check(good, f"{name} by {launcher}: stopped rank {victim} is named, and the others end", left, job.said())
+
+
+def strangers(root, program):
+    """Processes that do not know the token, or know nothing, stay outside and do no harm."""
+    port = start.port + 16
+    stranger = subprocess.Popen(on(2, sys.executable, "-c", f"""
+import os, socket, time
+kept = []
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    try:
+        each = socket.create_connection(("10.99.0.1", {port}), 1)
+        each.sendall(os.urandom(len(kept) % 200))
+        kept.append(each)
+    except OSError:
+        pass
+    time.sleep(0.002)
+"""))
+    bad = root / "another-token"
+    bad.write_text("a secret of another run\n")
+    wrong_token = subprocess.Popen([str(word) for word in on(
+        2, program, data, "--steps=3", f"--rendezvous=10.99.0.1:{port}", "--rank=1", f"--ranks={RANKS}",
+        f"--token-file={bad}", "--hang-timeout=4")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    job = start(by_hand, root, program, data, "--steps=3", "--hang-timeout=40")
+    statuses = job.wait()
+    said = wrong_token.communicate(timeout=60)[1]
+    stranger.wait(30)
+    job.kill()
+    check(statuses == [0] * RANKS, "strangers at the door do no harm", statuses, job.said())
+    check(wrong_token.returncode == 5 and "rank 1 waited 4 s for rank 0 at 10.99.0.1" in said,
+          "a process with another token is not let in", wrong_token.returncode, said)
+
+
+def nothing_listens(root, program):
+    job = endless(by_hand, root, program)
+    listening = "".join(subprocess.run([str(word) for word in on(host, "ss", "-Htln")], capture_output=True,
+                                       text=True).stdout for host in (1, 2))
+    job.kill()
+    check(not listening, "nothing listens once the ranks have met", listening)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        programs = {}
+        for name, options in {"dp=4": ["--mesh=dp=4", "--zero=1"],
+                              "dp=2,pp=2": ["--mesh=dp=2,pp=2", "--microbatches=4"],
+                              "pp=2,dp=2": ["--mesh=pp=2,dp=2", "--microbatches=4", "--zero=1"]}.items():
+            programs[name] = root / name.replace("=", "").replace(",", "-")
+            subprocess.run([build / "bin/dtcc", model, "--bind=batch=8,seq=33", *options, "-o", programs[name]], check=True)
+            same_losses(root, name, programs[name])
+        conformance()
+        nothing_listens(root, programs["dp=4"])
+        strangers(root, programs["dp=4"])
+        for launcher, launch in launchers():
+            if launcher != "torchrun":  # whose agents end all ranks when one does
+                cut_link(root, "pp=2,dp=2", programs["pp=2,dp=2"], launcher, launch)
+                for victim in (1, 2):
+                    stopped_rank(root, "pp=2,dp=2", programs["pp=2,dp=2"], launcher, launch, victim)
+    print(f"{len(wrong)} wrong")
+    sys.exit(1 if wrong else 0)
+
+
+main()
