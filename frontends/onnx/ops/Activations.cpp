@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// They are written out: one kernel computes them all the same, and their gradients follow.
+// They are written out: one kernel computes them all the same, and their gradients follow, at
+// their kinks as PyTorch's. A value that stands at a bound counts as clamped: no gradient.
 // If one side of a choice is an exponential, its argument is clamped first, so that the
 // side that is not taken neither overflows nor sends NaN back.
 //
@@ -32,14 +33,17 @@ static Tensor choose(Emitter &emit, const Tensor &x, double limit, const Tensor 
   return emit.select(emit.compare(Predicate::gt, x, emit.scalar(limit, elementOf(x))), above, below);
 }
 
-static Tensor clamp(Emitter &emit, const Tensor &x, double low, double high) {
-  return emit.binary<graph::MinOp>(emit.binary<graph::MaxOp>(x, emit.scalar(low, elementOf(x))),
-                                   emit.scalar(high, elementOf(x)));
+/// `inside`, but `below` where x <= low, and `above` where x >= high.
+static Tensor between(Emitter &emit, const Tensor &x, double low, double high, const Tensor &inside,
+                      const Tensor &below, const Tensor &above) {
+  Tensor isBelow = emit.compare(Predicate::le, x, emit.scalar(low, elementOf(x)));
+  Tensor isAbove = emit.compare(Predicate::ge, x, emit.scalar(high, elementOf(x)));
+  return emit.select(isAbove, above, emit.select(isBelow, below, inside));
 }
 
 /// scale * (x above 0, height * (exp(x / width) - 1) below).
 static Tensor exponentialBelow(Emitter &emit, const Tensor &x, double height, double width, double scale) {
-  Tensor cut = emit.binary<graph::MinOp>(x, emit.scalar(0, elementOf(x)));
+  Tensor cut = choose(emit, x, 0, emit.scalar(0, elementOf(x)), x);
   Tensor below = times(emit, plus(emit, emit.unary<graph::ExpOp>(times(emit, cut, 1 / width)), -1), height);
   return times(emit, choose(emit, x, 0, x, below), scale);
 }
@@ -60,8 +64,8 @@ static LogicalResult geluRule(OpBinder &node) {
 
 static LogicalResult leakyReluRule(OpBinder &node) {
   Emitter &emit = node.emit();
-  Tensor x = node.input(0), below = times(emit, x, node.real("alpha", 0.01));
-  return node.result(0, emit.select(emit.compare(Predicate::ge, x, emit.scalar(0, elementOf(x))), x, below));
+  Tensor x = node.input(0);
+  return node.result(0, choose(emit, x, 0, x, times(emit, x, node.real("alpha", 0.01))));
 }
 
 static LogicalResult preluRule(OpBinder &node) {
@@ -108,13 +112,14 @@ static LogicalResult seluRule(OpBinder &node) {
 static LogicalResult hardSigmoidRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor line = plus(emit, times(emit, node.input(0), node.real("alpha", 0.2)), node.real("beta", 0.5));
-  return node.result(0, clamp(emit, line, 0, 1));
+  return node.result(0,
+                     between(emit, line, 0, 1, line, emit.scalar(0, elementOf(line)), emit.scalar(1, elementOf(line))));
 }
 
 static LogicalResult hardSwishRule(OpBinder &node) {
   Emitter &emit = node.emit();
-  Tensor x = node.input(0);
-  return node.result(0, emit.mul(x, clamp(emit, plus(emit, times(emit, x, 1.0 / 6), 0.5), 0, 1)));
+  Tensor x = node.input(0), inside = emit.mul(x, plus(emit, times(emit, x, 1.0 / 6), 0.5));
+  return node.result(0, between(emit, x, -3, 3, inside, emit.scalar(0, elementOf(x)), x));
 }
 
 static LogicalResult thresholdedReluRule(OpBinder &node) {

@@ -22,9 +22,6 @@ template <typename OpTy> static LogicalResult unaryRule(OpBinder &node) {
 }
 
 using Join = Tensor (*)(Emitter &, const Tensor &, const Tensor &);
-template <typename OpTy> static Tensor join(Emitter &emit, const Tensor &x, const Tensor &y) {
-  return emit.binary<OpTy>(x, y);
-}
 static Tensor joinSum(Emitter &emit, const Tensor &x, const Tensor &y) { return emit.add(x, y); }
 
 /// Sum, Max and Min take any number of operands.
@@ -50,6 +47,10 @@ static LogicalResult negRule(OpBinder &node) {
 static LogicalResult powRule(OpBinder &node) {
   // The result has the type of the base, whatever the type of the exponent.
   Tensor x = node.input(0);
+  // The gradient of a power would be 0 / 0 at 0.
+  std::optional<double> exponent = node.emit().knownSplat(node.input(1));
+  if (exponent == 0.0 && isFloat(x) && cellsOf(shapeOf(node.input(1))) == 1)
+    return node.result(0, node.emit().splat(x->type, 1));
   return node.result(0, node.emit().binary<graph::PowOp>(x, node.emit().cast(node.input(1), elementOf(x))));
 }
 
@@ -67,6 +68,24 @@ static LogicalResult reciprocalRule(OpBinder &node) {
   return node.result(0, emit.div(emit.scalar(1, elementOf(x)), x));
 }
 
+/// x, but `bound` where x reaches it in the direction of `reaches`. As in PyTorch no gradient passes at the bound.
+static Tensor bounded(Emitter &emit, const Tensor &x, graph::Predicate reaches, const Tensor &bound) {
+  return emit.select(emit.compare(reaches, x, bound), bound, x);
+}
+
+/// Max and Min. One cell that is known beside a tensor is a bound, as torch.clamp writes it with a single bound.
+template <typename OpTy, graph::Predicate Reaches>
+static Tensor extreme(Emitter &emit, const Tensor &x, const Tensor &y) {
+  auto isBound = [&](const Tensor &bound, const Tensor &other) {
+    return isFloat(bound) && cellsOf(shapeOf(bound)) == 1 && rankOf(bound) <= rankOf(other) && emit.known(bound);
+  };
+  if (isBound(y, x) && !emit.known(x))
+    return bounded(emit, x, Reaches, y);
+  if (isBound(x, y) && !emit.known(y))
+    return bounded(emit, y, Reaches, x);
+  return emit.binary<OpTy>(x, y);
+}
+
 static LogicalResult clipRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0), low = node.input(1), high = node.input(2);
@@ -75,9 +94,9 @@ static LogicalResult clipRule(OpBinder &node) {
     high = node.hasAttribute("max") ? emit.scalar(node.real("max", 0), elementOf(x)) : nullptr;
   }
   if (low)
-    x = emit.binary<graph::MaxOp>(x, low);
-  if (high)
-    x = emit.binary<graph::MinOp>(x, high);
+    x = isFloat(x) ? bounded(emit, x, graph::Predicate::le, low) : emit.binary<graph::MaxOp>(x, low);
+  if (x && high)
+    x = isFloat(x) ? bounded(emit, x, graph::Predicate::ge, high) : emit.binary<graph::MinOp>(x, high);
   return node.result(0, x);
 }
 
@@ -247,6 +266,6 @@ void dtcc::onnx::addMathRules(RuleTable &table) {
   table.on("Mod", 10, {2, 2}, modRule);
   table.on("Sum", 8, {1, kAnyNumber}, variadicRule<joinSum>);
   table.on("Mean", 8, {1, kAnyNumber}, averageRule);
-  table.on("Max", 8, {1, kAnyNumber}, variadicRule<join<graph::MaxOp>>);
-  table.on("Min", 8, {1, kAnyNumber}, variadicRule<join<graph::MinOp>>);
+  table.on("Max", 8, {1, kAnyNumber}, variadicRule<extreme<graph::MaxOp, graph::Predicate::le>>);
+  table.on("Min", 8, {1, kAnyNumber}, variadicRule<extreme<graph::MinOp, graph::Predicate::ge>>);
 }

@@ -53,8 +53,12 @@ enum class Norm { l1, l2, sumOfSquares, logOfSum };
 static Tensor normOf(Emitter &emit, Norm norm, const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
   Tensor cells = norm == Norm::l1 ? magnitude(emit, x) : norm == Norm::logOfSum ? x : emit.mul(x, x);
   Tensor sum = emit.reduce(Reduction::Sum, cells, dims, keep);
-  if (norm == Norm::l2)
-    return emit.unary<graph::SqrtOp>(sum);
+  if (norm == Norm::l2 && sum) {
+    // The gradient of a root has no value at 0. That of the norm of zeros is 0, as in PyTorch.
+    Tensor zero = emit.scalar(0, elementOf(sum)), isZero = emit.compare(graph::Predicate::eq, sum, zero);
+    Tensor root = emit.unary<graph::SqrtOp>(emit.select(isZero, emit.scalar(1, elementOf(sum)), sum));
+    return emit.select(isZero, zero, root);
+  }
   return norm == Norm::logOfSum ? emit.unary<graph::LogOp>(sum) : sum;
 }
 

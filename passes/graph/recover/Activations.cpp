@@ -23,25 +23,28 @@ double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 /// time on purpose: they judge what the file says, not what our op says.
 struct Activation {
   double (*function)(double);
+  /// How far a formula may be off, over 1 + |x|: constants of the file are rounded to f32 or coarser (0.7979).
+  double tolerance;
   Value (*build)(OpBuilder &, Location, Value);
 };
+constexpr double kRounding = 1e-5;
 const Activation activations[] = {
-    {[](double x) { return x * logistic(x); },
+    {[](double x) { return x * logistic(x); }, kRounding,
      [](OpBuilder &b, Location loc, Value x) -> Value { return SiluOp::create(b, loc, x); }},
-    {[](double x) { return 0.5 * x * std::erfc(-x * M_SQRT1_2); },
+    {[](double x) { return 0.5 * x * std::erfc(-x * M_SQRT1_2); }, kRounding,
      [](OpBuilder &b, Location loc, Value x) -> Value { return GeluOp::create(b, loc, x, GeluForm::exact); }},
-    {[](double x) { return x * logistic(2 * 0.79788456080286536 * (x + 0.044715 * x * x * x)); },
+    {[](double x) { return x * logistic(2 * 0.79788456080286536 * (x + 0.044715 * x * x * x)); }, kRounding,
      [](OpBuilder &b, Location loc, Value x) -> Value { return GeluOp::create(b, loc, x, GeluForm::tanh); }},
-    {[](double x) { return x > 0 ? x : 0; },
+    // A bound of 1e-12, before a logarithm or a quotient, is not 0.
+    {[](double x) { return x > 0 ? x : 0; }, 0,
      [](OpBuilder &b, Location loc, Value x) -> Value { return ReluOp::create(b, loc, x); }},
 };
 constexpr int kNone = -1;
 /// More of its own does no formula have: of a chain of them few regions are looked at.
 constexpr int kMostFunctions = 2;
 
-/// The activation that the region computes at 97 points of [-6, 6], or kNone. Constants
-/// of the file are rounded to f32 or coarser (0.7979): formulas agree to 1e-5 of 1 + |x|,
-/// and neighbours in the library differ by more than 1e-4.
+/// The activation that the region computes at 97 points of [-6, 6], or kNone. Neighbours
+/// in the library differ by more than 1e-4 of 1 + |x|.
 int classify(const Region &region) {
   int found = kNone;
   for (int candidate = 0; candidate < static_cast<int>(std::size(activations)); ++candidate) {
@@ -52,7 +55,8 @@ int classify(const Region &region) {
         return value == region.inputs[0] ? std::optional<double>(x) : std::nullopt;
       });
       std::optional<double> y = cells.at(region.root, Dims(rankOf(region.root), 0));
-      equal = y && std::fabs(*y - activations[candidate].function(x)) <= 1e-5 * (1 + std::fabs(x));
+      const Activation &activation = activations[candidate];
+      equal = y && std::fabs(*y - activation.function(x)) <= activation.tolerance * (1 + std::fabs(x));
     }
     if (equal)
       found = candidate;

@@ -92,6 +92,16 @@ func.func @relu(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %y : tensor<2x3xf32>
 }
 
+// A bound near zero, which a logarithm or a quotient may need, is no relu.
+// CHECK-LABEL: func.func @bound
+// CHECK-NOT: graph.relu
+// CHECK: return
+func.func @bound(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %low = graph.constant dense<1.0e-12> : tensor<2x3xf32> : tensor<2x3xf32>
+  %y = graph.max %x, %low : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+
 // The same values with another gradient are no silu.
 // CHECK-LABEL: func.func @stopped
 // CHECK-NOT: graph.silu
