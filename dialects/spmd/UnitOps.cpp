@@ -11,18 +11,6 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-/// The bucket that `name` refers to, of one of the `roles`.
-static FailureOr<BucketOp> findBucket(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name,
-                                      ArrayRef<BucketRole> roles) {
-  auto program = op->getParentOfType<ProgramOp>();
-  auto bucket = program ? symbols.lookupNearestSymbolFrom<BucketOp>(program, name) : BucketOp();
-  if (!bucket)
-    return op->emitOpError("needs an spmd.bucket, got: ") << name;
-  if (!llvm::is_contained(roles, bucket.getRole()))
-    return op->emitOpError("cannot be of a bucket for ") << stringifyBucketRole(bucket.getRole()) << "s: " << name;
-  return bucket;
-}
-
 /// The axes are rank axes of the mesh, each once.
 static LogicalResult verifyAxes(Operation *op, const Mesh &mesh, const Axes &axes) {
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -34,11 +22,27 @@ static LogicalResult verifyAxes(Operation *op, const Mesh &mesh, const Axes &axe
   return success();
 }
 
+/// The bucket that `name` refers to, of one of the `roles`, whose flat axes are those of the mesh.
+static FailureOr<BucketOp> findBucket(Operation *op, SymbolTableCollection &symbols, const Mesh &mesh,
+                                      FlatSymbolRefAttr name, ArrayRef<BucketRole> roles) {
+  auto program = op->getParentOfType<ProgramOp>();
+  auto bucket = program ? symbols.lookupNearestSymbolFrom<BucketOp>(program, name) : BucketOp();
+  if (!bucket)
+    return op->emitOpError("needs an spmd.bucket, got: ") << name;
+  if (!llvm::is_contained(roles, bucket.getRole()))
+    return op->emitOpError("cannot be of a bucket for ") << stringifyBucketRole(bucket.getRole()) << "s: " << name;
+  if (failed(verifyAxes(bucket, mesh, toAxes(bucket.getFlat()))))
+    return failure();
+  return bucket;
+}
+
 LogicalResult ReduceBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<Mesh> mesh = findMesh(*this);
+  if (failed(mesh))
+    return failure();
   FailureOr<BucketOp> bucket =
-      findBucket(*this, symbols, getBucketAttr(), {getInto() ? BucketRole::Transient : BucketRole::Gradient});
-  if (failed(mesh) || failed(bucket))
+      findBucket(*this, symbols, *mesh, getBucketAttr(), {getInto() ? BucketRole::Transient : BucketRole::Gradient});
+  if (failed(bucket))
     return failure();
   Axes scatter = toAxes(getScatter()), sum = toAxes(getSum()), all = scatter;
   all.insert(all.end(), sum.begin(), sum.end());
@@ -55,7 +59,7 @@ LogicalResult ReduceBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return getAgain() ? emitOpError("must go into shares to be added again, got: in place") : success();
   if (getSlot())
     return emitOpError("into shares must run in every slot, got: slot ") << *getSlot();
-  FailureOr<BucketOp> shares = findBucket(*this, symbols, getIntoAttr(), {BucketRole::Gradient});
+  FailureOr<BucketOp> shares = findBucket(*this, symbols, *mesh, getIntoAttr(), {BucketRole::Gradient});
   if (failed(shares))
     return failure();
   int64_t share = shares->getLength() / mesh->product(toAxes(shares->getFlat()));
@@ -67,9 +71,11 @@ LogicalResult ReduceBucketOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult GatherUnitOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<Mesh> mesh = findMesh(*this);
+  if (failed(mesh))
+    return failure();
   FailureOr<BucketOp> bucket =
-      findBucket(*this, symbols, getBucketAttr(), {BucketRole::Parameter, BucketRole::Compute});
-  if (failed(mesh) || failed(bucket) || failed(verifyAxes(*this, *mesh, toAxes(getAxes()))))
+      findBucket(*this, symbols, *mesh, getBucketAttr(), {BucketRole::Parameter, BucketRole::Compute});
+  if (failed(bucket) || failed(verifyAxes(*this, *mesh, toAxes(getAxes()))))
     return failure();
   if (toAxes(getAxes()) != toAxes(bucket->getFlat()))
     return emitOpError("must gather over the flat axes of ") << getBucketAttr() << ", got: " << getAxes();

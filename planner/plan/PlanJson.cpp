@@ -121,7 +121,9 @@ bool fromJSON(const json::Value &value, OpPlan &op, json::Path path) {
   for (const auto &[key, axes] : factors) {
     int64_t factor;
     if (llvm::StringRef(key).getAsInteger(10, factor) || factor < 0) {
-      path.field("factors").field(key).report("expected the index of a factor as key");
+      // The path keeps a reference to the key until the message is written: that of the value, which lives as long.
+      const json::Object &given = *value.getAsObject()->getObject("factors");
+      path.field("factors").field(given.find(key)->first).report("expected the index of a factor as key");
       return false;
     }
     op.factors[factor] = axes;

@@ -34,7 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-#ifdef DTCC_FUZZ
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 /// Two of three times the fields of the message are changed, else its bytes.
@@ -56,4 +55,3 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t size, con
   std::memcpy(out, made.data(), made.size());
   return made.size();
 }
-#endif

@@ -7,6 +7,7 @@
 
 #include "passes/exec/Passes.h"
 #include "passes/exec/commands/Liveness.h"
+#include "passes/exec/commands/PlacedBuffers.h"
 
 namespace dtcc::exec {
 #define GEN_PASS_DEF_PLANARENA
@@ -23,36 +24,18 @@ struct Planned {
   int64_t bytes = 0, number = 0, offset = 0;
 };
 
-/// Places `item` into the smallest gap that holds it between those of `placed`
-/// (ascending offsets) that live at the same time.
-int64_t findOffset(const Planned &item, ArrayRef<Planned> placed) {
-  int64_t best = -1, bestGap = 0, end = 0;
-  for (const Planned &other : placed) {
-    if (!other.lifetime->meets(*item.lifetime))
-      continue;
-    int64_t gap = other.offset - end;
-    if (gap >= item.bytes && (best < 0 || gap < bestGap)) {
-      best = end;
-      bestGap = gap;
-    }
-    end = std::max(end, other.offset + other.bytes);
-  }
-  return best < 0 ? end : best;
-}
-
 /// Greedy by size: large buffers first, ties by the order in the text, so that the
 /// same program gets the same arena. Returns its bytes.
 int64_t plan(SmallVector<Planned> &items) {
   llvm::sort(items, [](const Planned &a, const Planned &b) {
     return std::tie(b.bytes, a.number) < std::tie(a.bytes, b.number);
   });
-  SmallVector<Planned> placed;
+  PlacedBuffers placed;
   int64_t top = 0;
   for (Planned &item : items) {
-    item.offset = findOffset(item, placed);
+    item.offset = placed.findOffset(*item.lifetime, item.bytes);
+    placed.insert(*item.lifetime, item.offset, item.bytes);
     top = std::max(top, item.offset + item.bytes);
-    auto after = llvm::upper_bound(placed, item, [](auto &a, auto &b) { return a.offset < b.offset; });
-    placed.insert(after, item);
   }
   return top;
 }

@@ -206,3 +206,15 @@ func.func @type(%u: tensor<128xf32>) {
 
 // expected-error@+1 {{needs the parameter bucket it is `of`}}
 spmd.bucket transient @work : 128 x f32
+
+// -----
+
+spmd.mesh @mesh [#spmd.axis<"dp", 2, rank>]
+spmd.bucket parameter @params.0 : 128 x f32 flat ["dp"]
+spmd.bucket gradient @grads.0 : 128 x f32 of @params.0 flat ["tp"]
+spmd.program @step mesh @mesh {
+  spmd.phase @update {
+    // expected-error@-3 {{axis must be a rank axis of the mesh, got: tp}}
+    spmd.reduce_bucket @grads.0 sum ["dp"]
+  }
+}
