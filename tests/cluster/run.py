@@ -151,7 +151,7 @@ def same_losses(root, name, program):
     for launcher, launch in launchers():
         metrics = root / f"{name}.{launcher.replace(' ', '-')}"
         job = start(launch, root, program, data, "--steps=3", f"--metrics={metrics}", "--hang-timeout=40")
-        statuses = job.wait()
+        statuses = job.wait(150)
         job.kill()
         good = not any(statuses) and None not in statuses and losses(metrics) == losses(expected)
         check(good and len(losses(expected)) == 3, f"{name} on two hosts by {launcher} trains as on one", statuses, job.said())

@@ -160,18 +160,21 @@ public:
     // The launcher may take its time to end the others, or be out of reach.
     if (stops.node)
       stops.node->roll().leave();
+    // Nor must it end the one that is about to say why.
+    if (isSilent)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     Guard guard(/*seconds=*/3, status, "");
     MPI_Abort(MPI_COMM_WORLD, status);
   }
   Watch *watch() override { return &stops; }
   std::optional<bool> speaks() noexcept override {
-    if (stops.node && !stops.node->speaksFirst())
-      return false;
-    // A GPU's watchdog may ask, which must not call MPI.
-    if (std::this_thread::get_id() != thread)
-      return true;
-    // Ranks of all hosts may have met the same bad input: rank 0's host says so.
-    return stops.link->speaksFirst(launch.ranks, stops.hosts[static_cast<size_t>(stops.rank)] == 0 ? 0 : 1.5);
+    bool first = !stops.node || stops.node->speaksFirst();
+    // A GPU's watchdog may ask, which must not call MPI. Ranks of all hosts may have met the same bad input: rank 0's
+    // host says so.
+    if (first && std::this_thread::get_id() == thread)
+      first = stops.link->speaksFirst(launch.ranks, stops.hosts[static_cast<size_t>(stops.rank)] == 0 ? 0 : 1.5);
+    isSilent = !first;
+    return first;
   }
 
 private:
@@ -228,7 +231,8 @@ private:
   MPI_Comm comm = MPI_COMM_NULL;
   std::atomic<uint32_t> aborted{0}; /* never set: MPI_Abort ends all processes */
   MpiWatch stops;
-  uint32_t channel = 0; /* of the next group */
+  uint32_t channel = 0;              /* of the next group */
+  std::atomic<bool> isSilent{false}; /* another rank says why all end */
 };
 
 } // namespace

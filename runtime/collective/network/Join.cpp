@@ -64,6 +64,9 @@ std::string rendezvousOf(const Launch &launch) {
     if (host.empty() || port.empty())
       fail("the ranks of several hosts meet at MASTER_ADDR and MASTER_PORT, which torchrun sets, or at "
            "--rendezvous=HOST:PORT");
+    // torchrun's own store listens at the port itself.
+    if (int64_t number = std::atoll(port.c_str()); variable("TORCHELASTIC_USE_AGENT_STORE") == "True" && number > 0)
+      port = std::to_string(number + 1);
     return host + ":" + port;
   }
   if (alone)
