@@ -40,7 +40,7 @@ def Spmd_AllReduceOp : Spmd_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
   }]>];
 }
 def Spmd_AllGatherOp : Spmd_AxesOp<"all_gather"> {
-  let summary = "the shards of all members, concatenated along dimension dim";
+  let summary = "the parts of all members, joined along dimension dim";
   let description = [{
     Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
     exec-bufferize.
@@ -50,7 +50,7 @@ def Spmd_AllGatherOp : Spmd_AxesOp<"all_gather"> {
   let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
 }
 def Spmd_ReduceScatterOp : Spmd_AxesOp<"reduce_scatter"> {
-  let summary = "this member's shard along dimension dim of the sum (maximum, minimum)";
+  let summary = "this member's part along dimension dim of the sum (maximum, minimum)";
   let description = [{
     Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
     exec-bufferize.
@@ -97,7 +97,7 @@ class Spmd_MessageOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemoni
     MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
 
 def Spmd_ShiftOp : Spmd_MessageOp<"shift", [SameOperandsAndResultType]> {
-  let summary = "the value of the previous member in the ring of the group";
+  let summary = "the value of the member before, around the ring of the group";
   let description = [{
     Member i sends its value to member i + 1, and the last to the first. Ring attention passes
     blocks of keys and values in this way. CSE must not merge two shifts, because the backward

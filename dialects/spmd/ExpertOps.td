@@ -23,7 +23,7 @@ class Spmd_RowsOp<string mnemonic> : Spmd_Op<mnemonic, [Pure, DeclareOpInterface
 }
 
 def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows"> {
-  let summary = "all rows of the group's tokens, with zeros for tokens that selected no expert of this member";
+  let summary = "the rows of the group's tokens that picked an expert of this member, and zeros";
   let description = [{
     x [n.., c] holds this member's tokens; ids [n * members.., k] holds the selected experts of all tokens. y
     [n * members.., c] is an all_gather of x along dimension 0, except that rows which selected none of this member's
@@ -35,7 +35,7 @@ def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows"> {
   }];
 }
 def Spmd_CombineRowsOp : Spmd_RowsOp<"combine_rows"> {
-  let summary = "the sum of the results of this member's rows over the members to which they were dispatched";
+  let summary = "this member's rows: the sum of what the members made of them that they were dispatched to";
   let description = [{
     x [n * members.., d] is partial; ids are those of dispatch_rows. y [n.., d] is a reduce_scatter of x along dimension
     0, in which rows that dispatch_rows does not send count as zero.

@@ -18,7 +18,7 @@ include "dialects/spmd/ProgramOps.td"
 defvar Spmd_OptionalAxes = DefaultValuedAttr<StrArrayAttr, "{}">;
 
 def Spmd_ReduceBucketOp : Spmd_BucketUser<"reduce_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "sums a bucket of gradients over ranks, in place or into a bucket of shards";
+  let summary = "sums a bucket of gradients over ranks, in place or into a bucket of shares";
   let description = [{
     The op first reduces over `scatter`: each member keeps its contiguous shard, and the other
     cells of states are undefined afterwards. It then reduces over `sum`: every member holds
@@ -42,7 +42,7 @@ def Spmd_ReduceBucketOp : Spmd_BucketUser<"reduce_bucket", [MemoryEffects<[MemRe
       "$bucket (`scatter` $scatter^)? (`sum` $sum^)? (`into` $into^)? (`again` $again^)? (`slot` $slot^)? attr-dict";
 }
 def Spmd_GatherUnitOp : Spmd_BucketUser<"gather_unit", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the whole content of a parameter bucket of which ranks store shards";
+  let summary = "the whole of a parameter bucket of which ranks store shares";
   let description = [{
     The result is a temporary copy in the type of the bucket or in a narrower one. In a narrower
     type, shards are rounded (to nearest even) before they are sent. The op has memory effects

@@ -77,7 +77,7 @@ def Spmd_UpdateBucketOp : Spmd_BucketUser<"update_bucket", [MemoryEffects<[MemRe
   }];
 }
 def Spmd_GatherBucketOp : Spmd_BucketUser<"gather_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "gathers the shards of all members in place";
+  let summary = "in place: each member's share of the bucket to all members";
   let description = [{
     Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
     exec-bufferize.
