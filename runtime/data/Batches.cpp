@@ -11,6 +11,7 @@
 #include "runtime/data/Permutation.h"
 #include "runtime/image/StridedCopy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -119,6 +120,17 @@ Batches::Batches(const Image &image, const DataOptions &options)
   epochSteps = batch > 0 ? examples / batch : 0;
   if (epochSteps == 0)
     fail(inputs[0].source->path(), ": a batch needs ", batch, " examples, got: ", examples);
+}
+
+std::vector<DataIdentity> Batches::identities() const {
+  std::vector<DataIdentity> all;
+  for (const Input &row : inputs) {
+    std::string name(image.string(row.input->name));
+    // Several stages of a pipeline may read it.
+    if (std::none_of(all.begin(), all.end(), [&](const DataIdentity &each) { return each.input == name; }))
+      all.push_back(identityOf(name, *row.source));
+  }
+  return all;
 }
 
 int64_t Batches::exampleAt(int64_t position) const {

@@ -37,6 +37,8 @@ public:
   /// Examples of one pass: the full batches.
   int64_t stepsPerEpoch() const { return epochSteps; }
   int64_t exampleCount() const { return examples; }
+  /// The files, one an input.
+  std::vector<DataIdentity> identities() const;
 
   /// Writes the blocks of `rank` in `slot` for the step that begins at example
   /// `first` of the endless order. Checks the values of integer inputs.

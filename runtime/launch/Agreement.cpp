@@ -46,11 +46,20 @@ std::string take(std::string_view &bytes) {
 
 } // namespace
 
-std::vector<Term> termsOf(const Image &image, const Options &options, const RunPosition &begin, int64_t steps,
-                          int64_t examples) {
+std::vector<Term> termsOf(const RunPosition &begin) {
+  return {{"step", "a start at step " + std::to_string(begin.step)},
+          {"position", "a start at example " + std::to_string(begin.examples)},
+          number("seed", begin.seed)};
+}
+
+std::vector<Term> termsOf(const Image &image, const Options &options, int64_t steps, int64_t examples,
+                          const RunIdentity &identity) {
   std::ostringstream program;
   program << "program " << std::hex
           << streamOf({reinterpret_cast<const char *>(&image.header()), image.header().image_bytes});
+  std::string data;
+  for (const DataIdentity &each : identity.data)
+    data += (data.empty() ? "" : ", ") + each.text();
   return {
       {"program", program.str()},
       option("--save", options.save.path),
@@ -59,13 +68,14 @@ std::vector<Term> termsOf(const Image &image, const Options &options, const RunP
       option("--checkpoint", options.checkpoint),
       option("--checkpoint-every", options.checkpointEvery > 0 ? std::to_string(options.checkpointEvery) : ""),
       flag("--resume", options.resume),
-      {"step", "a start at step " + std::to_string(begin.step)},
-      {"position", "a start at example " + std::to_string(begin.examples)},
+      flag("--resume-anyway", options.resumeAnyway),
+      number("--on-nonfinite", static_cast<int>(options.onNonfinite)),
       {"examples", "data of " + std::to_string(examples) + " examples"},
+      {"data", "the data " + data},
       {"steps", std::to_string(steps) + " steps"},
-      option("--shuffle", begin.shuffle ? std::to_string(*begin.shuffle) : ""),
+      option("--shuffle", options.data.shuffle ? std::to_string(*options.data.shuffle) : ""),
       option("--weights", options.weights),
-      number("--seed", begin.seed),
+      number("--seed", options.seed),
       number("--lr", options.rate.base),
       number("--lr-schedule", static_cast<int>(options.rate.schedule)),
       number("--warmup", options.rate.warmup),
