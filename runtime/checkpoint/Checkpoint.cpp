@@ -9,7 +9,6 @@
 
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/Safetensors.h"
-#include "runtime/checkpoint/WholeFile.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/ContentHash.h"
 #include "runtime/core/Cores.h"
@@ -27,82 +26,6 @@ namespace fs = std::filesystem;
 
 namespace dtcc::rt {
 namespace {
-
-std::string rankFile(int64_t rank) {
-  std::string number = std::to_string(rank);
-  return "rank-" + std::string(number.size() < 5 ? 5 - number.size() : 0, '0') + number + ".safetensors";
-}
-
-/// Metadata of a header: the checksum of the tensor of that name.
-std::string checksumKey(const std::string &tensor) { return "xxh3:" + tensor; }
-
-template <typename Bits> bool areFinite(const std::byte *from, int64_t count, Bits exponent) {
-  // Without a branch in the loop: as fast as memory.
-  unsigned bad = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    Bits bits;
-    std::memcpy(&bits, from + i * static_cast<int64_t>(sizeof bits), sizeof bits);
-    bad |= (bits & exponent) == exponent;
-  }
-  return bad == 0;
-}
-bool areFinite(uint32_t dtype, const std::byte *from, int64_t count) {
-  switch (dtype) {
-  case DTCC_F32:
-    return areFinite<uint32_t>(from, count, 0x7f800000);
-  case DTCC_BF16:
-    return areFinite<uint16_t>(from, count, 0x7f80);
-  case DTCC_F16:
-    return areFinite<uint16_t>(from, count, 0x7c00);
-  default:
-    return true;
-  }
-}
-
-/// What the manifest says of a file.
-FileSummary writeRankFile(const fs::path &path, const Rank &rank, int64_t step) {
-  const Image &image = rank.image;
-  SafetensorsLayout layout;
-  struct Owned {
-    const dtcc_state *state;
-    int64_t cells;
-  };
-  std::vector<Owned> owned;
-  for (const dtcc_state &state : rank.states()) {
-    if (image.isCopy(state) || !ownsCells(image.mesh(), layoutOf(image, state), rank.coordinates.data()))
-      continue;
-    int64_t cells = 0;
-    StateRuns runs(rank, state);
-    for (StateRun run; runs.next(run);)
-      cells += run.length;
-    std::string name(image.string(state.name));
-    owned.push_back({&state, cells});
-    layout.add(name, state.dtype, {cells});
-    layout.setMetadata(checksumKey(name), hashText(0)); // its length counts
-  }
-  layout.finish();
-  WholeFile file(path.string(), layout.fileBytes(), /*create=*/true);
-  for (size_t i = 0; i < owned.size(); ++i) {
-    const dtcc_state &state = *owned[i].state;
-    std::byte *begin = file.data() + layout.offset(i), *to = begin;
-    StateRuns runs(rank, state);
-    for (StateRun run; runs.next(run);) {
-      auto bytes = static_cast<size_t>(run.length * dtcc_dtype_size(state.dtype));
-      std::memcpy(to, run.address, bytes);
-      to += bytes;
-    }
-    std::string name(image.string(state.name));
-    // Buffers may hold infinities on purpose, such as masks.
-    if ((state.trainable || state.role == DTCC_STATE_SLOT) && !areFinite(state.dtype, begin, owned[i].cells))
-      failWith(Status::Nonfinite, "tensor '", name, "' holds values that are not finite behind step ", step,
-               ": no checkpoint of it is written, and those before stay");
-    layout.setMetadata(checksumKey(name), hashText(contentHash({begin, static_cast<size_t>(to - begin)})));
-  }
-  layout.finish();
-  std::memcpy(file.data(), layout.headerBytes().data(), layout.headerBytes().size());
-  file.sync();
-  return {layout.fileBytes(), contentHash(layout.headerBytes())};
-}
 
 /// Copies what two ascending sequences of runs have in common. `saved` counts
 /// `local` from the start of the file's cells.
@@ -137,38 +60,6 @@ struct CheckpointReader::Contents {
   Manifest manifest;
   std::vector<SafetensorsFile> files; /* by rank */
 };
-
-void writeCheckpoint(const std::string &directory, const RunPosition &position, const RunIdentity &identity,
-                     const Rank &rank) {
-  std::string name = "step-" + std::to_string(position.step);
-  fs::path temporary = fs::path(directory) / (name + ".tmp"), final = fs::path(directory) / name;
-  auto barrier = [&] {
-    if (rank.world)
-      rank.world->barrier();
-  };
-  std::error_code error;
-  if (rank.abi.rank == 0) {
-    fs::remove_all(temporary, error); // what an interrupted run left
-    fs::create_directories(temporary, error);
-    if (error)
-      failWith(Status::Write, "cannot create ", temporary.string(), ": ", error.message());
-  }
-  barrier();
-  FileSummary mine = writeRankFile(temporary / rankFile(rank.abi.rank), rank, position.step);
-  std::vector<FileSummary> summaries(static_cast<size_t>(rank.abi.ranks), mine);
-  if (rank.world)
-    rank.world->allGather(&mine, summaries.data(), sizeof mine, DTCC_I8);
-  if (rank.abi.rank != 0)
-    return;
-  std::vector<SavedFile> files;
-  for (int64_t i = 0; i < rank.abi.ranks; ++i)
-    files.push_back({rankFile(i), summaries[static_cast<size_t>(i)]});
-  writeWhole((temporary / "manifest.json").string(), manifestText(rank.image, position, identity, files));
-  // A repeated run writes a step again: the older checkpoint gives way.
-  fs::remove_all(final, error);
-  renameDurably(temporary.string(), final.string());
-  writeWhole((fs::path(directory) / "latest").string(), name + "\n");
-}
 
 CheckpointReader::CheckpointReader(const std::string &path) : path(path), contents(new Contents) {
   contents->manifest = readManifest((fs::path(path) / "manifest.json").string());

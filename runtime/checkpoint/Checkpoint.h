@@ -48,11 +48,6 @@ struct RunIdentity {
   std::vector<DataIdentity> data;
 };
 
-/// Writes DIR/step-N. Called by all ranks. Throws Status::Nonfinite where a trained parameter or its optimizer state
-/// holds a value that is not finite, and leaves the checkpoints that are there.
-void writeCheckpoint(const std::string &directory, const RunPosition &position, const RunIdentity &identity,
-                     const Rank &rank);
-
 class Communicator;
 
 /// The newest checkpoint of `directory` that is whole; null if there is none at all. Warns of each newer one that is

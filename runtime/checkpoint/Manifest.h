@@ -42,6 +42,9 @@ struct Manifest {
   std::map<std::string, SavedState> states;
 };
 
+/// The metadata of a rank file's header under which the checksum of a tensor stands.
+inline std::string checksumKey(const std::string &tensor) { return "xxh3:" + tensor; }
+
 std::string manifestText(const Image &image, const RunPosition &position, const RunIdentity &identity,
                          const std::vector<SavedFile> &files);
 

@@ -7,6 +7,7 @@
 
 #include "runtime/launch/RankRun.h"
 
+#include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/checkpoint/Save.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <memory>
 
@@ -52,13 +54,21 @@ public:
       device->overlap();
     startMetrics();
     forwardBuffers.emplace(rank, *device);
+    if (!shared.options.checkpoint.empty())
+      writer.emplace(shared.options.checkpoint, shared.identity, shared.options.keep, rank,
+                     shared.launch.launcher.empty() ? image.ranks() : shared.launch.nodeProcesses);
+    if (writer && shared.options.checkpointEvery > 0)
+      writer->reserve();
 
     Agreed agreed = agree({interruptRequested()});
     int64_t step = base.step;
     while (step < shared.steps && !agreed.ends()) {
       forwardBuffers->keep();
       StepFacts facts = runStep(++step);
-      agreed = agree({interruptRequested(), metrics ? judge(facts) : Verdict::Good, losesMetrics()});
+      agreed = agree({interruptRequested(), metrics ? judge(facts) : Verdict::Good, losesMetrics(),
+                      writer && writer->isWriting()});
+      if (writer && writer->isUnderWay() && !agreed.writing)
+        writer->publish();
       if (agreed.verdict != Verdict::Good && !recover(facts, agreed.verdict, step))
         return finish(step, Status::Nonfinite);
       bool last = step == shared.steps || agreed.ends();
@@ -104,16 +114,17 @@ private:
     bool interrupted = false;
     Verdict verdict = Verdict::Good;
     bool metricsLost = false;
+    bool writing = false; /* a checkpoint is under way */
 
     bool ends() const { return interrupted || metricsLost; }
   };
 
   /// The worst that any rank says, on all of them.
   Agreed agree(const Agreed &mine) {
-    int32_t said[] = {mine.interrupted, static_cast<int32_t>(mine.verdict), mine.metricsLost};
+    int32_t said[] = {mine.interrupted, static_cast<int32_t>(mine.verdict), mine.metricsLost, mine.writing};
     if (rank.world)
-      rank.world->allReduce(said, said, 3, DTCC_I32, DTCC_MAX);
-    return {said[0] != 0, static_cast<Verdict>(said[1]), said[2] != 0};
+      rank.world->allReduce(said, said, std::size(said), DTCC_I32, DTCC_MAX);
+    return {said[0] != 0, static_cast<Verdict>(said[1]), said[2] != 0, said[3] != 0};
   }
 
   /// A run whose metrics are lost stops if that loses nothing else.
@@ -121,6 +132,8 @@ private:
 
   /// The end of a run. Nobody leaves before all are done: a rank that ends early would end the others' processes.
   RankResult finish(int64_t step, Status status) {
+    if (writer)
+      writer->finish();
     if (metrics)
       metrics->end(step, status == Status::Interrupted);
     if (metrics && !metrics->failure().empty() && (status == Status::Done || status == Status::Write)) {
@@ -136,14 +149,12 @@ private:
     return {status, ending, events};
   }
 
-  /// Writes a checkpoint of the state behind `step`, if one is asked for and it is not there yet.
+  /// Begins a checkpoint of the state behind `step`, if one is asked for and it is not there yet.
   void save(int64_t step) {
-    if (shared.options.checkpoint.empty() || (newest && *newest >= step))
+    if (!writer || (newest && *newest >= step))
       return;
     device->downloadStates();
-    writeCheckpoint(shared.options.checkpoint, positionAfter(step), shared.identity, rank);
-    if (rank.abi.rank == 0)
-      pruneCheckpoints(shared.options.checkpoint, shared.options.keep);
+    writer->begin(positionAfter(step));
     newest = step;
     rollbacks = 0;
   }
@@ -197,6 +208,7 @@ private:
   /// Loads the newest checkpoint, and goes on with the data behind `step`.
   void rollBack(const std::string &what, int64_t &step) {
     int64_t from = step, examples = positionAfter(step).examples;
+    writer->finish();
     CheckpointReader reader(checkpointPath(shared.options.checkpoint, *newest));
     reader.load(rank);
     device->uploadStates();
@@ -316,9 +328,10 @@ private:
   std::vector<std::unique_ptr<Communicator>> groups;
   std::optional<Metrics> metrics;
   std::optional<ForwardBuffers> forwardBuffers;
+  std::optional<CheckpointWriter> writer;
 
   RunPosition base = shared.begin; /* from which positions are counted */
-  /// The step of the newest checkpoint that this run wrote or resumed from.
+  /// The step of the newest checkpoint that this run began to write or resumed from.
   std::optional<int64_t> newest = shared.checkpoint ? std::optional(shared.begin.step) : std::nullopt;
   int64_t rollbacks = 0; /* to that one */
   int64_t skippedUpTo = -1, skippedInARow = 0;
