@@ -8,12 +8,15 @@
 #include "compiler/console/OutputFiles.h"
 #include "compiler/console/StatusLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
 #include <csignal>
+#include <fcntl.h>
 #include <mutex>
 #include <set>
+#include <sys/file.h>
 #include <thread>
 #include <unistd.h>
 
@@ -46,15 +49,50 @@ static Remains &remains() {
   return all;
 }
 
+static constexpr StringRef kMark = ".tmp-";
+
+/// Takes the lock of a folder. Returns its descriptor, or -1 if another process has it.
+static int lockFolder(const std::string &path) {
+  int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) != 0) {
+    close(folder);
+    return -1;
+  }
+  return folder;
+}
+
 OutputFiles::OutputFiles(StringRef target, StringRef tool) : path(target), tool(tool) {
-  if (path != "-")
-    scratch = path + ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
+  if (path == "-")
+    return;
+  // Other programs get paths of the folder, and take what begins with a dash for an option.
+  if (path[0] == '-')
+    path = "./" + path;
+}
+
+/// Removes the folders that earlier processes with this target left when they were killed. Whoever has one holds a lock
+/// on it, which the system gives back at any end; a process number says nothing, because containers count their own.
+void OutputFiles::removeLeftovers() const {
+  StringRef parent = llvm::sys::path::parent_path(path);
+  std::string prefix = (llvm::sys::path::filename(path) + kMark).str();
+  std::error_code code;
+  for (fs::directory_iterator entry(parent.empty() ? "." : parent, code), end; !code && entry != end;
+       entry.increment(code)) {
+    StringRef name = llvm::sys::path::filename(entry->path());
+    if (!name.consume_front(prefix) || name.empty() || name.find_first_not_of("0123456789-") != StringRef::npos)
+      continue;
+    if (int folder = lockFolder(entry->path()); folder >= 0) {
+      fs::remove_directories(entry->path());
+      close(folder);
+    }
+  }
 }
 
 OutputFiles::~OutputFiles() {
   std::lock_guard<std::mutex> guard(remains().lock);
   if (remains().folders.erase(scratch))
     fs::remove_directories(scratch);
+  if (lock >= 0)
+    close(lock);
 }
 
 LogicalResult OutputFiles::cannotWrite(StringRef file, const Twine &why) const {
@@ -78,8 +116,23 @@ LogicalResult OutputFiles::open(ArrayRef<StringRef> inputs, ArrayRef<StringRef> 
         return cannotWrite(target, "it is read by this compilation; choose another name with -o");
   }
   std::lock_guard<std::mutex> guard(remains().lock);
-  if (std::error_code code = fs::create_directory(scratch, /*IgnoreExisting=*/false))
-    return cannotWrite(path, code.message());
+  removeLeftovers();
+  // Another process of this number, in another container, may be at work on the same target.
+  std::error_code code;
+  std::string stem = path + kMark.str() + std::to_string(llvm::sys::Process::getProcessId());
+  for (int number = 0; number < 100 && lock < 0; ++number) {
+    scratch = number == 0 ? stem : stem + "-" + std::to_string(number);
+    code = fs::create_directory(scratch, /*IgnoreExisting=*/false);
+    if (code && code != std::errc::file_exists)
+      break;
+    // Before it was locked, another process may have taken it for a leftover.
+    if (!code && (lock = lockFolder(scratch)) >= 0 && !fs::exists(scratch)) {
+      close(lock);
+      lock = -1;
+    }
+  }
+  if (lock < 0)
+    return cannotWrite(path, code ? code.message() : "cannot lock a folder beside it");
   remains().folders.insert(scratch);
   return success();
 }

@@ -52,8 +52,10 @@ public:
   mlir::LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print);
 
 private:
+  void removeLeftovers() const;
   mlir::LogicalResult cannotWrite(llvm::StringRef file, const llvm::Twine &why) const;
   std::string path, tool, scratch;
+  int lock = -1; /* descriptor of the folder, locked */
 };
 
 /// From now on SIGINT and SIGTERM remove the folders of all OutputFiles, kill the program

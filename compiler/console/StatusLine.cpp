@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/console/StatusLine.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <atomic>
@@ -46,6 +47,33 @@ private:
   std::atomic<bool> shown = false;
 };
 
+/// Standard error. Names in messages come from models, and a byte that controls the terminal would reach it: it is
+/// written as `\x1b`.
+class Printable final : public llvm::raw_ostream {
+public:
+  Printable() { SetUnbuffered(); }
+  raw_ostream &changeColor(Colors color, bool bold, bool background) override {
+    llvm::errs().changeColor(color, bold, background);
+    return *this;
+  }
+  raw_ostream &resetColor() override {
+    llvm::errs().resetColor();
+    return *this;
+  }
+  bool is_displayed() const override { return llvm::errs().is_displayed(); }
+  bool has_colors() const override { return llvm::errs().has_colors(); }
+
+private:
+  void write_impl(const char *text, size_t size) override {
+    for (char c : llvm::StringRef(text, size))
+      if ((c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+        llvm::errs() << llvm::format("\\x%02x", c);
+      else
+        llvm::errs() << c;
+  }
+  uint64_t current_pos() const override { return llvm::errs().tell(); }
+};
+
 } // namespace
 
 static Terminal &statusLine() {
@@ -70,5 +98,6 @@ void dtcc::clearStatus() { statusLine().clear(); }
 
 llvm::raw_ostream &dtcc::messageStream() {
   clearStatus();
-  return llvm::errs();
+  static Printable stream;
+  return stream;
 }

@@ -9,54 +9,23 @@
 
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/Safetensors.h"
-#include "runtime/checkpoint/WholeFile.h"
 #include "runtime/collective/Communicator.h"
+#include "runtime/core/ContentHash.h"
+#include "runtime/core/Cores.h"
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <iostream>
+#include <thread>
 
 namespace fs = std::filesystem;
 
 namespace dtcc::rt {
 namespace {
-
-std::string rankFile(int64_t rank) {
-  std::string number = std::to_string(rank);
-  return "rank-" + std::string(number.size() < 5 ? 5 - number.size() : 0, '0') + number + ".safetensors";
-}
-
-void writeRankFile(const fs::path &path, const Rank &rank) {
-  const Image &image = rank.image;
-  SafetensorsLayout layout;
-  std::vector<const dtcc_state *> owned;
-  for (const dtcc_state &state : rank.states()) {
-    if (image.isCopy(state) || !ownsCells(image.mesh(), layoutOf(image, state), rank.coordinates.data()))
-      continue;
-    int64_t cells = 0;
-    StateRuns runs(rank, state);
-    for (StateRun run; runs.next(run);)
-      cells += run.length;
-    owned.push_back(&state);
-    layout.add(std::string(image.string(state.name)), state.dtype, {cells});
-  }
-  layout.finish();
-  WholeFile file(path.string(), layout.fileBytes(), /*create=*/true);
-  std::memcpy(file.data(), layout.headerBytes().data(), layout.headerBytes().size());
-  for (size_t i = 0; i < owned.size(); ++i) {
-    std::byte *to = file.data() + layout.offset(i);
-    StateRuns runs(rank, *owned[i]);
-    for (StateRun run; runs.next(run);) {
-      auto bytes = static_cast<size_t>(run.length * dtcc_dtype_size(owned[i]->dtype));
-      std::memcpy(to, run.address, bytes);
-      to += bytes;
-    }
-  }
-  file.sync();
-}
 
 /// Copies what two ascending sequences of runs have in common. `saved` counts
 /// `local` from the start of the file's cells.
@@ -85,12 +54,6 @@ void copyCommon(HeldRuns &&saved, const std::byte *data, FileType type, StateRun
   }
 }
 
-int64_t stepOf(const std::string &name) {
-  if (name.rfind("step-", 0) != 0 || name.find_first_not_of("0123456789", 5) != std::string::npos || name.size() == 5)
-    return -1;
-  return std::strtoll(name.c_str() + 5, nullptr, 10);
-}
-
 } // namespace
 
 struct CheckpointReader::Contents {
@@ -98,54 +61,94 @@ struct CheckpointReader::Contents {
   std::vector<SafetensorsFile> files; /* by rank */
 };
 
-void writeCheckpoint(const std::string &directory, const RunPosition &position, const Rank &rank) {
-  std::string name = "step-" + std::to_string(position.step);
-  fs::path temporary = fs::path(directory) / (name + ".tmp"), final = fs::path(directory) / name;
-  auto barrier = [&] {
-    if (rank.world)
-      rank.world->barrier();
-  };
-  std::error_code error;
-  if (rank.abi.rank == 0) {
-    fs::remove_all(temporary, error); // what an interrupted run left
-    fs::create_directories(temporary, error);
-    if (error)
-      failWith(Status::Write, "cannot create ", temporary.string(), ": ", error.message());
-  }
-  barrier();
-  writeRankFile(temporary / rankFile(rank.abi.rank), rank);
-  barrier();
-  if (rank.abi.rank != 0)
-    return;
-  std::vector<std::string> files;
-  for (int64_t i = 0; i < rank.abi.ranks; ++i)
-    files.push_back(rankFile(i));
-  writeWhole((temporary / "manifest.json").string(), manifestText(rank.image, position, files));
-  // A repeated run writes a step again: the older checkpoint gives way.
-  fs::remove_all(final, error);
-  renameDurably(temporary.string(), final.string());
-  writeWhole((fs::path(directory) / "latest").string(), name + "\n");
-}
-
-std::string latestCheckpoint(const std::string &directory) {
-  std::error_code error;
-  std::ifstream file(fs::path(directory) / "latest");
-  std::string name;
-  if (file >> name && stepOf(name) >= 0 && fs::exists(fs::path(directory) / name / "manifest.json", error))
-    return (fs::path(directory) / name).string();
-  // The program was stopped between the rename and `latest`, or `latest` was lost.
-  int64_t newest = -1;
-  for (const auto &entry : fs::directory_iterator(directory, error))
-    if (fs::exists(entry.path() / "manifest.json", error))
-      newest = std::max(newest, stepOf(entry.path().filename().string()));
-  return newest < 0 ? "" : (fs::path(directory) / ("step-" + std::to_string(newest))).string();
-}
-
 CheckpointReader::CheckpointReader(const std::string &path) : path(path), contents(new Contents) {
   contents->manifest = readManifest((fs::path(path) / "manifest.json").string());
   where = contents->manifest.position;
-  for (const std::string &file : contents->manifest.files)
-    contents->files.emplace_back((fs::path(path) / file).string());
+  for (const SavedFile &saved : contents->manifest.files) {
+    SafetensorsFile &file = contents->files.emplace_back((fs::path(path) / saved.name).string());
+    if (!saved.summary)
+      continue;
+    if (file.bytes() != saved.summary->bytes)
+      fail(file.path(), ": the file must have ", saved.summary->bytes, " bytes, got: ", file.bytes());
+    if (contentHash(file.header()) != saved.summary->headerHash)
+      fail(file.path(), ": the header is not as it was written");
+  }
+}
+
+const std::string &CheckpointReader::model() const { return contents->manifest.model; }
+const RunIdentity &CheckpointReader::identity() const { return contents->manifest.identity; }
+
+std::string CheckpointReader::damage(int64_t share, int64_t shares) const {
+  struct Task {
+    const SafetensorsFile *file;
+    const std::string *name;
+    const SafetensorsEntry *entry;
+  };
+  std::vector<Task> tasks;
+  for (size_t i = 0; i < contents->files.size(); ++i)
+    if (contents->manifest.files[i].summary && static_cast<int64_t>(i) % shares == share)
+      for (const auto &[name, entry] : contents->files[i].entries())
+        tasks.push_back({&contents->files[i], &name, &entry});
+  std::vector<char> bad(tasks.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < tasks.size();) {
+      const Task &task = tasks[i];
+      const auto &metadata = task.file->metadata();
+      auto written = metadata.find(checksumKey(*task.name));
+      bad[i] = written == metadata.end() ||
+               written->second != hashText(contentHash({task.file->data(*task.entry), task.entry->bytes}));
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < std::min(tasks.size(), static_cast<size_t>(availableCores())); ++i)
+    helpers.emplace_back(work);
+  work();
+  for (std::thread &helper : helpers)
+    helper.join();
+  auto first = std::find(bad.begin(), bad.end(), 1);
+  if (first == bad.end())
+    return {};
+  const Task &task = tasks[static_cast<size_t>(first - bad.begin())];
+  return message(task.file->path(), ": tensor '", *task.name, "' is not as it was written");
+}
+
+std::unique_ptr<CheckpointReader> newestWholeCheckpoint(const std::string &directory, Communicator *world) {
+  const int64_t share = world ? world->index() : 0, shares = world ? world->size() : 1;
+  std::vector<int64_t> steps = checkpointSteps(directory);
+  // All look at what the first one sees, at the same time.
+  auto say = [&](int64_t value) {
+    if (world)
+      world->broadcast(&value, &value, 1, DTCC_I64);
+    return value;
+  };
+  /// How many ranks stand behind the first with a problem, itself included; 0: none has one.
+  auto firstWithProblem = [&](bool mine) {
+    auto behind = static_cast<int32_t>(mine ? shares - share : 0);
+    if (world)
+      world->allReduce(&behind, &behind, 1, DTCC_I32, DTCC_MAX);
+    return behind;
+  };
+  const int64_t count = say(static_cast<int64_t>(steps.size()));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t step = say(i < static_cast<int64_t>(steps.size()) ? steps[steps.size() - 1 - static_cast<size_t>(i)] : 0);
+    std::unique_ptr<CheckpointReader> reader;
+    std::string problem;
+    try {
+      reader = std::make_unique<CheckpointReader>(checkpointPath(directory, step));
+      problem = reader->damage(share, shares);
+    } catch (const Error &error) {
+      problem = error.what();
+    }
+    int64_t behind = firstWithProblem(!problem.empty());
+    if (behind == 0)
+      return reader;
+    if (behind == shares - share)
+      std::cerr << "warning: " << problem << ": checkpoint " << checkpointPath(directory, step) << " is left out\n";
+  }
+  if (count > 0)
+    fail("no checkpoint of ", directory, " is whole: start anew in another folder");
+  return nullptr;
 }
 
 CheckpointReader::~CheckpointReader() = default;

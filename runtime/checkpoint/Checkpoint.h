@@ -15,11 +15,16 @@
 // runs with the ones that the loading plan holds, so any plan can load any other's
 // checkpoint without a converter, and padding is never stored.
 //
+// Every byte is under a checksum: a tensor's stands in the metadata of its file's header,
+// a header's in the manifest, the manifest's in itself. Checkpoints of version 1 have none.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define DTCC_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
+#include "runtime/checkpoint/folder/CheckpointFolder.h"
+#include "runtime/data/ExampleSource.h"
 #include "runtime/image/Block.h"
 
 #include <memory>
@@ -34,22 +39,37 @@ struct RunPosition {
   int64_t examples = 0; /* examples consumed by them */
   uint64_t seed = 0;
   std::optional<uint64_t> shuffle;
+  int64_t skipped = 0; /* steps that were left out because they were not finite; without those of a loss scale */
 };
 
-/// Writes DIR/step-N. Called by all ranks.
-void writeCheckpoint(const std::string &directory, const RunPosition &position, const Rank &rank);
+/// What must be the same when a run goes on, so that it trains what it was to train. The plan may be another.
+struct RunIdentity {
+  std::string optimizer; /* "adamw(0.9, 0.999, ..)"; empty: not known */
+  std::vector<DataIdentity> data;
+};
 
-/// The newest whole checkpoint of `directory`, as a path, or empty if there is none.
-std::string latestCheckpoint(const std::string &directory);
+class Communicator;
+
+/// The newest checkpoint of `directory` that is whole; null if there is none at all. Warns of each newer one that is
+/// damaged. All ranks of `world` call it, and share the reading; null: this process alone. Throws Error if there are
+/// checkpoints and all are damaged: to start anew then is for the user to say.
+std::unique_ptr<class CheckpointReader> newestWholeCheckpoint(const std::string &directory, Communicator *world);
 
 /// A checkpoint to resume from; made once per process, used by its ranks.
 class CheckpointReader {
 public:
-  /// Reads and checks the manifest.
+  /// Reads and checks the manifest and the headers of its files. Throws Error that names the file.
   explicit CheckpointReader(const std::string &path);
   ~CheckpointReader();
 
+  const std::string &folder() const { return path; }
   const RunPosition &position() const { return where; }
+  const std::string &model() const;
+  /// Empty in checkpoints of version 1.
+  const RunIdentity &identity() const;
+  /// Reads all tensors of the files whose number modulo `shares` is `share`, and says which is not as it was written:
+  /// "FILE: tensor 'w' ..". Empty: none.
+  std::string damage(int64_t share, int64_t shares) const;
   /// Fills the cells of all states that `rank` holds. A missing tensor is an error.
   void load(const Rank &rank) const;
 

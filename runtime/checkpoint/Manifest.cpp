@@ -8,19 +8,23 @@
 #include "runtime/checkpoint/Manifest.h"
 
 #include "runtime/checkpoint/ParseJson.h"
+#include "runtime/core/ContentHash.h"
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/MappedFile.h"
 
 #include <algorithm>
+#include <charconv>
 
 using Json = nlohmann::ordered_json;
 
 namespace dtcc::rt {
 namespace {
 
-constexpr int formatVersion = 1;
+constexpr int formatVersion = 2;
 constexpr int64_t mostElements = int64_t(1) << 56;
+/// A position from which a run can go on for as long without an overflow.
+constexpr int64_t mostExamples = int64_t(1) << 56;
 
 Json axesJson(const dtcc_axes &axes) {
   Json list = Json::array();
@@ -41,11 +45,13 @@ public:
       bad(std::string("the field '") + name + "' is missing");
     return *found;
   }
-  int64_t integer(const Json &object, const char *name, int64_t least = 0) const {
+  int64_t integer(const Json &object, const char *name, int64_t least = 0, int64_t most = INT64_MAX) const {
     const Json &value = field(object, name);
-    if (!value.is_number_integer() || value.get<int64_t>() < least)
+    bool fits = value.is_number_integer() &&
+                (!value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(most));
+    if (!fits || value.get<int64_t>() < least || value.get<int64_t>() > most)
       bad(std::string("the field '") + name + "' must be an integer of at least " + std::to_string(least) +
-          ", got: " + shortText(value));
+          (most < INT64_MAX ? " and at most " + std::to_string(most) : "") + ", got: " + shortText(value));
     return value.get<int64_t>();
   }
   std::string string(const Json &object, const char *name) const {
@@ -53,6 +59,14 @@ public:
     if (!value.is_string())
       bad(std::string("the field '") + name + "' must be a string, got: " + shortText(value));
     return value.get<std::string>();
+  }
+  uint64_t hash(const Json &object, const char *name) const {
+    std::string text = string(object, name);
+    uint64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (error != std::errc() || end != text.data() + text.size())
+      bad(std::string("the field '") + name + "' must be a checksum of 16 digits, got: " + text.substr(0, 100));
+    return value;
   }
   dtcc_axes axes(const Json &object, const char *name, const Mesh &mesh) const {
     const Json &list = field(object, name);
@@ -114,9 +128,41 @@ SavedState readState(const Reader &reader, const Json &value, const Mesh &mesh, 
   return state;
 }
 
+/// Where the digits of a manifest's own checksum stand, its last field; or npos.
+size_t checksumPlace(std::string_view text) {
+  constexpr std::string_view field = "\"checksum\": \"";
+  size_t at = text.rfind(field);
+  return at == std::string_view::npos || text.size() - at < field.size() + hashTextLength ? std::string_view::npos
+                                                                                          : at + field.size();
+}
+
+SavedFile readFileRow(const Reader &reader, const Json &value, bool summarized) {
+  SavedFile file;
+  const Json *name = &value;
+  if (summarized)
+    name = &reader.field(value, "name");
+  if (!name->is_string() || name->get<std::string>().find('/') != std::string::npos)
+    reader.bad("a file must be a name in the checkpoint's folder, got: " + shortText(*name));
+  file.name = name->get<std::string>();
+  if (summarized)
+    file.summary = {static_cast<uint64_t>(reader.integer(value, "bytes")), reader.hash(value, "header")};
+  return file;
+}
+
+RunIdentity readIdentity(const Reader &reader, const Json &json) {
+  RunIdentity identity;
+  if (json.contains("optimizer"))
+    identity.optimizer = reader.string(json, "optimizer");
+  for (const Json &row : reader.field(json, "data"))
+    identity.data.push_back({reader.string(row, "input"), reader.string(row, "file"),
+                             static_cast<uint64_t>(reader.integer(row, "bytes")), reader.string(row, "hash")});
+  return identity;
+}
+
 } // namespace
 
-std::string manifestText(const Image &image, const RunPosition &position, const std::vector<std::string> &files) {
+std::string manifestText(const Image &image, const RunPosition &position, const RunIdentity &identity,
+                         const std::vector<SavedFile> &files) {
   Json json;
   json["format"] = "dtcc-checkpoint";
   json["version"] = formatVersion;
@@ -126,11 +172,23 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
   json["seed"] = position.seed;
   if (position.shuffle)
     json["shuffle"] = *position.shuffle;
+  if (position.skipped > 0)
+    json["skipped"] = position.skipped;
   for (const dtcc_axis &axis : image.axes())
     json["mesh"].push_back({{"name", std::string(image.string(axis.name))},
                             {"size", axis.size},
                             {"kind", axis.kind == DTCC_AXIS_TIME ? "time" : "rank"}});
-  json["files"] = files;
+  if (!identity.optimizer.empty())
+    json["optimizer"] = identity.optimizer;
+  json["data"] = Json::array();
+  for (const DataIdentity &each : identity.data)
+    json["data"].push_back({{"input", each.input}, {"file", each.name}, {"bytes", each.bytes}, {"hash", each.hash}});
+  if (!image.string(image.header().plan).empty())
+    json["plan"] = std::string(image.string(image.header().plan));
+  json["files"] = Json::array();
+  for (const SavedFile &file : files)
+    json["files"].push_back(
+        {{"name", file.name}, {"bytes", file.summary->bytes}, {"header", hashText(file.summary->headerHash)}});
   if (image.header().stage_axis != DTCC_NONE)
     json["stage_axis"] = image.header().stage_axis;
   for (const dtcc_state &state : image.states()) {
@@ -150,7 +208,16 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
       row["stage"] = layout.stage;
     json["states"][std::string(image.string(state.name))] = row;
   }
-  return json.dump(1) + "\n";
+  json["checksum"] = hashText(0);
+  return sealManifest(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::string sealManifest(std::string text) {
+  size_t at = checksumPlace(text);
+  if (at == std::string::npos)
+    return text;
+  text.replace(at, hashTextLength, hashText(0));
+  return text.replace(at, hashTextLength, hashText(contentHash(text)));
 }
 
 Manifest readManifest(const std::string &path) {
@@ -162,12 +229,21 @@ Manifest readManifest(const std::string &path) {
   Json json = parseJson<Json>(text);
   if (!json.is_object() || reader.string(json, "format") != "dtcc-checkpoint")
     reader.bad("not the manifest of a checkpoint");
-  if (reader.integer(json, "version") != formatVersion)
-    reader.bad("the format's version must be " + std::to_string(formatVersion) +
+  const int64_t version = reader.integer(json, "version");
+  if (version < 1 || version > formatVersion)
+    reader.bad("the format's version must be 1 to " + std::to_string(formatVersion) +
                ", got: " + shortText(json["version"]));
+  const bool summarized = version > 1; // version 1 has no checksums
+  if (summarized && (checksumPlace(text) == std::string::npos || sealManifest(std::string(text)) != text))
+    reader.bad("the manifest is not as it was written");
   Manifest manifest;
-  manifest.position.step = reader.integer(json, "step");
-  manifest.position.examples = reader.integer(json, "examples");
+  manifest.model = reader.string(json, "model");
+  if (summarized)
+    manifest.identity = readIdentity(reader, json);
+  manifest.position.step = reader.integer(json, "step", 0, mostExamples);
+  manifest.position.examples = reader.integer(json, "examples", 0, mostExamples);
+  if (json.contains("skipped"))
+    manifest.position.skipped = reader.integer(json, "skipped", 0, manifest.position.step);
   const Json &seed = reader.field(json, "seed");
   if (!seed.is_number_unsigned())
     reader.bad("the field 'seed' must be an unsigned integer, got: " + shortText(seed));
@@ -184,11 +260,8 @@ Manifest readManifest(const std::string &path) {
       manifest.mesh.axes.push_back({size, reader.string(axis, "kind") == "time"});
     }
   const Json &files = reader.field(json, "files");
-  for (const Json &name : files) {
-    if (!name.is_string() || name.get<std::string>().find('/') != std::string::npos)
-      reader.bad("a file must be a name in the checkpoint's folder, got: " + shortText(name));
-    manifest.files.push_back(name.get<std::string>());
-  }
+  for (const Json &file : files)
+    manifest.files.push_back(readFileRow(reader, file, summarized));
   if (static_cast<int64_t>(manifest.files.size()) != manifest.mesh.ranks())
     reader.bad("a file for each of " + std::to_string(manifest.mesh.ranks()) +
                " ranks is needed, got: " + std::to_string(manifest.files.size()));

@@ -24,14 +24,32 @@ struct SavedState {
   StateLayout layout;
 };
 
+/// Of a rank's file.
+struct FileSummary {
+  uint64_t bytes, headerHash;
+};
+struct SavedFile {
+  std::string name;
+  std::optional<FileSummary> summary; /* version 1 has none */
+};
+
 struct Manifest {
   RunPosition position;
+  std::string model;
+  RunIdentity identity;
   Mesh mesh;
-  std::vector<std::string> files; /* by rank */
+  std::vector<SavedFile> files; /* by rank */
   std::map<std::string, SavedState> states;
 };
 
-std::string manifestText(const Image &image, const RunPosition &position, const std::vector<std::string> &files);
+/// The metadata of a rank file's header under which the checksum of a tensor stands.
+inline std::string checksumKey(const std::string &tensor) { return "xxh3:" + tensor; }
+
+std::string manifestText(const Image &image, const RunPosition &position, const RunIdentity &identity,
+                         const std::vector<SavedFile> &files);
+
+/// The manifest `text` with the checksum of what it says now.
+std::string sealManifest(std::string text);
 
 /// Reads and checks a manifest. Throws Error that names the file and the field.
 Manifest readManifest(const std::string &path);

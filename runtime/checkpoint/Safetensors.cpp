@@ -78,6 +78,7 @@ SafetensorsFile::SafetensorsFile(const std::string &path) : file(path) {
   std::memcpy(&length, bytes.data(), 8);
   if (length > largestHeader || length > bytes.size() - 8)
     bad("its header of ", length, " bytes does not fit the file of ", bytes.size());
+  headerLength = 8 + length;
   const char *text = reinterpret_cast<const char *>(bytes.data()) + 8;
   if (isNestedTooDeep({text, length}))
     bad("values of its header must lie at most 64 deep");

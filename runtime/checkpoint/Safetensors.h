@@ -39,6 +39,9 @@ public:
   explicit SafetensorsFile(const std::string &path);
 
   const std::string &path() const { return file.path(); }
+  uint64_t bytes() const { return file.bytes().size(); }
+  /// What stands before the tensors.
+  std::span<const std::byte> header() const { return file.bytes().first(headerLength); }
   const std::map<std::string, SafetensorsEntry> &entries() const { return table; }
   const std::map<std::string, std::string> &metadata() const { return strings; }
   /// Null if there is no such tensor.
@@ -51,6 +54,7 @@ public:
 
 private:
   MappedFile file;
+  size_t headerLength = 0;
   std::map<std::string, SafetensorsEntry> table;
   std::map<std::string, std::string> strings;
 };

@@ -46,6 +46,7 @@ WholeFile::WholeFile(const std::string &path, uint64_t bytes, bool create) : pat
     failWrite(path, error);
   }
   start = static_cast<std::byte *>(mapping);
+  memory = std::make_unique<FileMemory>(start, bytes, path, /*written=*/true);
 }
 
 WholeFile::~WholeFile() {

@@ -14,8 +14,11 @@
 #ifndef DTCC_RUNTIME_CHECKPOINT_WHOLEFILE_H
 #define DTCC_RUNTIME_CHECKPOINT_WHOLEFILE_H
 
+#include "runtime/core/Signals.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -40,6 +43,7 @@ private:
   int file = -1;
   std::byte *start = nullptr;
   uint64_t length;
+  std::unique_ptr<FileMemory> memory;
 };
 
 /// Renames, and makes the rename last: the folder is synced. Throws Status::Write.

@@ -31,11 +31,25 @@ enum class Status : int {
   Device = 6,
   Write = 7,
   Memory = 8,
+  Nonfinite = 9,
 };
+
+/// Names in messages come from models and files: a byte that controls the terminal is written as `\x1b`.
+inline std::string printable(const std::string &text) {
+  std::string result;
+  for (char c : text) {
+    constexpr char digits[] = "0123456789abcdef";
+    if ((c >= 0 && c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+      result += {'\\', 'x', digits[c / 16], digits[c % 16]};
+    else
+      result += c;
+  }
+  return result;
+}
 
 class Error : public std::runtime_error {
 public:
-  Error(Status status, const std::string &message) : std::runtime_error(message), status(status) {}
+  Error(Status status, const std::string &message) : std::runtime_error(printable(message)), status(status) {}
   Status status;
 };
 

@@ -35,6 +35,8 @@ MappedFile::MappedFile(const std::string &path) : name(path) {
   if (mapping == MAP_FAILED)
     fail("cannot map ", path, ": ", std::strerror(errno));
   start = static_cast<const std::byte *>(mapping);
+  if (start)
+    memory = std::make_unique<FileMemory>(start, length, path, /*written=*/false);
 }
 
 MappedFile::~MappedFile() {
@@ -51,6 +53,7 @@ void MappedFile::release(uint64_t begin, uint64_t end) const {
 }
 
 MappedFile::MappedFile(MappedFile &&other) noexcept
-    : name(std::move(other.name)), start(std::exchange(other.start, nullptr)), length(other.length) {}
+    : name(std::move(other.name)), start(std::exchange(other.start, nullptr)), length(other.length),
+      memory(std::move(other.memory)) {}
 
 } // namespace dtcc::rt

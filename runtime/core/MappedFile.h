@@ -13,8 +13,11 @@
 #ifndef DTCC_RUNTIME_CORE_MAPPEDFILE_H
 #define DTCC_RUNTIME_CORE_MAPPEDFILE_H
 
+#include "runtime/core/Signals.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -38,6 +41,7 @@ private:
   std::string name;
   const std::byte *start = nullptr;
   size_t length = 0;
+  std::unique_ptr<FileMemory> memory;
 };
 
 } // namespace dtcc::rt

@@ -274,16 +274,7 @@ void CudaDevice::begin() {
   if (!setup.tune.empty())
     tune();
   loadLibraries();
-  for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
-    uint32_t number = rank.stage.arenas.first + i;
-    if (isOnHost(number))
-      continue;
-    Range range = states[number];
-    gpu.copyToDevice(arenas[number] + range.begin, mirrors[i].data() + range.begin, range.end - range.begin,
-                     gpu.firstStream());
-    gpu.synchronize(gpu.firstStream());
-    mirrors[i].discard(range.begin, range.end);
-  }
+  uploadStates();
   std::vector<uint32_t> scalars;
   std::copy_if(std::begin(rank.stage.scalars), std::end(rank.stage.scalars), std::back_inserter(scalars),
                [](uint32_t view) { return view != DTCC_NONE; });
@@ -319,6 +310,20 @@ void CudaDevice::downloadStates() {
                    gpu.firstStream());
   }
   gpu.synchronize(gpu.firstStream());
+}
+
+void CudaDevice::uploadStates() {
+  const Rank &rank = setup.rank;
+  for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
+    uint32_t number = rank.stage.arenas.first + i;
+    if (isOnHost(number))
+      continue;
+    Range range = states[number];
+    gpu.copyToDevice(arenas[number] + range.begin, mirrors[i].data() + range.begin, range.end - range.begin,
+                     gpu.firstStream());
+    gpu.synchronize(gpu.firstStream());
+    mirrors[i].discard(range.begin, range.end);
+  }
 }
 
 /// The records of all slots at once, so that no copy stands between the actions of a step.

@@ -41,6 +41,7 @@ public:
   void upload(uint32_t view, int64_t slot) override;
   void download(std::span<const uint32_t> views, int64_t slot) override;
   void downloadStates() override;
+  void uploadStates() override;
   void beginStep() override;
   void runPart(uint32_t number, const std::function<void()> &run) override;
   void run(uint32_t command, void *const *buffers, const void *predicate) override;

@@ -11,6 +11,7 @@
 #include "runtime/data/Permutation.h"
 #include "runtime/image/StridedCopy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -121,6 +122,17 @@ Batches::Batches(const Image &image, const DataOptions &options)
   for (const Input &input : inputs)
     uneven |= input.rows != batch;
   examples = uneven ? epochSteps * batch : first.source->examples();
+}
+
+std::vector<DataIdentity> Batches::identities() const {
+  std::vector<DataIdentity> all;
+  for (const Input &row : inputs) {
+    std::string name(image.string(row.input->name));
+    // Several stages of a pipeline may read it.
+    if (std::none_of(all.begin(), all.end(), [&](const DataIdentity &each) { return each.input == name; }))
+      all.push_back(identityOf(name, *row.source));
+  }
+  return all;
 }
 
 /// Fails unless both files serve as many steps. Inputs of one batch must agree in every example: one more in one file

@@ -40,13 +40,8 @@ public:
   /// Samples of one pass over the data: those of its full batches.
   int64_t stepsPerEpoch() const { return epochSteps; }
   int64_t exampleCount() const { return examples; }
-  /// The files that are read, one an input.
-  std::vector<std::string> files() const {
-    std::vector<std::string> paths;
-    for (const Input &input : inputs)
-      paths.push_back(input.source->path());
-    return paths;
-  }
+  /// The files, one an input.
+  std::vector<DataIdentity> identities() const;
 
   /// Writes the blocks of `rank` in `slot` for the step that begins at sample
   /// `first` of the endless order. Checks the values of integer inputs.

@@ -7,10 +7,13 @@
 
 #include "runtime/data/ExampleSource.h"
 
+#include "runtime/core/ContentHash.h"
 #include "runtime/core/Error.h"
 #include "runtime/data/Npy.h"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 namespace dtcc::rt {
@@ -25,31 +28,32 @@ std::string sizesText(const std::vector<int64_t> &sizes) {
 
 class NpySource final : public ExampleSource {
 public:
-  NpySource(const std::string &path, const std::string &input, const std::vector<int64_t> &shape) : file(path) {
+  NpySource(const std::string &path, const std::string &input, const std::vector<int64_t> &shape) : array(path) {
     std::vector<int64_t> rest;
-    if (!file.shape().empty())
-      rest.assign(file.shape().begin() + 1, file.shape().end());
+    if (!array.shape().empty())
+      rest.assign(array.shape().begin() + 1, array.shape().end());
     // A model may have factored a dimension: what counts is the example's size; but
     // an array of the same rank must agree in every dimension.
-    int64_t need = 1, have = file.shape().empty() ? -1 : 1;
+    int64_t need = 1, have = array.shape().empty() ? -1 : 1;
     for (int64_t size : shape)
       need *= size;
     for (int64_t size : rest)
       have *= size;
     if (have != need || (rest.size() == shape.size() && rest != shape))
       fail(path, ": the input '", input, "' must have the shape ", sizesText(shape),
-           ", got: ", file.shape().empty() ? std::string("a scalar") : sizesText(rest));
+           ", got: ", array.shape().empty() ? std::string("a scalar") : sizesText(rest));
     elements = need;
   }
-  int64_t examples() const override { return file.shape()[0]; }
-  const std::string &path() const override { return file.path(); }
-  FileType type() const override { return file.type(); }
+  int64_t examples() const override { return array.shape()[0]; }
+  const std::string &path() const override { return array.path(); }
+  FileType type() const override { return array.type(); }
+  std::span<const std::byte> file() const override { return array.bytes(); }
   const std::byte *at(int64_t example, int64_t offset) const override {
-    return file.data() + (example * elements + offset) * fileTypeSize(file.type());
+    return array.data() + (example * elements + offset) * fileTypeSize(array.type());
   }
 
 private:
-  NpyFile file;
+  NpyFile array;
   int64_t elements = 1;
 };
 
@@ -58,6 +62,17 @@ private:
 std::unique_ptr<ExampleSource> openNpySource(const std::string &path, const std::string &input,
                                              const std::vector<int64_t> &shape) {
   return std::make_unique<NpySource>(path, input, shape);
+}
+
+std::string DataIdentity::text() const { return message(name, " of ", bytes, " bytes (hash ", hash, ")"); }
+
+DataIdentity identityOf(const std::string &input, const ExampleSource &source) {
+  constexpr size_t most = 1 << 20;
+  std::span<const std::byte> bytes = source.file();
+  size_t length = std::min(bytes.size(), most);
+  uint64_t parts[] = {contentHash(bytes.first(length)), contentHash(bytes.last(length))};
+  return {input, std::filesystem::path(source.path()).filename().string(), bytes.size(),
+          hashText(contentHash(std::as_bytes(std::span(parts))))};
 }
 
 struct TokenStream::Contents {
@@ -73,9 +88,10 @@ namespace {
 
 class TokenRows final : public ExampleSource {
 public:
-  TokenRows(std::shared_ptr<const void> keep, const std::string &path, FileType type, const std::byte *data,
-            int64_t rows, int64_t length)
-      : keep(std::move(keep)), name(path), element(type), data(data), rows(rows), length(length) {}
+  TokenRows(std::shared_ptr<const void> keep, std::span<const std::byte> all, const std::string &path, FileType type,
+            const std::byte *data, int64_t rows, int64_t length)
+      : keep(std::move(keep)), all(all), name(path), element(type), data(data), rows(rows), length(length) {}
+  std::span<const std::byte> file() const override { return all; }
   int64_t examples() const override { return rows; }
   const std::string &path() const override { return name; }
   FileType type() const override { return element; }
@@ -85,6 +101,7 @@ public:
 
 private:
   std::shared_ptr<const void> keep; /* the mapping */
+  std::span<const std::byte> all;
   std::string name;
   FileType element;
   const std::byte *data;
@@ -153,7 +170,8 @@ std::unique_ptr<ExampleSource> TokenStream::rows(int64_t length, int64_t shift, 
   int64_t rows = length > 0 ? std::max<int64_t>(0, c.count - largestShift) / length : 0;
   // Without rows there may be no bytes to count from.
   const std::byte *first = rows > 0 ? c.data + shift * fileTypeSize(c.type) : nullptr;
-  return std::make_unique<TokenRows>(contents, c.path, c.type, first, rows, length);
+  return std::make_unique<TokenRows>(contents, c.npy ? c.npy->bytes() : c.raw->bytes(), c.path, c.type, first, rows,
+                                     length);
 }
 
 } // namespace dtcc::rt

@@ -17,6 +17,7 @@
 #include "runtime/core/Elements.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,24 @@ public:
   /// The stored type and the address of element `offset` of a sample.
   virtual FileType type() const = 0;
   virtual const std::byte *at(int64_t example, int64_t offset) const = 0;
+  /// The whole file.
+  virtual std::span<const std::byte> file() const = 0;
 };
+
+/// By what a file of data is known again: a run that goes on with other data trains something else.
+struct DataIdentity {
+  std::string input; /* of the model */
+  std::string name;  /* of the file, without its folder, which may move */
+  uint64_t bytes = 0;
+  std::string hash; /* of its head and its tail: the whole may take hours to read */
+
+  bool operator==(const DataIdentity &other) const {
+    return input == other.input && bytes == other.bytes && hash == other.hash;
+  }
+  /// "corpus.bin of 1000 bytes (hash 0123456789abcdef)"
+  std::string text() const;
+};
+DataIdentity identityOf(const std::string &input, const ExampleSource &source);
 
 /// A `.npy` file whose dimensions past the first are `shape`.
 std::unique_ptr<ExampleSource> openNpySource(const std::string &path, const std::string &input,

@@ -28,6 +28,7 @@ public:
   explicit NpyFile(const std::string &path);
 
   const std::string &path() const { return file.path(); }
+  std::span<const std::byte> bytes() const { return file.bytes(); }
   FileType type() const { return elementType; }
   const std::vector<int64_t> &shape() const { return sizes; }
   int64_t elements() const;

@@ -66,6 +66,8 @@ public:
   virtual void download(std::span<const uint32_t> /*views*/, int64_t /*slot*/ = 0) {}
   /// All states, for the host.
   virtual void downloadStates() {}
+  /// All states, as the host has written them anew.
+  virtual void uploadStates() {}
 
   /// A step begins: Rank::abi has its number.
   virtual void beginStep() {}

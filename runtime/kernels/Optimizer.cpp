@@ -63,8 +63,10 @@ double sumSquares(ThreadTeam &team, const VectorKernels &kernels, const float *x
 
 GradScale gradScale(double squares, double count, double clip) {
   if (count == 0)
-    return {0, 0};
+    return {0, noUpdate};
   double norm = std::sqrt(squares) / count;
+  if (!std::isfinite(norm))
+    return {static_cast<float>(norm), noUpdate};
   double scale = 1 / count;
   if (clip > 0)
     scale *= std::min(1.0, clip / (norm + 1e-6));
@@ -94,6 +96,8 @@ void adjustLossScale(LossScale &state, bool finite, double growth, double backof
 void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                 const AdamOptions &options, float scale, double lr, int64_t step, const float *grad, float *p, float *m,
                 float *v, HalfCopy copy) {
+  if (std::isnan(scale))
+    return;
   double correction1 = 1, correction2 = 1;
   if (auto count = static_cast<double>(step + options.start);
       options.correction != AdamCorrection::None && count >= 1) {
@@ -123,6 +127,8 @@ void adamUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const 
 void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                const SgdOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
                float *buffer, HalfCopy copy) {
+  if (std::isnan(scale))
+    return;
   forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
     SgdStep s;
     s.gradScale = scale;
@@ -140,6 +146,8 @@ void sgdUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const U
 void adagradUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                    const AdagradOptions &options, float scale, double lr, int64_t step, const float *grad, float *p,
                    float *sum, HalfCopy copy) {
+  if (std::isnan(scale))
+    return;
   double decayed = lr / (1 + static_cast<double>(step + options.start - 1) * options.lrDecay);
   forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
     AdagradStep s;
@@ -155,6 +163,8 @@ void adagradUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<con
 void lionUpdate(ThreadTeam &team, const VectorKernels &kernels, std::span<const UpdateRange> ranges,
                 const LionOptions &options, float scale, double lr, const float *grad, float *p, float *m,
                 HalfCopy copy) {
+  if (std::isnan(scale))
+    return;
   forEachOverlap(team, ranges, [&](const UpdateRange &range, int64_t begin, int64_t end) {
     double rate = lr * range.lrScale;
     LionStep s;

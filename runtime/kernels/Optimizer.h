@@ -11,6 +11,7 @@
 #include "runtime/core/ThreadTeam.h"
 #include "runtime/kernels/vector/VectorKernels.h"
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -28,8 +29,12 @@ struct GradScale {
   float scale; // to multiply the summed gradient by
 };
 /// `squares`: of the summed gradient; `count`: what the sum is divided by; `clip`:
-/// largest norm, or 0. A count of 0 gives norm 0 and scale 0: nothing was learnt.
+/// largest norm, or 0. Where there is no mean gradient (no label counts, or its norm is not
+/// finite) the scale is noUpdate: one bad batch must not reach parameters and optimizer state.
 GradScale gradScale(double squares, double count, double clip);
+
+/// The scale by which updates change nothing. Every rank has the same norm, hence the same scale.
+constexpr float noUpdate = std::numeric_limits<float>::quiet_NaN();
 
 /// Norm and scale of gradients that are `lossScale` (a product of scales) times too large.
 struct GradUnscale {

@@ -11,8 +11,6 @@
 #include "runtime/core/Philox.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 
 namespace dtcc::rt {
@@ -46,29 +44,22 @@ std::string take(std::string_view &bytes) {
   return text;
 }
 
-/// Sizes and beginnings of the files of data. Hosts may have them under different names.
-std::string contentsOf(const Batches &batches) {
-  uint64_t bytes = 0;
-  std::string heads;
-  for (const std::string &path : batches.files()) {
-    std::error_code ignored;
-    bytes += std::filesystem::file_size(path, ignored);
-    std::string head(64 << 10, '\0');
-    std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
-    heads += head;
-  }
-  std::ostringstream text;
-  text << "data files of " << bytes << " bytes whose beginnings have the hash " << std::hex << streamOf(heads);
-  return text.str();
-}
-
 } // namespace
 
-std::vector<Term> termsOf(const Image &image, const Options &options, const RunPosition &begin, int64_t steps,
-                          const Batches &batches) {
+std::vector<Term> termsOf(const RunPosition &begin) {
+  return {{"step", "a start at step " + std::to_string(begin.step)},
+          {"position", "a start at example " + std::to_string(begin.examples)},
+          number("seed", begin.seed)};
+}
+
+std::vector<Term> termsOf(const Image &image, const Options &options, int64_t steps, int64_t examples,
+                          const RunIdentity &identity) {
   std::ostringstream program;
   program << "program " << std::hex
           << streamOf({reinterpret_cast<const char *>(&image.header()), image.header().image_bytes});
+  std::string data;
+  for (const DataIdentity &each : identity.data)
+    data += (data.empty() ? "" : ", ") + each.text();
   return {
       {"program", program.str()},
       option("--save", options.save.path),
@@ -77,14 +68,14 @@ std::vector<Term> termsOf(const Image &image, const Options &options, const RunP
       option("--checkpoint", options.checkpoint),
       option("--checkpoint-every", options.checkpointEvery > 0 ? std::to_string(options.checkpointEvery) : ""),
       flag("--resume", options.resume),
-      {"step", "a start at step " + std::to_string(begin.step)},
-      {"position", "a start at example " + std::to_string(begin.examples)},
-      {"examples", "data of " + std::to_string(batches.exampleCount()) + " examples"},
-      {"data", contentsOf(batches)},
+      flag("--resume-anyway", options.resumeAnyway),
+      number("--on-nonfinite", static_cast<int>(options.onNonfinite)),
+      {"examples", "data of " + std::to_string(examples) + " examples"},
+      {"data", "the data " + data},
       {"steps", std::to_string(steps) + " steps"},
-      option("--shuffle", begin.shuffle ? std::to_string(*begin.shuffle) : ""),
+      option("--shuffle", options.data.shuffle ? std::to_string(*options.data.shuffle) : ""),
       option("--weights", options.weights),
-      number("--seed", begin.seed),
+      number("--seed", options.seed),
       number("--lr", options.rate.base),
       number("--lr-schedule", static_cast<int>(options.rate.schedule)),
       number("--warmup", options.rate.warmup),

@@ -26,10 +26,12 @@ struct Term {
   std::string value; /* as a message shows it: "--save=F", or "no --save" */
 };
 
-/// Terms on which all ranks of a run must agree. `steps` is their number in all, `begin` the position at which the run
-/// starts.
-std::vector<Term> termsOf(const Image &image, const Options &options, const RunPosition &begin, int64_t steps,
-                          const Batches &batches);
+/// Terms on which all ranks of a run must agree before they look for a checkpoint together. `steps` is their number in
+/// all, `examples` the number of samples of the data, whose files `identity` names.
+std::vector<Term> termsOf(const Image &image, const Options &options, int64_t steps, int64_t examples,
+                          const RunIdentity &identity);
+/// And behind that, on the position at which the run starts.
+std::vector<Term> termsOf(const RunPosition &begin);
 
 /// Every rank calls it with its own terms. Throws the same Error on all of them if some differ: it names the first
 /// such term, with rank 0's value and that of the first rank that has another.

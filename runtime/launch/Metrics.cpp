@@ -12,8 +12,8 @@
 #include "runtime/launch/Executor.h"
 
 #include <cerrno>
-#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -26,6 +26,25 @@ std::string timeText(double seconds) {
   auto whole = static_cast<long>(seconds + 0.5);
   return whole >= 3600 ? formatText("%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60)
                        : formatText("%ld:%02ld", whole / 60, whole % 60);
+}
+
+/// Removes the first line of a later step and all behind it, and a last line that was cut short: a run that was killed
+/// may have come further than its newest checkpoint.
+void keepStepsUpTo(const std::string &path, int64_t step) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    return;
+  std::ifstream file(path);
+  uintmax_t kept = 0;
+  const std::string begin = "{\"step\":";
+  for (std::string line; std::getline(file, line) && !file.eof(); kept += line.size() + 1)
+    if (line.rfind(begin, 0) == 0 && std::strtoll(line.c_str() + begin.size(), nullptr, 10) > step)
+      break;
+  if (kept == std::filesystem::file_size(path, error) || error)
+    return;
+  std::filesystem::resize_file(path, kept, error);
+  if (error)
+    failWith(Status::Write, "cannot write ", path, ": ", error.message());
 }
 
 } // namespace
@@ -41,20 +60,25 @@ double stepFlops(const Image &image) {
   return flops / static_cast<double>(image.stages().size());
 }
 
-Metrics::Metrics(const Image &image, const std::string &path, bool append) : image(image), path(path) {
+Metrics::Metrics(const Image &image, const std::string &path, std::optional<int64_t> resumedFrom)
+    : image(image), path(path) {
   if (path.empty())
     return;
-  file.open(path, append ? std::ios::app : std::ios::trunc);
+  if (resumedFrom)
+    keepStepsUpTo(path, *resumedFrom);
+  else
+    std::ofstream(path, std::ios::trunc);
+  file.open(path, std::ios::app); // rolling back shortens the file
   if (!file)
     failWith(Status::Write, "cannot write ", path, ": ", std::strerror(errno));
 }
 
 void Metrics::write(const std::string &line) {
-  if (path.empty())
+  if (path.empty() || !failed.empty())
     return;
   file << line << std::endl; // each line is complete for who follows the file
   if (!file)
-    failWith(Status::Write, "cannot write ", path, ": ", std::strerror(errno));
+    failed = message("cannot write ", path, ": ", std::strerror(errno));
 }
 
 void Metrics::start(const RunFacts &facts) {
@@ -95,6 +119,8 @@ void Metrics::start(const RunFacts &facts) {
   if (withHost > 0)
     row["host_bytes"] = onHost;
   write(row.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (!failed.empty())
+    throw Error(Status::Write, failed);
 }
 
 void Metrics::step(const StepFacts &facts) {
@@ -104,10 +130,10 @@ void Metrics::step(const StepFacts &facts) {
   Json row{{"step", facts.step}, {"loss", facts.loss}};
   if (facts.hasGradNorm)
     row["grad_norm"] = facts.gradNorm;
-  if (facts.hasLossScale) {
+  if (facts.hasLossScale)
     row["loss_scale"] = facts.lossScale;
+  if (facts.hasLossScale || facts.skipped > 0)
     row["skipped"] = facts.skipped;
-  }
   row["lr"] = facts.lr;
   row["step_seconds"] = facts.seconds;
   row[tokens ? "tokens_per_second" : "samples_per_second"] = rate;
@@ -127,10 +153,12 @@ void Metrics::step(const StepFacts &facts) {
   if (share > 0)
     line += formatText(" (%.1f %% of peak)", share * 100);
   std::cout << line << "  left " << timeText(left) << std::endl;
-  if (!std::isfinite(facts.loss) && !warned) {
-    warned = true;
-    std::cerr << "warning: the loss of step " << facts.step << " is not finite\n";
-  }
+}
+
+void Metrics::rollBack(int64_t from, int64_t to) {
+  if (!path.empty() && failed.empty())
+    keepStepsUpTo(path, to);
+  write(Json{{"event", "rollback"}, {"from_step", from}, {"to_step", to}}.dump());
 }
 
 void Metrics::end(int64_t steps, bool interrupted) {

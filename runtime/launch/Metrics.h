@@ -16,6 +16,7 @@
 #include "runtime/image/Image.h"
 
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,24 +35,32 @@ struct RunFacts {
 struct StepFacts {
   int64_t step = 0;
   double loss = 0;
+  double lossCount = 1; /* by which the sum was divided */
   double gradNorm = 0;
   bool hasGradNorm = false;
-  /// With a dynamic loss scale: the scale that this step used, and the number of steps so far without an update.
+  /// With a dynamic loss scale: the scale that this step used.
   bool hasLossScale = false;
   double lossScale = 0;
-  int64_t skipped = 0;
+  int64_t skipped = 0; /* steps so far without an update */
   double lr = 0;
   double seconds = 0;
 };
 
 class Metrics {
 public:
-  /// `path` may be empty: progress lines only. Throws Status::Write.
-  Metrics(const Image &image, const std::string &path, bool append);
+  /// `path` may be empty: progress lines only. With `resumedFrom`, what the file says of later steps is removed,
+  /// because these are run again; without, all of it. Throws Status::Write.
+  Metrics(const Image &image, const std::string &path, std::optional<int64_t> resumedFrom);
 
+  /// Throws Status::Write.
   void start(const RunFacts &facts);
   void step(const StepFacts &facts);
+  /// The run goes back from step `from` to step `to`: the rows between are removed.
+  void rollBack(int64_t from, int64_t to);
   void end(int64_t steps, bool interrupted);
+  /// What went wrong with the file since the start, on a full disk for example; empty: nothing. The rest of the metrics
+  /// is lost then, the run is not.
+  const std::string &failure() const { return failed; }
 
 private:
   void write(const std::string &line);
@@ -62,7 +71,7 @@ private:
   RunFacts run;
   double flops = 0;        /* of one step on all ranks */
   double totalSeconds = 0; /* of the steps so far, without the first */
-  bool warned = false;
+  std::string failed;
 };
 
 /// Floating-point operations of one step on one rank.

@@ -112,6 +112,13 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   app.add_option("--weights", options.weights, "Start from this .safetensors file, or folder of a model and its index")
       ->group(training);
 
+  std::map<std::string, OnNonfinite> choices{
+      {"stop", OnNonfinite::Stop}, {"skip", OnNonfinite::Skip}, {"rollback", OnNonfinite::Rollback}};
+  app.add_option("--on-nonfinite", options.onNonfinite,
+                 "Where loss or gradient is NaN or infinite: stop (default), skip or rollback")
+      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->group(training);
+
   std::string output = "Output";
   app.add_option("--metrics", options.metrics, "JSON lines file with a line for each step")->group(output);
   app.add_option("--save", options.save.path, "Trained model: FILE.safetensors, FOLDER/ of shards, or FILE.onnx")
@@ -131,7 +138,15 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   app.add_option("--checkpoint-every", options.checkpointEvery, "Steps between checkpoints (default: at the end)")
       ->check(atLeast<int64_t>(1))
       ->group(output);
-  app.add_flag("--resume", options.resume, "Go on from the newest checkpoint, if there is one")->group(output);
+  app.add_option("--keep", options.keep.newest, "Newest checkpoints that stay (default: all)")
+      ->check(atLeast<int64_t>(1))
+      ->group(output);
+  app.add_option("--keep-every", options.keep.every, "Besides --keep, those of every N steps stay")
+      ->check(atLeast<int64_t>(1))
+      ->group(output);
+  app.add_flag("--resume", options.resume, "Go on from the newest whole checkpoint, if there is one")->group(output);
+  app.add_flag("--resume-anyway", options.resumeAnyway, "Also with other data, another optimizer, model or seed")
+      ->group(output);
   app.add_option("--profile", options.profile, "Trace for Perfetto; with --info, of the forecast")->group(output);
   app.add_flag("--info", options.info, "Print plan, memory, forecast and defaults, and stop")->group(output);
 
@@ -177,8 +192,16 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
     app.parse(argc, argv);
     if (options.rank >= 0 && options.rank >= options.ranks)
       failWith(Status::Usage, "--rank must be less than --ranks=", options.ranks, ", got: ", options.rank);
+    options.hasSeed = app.count("--seed") > 0;
+    options.resume |= options.resumeAnyway;
+    if (options.keep.every > 0 && options.keep.newest == 0)
+      failWith(Status::Usage, "--keep-every needs --keep=N");
+    if (options.keep.newest > 0 && options.checkpoint.empty())
+      failWith(Status::Usage, "--keep needs --checkpoint=DIR");
     if ((options.resume || options.checkpointEvery > 0) && options.checkpoint.empty())
       failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
+    if (options.onNonfinite == OnNonfinite::Rollback && options.checkpoint.empty())
+      failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
     if (options.save.path.empty() && (app.count("--save-type") || app.count("--shard-size")))
       failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
     if (!options.tune.empty() && image.gpuModules().empty())

@@ -13,10 +13,12 @@
 #define DTCC_RUNTIME_LAUNCH_OPTIONS_H
 
 #include "runtime/checkpoint/Save.h"
+#include "runtime/checkpoint/folder/CheckpointFolder.h"
 #include "runtime/data/Batches.h"
 #include "runtime/device/Device.h"
 #include "runtime/image/Image.h"
 #include "runtime/launch/LearningRate.h"
+#include "runtime/launch/Nonfinite.h"
 
 #include <optional>
 #include <string>
@@ -32,9 +34,12 @@ struct Options {
   std::string weights; /* empty: what the compiler was told, or the file beside the program */
   std::string checkpoint;
   int64_t checkpointEvery = 0; /* 0: at the end only */
-  bool resume = false;
+  KeepOptions keep;
+  bool resume = false, resumeAnyway = false;
+  OnNonfinite onNonfinite = OnNonfinite::Stop;
   std::string profile;
   uint64_t seed = 0;
+  bool hasSeed = false; /* --seed was given */
   bool info = false;
   int threads = 0; /* of each rank; 0: cores / ranks */
   bool overlap = false;

@@ -8,6 +8,7 @@
 #include "runtime/launch/Program.h"
 
 #include "runtime/checkpoint/WholeFile.h"
+#include "runtime/checkpoint/folder/FolderLock.h"
 #include "runtime/core/AmountText.h"
 #include "runtime/core/Cores.h"
 #include "runtime/core/Error.h"
@@ -17,6 +18,7 @@
 #include "runtime/launch/Agreement.h"
 #include "runtime/launch/Info.h"
 #include "runtime/launch/RankRun.h"
+#include "runtime/launch/Resume.h"
 
 #include <cerrno>
 #include <cstring>
@@ -170,56 +172,85 @@ void reportAndAbort(const Launch &launch, Transport &transport, const std::excep
   transport.abort(statusOf(error));
 }
 
+/// Where a run begins, and what keeps others out of its folder.
+struct Start {
+  RunPosition begin;
+  std::unique_ptr<FolderLock> lock;
+  std::unique_ptr<CheckpointReader> checkpoint; /* null: anew */
+};
+
+Start startOf(const Launch &launch, const Image &image, const Options &options, const RunIdentity &identity,
+              Communicator *world) {
+  Start start;
+  start.begin = {0, 0, options.seed, options.data.shuffle};
+  if (options.checkpoint.empty())
+    return start;
+  if (launch.process == 0) {
+    start.lock = std::make_unique<FolderLock>(options.checkpoint);
+    removeUnfinished(options.checkpoint);
+  }
+  start.checkpoint = chooseCheckpoint(options, image, identity, world, /*speaks=*/launch.process == 0);
+  if (!start.checkpoint)
+    return start;
+  start.begin = start.checkpoint->position();
+  if (options.hasSeed)
+    start.begin.seed = options.seed;
+  if (const std::optional<uint64_t> &shuffle = start.begin.shuffle; shuffle != options.data.shuffle)
+    fail("checkpoint ", start.checkpoint->folder(), " was written with ",
+         shuffle ? "--shuffle=" + std::to_string(*shuffle) : std::string("no --shuffle"), ": give the same to go on");
+  return start;
+}
+
 int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
              Transport &transport) {
   std::vector<int64_t> ranks = transport.localRanks();
   checkMemory(image, ranks);
   checkOutputs(options);
   Batches batches(image, options.data);
-  RunPosition begin{0, 0, options.seed, options.data.shuffle};
-  std::optional<CheckpointReader> checkpoint;
-  if (options.resume) {
-    std::string path = latestCheckpoint(options.checkpoint);
-    if (!path.empty()) {
-      checkpoint.emplace(path);
-      begin = checkpoint->position();
-      if (begin.shuffle != options.data.shuffle)
-        fail("checkpoint ", path, " was written with ",
-             begin.shuffle ? "--shuffle=" + std::to_string(*begin.shuffle) : std::string("no --shuffle"),
-             ": give the same to go on");
-    }
-  }
-  ModelWeights weights(image, options.weights, /*starts=*/!checkpoint);
-  checkSave(options.save, image, weights);
-  if (launch.process == 0)
-    for (const std::string &note : weights.notes())
-      std::cerr << "note: " << note << std::endl;
-  int64_t steps = options.steps > 0 ? options.steps : batches.stepsPerEpoch();
-  if (steps == INT64_MAX)
-    failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+  RunIdentity identity = identityOf(image, batches);
+  std::unique_ptr<Communicator> world;
   if (launch.processes > 1) {
     std::vector<int64_t> all(static_cast<size_t>(launch.ranks));
     std::iota(all.begin(), all.end(), 0);
-    auto world = transport.group("start", all, ranks[0]);
-    checkAgreement(*world, termsOf(image, options, begin, steps, batches));
+    world = transport.group("start", all, ranks[0]);
   }
-  SharedRun shared{image,
-                   kernels,
-                   options,
-                   launch,
-                   transport,
-                   batches,
-                   weights,
-                   checkpoint ? &*checkpoint : nullptr,
-                   begin,
-                   steps,
-                   Trace::Clock::now(),
-                   [&](const std::exception &error) {
-                     if (launch.launcher.empty())
-                       transport.abort(statusOf(error));
-                     else
-                       reportAndAbort(launch, transport, error);
-                   }};
+  auto onFailure = [&](const std::exception &error) {
+    if (launch.launcher.empty())
+      transport.abort(statusOf(error));
+    else
+      reportAndAbort(launch, transport, error);
+  };
+  Start start;
+  std::optional<ModelWeights> weights;
+  int64_t steps = options.steps > 0 ? options.steps : batches.stepsPerEpoch();
+  auto begin = [&] {
+    if (steps == INT64_MAX)
+      failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+    if (world)
+      checkAgreement(*world, termsOf(image, options, steps, batches.exampleCount(), identity));
+    start = startOf(launch, image, options, identity, world.get());
+    weights.emplace(image, options.weights, /*starts=*/!start.checkpoint);
+    checkSave(options.save, image, *weights);
+    if (launch.process == 0)
+      for (const std::string &note : weights->notes())
+        std::cerr << "note: " << printable(note) << std::endl;
+    if (world)
+      checkAgreement(*world, termsOf(start.begin));
+  };
+  try {
+    begin();
+  } catch (const std::exception &error) {
+    // The others may wait for this one, and so may the end of `world`.
+    if (world)
+      onFailure(error);
+    throw;
+  }
+  world.reset();
+  SharedRun shared{image,       kernels,   options,
+                   launch,      transport, batches,
+                   *weights,    identity,  start.checkpoint.get(),
+                   start.begin, steps,     Trace::Clock::now(),
+                   onFailure};
 
   std::vector<RankResult> results(ranks.size());
   Failures failures;
@@ -243,7 +274,9 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   failures.rethrow();
   if (!options.profile.empty())
     writeTrace(options.profile, launch, results, ranks);
-  return static_cast<int>(results[0].interrupted ? Status::Interrupted : Status::Done);
+  if (launch.process == 0 && !results[0].message.empty())
+    std::cerr << "error: " << results[0].message << std::endl;
+  return static_cast<int>(results[0].status);
 }
 
 /// Prints --info. With --profile, also writes the trace of the forecast step.
@@ -255,7 +288,7 @@ void printInfo(const Image &image, const Options &options) {
     checkOutputs(options);
     writeWhole(options.profile, forecast->trace());
   }
-  std::cout << infoText(image, forecast);
+  std::cout << printable(infoText(image, forecast));
 }
 
 } // namespace

@@ -7,13 +7,20 @@
 
 #include "runtime/launch/RankRun.h"
 
+#include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/checkpoint/Save.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
 #include "runtime/image/TraceSummary.h"
 #include "runtime/launch/Initialize.h"
+#include "runtime/launch/Nonfinite.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <limits>
 #include <memory>
 
 namespace dtcc::rt {
@@ -58,36 +65,38 @@ public:
     if (overlaps())
       device->overlap();
     startMetrics();
+    forwardBuffers.emplace(rank, *device);
+    if (!shared.options.checkpoint.empty())
+      writer.emplace(shared.options.checkpoint, shared.identity, shared.options.keep, rank,
+                     shared.launch.launcher.empty() ? image.ranks() : shared.launch.nodeProcesses);
+    if (writer && shared.options.checkpointEvery > 0)
+      writer->reserve();
 
-    bool interrupted = agree(interruptRequested());
-    int64_t step = shared.begin.step;
-    while (step < shared.steps && !interrupted) {
-      runStep(++step);
-      interrupted = agree(interruptRequested());
-      bool last = step == shared.steps || interrupted;
+    Agreed agreed = agree({interruptRequested()});
+    int64_t step = base.step;
+    while (step < shared.steps && !agreed.ends()) {
+      forwardBuffers->keep();
+      StepFacts facts = runStep(++step);
+      agreed = agree({interruptRequested(), metrics ? judge(facts) : Verdict::Good, losesMetrics(),
+                      writer && writer->isWriting()});
+      if (writer && writer->isUnderWay() && !agreed.writing)
+        writer->publish();
+      if (agreed.verdict != Verdict::Good && !recover(facts, agreed.verdict, step))
+        return finish(step, Status::Nonfinite);
+      bool last = step == shared.steps || agreed.ends();
       int64_t every = shared.options.checkpointEvery;
-      if (!shared.options.checkpoint.empty() && (last || (every > 0 && step % every == 0))) {
-        device->downloadStates();
-        writeCheckpoint(shared.options.checkpoint, positionAfter(step), rank);
-      }
+      if (last || (every > 0 && step % every == 0))
+        save(step);
     }
-    if (!interrupted && !shared.options.save.path.empty()) {
+    if (agreed.interrupted)
+      return finish(step, Status::Interrupted);
+    if (agreed.metricsLost)
+      return finish(step, Status::Write);
+    if (!shared.options.save.path.empty()) {
       device->downloadStates();
       saveModel(shared.options.save, rank, shared.weights);
     }
-    if (metrics)
-      metrics->end(step, interrupted);
-    // Nobody leaves before all are done: a rank that ends early would end the
-    // others' processes.
-    if (rank.world)
-      rank.world->barrier();
-    std::string events;
-    if (trace)
-      events = trace->json(image, rank.abi.rank, shared.origin) + ",\n" +
-               traceOfStreams->json(image, rank.abi.rank, shared.origin);
-    if (trace && rank.abi.rank == 0)
-      std::fputs(summaryText(image, *trace).c_str(), stderr);
-    return {interrupted, events};
+    return finish(step, Status::Done);
   }
 
 private:
@@ -114,12 +123,118 @@ private:
     }
   }
 
-  /// True on all ranks if it is true on any.
-  bool agree(bool mine) {
-    int32_t flag = mine;
+  /// What the ranks tell each other behind a step.
+  struct Agreed {
+    bool interrupted = false;
+    Verdict verdict = Verdict::Good;
+    bool metricsLost = false;
+    bool writing = false; /* a checkpoint is under way */
+
+    bool ends() const { return interrupted || metricsLost; }
+  };
+
+  /// The worst that any rank says, on all of them.
+  Agreed agree(const Agreed &mine) {
+    int32_t said[] = {mine.interrupted, static_cast<int32_t>(mine.verdict), mine.metricsLost, mine.writing};
     if (rank.world)
-      rank.world->allReduce(&flag, &flag, 1, DTCC_I32, DTCC_MAX);
-    return flag != 0;
+      rank.world->allReduce(said, said, std::size(said), DTCC_I32, DTCC_MAX);
+    return {said[0] != 0, static_cast<Verdict>(said[1]), said[2] != 0, said[3] != 0};
+  }
+
+  /// A run whose metrics are lost stops if that loses nothing else.
+  bool losesMetrics() const { return metrics && !metrics->failure().empty() && !shared.options.checkpoint.empty(); }
+
+  /// The end of a run. Nobody leaves before all are done: a rank that ends early would end the others' processes.
+  RankResult finish(int64_t step, Status status) {
+    if (writer)
+      writer->finish();
+    if (metrics)
+      metrics->end(step, status == Status::Interrupted);
+    if (metrics && !metrics->failure().empty() && (status == Status::Done || status == Status::Write)) {
+      status = Status::Write;
+      ending = metrics->failure();
+    }
+    if (rank.world)
+      rank.world->barrier();
+    std::string events;
+    if (trace)
+      events = trace->json(image, rank.abi.rank, shared.origin) + ",\n" +
+               traceOfStreams->json(image, rank.abi.rank, shared.origin);
+    if (trace && rank.abi.rank == 0)
+      std::fputs(summaryText(image, *trace).c_str(), stderr);
+    return {status, ending, events};
+  }
+
+  /// Begins a checkpoint of the state behind `step`, if one is asked for and it is not there yet.
+  void save(int64_t step) {
+    if (!writer || (newest && *newest >= step))
+      return;
+    device->downloadStates();
+    writer->begin(positionAfter(step));
+    newest = step;
+    rollbacks = 0;
+  }
+
+  /// A step that is not finite: goes on as the options say, or else saves the last good state and returns false.
+  /// `step` is the last that counts then.
+  bool recover(const StepFacts &facts, Verdict verdict, int64_t &step) {
+    if (verdict == Verdict::NotUpdated)
+      forwardBuffers->restore();
+    const OnNonfinite choice = shared.options.onNonfinite;
+    skippedInARow = skippedUpTo + 1 == step ? skippedInARow + 1 : 1;
+    skippedUpTo = step;
+    std::string what = metrics ? describeNonfinite(facts) : "";
+    if (choice == OnNonfinite::Skip && skippedInARow <= mostSkippedInARow) {
+      // A loss scale counts by itself.
+      if (verdict == Verdict::NotUpdated && !facts.hasLossScale)
+        ++base.skipped;
+      if (metrics)
+        std::cerr << "warning: " << what
+                  << (verdict == Verdict::NotUpdated ? ": the step is skipped\n"
+                                                     : ": its gradients are, and are used\n");
+      return true;
+    }
+    if (choice == OnNonfinite::Rollback && newest && ++rollbacks <= mostRollbacks) {
+      rollBack(what, step);
+      return true;
+    }
+    step -= verdict == Verdict::NotUpdated ? 1 : 0;
+    bool progress = step > shared.begin.step;
+    if (progress)
+      save(step);
+    if (metrics)
+      ending = what + endOf(choice, step, progress);
+    return false;
+  }
+
+  /// What a message adds about the end of a run at a step that is not finite.
+  std::string endOf(OnNonfinite choice, int64_t step, bool progress) const {
+    std::string folder = shared.options.checkpoint;
+    std::string text = choice == OnNonfinite::Skip ? message("; ", mostSkippedInARow, " steps before it were skipped")
+                       : choice == OnNonfinite::Rollback && newest
+                           ? message("; the run went back ", mostRollbacks, " times")
+                           : "";
+    if (newest)
+      text += message("; the last good state, of step ", step, ", is in ", checkpointPath(folder, *newest));
+    else
+      text += progress ? "; without --checkpoint its state is lost" : "; nothing was trained before it";
+    return text + (choice == OnNonfinite::Stop ? " (--on-nonfinite=skip leaves such steps out)" : "");
+  }
+
+  /// Loads the newest checkpoint, and goes on with the data behind `step`.
+  void rollBack(const std::string &what, int64_t &step) {
+    int64_t from = step, examples = positionAfter(step).examples;
+    writer->finish();
+    CheckpointReader reader(checkpointPath(shared.options.checkpoint, *newest));
+    reader.load(rank);
+    device->uploadStates();
+    base = reader.position();
+    base.examples = examples;
+    step = base.step;
+    if (metrics) {
+      std::cerr << "warning: " << what << ": back to step " << step << ", without the data of the steps between\n";
+      metrics->rollBack(from, step);
+    }
   }
 
   void startMetrics() {
@@ -136,7 +251,7 @@ private:
       rank.world->allGather(&bytes, facts.bytes.data(), 1, DTCC_I64);
     if (rank.abi.rank != 0)
       return;
-    metrics.emplace(image, shared.options.metrics, /*append=*/shared.checkpoint != nullptr);
+    metrics.emplace(image, shared.options.metrics, shared.checkpoint ? std::optional(shared.begin.step) : std::nullopt);
     metrics->start(facts);
   }
 
@@ -159,34 +274,49 @@ private:
     device->download(views);
   }
 
-  void runStep(int64_t step) {
+  /// Rank 0 returns what it read, the others an empty record.
+  StepFacts runStep(int64_t step) {
     auto begin = Trace::Clock::now();
     double lr = shared.options.rate.at(step, shared.steps);
     rank.abi.step = step;
     write(DTCC_SCALAR_LR, static_cast<float>(lr));
-    write(DTCC_SCALAR_STEP, step);
+    // Corrections of bias count the updates; those that a loss scale skipped the program takes off itself.
+    write(DTCC_SCALAR_STEP, step - base.skipped);
     StepFacts facts;
     const auto *lossScale = scalar<float>(DTCC_SCALAR_LOSS_SCALE), *skipped = scalar<float>(DTCC_SCALAR_SKIPPED);
-    facts.hasLossScale = lossScale && skipped;
+    facts.hasLossScale = hasLossScale();
     facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
     int64_t first = positionAfter(step - 1).examples;
     executor.runStep([&](int64_t slot) { fill(slot, first); });
     if (!metrics)
-      return;
+      return facts;
     read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_GRAD_NORM, DTCC_SCALAR_LOSS_SCALE,
           DTCC_SCALAR_SKIPPED});
     facts.step = step;
-    facts.skipped = skipped ? static_cast<int64_t>(*skipped) : 0;
     auto *sum = scalar<float>(DTCC_SCALAR_LOSS_SUM), *count = scalar<float>(DTCC_SCALAR_LOSS_COUNT);
+    if (count)
+      facts.lossCount = static_cast<double>(*count);
     if (sum)
-      facts.loss = static_cast<double>(*sum) / (count ? static_cast<double>(*count) : 1.0);
+      facts.loss = static_cast<double>(*sum) / facts.lossCount;
+    if (std::isnan(facts.loss))
+      facts.loss = std::numeric_limits<double>::quiet_NaN(); // without a sign, which says nothing
     if (auto *norm = scalar<float>(DTCC_SCALAR_GRAD_NORM)) {
       facts.hasGradNorm = true;
       facts.gradNorm = static_cast<double>(*norm);
     }
     facts.lr = lr;
     facts.seconds = std::chrono::duration<double>(Trace::Clock::now() - begin).count();
+    bool skips = !skipped && shared.options.onNonfinite == OnNonfinite::Skip && judge(facts) == Verdict::NotUpdated;
+    facts.skipped = skipped ? static_cast<int64_t>(*skipped) : base.skipped + skips;
     metrics->step(facts);
+    return facts;
+  }
+
+  /// On all ranks alike, also where other stages of a pipeline have its state.
+  bool hasLossScale() const {
+    return std::any_of(image.stages().begin(), image.stages().end(), [](const dtcc_stage &stage) {
+      return stage.scalars[DTCC_SCALAR_LOSS_SCALE] != DTCC_NONE && stage.scalars[DTCC_SCALAR_SKIPPED] != DTCC_NONE;
+    });
   }
 
   void fill(int64_t slot, int64_t first) {
@@ -197,7 +327,7 @@ private:
   }
 
   RunPosition positionAfter(int64_t step) const {
-    RunPosition position = shared.begin;
+    RunPosition position = base;
     position.examples += (step - position.step) * image.training().batch;
     position.step = step;
     return position;
@@ -214,6 +344,15 @@ private:
   std::unique_ptr<Communicator> world;
   std::vector<std::unique_ptr<Communicator>> groups;
   std::optional<Metrics> metrics;
+  std::optional<ForwardBuffers> forwardBuffers;
+  std::optional<CheckpointWriter> writer;
+
+  RunPosition base = shared.begin; /* from which positions are counted */
+  /// The step of the newest checkpoint that this run began to write or resumed from.
+  std::optional<int64_t> newest = shared.checkpoint ? std::optional(shared.begin.step) : std::nullopt;
+  int64_t rollbacks = 0; /* to that one */
+  int64_t skippedUpTo = -1, skippedInARow = 0;
+  std::string ending; /* message of rank 0 */
 };
 
 } // namespace

@@ -15,6 +15,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/ModelWeights.h"
 #include "runtime/collective/Communicator.h"
+#include "runtime/core/Error.h"
 #include "runtime/launch/Executor.h"
 #include "runtime/launch/Metrics.h"
 #include "runtime/launch/Options.h"
@@ -32,6 +33,7 @@ struct SharedRun {
   Transport &transport;
   const Batches &batches;
   const ModelWeights &weights;
+  const RunIdentity &identity;
   const CheckpointReader *checkpoint; /* to resume from, or null */
   RunPosition begin;
   int64_t steps;
@@ -43,8 +45,9 @@ struct SharedRun {
 
 /// Result of one rank's run.
 struct RankResult {
-  bool interrupted = false;
-  std::string trace; /* empty without --profile */
+  Status status = Status::Done;
+  std::string message; /* of rank 0, where the status wants one */
+  std::string trace;   /* empty without --profile */
 };
 
 /// Runs `rank` on the calling thread. Throws Error.

@@ -227,6 +227,21 @@ TEST(KernelSuite, GradScale) {
   expectNear(c.content(scale), {0.05f});
 }
 
+// Neither no label at all nor a gradient that is not finite reaches the parameters.
+TEST(KernelSuite, GradScaleStopsUpdates) {
+  for (auto [squares, count] : {std::pair{4.0f, 0.0f}, {INFINITY, 2.0f}, {NAN, 2.0f}})
+    for (double clip : {0.0, 1.0}) {
+      OneCommand c(DTCC_LIB_GRAD_SCALE);
+      c.floats({}, {squares});
+      c.floats({}, {count});
+      c.output({});
+      size_t scale = c.output({});
+      c.attribute(clip);
+      c.run();
+      EXPECT_TRUE(std::isnan(c.content(scale)[0])) << squares << " " << count;
+    }
+}
+
 /// A share of 4 of the 8 elements of bucket 1; its segments cover 1..2 and 3..6.
 void bindShare(OneCommand &c) {
   c.bucket(100);
@@ -262,6 +277,23 @@ TEST(KernelSuite, AdamWReadsTheSegmentsOfItsShare) {
     expectNear(c.content(m), rank == 0 ? Floats{0, 0.1f, -0.15f, 0.2f} : Floats{0.05f, 0.1f, -0.15f, 0});
     expectNear(c.content(v), rank == 0 ? Floats{0, 1e-3f, 2.25e-3f, 4e-3f} : Floats{2.5e-4f, 1e-3f, 2.25e-3f, 0});
   }
+}
+
+TEST(KernelSuite, NothingIsUpdatedByAScaleThatIsNotANumber) {
+  OneCommand c(DTCC_LIB_SGD, 2);
+  c.floats({4}, {1, NAN, -3, INFINITY});
+  c.floats({}, {NAN});
+  c.floats({}, {0.1f});
+  c.longs({}, {2});
+  size_t p = c.floats({4}, {1, 2, 3, 4}), buffer = c.floats({4}, {5, 6, 7, 8});
+  bindShare(c);
+  c.attribute(0.9);
+  c.attribute(0.25);
+  c.attribute(int64_t{0});
+  c.attribute(int64_t{0});
+  c.run(0);
+  expectNear(c.content(p), {1, 2, 3, 4});
+  expectNear(c.content(buffer), {5, 6, 7, 8});
 }
 
 TEST(KernelSuite, SgdWithAndWithoutMomentum) {

@@ -56,6 +56,8 @@ template <int slots, typename Element> DTCC_DEVICE void updateChunkBy(const Upda
       high = middle;
   }
   const float scale = *c.scale;
+  if (scale != scale)
+    return; // noUpdate of runtime/kernels/Optimizer.h
   for (int64_t first = begin + threadIndex() * 4; first < end; first += updateThreads * 4) {
     while (range < c.rangeCount && c.ranges[range].end <= first)
       ++range;
@@ -134,9 +136,10 @@ DTCC_KERNEL(grad_scale, GradScale, warpSize) {
   if (threadIndex() != 0)
     return;
   const double squares = *p.squares, count = *p.count, lossScale = p.lossScale ? *p.lossScale * p.unit : 1;
-  double norm = 0, scale = 0;
-  if (count != 0) {
+  double norm = 0, scale = __builtin_nan("");
+  if (count != 0)
     norm = __builtin_sqrt(squares / lossScale / lossScale) / count;
+  if (count != 0 && norm - norm == 0) {
     scale = 1 / count;
     if (p.clip > 0)
       scale *= least(1.0, p.clip / (norm + 1e-6));

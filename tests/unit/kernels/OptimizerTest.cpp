@@ -256,9 +256,34 @@ TEST(GradScale, ClipsTheMeanGradient) {
   EXPECT_FLOAT_EQ(clipped.norm, 2);
   EXPECT_FLOAT_EQ(clipped.scale, static_cast<float>(0.1 / (2 + 1e-6)));
   EXPECT_FLOAT_EQ(gradScale(400, 10, 5).scale, 0.1f);
+}
+
+TEST(GradScale, IsNoUpdateWithoutAMeanGradient) {
   GradScale nothing = gradScale(0, 0, 1);
   EXPECT_EQ(nothing.norm, 0);
-  EXPECT_EQ(nothing.scale, 0);
+  EXPECT_TRUE(std::isnan(nothing.scale));
+  for (double squares : {double(INFINITY), double(NAN)})
+    for (double clip : {0.0, 1.0}) {
+      GradScale bad = gradScale(squares, 10, clip);
+      EXPECT_FALSE(std::isfinite(bad.norm));
+      EXPECT_TRUE(std::isnan(bad.scale));
+    }
+  EXPECT_TRUE(std::isnan(gradUnscale(NAN, 10, 1, 2).scale.scale));
+}
+
+TEST(Updates, LeaveEverythingByNoUpdate) {
+  forEachInstructionSet([&](const VectorKernels &kernels) {
+    const Floats start = randomFloats(size, 1), grad(size, NAN);
+    Floats p = start, m = start, v = start;
+    ThreadTeam team(2);
+    adamUpdate(team, kernels, ranges, {}, noUpdate, 1e-3, 1, grad.data(), p.data(), m.data(), v.data());
+    sgdUpdate(team, kernels, ranges, {0.9}, noUpdate, 1e-3, 1, grad.data(), p.data(), m.data());
+    adagradUpdate(team, kernels, ranges, {}, noUpdate, 1e-3, 1, grad.data(), p.data(), m.data());
+    lionUpdate(team, kernels, ranges, {}, noUpdate, 1e-3, grad.data(), p.data(), m.data());
+    EXPECT_EQ(p, start);
+    EXPECT_EQ(m, start);
+    EXPECT_EQ(v, start);
+  });
 }
 
 TEST(Lion, MatchesTheAlgorithmOverSeveralSteps) {

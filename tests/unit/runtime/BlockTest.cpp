@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/image/Block.h"
-#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Elements.h"
 #include "runtime/core/Error.h"
@@ -113,6 +113,7 @@ struct OneState {
     state.name = b.string("s");
     state.rank = state.saved_rank = static_cast<uint32_t>(dims.size());
     state.parameter = DTCC_NONE;
+    state.trainable = 1;
     state.init = init;
     state.init_a = 1;
     state.init_b = 2;
@@ -222,11 +223,11 @@ TEST(Checkpoint, LoadsUnderEveryOtherPlan) {
       writers.emplace_back([&] {
         auto world = transport->group("world", all, held->rank.abi.rank);
         held->rank.world = world.get();
-        writeCheckpoint(folder.path, {3, 24, 42, {}}, held->rank);
+        writeCheckpoint(folder.path, {3, 24, 42, {}}, {}, held->rank);
       });
     for (std::thread &writer : writers)
       writer.join();
-    CheckpointReader reader(latestCheckpoint(folder.path));
+    CheckpointReader reader(checkpointPath(folder.path, 3));
     EXPECT_EQ(reader.position().examples, 24);
     for (OneState &loader : layoutsOf(DTCC_INIT_ZERO)) {
       auto loaded = loader.ranks();
@@ -235,6 +236,86 @@ TEST(Checkpoint, LoadsUnderEveryOtherPlan) {
       EXPECT_EQ(loader.whole(loaded), saver.whole(saved));
     }
   }
+}
+
+// One bit at a time, another one in each byte but a few.
+TEST(Checkpoint, FindsFlippedBits) {
+  OneState saver({1}, {dimOf(7, 7), dimOf(10, 10)}, {}, DTCC_INIT_NORMAL);
+  Folder folder;
+  auto saved = saver.ranks();
+  ASSERT_EQ(saved.size(), 1u);
+  initializeStates(saved[0]->rank, 42, ModelWeights(saved[0]->rank.image, "", /*starts=*/true));
+  writeCheckpoint(folder.path, {3, 24, 42, {}}, {"adamw(0.9)", {{"x", "x.npy", 100, "0123456789abcdef"}}},
+                  saved[0]->rank);
+  auto isFound = [&] {
+    try {
+      return !CheckpointReader(checkpointPath(folder.path, 3)).damage(0, 1).empty();
+    } catch (const Error &) {
+      return true;
+    }
+  };
+  EXPECT_FALSE(isFound());
+  for (const char *name : {"manifest.json", "rank-00000.safetensors"}) {
+    std::string path = folder / (std::string("step-3/") + name), good = readFile(path);
+    ASSERT_GT(good.size(), 100u);
+    for (size_t bit = 0; bit < good.size() * 8; bit += 9) {
+      std::string bad = good;
+      bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
+      writeFile(path, bad);
+      ASSERT_TRUE(isFound()) << name << ", byte " << bit / 8 << ", bit " << bit % 8;
+    }
+    writeFile(path, good);
+  }
+  EXPECT_FALSE(isFound());
+}
+
+// Written on a thread from a copy, or at once where there is no memory for one: the same bytes, and not those of a
+// state that changed meanwhile.
+TEST(Checkpoint, HoldsTheStateFromWhenItBegan) {
+  OneState saver({1}, {dimOf(7, 7), dimOf(10, 10)}, {}, DTCC_INIT_NORMAL);
+  std::vector<std::string> written;
+  for (int64_t machineRanks : {int64_t(1), int64_t(1) << 60}) {
+    Folder folder;
+    auto saved = saver.ranks();
+    const Rank &rank = saved[0]->rank;
+    initializeStates(saved[0]->rank, 42, ModelWeights(rank.image, "", /*starts=*/true));
+    RunIdentity identity;
+    CheckpointWriter writer(folder.path, identity, {2, 0}, rank, machineRanks);
+    for (int64_t step : {3, 4, 5}) {
+      writer.begin({step, 8 * step, 42, {}});
+      EXPECT_TRUE(writer.isUnderWay());
+      StateRuns runs(rank, rank.states()[0]);
+      for (StateRun run; runs.next(run);)
+        for (int64_t i = 0; i < run.length; ++i)
+          reinterpret_cast<float *>(run.address)[i] += 1;
+    }
+    writer.finish();
+    EXPECT_FALSE(writer.isUnderWay());
+    EXPECT_EQ(checkpointSteps(folder.path), (std::vector<int64_t>{4, 5}));
+    EXPECT_EQ(CheckpointReader(checkpointPath(folder.path, 5)).damage(0, 1), "");
+    written.push_back(readFile(folder / "step-4/rank-00000.safetensors"));
+    EXPECT_NE(written.back(), readFile(folder / "step-5/rank-00000.safetensors"));
+  }
+  EXPECT_EQ(written[0], written[1]);
+}
+
+TEST(Checkpoint, OfValuesThatAreNotFiniteIsNotWritten) {
+  OneState saver({1}, {dimOf(7, 7), dimOf(10, 10)}, {}, DTCC_INIT_NORMAL);
+  Folder folder;
+  auto saved = saver.ranks();
+  const Rank &rank = saved[0]->rank;
+  writeCheckpoint(folder.path, {3, 24, 42, {}}, {}, rank);
+  StateRuns runs(rank, rank.states()[0]);
+  StateRun run;
+  ASSERT_TRUE(runs.next(run));
+  *reinterpret_cast<float *>(run.address) = INFINITY;
+  try {
+    writeCheckpoint(folder.path, {4, 32, 42, {}}, {}, rank);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status, Status::Nonfinite);
+  }
+  EXPECT_EQ(checkpointSteps(folder.path), std::vector<int64_t>{3});
 }
 
 TEST(Philox, KnownAnswers) {

@@ -117,9 +117,9 @@ TEST_F(Peers, DifferentCommandLinesAreRefused) {
   // As long as the first rank's, but other numbers.
   std::string targets = readFile(data / "y.npy");
   targets.back() ^= 1;
-  writeFile(out / "other.npy", targets);
+  writeFile(out / "y.npy", targets);
   const Case cases[] = {
-      {{"--steps=2"}, {"--steps=2", "--data=y=" + (out / "other.npy")}, "rank 0 has data files of 1312 bytes whose "},
+      {{"--steps=2"}, {"--steps=2", "--data=y=" + (out / "y.npy")}, "rank 0 has the data "},
       {{"--steps=2", save}, {"--steps=2"}, "rank 0 has " + save + ", rank 1 has no --save"},
       {{"--steps=2"}, {"--steps=3"}, "rank 0 has 2 steps, rank 1 has 3 steps"},
       {{"--steps=2", checkpoint}, {"--steps=2"}, "rank 0 has " + checkpoint + ", rank 1 has no --checkpoint"},

@@ -132,7 +132,9 @@ TEST(Manifest, RefusesWhatIsDamaged) {
   plan.ranks = 2;
   std::vector<uint64_t> bytes = linearRegressionImage(plan);
   Image image(bytes.data(), linearRegressionKernelCount);
-  std::string good = manifestText(image, {3, 24, 7, {}}, {"a", "b"});
+  RunIdentity identity{"adamw(0.9)", {{"x", "x.npy", 100, "0123456789abcdef"}}};
+  FileSummary summary{10, 20};
+  std::string good = manifestText(image, {3, 24, 7, {}}, identity, {{"a", summary}, {"b", summary}});
   auto refuse = [&](const std::string &text) -> std::string {
     writeFile(folder / "manifest.json", text);
     try {
@@ -146,18 +148,30 @@ TEST(Manifest, RefusesWhatIsDamaged) {
     std::string text = good;
     size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
-    return refuse(text.replace(at, from.size(), to));
+    return refuse(sealManifest(text.replace(at, from.size(), to)));
   };
   EXPECT_EQ(refuse(good), "");
+  Manifest manifest = readManifest(folder / "manifest.json");
+  EXPECT_EQ(manifest.identity.optimizer, "adamw(0.9)");
+  EXPECT_EQ(manifest.identity.data, identity.data);
+  EXPECT_EQ(manifest.files[1].summary->headerHash, 20u);
+  EXPECT_NE(refuse(std::string(good).replace(good.find("\"step\": 3"), 9, "\"step\": 4")).find("not as it was written"),
+            std::string::npos);
   EXPECT_NE(refuse("nonsense").find("not the manifest"), std::string::npos);
   EXPECT_NE(with("\"step\": 3", "\"step\": -3").find("'step' must be"), std::string::npos);
-  EXPECT_NE(with("\"version\": 1", "\"version\": 2").find("version must be 1, got: 2"), std::string::npos);
+  EXPECT_NE(with("\"version\": 2", "\"version\": 3").find("version must be 1 to 2, got: 3"), std::string::npos);
   EXPECT_NE(with("\"a\"", "\"../a\"").find("name in the checkpoint's folder"), std::string::npos);
-  EXPECT_NE(with(",\n  \"b\"", "").find("a file for each of 2 ranks"), std::string::npos);
+  size_t second = good.find(",\n  {", good.find("\"a\"")), end = good.find('}', second) + 1;
+  EXPECT_NE(with(good.substr(second, end - second), "").find("a file for each of 2 ranks"), std::string::npos);
   EXPECT_NE(with("\"f32\"", "\"f31\"").find("unknown element type"), std::string::npos);
   EXPECT_NE(with("\"padded\": 5", "\"padded\": 4").find("padded size"), std::string::npos);
   EXPECT_NE(with("\"length\": 6", "\"length\": 4").find("inside its bucket"), std::string::npos);
   EXPECT_NE(with("\"axes\": [", "\"axes\": [0, 0").find("must name an axis once"), std::string::npos);
+  // A run that began there would read before its data.
+  for (const char *examples : {"9223372036854775807", "72057594037927937", "18446744073709551615", "-1"})
+    EXPECT_NE(with("\"examples\": 24", std::string("\"examples\": ") + examples).find("'examples' must be"),
+              std::string::npos)
+        << examples;
   EXPECT_NE(with("\"padded\": 5", "\"padded\": 1152921504606846976").find("at most 2^56"), std::string::npos);
   EXPECT_NE(refuse(std::string(100'000, '[')).find("at most 64 deep"), std::string::npos);
   EXPECT_NE(refuse("{\"step\": " + std::string(100'000, '[')).find("at most 64 deep"), std::string::npos);

@@ -1,0 +1,87 @@
+//===- Nonfinite.cpp - Steps whose loss or gradient is not finite
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/Nonfinite.h"
+
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace dtcc::rt {
+namespace {
+
+/// Below this a loss scale is not what makes gradients overflow (fairseq's --min-loss-scale).
+constexpr double leastLossScale = 1e-4;
+
+/// Bytes from the first element of a view to its last.
+size_t spanOf(const dtcc_view &view) {
+  int64_t last = 0;
+  for (uint32_t d = 0; d < view.rank; ++d)
+    last += (std::max<int64_t>(1, view.sizes[d]) - 1) * view.strides[d];
+  return static_cast<size_t>((last + 1) * dtcc_dtype_size(view.dtype));
+}
+
+} // namespace
+
+Verdict judge(const StepFacts &facts) {
+  bool norm = !facts.hasGradNorm || std::isfinite(facts.gradNorm);
+  if (std::isfinite(facts.loss) && (norm || (facts.hasLossScale && facts.lossScale >= leastLossScale)))
+    return Verdict::Good;
+  // Without a label that counts there is no mean gradient either.
+  bool updated = norm && (!facts.hasGradNorm || facts.lossCount != 0);
+  return updated ? Verdict::Updated : Verdict::NotUpdated;
+}
+
+std::string describeNonfinite(const StepFacts &facts) {
+  if (facts.lossCount == 0)
+    return message("the loss of step ", facts.step, " is not a number: no label of its batch counts");
+  if (!std::isfinite(facts.loss))
+    return message("the loss of step ", facts.step, " is not finite, got: ", facts.loss);
+  return message("the gradients of step ", facts.step, " are not finite: their norm is ", facts.gradNorm);
+}
+
+ForwardBuffers::ForwardBuffers(const Rank &rank, Device &device) : rank(rank), device(device) {
+  const Image &image = rank.image;
+  for (const dtcc_state &state : rank.states()) {
+    if (state.role != DTCC_STATE_BUFFER || state.view == DTCC_NONE)
+      continue;
+    const dtcc_view &held = image.views()[state.view];
+    auto end = held.offset + static_cast<int64_t>(spanOf(held));
+    auto writes = [&](const dtcc_command &command) {
+      if (command.kind != DTCC_COPY)
+        return false;
+      const dtcc_view &to = image.views()[image.operands(command)[1]];
+      return to.arena == held.arena && to.offset >= held.offset && to.offset < end;
+    };
+    auto commands = Image::rowsOf(rank.stage.commands, image.commands());
+    if (std::any_of(commands.begin(), commands.end(), writes))
+      views.push_back(state.view);
+  }
+}
+
+void ForwardBuffers::keep() {
+  if (views.empty())
+    return;
+  device.download(views);
+  kept.resize(views.size());
+  for (size_t i = 0; i < views.size(); ++i) {
+    auto *from = static_cast<const std::byte *>(rank.address(views[i], 0));
+    kept[i].view = views[i];
+    kept[i].bytes.assign(from, from + spanOf(rank.image.views()[views[i]]));
+  }
+}
+
+void ForwardBuffers::restore() {
+  for (const Kept &each : kept) {
+    std::memcpy(rank.address(each.view, 0), each.bytes.data(), each.bytes.size());
+    device.upload(each.view, 0);
+  }
+}
+
+} // namespace dtcc::rt

@@ -1,0 +1,74 @@
+//===- Nonfinite.h - Steps whose loss or gradient is not finite -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One bad batch turns every parameter into NaN, and a run that goes on trains nothing. The optimizer's commands
+// therefore update nothing where the norm of the gradients is not finite (noUpdate in runtime/kernels/Optimizer.h),
+// and rank 0 judges each step by what it reads for the metrics. All ranks learn the verdict in the exchange by which
+// they agree on signals, so it costs no message of its own.
+//
+// A dynamic loss scale skips steps by design: those are good steps, until the scale is so small that it cannot be what
+// makes the gradients overflow.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_LAUNCH_NONFINITE_H
+#define DTCC_RUNTIME_LAUNCH_NONFINITE_H
+
+#include "runtime/device/Device.h"
+#include "runtime/launch/Metrics.h"
+
+#include <vector>
+
+namespace dtcc::rt {
+
+/// What a run does about such a step: end, go on without its update, or go back to the newest checkpoint and go on with
+/// the data behind the step.
+enum class OnNonfinite { Stop, Skip, Rollback };
+
+/// Ordered by severity: the worst of all ranks counts.
+enum class Verdict : int32_t {
+  Good = 0,
+  /// Not finite, and the update was left out: parameters and optimizer state are those of the step before.
+  NotUpdated = 1,
+  /// The loss alone is not finite: the gradients were, and the update was made.
+  Updated = 2,
+};
+
+/// The verdict on a step, from what rank 0 reads behind it.
+Verdict judge(const StepFacts &facts);
+
+/// "the loss of step 3 is not finite (nan)", or that of the gradients' norm.
+std::string describeNonfinite(const StepFacts &facts);
+
+/// Steps in a row that are skipped, and returns to one checkpoint, before a run that goes on counts as one that cannot.
+constexpr int64_t mostSkippedInARow = 100, mostRollbacks = 10;
+
+/// Buffers that forward changes, such as the running statistics of batch norm. A step that is not updated must not
+/// leave its values in them. Costs a copy of these buffers a step, on GPUs one to the host; nothing without any.
+class ForwardBuffers {
+public:
+  ForwardBuffers(const Rank &rank, Device &device);
+
+  /// Before a step.
+  void keep();
+  /// Behind the step: they are what they were.
+  void restore();
+
+private:
+  struct Kept {
+    uint32_t view;
+    std::vector<std::byte> bytes;
+  };
+  const Rank &rank;
+  Device &device;
+  std::vector<uint32_t> views;
+  std::vector<Kept> kept;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_LAUNCH_NONFINITE_H

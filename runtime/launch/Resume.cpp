@@ -1,0 +1,116 @@
+//===- Resume.cpp - Where a run begins
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/Resume.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/kernels/ops/CheckedOperands.h"
+
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <set>
+
+namespace dtcc::rt {
+namespace {
+
+bool isUpdate(const dtcc_command &command) {
+  return command.kind == DTCC_LIBRARY && (command.op == DTCC_LIB_ADAMW || command.op == DTCC_LIB_SGD ||
+                                          command.op == DTCC_LIB_ADAGRAD || command.op == DTCC_LIB_LION);
+}
+
+/// "adamw(0.9, 0.999, 1e-08, 0, 1, 1, 0)": the attributes behind bucket and coordinate, in the order of LibraryOps.def.
+std::string updateText(const Image &image, const dtcc_command &command) {
+  std::string text = std::string(libraryOpMnemonic(command.op)) + "(";
+  std::span<const int64_t> attributes = image.attributes(command);
+  for (size_t i = 2; i < attributes.size(); ++i) {
+    double real;
+    std::memcpy(&real, &attributes[i], sizeof real);
+    // The bits of a double that is not 0 are a huge integer.
+    constexpr int64_t mostInteger = int64_t(1) << 48;
+    bool integer = std::abs(attributes[i]) < mostInteger;
+    text += (i > 2 ? ", " : "") + (integer ? std::to_string(attributes[i]) : message(real));
+  }
+  return text + ")";
+}
+
+/// The rules without their settings.
+std::string rulesOf(const std::string &optimizer) {
+  std::string rules;
+  bool inside = false;
+  for (char c : optimizer) {
+    inside |= c == '(';
+    if (!inside)
+      rules += c;
+    inside &= c != ')';
+  }
+  return rules;
+}
+
+/// Why `reader` is not of this run; empty if it is.
+std::string differenceOf(const CheckpointReader &reader, const Options &options, const Image &image,
+                         const RunIdentity &identity) {
+  std::string model(image.string(image.header().model));
+  if (!reader.model().empty() && reader.model() != model)
+    return message("the model ", reader.model(), ", and this program trains ", model);
+  const RunIdentity &saved = reader.identity();
+  if (!saved.optimizer.empty() && !identity.optimizer.empty() &&
+      rulesOf(saved.optimizer) != rulesOf(identity.optimizer))
+    return message("the optimizer ", rulesOf(saved.optimizer), ", and this program has ", rulesOf(identity.optimizer));
+  if (options.hasSeed && options.seed != reader.position().seed)
+    return message("--seed=", reader.position().seed, ", and --seed=", options.seed, " is given");
+  for (const DataIdentity &one : saved.data)
+    for (const DataIdentity &other : identity.data)
+      if (one.input == other.input && !(one == other))
+        return message("the data ", one.text(), " for the input '", one.input, "', and this run has ", other.text());
+  return {};
+}
+
+} // namespace
+
+RunIdentity identityOf(const Image &image, const Batches &batches) {
+  std::set<std::string> rules;
+  for (const dtcc_command &command : image.commands())
+    if (isUpdate(command))
+      rules.insert(updateText(image, command));
+  RunIdentity identity{{}, batches.identities()};
+  for (const std::string &rule : rules)
+    identity.optimizer += (identity.optimizer.empty() ? "" : "; ") + rule;
+  return identity;
+}
+
+std::unique_ptr<CheckpointReader> chooseCheckpoint(const Options &options, const Image &image,
+                                                   const RunIdentity &identity, Communicator *world, bool speaks) {
+  const std::string &folder = options.checkpoint;
+  if (!options.resume) {
+    if (std::vector<int64_t> steps = checkpointSteps(folder); !steps.empty())
+      fail(checkpointPath(folder, steps.back()),
+           " is there from another run: give --resume to go on from it, or a folder without checkpoints");
+    return nullptr;
+  }
+  std::unique_ptr<CheckpointReader> reader = newestWholeCheckpoint(folder, world);
+  if (!reader) {
+    if (speaks)
+      std::cerr << "note: starting anew: there is no checkpoint in " << folder << "\n";
+    return nullptr;
+  }
+  std::string difference = differenceOf(*reader, options, image, identity);
+  if (!difference.empty() && !options.resumeAnyway)
+    fail(reader->folder(), " was written with ", difference, ": --resume-anyway goes on all the same");
+  if (speaks) {
+    if (!difference.empty())
+      std::cerr << "warning: " << reader->folder() << " was written with " << printable(difference) << "\n";
+    else if (const std::string &saved = reader->identity().optimizer;
+             !saved.empty() && !identity.optimizer.empty() && saved != identity.optimizer)
+      std::cerr << "note: " << reader->folder() << " was written with " << printable(saved) << ", and this program has "
+                << identity.optimizer << "\n";
+    std::cerr << "note: resumed from step " << reader->position().step << " in " << reader->folder() << "\n";
+  }
+  return reader;
+}
+
+} // namespace dtcc::rt

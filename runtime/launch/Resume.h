@@ -1,0 +1,33 @@
+//===- Resume.h - Where a run begins -------------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A run that goes on where it was not meant to, or begins anew where it was to go on, trains something else than its
+// user wrote. So what a checkpoint was written by is compared with what is to go on from it, and the first process says
+// where the run begins.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_LAUNCH_RESUME_H
+#define DTCC_RUNTIME_LAUNCH_RESUME_H
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/launch/Options.h"
+
+namespace dtcc::rt {
+
+/// Of this program and its data. Several rules or settings of one program all count.
+RunIdentity identityOf(const Image &image, const Batches &batches);
+
+/// The checkpoint that the run goes on from, or null: it starts anew. All ranks of `world` call it; null: there is one
+/// process. `speaks`: this is the first process. Throws Error if the folder holds checkpoints and --resume is not
+/// given, or if they are not this run's.
+std::unique_ptr<CheckpointReader> chooseCheckpoint(const Options &options, const Image &image,
+                                                   const RunIdentity &identity, Communicator *world, bool speaks);
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_LAUNCH_RESUME_H
