@@ -29,7 +29,7 @@ public:
 private:
   /// Which blocks are computed again: as the mode of the whole plan where all are alike, else op by op.
   void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
-  /// What lies with the hosts: of blocks whose values do, op by op.
+  /// Marks the ops whose values lie with the hosts, block by block.
   void addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
   void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution,
                    std::vector<std::string> devices);

@@ -180,7 +180,7 @@ ModeFronts::Front ModeFronts::extend(const Front &before, uint32_t type, Place p
     }
     if (least == kNever || least > most)
       return growing;
-    // Of several points with equal bytes only the fastest counts.
+    // Only the fastest of several points with equal bytes counts.
     Point fastest{least, kNever, 0, 0};
     for (Extension &each : extensions)
       while (each.heldBytes() == least)
