@@ -152,7 +152,6 @@ LogicalResult Search::readRequest() {
   request.mayOffloadActivations = !offload || offload->activations;
   // A given plan lists the activations that it offloads.
   request.mustOffloadActivations = offload && offload->activations && !limits.given;
-  request.exchange = *spmd::parseSequenceExchange(options.cpAttention);
   request.experts = *spmd::parseExpertExchange(options.moeDispatch);
   if (options.cpOrder != "auto")
     request.order = options.cpOrder == "zigzag" ? plan::SequenceOrder::ZigZag : plan::SequenceOrder::Contiguous;
@@ -161,15 +160,9 @@ LogicalResult Search::readRequest() {
   request.actions = pipeline.actions;
   request.stages = pipeline.actions.ranks.empty() ? 0 : pipeline.actions.stages();
   request.nodeStages = options.nodeStages;
-  if ((request.given = limits.given)) {
-    if (limits.given->ring)
-      request.exchange = spmd::SequenceExchange::Ring;
-    else if (limits.given->exchangesHeads)
-      request.exchange =
-          *limits.given->exchangesHeads ? spmd::SequenceExchange::AllToAll : spmd::SequenceExchange::Gather;
-    if (limits.given->dispatches)
-      request.experts = *limits.given->dispatches ? spmd::ExpertExchange::AllToAll : spmd::ExpertExchange::Gather;
-  }
+  request.given = limits.given;
+  if (limits.given && limits.given->dispatches)
+    request.experts = *limits.given->dispatches ? spmd::ExpertExchange::AllToAll : spmd::ExpertExchange::Gather;
   return success();
 }
 
@@ -223,6 +216,11 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
     space.microbatches = pipeline.actions.microbatches();
   if (!options.sequenceParallel.empty())
     space.sequenceParallel = {options.sequenceParallel == "on"};
+  if (limits.given)
+    space.exchanges = {limits.given->exchange()};
+  else if (auto exchange = *plan::parseSequenceExchange(options.cpAttention);
+           exchange != plan::SequenceExchange::Cheaper)
+    space.exchanges = {exchange};
   int64_t stages =
       request.stages ? request.stages : mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
   if (stages > int64_t(pricer->facts().input.blocks.blocks().size()))
@@ -389,6 +387,8 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   give("zero", options.zero >= 0 ? std::to_string(options.zero) : "");
   give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
   give("schedule", options.schedule);
+  give("sequence-parallel", options.sequenceParallel);
+  give("cp-attention", options.cpAttention == "auto" ? "" : options.cpAttention);
   give("recompute", options.recompute);
   give("offload", options.offload);
   if (options.annotated)
@@ -401,7 +401,6 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   if (result.pricer->isMixed() && !found.plans.empty())
     report.note = plan::noteOfMixedDevices(result.pricer->stagesText(found.plans.front().stages));
   report.lowerBound = found.lowerBound;
-  report.modelled = found.modelled;
   report.placements = result.pricer->placements().counts().all;
   report.unproven = result.pricer->placements().counts().unproven;
   report.shapes = found.shapes;
@@ -414,11 +413,11 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
 std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
   PricerKey key{machine.ranks, request.anyMemory, options.mesh, options.schedule, options.recompute, options.offload};
   std::shared_ptr<spmd::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
-  // As many places to cut as the stages that are asked for need.
-  size_t blocks = std::max<size_t>(48, size_t(mesh.pp.value_or(1)) * 8);
+  int64_t stages = mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
+  request.fewestBlocks = stages > 1 ? size_t(stages) : 0;
   if (!made)
-    made = kinds.size() > 1 ? std::make_shared<spmd::GraphPricer>(step, kinds, request, blocks)
-                            : std::make_shared<spmd::GraphPricer>(step, machine, request, blocks);
+    made = kinds.size() > 1 ? std::make_shared<spmd::GraphPricer>(step, kinds, request)
+                            : std::make_shared<spmd::GraphPricer>(step, machine, request);
   return made;
 }
 

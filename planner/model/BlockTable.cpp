@@ -50,7 +50,7 @@ void BlockTable::addOps() {
                                                                  : -1);
       each.assignable.push_back(!whyNotAssignable(op, each.map, number));
       unsigned id = classes.ofFactor(op, number);
-      // What an op wants whole of positions is gathered, exchanged or passed round for it.
+      // Positions that an op wants whole are gathered, exchanged or passed round for it.
       bool whole = factor.kind == FactorKind::Decompose && positions.contains(id) && !each.assignable.back();
       each.shared.push_back(whole                    ? SharedBy::Nothing
                             : batch.contains(id)     ? SharedBy::Batch
@@ -117,7 +117,7 @@ void BlockTable::addEvents(plan::Recompute mode) {
   const StepBlocks &row = input.blocks;
   const StepValues::Values &gone = step.gone(mode);
   RunOrder order(row.step(), gone);
-  // What waits for the backward pass is held by its block, and what is made once, and logits are counted apart.
+  // Values that wait for the backward pass are held by their block. Values made once and logits are counted apart.
   llvm::DenseSet<Value> waits;
   for (Operation &op : row.step().front())
     for (Value value : op.getResults())
@@ -144,7 +144,7 @@ void BlockTable::addEvents(plan::Recompute mode) {
       if (Made made = madeFor(operand, order.runs[at]); seen.insert(made).second)
         if (std::optional<uint32_t> number = counted(made.first, made.second))
           ends[at].push_back(*number);
-  // What nobody reads, as what leaves a segment that is computed again, is gone at once.
+  // A value that nobody reads, such as a result of a recomputed segment, is gone at once.
   for (auto [run, ended] : llvm::zip_equal(order.runs, ends))
     for (Value result : run.op->getResults())
       if (!seen.contains(Made(result, run.isAgain)))

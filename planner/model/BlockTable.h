@@ -22,8 +22,8 @@
 
 namespace dtcc::spmd {
 
-/// By what a dimension is shared out, besides axes of the model. Group: examples of all ranks that hold the experts
-/// together, any of which may be picked by all of these.
+/// The ranks over which a dimension is split, besides axes of the model. Group: samples of all ranks that hold the
+/// experts together; each of these experts may be picked by all of the samples.
 enum class SharedBy : uint8_t { Nothing, Batch, Experts, Positions, Group };
 inline constexpr size_t kSharedBy = 5;
 
@@ -59,7 +59,7 @@ public:
   /// Recomputed values begin at their first reader.
   struct Event {
     enum Kind : uint8_t { Begins, Ends, BlockRuns } kind;
-    /// Of the value among `owned`; the type of the block.
+    /// The number of the value among `owned`, or the type of the block.
     uint32_t number;
   };
   llvm::ArrayRef<Event> events(plan::Recompute mode) const { return lives[size_t(mode)]; }

@@ -18,7 +18,7 @@ namespace dtcc::spmd {
 
 using plan::PlanShape;
 
-/// What the programs of this compiler do by themselves.
+/// The habits of this compiler's programs, as the cost model describes software.
 static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
   cost::Software software;
   software.host = cost::HostMode::Commands;
@@ -53,10 +53,20 @@ static bool isNarrow(func::FuncOp step) {
   return narrow;
 }
 
+/// No free search has shapes with more stages than the usual row has blocks, so a finer row gives no shape a second
+/// price.
+static size_t mostBlocksFor(func::FuncOp step, const GraphRequest &request) {
+  if (StepBlocks(step, kMostBlocks, request.pins, request.given.get()).blocks().size() >= request.fewestBlocks)
+    return kMostBlocks;
+  return 8 * request.fewestBlocks;
+}
+
 GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ranks, bool isMixed,
-                       const GraphRequest &request, size_t mostBlocks)
-    : step(step), request(request), input(step, mostBlocks, request.pins, request.given.get()), values(input.blocks),
-      machine(withStragglers(kind)), own(kind.ranks), isMixed(isMixed), software(softwareFor(machine, isNarrow(step))) {
+                       const GraphRequest &request)
+    : step(step), request(request),
+      input(step, request.fewestBlocks ? mostBlocksFor(step, request) : kMostBlocks, request.pins, request.given.get()),
+      values(input.blocks), machine(withStragglers(kind)), own(kind.ranks), isMixed(isMixed),
+      software(softwareFor(machine, isNarrow(step))) {
   machine.ranks = ranks;
   for (Type type : step.getArgumentTypes())
     if (auto shaped = cast<ShapedType>(type); shaped.getRank() > 0) {
@@ -67,7 +77,7 @@ GraphFacts::GraphFacts(func::FuncOp step, const cost::Machine &kind, int64_t ran
     slots = cast<graph::OptimizerAttrInterface>(update.getOptimizer()).getSlotNames().size();
   });
   step.walk([&](graph::BatchNormOp) { statistics = true; });
-  // What a host is given: slots, and masters where readers see something narrower, in f32.
+  // A host is given the slots, and the masters if readers see something narrower, all in f32.
   software.sharedBytes = 4 * double((isNarrow(step) ? 1 : 0) + slots);
   begins = request.given ? blocksOfCuts(input.blocks, request.given->cuts)
                          : blocksOfStages(input.blocks, request.nodeStages);

@@ -23,27 +23,28 @@
 
 namespace dtcc::spmd {
 
-/// What is given of a plan beside the sizes of a ShapeSpace.
+/// The parts of a plan that a user holds, beside the sizes of a ShapeSpace.
 struct GraphRequest {
   /// Absent: each block of the model keeps or computes again as memory allows.
   std::optional<plan::Recompute> recompute;
-  SequenceExchange exchange = SequenceExchange::Cheaper;
   /// Absent: zig-zag for rings under a causal mask, where it is possible.
   std::optional<plan::SequenceOrder> order;
   ExpertExchange experts = ExpertExchange::Cheaper;
-  /// What the placements keep to.
+  /// Layouts of single values, to which every placement keeps.
   Pins pins;
-  /// What is placed already: nothing is solved, whatever else is asked of placements.
+  /// A placement that is given whole. No placement is then solved, whatever else is asked.
   std::shared_ptr<const GivenPlacement> given;
   /// Whether the user asked for ranks of tp, so that the model is split even if that is slower.
   bool share = false;
   /// Groups of data-parallel ranks that share state among themselves.
   int64_t groups = 1;
-  /// Of a file, instead of the schedule that a shape names.
+  /// The actions of a schedule file, which replace the schedule that a shape names.
   plan::Schedule actions;
   /// Stages of such actions.
   int64_t stages = 0;
-  /// By the name of a node of the model the stage that it is held to, of some nodes; empty: stages are cut anywhere.
+  /// Stages that are asked for. If the model's usual row of blocks is shorter, it is cut finer.
+  size_t fewestBlocks = 0;
+  /// The stages to which nodes of the model are held, by the names of nodes. If empty, stages are cut anywhere.
   llvm::StringMap<int64_t> nodeStages;
   /// Whether the memory of a rank is unlimited.
   bool anyMemory = false;
@@ -53,12 +54,12 @@ struct GraphRequest {
   bool mustOffloadActivations = false;
 };
 
-/// What a search knows of a training step and of one kind of devices before it places anything. Immutable.
+/// The knowledge about a training step and one kind of devices that a search has before it places anything. Immutable.
 struct GraphFacts {
   /// `machine` describes a rank among those of its kind. `ranks` counts the ranks of all kinds. The step must not
   /// change during the life of the facts.
   GraphFacts(mlir::func::FuncOp step, const cost::Machine &machine, int64_t ranks, bool isMixed,
-             const GraphRequest &request, size_t mostBlocks);
+             const GraphRequest &request);
 
   /// Modes of recomputation that blocks may have.
   std::vector<plan::Recompute> modes() const;
@@ -96,7 +97,7 @@ struct GraphFacts {
   /// Number of devices of this kind.
   int64_t own = 0;
   bool isMixed = false;
-  /// What the programs of this compiler do by themselves, as the cost model has it.
+  /// The habits of this compiler's programs, as the cost model describes software.
   cost::Software software;
   /// The first dimension of the inputs; tensors that the optimizer keeps for a parameter.
   int64_t examples = 1, slots = 0;
@@ -104,7 +105,7 @@ struct GraphFacts {
   bool statistics = false;
   /// The first block of each stage that annotations fix; empty if there are none.
   std::vector<uint32_t> begins;
-  /// Of a plan that is given, by type of blocks: what it keeps waits with the host.
+  /// Whether a given plan keeps the saved values of a type of blocks on the host.
   std::vector<bool> givenOnHost;
 
 private:

@@ -8,6 +8,7 @@
 #include "planner/model/GraphPricer.h"
 #include "planner/transformer/Memory.h"
 #include <limits>
+#include <set>
 
 using namespace mlir;
 
@@ -15,17 +16,16 @@ namespace dtcc::spmd {
 
 using plan::PlanShape;
 
-GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request,
-                         size_t mostBlocks) {
+GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request) {
   int64_t ranks = 0;
   for (const cost::Machine &machine : machines)
     ranks += machine.ranks;
   for (const cost::Machine &machine : machines)
-    kinds.push_back(std::make_unique<Kind>(step, machine, ranks, machines.size() > 1, request, mostBlocks,
+    kinds.push_back(std::make_unique<Kind>(step, machine, ranks, machines.size() > 1, request,
                                            kinds.empty() ? nullptr : kinds.front().get()));
 }
 
-bool GraphPricer::prepare(const std::vector<PlanShape> &shapes) {
+bool GraphPricer::prepare(std::vector<PlanShape> &shapes) {
   for (const std::unique_ptr<Kind> &kind : kinds) {
     std::vector<const PlanShape *> cut;
     for (const PlanShape &shape : shapes)
@@ -33,19 +33,28 @@ bool GraphPricer::prepare(const std::vector<PlanShape> &shapes) {
         cut.push_back(&shape);
     kind->placements.prepare(cut);
   }
+  std::set<SequenceExchange> exchanges;
+  for (const PlanShape &shape : shapes)
+    exchanges.insert(shape.exchange);
+  std::erase_if(shapes, [&](const PlanShape &shape) {
+    std::optional<SequenceExchange> same = placements().sameAs(shape);
+    return same && exchanges.contains(*same);
+  });
   return true;
 }
 
-plan::StageProblem GraphPricer::problem(const PlanShape &shape) {
-  plan::StageProblem problem = kinds.front()->problems.make(shape);
+plan::StageProblem GraphPricer::problemOf(const PlanShape &shape, std::optional<uint32_t> only) {
+  plan::StageProblem problem = kinds.front()->problems.make(shape, only);
   for (const std::unique_ptr<Kind> &other : llvm::drop_begin(kinds))
-    problem.addClasses(other->problems.make(shape));
+    problem.addClasses(other->problems.make(shape, only));
   return problem;
 }
 
+plan::StageProblem GraphPricer::problem(const PlanShape &shape) { return problemOf(shape, std::nullopt); }
+
 double GraphPricer::bound(const PlanShape &shape) {
   constexpr double never = std::numeric_limits<double>::infinity();
-  if (!kinds.front()->problems.canBeCut(shape) || !placements().placedFor(shape).possible)
+  if (!kinds.front()->problems.canBeCut(shape) || !placements().isPossible(shape))
     return never;
   plan::StageProblem each = problem(shape);
   int64_t stages = 0;
@@ -54,22 +63,35 @@ double GraphPricer::bound(const PlanShape &shape) {
   return stages < shape.pp ? never : plan::quickBound(each);
 }
 
-plan::StageSolution GraphPricer::solveWithin(const PlanShape &shape, double bytes) {
-  plan::StageProblem problem = this->problem(shape);
-  for (plan::DeviceClass &each : problem.classes)
-    each.memoryBytes = bytes;
-  return solveProblem(shape, std::move(problem));
+std::vector<uint32_t> GraphPricer::commonModes() const {
+  std::vector<uint32_t> modes;
+  if (!facts().request.recompute && !facts().request.given)
+    for (uint32_t mode = 0; mode < facts().modes().size(); ++mode)
+      modes.push_back(mode);
+  return modes;
 }
 
-plan::StageSolution GraphPricer::solveProblem(const PlanShape &shape, plan::StageProblem problem) {
+plan::StageSolution GraphPricer::solveAlike(const PlanShape &shape, std::optional<uint32_t> only,
+                                            std::optional<double> bytes) {
   /// How often less memory is tried.
   constexpr int kTries = 4;
+  plan::StageProblem problem = problemOf(shape, only);
+  if (bytes)
+    for (plan::DeviceClass &each : problem.classes)
+      each.memoryBytes = *bytes;
   plan::StageSolver solver(problem);
-  plan::StageSolution found = solver.solve();
-  // Of several kinds of devices each stage has its own kind's memory: the problem's estimate is all there is.
+  auto solve = [&] {
+    plan::StageSolution found = solver.solve();
+    if (only)
+      std::fill(found.modes.begin(), found.modes.end(), *only);
+    return found;
+  };
+  plan::StageSolution found = solve();
+  // With several kinds of devices each stage has the memory of its kind, and the estimate of the problem is all there
+  // is.
   if ((!facts().hasVirtualStages(shape) && !hasWeightsApart(shape)) || isMixed())
     return found;
-  double usable = problem.classes[0].memoryBytes;
+  double usable = problem.classes[0].memoryBytes, lowerBound = found.lowerBound;
   for (int tries = 0; !found.isInfeasible(); ++tries) {
     double most = 0, estimated = 0;
     for (const plan::MemoryParts &memory : kinds.front()->problems.memoryByRank(shape, problem, found))
@@ -82,9 +104,48 @@ plan::StageSolution GraphPricer::solveProblem(const PlanShape &shape, plan::Stag
       return {};
     // As much less as this one holds more than the problem knew.
     problem.classes[0].memoryBytes = std::min(0.999 * problem.classes[0].memoryBytes, usable * estimated / most);
-    found = solver.solve();
+    found = solve();
   }
+  // No solution within the memory that there is takes less than the first.
+  found.lowerBound = std::min(found.lowerBound, lowerBound);
   return found;
+}
+
+plan::StageSolution GraphPricer::solveMixed(const PlanShape &shape, std::optional<double> bytes) {
+  plan::StageSolution found = solveAlike(shape, std::nullopt, bytes);
+  if (!found.isInfeasible())
+    return found;
+  for (plan::StageSolution &other : othersWithin(shape, found, bytes))
+    if (found.isInfeasible() || other.seconds < found.seconds)
+      found = std::move(other);
+  return found;
+}
+
+std::vector<plan::StageSolution> GraphPricer::othersWithin(const PlanShape &shape, const plan::StageSolution &best,
+                                                           std::optional<double> bytes) {
+  std::vector<plan::StageSolution> found;
+  for (uint32_t mode : commonModes())
+    if (best.isInfeasible() || llvm::any_of(best.modes, [&](uint32_t own) { return own != mode; }))
+      if (plan::StageSolution other = solveAlike(shape, mode, bytes); !other.isInfeasible())
+        found.push_back(std::move(other));
+  return found;
+}
+
+std::vector<plan::StageSolution> GraphPricer::others(const PlanShape &shape, const plan::StageSolution &best) {
+  return othersWithin(shape, best, std::nullopt);
+}
+
+plan::StageSolution GraphPricer::solveWithin(const PlanShape &shape, double bytes) {
+  plan::StageSolution fastest = solveMixed(shape, bytes);
+  if (fastest.isInfeasible())
+    return fastest;
+  double seconds = refine(shape, fastest);
+  for (plan::StageSolution &other : othersWithin(shape, fastest, bytes))
+    if (double own = refine(shape, other); own < seconds) {
+      seconds = own;
+      fastest = std::move(other);
+    }
+  return fastest;
 }
 
 llvm::Expected<cost::StepTimeline> GraphPricer::simulate(const PlanShape &shape, const plan::StageSolution &solution,
@@ -168,9 +229,12 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
     state.optimizer += each.optimizer;
     state.host += each.host;
   }
-  std::vector<plan::Recompute> allowed = first.facts.modes();
   plan::StageProblem solved = problem(found.shape);
-  plan::describeStages(solved, found.stages, state, report, uint32_t(allowed.size() - 1));
+  plan::describeStages(solved, found.stages, state, report, [&](uint32_t type, uint32_t mode) {
+    const cost::Work &again =
+        placements().pricedFor(found.shape).costs[type].again[size_t(first.facts.recomputeOf(mode))];
+    return again.streamBytes > 0 || !again.gemms.empty() || !again.attentions.empty();
+  });
   if (!isMixed()) {
     report.memory = {};
     for (auto [stage, memory] :
@@ -184,6 +248,8 @@ plan::PlanReport GraphPricer::describe(const plan::ShapePlan &found) {
   if (!first.facts.machine.isCpu())
     report.memory.communicators = cost::usableBytes(first.facts.machine.memoryBytes()) - limit;
   report.separateBytes = first.facts.separateBytes(found.shape);
+  if (found.shape.tp > 1)
+    report.splitByTensor = placements().splitByTensor(found.shape);
   report.fits = first.facts.machine.memoryBytes() <= 0 || report.memory.total() - report.memory.communicators <= limit;
   if (isMixed()) {
     report.fits = true;

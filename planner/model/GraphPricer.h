@@ -25,20 +25,22 @@ class GraphPricer : public plan::ShapePricer {
 public:
   /// `kinds`: a rank among all ranks of the cluster, or one of each kind of devices among those of its kind: then a
   /// stage lies on one kind. The step must not change while it is priced.
-  GraphPricer(mlir::func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds, const GraphRequest &request,
-              size_t mostBlocks = 48);
+  GraphPricer(mlir::func::FuncOp step, llvm::ArrayRef<cost::Machine> kinds, const GraphRequest &request);
 
-  /// What is known of the step and of the first kind of devices.
+  /// The facts of the step and of the first kind of devices.
   const GraphFacts &facts() const { return kinds.front()->facts; }
   PlacementCache &placements() { return kinds.front()->placements; }
   /// All shapes that the graph and the ranks allow.
   plan::ShapeSpace space() const;
 
   /// Places the step and prices its blocks for all of the shapes. What comes after works on numbers.
-  bool prepare(const std::vector<plan::PlanShape> &shapes) override;
+  bool prepare(std::vector<plan::PlanShape> &shapes) override;
   double bound(const plan::PlanShape &shape) override;
   plan::StageProblem problem(const plan::PlanShape &shape) override;
-  plan::StageSolution solve(const plan::PlanShape &shape) override { return solveProblem(shape, problem(shape)); }
+  plan::StageSolution solve(const plan::PlanShape &shape) override { return solveMixed(shape, std::nullopt); }
+  /// Those whose blocks all recompute alike. The finer model often prefers them to a mixture that is modelled to be as
+  /// fast, because their virtual stages are more even.
+  std::vector<plan::StageSolution> others(const plan::PlanShape &shape, const plan::StageSolution &best) override;
   double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();
   }
@@ -63,9 +65,9 @@ private:
   /// One device kind.
   struct Kind {
     Kind(mlir::func::FuncOp step, const cost::Machine &machine, int64_t ranks, bool isMixed,
-         const GraphRequest &request, size_t mostBlocks, Kind *first)
-        : facts(step, machine, ranks, isMixed, request, mostBlocks),
-          placements(facts, first ? &first->placements : nullptr), problems(facts, placements) {}
+         const GraphRequest &request, Kind *first)
+        : facts(step, machine, ranks, isMixed, request), placements(facts, first ? &first->placements : nullptr),
+          problems(facts, placements) {}
     GraphFacts facts;
     PlacementCache placements;
     ShapeProblems problems;
@@ -77,14 +79,24 @@ private:
   Kind &kindOf(const plan::StageSolution &solution, size_t rank) const {
     return *kinds[isMixed() ? solution.stages[rank].deviceClass : 0];
   }
-  /// By device of each stage, where there are several kinds.
+  /// The devices of all stages, if there are several kinds.
   std::vector<std::string> devicesOf(const plan::StageSolution &solution) const;
-  plan::StageSolution solveProblem(const plan::PlanShape &shape, plan::StageProblem problem);
+  /// The stage problem of the shape, all of whose blocks are in the mode `only` if there is one.
+  plan::StageProblem problemOf(const plan::PlanShape &shape, std::optional<uint32_t> only);
+  /// The solution of problemOf. `bytes`: what a rank may hold; absent: what its device allows.
+  plan::StageSolution solveAlike(const plan::PlanShape &shape, std::optional<uint32_t> only,
+                                 std::optional<double> bytes);
+  /// With any mode for each block; if no such solution is found that fits, with one mode for all.
+  plan::StageSolution solveMixed(const plan::PlanShape &shape, std::optional<double> bytes);
+  std::vector<plan::StageSolution> othersWithin(const plan::PlanShape &shape, const plan::StageSolution &best,
+                                                std::optional<double> bytes);
+  /// Modes that all blocks may have, if blocks may differ in them.
+  std::vector<uint32_t> commonModes() const;
   llvm::Expected<cost::StepTimeline> simulate(const plan::PlanShape &shape, const plan::StageSolution &solution,
                                               bool record);
 
   std::vector<std::unique_ptr<Kind>> kinds;
-  /// By shape, modes and cuts.
+  /// Prices by shape, modes and cuts.
   std::map<std::pair<std::string, std::vector<size_t>>, cost::StepSeconds> priced;
   std::mutex pricing;
 };

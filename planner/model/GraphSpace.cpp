@@ -66,6 +66,9 @@ plan::ShapeSpace GraphPricer::space() const {
     if (size <= space.layers)
       space.pp.push_back(size);
   }
+  if (attends)
+    space.exchanges = {SequenceExchange::Cheaper, SequenceExchange::Gather, SequenceExchange::AllToAll,
+                       SequenceExchange::Ring};
   if (positions > 0)
     space.sequenceParallel = {false, true};
   return space;

@@ -168,8 +168,8 @@ BlockPrices::Bytes BlockPrices::Builder::bytesOf(Value value, const Layout &layo
   return {extentsOf(value, layout), elementBytes(value)};
 }
 
-/// The same with the examples of all ranks of a group that shares out experts: there is room for all of them to pick
-/// one rank's.
+/// Bytes for the samples of all ranks of a group that splits experts: there is room for all of them to pick the experts
+/// of one rank.
 BlockPrices::Bytes BlockPrices::Builder::ofGroup(Bytes bytes) {
   Extents extents{uint32_t(prices.extents.size()), 0};
   for (uint32_t i = bytes.extents.begin; i < bytes.extents.end; ++i) {
@@ -244,8 +244,8 @@ void BlockPrices::Builder::addOp(const BlockTable::Op &op, uint32_t type) {
   prices.ops.push_back(std::move(work));
 }
 
-/// Of bringing values to where ops work and gradients to where states lie, each to a layout once. Of blocks alike each
-/// has the mean: what comes from the block before may lie otherwise in the first of them.
+/// Adds the reshards of values for the ops that read them, and of gradients for their states, each to a layout once.
+/// Blocks that are alike have the mean, because the first may read a value that lies otherwise.
 void BlockPrices::Builder::addMoves() {
   for (const StepBlocks::Flow &flow : row.flows()) {
     Layout made = layoutOf(flow.value);
@@ -281,7 +281,7 @@ void BlockPrices::Builder::addState(graph::ReadOp read, uint32_t type) {
                            double(values.copyBytes(read.getState())), state && state.getTrainable(), ofExperts});
 }
 
-/// What the forward pass leaves, `share` of as many as there are blocks alike.
+/// Adds the bytes that the forward pass leaves; `share` is the part of blocks alike that leave them.
 void BlockPrices::Builder::addWaiting(Held &held, Value root, plan::Recompute mode, double share) {
   for (const WaitingValues::Waiting &each : waiting.find(root, mode, WaitingValues::Work::Forward)) {
     held.waiting[size_t(mode)].push_back(bytesOf(each, share));
@@ -290,7 +290,7 @@ void BlockPrices::Builder::addWaiting(Held &held, Value root, plan::Recompute mo
   }
 }
 
-/// What input gradients leave for those of weights, `share` of as many as there are blocks alike.
+/// Adds the bytes that input gradients leave for weight gradients, in the `share` of blocks alike that leave them.
 void BlockPrices::Builder::addLeft(Held &held, Value value, plan::Recompute mode, double share) {
   if (waiting.workOf(value.getDefiningOp(), mode) != WaitingValues::Work::InputGradient)
     return;
@@ -325,7 +325,7 @@ void BlockPrices::Builder::addExperts(Operation *op, uint32_t type) {
     add(grad.getIds(), grad.getDx(), grad.getDhidden());
 }
 
-/// What experts were sent of a value waits beside it, for the gradients of their weights.
+/// The rows of a value that experts were sent wait beside it, for the gradients of their weights.
 void BlockPrices::Builder::addRowsOf(Held &held, Value value, plan::Recompute mode) {
   for (Operation *user : value.getUsers())
     if (auto layer = dyn_cast<graph::ExpertsOp>(user); layer && layer.getX() == value)
@@ -376,7 +376,7 @@ void BlockPrices::Builder::addMemory() {
       if (waits != values.held(plan::Recompute(mode)).end()) {
         addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);
         addRowsOf(held, value, plan::Recompute(mode));
-        // What an attention gives that has heads split in the place of positions is read in both forms.
+        // The result of an attention whose heads are split in the place of positions is read in both forms.
         if (prices.exchange == SequenceExchange::AllToAll && isa<graph::AttentionOp>(value.getDefiningOp()) &&
             cast<OpResult>(value).getResultNumber() == 0)
           addWaiting(held, waits->second.value, plan::Recompute(mode), waits->second.share);

@@ -74,9 +74,7 @@ LogicalResult PlacementCache::tryToPlace(const PlanShape &shape, PlacedStep &pla
       }))
     return refuseRepeating(function, shape.tp, facts.examples);
   plan::Plan whole = plan;
-  placed.exchanges = std::make_unique<ReshardPrices>(plan.mesh, secondsOfMoves(plan.mesh, facts.machine));
-  return success(succeeded(placeExperts(function, whole, facts.machine, facts.request.experts)) &&
-                 succeeded(sequenceSeconds(sites, plan, facts.machine, facts.request.exchange, *placed.exchanges)));
+  return success(succeeded(placeExperts(function, whole, facts.machine, facts.request.experts)));
 }
 
 void PlacementCache::place(const PlanShape &shape, PlacedStep &placed) {
@@ -94,7 +92,7 @@ PlacedStep &PlacementCache::findPlaced(const PlanShape &shape) {
   auto at = splits.find(splitOf(shape));
   if (at != splits.end())
     return at->second;
-  // What cannot be split so is no candidate; if nothing else was allowed, the reason is told.
+  // A split that cannot be placed is no candidate. If no other was allowed, its reason is told.
   ScopedDiagnosticHandler keep(facts.step->getContext(), [&](Diagnostic &diagnostic) {
     if (!refusal && diagnostic.getSeverity() == DiagnosticSeverity::Error)
       refusal = std::make_unique<Diagnostic>(std::move(diagnostic));
@@ -125,14 +123,48 @@ LogicalResult PlacementCache::emitRefusal() {
 }
 
 const PricedStep &PlacementCache::pricedFor(const PlanShape &shape) {
-  std::pair key(splitOf(shape), facts.localExamples(shape));
-  auto at = locals.find(key);
+  auto at = locals.find(keyOf(shape));
+  if (at != locals.end() && at->second.sameAs)
+    at = locals.find(keyOf(shape, *at->second.sameAs));
   if (at != locals.end())
     return at->second;
   PlacedStep &placed = findPlaced(shape);
-  PricedStep &local = locals[key];
-  price(shape, placed, local);
+  PricedStep &local = locals[keyOf(shape)];
+  plan::Plan plan = resize(shape, placed);
+  ScopedDiagnosticHandler silence(facts.step->getContext(), [](Diagnostic &) { return success(); });
+  findExchange(shape, plan, placed, local);
+  if (local.possible)
+    price(shape, std::move(plan), placed, local);
   return local;
+}
+
+bool PlacementCache::isPossible(const PlanShape &shape) {
+  return placedFor(shape).possible && pricedFor(shape).possible;
+}
+
+double PlacementCache::splitByTensor(const PlanShape &shape) {
+  const plan::Plan &plan = placedFor(shape).plan;
+  double all = 0, split = 0;
+  for (Operation *op : facts.input.blocks.uniqueOps()) {
+    auto work = dyn_cast<WorkOpInterface>(op);
+    std::optional<uint32_t> block = facts.input.blocks.blockOf(op);
+    if (!work || !block || graph::getPhase(op) != graph::Phase::Forward)
+      continue;
+    std::vector<int64_t> sizes;
+    for (const auto &factor : cast<FactorOpInterface>(op).getFactorMap().factors)
+      sizes.push_back(factor.size);
+    double flops = work.getFlops(sizes) * double(facts.input.blocks.countOf(facts.input.blocks.blocks()[*block].type));
+    const plan::OpPlan *entry = plan.findOp(*graph::getOrigin(op));
+    all += flops;
+    if (entry && llvm::any_of(entry->factors, [](const auto &factor) { return contains(factor.second, "tp"); }))
+      split += flops;
+  }
+  return all > 0 ? split / all : 1;
+}
+
+std::optional<SequenceExchange> PlacementCache::sameAs(const PlanShape &shape) const {
+  auto at = locals.find(keyOf(shape));
+  return at == locals.end() ? std::nullopt : at->second.sameAs;
 }
 
 const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, int64_t logitsBytes, SequenceExchange exchange) {
@@ -148,7 +180,7 @@ const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, int64_t logitsBytes
   return *at->prices;
 }
 
-void PlacementCache::price(const PlanShape &shape, PlacedStep &placed, PricedStep &local) {
+plan::Plan PlacementCache::resize(const PlanShape &shape, PlacedStep &placed) {
   plan::Plan plan = facts.meshFor(shape, facts.localExamples(shape));
   plan.ops = placed.plan.ops;
   plan.states = placed.plan.states;
@@ -158,12 +190,23 @@ void PlacementCache::price(const PlanShape &shape, PlacedStep &placed, PricedSte
       (*each)->resize(plan.mesh, cost);
     else
       *each = std::make_unique<ReshardPrices>(plan.mesh, cost);
-  if (!placed.prices)
-    placed.prices = &pricesOf(plan, logitsBytesOf(facts.machine),
-                              exchangeOf(sites, plan, facts.machine, facts.request.exchange, *placed.exchanges));
+  return plan;
+}
+
+void PlacementCache::findExchange(const PlanShape &shape, const plan::Plan &plan, PlacedStep &placed,
+                                  PricedStep &local) {
+  FailureOr<SequenceOutcome> outcome = sequenceOutcome(sites, plan, facts.machine, shape.exchange, *placed.exchanges);
+  local.possible = succeeded(outcome);
+  if (local.possible)
+    local.sequence = std::move(*outcome);
+}
+
+void PlacementCache::price(const PlanShape &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local) {
+  const BlockPrices *&prices = placed.prices[local.sequence.ofAttention];
+  if (!prices)
+    prices = &pricesOf(plan, logitsBytesOf(facts.machine), local.sequence.ofAttention);
   std::vector<BlockCost> &blocks = local.costs;
-  blocks = placed.prices->price(plan, *placed.reshards);
-  FailureOr<double> ofSequence = sequenceSeconds(sites, plan, facts.machine, facts.request.exchange, *placed.exchanges);
+  blocks = prices->price(plan, *placed.reshards);
   FailureOr<double> ofExperts = placeExperts(facts.step, plan, facts.machine, facts.request.experts);
   double attentions = 0, expertLayers = 0, repeated = 0;
   for (size_t type = 0; type < blocks.size(); ++type) {
@@ -172,7 +215,7 @@ void PlacementCache::price(const PlanShape &shape, PlacedStep &placed, PricedSte
     expertLayers += blocks[type].expertLayers * count;
     repeated += count > 1 ? count : 0;
   }
-  double sequence = attentions > 0 ? (succeeded(ofSequence) ? *ofSequence : 0) / attentions : 0;
+  double sequence = attentions > 0 ? local.sequence.seconds / attentions : 0;
   double experts = expertLayers > 0 ? (succeeded(ofExperts) ? *ofExperts : 0) / expertLayers : 0;
   // A host issues layers: of a transformer they are counted by their attentions, which may be a part of a block.
   double passes = attentions > 0 && repeated > 0 ? std::min(1.0, attentions / repeated) : 1;
@@ -213,7 +256,7 @@ void PlacementCache::price(const PlanShape &shape, PlacedStep &placed, PricedSte
 }
 
 void PlacementCache::prepare(llvm::ArrayRef<const PlanShape *> shapes) {
-  /// What is done by one thread: a split with all its numbers of samples.
+  /// The work of one thread: a split with all its numbers of samples.
   struct Task {
     const PlanShape *shape;
     PlacedStep *placed = nullptr;
@@ -230,7 +273,7 @@ void PlacementCache::prepare(llvm::ArrayRef<const PlanShape *> shapes) {
       auto [placed, isUnknown] = splits.try_emplace(split);
       tasks.back().placed = isUnknown ? &placed->second : nullptr;
     }
-    if (auto [local, isUnknown] = locals.try_emplace({split, facts.localExamples(shape)}); isUnknown)
+    if (auto [local, isUnknown] = locals.try_emplace(keyOf(shape)); isUnknown)
       tasks[number->second].locals.push_back({&shape, &local->second});
   }
   // The first thing that is said of a split, by its number: what is told does not depend on who was faster.
@@ -247,9 +290,25 @@ void PlacementCache::prepare(llvm::ArrayRef<const PlanShape *> shapes) {
     if (task.placed)
       place(*task.shape, *task.placed);
     PlacedStep &placed = splits.find(splitOf(*task.shape))->second;
-    if (placed.possible)
-      for (auto [shape, local] : task.locals)
-        price(*shape, placed, *local);
+    // The exchanges that were asked for, by the samples of a rank.
+    std::map<int64_t, std::vector<std::pair<SequenceExchange, const PricedStep *>>> asked;
+    for (auto [shape, local] : task.locals) {
+      if (!placed.possible)
+        continue;
+      plan::Plan plan = resize(*shape, placed);
+      findExchange(*shape, plan, placed, *local);
+      if (!local->possible)
+        continue;
+      auto &others = asked[facts.localExamples(*shape)];
+      auto same = llvm::find_if(
+          others, [&](const auto &other) { return other.second->sequence.entries == local->sequence.entries; });
+      if (same != others.end()) {
+        local->sameAs = same->first;
+        continue;
+      }
+      price(*shape, std::move(plan), placed, *local);
+      others.push_back({shape->exchange, local});
+    }
   };
   // Attributes of a context without locks are made by one thread at a time.
   if (facts.step->getContext()->isMultithreadingEnabled())
@@ -260,7 +319,7 @@ void PlacementCache::prepare(llvm::ArrayRef<const PlanShape *> shapes) {
   for (const Task &task : tasks)
     if (auto split = splitOf(*task.shape); !splits[split].possible)
       for (auto [shape, local] : task.locals)
-        locals.erase({split, facts.localExamples(*shape)});
+        locals.erase(keyOf(*shape));
   if (!refusal && !said.empty())
     refusal = std::make_unique<Diagnostic>(std::move(said.begin()->second));
 }

@@ -29,21 +29,28 @@ struct PlacedStep {
   bool possible = false;
   /// Whether the placement is proven to cost least.
   bool proven = true;
-  const BlockPrices *prices = nullptr;
-  /// Of values among the ranks of the model; between positions.
+  /// Prices by the exchange of attentions.
+  std::map<SequenceExchange, const BlockPrices *> prices;
+  /// Reshards of values among the ranks of the model, and those between positions.
   std::unique_ptr<ReshardPrices> reshards, exchanges;
 };
 
 /// Its blocks, for so many samples.
 struct PricedStep {
-  /// By type of blocks.
+  /// False if attentions cannot exchange positions so.
+  bool possible = true;
+  /// Another exchange of the same split that does the same, and that was asked for before: it has the prices.
+  std::optional<SequenceExchange> sameAs;
+  /// Exchanges between positions.
+  SequenceOutcome sequence;
+  /// Costs by type of blocks.
   std::vector<BlockCost> costs;
-  /// By type of blocks, what a step takes once; experts apart.
+  /// Seconds that a step takes once, by type of blocks, experts apart.
   std::vector<double> once;
   /// All but the layers and what a shape says.
   cost::StepProblem step;
-  /// Of every type of blocks one for each mode that is allowed; kernels and hosts, as gathers under stage 3 run beside
-  /// them or not.
+  /// One layer for each type of blocks and each mode that is allowed. Kernels and hosts are priced twice: with and
+  /// without the gathers of stage 3 beside them.
   std::vector<cost::Layer> layers;
   std::vector<cost::PricedLayers> passes;
 };
@@ -57,6 +64,11 @@ public:
   /// Places the step for all of the shapes and prices its blocks, on all threads.
   void prepare(llvm::ArrayRef<const plan::PlanShape *> shapes);
   const PlacedStep &placedFor(const plan::PlanShape &shape);
+  bool isPossible(const plan::PlanShape &shape);
+  /// The share of the forward pass's operations that tp splits.
+  double splitByTensor(const plan::PlanShape &shape);
+  /// The exchange under which a prepared shape is the same plan, if it was prepared beside it.
+  std::optional<SequenceExchange> sameAs(const plan::PlanShape &shape) const;
   /// For the samples of a micro-batch of the shape.
   const PricedStep &pricedFor(const plan::PlanShape &shape);
 
@@ -65,7 +77,7 @@ public:
     size_t all = 0, unproven = 0;
   };
   Counts counts() const;
-  /// What was said of a split that cannot be placed, the first time; it is said once more.
+  /// The first message about a split that cannot be placed. It may be emitted once more.
   mlir::LogicalResult emitRefusal();
   bool hasRefusal() const { return refusal != nullptr; }
 
@@ -76,7 +88,10 @@ private:
   PlacedStep &findPlaced(const plan::PlanShape &shape);
   void place(const plan::PlanShape &shape, PlacedStep &placed);
   mlir::LogicalResult tryToPlace(const plan::PlanShape &shape, PlacedStep &placed);
-  void price(const plan::PlanShape &shape, PlacedStep &placed, PricedStep &local);
+  /// The plan of a split for the samples of the shape; prices of reshards become those of its mesh.
+  plan::Plan resize(const plan::PlanShape &shape, PlacedStep &placed);
+  void findExchange(const plan::PlanShape &shape, const plan::Plan &plan, PlacedStep &placed, PricedStep &local);
+  void price(const plan::PlanShape &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local);
   /// The layouts of a placement are those of all splits that place the model so. On all threads.
   const BlockPrices &pricesOf(plan::Plan plan, int64_t logitsBytes, SequenceExchange exchange);
 
@@ -94,7 +109,12 @@ private:
   };
   std::list<Laid> laid;
   std::mutex laying;
-  std::map<std::pair<Split, int64_t>, PricedStep> locals;
+  using LocalKey = std::tuple<Split, SequenceExchange, int64_t>;
+  LocalKey keyOf(const plan::PlanShape &shape, SequenceExchange exchange) const {
+    return {splitOf(shape), exchange, facts.localExamples(shape)};
+  }
+  LocalKey keyOf(const plan::PlanShape &shape) const { return keyOf(shape, shape.exchange); }
+  std::map<LocalKey, PricedStep> locals;
   std::unique_ptr<mlir::Diagnostic> refusal;
 };
 

@@ -17,7 +17,7 @@ namespace dtcc::spmd {
 
 void PlanWriter::addRecomputation(plan::Plan &plan, const plan::StageSolution &solution) {
   llvm::ArrayRef<StepBlocks::Block> row = facts.input.blocks.blocks();
-  // Where nothing would be computed again, any mode is as good.
+  // If a block would compute nothing again, any mode is as good for it.
   std::vector<bool> differs(row.size());
   for (Operation &op : func::FuncOp(facts.step).front())
     if (std::optional<uint32_t> block = facts.input.blocks.blockOf(&op))
@@ -106,11 +106,11 @@ plan::Plan PlanWriter::write(const plan::PlanShape &shape, const plan::StageSolu
   plan.sequenceParallel = shape.sequenceParallel;
   // Exchanges are chosen for the samples that there are.
   (void)placeExperts(facts.step, plan, facts.machine, facts.request.experts);
-  (void)placeSequence(facts.input, plan, facts.machine, facts.request.exchange);
+  (void)placeSequence(facts.input, plan, facts.machine, shape.exchange);
   if (shape.tp > 1)
     holdSums(plan);
   if (shape.cp > 1) {
-    bool ring = facts.request.exchange == SequenceExchange::Ring && hasCausalAttention(facts.step);
+    bool ring = shape.exchange == SequenceExchange::Ring && hasCausalAttention(facts.step);
     plan.sequenceOrder =
         facts.request.order.value_or(ring && !whyNotZigZag(facts.step, shape.cp, shape.sequenceParallel ? shape.tp : 1)
                                          ? plan::SequenceOrder::ZigZag

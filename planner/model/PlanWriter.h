@@ -29,7 +29,7 @@ public:
 private:
   /// Adds the recomputation: as the mode of the plan if all blocks have one mode, else op by op.
   void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
-  /// What lies with the hosts: of blocks whose values do, op by op.
+  /// Marks the ops whose values lie with the hosts, block by block.
   void addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
   void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution,
                    std::vector<std::string> devices);

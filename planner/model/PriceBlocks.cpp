@@ -19,7 +19,7 @@ namespace dtcc::spmd {
 
 /// Operations a cell of the result: above this an op is no chain of cells but some product.
 static constexpr double kDear = 48;
-/// Of products of unknown shape; a multiple of all tiles.
+/// Side of products of unknown shape, in multiples of which no tile is cut.
 static constexpr double kWholeTiles = 256;
 
 /// The numbers of one mesh and one number of examples.
@@ -129,7 +129,7 @@ std::optional<cost::Gemm> BlockPrices::Evaluation::productOf(const OpWork &op, A
   return gemm;
 }
 
-/// What programs of GPUs reserve for the gradient of an attention of halves: q, k and v are its first operands.
+/// Bytes that programs of GPUs reserve for the gradient of an attention of halves. Its first operands are q, k and v.
 double BlockPrices::Evaluation::scratchOf(const OpWork &op) const {
   SmallVector<int64_t> q;
   for (const Extent &extent : of(op.attention->queries))
@@ -212,7 +212,7 @@ void BlockPrices::Evaluation::forMoves(llvm::function_ref<void(const Moved &)> h
   }
 }
 
-/// Of bringing values to where ops work and gradients to where states lie.
+/// Adds the seconds of reshards for the ops that read values, and of gradients for their states.
 void BlockPrices::Evaluation::addMoves() {
   moved.assign(prices.ops.size(), 0);
   summed.assign(prices.ops.size(), 0);
@@ -261,7 +261,7 @@ void BlockPrices::Evaluation::addStates() {
     (apart ? block.expertParameters : block.parameters) += cells;
     (apart ? block.expertCopyBytes : block.copyBytes) += copy;
   }
-  // Of blocks alike each has the mean.
+  // Blocks that are alike each have the mean.
   for (const Copies &each : prices.copies) {
     double cells = cellsOf(each.extents);
     blocks[each.tied->type].tiedParameters += cells / double(row.countOf(each.tied->type));
@@ -345,7 +345,7 @@ void BlockPrices::Evaluation::addMemory() {
     if (held.logits)
       addLogits(blocks[held.type], *held.logits);
   }
-  // What is not computed again is kept, whatever the mode.
+  // Values that are not computed again are kept, whatever the mode.
   for (BlockCost &block : blocks)
     for (size_t mode = 1; mode < kRecomputeModes; ++mode)
       if (const cost::Work &again = block.again[mode];

@@ -25,24 +25,24 @@
 
 namespace dtcc::spmd {
 
-/// Of one block, for one micro-batch of a rank.
+/// The work and memory of one block, for one micro-batch of a rank.
 struct BlockCost {
   cost::Work forward, inputGradient, weightGradient;
-  /// What no input reaches: once a step.
+  /// Work that no input reaches: it is done once a step.
   cost::Work once;
-  /// By plan::Recompute: work that is done again, and bytes that wait for the backward pass.
+  /// Work that is done again and bytes that wait for the backward pass, by plan::Recompute.
   std::array<cost::Work, kRecomputeModes> again;
   std::array<double, kRecomputeModes> heldBytes{};
-  /// By plan::Recompute, where weight gradients are apart: what of the bytes that wait is read for these, and what the
-  /// input gradients leave for them (gradients, what is computed again for both).
+  /// If weight gradients are apart, bytes of those that wait which weight gradients read, and bytes that input
+  /// gradients leave for them (gradients, and values computed again for both), by plan::Recompute.
   std::array<double, kRecomputeModes> weightBytes{}, leftBytes{};
   /// Bytes of a chunk of logits and of their gradient, which are never whole. Not a part of the other fields.
   double logitBytes = 0;
-  /// What of it is still there when the classifier's gradient is made: of several chunks all.
+  /// Bytes of logits still alive when the classifier's gradient is computed: all chunks, if there are several.
   double lateLogitBytes = 0;
-  /// By plan::Recompute: besides what is held, at the peak of the block.
+  /// Bytes at the peak of the block besides those that are held, by plan::Recompute.
   std::array<double, kRecomputeModes> workingBytes{};
-  /// What library operations of GPUs want for as long as they run, the most of them.
+  /// Largest scratch memory of a library operation of a GPU.
   double scratchBytes = 0;
   /// Bytes that are kept all the time: tables, casts of parameters.
   double onceBytes = 0;
@@ -53,7 +53,7 @@ struct BlockCost {
   /// Trained elements of a rank, those of experts apart, and bytes of other states. A state counts in the block that
   /// reads it first; `sharedParameters` counts states that earlier blocks read.
   double parameters = 0, expertParameters = 0, sharedParameters = 0, frozenBytes = 0;
-  /// Of `parameters`, those that later blocks read too.
+  /// Those of `parameters` that later blocks read too.
   double tiedParameters = 0;
   /// Bytes of copies of these elements in the compute type, if that is narrower.
   double copyBytes = 0, expertCopyBytes = 0, sharedCopyBytes = 0;
@@ -75,8 +75,8 @@ public:
   /// `plan` has the placement of the constructor's plan; its mesh and its batch axes give the local sizes. `reshards`
   /// are the prices of its mesh.
   std::vector<BlockCost> price(const plan::Plan &plan, ReshardPrices &reshards) const;
-  /// What the reshards so priced send, of a step: a program's collectives over axes of the model. The phase is
-  /// "microbatch", for all of them, or "once".
+  /// Messages of the reshards so priced, of a step: a program's collectives over axes of the model. The phase is
+  /// "microbatch", for all micro-batches together, or "once".
   std::vector<CollectiveRow> collectives(const plan::Plan &plan, ReshardPrices &reshards) const;
 
 private:
@@ -93,7 +93,7 @@ private:
     Extents extents;
     double each = 0;
   };
-  /// What an op reads: of a table whose rows are named by indices, no more than it makes of them.
+  /// Bytes that an op reads. If indices name rows of a table, it reads no more than it makes of them.
   struct Read {
     Bytes bytes;
     std::optional<Bytes> most;
@@ -115,7 +115,7 @@ private:
     llvm::SmallVector<Bytes, 2> results = {};
     llvm::SmallVector<Read, 3> reads = {};
     cost::Width width = cost::Width::F32;
-    /// Of a contraction of two operands, by factor; else empty.
+    /// Roles of the factors, if the op is a contraction of two operands; else empty.
     llvm::SmallVector<Role> roles = {};
     std::optional<Attends> attention = std::nullopt;
   };
@@ -152,22 +152,23 @@ private:
     Extents extents;
     double each, narrow;
   };
-  /// What an expert layer of a type of blocks needs besides the values of the step.
+  /// Memory that an expert layer of a type of blocks needs besides the values of the step.
   struct ExpertRows {
     uint32_t type;
     std::array<Bytes, 2> bytes;
   };
   static constexpr uint32_t kNoBlock = ~0u;
-  /// Of a value that has memory.
+  /// A value that has memory.
   struct Held {
-    /// Of its block; kNoBlock.
+    /// The type of its block, or kNoBlock.
     uint32_t type;
     Bytes bytes;
     bool once = false;
     std::optional<Logits> logits = std::nullopt;
-    /// Of a parameter, all that it is brought to.
+    /// Layouts to which a parameter is brought.
     std::vector<Bytes> brought{};
-    /// What waits for the backward pass, what of it for weight gradients, what input gradients leave for these.
+    /// Bytes that wait for the backward pass, those of them for weight gradients, and those that input gradients leave
+    /// for weight gradients.
     std::array<std::vector<Bytes>, kRecomputeModes> waiting{}, ofWeights{}, left{};
   };
   class Builder;

@@ -47,7 +47,7 @@ plan::MemoryParts ShapeProblems::stateOf(const PlanShape &shape, const BlockCost
   int64_t ranks = std::max<int64_t>(1, shape.dp * shape.cp / facts.request.groups);
   // Elements that are read as they are stored, then those that have copies of two bytes.
   auto add = [&](double elements, double copy, int64_t sharing) {
-    // What nobody shares is stored as under stage 0 (Buckets.h): a copy that is not gathered is kept.
+    // State that nobody shares is stored as under stage 0 (Buckets.h): a copy that is not gathered is kept.
     const int64_t shared = std::max<int64_t>(1, sharing), stage = shared > 1 ? shape.zero : 0;
     for (auto [count, narrow] : {std::pair(elements - copy / 2, 0.0), {copy / 2, copy}}) {
       if (count <= 0)
@@ -72,22 +72,21 @@ plan::MemoryParts ShapeProblems::stateOf(const PlanShape &shape, const BlockCost
   return parts;
 }
 
-/// Of a block, what there is all the time beside its state.
+/// Bytes of a block that are there all the time beside its state.
 static double onceBytes(const PlanShape &shape, const BlockCost &block) {
   return (shape.zero < 3 ? block.onceBytes : 0) + (bringsAtOnce(shape) ? block.broughtBytes : 0);
 }
 
-/// Of a pipeline whose stages need `mean` for a micro-batch. Weight gradients fill the wait of zero-bubble schedules
-/// where there are as many micro-batches as stages: with one, all of forward and input gradients is waited for.
+/// The bubble of a pipeline whose stages need `mean` for a micro-batch, as the formulas have it. If there are too few
+/// micro-batches for weight gradients to fill the wait of a zero-bubble schedule, the simulation adds what is missing.
 static double bubbleOf(const PlanShape &shape, const cost::LayerSeconds &mean, int64_t stages) {
-  double fills = std::min(1.0, double(shape.microbatches - 1) / double(shape.pp));
-  bool apart = cost::has(shape.schedule, cost::ScheduleRow::WeightsApart);
   return cost::bubbleSeconds(shape.schedule, stages, shape.virtualStages, mean.forward,
-                             mean.inputGradient + mean.recompute, (apart ? fills : 1) * mean.weightGradient);
+                             mean.inputGradient + mean.recompute, mean.weightGradient);
 }
 
-/// Of ZeRO 2 and 3, while a block of the type runs: whole gradients of the units that are reduced, parameters of the
-/// one at work and of the next. A layer is a unit: it has one block of each type of which there are as many.
+/// Bytes of units under ZeRO 2 and 3 while a block of the type runs: whole gradients of the units that are reduced, and
+/// parameters of the unit at work and of the next. A layer is a unit: it has one block of each type of which there are
+/// as many.
 double ShapeProblems::unitBytes(const PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const {
   if (shape.zero < 2)
     return 0;
@@ -117,12 +116,12 @@ double ShapeProblems::unitBytes(const PlanShape &shape, const std::vector<BlockC
 /// Stages are cut by time, and one of them has more of the memory than the mean.
 static constexpr double kUneven = 1.25;
 
-/// What input gradients leave for weight gradients, at a stage of a zero-bubble schedule. No host takes it.
+/// Bytes that input gradients leave for weight gradients at a stage of a zero-bubble schedule. No host takes them.
 static double leftAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
   return std::min(double(stage) + 1, double(shape.microbatches)) * block.leftBytes[size_t(mode)];
 }
 
-/// What waits of a block at a stage of such a schedule. ZB-H1 makes weight gradients a stage's number of
+/// Bytes of a block that wait at a stage of such a schedule. ZB-H1 makes weight gradients a stage's number of
 /// micro-batches behind the input gradients (Qi et al. 2023): stage s of p has p micro-batches of what these read, p
 /// - s of what only input gradients read, and s + 1 of what input gradients leave for them.
 static double heldAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
@@ -132,9 +131,9 @@ static double heldAtStage(const PlanShape &shape, const BlockCost &block, plan::
          leftAtStage(shape, block, mode, stage);
 }
 
-/// What waits of a block for each micro-batch that the first stage has in flight. Of zero-bubble schedules between the
-/// first and the last stage that is a line: counted is the end of it that has more, and what is less than that in other
-/// stages is as if these had fewer micro-batches in flight.
+/// Bytes of a block that wait for each micro-batch which the first stage has in flight. Under zero-bubble schedules
+/// they change in a line from the first to the last stage: counted is the end of it that has more, and what is less
+/// than that in other stages is as if these had fewer micro-batches in flight.
 static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Recompute mode) {
   if (!hasWeightsApart(shape))
     return block.heldBytes[size_t(mode)];
@@ -142,7 +141,7 @@ static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Re
          double(std::min(shape.pp, shape.microbatches));
 }
 
-/// Of the optimizer's state, with the host of a device of a stage of mean size.
+/// Bytes of the optimizer's state on the host of a device, for a stage of mean size.
 double ShapeProblems::hostOptimizerBytes(const PlanShape &shape, const cost::StepProblem &step,
                                          const std::vector<BlockCost> &costs) const {
   double bytes = 0;
@@ -157,7 +156,7 @@ bool ShapeProblems::mayOffload(const PlanShape &shape, const cost::StepProblem &
                                const std::vector<BlockCost> &costs, double inFlight) const {
   if (!facts.offloads())
     return false;
-  // What must lie there may be computed again as far as it can.
+  // Values that must lie there may be computed again as far as possible.
   plan::Recompute mode = facts.mustOffload() ? facts.modes().back() : facts.modes().front();
   double kept = 0;
   for (size_t type = 0; type < costs.size(); ++type)
@@ -166,10 +165,11 @@ bool ShapeProblems::mayOffload(const PlanShape &shape, const cost::StepProblem &
                        (shape.pp > 1 ? kUneven : 1) * kept / double(shape.pp));
 }
 
-/// Of what heldBytes counts, what blocks hold at a stage, in the mode in which they hold most of that.
-double ShapeProblems::shareOfHeld(const PlanShape &shape, const std::vector<BlockCost> &costs, int64_t stage) const {
+/// The share of heldBytes that blocks hold at a stage, in the mode whose share is largest.
+double ShapeProblems::shareOfHeld(const PlanShape &shape, const std::vector<BlockCost> &costs,
+                                  llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const {
   double share = 0;
-  for (plan::Recompute mode : facts.modes()) {
+  for (plan::Recompute mode : modes) {
     double own = 0, most = 0;
     for (size_t type = 0; type < costs.size(); ++type) {
       double count = double(facts.input.blocks.countOf(type));
@@ -205,12 +205,14 @@ static void addTurn(const std::vector<BlockCost> &costs, plan::StageProblem &pro
   }
 }
 
-plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
+plan::StageProblem ShapeProblems::make(const PlanShape &shape, std::optional<uint32_t> only) {
   const PricedStep &local = placements.pricedFor(shape);
   const std::vector<BlockCost> &costs = local.costs;
   cost::StepProblem step = stepOf(shape, local);
   std::vector<cost::LayerSeconds> seconds = local.passes[shape.zero == 3].price(step, facts.machine.constants);
   std::vector<plan::Recompute> allowed = facts.modes();
+  if (only)
+    allowed = {facts.recomputeOf(*only)};
   size_t each = facts.modeCount();
   const StepBlocks &row = facts.input.blocks;
   double inFlight = facts.request.stages > 0
@@ -231,10 +233,11 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
     double working = std::numeric_limits<double>::max();
     for (plan::Recompute mode : allowed)
       working = std::min(working, block.workingBytes[size_t(mode)]);
-    for (uint32_t number = 0; number < each; ++number) {
+    for (uint32_t entry = 0; entry < each; ++entry) {
+      const uint32_t number = only.value_or(entry);
       bool moves =
           facts.request.given ? facts.givenOnHost[type] : facts.isOnHost(number) && (onHost || facts.mustOffload());
-      if (facts.isOnHost(number) && !moves) {
+      if (entry > 0 && (only || (facts.isOnHost(number) && !moves))) {
         kept.push_back(kept.front());
         continue;
       }
@@ -244,7 +247,7 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
       kept.push_back(moves ? plan::keptByHost(time, held) : plan::BlockMode{time, heldBytes(shape, block, mode), 0});
       // Input gradients leave gradients.
       kept.back().heldBytes += brought(mode) + (moves && hasWeightsApart(shape) ? block.leftBytes[size_t(mode)] : 0);
-      // What comes back is there while the block runs.
+      // Values that come back are there while the block runs.
       kept.back().workingBytes = block.workingBytes[size_t(mode)] - working + (moves ? held : 0);
     }
     blocks.stateBytes = stateOf(shape, block).total() + onceBytes(shape, block);
@@ -262,7 +265,12 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
     sum.forward += passes.forward * count;
     sum.inputGradient += passes.inputGradient * count;
     sum.weightGradient += passes.weightGradient * count;
-    backward += (passes.total() - passes.forward) * count;
+    // Reductions hide behind the backward pass. The mode that recomputes most hides most of them, and no plan of the
+    // shape hides more.
+    double longest = 0;
+    for (uint32_t entry = 0; entry < each; ++entry)
+      longest = std::max(longest, seconds[type * each + only.value_or(entry)].total() - passes.forward);
+    backward += longest * count;
     problem.types.push_back(std::move(blocks));
   }
   double tail = cost::secondsAtEnd(step, facts.machine.constants, {parameters / double(shape.pp), 0},
@@ -282,7 +290,7 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
     problem.blocks.push_back(block.type);
   if (shape.pp == 1)
     addTurn(costs, problem);
-  // Of several stages on a rank the problem knows the ranks alone; where these are cut is said by cutsOf.
+  // If a rank has several stages, the problem knows the ranks alone, and cutsOf says how these are cut.
   if (int64_t(facts.begins.size()) == shape.pp && !facts.hasVirtualStages(shape))
     problem.begins = facts.begins;
   double usable = facts.request.anyMemory ? 0 : facts.usableBytes(shape);
@@ -299,7 +307,7 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
     problem.inFlight.push_back(std::max(1.0, falls ? std::min(inFlight, inFlight - double(stage)) : inFlight));
   if (hasWeightsApart(shape) && facts.request.stages == 0)
     for (int64_t stage = 0; stage < shape.pp; ++stage)
-      problem.inFlight[stage] *= shareOfHeld(shape, costs, stage);
+      problem.inFlight[stage] *= shareOfHeld(shape, costs, allowed, stage);
   if (facts.hasVirtualStages(shape) && facts.request.stages == 0) {
     // Stages of a rank that are alike, each with its own number of them.
     const std::vector<int64_t> &flights = flightsOf(shape);
@@ -315,7 +323,7 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape) {
   return problem;
 }
 
-/// By the rules of plans (plan::Plan::check), which lowering goes by too: asked of a small plan of the same kind.
+/// Asks the rules of plans (plan::Plan::check), which lowering obeys too, about a small plan of the same kind.
 bool ShapeProblems::isAllowed(const PlanShape &shape) {
   if (shape.pp == 1)
     return true;
@@ -341,7 +349,7 @@ const std::vector<int64_t> &ShapeProblems::flightsOf(const PlanShape &shape) {
   std::lock_guard lock(flying);
   std::vector<int64_t> &stages = flights[{shape.pp, shape.virtualStages, microbatches}];
   if (stages.empty()) {
-    // Of a file: the request has one schedule, and the shapes one size.
+    // If a file gives the actions, the request has one schedule, and the shapes one size.
     plan::Schedule schedule = facts.request.actions;
     if (schedule.ranks.empty())
       schedule = llvm::cantFail(plan::makeSchedule(shape.scheduleName(), shape.pp, microbatches));
@@ -393,7 +401,7 @@ std::vector<size_t> ShapeProblems::cutsOf(const plan::PlanShape &shape, const pl
 
 std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const PlanShape &shape, const plan::StageProblem &problem,
                                                            const plan::StageSolution &solution) {
-  // Of a pipeline with one stage a rank the problem says it.
+  // If each rank has one stage, the problem says it.
   std::vector<double> flights = problem.inFlight;
   if (facts.hasVirtualStages(shape))
     flights.assign(flightsOf(shape).begin(), flightsOf(shape).end());

@@ -23,18 +23,19 @@ class ShapeProblems {
 public:
   ShapeProblems(const GraphFacts &facts, PlacementCache &placements) : facts(facts), placements(placements) {}
 
-  plan::StageProblem make(const plan::PlanShape &shape);
+  /// `only`: every block is in this mode, whose number all modes of the problem then stand for; absent: in any.
+  plan::StageProblem make(const plan::PlanShape &shape, std::optional<uint32_t> only = std::nullopt);
   /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
   bool canBeCut(const plan::PlanShape &shape) {
     return isAllowed(shape) && facts.stagesOf(shape) <= int64_t(facts.input.blocks.blocks().size());
   }
-  /// What the cost model is asked about a shape; without its layers, which PricedStep has.
+  /// The question to the cost model about a shape, without its layers, which PricedStep has.
   cost::StepProblem stepOf(const plan::PlanShape &shape, const PricedStep &local) const;
   /// Bytes of state of a block.
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
   /// The first blocks of all stages but the first.
   std::vector<size_t> cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution);
-  /// By rank of the pipeline, of the stages as they are cut.
+  /// Memory by rank of the pipeline, of the stages as they are cut.
   std::vector<plan::MemoryParts> memoryByRank(const plan::PlanShape &shape, const plan::StageProblem &problem,
                                               const plan::StageSolution &solution);
 
@@ -45,13 +46,14 @@ private:
                             const std::vector<BlockCost> &costs) const;
   bool mayOffload(const plan::PlanShape &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,
                   double inFlight) const;
-  double shareOfHeld(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, int64_t stage) const;
-  /// By stage, also virtual ones, micro-batches that it has in flight at most.
+  double shareOfHeld(const plan::PlanShape &shape, const std::vector<BlockCost> &costs,
+                     llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const;
+  /// Most micro-batches in flight, by stage; virtual stages count by themselves.
   const std::vector<int64_t> &flightsOf(const plan::PlanShape &shape);
 
   const GraphFacts &facts;
   PlacementCache &placements;
-  /// By ZeRO stage, schedule and virtual stages.
+  /// Answers by ZeRO stage, schedule and virtual stages.
   std::map<std::tuple<int, plan::PipelineKind, int64_t>, bool> allowed;
   /// Micro-batches in flight of each stage of an interleaved schedule, by ranks, virtual stages and micro-batches.
   std::map<std::tuple<int64_t, int64_t, int64_t>, std::vector<int64_t>> flights;

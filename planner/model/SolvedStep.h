@@ -21,7 +21,7 @@ namespace dtcc::spmd {
 struct SolvedStep {
   cost::StepProblem problem;
   std::vector<std::vector<size_t>> layers;
-  /// By rank of the pipeline: once a step, and the exchanges of it.
+  /// Seconds once a step by rank of the pipeline, and the part of them that is exchanges.
   std::vector<double> once, exchanged;
 
   /// Makes the step with the blocks of each rank of the pipeline, and with the layers of each stage in order.

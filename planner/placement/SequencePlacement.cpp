@@ -18,18 +18,6 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-std::optional<SequenceExchange> parseSequenceExchange(StringRef text) {
-  if (text == "auto")
-    return SequenceExchange::Cheaper;
-  if (text == "gather")
-    return SequenceExchange::Gather;
-  if (text == "alltoall")
-    return SequenceExchange::AllToAll;
-  if (text == "ring")
-    return SequenceExchange::Ring;
-  return std::nullopt;
-}
-
 namespace {
 
 class SequencePlacer {
@@ -230,27 +218,26 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
   return seconds;
 }
 
-FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
-                                  SequenceExchange exchange, ReshardPrices &reshards) {
+FailureOr<SequenceOutcome> sequenceOutcome(const SequenceSites &sites, const plan::Plan &plan,
+                                           const cost::Machine &machine, SequenceExchange exchange,
+                                           ReshardPrices &reshards) {
+  SequenceOutcome outcome;
   if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
-    return 0.0;
-  return SequencePlacer(sites, plan, machine, reshards)
-      .run(exchange, [](Operation *, std::optional<int64_t>, const Axes &) {});
-}
-
-SequenceExchange exchangeOf(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
-                            SequenceExchange exchange, ReshardPrices &reshards) {
-  auto at = llvm::find_if(sites.sites, [](const auto &site) { return isa<graph::AttentionOp>(site.ops.front()); });
-  if (plan.withoutUnitAxes(plan.sequenceAxes).empty() || at == sites.sites.end())
-    return SequenceExchange::Cheaper;
+    return outcome;
+  auto first = llvm::find_if(sites.sites, [](const auto &site) { return isa<graph::AttentionOp>(site.ops.front()); });
   // An attention for which nothing is written gathers.
-  SequenceExchange taken = SequenceExchange::Gather;
+  if (first != sites.sites.end())
+    outcome.ofAttention = SequenceExchange::Gather;
   auto write = [&](Operation *forward, std::optional<int64_t> factor, const Axes &) {
-    if (forward == at->alike.front())
-      taken = factor ? SequenceExchange::AllToAll : SequenceExchange::Ring;
+    outcome.entries.push_back({forward, factor});
+    if (first != sites.sites.end() && forward == first->alike.front())
+      outcome.ofAttention = factor ? SequenceExchange::AllToAll : SequenceExchange::Ring;
   };
-  return succeeded(SequencePlacer(sites, plan, machine, reshards).run(exchange, write)) ? taken
-                                                                                        : SequenceExchange::Cheaper;
+  FailureOr<double> seconds = SequencePlacer(sites, plan, machine, reshards).run(exchange, write);
+  if (failed(seconds))
+    return failure();
+  outcome.seconds = *seconds;
+  return outcome;
 }
 
 FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, const cost::Machine &machine,

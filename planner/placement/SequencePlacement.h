@@ -16,8 +16,8 @@
 //              after (DeepSpeed-Ulysses, arXiv 2309.14509). A causal mask costs every
 //              rank the same here;
 //   ring       keys and values go around the ranks, and are never whole anywhere
-//              (RingAttention.h). Taken where it is asked for: it sends more than a gather.
-//              Ops that cannot be a ring gather then.
+//              (RingAttention.h). A ring sends more than a gather and holds less: the search
+//              over shapes decides. Ops that cannot be a ring gather then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +28,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/spmd/reshard/ReshardPrices.h"
 #include "planner/placement/SolvePlacement.h"
+#include "planner/plan/SequenceExchange.h"
 
 namespace dtcc::spmd {
 
-enum class SequenceExchange { Cheaper, Gather, AllToAll, Ring };
-
-/// "auto", "gather", "alltoall", "ring".
-std::optional<SequenceExchange> parseSequenceExchange(llvm::StringRef text);
+using plan::SequenceExchange;
 
 /// Completes `plan`, whose other axes are placed, by entries for the ops where positions
 /// meet, and returns the seconds that a step exchanges there. Nothing happens without
@@ -65,15 +63,20 @@ struct SequenceSites {
   }
 };
 
-/// The seconds that placeSequence returns, of a plan that has entries of the first of blocks that are alike at least,
-/// and that stays as it is. `reshards`: of its mesh.
-mlir::FailureOr<double> sequenceSeconds(const SequenceSites &sites, const plan::Plan &plan,
-                                        const cost::Machine &machine, SequenceExchange exchange,
-                                        ReshardPrices &reshards);
-
-/// The exchange that attentions of such a plan use; Cheaper if they need none.
-SequenceExchange exchangeOf(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
-                            SequenceExchange exchange, ReshardPrices &reshards);
+/// The outcome of placeSequence for a plan that has entries of the first of blocks that are alike at least, and that
+/// stays as it is. `reshards` is of its mesh.
+struct SequenceOutcome {
+  /// Seconds that a step exchanges.
+  double seconds = 0;
+  /// The exchange of the first attention; Cheaper if positions are not split.
+  SequenceExchange ofAttention = SequenceExchange::Cheaper;
+  /// Forward ops that do not gather, each with the factor that takes the sequence axes, or none for a ring. Two
+  /// exchanges with the same entries are the same.
+  std::vector<std::pair<mlir::Operation *, std::optional<int64_t>>> entries;
+};
+mlir::FailureOr<SequenceOutcome> sequenceOutcome(const SequenceSites &sites, const plan::Plan &plan,
+                                                 const cost::Machine &machine, SequenceExchange exchange,
+                                                 ReshardPrices &reshards);
 
 } // namespace dtcc::spmd
 

@@ -35,7 +35,7 @@ struct PlacementInput {
   llvm::DenseSet<unsigned> whole;
   /// Values that no input reaches. They are the same in every micro-batch, and are resharded once per step.
   llvm::DenseSet<mlir::Value> fixed;
-  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = 48, const Pins &pins = {},
+  explicit PlacementInput(mlir::func::FuncOp step, size_t mostBlocks = kMostBlocks, const Pins &pins = {},
                           const GivenPlacement *given = nullptr);
 };
 

@@ -4,12 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Stages of a good solution take about as long as each other. The dynamic program therefore looks only at runs of
+// blocks whose load is below a limit: as the load of a run grows with its blocks, each stage then begins within a
+// narrow window. If the best solution shows that a greater load could still be better, the limit is raised to what that
+// load may be, and the program runs once more.
+//
+//===----------------------------------------------------------------------===//
 
 #include "planner/problem/ModeFront.h"
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace dtcc::plan {
 
@@ -19,6 +27,8 @@ public:
   StageSolution run(unsigned maxRounds);
 
 private:
+  /// The best solution whose loads are at most `limit`; infeasible if there is none.
+  void runWithin(double limit, unsigned maxRounds);
   /// Least sum of times of stages, then least greatest load, with every load at most
   /// `most`. False if there is no such placement.
   bool place(double most);
@@ -27,28 +37,48 @@ private:
   template <typename Better> void sweep(double most, Better better);
 
   size_t count() const { return problem.blocks.size(); }
-  void makeContents();
-  void makeSpans();
-  ModeFronts::Room roomFor(size_t from, size_t to, size_t stage, size_t device) const;
+  /// A run of blocks [from, to): its number among the fronts, its state, its tail; the least time in which any class of
+  /// devices runs it with memory without end.
+  struct Content {
+    uint32_t run = 0;
+    double stateBytes = 0, tail = 0, least = kNever;
+  };
+  const Content &content(size_t from, size_t to);
+  /// At most the load of a run at a stage on any class of devices, infinity if the run does not fit. It grows as blocks
+  /// are added.
+  double leastLoadOf(size_t stage, size_t from, size_t to, double limit);
+  bool makeWindows(double limit);
+  void makeSpans(double limit);
+  ModeFronts::Room roomFor(size_t from, size_t to, size_t stage, size_t device);
   void readBack();
 
   const StageProblem &problem;
   ModeFronts fronts;
-  /// Per run of blocks [from, to): its number among the fronts, its state, its tail.
-  struct Content {
-    uint32_t run = 0;
-    double stateBytes = 0, tail = 0;
+  /// Least seconds of the modes of a type; the blocks of each type before each block.
+  std::vector<double> leastOfType;
+  std::vector<ModeFronts::Counts> before;
+  std::vector<std::optional<Content>> contents;
+  /// Least sum of the times of all blocks, with messages; a load that no placement exceeds.
+  double leastSum = 0, greatestLoad = 0;
+
+  /// Per stage, and behind the last: where it may begin.
+  struct Window {
+    size_t first = 0, last = 0;
+    size_t size() const { return last + 1 - first; }
   };
-  std::vector<Content> contents;
-  const Content &content(size_t from, size_t to) const { return contents[from * (count() + 1) + to]; }
+  std::vector<Window> windows;
   /// A run of blocks on a class at a place in the pipeline.
   struct Span {
     double seconds = kNever; // a micro-batch, with sending
     double load = kNever;    // rounds * seconds + tail
   };
   std::vector<Span> spans;
+  /// Per stage, its first span.
+  std::vector<size_t> firstSpans;
   Span &span(size_t stage, size_t from, size_t to, size_t device) {
-    return spans[((stage * count() + from) * (count() + 1) + to) * problem.classes.size() + device];
+    const Window &begin = windows[stage], &end = windows[stage + 1];
+    return spans[firstSpans[stage] + ((from - begin.first) * end.size() + (to - end.first)) * problem.classes.size() +
+                 device];
   }
 
   /// Stages of each class that are used, as one number, and the number that one more of a class adds.
@@ -74,60 +104,129 @@ StageSolver::Search::Search(const StageProblem &problem) : problem(problem), fro
     weight.push_back(uses);
     uses *= places.back() + 1;
   }
-  makeContents();
+  std::vector<double> mostOfType;
+  for (const BlockType &type : problem.types) {
+    leastOfType.push_back(kNever);
+    mostOfType.push_back(0);
+    for (const std::vector<BlockMode> &modes : type.modes)
+      for (const BlockMode &mode : modes) {
+        leastOfType.back() = std::min(leastOfType.back(), mode.seconds);
+        mostOfType.back() = std::max(mostOfType.back(), mode.seconds);
+      }
+  }
+  before.emplace_back(problem.types.size());
+  double send = kNever, mostSend = 0;
+  for (uint32_t type : problem.blocks) {
+    before.push_back(before.back());
+    ++before.back()[type];
+    leastSum += leastOfType[type];
+    greatestLoad += problem.rounds * mostOfType[type] + problem.types[type].tailSeconds;
+    send = std::min(send, problem.types[type].sendSeconds);
+    mostSend = std::max(mostSend, problem.types[type].sendSeconds);
+  }
+  leastSum += double(problem.stages() - 1) * send;
+  greatestLoad += problem.rounds * mostSend;
+  contents.resize(count() * (count() + 1));
 }
 
-ModeFronts::Room StageSolver::Search::roomFor(size_t from, size_t to, size_t stage, size_t device) const {
+const StageSolver::Search::Content &StageSolver::Search::content(size_t from, size_t to) {
+  std::optional<Content> &known = contents[from * (count() + 1) + to];
+  if (known)
+    return *known;
+  ModeFronts::Counts counts = before[to];
+  Content content{0, 0, 0, 0};
+  for (size_t type = 0; type < counts.size(); ++type) {
+    counts[type] -= before[from][type];
+    content.stateBytes += counts[type] * problem.types[type].stateBytes;
+    content.tail += counts[type] * problem.types[type].tailSeconds;
+    content.least += counts[type] * leastOfType[type];
+  }
+  content.run = fronts.runOf(counts);
+  return known.emplace(content);
+}
+
+ModeFronts::Room StageSolver::Search::roomFor(size_t from, size_t to, size_t stage, size_t device) {
   return {problem.classes[device].memoryBytes - content(from, to).stateBytes, problem.inFlight[stage]};
 }
 
-void StageSolver::Search::makeContents() {
-  contents.resize(count() * (count() + 1));
-  // Every stage before and after needs a block.
-  size_t others = problem.stages() - 1;
-  for (size_t from = 0; from < (others > 0 ? count() : 1); ++from) {
-    ModeFronts::Counts counts(problem.types.size());
-    double state = 0, tail = 0;
-    for (size_t to = from + 1; to <= count(); ++to) {
-      const BlockType &type = problem.types[problem.blocks[to - 1]];
-      ++counts[problem.blocks[to - 1]];
-      state += type.stateBytes;
-      tail += type.tailSeconds;
-      if (others > 0 || to == count())
-        contents[from * (count() + 1) + to] = {fronts.runOf(counts), state, tail};
-    }
-  }
+double StageSolver::Search::leastLoadOf(size_t stage, size_t from, size_t to, double limit) {
+  const Content &run = content(from, to);
+  if (double least = problem.rounds * run.least + run.tail; least > limit)
+    return least;
+  double least = kNever;
+  for (size_t device = 0; device < problem.classes.size(); ++device)
+    if (ModeFronts::Room room = roomFor(from, to, stage, device); room.bytes >= 0)
+      least = std::min(least, problem.rounds * fronts.secondsWithin(run.run, device, room) + run.tail);
+  return least;
 }
 
-void StageSolver::Search::makeSpans() {
-  spans.assign(problem.stages() * count() * (count() + 1) * problem.classes.size(), {});
+/// Finds where stages may begin if no load is above `limit`: not behind what the stages before can hold, and not before
+/// what the stages from there on can. False if there is no such placement.
+bool StageSolver::Search::makeWindows(double limit) {
+  size_t stages = problem.stages();
+  windows.assign(stages + 1, {});
+  windows[stages] = {count(), count()};
+  for (size_t stage = 0; stage + 1 < stages; ++stage) {
+    size_t from = windows[stage].last, to = from;
+    while (to + (stages - 1 - stage) < count() && leastLoadOf(stage, from, to + 1, limit) <= limit)
+      ++to;
+    if (to == from)
+      return false;
+    windows[stage + 1].last = to;
+  }
+  for (size_t stage = stages; stage-- > 0;) {
+    size_t to = windows[stage + 1].first, from = to;
+    while (from > stage && leastLoadOf(stage, from - 1, to, limit) <= limit)
+      --from;
+    if (from == to || from > windows[stage].last)
+      return false;
+    windows[stage].first = from;
+  }
+  return windows[0].first == 0;
+}
+
+void StageSolver::Search::makeSpans(double limit) {
+  firstSpans.clear();
+  size_t all = 0;
+  for (size_t stage = 0; stage < problem.stages(); ++stage) {
+    firstSpans.push_back(all);
+    all += windows[stage].size() * windows[stage + 1].size() * problem.classes.size();
+  }
+  spans.assign(all, {});
   for (size_t stage = 0; stage < problem.stages(); ++stage) {
     bool isLast = stage + 1 == problem.stages();
-    for (size_t from = stage; from < (stage ? count() : 1); ++from)
-      for (size_t to = isLast ? count() : from + 1; to + (problem.stages() - 1 - stage) <= count(); ++to)
-        for (size_t device = 0;
-             problem.mayBegin(stage, from) && problem.mayEnd(stage, to) && device < problem.classes.size(); ++device) {
+    const Window &end = windows[stage + 1];
+    for (size_t from = windows[stage].first; from <= windows[stage].last; ++from)
+      for (size_t to = std::max(end.first, from + 1); to <= end.last; ++to) {
+        const Content &run = content(from, to);
+        if (problem.rounds * run.least + run.tail > limit)
+          break;
+        if (!problem.mayBegin(stage, from) || !problem.mayEnd(stage, to))
+          continue;
+        for (size_t device = 0; device < problem.classes.size(); ++device) {
           ModeFronts::Room room = roomFor(from, to, stage, device);
           if (room.bytes < 0)
             continue;
           Span &span = this->span(stage, from, to, device);
-          span.seconds = fronts.secondsWithin(content(from, to).run, device, room) +
+          span.seconds = fronts.secondsWithin(run.run, device, room) +
                          (isLast ? 0 : problem.types[problem.blocks[to - 1]].sendSeconds);
-          span.load = problem.rounds * span.seconds + content(from, to).tail;
+          span.load = problem.rounds * span.seconds + run.tail;
         }
+      }
   }
 }
 
 template <typename Better> void StageSolver::Search::sweep(double most, Better better) {
   cells.assign((problem.stages() + 1) * (count() + 1) * uses, {});
   cell(0, 0, 0) = {0, 0, 0, 0};
-  for (size_t stage = 0; stage < problem.stages(); ++stage)
-    for (size_t from = stage; from < (stage ? count() : 1); ++from)
+  for (size_t stage = 0; stage < problem.stages(); ++stage) {
+    const Window &end = windows[stage + 1];
+    for (size_t from = windows[stage].first; from <= windows[stage].last; ++from)
       for (size_t use = 0; use < uses; ++use) {
         const Cell before = cell(stage, from, use);
         if (before.sum == kNever)
           continue;
-        for (size_t to = from + 1; to + (problem.stages() - 1 - stage) <= count(); ++to)
+        for (size_t to = std::max(end.first, from + 1); to <= end.last; ++to)
           for (size_t device = 0; device < problem.classes.size(); ++device) {
             const Span &each = span(stage, from, to, device);
             if (each.load > most || each.load == kNever || !mayUse(use, device))
@@ -139,6 +238,7 @@ template <typename Better> void StageSolver::Search::sweep(double most, Better b
               held = next;
           }
       }
+  }
 }
 
 StageSolver::Search::Cell *StageSolver::Search::bestEnd(size_t &bestUse) {
@@ -198,15 +298,15 @@ void StageSolver::Search::readBack() {
   }
 }
 
-StageSolution StageSolver::Search::run(unsigned maxRounds) {
+void StageSolver::Search::runWithin(double limit, unsigned maxRounds) {
   best = {};
-  best.seconds = kNever;
-  makeSpans();
+  best.seconds = best.lowerBound = kNever;
+  if (!makeWindows(limit))
+    return;
+  makeSpans(limit);
   double leastOfLoads = leastLoad();
-  if (leastOfLoads == kNever) {
-    best.lowerBound = kNever;
-    return best;
-  }
+  if (leastOfLoads == kNever)
+    return;
   // Sums grow as the bound of the loads falls: with the sum of this round, nothing under
   // a lower bound can end sooner than the least load and that sum.
   double most = kNever, rest = 0;
@@ -221,11 +321,41 @@ StageSolution StageSolver::Search::run(unsigned maxRounds) {
     most = std::min(std::nextafter(end.load, 0.0), best.seconds - problem.ramp * end.sum);
     if (round + 1 == maxRounds) {
       best.lowerBound = std::min(rest, best.seconds);
-      return best;
+      return;
     }
   }
   best.lowerBound = best.seconds;
-  return best;
+}
+
+StageSolution StageSolver::Search::run(unsigned maxRounds) {
+  /// Sums in another order differ in their last bits.
+  constexpr double kSlack = 1 + 1e-9;
+  // Loads of stages can be brought as near to their mean as the longest block is.
+  double mean = 0, longest = 0;
+  for (uint32_t block : problem.blocks) {
+    double load = problem.rounds * leastOfType[block] + problem.types[block].tailSeconds;
+    mean += load / double(problem.stages());
+    longest = std::max(longest, load);
+  }
+  for (double limit = mean + longest;; limit = 1.5 * limit + 0.01 * greatestLoad) {
+    limit = std::min(limit, greatestLoad) * kSlack;
+    runWithin(limit, maxRounds);
+    if (!best.isInfeasible()) {
+      // A solution that takes less than the best has no greater load than this.
+      double most = (best.seconds - problem.ramp * leastSum) * kSlack;
+      if (most <= limit)
+        return best;
+      StageSolution first = std::move(best);
+      runWithin(most, maxRounds);
+      if (best.isInfeasible() || first.seconds < best.seconds) {
+        first.lowerBound = std::min(first.seconds, best.lowerBound);
+        best = std::move(first);
+      }
+      return best;
+    }
+    if (limit >= greatestLoad)
+      return best;
+  }
 }
 
 StageSolver::StageSolver(const StageProblem &problem) : search(std::make_unique<Search>(problem)) {

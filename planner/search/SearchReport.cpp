@@ -41,7 +41,7 @@ double SearchReport::excess(const PlanReport &plan) const {
 }
 
 void describeStages(const StageProblem &problem, const StageSolution &solution, const MemoryParts &state,
-                    PlanReport &report, uint32_t recomputes) {
+                    PlanReport &report, const std::function<bool(uint32_t type, uint32_t mode)> &recomputes) {
   double whole = state.parameters + state.gradients + state.optimizer;
   for (size_t s = 0; s < solution.stages.size(); ++s) {
     const StageSolution::Stage &solved = solution.stages[s];
@@ -59,7 +59,7 @@ void describeStages(const StageProblem &problem, const StageSolution &solution, 
       stage.memory.activations += chosen.heldBytes * problem.inFlight[s];
       stage.memory.host += chosen.hostBytes * problem.inFlight[s];
       stage.memory.working = std::max(stage.memory.working, type.workingBytes + chosen.workingBytes);
-      stage.recomputed += mode == recomputes;
+      stage.recomputed += recomputes(problem.blocks[block], mode);
       stage.offloaded += chosen.hostBytes > 0;
     }
     double scale = whole > 0 ? bytes / whole : 0;

@@ -18,6 +18,7 @@
 #include "planner/cost/Step.h"
 #include "planner/schedule/Timeline.h"
 #include "planner/search/ShapeSearch.h"
+#include <functional>
 
 namespace dtcc::plan {
 
@@ -38,7 +39,7 @@ struct MemoryParts {
 /// A stage of the pipeline, or the whole step where there is one.
 struct StageReport {
   size_t firstBlock = 0, blocks = 0;
-  /// Blocks whose values are computed again.
+  /// Blocks some of whose values are computed again.
   size_t recomputed = 0;
   /// Number of blocks whose saved activations are offloaded.
   size_t offloaded = 0;
@@ -60,6 +61,8 @@ struct PlanReport {
   /// Bytes of communicators that serve parameters alone beside others of the same ranks (exec-separate-parameters). An
   /// estimate counts them if the program may have them.
   double separateBytes = 0;
+  /// Share of the operations of the forward pass that tp splits; 1 if it is not known.
+  double splitByTensor = 1;
   bool fits = true;
   /// Bytes that the host lacks for what is left to it.
   double hostLack = 0;
@@ -101,28 +104,31 @@ struct SearchReport {
   std::vector<std::string> given;
   /// Caveat of the forecast: "tensor parallelism counts as compute". May be empty.
   std::string note;
+  /// Changes beside the plan that would be much better, a line each (SearchHints.h).
+  std::vector<std::string> hints;
   /// Best first: those that fit before those that do not.
   std::vector<PlanReport> plans;
   /// Plans that ranked before the first of `plans` and were passed over.
   std::vector<PassedPlan> passed;
-  /// No plan takes less in the model of the search, whose best takes `modelled`; 0: no bound.
-  double lowerBound = 0, modelled = 0;
+  /// No plan is forecast below this; 0: no bound.
+  double lowerBound = 0;
   /// Ways to split ops over ranks that were placed, and those whose placement is not proven best: the bound is of plans
   /// with the placements that were found.
   size_t placements = 0, unproven = 0;
   /// Shapes in the space; those whose blocks were placed; those that do not fit.
   size_t shapes = 0, placed = 0, infeasible = 0;
 
-  double gap() const { return lowerBound > 0 ? modelled / lowerBound - 1 : 0; }
+  /// How far the best plan is above the bound, as a share of it.
+  double gap() const { return lowerBound > 0 && !plans.empty() ? plans.front().seconds / lowerBound - 1 : 0; }
   /// Bytes that a device lacks for the plan; 0 if it fits.
   double excess(const PlanReport &plan) const;
 };
 
 /// The stages of a solved shape, their time and memory, and the memory of the fullest. State
-/// is split like `state`, whose sum may be anything above 0; `recomputes` is the mode of
-/// blocks that are computed again.
+/// is split like `state`, whose sum may be anything above 0. `recomputes` says whether a block of a type computes any
+/// of its values again in a mode.
 void describeStages(const StageProblem &problem, const StageSolution &solution, const MemoryParts &state,
-                    PlanReport &report, uint32_t recomputes = 1);
+                    PlanReport &report, const std::function<bool(uint32_t type, uint32_t mode)> &recomputes);
 
 /// Explains why `plan` is behind `best`: at most two longer parts of its time with their causes
 /// ("+0.40 s bubble: 8 micro-batches over 16 stages"), and the part that is reduced most, if

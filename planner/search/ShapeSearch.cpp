@@ -9,6 +9,7 @@
 #include "planner/problem/InParallel.h"
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -32,6 +33,8 @@ std::string PlanShape::str() const {
     text = "dp=1";
   if (sequenceParallel)
     text += " sequence-parallel";
+  if (exchange != SequenceExchange::Cheaper)
+    text += " cp-attention=" + std::string(toString(exchange));
   text += " zero=" + std::to_string(zero) + " microbatches=" + std::to_string(microbatches);
   std::string name = scheduleName();
   text += name.empty() ? "" : " " + name;
@@ -114,7 +117,11 @@ static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
                   shape.sequenceParallel = sequenceParallel && tp > 1;
                   if (sequenceParallel && tp == 1 && space.sequenceParallel.size() > 1)
                     continue;
-                  addSchedules(space, shape, shapes);
+                  for (SequenceExchange exchange : space.exchanges) {
+                    shape.exchange = cp > 1 ? exchange : SequenceExchange::Cheaper;
+                    if (cp > 1 || exchange == space.exchanges.front())
+                      addSchedules(space, shape, shapes);
+                  }
                 }
               }
             }
@@ -150,23 +157,56 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
   return shapes;
 }
 
-ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep) {
-  /// Shapes whose blocks are placed at once; what is placed beyond the last that is wanted does not count.
-  constexpr size_t kAtOnce = 16;
-  bool threaded = pricer.prepare(shapes);
-  auto forAll = [&](size_t count, const std::function<void(size_t)> &each) {
-    if (threaded)
-      return inParallel(count, each);
-    for (size_t i = 0; i < count; ++i)
-      each(i);
-  };
+namespace {
+
+constexpr double kUnpriced = std::numeric_limits<double>::infinity();
+
+/// The search of one space: shapes in the order of their bounds.
+class BestFirst {
+public:
+  BestFirst(std::vector<PlanShape> given, ShapePricer &pricer, size_t keep)
+      : shapes(std::move(given)), pricer(pricer), keep(keep), threaded(pricer.prepare(shapes)) {}
+  ShapeResult run();
+
+private:
   struct Bounded {
     double bound;
     size_t shape;
   };
+  /// A solved shape: its best plan in the model of the search, and the plans that were priced by the finer model.
+  struct Solved {
+    ShapePlan first;
+    std::vector<ShapePlan> others;
+  };
+  void forAll(size_t count, const std::function<void(size_t)> &each);
+  void boundAll();
+  Solved solve(size_t shape, double best);
+  bool isEnough(double bound) const;
+  void add(Solved solved);
+  void rank();
+
+  std::vector<PlanShape> shapes;
+  ShapePricer &pricer;
+  size_t keep;
+  bool threaded;
   std::vector<Bounded> order;
+  /// Least time by the finer model so far.
+  double best = kUnpriced;
+  /// Modelled times of the `keep` best shapes, the greatest on top.
+  std::vector<double> times;
   ShapeResult result;
-  result.shapes = shapes.size();
+};
+
+} // namespace
+
+void BestFirst::forAll(size_t count, const std::function<void(size_t)> &each) {
+  if (threaded)
+    return inParallel(count, each);
+  for (size_t i = 0; i < count; ++i)
+    each(i);
+}
+
+void BestFirst::boundAll() {
   std::vector<double> bounds(shapes.size());
   forAll(shapes.size(), [&](size_t i) { bounds[i] = pricer.bound(shapes[i]); });
   for (size_t i = 0; i < shapes.size(); ++i)
@@ -176,53 +216,102 @@ ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pric
       ++result.infeasible;
   std::sort(order.begin(), order.end(),
             [](const Bounded &a, const Bounded &b) { return std::tie(a.bound, a.shape) < std::tie(b.bound, b.shape); });
+}
 
-  // The modelled times of the plans that are kept, the greatest on top.
-  std::vector<double> times;
-  double lowest = std::numeric_limits<double>::infinity();
-  std::vector<StageSolution> solutions;
-  for (size_t number = 0; number < order.size(); ++number) {
-    const Bounded &next = order[number];
-    if (times.size() >= keep && next.bound >= times.front()) {
-      lowest = std::min(lowest, next.bound);
-      break;
+/// Solves a shape. Its plans are priced by the finer model where they may be faster than `best`, since no finer price
+/// is below that of the search.
+BestFirst::Solved BestFirst::solve(size_t number, double best) {
+  const PlanShape &shape = shapes[number];
+  Solved solved{{shape, pricer.solve(shape), kUnpriced}, {}};
+  StageSolution &stages = solved.first.stages;
+  if (stages.isInfeasible() || stages.lowerBound >= best)
+    return solved;
+  if (stages.seconds < best)
+    solved.first.seconds = pricer.refine(shape, stages);
+  for (StageSolution &other : pricer.others(shape, stages))
+    if (!other.isInfeasible() && other.seconds < best) {
+      double seconds = pricer.refine(shape, other);
+      solved.others.push_back({shape, std::move(other), seconds});
     }
-    size_t at = number % (threaded ? kAtOnce : 1);
-    if (at == 0) {
-      solutions.resize(std::min(threaded ? kAtOnce : 1, order.size() - number));
-      forAll(solutions.size(), [&](size_t i) { solutions[i] = pricer.solve(shapes[order[number + i].shape]); });
-    }
-    StageSolution stages = std::move(solutions[at]);
-    ++result.solved;
-    if (stages.isInfeasible()) {
-      ++result.infeasible;
-      continue;
-    }
-    lowest = std::min(lowest, stages.lowerBound);
-    times.push_back(stages.seconds);
-    std::push_heap(times.begin(), times.end());
-    if (times.size() > keep) {
-      std::pop_heap(times.begin(), times.end());
-      times.pop_back();
-    }
-    result.plans.push_back({shapes[next.shape], std::move(stages), 0});
+  return solved;
+}
+
+/// Can no shape with at least this bound be the best, nor be among the `keep` best of the model of the search?
+bool BestFirst::isEnough(double bound) const { return bound >= best && times.size() >= keep && bound >= times.front(); }
+
+void BestFirst::add(Solved solved) {
+  times.push_back(solved.first.stages.seconds);
+  std::push_heap(times.begin(), times.end());
+  if (times.size() > keep) {
+    std::pop_heap(times.begin(), times.end());
+    times.pop_back();
   }
-  if (result.plans.empty())
-    return result;
-  result.lowerBound = lowest;
-  std::sort(result.plans.begin(), result.plans.end(),
-            [](const ShapePlan &a, const ShapePlan &b) { return a.stages.seconds < b.stages.seconds; });
-  result.modelled = result.plans.front().stages.seconds;
-  if (result.plans.size() > keep)
-    result.plans.resize(keep);
+  // The fastest plan of a shape is listed.
+  ShapePlan *fastest = &solved.first;
+  for (ShapePlan &other : solved.others)
+    if (other.seconds < fastest->seconds)
+      fastest = &other;
+  best = std::min(best, fastest->seconds);
+  result.modelled = std::min(result.modelled, solved.first.stages.seconds);
+  result.plans.push_back(std::move(*fastest));
+}
+
+/// Prices what may be listed and was not priced yet, and sorts.
+void BestFirst::rank() {
+  auto modelled = [](const ShapePlan &a, const ShapePlan &b) { return a.stages.seconds < b.stages.seconds; };
+  std::sort(result.plans.begin(), result.plans.end(), modelled);
+  size_t number = 0;
+  std::erase_if(result.plans, [&](const ShapePlan &plan) { return number++ >= keep && plan.seconds == kUnpriced; });
   forAll(result.plans.size(), [&](size_t i) {
     ShapePlan &plan = result.plans[i];
-    plan.seconds = pricer.refine(plan.shape, plan.stages);
+    if (plan.seconds == kUnpriced)
+      plan.seconds = pricer.refine(plan.shape, plan.stages);
   });
   std::sort(result.plans.begin(), result.plans.end(), [](const ShapePlan &a, const ShapePlan &b) {
     return std::tie(a.seconds, a.stages.seconds) < std::tie(b.seconds, b.stages.seconds);
   });
-  return result;
+  if (result.plans.size() > keep)
+    result.plans.resize(keep);
+}
+
+ShapeResult BestFirst::run() {
+  /// Shapes that are solved at once; what is solved beyond the last that is wanted does not count.
+  constexpr size_t kAtOnce = 16;
+  result.shapes = shapes.size();
+  result.modelled = kUnpriced;
+  boundAll();
+  double lowest = kUnpriced;
+  std::vector<Solved> solved;
+  for (size_t number = 0; number < order.size(); ++number) {
+    if (isEnough(order[number].bound)) {
+      lowest = std::min(lowest, order[number].bound);
+      break;
+    }
+    size_t at = number % (threaded ? kAtOnce : 1);
+    if (at == 0) {
+      solved.resize(std::min(threaded ? kAtOnce : 1, order.size() - number));
+      // The plans that are priced do not depend on which thread is the first.
+      forAll(solved.size(), [&, before = best](size_t i) { solved[i] = solve(order[number + i].shape, before); });
+    }
+    ++result.solved;
+    if (solved[at].first.stages.isInfeasible()) {
+      ++result.infeasible;
+      continue;
+    }
+    lowest = std::min(lowest, solved[at].first.stages.lowerBound);
+    add(std::move(solved[at]));
+  }
+  if (result.plans.empty())
+    return std::move(result);
+  // Under zero-bubble schedules the modelled time takes all stages to have the same share of weight gradients, and a
+  // forecast may be less by some tenths of a percent.
+  result.lowerBound = std::min(lowest, best);
+  rank();
+  return std::move(result);
+}
+
+ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep) {
+  return BestFirst(shapes, pricer, keep).run();
 }
 
 } // namespace dtcc::plan

@@ -9,9 +9,9 @@
 // placed: how many ranks each axis has, how the batch is cut, which schedule, what ranks
 // share. For each shape the blocks are cut into stages (StageProblem.h). There are
 // thousands of shapes for a large cluster; a bound that costs next to nothing leaves most
-// of them unsolved: shapes are solved in the order of their bounds until no bound is
-// below the worst of the plans that are asked for. The result is exact in the model of
-// the pricer.
+// of them unsolved. Shapes are solved in the order of their bounds and priced by the finer
+// model, until no bound is below the best of these prices. The best plan is therefore exact
+// in the finer model, as far as that prices no plan below its bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,7 @@
 #define DTCC_PLANNER_SEARCH_SHAPESEARCH_H
 
 #include "planner/cost/Schedules.h"
+#include "planner/plan/SequenceExchange.h"
 #include "planner/problem/StageProblem.h"
 #include "planner/schedule/Timeline.h"
 #include <optional>
@@ -39,6 +40,8 @@ struct PlanShape {
   bool hostOptimizer = false;
   /// Ranks of tp share positions out between the ops that they split.
   bool sequenceParallel = false;
+  /// How attention sees the positions that cp splits.
+  SequenceExchange exchange = SequenceExchange::Cheaper;
 
   int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
   /// Whether experts are shared out over ranks of dp, cp and tp together, as Megatron can fold them.
@@ -68,6 +71,8 @@ struct ShapeSpace {
   std::vector<int> zero{0, 1, 2, 3};
   /// For shapes with tp; other shapes have none.
   std::vector<bool> sequenceParallel{false};
+  /// For shapes with cp; other shapes exchange nothing.
+  std::vector<SequenceExchange> exchanges{SequenceExchange::Cheaper};
   std::vector<PipelineKind> schedules = cost::searchedSchedules();
   /// Whether optimizer state may be offloaded: {false}, {true} or both.
   std::vector<bool> hostOptimizer{false};
@@ -92,15 +97,19 @@ std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const Plan
 class ShapePricer {
 public:
   virtual ~ShapePricer();
-  /// Comes before the first question about shapes. May the others then be asked by several threads at once?
-  virtual bool prepare(const std::vector<PlanShape> &shapes) { return false; }
+  /// Comes before the first question about shapes, and may remove those that are the same plans as others of them. May
+  /// the other questions then be asked by several threads at once?
+  virtual bool prepare(std::vector<PlanShape> &shapes) { return false; }
   /// No plan of this shape takes less. Infinity: none fits.
   virtual double bound(const PlanShape &shape) = 0;
   /// The blocks at the times and bytes that they have in this shape.
   virtual StageProblem problem(const PlanShape &shape) = 0;
   /// The shape's blocks in stages, with as much memory as there is. Default: the solved problem.
   virtual StageSolution solve(const PlanShape &shape) { return plan::solve(problem(shape)); }
-  /// Seconds of a solved shape by a finer model, which ranks the best shapes. Default: those of the search.
+  /// More solutions of a shape, among which the finer model may like one better than `best`, the solution of `solve`.
+  /// Default: none.
+  virtual std::vector<StageSolution> others(const PlanShape &shape, const StageSolution &best) { return {}; }
+  /// Seconds of a solved shape by a finer model, which ranks the plans. Default: those of the search.
   virtual double refine(const PlanShape &shape, const StageSolution &solution) { return solution.seconds; }
   /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has
   /// none.
@@ -124,12 +133,11 @@ struct ShapeResult {
   double lowerBound = 0, modelled = 0;
   /// Shapes in the space; those whose blocks were placed; those that cannot fit the memory.
   size_t shapes = 0, solved = 0, infeasible = 0;
-
-  double gap() const { return modelled > 0 ? modelled / lowerBound - 1 : 0; }
 };
 
-/// The `keep` best plans. Exact: equal to solving every shape. On all cores where the pricer allows it, with the same
-/// result on one.
+/// The best plan by the finer model, the `keep` best by the model of the search, and those that were priced on the
+/// way: at most `keep`, ranked by the finer model. The first is what solving and pricing every shape would give. The
+/// search runs on all cores where the pricer allows it, with the same result on one.
 ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep = 100);
 
 } // namespace dtcc::plan

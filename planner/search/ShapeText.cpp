@@ -47,6 +47,11 @@ static bool readWord(std::string_view word, PlanShape &shape) {
     shape.zero = int(zero);
     return good;
   }
+  if (name == "cp-attention") {
+    std::optional<SequenceExchange> exchange = parseSequenceExchange(value);
+    shape.exchange = exchange.value_or(SequenceExchange::Cheaper);
+    return exchange.has_value();
+  }
   if (name == "offload") {
     shape.hostOptimizer = value == "optimizer";
     return shape.hostOptimizer;
@@ -75,6 +80,10 @@ std::optional<PlanShape> parseShape(std::string_view text, std::string &error) {
     shape.schedule = PipelineKind::OneForwardOneBackward;
   if (shape.tp == 1 && shape.sequenceParallel) {
     error = "a shape with sequence-parallel must have tp above 1, got: " + std::string(text);
+    return std::nullopt;
+  }
+  if (shape.cp == 1 && shape.exchange != SequenceExchange::Cheaper) {
+    error = "a shape with cp-attention must have cp above 1, got: " + std::string(text);
     return std::nullopt;
   }
   if (shape.pp == 1 && shape.schedule != PipelineKind::None) {

@@ -117,6 +117,14 @@ std::optional<GivenPlacement> GivenPlacement::of(func::FuncOp step, const plan::
   return given;
 }
 
+plan::SequenceExchange GivenPlacement::exchange() const {
+  if (ring)
+    return plan::SequenceExchange::Ring;
+  if (!exchangesHeads)
+    return plan::SequenceExchange::Cheaper;
+  return *exchangesHeads ? plan::SequenceExchange::AllToAll : plan::SequenceExchange::Gather;
+}
+
 std::string GivenPlacement::signatureOf(Operation *op) const {
   if (auto read = dyn_cast<graph::ReadOp>(op))
     return stateTexts.lookup(read.getState());

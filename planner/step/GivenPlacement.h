@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "planner/plan/Plan.h"
+#include "planner/plan/SequenceExchange.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace dtcc::spmd {
@@ -37,6 +38,7 @@ struct GivenPlacement {
   /// all attentions have it alike; whether tokens are sent to experts by their picks, or gathered.
   bool ring = false;
   std::optional<bool> exchangesHeads, dispatches;
+  plan::SequenceExchange exchange() const;
 
   /// Equal for two ops of one kind that are placed alike.
   std::string signatureOf(mlir::Operation *op) const;

@@ -20,12 +20,16 @@
 
 namespace dtcc::spmd {
 
+/// Blocks of a step above which pieces are joined. The number is the same for all searches of a model, so that a shape
+/// has one price.
+inline constexpr size_t kMostBlocks = 48;
+
 class StepBlocks {
 public:
   /// Cuts a differentiated step. While there are more than `most` blocks, pieces are joined to pairs that repeat.
   /// Blocks whose values are pinned to different layouts, or that a given plan places differently, are of different
   /// types.
-  explicit StepBlocks(mlir::func::FuncOp step, size_t most = 48, const Pins &pins = {},
+  explicit StepBlocks(mlir::func::FuncOp step, size_t most = kMostBlocks, const Pins &pins = {},
                       const GivenPlacement *given = nullptr);
 
   struct Block {

@@ -27,7 +27,8 @@ PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer
   cost::StateBytes state = cost::stateBytesOf(degrees, problem.software);
   MemoryParts parts{state.parameters, state.gradients, state.optimizer};
   parts.host = cost::hostBytes({1, 0}, degrees, problem.software);
-  describeStages(pricer.problem(plan.shape), plan.stages, parts, report);
+  describeStages(pricer.problem(plan.shape), plan.stages, parts, report,
+                 [](uint32_t, uint32_t mode) { return mode == 1; });
   auto reserve = [&](MemoryParts &memory) {
     memory.communicators = problem.software.fragments * memory.total() + cost::reserveBytes(degrees, problem.software);
   };
@@ -54,7 +55,6 @@ SearchReport reportOf(const TransformerProblem &problem, TransformerPricer &pric
     if (std::optional<cost::StepTimeline> timeline = pricer.timeline(result.plans[0].shape, result.plans[0].stages))
       report.plans[0].timeline = std::move(*timeline);
   report.lowerBound = result.lowerBound;
-  report.modelled = result.modelled;
   report.shapes = result.shapes;
   report.placed = result.solved;
   report.infeasible = result.infeasible;

@@ -8,9 +8,10 @@
 #include "tools/dtcc-plan/Search.h"
 #include "compiler/console/OutputFiles.h"
 #include "compiler/planning/ConfirmPlans.h"
+#include "planner/search/SearchHints.h"
 #include "tools/dtcc-plan/arguments/ToldError.h"
 #include "tools/dtcc-plan/pages/ReportFiles.h"
-#include "tools/dtcc-plan/questions/LoadStep.h"
+#include "tools/dtcc-plan/questions/GraphAdvisor.h"
 #include "tools/dtcc-plan/tables/PrintReport.h"
 
 using namespace mlir;
@@ -24,14 +25,22 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
   ReportFiles reports(output.html, output.trace);
   if (!tell(reports.open({options.input})))
     return failure();
-  std::unique_ptr<LoadedStep> step = LoadedStep::load(options);
-  if (!step)
+  // The result refers to the step, so it is destroyed before it.
+  Question question;
+  question.options = options;
+  question.graph = LoadedStep::load(options);
+  if (!question.graph)
     return failure();
-  FailureOr<SearchResult> result = searchPlans(step->module(), options);
-  if (failed(result) || failed(confirmPlans(step->module(), options, *result)))
+  ModuleOp module = question.graph->module();
+  FailureOr<SearchResult> result = searchPlans(module, options);
+  if (failed(result) || failed(confirmPlans(module, options, *result)))
     return failure();
   if (options.output != "-" && failed(files.writeText([&](raw_ostream &out) { out << result->plan(0).toJson(); })))
     return failure();
+  if (!result->pricer->isMixed()) {
+    GraphAdvisor advisor(question, result->report);
+    result->report.hints = plan::findHints(result->report, advisor, !options.mesh.empty());
+  }
   if (result->report.plans.size() > output.top)
     result->report.plans.resize(output.top);
   if (reports.any())

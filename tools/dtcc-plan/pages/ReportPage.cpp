@@ -28,8 +28,8 @@ static void writeTiles(const plan::SearchReport &report, HtmlPage &page) {
   tiles.push_back({"a device holds", formatBytes(best.memory.total()) +
                                          (report.memoryBytes > 0 ? " of " + formatBytes(report.memoryBytes) : "")});
   if (report.lowerBound > 0) {
-    tiles.push_back({"no plan takes less than", formatSeconds(report.lowerBound)});
-    tiles.push_back({"gap of the search", formatv("{0:f2} %", 100 * report.gap()).str()});
+    tiles.push_back({"no plan is forecast below", formatSeconds(report.lowerBound)});
+    tiles.push_back({"the best is above that by", formatv("{0:f1} %", 100 * report.gap()).str()});
     if (report.unproven > 0)
       tiles.push_back({"placements not proven best", formatv("{0} of {1}", report.unproven, report.placements).str()});
   }
@@ -119,5 +119,7 @@ void dtcc::writeReportPage(const plan::SearchReport &report, const cost::StepTim
     writeExplanation(*explanation, page);
   if (!report.note.empty())
     page.paragraph("Note: " + report.note + ".");
+  for (const std::string &hint : report.hints)
+    page.paragraph("Note: " + hint + ".");
   page.paragraph("Forecasts of dtcc-plan: clusters of one kind differ by some 10 %.");
 }

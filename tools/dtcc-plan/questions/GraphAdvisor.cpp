@@ -85,8 +85,9 @@ std::optional<plan::PlanReport> GraphAdvisor::bestOf(const Options &options, Sea
 }
 
 static bool isMesh(const plan::PlanShape &shape, const plan::PlanShape &mesh) {
-  return std::tie(shape.dp, shape.tp, shape.cp, shape.ep, shape.pp, shape.zero, shape.sequenceParallel) ==
-         std::tie(mesh.dp, mesh.tp, mesh.cp, mesh.ep, mesh.pp, mesh.zero, mesh.sequenceParallel);
+  return std::tie(shape.dp, shape.tp, shape.cp, shape.ep, shape.pp, shape.zero, shape.sequenceParallel,
+                  shape.exchange) ==
+         std::tie(mesh.dp, mesh.tp, mesh.cp, mesh.ep, mesh.pp, mesh.zero, mesh.sequenceParallel, mesh.exchange);
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &restriction) {
@@ -149,10 +150,20 @@ static Options holding(const Options &given, const plan::PlanShape &shape) {
   if (shape.hostOptimizer && options.offload.empty())
     options.offload = "optimizer";
   options.sequenceParallel = shape.tp == 1 ? "" : shape.sequenceParallel ? "on" : "off";
+  if (shape.exchange != plan::SequenceExchange::Cheaper)
+    options.cpAttention = std::string(plan::toString(shape.exchange));
   return options;
 }
 
-std::optional<plan::PlanReport> GraphAdvisor::price(const plan::PlanShape &shape) {
+/// A shape that says nothing of attention has it as the options do.
+static plan::PlanShape withExchangeOf(const Options &options, plan::PlanShape shape) {
+  if (shape.cp > 1 && shape.exchange == plan::SequenceExchange::Cheaper)
+    shape.exchange = *plan::parseSequenceExchange(options.cpAttention);
+  return shape;
+}
+
+std::optional<plan::PlanReport> GraphAdvisor::price(const plan::PlanShape &given) {
+  plan::PlanShape shape = withExchangeOf(question.options, given);
   SearchLimits limits;
   limits.keep = kKept;
   limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
@@ -180,11 +191,12 @@ static bool isAgainAlike(const plan::Plan &a, const plan::Plan &b) {
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) {
-  plan::PlanShape shape = shapeOf(plan);
+  plan::PlanShape shape = withExchangeOf(question.options, shapeOf(plan));
   SearchLimits limits;
   PricerCache pricers;
   auto step = question.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
   if (auto given = spmd::GivenPlacement::of(step, plan)) {
+    shape.exchange = shape.cp > 1 ? given->exchange() : plan::SequenceExchange::Cheaper;
     limits.given = std::make_shared<const spmd::GivenPlacement>(std::move(*given));
     limits.pricers = &pricers;
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/questions/SearchTransformer.h"
+#include "planner/search/SearchHints.h"
 #include "planner/transformer/Memory.h"
 #include "planner/transformer/MemoryTable.h"
 #include "planner/transformer/TransformerAdvisor.h"
@@ -205,6 +206,10 @@ llvm::Error dtcc::searchTransformer(const Arguments &arguments, llvm::raw_ostrea
   llvm::Expected<plan::SearchReport> report = search->run(size_t(*top), files.any());
   if (!report)
     return report.takeError();
+  if (search->problem.kinds.empty()) {
+    plan::TransformerAdvisor advisor(search->problem, search->space);
+    report->hints = plan::findHints(*report, advisor, arguments.has("mesh"));
+  }
   if (llvm::Error error = files.write(*report))
     return error;
   arguments.has("json") ? printReportJson(*report, stream) : printReport(*report, stream);

@@ -93,8 +93,7 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << "; its host holds " << formatBytes(best.memory.host);
   stream << '\n';
   if (best.estimated) {
-    double program = best.memory.total() - best.memory.communicators;
-    double estimate = best.estimated->total() - best.estimated->communicators;
+    double program = best.memory.total(), estimate = best.estimated->total();
     stream << "plan 1 is compiled: its program holds " << formatBytes(program) << " a rank; the search's estimate was "
            << formatBytes(estimate)
            << formatv(" ({0}{1:f1} %)", estimate < program ? "-" : "+", 100 * std::abs(estimate / program - 1)) << '\n';
@@ -111,8 +110,8 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << formatv("  {0,3}  {1}\n", i + 1, report.plans[i].reason);
   stream << report.shapes << " shapes, " << report.placed << " placed, " << report.infeasible << " do not fit";
   if (report.lowerBound > 0)
-    stream << "; by the model of the search no plan takes less than " << formatSeconds(report.lowerBound)
-           << ", the best of it " << formatSeconds(report.modelled) << formatv(" (gap {0:f2} %)", 100 * report.gap());
+    stream << "; no plan is forecast below " << formatSeconds(report.lowerBound)
+           << formatv(", plan 1 is {0:f1} % above", 100 * std::max(0.0, report.gap()));
   // Below that would be plans whose ops lie otherwise.
   if (report.unproven > 0)
     stream << "; with the placements of ops that were found: " << report.unproven << " of " << report.placements
@@ -122,6 +121,8 @@ void dtcc::printReport(const plan::SearchReport &report, llvm::raw_ostream &stre
     stream << "fixed, not searched: " << llvm::join(report.given, " ") << '\n';
   if (!report.note.empty())
     stream << report.note << '\n';
+  for (const std::string &hint : report.hints)
+    stream << hint << '\n';
 }
 
 void dtcc::writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out, llvm::StringRef key) {
@@ -195,7 +196,6 @@ void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &ou
   out.attribute("infeasible", int64_t(report.infeasible));
   if (report.lowerBound > 0) {
     out.attribute("lower_bound_seconds", report.lowerBound);
-    out.attribute("modelled_seconds", report.modelled);
     out.attribute("gap", report.gap());
     out.attribute("placements", int64_t(report.placements));
     out.attribute("placements_not_proven_best", int64_t(report.unproven));
@@ -214,6 +214,11 @@ void dtcc::writeReport(const plan::SearchReport &report, llvm::json::OStream &ou
     });
   if (!report.note.empty())
     out.attribute("note", report.note);
+  if (!report.hints.empty())
+    out.attributeArray("hints", [&] {
+      for (const std::string &hint : report.hints)
+        out.value(hint);
+    });
 }
 
 void dtcc::printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream) {
