@@ -15,14 +15,24 @@
 
 include "dialects/spmd/Spmd.td"
 
-class Spmd_RowsOp<string mnemonic> : Spmd_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+class Spmd_RowsOp<string mnemonic, string kind> : Spmd_Op<mnemonic, [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, DeclareOpInterfaceMethods<CommunicationOpInterface>]> {
+  let extraClassDefinition = [{
+    ::llvm::SmallVector<::dtcc::Communication, 1> $cppClass::getCommunications() {
+      ::dtcc::Communication exchange = tensorCollective(*this, ::dtcc::CollectiveKind::}] # kind # [{);
+      auto ids = ::llvm::cast<::mlir::ShapedType>(getIds().getType());
+      exchange.picks = ids.getRank() ? ids.getShape().back() : 0;
+      return {exchange};
+    }
+    ::mlir::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &) { return verifyRows(*this); }
+  }];
   let arguments = (ins AnyTypeOf<[Spmd_Local, Spmd_TensorType]>:$x, AnyTypeOf<[Spmd_Local, Spmd_TensorType]>:$ids,
                        Spmd_AxisNames:$axes, ConfinedAttr<I64Attr, [IntPositive]>:$experts);
   let results = (outs AnyTypeOf<[Spmd_Local, Spmd_TensorType]>:$y);
   let assemblyFormat = "$x `,` $ids `over` $axes `experts` $experts attr-dict `:` functional-type(operands, results)";
 }
 
-def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows"> {
+def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows", "DispatchRows"> {
   let summary = "the rows of the group's tokens that picked an expert of this member, and zeros";
   let description = [{
     x [n.., c] of this member's tokens; ids [n * members.., k], the picks of all; y [n * members.., c]: as all_gather
@@ -32,7 +42,7 @@ def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows"> {
     `spmd.dispatch_rows %x, %ids over ["ep"] experts 2 : (tensor<4x8x16xf32>, tensor<16x8x2xi64>) -> tensor<16x8x16xf32>`
   }];
 }
-def Spmd_CombineRowsOp : Spmd_RowsOp<"combine_rows"> {
+def Spmd_CombineRowsOp : Spmd_RowsOp<"combine_rows", "CombineRows"> {
   let summary = "this member's rows: the sum of what the members made of them that they were dispatched to";
   let description = [{
     x [n * members.., d], partial; ids as above; y [n.., d]: as reduce_scatter along dimension 0 of rows that are zero

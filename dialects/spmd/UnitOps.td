@@ -17,7 +17,7 @@ include "dialects/spmd/ProgramOps.td"
 
 defvar Spmd_OptionalAxes = DefaultValuedAttr<StrArrayAttr, "{}">;
 
-def Spmd_ReduceBucketOp : Spmd_BucketUser<"reduce_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Spmd_ReduceBucketOp : Spmd_BucketExchange<"reduce_bucket"> {
   let summary = "sums a bucket of gradients over ranks, in place or into a bucket of shares";
   let description = [{
     First over `scatter`: each member keeps its contiguous share, the other cells of
@@ -38,7 +38,7 @@ def Spmd_ReduceBucketOp : Spmd_BucketUser<"reduce_bucket", [MemoryEffects<[MemRe
   let assemblyFormat =
       "$bucket (`scatter` $scatter^)? (`sum` $sum^)? (`into` $into^)? (`again` $again^)? (`slot` $slot^)? attr-dict";
 }
-def Spmd_GatherUnitOp : Spmd_BucketUser<"gather_unit", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Spmd_GatherUnitOp : Spmd_BucketExchange<"gather_unit"> {
   let summary = "the whole of a parameter bucket of which ranks store shares";
   let description = [{
     A temporary copy, in the type of the bucket or in a narrower one: shares are then rounded

@@ -63,7 +63,7 @@ def Spmd_UpdateBucketOp : Spmd_BucketUser<"update_bucket", [MemoryEffects<[MemRe
     $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? (`copy` $copy^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale)
   }];
 }
-def Spmd_GatherBucketOp : Spmd_BucketUser<"gather_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Spmd_GatherBucketOp : Spmd_BucketExchange<"gather_bucket"> {
   let summary = "in place: each member's share of the bucket to all members";
   let arguments = (ins FlatSymbolRefAttr:$bucket, Spmd_AxisNames:$axes);
   let assemblyFormat = "$bucket `over` $axes attr-dict";
