@@ -7,6 +7,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "runtime/abi/dtcc_rt.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -175,3 +176,55 @@ LogicalResult FillOp::verify() {
     return emitOpError("value must have the element type ") << element << ", got: " << getValue();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// What commands say of their exchanges
+//===----------------------------------------------------------------------===//
+
+static int64_t bytesOf(Value view) {
+  auto type = cast<MemRefType>(view.getType());
+  return type.getNumElements() * getElementBytes(type.getElementType());
+}
+/// Number and type of elements. Sender and receiver may order dimensions differently.
+static std::string describeView(Value view) {
+  auto type = cast<MemRefType>(view.getType());
+  std::string text;
+  llvm::raw_string_ostream(text) << type.getNumElements() << " x " << type.getElementType();
+  return text;
+}
+
+SmallVector<Communication, 1> CollectiveOp::getCommunications() {
+  Communication exchange;
+  exchange.collective = getKind();
+  exchange.reduction = getReduction();
+  exchange.communicator = getCommunicatorAttr();
+  exchange.once = getSlot().has_value();
+  if (exchange.info().in != Extent::None) {
+    exchange.bytesIn = bytesOf(getIns()[0]);
+    exchange.bytesOut = bytesOf(getOuts()[0]);
+  }
+  if (exchange.info().traffic == Traffic::ToPicked)
+    exchange.picks = cast<MemRefType>(getIns()[1].getType()).getShape().back();
+  return {exchange};
+}
+std::string CollectiveOp::describeContent() { return llvm::join(llvm::map_range(getOuts(), describeView), " of "); }
+
+SmallVector<Communication, 1> SendOp::getCommunications() {
+  Communication message;
+  message.communicator = getCommunicatorAttr();
+  message.bytesIn = bytesOf(getIns().front());
+  message.sends = true;
+  message.peer = getPeer();
+  message.room = getRoom();
+  return {message};
+}
+std::string SendOp::describeContent() { return describeView(getIns().front()); }
+
+SmallVector<Communication, 1> ReceiveOp::getCommunications() {
+  Communication message;
+  message.communicator = getCommunicatorAttr();
+  message.bytesOut = bytesOf(getOuts().front());
+  message.peer = getPeer();
+  return {message};
+}
+std::string ReceiveOp::describeContent() { return describeView(getOuts().front()); }

@@ -15,6 +15,7 @@
 
 include "dialects/exec/CommandInterface.td"
 include "dialects/exec/Exec.td"
+include "dialects/interfaces/OpInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 
 def Exec_EventType : TypeDef<Exec_Dialect, "Event"> {
@@ -22,8 +23,8 @@ def Exec_EventType : TypeDef<Exec_Dialect, "Event"> {
   let summary = "the end of a command in the running action";
 }
 
-class Exec_CommandOp<string mnemonic, dag own, list<string> overrides = []> : Exec_Op<mnemonic, [
-    AttrSizedOperandSegments, ParentOneOf<["PhaseOp"]>, DeclareOpInterfaceMethods<Exec_CommandOpInterface, overrides>]> {
+class Exec_CommandOp<string mnemonic, dag own, list<string> overrides = [], list<Trait> traits = []> : Exec_Op<mnemonic, !listconcat([
+    AttrSizedOperandSegments, ParentOneOf<["PhaseOp"]>, DeclareOpInterfaceMethods<Exec_CommandOpInterface, overrides>], traits)> {
   let arguments = !con((ins Variadic<AnyStaticShapeMemRef>:$ins, Variadic<AnyStaticShapeMemRef>:$outs,
                             Variadic<Exec_EventType>:$after,
                             DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$stream,
@@ -81,7 +82,11 @@ class Exec_TableRow<string type, string count, string what> : SignlessIntegerAtt
 }
 def Exec_CollectiveKind : Exec_TableRow<"::dtcc::CollectiveKind", "::dtcc::kCollectives", "a row of Collectives.def">;
 def Exec_Reduction : Exec_TableRow<"::dtcc::Reduction", "::dtcc::kReductions", "a row of Reductions.def">;
-def Exec_CollectiveOp : Exec_CommandOp<"collective", (ins Exec_CollectiveKind:$kind, Exec_Reduction:$reduction,
+/// A command that communicates.
+class Exec_ExchangeOp<string mnemonic, dag own> : Exec_CommandOp<mnemonic, own, [],
+    [DeclareOpInterfaceMethods<CommunicationOpInterface, ["describeContent"]>]>;
+
+def Exec_CollectiveOp : Exec_ExchangeOp<"collective", (ins Exec_CollectiveKind:$kind, Exec_Reduction:$reduction,
                                                           FlatSymbolRefAttr:$communicator,
                                                           OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$slot,
                                                           UnitAttr:$ofParameters,
@@ -120,7 +125,7 @@ def Exec_FillOp : Exec_CommandOp<"fill", (ins TypedAttrInterface:$value)> {
   let hasVerifier = 1;
 }
 
-def Exec_SendOp : Exec_CommandOp<"send", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer,
+def Exec_SendOp : Exec_ExchangeOp<"send", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer,
       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$room)> {
   let summary = "sends a dense view to member `peer` without waiting for the receiver";
   let description = [{
@@ -134,7 +139,7 @@ def Exec_SendOp : Exec_CommandOp<"send", (ins FlatSymbolRefAttr:$communicator, C
   let hasVerifier = 1;
 }
 
-def Exec_ReceiveOp : Exec_CommandOp<"receive", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer)> {
+def Exec_ReceiveOp : Exec_ExchangeOp<"receive", (ins FlatSymbolRefAttr:$communicator, ConfinedAttr<I64Attr, [IntNonNegative]>:$peer)> {
   let summary = "waits for the next message of member `peer`, into a dense view";
   let description = [{
     Made by exec-bufferize. Consumed by `compiler/emit`, which writes the op as a row of the image. None is left

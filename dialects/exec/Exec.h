@@ -12,7 +12,7 @@
 #ifndef DTCC_DIALECTS_EXEC_EXEC_H
 #define DTCC_DIALECTS_EXEC_EXEC_H
 
-#include "dialects/interfaces/TableEnums.h"
+#include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

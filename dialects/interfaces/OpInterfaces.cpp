@@ -8,3 +8,9 @@
 #include "dialects/interfaces/OpInterfaces.h"
 
 #include "dialects/interfaces/OpInterfaces.cpp.inc"
+
+std::string dtcc::describeFirstType(mlir::Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream(text) << (op->getNumOperands() ? op->getOperand(0) : op->getResult(0)).getType();
+  return text;
+}

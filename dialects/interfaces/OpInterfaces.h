@@ -9,6 +9,7 @@
 #ifndef DTCC_DIALECTS_INTERFACES_OPINTERFACES_H
 #define DTCC_DIALECTS_INTERFACES_OPINTERFACES_H
 
+#include "dialects/interfaces/Communication.h"
 #include "dialects/interfaces/Factors.h"
 #include "dialects/interfaces/HostTensor.h"
 #include "dialects/interfaces/TableEnums.h"

@@ -80,4 +80,18 @@ def ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   ];
 }
 
+def CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
+  let description = [{
+    What an op exchanges with other ranks, to those who list, price, evaluate or check communication: see
+    Communication.h. Ops on tensors and commands implement it; whoever reads it need not know which collectives there are.
+  }];
+  let cppNamespace = "::dtcc";
+  let methods = [
+    InterfaceMethod<"The exchanges of the op, in order. Those whose sizes depend on storage or mesh look these up.",
+                    "::llvm::SmallVector<::dtcc::Communication, 1>", "getCommunications">,
+    InterfaceMethod<"What is exchanged, as text on which both sides must agree.",
+                    "std::string", "describeContent", (ins), "", [{ return ::dtcc::describeFirstType($_op); }]>,
+  ];
+}
+
 #endif // DTCC_DIALECTS_INTERFACES_OPINTERFACES

@@ -88,25 +88,14 @@ LogicalResult ReceiveOp::verifySymbolUses(SymbolTableCollection &) {
   return verifyMessage(*this, getAxis(), getPeer());
 }
 
-LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &) {
-  if (std::optional<ArrayRef<int64_t>> members = getMembers()) {
-    if (getAxes().size() != 1)
-      return emitOpError("members must be of one axis, got: ") << getAxes();
-    if (members->size() < 2 || !llvm::is_sorted(*members) ||
-        std::adjacent_find(members->begin(), members->end()) != members->end())
-      return emitOpError("members must be at least two coordinates, ascending");
-    if (failed(verifyPeers(*this, cast<StringAttr>(getAxes()[0]).getValue(), *members)))
-      return failure();
-  }
-  return verifyExchange(*this, getAxes(), -1, -1, false);
-}
-
-LogicalResult ShiftOp::verifySymbolUses(SymbolTableCollection &) {
-  return verifyExchange(*this, getAxes(), -1, -1, false);
-}
-
-LogicalResult ZeroFillOp::verifySymbolUses(SymbolTableCollection &) {
-  return verifyExchange(*this, getAxes(), -1, -1, true);
+/// Coordinates of the one axis of a collective that alone take part.
+static LogicalResult verifyMembers(Operation *op, ArrayAttr axes, ArrayRef<int64_t> members) {
+  if (axes.size() != 1)
+    return op->emitOpError("members must be of one axis, got: ") << axes;
+  if (members.size() < 2 || !llvm::is_sorted(members) ||
+      std::adjacent_find(members.begin(), members.end()) != members.end())
+    return op->emitOpError("members must be at least two coordinates, ascending");
+  return verifyPeers(op, cast<StringAttr>(axes[0]).getValue(), members);
 }
 
 /// A dimension that an attribute names: -1 would mean "none" above.
@@ -114,14 +103,20 @@ static LogicalResult verifyDim(Operation *op, int64_t dim) {
   return dim >= 0 ? success() : op->emitOpError("dimension must not be negative, got: ") << dim;
 }
 
-LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &) {
-  return success(succeeded(verifyDim(*this, getDim())) &&
-                 succeeded(verifyExchange(*this, getAxes(), getDim(), -1, false)));
+LogicalResult verifyCollective(CommunicationOpInterface op) {
+  Communication exchange = op.getCommunications().front();
+  if (op->hasAttr("members") && failed(verifyMembers(op, exchange.axes, exchange.members)))
+    return failure();
+  if ((exchange.info().out == Extent::Whole && failed(verifyDim(op, exchange.joins))) ||
+      (exchange.info().in == Extent::Whole && failed(verifyDim(op, exchange.splits))))
+    return failure();
+  if (exchange.joins >= 0 && exchange.joins == exchange.splits)
+    return op->emitOpError("dimensions must differ, got twice: ") << exchange.joins;
+  return verifyExchange(op, exchange.axes, exchange.joins, exchange.splits, false);
 }
 
-LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &) {
-  return success(succeeded(verifyDim(*this, getDim())) &&
-                 succeeded(verifyExchange(*this, getAxes(), -1, getDim(), false)));
+LogicalResult ZeroFillOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyExchange(*this, getAxes(), -1, -1, true);
 }
 
 LogicalResult LocalSliceOp::verifySymbolUses(SymbolTableCollection &) {
@@ -130,10 +125,14 @@ LogicalResult LocalSliceOp::verifySymbolUses(SymbolTableCollection &) {
 }
 
 /// Rows that go to experts, and back: the tokens of the group on one side, a member's own on the other.
-static LogicalResult verifyRows(Operation *op, ArrayAttr axes, bool gathers) {
+LogicalResult verifyRows(CommunicationOpInterface exchange) {
+  Operation *op = exchange;
+  Communication moved = exchange.getCommunications().front();
+  ArrayAttr axes = moved.axes;
+  bool gathers = moved.info().out == Extent::Whole;
   Type whole = (gathers ? op->getResult(0) : op->getOperand(0)).getType();
   auto rows = cast<ShapedType>(whole), ids = cast<ShapedType>(op->getOperand(1).getType());
-  if (rows.getRank() < 2 || rows.getShape().drop_back() != ids.getShape().drop_back() ||
+  if (rows.getRank() < 2 || ids.getRank() < 1 || rows.getShape().drop_back() != ids.getShape().drop_back() ||
       !ids.getElementType().isInteger())
     return op->emitOpError("picks must be integers for each of the rows ") << whole << ", got: " << ids;
   if (isa<RankedTensorType>(whole) && isa<RankedTensorType>(op->getOperand(0).getType()))
@@ -154,15 +153,98 @@ static LogicalResult verifyRows(Operation *op, ArrayAttr axes, bool gathers) {
     return op->emitOpError("result must be ") << from.withLayout(expected) << ", got: " << to;
   return success();
 }
-LogicalResult DispatchRowsOp::verifySymbolUses(SymbolTableCollection &) { return verifyRows(*this, getAxes(), true); }
-LogicalResult CombineRowsOp::verifySymbolUses(SymbolTableCollection &) { return verifyRows(*this, getAxes(), false); }
 
-LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &) {
-  if (failed(verifyDim(*this, getFrom())) || failed(verifyDim(*this, getTo())))
-    return failure();
-  if (getFrom() == getTo())
-    return emitOpError("dimensions must differ, got twice: ") << getFrom();
-  return verifyExchange(*this, getAxes(), getFrom(), getTo(), false);
+//===----------------------------------------------------------------------===//
+// What ops say of their exchanges
+//===----------------------------------------------------------------------===//
+
+static int64_t bytesOf(Type element, int64_t count) {
+  return count * (((element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64) + 7) / 8);
 }
+static int64_t bytesOf(Value tensor) {
+  auto type = cast<ShapedType>(tensor.getType());
+  return bytesOf(type.getElementType(), type.getNumElements());
+}
+
+Communication tensorCollective(Operation *op, CollectiveKind kind) {
+  Communication exchange;
+  exchange.collective = kind;
+  exchange.axes = op->getAttrOfType<ArrayAttr>("axes");
+  exchange.bytesIn = bytesOf(op->getOperand(0));
+  exchange.bytesOut = bytesOf(op->getResult(0));
+  return exchange;
+}
+
+/// A message over an axis.
+template <typename Op> static Communication messageOf(Op op, Value value) {
+  Communication message;
+  message.axes = ArrayAttr::get(op.getContext(), op.getAxisAttr());
+  message.peer = op.getPeer();
+  message.channel = op.getChannel();
+  (std::is_same_v<Op, SendOp> ? message.bytesIn : message.bytesOut) = bytesOf(value);
+  return message;
+}
+
+SmallVector<Communication, 1> SendOp::getCommunications() {
+  Communication message = messageOf(*this, getX());
+  message.sends = true;
+  message.room = getRoom();
+  return {message};
+}
+SmallVector<Communication, 1> ReceiveOp::getCommunications() { return {messageOf(*this, getY())}; }
+
+/// The bucket that an op of a program names, and what a rank stores of it.
+static BucketOp bucketOf(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<BucketOp>(op, name);
+}
+static int64_t groupSize(Operation *op, ArrayAttr axes) {
+  FailureOr<Mesh> mesh = findMesh(op);
+  return succeeded(mesh) ? mesh->product(toAxes(axes)) : 1;
+}
+
+/// A gather of `bytes` over axes.
+static Communication gatherOf(Operation *op, ArrayAttr axes, int64_t bytes) {
+  Communication gather;
+  gather.collective = CollectiveKind::AllGather;
+  gather.axes = axes;
+  gather.bytesIn = bytes / groupSize(op, axes);
+  gather.bytesOut = bytes;
+  return gather;
+}
+
+SmallVector<Communication, 1> GatherBucketOp::getCommunications() {
+  BucketOp bucket = bucketOf(*this, getBucketAttr());
+  return {gatherOf(*this, getAxes(), bytesOf(bucket.getElementType(), bucket.getLength()))};
+}
+SmallVector<Communication, 1> GatherUnitOp::getCommunications() {
+  return {gatherOf(*this, getAxes(), bytesOf(getY()))};
+}
+
+SmallVector<Communication, 1> ReduceBucketOp::getCommunications() {
+  BucketOp bucket = bucketOf(*this, getBucketAttr());
+  int64_t bytes = bytesOf(bucket.getElementType(), bucket.getLength()) / groupSize(*this, bucket.getFlat());
+  int64_t share = bytes / groupSize(*this, getScatter());
+  SmallVector<Communication, 1> exchanges;
+  auto add = [&](CollectiveKind kind, ArrayAttr axes, int64_t in) {
+    if (axes.empty())
+      return;
+    Communication &exchange = exchanges.emplace_back();
+    exchange.collective = kind;
+    exchange.axes = axes;
+    exchange.bytesIn = in;
+    exchange.bytesOut = share;
+    exchange.once = getSlot().has_value();
+  };
+  add(CollectiveKind::ReduceScatter, getScatter(), bytes);
+  add(CollectiveKind::AllReduce, getSum(), share);
+  return exchanges;
+}
+
+static std::string describeBucket(Operation *op, FlatSymbolRefAttr name) {
+  return std::to_string(bucketOf(op, name).getLength());
+}
+std::string GatherBucketOp::describeContent() { return describeBucket(*this, getBucketAttr()); }
+std::string GatherUnitOp::describeContent() { return describeBucket(*this, getBucketAttr()); }
+std::string ReduceBucketOp::describeContent() { return describeBucket(*this, getBucketAttr()); }
 
 } // namespace dtcc::spmd

@@ -8,7 +8,8 @@
 // On local tensors, inside an spmd.program. `axes` names mesh axes, outermost first:
 // the ranks that differ only in them form a group, and the linear index of their
 // coordinates orders its members. Time axes may stand in local_slice and zero_fill
-// alone: they communicate nothing.
+// alone: they communicate nothing. What the others exchange they say by
+// CommunicationOpInterface, with a row of runtime/abi/Collectives.def.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +18,24 @@
 
 include "dialects/spmd/Spmd.td"
 
-class Spmd_AxesOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, !listconcat([
-    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+/// A collective of Collectives.def on one tensor. `details` fills in what the op says of `exchange` besides its axes.
+class Spmd_CollectiveOp<string mnemonic, string kind, code details, list<Trait> traits = []>
+    : Spmd_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                     DeclareOpInterfaceMethods<CommunicationOpInterface>], traits)> {
+  let extraClassDefinition = [{
+    ::llvm::SmallVector<::dtcc::Communication, 1> $cppClass::getCommunications() {
+      ::dtcc::Communication exchange = tensorCollective(*this, ::dtcc::CollectiveKind::}] # kind # [{);
+      }] # details # [{
+      return {exchange};
+    }
+    ::mlir::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &) { return verifyCollective(*this); }
+  }];
+}
 
-def Spmd_AllReduceOp : Spmd_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
+def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", "AllReduce", [{
+    exchange.reduction = getKind();
+    exchange.members = getMembers().value_or(exchange.members);
+  }], [Pure, SameOperandsAndResultType]> {
   let summary = "the sum (maximum, minimum) over the group, on every member";
   let description = [{
     With `members`, only these coordinates of the one axis take part: the stages of a
@@ -39,8 +54,8 @@ def Spmd_AllReduceOp : Spmd_AxesOp<"all_reduce", [SameOperandsAndResultType]> {
     build($_builder, $_state, type, kind, x, axes, ::mlir::DenseI64ArrayAttr());
   }]>];
 }
-def Spmd_AllGatherOp : Spmd_AxesOp<"all_gather"> {
-  let summary = "the parts of all members, joined along dimension dim";
+def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", "AllGather", [{ exchange.joins = getDim(); }], [Pure]> {
+  let summary = "the shards of all members, concatenated along dimension dim";
   let description = [{
     Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
     exec-bufferize.
@@ -49,8 +64,11 @@ def Spmd_AllGatherOp : Spmd_AxesOp<"all_gather"> {
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
 }
-def Spmd_ReduceScatterOp : Spmd_AxesOp<"reduce_scatter"> {
-  let summary = "this member's part along dimension dim of the sum (maximum, minimum)";
+def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", "ReduceScatter", [{
+    exchange.reduction = getKind();
+    exchange.splits = getDim();
+  }], [Pure]> {
+  let summary = "this member's shard along dimension dim of the sum (maximum, minimum)";
   let description = [{
     Made by spmd-lower-to-program for an `spmd.reshard`. Consumed by exec-bufferize. None is left after
     exec-bufferize.
@@ -59,7 +77,10 @@ def Spmd_ReduceScatterOp : Spmd_AxesOp<"reduce_scatter"> {
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$kind $x `dim` $dim `over` $axes attr-dict `:` type($x) `->` type($y)";
 }
-def Spmd_AllToAllOp : Spmd_AxesOp<"all_to_all"> {
+def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", "AllToAll", [{
+    exchange.joins = getFrom();
+    exchange.splits = getTo();
+  }], [Pure]> {
   let summary = "moves the axes from one dimension to another";
   let description = [{
     Member i sends slice j along dimension `to` to member j, and concatenates what it receives
@@ -72,6 +93,9 @@ def Spmd_AllToAllOp : Spmd_AxesOp<"all_to_all"> {
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$x `from` $from `to` $to `over` $axes attr-dict `:` type($x) `->` type($y)";
 }
+class Spmd_AxesOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, !listconcat([
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
 def Spmd_LocalSliceOp : Spmd_AxesOp<"local_slice"> {
   let summary = "this member's shard along dimension dim; no communication";
   let description = [{
@@ -93,11 +117,8 @@ def Spmd_ZeroFillOp : Spmd_AxesOp<"zero_fill", [SameOperandsAndResultType]> {
   let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
 }
 
-class Spmd_MessageOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, !listconcat([
-    MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
-
-def Spmd_ShiftOp : Spmd_MessageOp<"shift", [SameOperandsAndResultType]> {
-  let summary = "the value of the member before, around the ring of the group";
+def Spmd_ShiftOp : Spmd_CollectiveOp<"shift", "Shift", "", [MemoryEffects<[MemRead, MemWrite]>, SameOperandsAndResultType]> {
+  let summary = "the value of the previous member in the ring of the group";
   let description = [{
     Member i sends its value to member i + 1, and the last to the first. Ring attention passes
     blocks of keys and values in this way. CSE must not merge two shifts, because the backward
@@ -110,6 +131,10 @@ def Spmd_ShiftOp : Spmd_MessageOp<"shift", [SameOperandsAndResultType]> {
   let results = (outs Spmd_Local:$y);
   let assemblyFormat = "$x `over` $axes attr-dict `:` type($x)";
 }
+
+class Spmd_MessageOp<string mnemonic> : Spmd_Op<mnemonic, [
+    MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<CommunicationOpInterface>]>;
 
 def Spmd_SendOp : Spmd_MessageOp<"send"> {
   let summary = "sends a value to a rank of another stage";

@@ -15,15 +15,25 @@
 
 include "dialects/spmd/Spmd.td"
 
-class Spmd_RowsOp<string mnemonic> : Spmd_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+class Spmd_RowsOp<string mnemonic, string kind> : Spmd_Op<mnemonic, [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, DeclareOpInterfaceMethods<CommunicationOpInterface>]> {
+  let extraClassDefinition = [{
+    ::llvm::SmallVector<::dtcc::Communication, 1> $cppClass::getCommunications() {
+      ::dtcc::Communication exchange = tensorCollective(*this, ::dtcc::CollectiveKind::}] # kind # [{);
+      auto ids = ::llvm::cast<::mlir::ShapedType>(getIds().getType());
+      exchange.picks = ids.getRank() ? ids.getShape().back() : 0;
+      return {exchange};
+    }
+    ::mlir::LogicalResult $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &) { return verifyRows(*this); }
+  }];
   let arguments = (ins AnyTypeOf<[Spmd_Local, Spmd_TensorType]>:$x, AnyTypeOf<[Spmd_Local, Spmd_TensorType]>:$ids,
                        Spmd_AxisNames:$axes, ConfinedAttr<I64Attr, [IntPositive]>:$experts);
   let results = (outs AnyTypeOf<[Spmd_Local, Spmd_TensorType]>:$y);
   let assemblyFormat = "$x `,` $ids `over` $axes `experts` $experts attr-dict `:` functional-type(operands, results)";
 }
 
-def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows"> {
-  let summary = "the rows of the group's tokens that picked an expert of this member, and zeros";
+def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows", "DispatchRows"> {
+  let summary = "all rows of the group's tokens, with zeros for tokens that selected no expert of this member";
   let description = [{
     x [n.., c] holds this member's tokens; ids [n * members.., k] holds the selected experts of all tokens. y
     [n * members.., c] is an all_gather of x along dimension 0, except that rows which selected none of this member's
@@ -34,8 +44,8 @@ def Spmd_DispatchRowsOp : Spmd_RowsOp<"dispatch_rows"> {
     Made by spmd-dispatch-experts. Consumed by exec-bufferize. None is left after exec-bufferize.
   }];
 }
-def Spmd_CombineRowsOp : Spmd_RowsOp<"combine_rows"> {
-  let summary = "this member's rows: the sum of what the members made of them that they were dispatched to";
+def Spmd_CombineRowsOp : Spmd_RowsOp<"combine_rows", "CombineRows"> {
+  let summary = "the sum of the results of this member's rows over the members to which they were dispatched";
   let description = [{
     x [n * members.., d] is partial; ids are those of dispatch_rows. y [n.., d] is a reduce_scatter of x along dimension
     0, in which rows that dispatch_rows does not send count as zero.

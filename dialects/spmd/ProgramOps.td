@@ -135,6 +135,11 @@ def Spmd_InputOp : Spmd_Op<"input", [MemoryEffects<[MemRead]>]> {
 class Spmd_BucketUser<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, !listconcat([
     DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
 
+/// Members of a group reduce or gather what they store of a bucket.
+class Spmd_BucketExchange<string mnemonic> : Spmd_BucketUser<mnemonic, [
+    MemoryEffects<[MemRead, MemWrite]>,
+    DeclareOpInterfaceMethods<CommunicationOpInterface, ["describeContent"]>]>;
+
 def Spmd_ViewOp : Spmd_BucketUser<"view", [MemoryEffects<[MemRead]>]> {
   let summary = "a range of a bucket as a tensor: storage, no copy";
   let description = [{

@@ -12,7 +12,7 @@
 #ifndef DTCC_DIALECTS_SPMD_SPMD_H
 #define DTCC_DIALECTS_SPMD_SPMD_H
 
-#include "dialects/interfaces/TableEnums.h"
+#include "dialects/interfaces/OpInterfaces.h"
 #include "dialects/spmd/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -23,6 +23,14 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace dtcc::spmd {
+/// The collective of an op on one tensor: over its axes, from its first operand to its result.
+Communication tensorCollective(mlir::Operation *op, CollectiveKind kind);
+/// Verify that shapes are what a collective of the kind makes of them.
+mlir::LogicalResult verifyCollective(CommunicationOpInterface op);
+mlir::LogicalResult verifyRows(CommunicationOpInterface op);
+} // namespace dtcc::spmd
 
 #include "dialects/spmd/SpmdDialect.h.inc"
 #include "dialects/spmd/SpmdEnums.h.inc"

@@ -13,6 +13,7 @@
 #ifndef DTCC_DIALECTS_SPMD_SPMD
 #define DTCC_DIALECTS_SPMD_SPMD
 
+include "dialects/interfaces/OpInterfaces.td"
 include "dialects/interfaces/TableEnums.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"

@@ -17,8 +17,8 @@ include "dialects/spmd/ProgramOps.td"
 
 defvar Spmd_OptionalAxes = DefaultValuedAttr<StrArrayAttr, "{}">;
 
-def Spmd_ReduceBucketOp : Spmd_BucketUser<"reduce_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "sums a bucket of gradients over ranks, in place or into a bucket of shares";
+def Spmd_ReduceBucketOp : Spmd_BucketExchange<"reduce_bucket"> {
+  let summary = "sums a bucket of gradients over ranks, in place or into a bucket of shards";
   let description = [{
     The op first reduces over `scatter`: each member keeps its contiguous shard, and the other
     cells of states are undefined afterwards. It then reduces over `sum`: every member holds
@@ -41,8 +41,8 @@ def Spmd_ReduceBucketOp : Spmd_BucketUser<"reduce_bucket", [MemoryEffects<[MemRe
   let assemblyFormat =
       "$bucket (`scatter` $scatter^)? (`sum` $sum^)? (`into` $into^)? (`again` $again^)? (`slot` $slot^)? attr-dict";
 }
-def Spmd_GatherUnitOp : Spmd_BucketUser<"gather_unit", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the whole of a parameter bucket of which ranks store shares";
+def Spmd_GatherUnitOp : Spmd_BucketExchange<"gather_unit"> {
+  let summary = "the whole content of a parameter bucket of which ranks store shards";
   let description = [{
     The result is a temporary copy in the type of the bucket or in a narrower one. In a narrower
     type, shards are rounded (to nearest even) before they are sent. The op has memory effects

@@ -76,8 +76,8 @@ def Spmd_UpdateBucketOp : Spmd_BucketUser<"update_bucket", [MemoryEffects<[MemRe
     $bucket `,` $grad `,` $scale `slots` $slots (`flat` $flat^)? (`copy` $copy^)? (`guard` `(` $guard^ `:` type($guard) `)`)? `optimizer` `(` $optimizer `)` attr-dict `:` type($grad) `,` type($scale)
   }];
 }
-def Spmd_GatherBucketOp : Spmd_BucketUser<"gather_bucket", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "in place: each member's share of the bucket to all members";
+def Spmd_GatherBucketOp : Spmd_BucketExchange<"gather_bucket"> {
+  let summary = "gathers the shards of all members in place";
   let description = [{
     Made by spmd-lower-to-program, in the update phase. Consumed by exec-bufferize. None is left after
     exec-bufferize.

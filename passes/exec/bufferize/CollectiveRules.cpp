@@ -69,20 +69,6 @@ static std::optional<Place> blockOf(const Place &whole, int64_t dim, ArrayAttr a
   return block.isTorn() ? std::nullopt : std::optional(block);
 }
 
-static LogicalResult lowerAllReduce(spmd::AllReduceOp op, Bufferizer &b) {
-  Place from = b.dense(b.placeOf(op.getX()), "all_reduce");
-  Place to = b.placeOver(op.getY(), op.getX(), op);
-  b.collective(CollectiveKind::AllReduce, op.getKind(), op.getAxes(), from, to,
-               op.getMembers().value_or(ArrayRef<int64_t>()));
-  return success();
-}
-
-static LogicalResult lowerRankShift(spmd::ShiftOp op, Bufferizer &b) {
-  Place from = b.dense(b.placeOf(op.getX()), "shift");
-  b.collective(CollectiveKind::Shift, Reduction::Sum, op.getAxes(), from, b.place(op.getY()));
-  return success();
-}
-
 static LogicalResult lowerSend(spmd::SendOp op, Bufferizer &b) {
   Value from = b.view(b.dense(b.placeOf(op.getX()), "send"));
   OpBuilder &builder = b.builder();
@@ -98,30 +84,6 @@ static LogicalResult lowerReceive(spmd::ReceiveOp op, Bufferizer &b) {
   return success();
 }
 
-static void aimAllGather(Operation *operation, Bufferizer &b) {
-  auto op = cast<spmd::AllGatherOp>(operation);
-  if (!isOutermost(graph::shapeOf(op.getX()), op.getDim()))
-    return;
-  Place whole = b.ensureDestination(op.getY()).place;
-  if (!whole.isDense() || whole.blockOf)
-    return;
-  if (auto block = blockOf(whole, op.getDim(), op.getAxes(), b); block && block->isDense())
-    b.aim(op.getX(), *block, Overwrite);
-}
-static LogicalResult lowerAllGather(spmd::AllGatherOp op, Bufferizer &b) {
-  Place from = b.dense(b.placeOf(op.getX()), "all_gather"), to = b.place(op.getY());
-  if (isOutermost(from.sizes, op.getDim()) && to.isDense()) {
-    b.collective(CollectiveKind::AllGather, Reduction::Sum, op.getAxes(), from, to);
-    return success();
-  }
-  int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
-  Place pieces = *piecesFirst(to, op.getDim(), members);
-  Place gathered = b.allocate(RankedTensorType::get(pieces.sizes, pieces.element), "gathered");
-  b.collective(CollectiveKind::AllGather, Reduction::Sum, op.getAxes(), from, gathered);
-  b.copy(gathered, pieces, "join");
-  return success();
-}
-
 /// `from` dense with the `members` pieces of `dim` in front.
 static Place splitPieces(const Place &from, int64_t dim, int64_t members, Bufferizer &b) {
   if (isOutermost(from.sizes, dim) && from.isDense())
@@ -134,24 +96,27 @@ static Place splitPieces(const Place &from, int64_t dim, int64_t members, Buffer
   return split;
 }
 
-static LogicalResult lowerReduceScatter(spmd::ReduceScatterOp op, Bufferizer &b) {
-  int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
-  Place from = splitPieces(b.placeOf(op.getX()), op.getDim(), members, b);
-  b.collective(CollectiveKind::ReduceScatter, op.getKind(), op.getAxes(), from, b.place(op.getY()));
-  return success();
-}
-
-static LogicalResult lowerAllToAll(spmd::AllToAllOp op, Bufferizer &b) {
-  int64_t members = b.mesh().product(spmd::toAxes(op.getAxes()));
-  Place from = splitPieces(b.placeOf(op.getX()), op.getTo(), members, b), to = b.place(op.getY());
-  if (isOutermost(to.sizes, op.getFrom())) {
-    b.collective(CollectiveKind::AllToAll, Reduction::Sum, op.getAxes(), from, to);
+/// A collective on one tensor.
+static LogicalResult lowerCollective(CommunicationOpInterface op, Bufferizer &b) {
+  Communication exchange = op.getCommunications().front();
+  const CollectiveInfo &info = exchange.info();
+  Value x = op->getOperand(0), y = op->getResult(0);
+  int64_t members = b.mesh().product(spmd::toAxes(exchange.axes));
+  Place from = exchange.splits >= 0 ? splitPieces(b.placeOf(x), exchange.splits, members, b)
+                                    : b.dense(b.placeOf(x), info.mnemonic);
+  Place to = exchange.collective == CollectiveKind::AllReduce ? b.placeOver(y, x, op) : b.place(y);
+  auto issue = [&](const Place &into) {
+    b.collective(*exchange.collective, exchange.reduction, exchange.axes, from, into, exchange.members);
+  };
+  if (exchange.joins < 0 || (isOutermost(to.sizes, exchange.joins) && to.isDense())) {
+    issue(to);
     return success();
   }
-  Place pieces = *piecesFirst(to, op.getFrom(), members);
-  Place received = b.allocate(RankedTensorType::get(pieces.sizes, pieces.element), "received");
-  b.collective(CollectiveKind::AllToAll, Reduction::Sum, op.getAxes(), from, received);
-  b.copy(received, pieces, "join");
+  Place pieces = *piecesFirst(to, exchange.joins, members);
+  Place joined = b.allocate(RankedTensorType::get(pieces.sizes, pieces.element),
+                            info.in == Extent::Part ? "gathered" : "received");
+  issue(joined);
+  b.copy(joined, pieces, "join");
   return success();
 }
 
@@ -175,15 +140,28 @@ static LogicalResult lowerZeroFill(spmd::ZeroFillOp op, Bufferizer &b) {
   return emitZeroFill(op.getLoc(), from, b.place(op.getY()), op.getAxes(), b);
 }
 
+/// What is joined without being split is made in its place, this rank's part of the result.
+static void aimCollective(Operation *op, Bufferizer &b) {
+  Communication exchange = cast<CommunicationOpInterface>(op).getCommunications().front();
+  Value x = op->getOperand(0);
+  if (exchange.joins < 0 || exchange.splits >= 0 || !isOutermost(graph::shapeOf(x), exchange.joins))
+    return;
+  Place whole = b.ensureDestination(op->getResult(0)).place;
+  if (!whole.isDense() || whole.blockOf)
+    return;
+  if (auto block = blockOf(whole, exchange.joins, exchange.axes, b); block && block->isDense())
+    b.aim(x, *block, Overwrite);
+}
+
+OpRule dtcc::exec::collectiveRule() {
+  OpRule rule = ruleOf<CommunicationOpInterface, lowerCollective>();
+  rule.aim = aimCollective;
+  return rule;
+}
+
 void dtcc::exec::addCollectiveRules(OpRules &rules) {
-  rules[spmd::AllReduceOp::getOperationName()] = ruleOf<spmd::AllReduceOp, lowerAllReduce>();
-  rules[spmd::ShiftOp::getOperationName()] = ruleOf<spmd::ShiftOp, lowerRankShift>();
   rules[spmd::SendOp::getOperationName()] = ruleOf<spmd::SendOp, lowerSend>();
   rules[spmd::ReceiveOp::getOperationName()] = ruleOf<spmd::ReceiveOp, lowerReceive>();
-  OpRule &gather = rules[spmd::AllGatherOp::getOperationName()] = ruleOf<spmd::AllGatherOp, lowerAllGather>();
-  gather.aim = aimAllGather;
-  rules[spmd::ReduceScatterOp::getOperationName()] = ruleOf<spmd::ReduceScatterOp, lowerReduceScatter>();
-  rules[spmd::AllToAllOp::getOperationName()] = ruleOf<spmd::AllToAllOp, lowerAllToAll>();
   OpRule &slice = rules[spmd::LocalSliceOp::getOperationName()] = ruleOf<spmd::LocalSliceOp, lowerLocalSlice>();
   slice.isView = true;
   rules[spmd::ZeroFillOp::getOperationName()] = ruleOf<spmd::ZeroFillOp, lowerZeroFill>();

@@ -26,8 +26,11 @@ const OpRule *dtcc::exec::findRule(Operation *op) {
     addUnitRules(table);
     return table;
   }();
+  static const OpRule collective = collectiveRule();
   auto found = rules.find(op->getName().getStringRef());
-  return found == rules.end() ? nullptr : &found->second;
+  if (found != rules.end())
+    return &found->second;
+  return isa<CommunicationOpInterface>(op) ? &collective : nullptr;
 }
 
 Place dtcc::exec::shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {

@@ -22,10 +22,13 @@ void addAttentionRules(OpRules &rules);  // attention, the order of positions
 void addLibraryRules(OpRules &rules);    // embedding, cross entropy
 void addExpertRules(OpRules &rules);     // picks, grouped products
 void addWindowRules(OpRules &rules);     // convolution, pooling
-void addCollectiveRules(OpRules &rules); // what ranks exchange
+void addCollectiveRules(OpRules &rules); // messages, and what a rank takes of its own
 void addRowRules(OpRules &rules);        // tokens to experts and back
 void addUpdateRules(OpRules &rules);     // inputs, buckets, norm, update, report
 void addUnitRules(OpRules &rules);       // shares of buckets
+
+/// The rule of every op that communicates and has no row: collectives on one tensor.
+OpRule collectiveRule();
 
 /// A row: `rules[Op::getOperationName()] = {lower}` with the op cast.
 template <typename Op, mlir::LogicalResult (*Lower)(Op, Bufferizer &)> OpRule ruleOf() {

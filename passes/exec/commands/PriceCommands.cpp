@@ -119,8 +119,9 @@ private:
   double ownSeconds(CommandOpInterface command) const;
   double secondsOfLibrary(LibraryOp op) const;
   double secondsOfKernel(KernelOp op) const;
-  double secondsOfCollective(CollectiveOp op) const;
-  double secondsOfReceive(ReceiveOp op) const;
+  double secondsOfExchange(CommunicationOpInterface op) const;
+  double secondsOfCollective(const Communication &exchange) const;
+  double secondsOfReceive(const Communication &message) const;
   double secondsOfCopy(CopyOp op) const;
   /// Time of a command that only moves bytes. A GPU starts a kernel in the time in which it moves some megabytes.
   double secondsOfStream(double bytes) const { return atLeastStarted(kernels.secondsForStream(bytes)); }
@@ -175,10 +176,9 @@ double ProgramPrices::ownSeconds(CommandOpInterface command) const {
   return llvm::TypeSwitch<Operation *, double>(command.getOperation())
       .Case([&](LibraryOp op) { return secondsOfLibrary(op); })
       .Case([&](KernelOp op) { return secondsOfKernel(op); })
-      .Case([&](CollectiveOp op) { return secondsOfCollective(op); })
-      .Case([&](ReceiveOp op) { return secondsOfReceive(op); })
+      .Case([&](CommunicationOpInterface op) { return secondsOfExchange(op); })
       .Case([&](CopyOp op) { return secondsOfCopy(op); })
-      // Fills; a message is copied to where it waits for its receiver.
+      // Fills.
       .Default([&](Operation *) { return secondsOfStream(bytesMoved(command)); });
 }
 
@@ -224,29 +224,34 @@ cost::Group ProgramPrices::groupOf(CommunicatorOp op) const {
   return group;
 }
 
-double ProgramPrices::secondsOfCollective(CollectiveOp op) const {
-  cost::Group group = groupOf(communicators.lookup(op.getCommunicator()));
-  if (op.getIns().empty() || group.ranks <= 1)
-    return 0;
-  const CollectiveInfo &info = infoOf(op.getKind());
-  double in = viewBytes(op.getIns()[0]), out = viewBytes(op.getOuts()[0]);
-  if (info.traffic != Traffic::ToPicked)
-    return machine.secondsForTransfer({op.getKind(), info.larger(in, out), group});
-  // A row goes to each member that holds one of its picks: rows of picks[tokens, picks] and experts drawn at random.
-  double picks = double(memrefOf(op.getIns()[1]).getShape().back()), n = double(group.ranks);
+double ProgramPrices::secondsOfExchange(CommunicationOpInterface op) const {
+  Communication exchange = op.getCommunications().front();
+  if (exchange.collective)
+    return secondsOfCollective(exchange);
+  // A message is copied to where it waits for its receiver.
+  return exchange.sends ? secondsOfStream(double(exchange.bytesIn)) : secondsOfReceive(exchange);
+}
+
+double ProgramPrices::secondsOfCollective(const Communication &exchange) const {
+  cost::Group group = groupOf(communicators.lookup(exchange.communicator.getValue()));
+  double in = double(exchange.bytesIn), out = double(exchange.bytesOut);
+  if (exchange.info().traffic != Traffic::ToPicked)
+    return machine.secondsForTransfer({*exchange.collective, exchange.info().larger(in, out), group});
+  // A row goes to each member that holds one of its picks: experts drawn at random.
+  double picks = double(exchange.picks), n = double(group.ranks);
   double rows = std::min(in, out) * (1 - std::pow(1 - 1 / n, picks)) * n;
-  return machine.secondsForTransfer({op.getKind(), rows, group, 0, picks});
+  return machine.secondsForTransfer({*exchange.collective, rows, group, 0, picks});
 }
 
 /// A message from another stage: ranks between them are those of the axes inside that of the stages.
-double ProgramPrices::secondsOfReceive(ReceiveOp op) const {
-  CommunicatorOp channel = communicators.lookup(op.getCommunicator());
+double ProgramPrices::secondsOfReceive(const Communication &message) const {
+  CommunicatorOp channel = communicators.lookup(message.communicator.getValue());
   auto members = channel.getMembers();
-  int64_t peer = op.getPeer();
+  int64_t peer = message.peer;
   if (members && peer < int64_t(members->size()))
     peer = (*members)[peer];
   int64_t apart = std::max<int64_t>(1, std::abs(stage - peer));
-  return machine.secondsToSend(viewBytes(op.getOuts()[0]),
+  return machine.secondsToSend(double(message.bytesOut),
                                apart * spmd::groupOf(spmd::toAxes(channel.getAxes()), mesh).stride);
 }
 

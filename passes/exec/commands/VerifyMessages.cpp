@@ -44,7 +44,7 @@ public:
     plan::MeetingProgram result;
     for (auto phase : program.getOps<PhaseOp>()) {
       result.phases.push_back({phase.getSymName().str(), {}});
-      for (auto command : phase.getOps<CommandOpInterface>())
+      for (auto command : phase.getOps<CommunicationOpInterface>())
         if (std::optional<plan::Meeting> meeting = meetingOf(command))
           result.phases.back().meetings.push_back(std::move(*meeting));
     }
@@ -55,41 +55,26 @@ public:
 
 private:
   /// Nothing if no other stage takes part.
-  std::optional<plan::Meeting> meetingOf(CommandOpInterface command) const {
+  std::optional<plan::Meeting> meetingOf(CommunicationOpInterface command) const {
+    Communication exchange = command.getCommunications().front();
+    StringRef communicator = exchange.communicator.getValue();
     plan::Meeting meeting;
-    if (auto send = dyn_cast<SendOp>(command.getOperation())) {
-      meeting = message(send, plan::Meeting::Send, send.getIns().front());
-      meeting.room = send.getRoom();
+    meeting.channel = "@" + communicator.str();
+    meeting.what = command.describeContent();
+    if (!exchange.collective) {
+      meeting.kind = exchange.sends ? plan::Meeting::Send : plan::Meeting::Receive;
+      meeting.peer = exchange.peer;
+      meeting.room = exchange.room;
       return meeting;
     }
-    if (auto receive = dyn_cast<ReceiveOp>(command.getOperation()))
-      return message(receive, plan::Meeting::Receive, receive.getOuts().front());
-    auto collective = dyn_cast<CollectiveOp>(command.getOperation());
-    auto group = collective ? groups.find(collective.getCommunicator()) : groups.end();
+    auto group = groups.find(communicator);
     if (group == groups.end())
       return std::nullopt;
     meeting.kind = plan::Meeting::Collective;
     meeting.members = group->second;
-    meeting.channel = "@" + collective.getCommunicator().str();
-    meeting.what = mnemonicOf(collective.getKind());
-    for (Value view : collective.getOuts())
-      meeting.what += " of " + contentOf(view);
+    std::string_view separator = meeting.what.empty() ? "" : " of ";
+    meeting.what = (llvm::Twine(exchange.info().mnemonic) + separator + meeting.what).str();
     return meeting;
-  }
-  template <typename Op> static plan::Meeting message(Op op, plan::Meeting::Kind kind, Value view) {
-    plan::Meeting meeting;
-    meeting.kind = kind;
-    meeting.peer = op.getPeer();
-    meeting.channel = "@" + op.getCommunicator().str();
-    meeting.what = contentOf(view);
-    return meeting;
-  }
-  /// Text of the properties that sender and receiver must agree on. The order of dimensions may differ by stage.
-  static std::string contentOf(Value view) {
-    auto type = cast<MemRefType>(view.getType());
-    std::string text;
-    llvm::raw_string_ostream(text) << type.getNumElements() << " x " << type.getElementType();
-    return text;
   }
 
   ProgramOp program;

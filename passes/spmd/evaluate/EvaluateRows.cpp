@@ -16,11 +16,9 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-bool LockStep::runRows(Operation *op) {
-  bool gathers = isa<DispatchRowsOp>(op);
-  if (!gathers && !isa<CombineRowsOp>(op))
-    return false;
-  Axes axes = toAxes(op->getAttrOfType<ArrayAttr>("axes"));
+Shards LockStep::exchangedRows(Operation *op, const Communication &exchange) const {
+  bool gathers = exchange.info().out == Extent::Whole;
+  Axes axes = toAxes(exchange.axes);
   int64_t experts = op->getAttrOfType<IntegerAttr>("experts").getInt();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t columns = type.getShape().back(), members = mesh.product(axes);
@@ -45,8 +43,7 @@ bool LockStep::runRows(Operation *op) {
       }
     result.push_back(std::move(y));
   }
-  values[op->getResult(0)] = std::move(result);
-  return true;
+  return result;
 }
 
 } // namespace dtcc::spmd

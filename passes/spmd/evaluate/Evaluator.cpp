@@ -192,8 +192,7 @@ LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot) {
 void ProgramEvaluator::reduceWithin(Operation *op) {
   if (auto bucket = dyn_cast<ReduceBucketOp>(op))
     return reduceBucket(bucket, runs[run].slot);
-  lockStep.values[op->getResult(0)] =
-      moveShards(lockStep.values.at(op->getOperand(0)), *toMove(op), lockStep.mesh, runs[run].slot);
+  lockStep.values[op->getResult(0)] = lockStep.exchanged(cast<CommunicationOpInterface>(op), runs[run].slot);
 }
 
 /// Slot of the yielded value that is read: that of the micro-batch, or 0 if the phase does not repeat.

@@ -7,50 +7,35 @@
 //
 #include "passes/spmd/evaluate/LockStep.h"
 #include "passes/graph/Evaluator.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace dtcc::spmd {
 
-std::optional<Move> toMove(Operation *op) {
-  return llvm::TypeSwitch<Operation *, std::optional<Move>>(op)
-      .Case([](AllReduceOp op) { return Move{Move::AllReduce, -1, -1, toAxes(op.getAxes()), op.getKind()}; })
-      .Case([](AllGatherOp op) {
-        return Move{Move::AllGather, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()), Reduction::Sum};
-      })
-      .Case([](ReduceScatterOp op) {
-        return Move{Move::ReduceScatter, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()), op.getKind()};
-      })
-      .Case([](AllToAllOp op) {
-        return Move{Move::AllToAll, static_cast<int64_t>(op.getFrom()), static_cast<int64_t>(op.getTo()),
-                    toAxes(op.getAxes()), Reduction::Sum};
-      })
-      .Case([](LocalSliceOp op) {
-        return Move{Move::LocalSlice, static_cast<int64_t>(op.getDim()), -1, toAxes(op.getAxes()), Reduction::Sum};
-      })
-      .Case([](ZeroFillOp op) { return Move{Move::ZeroFill, -1, -1, toAxes(op.getAxes()), Reduction::Sum}; })
-      .Default([](Operation *) { return std::nullopt; });
+Shards LockStep::exchanged(CommunicationOpInterface op, int64_t slot) const {
+  Communication exchange = op.getCommunications().front();
+  if (exchange.info().traffic == Traffic::ToPicked)
+    return exchangedRows(op, exchange);
+  bool joins = exchange.joins >= 0;
+  Move move{static_cast<Move::Kind>(*exchange.collective), joins ? exchange.joins : exchange.splits,
+            joins ? exchange.splits : -1, toAxes(exchange.axes), exchange.reduction};
+  return moveShards(values.at(op->getOperand(0)), move, mesh, slot);
 }
 
 LogicalResult LockStep::run(Operation *op, int64_t slot, int64_t step) {
-  if (std::optional<Move> move = toMove(op)) {
-    values[op->getResult(0)] = moveShards(values.at(op->getOperand(0)), *move, mesh, slot);
+  if (auto communicates = dyn_cast<CommunicationOpInterface>(op)) {
+    values[op->getResult(0)] = exchanged(communicates, slot);
     return success();
   }
-  if (auto shift = dyn_cast<ShiftOp>(op)) {
-    Axes axes = toAxes(shift.getAxes());
-    Shards parts;
-    for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
-      std::vector<int64_t> members = mesh.group(rank, axes);
-      int64_t size = members.size(), before = (mesh.index(rank, slot, axes) + size - 1) % size;
-      parts.push_back(values.at(shift.getX())[members[before]]);
-    }
-    values[shift.getY()] = std::move(parts);
+  std::optional<Move> alone;
+  if (auto slice = dyn_cast<LocalSliceOp>(op))
+    alone = Move{Move::LocalSlice, static_cast<int64_t>(slice.getDim()), -1, toAxes(slice.getAxes()), Reduction::Sum};
+  else if (auto fill = dyn_cast<ZeroFillOp>(op))
+    alone = Move{Move::ZeroFill, -1, -1, toAxes(fill.getAxes()), Reduction::Sum};
+  if (alone) {
+    values[op->getResult(0)] = moveShards(values.at(op->getOperand(0)), *alone, mesh, slot);
     return success();
   }
-  if (runRows(op))
-    return success();
   for (Value result : op->getResults())
     values[result].clear();
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {

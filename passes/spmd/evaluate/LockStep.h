@@ -22,19 +22,19 @@ public:
   /// Runs one op with a reference, or one collective, in slot `slot` of step `step`.
   mlir::LogicalResult run(mlir::Operation *op, int64_t slot, int64_t step);
 
+  /// The result of a collective on tensors, on all ranks.
+  Shards exchanged(CommunicationOpInterface op, int64_t slot) const;
+
   /// One tensor a rank.
   llvm::DenseMap<mlir::Value, Shards> values;
   const Mesh mesh;
 
 private:
-  /// In EvaluateRows.cpp: tokens to experts and back. False if `op` is neither.
-  bool runRows(mlir::Operation *op);
+  /// In EvaluateRows.cpp: tokens to experts and back.
+  Shards exchangedRows(mlir::Operation *op, const Communication &exchange) const;
 
   uint64_t seed;
 };
-
-/// The move that a collective op stands for; nothing if `op` is none.
-std::optional<Move> toMove(mlir::Operation *op);
 
 } // namespace dtcc::spmd
 

@@ -174,6 +174,30 @@ HostTensor concatDim(ArrayRef<const HostTensor *> parts, int64_t dim) {
   return result;
 }
 
+/// What member `index` of a group gets of its members' tensors by a collective: their pieces for it, made one.
+static HostTensor collect(ArrayRef<const HostTensor *> members, int64_t index, const Move &move) {
+  const CollectiveInfo &info = infoOf(*move.collective());
+  int64_t count = members.size();
+  std::vector<HostTensor> pieces;
+  for (const HostTensor *member : members)
+    pieces.push_back(move.splits() >= 0 ? sliceDim(*member, move.splits(), index, count) : *member);
+  if (info.reduces) {
+    HostTensor &sum = pieces.front();
+    for (const HostTensor &piece : ArrayRef(pieces).drop_front())
+      for (int64_t i = 0; i < sum.size(); ++i)
+        set(sum, i, combine(move.reduction, get(sum, i), get(piece, i)));
+    return sum;
+  }
+  if (move.joins() >= 0) {
+    SmallVector<const HostTensor *> pointers;
+    for (const HostTensor &piece : pieces)
+      pointers.push_back(&piece);
+    return concatDim(pointers, move.joins());
+  }
+  // To the next member, or from the first to all.
+  return pieces[info.traffic == Traffic::ToNext ? (index + count - 1) % count : 0];
+}
+
 Shards moveShards(const Shards &parts, const Move &move, const Mesh &mesh, int64_t slot) {
   Shards results;
   int64_t count = mesh.product(move.axes), ranks = mesh.ranks();
@@ -181,43 +205,15 @@ Shards moveShards(const Shards &parts, const Move &move, const Mesh &mesh, int64
     int64_t rank = number % ranks, at = slot >= 0 ? slot : static_cast<int64_t>(number) / ranks;
     int64_t index = mesh.index(rank, at, move.axes);
     const HostTensor &own = parts[number];
-    SmallVector<const HostTensor *> members;
-    if (move.collective())
+    if (move.collective()) {
+      SmallVector<const HostTensor *> members;
       for (int64_t other : mesh.group(rank, move.axes))
         members.push_back(&parts[number - rank + other]);
-    auto reduced = [&] {
-      HostTensor sum = *members.front();
-      for (const HostTensor *member : ArrayRef(members).drop_front())
-        for (int64_t i = 0; i < sum.size(); ++i)
-          set(sum, i, combine(move.reduction, get(sum, i), get(*member, i)));
-      return sum;
-    };
-    switch (move.kind) {
-    case Move::AllGather:
-      results.push_back(concatDim(members, move.dim));
-      break;
-    case Move::LocalSlice:
+      results.push_back(collect(members, index, move));
+    } else if (move.kind == Move::LocalSlice) {
       results.push_back(sliceDim(own, move.dim, index, count));
-      break;
-    case Move::AllToAll: {
-      std::vector<HostTensor> pieces;
-      SmallVector<const HostTensor *> pointers;
-      for (const HostTensor *member : members)
-        pieces.push_back(sliceDim(*member, move.to, index, count));
-      for (const HostTensor &piece : pieces)
-        pointers.push_back(&piece);
-      results.push_back(concatDim(pointers, move.dim));
-      break;
-    }
-    case Move::ReduceScatter:
-      results.push_back(sliceDim(reduced(), move.dim, index, count));
-      break;
-    case Move::AllReduce:
-      results.push_back(reduced());
-      break;
-    case Move::ZeroFill:
+    } else {
       results.push_back(index == 0 ? own : HostTensor(own.shape, own.elementType));
-      break;
     }
   }
   return results;

@@ -56,15 +56,17 @@ void StepEvaluator::reduceAcross(ArrayRef<int64_t> stages) {
 
 void StepEvaluator::exchange(ArrayRef<int64_t> stages) {
   int64_t stage = stages.front();
-  if (auto send = dyn_cast<SendOp>(current[stage]))
-    messages[{stage, send.getPeer(), send.getChannel()}].push_back(programs[stage].valuesOf(send.getX()));
-  else if (auto receive = dyn_cast<ReceiveOp>(current[stage])) {
-    std::deque<Shards> &sent = messages[{receive.getPeer(), stage, receive.getChannel()}];
-    programs[stage].valuesOf(receive.getY()) = std::move(sent.front());
-    sent.pop_front();
-  } else {
-    reduceAcross(stages);
+  Operation *op = current[stage];
+  Communication exchange = cast<CommunicationOpInterface>(op).getCommunications().front();
+  if (exchange.collective)
+    return reduceAcross(stages);
+  if (exchange.sends) {
+    messages[{stage, exchange.peer, exchange.channel}].push_back(programs[stage].valuesOf(op->getOperand(0)));
+    return;
   }
+  std::deque<Shards> &sent = messages[{exchange.peer, stage, exchange.channel}];
+  programs[stage].valuesOf(op->getResult(0)) = std::move(sent.front());
+  sent.pop_front();
 }
 
 FailureOr<StepEvaluator::Report> StepEvaluator::run(const llvm::StringMap<HostTensor> &inputs) {

@@ -27,10 +27,10 @@ namespace dtcc::spmd {
 #include "passes/spmd/Passes.h.inc"
 
 Value emitRows(OpBuilder &builder, Operation *op, Value x, Value ids, Type local) {
-  if (auto dispatch = dyn_cast<DispatchRowsOp>(op))
-    return DispatchRowsOp::create(builder, op->getLoc(), local, x, ids, dispatch.getAxes(), dispatch.getExperts());
-  auto combine = cast<CombineRowsOp>(op);
-  return CombineRowsOp::create(builder, op->getLoc(), local, x, ids, combine.getAxes(), combine.getExperts());
+  // Its properties say what it exchanges; discardable attributes are the whole op's.
+  Operation *made = Operation::create(op->getLoc(), op->getName(), local, {x, ids}, builder.getDictionaryAttr({}),
+                                      op->getPropertiesStorage(), BlockRange(), 0);
+  return builder.insert(made)->getResult(0);
 }
 
 namespace {

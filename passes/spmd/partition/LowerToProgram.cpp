@@ -323,7 +323,7 @@ LogicalResult ProgramBuilder::emitOp(Operation &op) {
   } else if (isa<FactorOpInterface>(op)) {
     if (!emitFactored(op))
       return failure();
-  } else if (isa<DispatchRowsOp, CombineRowsOp>(op)) {
+  } else if (isa<CommunicationOpInterface>(op)) {
     values[op.getResult(0)] =
         emitRows(builder, &op, local(op.getOperand(0)), local(op.getOperand(1)), localTypeOf(op.getResult(0)));
   } else {

@@ -89,7 +89,7 @@ static Work workOf(Operation *op, bool splits, const llvm::DenseSet<Operation *>
       return forInputs.contains(op) ? Work::InputGradient : Work::WeightGradient;
     }
   };
-  auto moves = [](Operation *at) { return isa_and_nonnull<ReshardOp, DispatchRowsOp, CombineRowsOp>(at); };
+  auto moves = [](Operation *at) { return isa_and_nonnull<ReshardOp, CommunicationOpInterface>(at); };
   if (!moves(op))
     return work(op);
   // Tagged like its first user; the update's are the gradient's own.

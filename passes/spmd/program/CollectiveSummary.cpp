@@ -15,9 +15,12 @@ namespace dtcc::spmd {
 #define GEN_PASS_DEF_SPMDPRINTCOLLECTIVES
 #include "passes/spmd/Passes.h.inc"
 
-static int64_t bytesOf(Type type) {
-  auto shaped = cast<ShapedType>(type);
-  return shaped.getNumElements() * ((shaped.getElementTypeBitWidth() + 7) / 8);
+/// Bytes that a rank of a group of `members` exchanges: the larger side.
+static int64_t bytesOf(const Communication &exchange, int64_t members) {
+  if (exchange.info().traffic != Traffic::ToPicked)
+    return std::max(exchange.bytesIn, exchange.bytesOut);
+  // At most: each row of this rank to as many others as it has picks.
+  return std::min(exchange.bytesIn, exchange.bytesOut) * std::min(exchange.picks, members - 1);
 }
 
 std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
@@ -26,47 +29,23 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
       program.getBody().front().empty() ? FailureOr<Mesh>(failure()) : findMesh(&program.getBody().front().front());
   if (failed(mesh))
     return rows;
-  auto add = [&](PhaseOp phase, StringRef kind, ArrayAttr names, int64_t bytes, bool once = false) {
-    int64_t times = once ? 1 : phase.getRepeat();
-    CollectiveRow row{phase.getSymName().str(), kind.str(), toAxes(names), mesh->product(toAxes(names)), 0, 0};
+  auto add = [&](PhaseOp phase, const Communication &exchange) {
+    int64_t times = exchange.once ? 1 : phase.getRepeat();
+    Axes axes = toAxes(exchange.axes);
+    CollectiveRow row{phase.getSymName().str(), std::string(exchange.info().mnemonic), axes, mesh->product(axes), 0, 0};
     auto at = llvm::find_if(rows, [&](const CollectiveRow &other) {
       return other.phase == row.phase && other.kind == row.kind && other.axes == row.axes;
     });
     if (at == rows.end())
       at = rows.insert(rows.end(), row);
     at->count += times;
-    at->bytes += times * bytes;
+    at->bytes += times * bytesOf(exchange, row.group);
   };
   for (auto phase : program.getBody().getOps<PhaseOp>())
-    for (Operation &op : phase.getBody().front()) {
-      if (auto gather = dyn_cast<GatherBucketOp>(op)) {
-        auto bucket = SymbolTable::lookupNearestSymbolFrom<BucketOp>(program, gather.getBucketAttr());
-        int64_t width = (bucket.getElementType().getIntOrFloatBitWidth() + 7) / 8;
-        add(phase, "all_gather", gather.getAxes(), bucket.getLength() * width);
-      } else if (auto gather = dyn_cast<GatherUnitOp>(op)) {
-        add(phase, "all_gather", gather.getAxes(), bytesOf(gather.getY().getType()));
-      } else if (auto reduce = dyn_cast<ReduceBucketOp>(op)) {
-        auto bucket = SymbolTable::lookupNearestSymbolFrom<BucketOp>(program, reduce.getBucketAttr());
-        int64_t bytes = bucket.getLength() * ((bucket.getElementType().getIntOrFloatBitWidth() + 7) / 8) /
-                        mesh->product(toAxes(bucket.getFlat()));
-        if (!reduce.getScatter().empty())
-          add(phase, "reduce_scatter", reduce.getScatter(), bytes, reduce.getSlot().has_value());
-        if (!reduce.getSum().empty())
-          add(phase, "all_reduce", reduce.getSum(), bytes / mesh->product(toAxes(reduce.getScatter())),
-              reduce.getSlot().has_value());
-      } else if (isa<DispatchRowsOp, CombineRowsOp>(op)) {
-        // At most: each row to as many others as it has picks.
-        bool out = isa<DispatchRowsOp>(op);
-        int64_t members = mesh->product(toAxes(op.getAttrOfType<ArrayAttr>("axes")));
-        int64_t picks = cast<ShapedType>(op.getOperand(1).getType()).getShape().back();
-        int64_t own = bytesOf(out ? op.getOperand(0).getType() : op.getResult(0).getType());
-        add(phase, op.getName().stripDialect(), op.getAttrOfType<ArrayAttr>("axes"),
-            own * std::min(picks, members - 1));
-      } else if (isa<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp, ShiftOp>(op)) {
-        int64_t bytes = std::max(bytesOf(op.getOperand(0).getType()), bytesOf(op.getResult(0).getType()));
-        add(phase, op.getName().stripDialect(), op.getAttrOfType<ArrayAttr>("axes"), bytes);
-      }
-    }
+    for (auto op : phase.getBody().getOps<CommunicationOpInterface>())
+      for (const Communication &exchange : op.getCommunications())
+        if (exchange.collective)
+          add(phase, exchange);
   return rows;
 }
 

@@ -15,7 +15,7 @@ namespace dtcc::spmd {
 /// All collectives of one kind over one set of axes, in one phase.
 struct CollectiveRow {
   std::string phase;
-  /// "all_reduce", "all_gather", "reduce_scatter", "all_to_all".
+  /// A mnemonic of runtime/abi/Collectives.def.
   std::string kind;
   Axes axes;
   /// Ranks that take part in each.

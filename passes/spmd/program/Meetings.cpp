@@ -13,54 +13,44 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-template <typename T> static std::string textOf(T value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << value;
-  return text;
-}
-
-template <typename Op> static plan::Meeting messageOf(Op op, plan::Meeting::Kind kind, Value value) {
+static plan::Meeting messageOf(const Communication &message, std::string what) {
   plan::Meeting meeting;
-  meeting.kind = kind;
-  meeting.peer = op.getPeer();
-  meeting.channel = std::to_string(op.getChannel());
-  meeting.what = textOf(value.getType());
+  meeting.kind = message.sends ? plan::Meeting::Send : plan::Meeting::Receive;
+  meeting.peer = message.peer;
+  meeting.channel = std::to_string(message.channel);
+  meeting.room = message.room;
+  meeting.what = std::move(what);
   return meeting;
 }
 
-std::optional<plan::Meeting> meetingOf(Operation *op, StringRef axis, int64_t stages) {
-  if (auto send = dyn_cast<SendOp>(op)) {
-    plan::Meeting meeting = messageOf(send, plan::Meeting::Send, send.getX());
-    meeting.room = send.getRoom();
-    return meeting;
-  }
-  if (auto receive = dyn_cast<ReceiveOp>(op))
-    return messageOf(receive, plan::Meeting::Receive, receive.getY());
+static plan::Meeting reductionOf(const Communication &exchange, std::string what, int64_t stages) {
   plan::Meeting meeting;
   meeting.kind = plan::Meeting::Collective;
-  Axes axes;
-  if (auto bucket = dyn_cast<ReduceBucketOp>(op)) {
-    axes = toAxes(bucket.getSum());
-  } else if (auto reduce = dyn_cast<AllReduceOp>(op)) {
-    axes = toAxes(reduce.getAxes());
-    meeting.what = "all_reduce of " + textOf(reduce.getType());
-    if (std::optional<ArrayRef<int64_t>> members = reduce.getMembers())
-      meeting.members = members->vec();
-  }
-  if (!contains(axes, axis.str()))
-    return std::nullopt;
-  if (auto bucket = dyn_cast<ReduceBucketOp>(op)) {
-    auto storage =
-        SymbolTable::lookupNearestSymbolFrom<BucketOp>(op->getParentOfType<ProgramOp>(), bucket.getBucketAttr());
-    meeting.what = "reduce_bucket of " + std::to_string(storage.getLength());
-  }
-  meeting.channel = llvm::join(axes, ",");
+  meeting.what = std::move(what);
+  meeting.members = exchange.members.vec();
+  meeting.channel = llvm::join(toAxes(exchange.axes), ",");
   for (int64_t member : meeting.members)
     meeting.channel += "." + std::to_string(member);
   if (meeting.members.empty())
     for (int64_t other = 0; other < stages; ++other)
       meeting.members.push_back(other);
   return meeting;
+}
+
+std::optional<plan::Meeting> meetingOf(Operation *op, StringRef axis, int64_t stages) {
+  auto communicates = dyn_cast<CommunicationOpInterface>(op);
+  if (!communicates)
+    return std::nullopt;
+  for (const Communication &exchange : communicates.getCommunications()) {
+    if (!exchange.collective)
+      return messageOf(exchange, communicates.describeContent());
+    // Every stage gets the whole reduction.
+    bool isReduction = exchange.info().traffic == Traffic::TwiceAround;
+    if (isReduction && contains(toAxes(exchange.axes), axis.str()))
+      return reductionOf(exchange, (op->getName().stripDialect() + " of " + communicates.describeContent()).str(),
+                         stages);
+  }
+  return std::nullopt;
 }
 
 plan::MeetingProgram meetingsOf(ProgramOp program, int64_t stages, std::vector<std::vector<Operation *>> *ops) {

@@ -21,27 +21,16 @@ static void erase(Axes &axes, const Axes &gone) {
 }
 
 Layout applyMove(const Move &move, Layout layout) {
-  switch (move.kind) {
-  case Move::AllGather:
-    erase(layout.dims[move.dim], move.axes);
-    break;
-  case Move::AllToAll:
-    erase(layout.dims[move.dim], move.axes);
-    layout.dims[move.to].insert(layout.dims[move.to].end(), move.axes.begin(), move.axes.end());
-    break;
-  case Move::ReduceScatter:
+  if (move.joins() >= 0)
+    erase(layout.dims[move.joins()], move.axes);
+  if (move.collective() && infoOf(*move.collective()).reduces)
     erase(layout.partial, move.axes);
-    [[fallthrough]];
-  case Move::LocalSlice:
-    layout.dims[move.dim].insert(layout.dims[move.dim].end(), move.axes.begin(), move.axes.end());
-    break;
-  case Move::AllReduce:
-    erase(layout.partial, move.axes);
-    break;
-  case Move::ZeroFill:
-    layout.partial.insert(layout.partial.end(), move.axes.begin(), move.axes.end());
-    break;
+  if (move.splits() >= 0) {
+    Axes &split = layout.dims[move.splits()];
+    split.insert(split.end(), move.axes.begin(), move.axes.end());
   }
+  if (move.kind == Move::ZeroFill)
+    layout.partial.insert(layout.partial.end(), move.axes.begin(), move.axes.end());
   std::sort(layout.partial.begin(), layout.partial.end());
   if (layout.partial.empty())
     layout.reduction = Reduction::Sum;

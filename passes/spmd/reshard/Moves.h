@@ -36,6 +36,12 @@ struct Move {
   std::optional<CollectiveKind> collective() const {
     return kind < kCollectives ? std::optional(CollectiveKind(kind)) : std::nullopt;
   }
+  /// The dimension along which parts are joined, and the one of which a rank takes its part; -1: none.
+  int64_t joins() const { return kind < kCollectives && infoOf(*collective()).out == Extent::Whole ? dim : -1; }
+  int64_t splits() const {
+    bool takes = kind == LocalSlice || (kind < kCollectives && infoOf(*collective()).in == Extent::Whole);
+    return takes ? (joins() >= 0 ? to : dim) : -1;
+  }
   bool operator==(const Move &) const = default;
 };
 

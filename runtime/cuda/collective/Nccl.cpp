@@ -56,7 +56,21 @@ template <typename Calls> void NcclCommunicator::issueGroup(const char *what, Ca
 }
 
 bool NcclCommunicator::takes(const dtcc_command &command) {
-  return command.kind == DTCC_COLLECTIVE && collectiveInfo(command.op).traffic != Traffic::None;
+  if (command.kind != DTCC_COLLECTIVE)
+    return false;
+  switch (static_cast<CollectiveKind>(command.op)) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::AllGather:
+  case CollectiveKind::ReduceScatter:
+  case CollectiveKind::AllToAll:
+  case CollectiveKind::Broadcast:
+  case CollectiveKind::Shift:
+  case CollectiveKind::DispatchRows:
+  case CollectiveKind::CombineRows:
+    return true;
+  default:
+    return false;
+  }
 }
 
 void NcclCommunicator::exchange(std::span<const Piece> sends, std::span<const Piece> receives) {

@@ -28,8 +28,8 @@ public:
   static std::unique_ptr<NcclCommunicator> open(Communicator &host, std::string name, Gpu &gpu, Watchdog *dog);
   NcclCommunicator(const NcclCommunicator &) = delete;
 
-  /// Whether GPUs run this command among themselves: the collectives but barriers. Exchanges of rows need kernels
-  /// besides (GpuRows.h), which call `exchange`.
+  /// Whether GPUs run this command among themselves: the collectives that this class implements. Others go through the
+  /// host. Exchanges of rows need kernels besides (GpuRows.h), which call `exchange`.
   static bool takes(const dtcc_command &command);
   /// A piece of memory to each member, and one from each; empty ones are neither sent nor waited for.
   struct Piece {
