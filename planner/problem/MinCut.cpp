@@ -64,7 +64,7 @@ int64_t MinCut::push() {
     path.pop_back();
     if (path.empty())
       return pushed;
-    // What did not go through leads to no sink, and the arc is not tried again.
+    // Flow that did not go through leads to no sink, and the arc is not tried again.
     Visit &before = path.back();
     size_t arc = leaving[before.node][next[before.node]];
     arcs[arc].capacity -= pushed;

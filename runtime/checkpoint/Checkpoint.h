@@ -42,7 +42,7 @@ struct RunPosition {
   int64_t skipped = 0; /* steps that were left out because they were not finite; without those of a loss scale */
 };
 
-/// What must be the same when a run goes on, so that it trains what it was to train. The plan may be another.
+/// Facts that must be the same when a run goes on, so that it trains what it was to train. The plan may be another.
 struct RunIdentity {
   std::string optimizer; /* "adamw(0.9, 0.999, ..)"; empty: not known */
   std::vector<DataIdentity> data;

@@ -24,7 +24,7 @@ struct SavedState {
   StateLayout layout;
 };
 
-/// Of a rank's file.
+/// Facts about a rank's file.
 struct FileSummary {
   uint64_t bytes, headerHash;
 };

@@ -40,7 +40,7 @@ public:
 
   const std::string &path() const { return file.path(); }
   uint64_t bytes() const { return file.bytes().size(); }
-  /// What stands before the tensors.
+  /// Bytes before the tensors.
   std::span<const std::byte> header() const { return file.bytes().first(headerLength); }
   const std::map<std::string, SafetensorsEntry> &entries() const { return table; }
   const std::map<std::string, std::string> &metadata() const { return strings; }

@@ -19,7 +19,7 @@
 
 namespace dtcc::rt {
 
-/// What a rank is doing, for messages. Asked only when a wait has become long.
+/// Activity of a rank, for messages. It is asked only when a wait has become long.
 class Whereabouts {
 public:
   virtual ~Whereabouts() = default;

@@ -39,7 +39,7 @@ public:
 
   /// Notes what this process waits for, again and again while it waits; null: it goes on.
   void note(const Wait *wait, const std::string &text);
-  /// What is known of `rank`; nothing if its process is not here.
+  /// Facts about `rank`; nothing if its process is not here.
   std::optional<Watch::Note> noteOf(int64_t rank) const;
   /// Number of the process that runs `rank`, or 0.
   int64_t pidOf(int64_t rank) const;

@@ -75,7 +75,7 @@ std::string Watch::hangText(const Wait &wait) {
   std::string said = text(wait);
   std::vector<int64_t> seen{wait.rank}, next = wait.absent;
   while (true) {
-    // Of all that are absent, one that waits for nobody is the reason, and before it one that does not answer.
+    // Among all absent ranks, one that waits for nobody is the reason, and before it one that does not answer.
     std::optional<Note> worst;
     int64_t rank = -1;
     auto weight = [](const Note &note) { return !note.answers ? 2 : note.absent < 0 ? 1 : 0; };

@@ -58,7 +58,7 @@ public:
   /// "rank 1 waits in all_reduce of group 'dp' for rank 2, at step 5, .."
   std::string text(const Wait &wait);
 
-  /// What is known of another rank.
+  /// Facts about another rank.
   struct Note {
     bool answers = true; /* false: its process is stopped, or cannot be reached */
     int64_t absent = -1; /* the rank that it waits for; -1: it waits for none */

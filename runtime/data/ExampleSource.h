@@ -36,7 +36,7 @@ public:
   virtual std::span<const std::byte> file() const = 0;
 };
 
-/// By what a file of data is known again: a run that goes on with other data trains something else.
+/// Facts by which a file of data is known again: a run that goes on with other data trains something else.
 struct DataIdentity {
   std::string input; /* of the model */
   std::string name;  /* of the file, without its folder, which may move */

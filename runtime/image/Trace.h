@@ -23,7 +23,7 @@ namespace dtcc::rt {
 
 /// "forward", "backward" or "update".
 const char *passName(const dtcc_command &command);
-/// What a command does, for people: "matmul", "all_reduce", or "kernel" for generated code.
+/// Name of a command's work, for people: "matmul", "all_reduce", or "kernel" for generated code.
 std::string opName(const Image &image, const dtcc_command &command);
 /// Whether a command moves values between ranks.
 bool isCommunication(const dtcc_command &command);

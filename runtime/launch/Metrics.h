@@ -58,7 +58,7 @@ public:
   /// The run goes back from step `from` to step `to`: the rows between are removed.
   void rollBack(int64_t from, int64_t to);
   void end(int64_t steps, bool interrupted);
-  /// What went wrong with the file since the start, on a full disk for example; empty: nothing. The rest of the metrics
+  /// First fault of the file since the start, on a full disk for example; empty: nothing. The rest of the metrics
   /// is lost then, the run is not.
   const std::string &failure() const { return failed; }
 

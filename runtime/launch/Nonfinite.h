@@ -25,7 +25,7 @@
 
 namespace dtcc::rt {
 
-/// What a run does about such a step: end, go on without its update, or go back to the newest checkpoint and go on with
+/// Answer of a run to such a step: end, go on without its update, or go back to the newest checkpoint and go on with
 /// the data behind the step.
 enum class OnNonfinite { Stop, Skip, Rollback };
 

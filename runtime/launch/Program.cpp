@@ -172,7 +172,7 @@ void reportAndAbort(const Launch &launch, Transport &transport, const std::excep
   transport.abort(statusOf(error));
 }
 
-/// Where a run begins, and what keeps others out of its folder.
+/// The step at which a run begins, and what keeps others out of its folder.
 struct Start {
   RunPosition begin;
   std::unique_ptr<FolderLock> lock;

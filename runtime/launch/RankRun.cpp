@@ -33,7 +33,7 @@ int64_t ordinalOf(const SharedRun &shared, int64_t number) {
   return number;
 }
 
-/// What a rank is doing, for its communicators.
+/// Activity of a rank, for its communicators.
 class RankWhereabouts final : public Whereabouts {
 public:
   explicit RankWhereabouts(const Rank &rank) : rank(rank) {}

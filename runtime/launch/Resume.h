@@ -19,7 +19,7 @@
 
 namespace dtcc::rt {
 
-/// Of this program and its data. Several rules or settings of one program all count.
+/// Identity of this program and its data. Several rules or settings of one program all count.
 RunIdentity identityOf(const Image &image, const Batches &batches);
 
 /// The checkpoint that the run goes on from, or null: it starts anew. All ranks of `world` call it; null: there is one

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <iterator>
 
 namespace dtcc::fuzz {
 
@@ -48,7 +50,7 @@ void BlindMutator::change(std::string &bytes, std::string_view other) {
   }
   default: { // the next number in text
     auto isDigit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)); };
-    auto begin = std::find_if(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.end(), isDigit);
+    auto begin = std::find_if(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), isDigit);
     auto end = std::find_if_not(begin, bytes.end(), isDigit);
     bytes.replace(begin, end, kNumbers[random() % std::size(kNumbers)]);
   }

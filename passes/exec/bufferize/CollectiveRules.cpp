@@ -140,7 +140,7 @@ static LogicalResult lowerZeroFill(spmd::ZeroFillOp op, Bufferizer &b) {
   return emitZeroFill(op.getLoc(), from, b.place(op.getY()), op.getAxes(), b);
 }
 
-/// What is joined without being split is made in its place, this rank's part of the result.
+/// A result that is joined without being split is made in its place, this rank's part of the result.
 static void aimCollective(Operation *op, Bufferizer &b) {
   Communication exchange = cast<CommunicationOpInterface>(op).getCommunications().front();
   Value x = op->getOperand(0);

@@ -94,8 +94,8 @@ CollectiveOp Bufferizer::collective(CollectiveKind kind, Reduction reduction, Ar
                                     const Place &out, ArrayRef<int64_t> members) {
   Value from = view(in), to = view(out);
   return CollectiveOp::create(
-      commands, here, Type(), from, to, ValueRange(), 0, commands.getStringAttr(mnemonicOf(kind)), kind,
-      reduction, communicator(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false, IntegerAttr());
+      commands, here, Type(), from, to, ValueRange(), 0, commands.getStringAttr(mnemonicOf(kind)), kind, reduction,
+      communicator(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false, IntegerAttr());
 }
 
 CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, DenseI64ArrayAttr members) {

@@ -19,7 +19,7 @@ struct Move {
     AllToAll = uint32_t(CollectiveKind::AllToAll),
     ReduceScatter = uint32_t(CollectiveKind::ReduceScatter),
     AllReduce = uint32_t(CollectiveKind::AllReduce),
-    /// What a rank does alone.
+    /// These a rank does alone.
     LocalSlice = kCollectives,
     ZeroFill,
   };

@@ -24,7 +24,7 @@ struct Signed {
 };
 constexpr char magic[8] = {'d', 't', 'c', 'c', '-', 'r', 'u', 'n'};
 
-/// What a side signs: both sides' numbers, so that nothing can be used twice.
+/// Bytes that a side signs: both sides' numbers, so that nothing can be used twice.
 Digest signatureOf(const char *side, const std::string &token, const Digest &first, const Digest &second,
                    const Claim &claim) {
   std::string text = side;

@@ -26,7 +26,7 @@
 
 namespace dtcc::rt {
 
-/// What a process says of itself when it connects: which rank it runs, of how many, and what for.
+/// Introduction of a process that connects: which rank it runs, of how many, and what for.
 struct Claim {
   int64_t rank = 0, ranks = 0;
   int64_t purpose = 0; /* 0: to meet; 1: to carry messages */

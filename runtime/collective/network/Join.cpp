@@ -22,7 +22,7 @@ std::string variable(const char *name) {
   return value ? value : "";
 }
 
-/// What the processes of the run know, and nobody else should.
+/// Secret that the processes of the run know, and nobody else should.
 std::string tokenOf(const Launch &launch) {
   std::string token;
   if (!launch.tokenFile.empty()) {

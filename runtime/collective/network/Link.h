@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a way between hosts must offer: messages of bytes, in order. Collectives are made of
+// A link is a way between hosts. It carries messages of bytes, in order. Collectives are made of
 // them in TwoLevelGroup.h. TcpLink.h carries them over connections of our own, mpi/Mpi.cpp
 // over MPI.
 //

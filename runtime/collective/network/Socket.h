@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the start of a run needs of TCP: every call has a deadline. Messages of the steps are
+// The start of a run needs little of TCP: every call has a deadline. Messages of the steps are
 // TcpLink's.
 //
 //===----------------------------------------------------------------------===//

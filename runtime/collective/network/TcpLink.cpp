@@ -39,7 +39,7 @@ struct TcpLink::Peer {
   int64_t rank = 0;
   Socket socket;
   std::atomic<bool> left{false}, broken{false};
-  // What goes out: by whoever has the lock.
+  // Outgoing bytes are written by whoever has the lock.
   std::mutex lock;
   std::deque<Frame> out;
   size_t sent = 0; /* bytes of the first frame, its head included */

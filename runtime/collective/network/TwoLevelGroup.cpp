@@ -362,7 +362,7 @@ void TwoLevelGroup::tellWhere(const Whereabouts &where) {
 }
 
 uint64_t TwoLevelGroup::stagingBytes() const {
-  // What a chain has at a time: a chunk before and behind the local exchange, and its window of results.
+  // A chain holds at a time a chunk before and behind the local exchange, and its window of results.
   auto bytes = static_cast<uint64_t>(laneBytes * (3 * local->size() + window + 1));
   for (const Reserved &room : reserved)
     bytes += room.messages * static_cast<uint64_t>(room.largest);

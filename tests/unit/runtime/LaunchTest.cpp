@@ -16,7 +16,7 @@
 namespace dtcc::rt::test {
 namespace {
 
-/// What a process with this environment learns of its launch; a refusal stands in the place of the launcher.
+/// Launch that a process with this environment finds; a refusal stands in the place of the launcher.
 Launch launchIn(const std::map<std::string, std::string> &environment) {
   for (const char *name :
        {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
