@@ -115,7 +115,7 @@ void dtcc::decideLabelShift(ModuleOp module) {
   auto step = module.lookupSymbol<FunctionOpInterface>("step");
   if (!step || module->hasAttr("dtcc.label_shift") || !hasRole(step, "tokens") || !hasRole(step, "labels"))
     return;
-  StringRef by = "by its export";
+  StringRef by = "as its export says";
   std::optional<int64_t> inside;
   if (auto said = module->getAttrOfType<IntegerAttr>("graph.loss_shift")) {
     inside = said.getInt();
