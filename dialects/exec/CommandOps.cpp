@@ -178,7 +178,7 @@ LogicalResult FillOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// What commands say of their exchanges
+// The communication interface of commands
 //===----------------------------------------------------------------------===//
 
 static int64_t bytesOf(Value view) {

@@ -155,7 +155,7 @@ LogicalResult verifyRows(CommunicationOpInterface exchange) {
 }
 
 //===----------------------------------------------------------------------===//
-// What ops say of their exchanges
+// The communication interface of ops
 //===----------------------------------------------------------------------===//
 
 static int64_t bytesOf(Type element, int64_t count) {

@@ -102,7 +102,7 @@ plan::StageSolution GraphPricer::solveAlike(const PlanShape &shape, std::optiona
       break;
     if (tries == kTries)
       return {};
-    // As much less as this one holds more than the problem knew.
+    // The limit falls by as much as this solution holds more than the problem knew.
     problem.classes[0].memoryBytes = std::min(0.999 * problem.classes[0].memoryBytes, usable * estimated / most);
     found = solve();
   }

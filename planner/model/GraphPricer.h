@@ -38,8 +38,8 @@ public:
   double bound(const plan::PlanShape &shape) override;
   plan::StageProblem problem(const plan::PlanShape &shape) override;
   plan::StageSolution solve(const plan::PlanShape &shape) override { return solveMixed(shape, std::nullopt); }
-  /// Those whose blocks all recompute alike. The finer model often prefers them to a mixture that is modelled to be as
-  /// fast, because their virtual stages are more even.
+  /// Solutions whose blocks all recompute alike. The finer model often prefers them to a mixture that is modelled to be
+  /// as fast, because their virtual stages are more even.
   std::vector<plan::StageSolution> others(const plan::PlanShape &shape, const plan::StageSolution &best) override;
   double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();

@@ -53,12 +53,12 @@ struct alignas(64) SlotHead {
   int64_t length;
 };
 
-class NodeCommunicator final : public Communicator {
+class NodeCommunicator final : public SharedCommunicator {
 public:
   NodeCommunicator(const SharedFile &file, PeerMemory &peers, const Waiter &waiter, std::atomic<uint64_t> &nextRing,
                    Membership facts, std::vector<int64_t> processes, uint64_t offset)
-      : Communicator(static_cast<int64_t>(processes.size()), facts.me), file(file), waiter(waiter), nextRing(nextRing),
-        membership(std::move(facts)), memory(file, offset, memoryBytes(members)),
+      : SharedCommunicator(static_cast<int64_t>(processes.size()), std::move(facts)), file(file), waiter(waiter),
+        nextRing(nextRing), memory(file, offset, memoryBytes(members)),
         // SharedGroup::initialize would write zeros, and the file's are there already.
         group(membership, memory.data(), /*direct=*/false, waiter),
         channels(reinterpret_cast<Channel *>(memory.data() + channelsAt(members))), reserved(processes.size()),
@@ -69,28 +69,6 @@ public:
   static uint64_t memoryBytes(int64_t size) {
     return channelsAt(size) + roundToPage(static_cast<uint64_t>(size * size) * sizeof(Channel));
   }
-
-  void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override {
-    group.allReduce(in, out, count, type, reduction);
-  }
-  void allGather(const void *in, void *out, int64_t count, dtcc_dtype type) override {
-    group.allGather(in, out, count, type);
-  }
-  void reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override {
-    group.reduceScatter(in, out, count, type, reduction);
-  }
-  void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) override {
-    group.allToAll(in, out, count, type);
-  }
-  void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) override {
-    group.allToAllRows(in, out, rowBytes, lists);
-  }
-  void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override {
-    group.broadcast(in, out, count, type);
-  }
-  void barrier() override { group.barrier(); }
-  void useTeam(ThreadTeam &team) override { group.useTeam(team); }
-  void tellWhere(const Whereabouts &where) override { membership.where = &where; }
 
   void reserveSend(int64_t peer, int64_t bytes) override {
     Reserved &to = reserved[static_cast<size_t>(peer)];
@@ -143,6 +121,7 @@ public:
   }
 
 private:
+  SharedGroup &shared() override { return group; }
   struct Reserved {
     uint64_t slots = 0, largest = 0;
   };
@@ -151,7 +130,6 @@ private:
   const SharedFile &file;
   const Waiter &waiter;
   std::atomic<uint64_t> &nextRing;
-  Membership membership;
   Mapping memory;
   SharedGroup group;
   Channel *channels; /* [from][to] */

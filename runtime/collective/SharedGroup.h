@@ -115,6 +115,39 @@ private:
   static constexpr uint64_t unused = UINT64_MAX;
 };
 
+/// A communicator whose collectives are those of one SharedGroup. Messages between members are its own.
+class SharedCommunicator : public Communicator {
+public:
+  void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) final {
+    shared().allReduce(in, out, count, type, reduction);
+  }
+  void allGather(const void *in, void *out, int64_t count, dtcc_dtype type) final {
+    shared().allGather(in, out, count, type);
+  }
+  void reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) final {
+    shared().reduceScatter(in, out, count, type, reduction);
+  }
+  void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) final {
+    shared().allToAll(in, out, count, type);
+  }
+  void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) final {
+    shared().allToAllRows(in, out, rowBytes, lists);
+  }
+  void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) final {
+    shared().broadcast(in, out, count, type);
+  }
+  void barrier() final { shared().barrier(); }
+  void useTeam(ThreadTeam &team) final { shared().useTeam(team); }
+  void tellWhere(const Whereabouts &where) final { membership.where = &where; }
+
+protected:
+  SharedCommunicator(int64_t members, Membership &&facts)
+      : Communicator(members, facts.me), membership(std::move(facts)) {}
+  virtual SharedGroup &shared() = 0;
+
+  Membership membership;
+};
+
 } // namespace dtcc::rt
 
 #endif // DTCC_RUNTIME_COLLECTIVE_SHAREDGROUP_H

@@ -50,31 +50,11 @@ struct GroupMemory {
   std::vector<Channel> channels; /* [from][to] */
 };
 
-class ThreadsCommunicator final : public Communicator {
+class ThreadsCommunicator final : public SharedCommunicator {
 public:
   ThreadsCommunicator(Membership facts, std::shared_ptr<GroupMemory> memory, const Waiter &waiter)
-      : Communicator(static_cast<int64_t>(facts.ranks.size()), facts.me), membership(std::move(facts)), memory(memory),
-        waiter(waiter), group(membership, memory->shared.get(), /*direct=*/true, waiter) {}
-
-  void allReduce(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override {
-    group.allReduce(in, out, count, type, reduction);
-  }
-  void allGather(const void *in, void *out, int64_t count, dtcc_dtype type) override {
-    group.allGather(in, out, count, type);
-  }
-  void reduceScatter(const void *in, void *out, int64_t count, dtcc_dtype type, dtcc_reduction reduction) override {
-    group.reduceScatter(in, out, count, type, reduction);
-  }
-  void allToAll(const void *in, void *out, int64_t count, dtcc_dtype type) override {
-    group.allToAll(in, out, count, type);
-  }
-  void allToAllRows(const void *in, void *out, int64_t rowBytes, const RowLists &lists) override {
-    group.allToAllRows(in, out, rowBytes, lists);
-  }
-  void broadcast(const void *in, void *out, int64_t count, dtcc_dtype type) override {
-    group.broadcast(in, out, count, type);
-  }
-  void barrier() override { group.barrier(); }
+      : SharedCommunicator(static_cast<int64_t>(facts.ranks.size()), std::move(facts)), memory(memory), waiter(waiter),
+        group(membership, memory->shared.get(), /*direct=*/true, waiter) {}
 
   void reserveSend(int64_t peer, int64_t bytes) override {
     Channel &to = channel(me, peer);
@@ -109,9 +89,6 @@ public:
     Waiter::raise(from.taken);
   }
 
-  void useTeam(ThreadTeam &team) override { group.useTeam(team); }
-  void tellWhere(const Whereabouts &where) override { membership.where = &where; }
-
   uint64_t stagingBytes() const override {
     // Shared memory is counted once, with member 0.
     uint64_t bytes = me == 0 ? SharedGroup::memoryBytes(members, true) : 0;
@@ -122,9 +99,9 @@ public:
   }
 
 private:
+  SharedGroup &shared() override { return group; }
   Channel &channel(int64_t from, int64_t to) { return memory->channels[static_cast<size_t>(from * members + to)]; }
 
-  Membership membership;
   std::shared_ptr<GroupMemory> memory;
   Waiter waiter;
   SharedGroup group;

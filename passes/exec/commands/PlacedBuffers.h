@@ -33,7 +33,7 @@ private:
     int64_t offset, end;
   };
   struct Run {
-    /// By ascending offsets, at least one.
+    /// At least one, sorted by offset.
     std::vector<Placed> buffers;
     /// `all` begins with the first lifetime and ends with the last. `shared` goes from the latest begin to the earliest
     /// end; it is empty if a lifetime has several parts.

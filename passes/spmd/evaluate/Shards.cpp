@@ -174,7 +174,7 @@ HostTensor concatDim(ArrayRef<const HostTensor *> parts, int64_t dim) {
   return result;
 }
 
-/// What member `index` of a group gets of its members' tensors by a collective: their pieces for it, made one.
+/// Result of a collective on member `index` of a group: the pieces of all members' tensors for it, joined or reduced.
 static HostTensor collect(ArrayRef<const HostTensor *> members, int64_t index, const Move &move) {
   const CollectiveInfo &info = infoOf(*move.collective());
   int64_t count = members.size();
