@@ -9,7 +9,7 @@
 // number of threads, which the compiler does not know, so they are not in an
 // arena: ops say in the bind phase what they need, all ops of a rank share the
 // largest, and nothing is allocated after the first step has begun. It is some
-// hundred KiB a thread.
+// hundred KiB a thread, with convolutions some ten MiB.
 //
 //===----------------------------------------------------------------------===//
 

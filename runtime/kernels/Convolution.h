@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
+// Our own convolution, where oneDNN's (onednn/OneDnnConvolution.h) is missing or no faster.
 // Blocks of the image's windows are laid out as columns (im2col) in a thread's scratch
 // memory and multiplied by our own matrix product; the whole matrix of columns never
 // exists. All tensors are dense. Sums run in an order that does not depend on the number
@@ -17,18 +18,10 @@
 
 #include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
-#include "runtime/kernels/Window.h"
+#include "runtime/kernels/vector/ConvolutionProblem.h"
 #include "runtime/kernels/vector/VectorKernels.h"
 
 namespace dtcc::rt {
-
-/// x [samples, groups, inputs, image], kernel [groups, outputs, inputs, window],
-/// y [samples, groups, outputs, result].
-struct ConvolutionProblem {
-  int64_t examples = 1, groups = 1, inputs = 1, outputs = 1;
-  Window window;
-  dtcc_dtype type = DTCC_F32, outType = DTCC_F32; // of operands: f32, bf16 or f16; of the result: that, or f32
-};
 
 /// Floats of scratch memory that a thread needs for any of the three.
 int64_t convolutionScratch(const ConvolutionProblem &problem);

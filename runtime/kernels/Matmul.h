@@ -15,7 +15,7 @@
 
 #include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
-#include "runtime/kernels/OneDnn.h"
+#include "runtime/kernels/onednn/OneDnnProduct.h"
 #include "runtime/kernels/vector/VectorKernels.h"
 
 namespace dtcc::rt {

@@ -16,8 +16,8 @@
 
 #include "runtime/core/TeamScratch.h"
 #include "runtime/core/ThreadTeam.h"
-#include "runtime/kernels/Window.h"
 #include "runtime/kernels/vector/VectorKernels.h"
+#include "runtime/kernels/vector/Window.h"
 
 namespace dtcc::rt {
 

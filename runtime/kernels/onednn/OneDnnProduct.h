@@ -1,17 +1,17 @@
-//===- OneDnn.h - Matrix products by oneDNN -*- C++ -*-===//
+//===- OneDnnProduct.h - Matrix products by oneDNN -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// libdnnl is opened at start, not linked: a compiled program also runs where it
-// is missing, on our own product. Its threads are libgomp's, so the rank's team.
+// A product is made once for its sizes and strides, in the bind phase of a program,
+// and run each step.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_KERNELS_ONEDNN_H
-#define DTCC_RUNTIME_KERNELS_ONEDNN_H
+#ifndef DTCC_RUNTIME_KERNELS_ONEDNN_ONEDNNPRODUCT_H
+#define DTCC_RUNTIME_KERNELS_ONEDNN_ONEDNNPRODUCT_H
 
 #include "runtime/kernels/vector/ProductProblem.h"
 
@@ -39,4 +39,4 @@ bool hasOneDnn();
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_KERNELS_ONEDNN_H
+#endif // DTCC_RUNTIME_KERNELS_ONEDNN_ONEDNNPRODUCT_H

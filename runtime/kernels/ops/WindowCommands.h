@@ -14,8 +14,6 @@
 
 namespace dtcc::rt {
 
-enum class ConvolutionDirection { Forward, InputGrad, KernelGrad };
-
 /// Operands and attributes of a convolution or one of its gradients, checked.
 struct ConvolutionCommand {
   ConvolutionCommand(const CheckedOperands &operands, ConvolutionDirection direction);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/kernels/Pooling.h"
+#include "runtime/kernels/onednn/OneDnnConvolution.h"
 #include "runtime/kernels/ops/LibraryOps.h"
 #include "runtime/kernels/ops/WindowCommands.h"
 
@@ -15,14 +16,22 @@ namespace {
 class ConvolutionOp final : public LibraryOp {
 public:
   ConvolutionOp(const CheckedOperands &operands, Rank &rank, ConvolutionDirection direction)
-      : command(operands, direction), direction(direction) {
-    rank.scratch.reserve(static_cast<size_t>(convolutionScratch(command.problem)) * sizeof(float));
+      : command(operands, direction), direction(direction),
+        library(createOneDnnConvolution(command.problem, direction)) {
+    if (library)
+      rank.scratch.reserveTotal(library->scratchBytes());
+    else
+      rank.scratch.reserve(static_cast<size_t>(convolutionScratch(command.problem)) * sizeof(float));
   }
   void run(Rank &rank, void *const *buffers) override {
     const ConvolutionProblem &p = command.problem;
     const VectorKernels &kernels = vectorKernels();
     const void *first = buffers[0], *second = buffers[1];
     void *result = buffers[2];
+    if (library) {
+      const bool adds = direction == ConvolutionDirection::KernelGrad && accumulates(command.accumulate, rank);
+      return library->run(first, second, result, adds, rank.scratch.at<std::byte>(0));
+    }
     switch (direction) {
     case ConvolutionDirection::Forward:
       return convolution(rank.team, kernels, p, first, second, result, rank.scratch);
@@ -37,6 +46,7 @@ public:
 private:
   ConvolutionCommand command;
   ConvolutionDirection direction;
+  std::unique_ptr<OneDnnConvolution> library; // null: our own kernel
 };
 
 class PoolOp final : public LibraryOp {

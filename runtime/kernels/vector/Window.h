@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_RUNTIME_KERNELS_WINDOW_H
-#define DTCC_RUNTIME_KERNELS_WINDOW_H
+#ifndef DTCC_RUNTIME_KERNELS_VECTOR_WINDOW_H
+#define DTCC_RUNTIME_KERNELS_VECTOR_WINDOW_H
 
 #include <stdint.h>
 
@@ -30,4 +30,4 @@ struct Window {
 
 } // namespace dtcc::rt
 
-#endif // DTCC_RUNTIME_KERNELS_WINDOW_H
+#endif // DTCC_RUNTIME_KERNELS_VECTOR_WINDOW_H

@@ -18,8 +18,9 @@ the model is compiled, the program runs all golden steps, and these are compared
   L2 distance of the parameters themselves.
 
 --also=FILE is another run that is as right (tests/e2e/Inputs/resnet says why); the nearer one counts, and only the first
-has final.safetensors. --instead=FILE is a run instead of the golden one: of another number of micro-batches. --buffers
-compares running statistics too, cell by cell, relative to the greatest of a buffer.
+has final.safetensors. --instead=FILE is a run instead of the golden one: of another number of micro-batches. It has
+PyTorch's f32 too: from the step on at which that is further off than the tolerance, --rounding times its distance is
+allowed. --buffers compares running statistics too, cell by cell, relative to the greatest of a buffer.
 
 Prints one line a plan with the worst differences. Exit status 1 if one is too large. Standard library only.
 """
@@ -63,6 +64,18 @@ def relative(value, expected):
     """|value - expected| / |expected|; infinite if value is not a number."""
     difference = abs(value - expected) / abs(expected)
     return difference if math.isfinite(difference) else math.inf
+
+
+def too_far(found, run, field, tolerance, rounding):
+    """Whether a step's figure is further from the run in double precision than allowed: `tolerance`, or, where the file has
+    PyTorch's f32, `rounding` times the greatest distance of that up to this step."""
+    own = 0.0
+    for step, (value, exact) in enumerate(zip(found, run["f64"][field])):
+        if "f32" in run:
+            own = max(own, relative(run["f32"][field][step], exact))
+        if relative(value, exact) > max(tolerance, rounding * own):
+            return True
+    return False
 
 
 def read_safetensors(path):
@@ -183,10 +196,15 @@ def main():
                            for i, candidate in enumerate(accepted))
         expected = accepted[number]["f64"]
         norm = max(relative(line["grad_norm"], value) for line, value in zip(trained, expected["gradient_norm"]))
-        good = loss <= arguments.tolerance and norm <= (arguments.norm_tolerance or arguments.tolerance)
+        allowed = accepted[number] if arguments.instead else {"f64": expected}
+        good = not any(too_far([line[measured] for line in trained], allowed, field, tolerance, arguments.rounding)
+                       for measured, field, tolerance in (
+                           ("loss", "loss", arguments.tolerance),
+                           ("grad_norm", "gradient_norm", arguments.norm_tolerance or arguments.tolerance)))
         report = f"loss {loss:.1e} grad_norm {norm:.1e}"
         if arguments.save:
-            bound = arguments.rounding * golden_run["f32_vs_f64"]["parameter_relative_max"]
+            own = (accepted[number] if arguments.instead else golden_run)["f32_vs_f64"]
+            bound = arguments.rounding * max(value for name, value in own.items() if not name.startswith("loss"))
             l2, distance, cell = compare_parameters(read_safetensors(saved), golden, form, accepted[number],
                                                     arguments.golden, arguments.buffers)
             good = good and l2 <= bound and cell <= bound and (distance is None or distance <= bound)

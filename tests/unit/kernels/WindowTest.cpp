@@ -8,6 +8,8 @@
 #include "Fixture.h"
 #include "runtime/kernels/Convolution.h"
 #include "runtime/kernels/Pooling.h"
+#include "runtime/kernels/onednn/OneDnnConvolution.h"
+#include "runtime/kernels/onednn/OneDnnProduct.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -46,10 +48,11 @@ std::vector<float> randomCells(int64_t count, std::mt19937 &random) {
   return cells;
 }
 
-void expectNear(const std::vector<float> &got, const std::vector<double> &want) {
+/// `scale`: how large sums of products are that cancel.
+void expectNear(const std::vector<float> &got, const std::vector<double> &want, double scale = 10) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i)
-    ASSERT_NEAR(got[i], want[i], 1e-5 * (10 + std::abs(want[i]))) << "cell " << i;
+    ASSERT_NEAR(got[i], want[i], 1e-5 * (scale + std::abs(want[i]))) << "cell " << i;
 }
 
 Window window(std::initializer_list<int64_t> values) {
@@ -78,15 +81,17 @@ const ConvolutionProblem problems[] = {
     {5, 1, 7, 9, window({1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 2, 2, 1, 1, 1, 0, 0, 0})},
 };
 
-TEST(Convolution, AndItsGradientsAreTheirDefinitions) {
-  for (const ConvolutionProblem &p : problems) {
+/// Operands of a convolution, and by definition in double precision its result, its gradients and the kernel's gradient
+/// added to `start`.
+struct ConvolutionCase {
+  explicit ConvolutionCase(const ConvolutionProblem &p) {
     const Window &w = p.window;
     std::mt19937 random(5);
     int64_t image = w.imageCells(), taps = w.windowCells(), cells = w.resultCells();
-    auto x = randomCells(p.examples * p.groups * p.inputs * image, random);
-    auto kernel = randomCells(p.groups * p.outputs * p.inputs * taps, random);
-    auto dy = randomCells(p.examples * p.groups * p.outputs * cells, random);
-    std::vector<double> y(dy.size()), dx(x.size()), dkernel(kernel.size());
+    x = randomCells(p.examples * p.groups * p.inputs * image, random);
+    kernel = randomCells(p.groups * p.outputs * p.inputs * taps, random);
+    dy = randomCells(p.examples * p.groups * p.outputs * cells, random);
+    y.resize(dy.size()), dx.resize(x.size()), dkernel.resize(kernel.size());
     for (int64_t plane = 0; plane < p.examples * p.groups; ++plane)
       for (int64_t o = 0; o < p.outputs; ++o)
         for (int64_t c = 0; c < p.inputs; ++c)
@@ -98,25 +103,34 @@ TEST(Convolution, AndItsGradientsAreTheirDefinitions) {
             dx[from] += double(dy[result]) * kernel[filter];
             dkernel[filter] += double(dy[result]) * x[from];
           });
-    auto start = randomCells(static_cast<int64_t>(kernel.size()), random);
-    std::vector<double> sum(dkernel);
+    start = randomCells(static_cast<int64_t>(kernel.size()), random);
+    sum = dkernel;
     for (size_t i = 0; i < sum.size(); ++i)
       sum[i] += start[i];
+  }
+  std::vector<float> x, kernel, dy, start;
+  std::vector<double> y, dx, dkernel, sum;
+};
+
+TEST(Convolution, AndItsGradientsAreTheirDefinitions) {
+  for (const ConvolutionProblem &p : problems) {
+    const ConvolutionCase c(p);
     forEachInstructionSet([&](const VectorKernels &kernels) {
       std::vector<float> first;
       for (int threads : {1, 2, 5}) {
         ThreadTeam team(threads);
         TeamScratch scratch(threads);
         scratch.reserve(static_cast<size_t>(convolutionScratch(p)) * sizeof(float));
-        std::vector<float> gotY(y.size(), NAN), gotDx(dx.size(), NAN), gotKernel(kernel.size(), NAN), added(start);
-        convolution(team, kernels, p, x.data(), kernel.data(), gotY.data(), scratch);
-        convolutionInputGrad(team, kernels, p, dy.data(), kernel.data(), gotDx.data(), scratch);
-        convolutionKernelGrad(team, kernels, p, dy.data(), x.data(), false, gotKernel.data(), scratch);
-        convolutionKernelGrad(team, kernels, p, dy.data(), x.data(), true, added.data(), scratch);
-        expectNear(gotY, y);
-        expectNear(gotDx, dx);
-        expectNear(gotKernel, dkernel);
-        expectNear(added, sum);
+        std::vector<float> gotY(c.y.size(), NAN), gotDx(c.dx.size(), NAN), gotKernel(c.kernel.size(), NAN),
+            added(c.start);
+        convolution(team, kernels, p, c.x.data(), c.kernel.data(), gotY.data(), scratch);
+        convolutionInputGrad(team, kernels, p, c.dy.data(), c.kernel.data(), gotDx.data(), scratch);
+        convolutionKernelGrad(team, kernels, p, c.dy.data(), c.x.data(), false, gotKernel.data(), scratch);
+        convolutionKernelGrad(team, kernels, p, c.dy.data(), c.x.data(), true, added.data(), scratch);
+        expectNear(gotY, c.y);
+        expectNear(gotDx, c.dx);
+        expectNear(gotKernel, c.dkernel);
+        expectNear(added, c.sum);
         // The bits do not depend on the number of threads.
         std::vector<float> all(gotY);
         all.insert(all.end(), gotDx.begin(), gotDx.end());
@@ -127,6 +141,65 @@ TEST(Convolution, AndItsGradientsAreTheirDefinitions) {
       }
     });
   }
+}
+
+/// Problems of which oneDNN has direct convolutions.
+const ConvolutionProblem directProblems[] = {
+    // The first layer of a residual network, and one behind it.
+    {4, 1, 3, 16, window({1, 33, 33, 1, 7, 7, 1, 17, 17, 1, 2, 2, 1, 1, 1, 0, 3, 3})},
+    {3, 1, 32, 16, window({1, 9, 8, 1, 3, 3, 1, 9, 8, 1, 1, 1, 1, 1, 1, 0, 1, 1})},
+    // A step that leaves a row and a column over, dilations, uneven padding.
+    {2, 1, 16, 32, window({1, 10, 12, 1, 3, 3, 1, 5, 6, 1, 2, 2, 1, 1, 1, 0, 0, 1})},
+    {2, 1, 16, 16, window({1, 11, 11, 1, 3, 3, 1, 11, 9, 1, 1, 1, 1, 2, 2, 0, 2, 1})},
+    // Groups, and one channel a group.
+    {2, 2, 16, 16, window({1, 7, 7, 1, 3, 3, 1, 7, 7, 1, 1, 1, 1, 1, 1, 0, 1, 1})},
+    {2, 32, 1, 1, window({1, 8, 8, 1, 3, 3, 1, 8, 8, 1, 1, 1, 1, 1, 1, 0, 1, 1})},
+    // Channels that are no multiple of a vector; one and three dimensions.
+    {2, 1, 20, 24, window({1, 6, 7, 1, 3, 3, 1, 6, 7, 1, 1, 1, 1, 1, 1, 0, 1, 1})},
+    {2, 1, 16, 16, window({1, 1, 50, 1, 1, 5, 1, 1, 50, 1, 1, 1, 1, 1, 1, 0, 0, 2})},
+    {1, 1, 16, 16, window({4, 5, 6, 2, 2, 2, 3, 5, 6, 1, 1, 1, 1, 1, 1, 0, 1, 1})},
+    // More samples than one execution sums up into the kernel's gradient.
+    {6, 1, 16, 16, window({1, 40, 40, 1, 3, 3, 1, 40, 40, 1, 1, 1, 1, 1, 1, 0, 1, 1})},
+};
+
+TEST(Convolution, OfOneDnnIsItsDefinition) {
+  if (!hasOneDnn())
+    GTEST_SKIP() << "libdnnl is not installed";
+  using enum ConvolutionDirection;
+  int made = 0;
+  for (const ConvolutionProblem &p : directProblems) {
+    const ConvolutionCase c(p);
+    const auto result = [&](ConvolutionDirection direction, const std::vector<float> &first,
+                            const std::vector<float> &second, std::vector<float> out, bool accumulate) {
+      auto convolution = createOneDnnConvolution(p, direction);
+      if (!convolution)
+        return std::vector<float>();
+      ++made;
+      TeamScratch scratch(1);
+      scratch.reserveTotal(convolution->scratchBytes());
+      for (int run = 0; run < (accumulate ? 1 : 2); ++run) // A second run meets the first one's scratch memory.
+        convolution->run(first.data(), second.data(), out.data(), accumulate, scratch.at<std::byte>(0));
+      return out;
+    };
+    const auto check = [](const std::vector<float> &got, const std::vector<double> &want) {
+      if (!got.empty())
+        expectNear(got, want, 30); // oneDNN's sums run on in single precision.
+    };
+    check(result(Forward, c.x, c.kernel, std::vector<float>(c.y.size(), NAN), false), c.y);
+    check(result(InputGrad, c.dy, c.kernel, std::vector<float>(c.dx.size(), NAN), false), c.dx);
+    check(result(KernelGrad, c.dy, c.x, std::vector<float>(c.kernel.size(), NAN), false), c.dkernel);
+    check(result(KernelGrad, c.dy, c.x, c.start, true), c.sum);
+  }
+  // The gradient of an image of three channels is left to our own; an older processor may lack a few more.
+  EXPECT_GE(made, 4 * 8);
+}
+
+TEST(Convolution, OfOneDnnIsNotMadeWhereItWouldBeAnother) {
+  // A whole step of cells that no window sees.
+  ConvolutionProblem p{2, 1, 16, 16, window({1, 9, 9, 1, 3, 3, 1, 3, 3, 1, 2, 2, 1, 1, 1, 0, 0, 0})};
+  EXPECT_EQ(nullptr, createOneDnnConvolution(p, ConvolutionDirection::Forward));
+  p.type = p.outType = DTCC_F16;
+  EXPECT_EQ(nullptr, createOneDnnConvolution(p, ConvolutionDirection::Forward));
 }
 
 TEST(Convolution, OfHalvesIsThatOfTheirValuesRoundedOnce) {

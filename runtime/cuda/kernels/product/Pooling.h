@@ -8,7 +8,7 @@
 #ifndef DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_POOLING_H
 #define DTCC_RUNTIME_CUDA_KERNELS_PRODUCT_POOLING_H
 
-#include "runtime/kernels/Window.h"
+#include "runtime/kernels/vector/Window.h"
 
 namespace dtcc::rt::cuda {
 
