@@ -101,6 +101,36 @@ static Walk walkOf(const Term &lhs, const Term &rhs, const Term &out) {
           ordered(larger, [&](char c) { return lhs.has(c) && rhs.has(c) && !out.has(c); })};
 }
 
+/// Matrices of fewer rows are copied together to one: a product for each would fill no tiles.
+constexpr int64_t leastRowsOfBatch = 128;
+
+/// Tells the outermost letter of `free` (rows, or columns) off as the batch where that spares copies: the letters lie
+/// as one dimension in `term` and in the result without it, but not with it, as the pixels of images do whose channels
+/// lie between samples and pixels. All products of the batch then share the other operand. False, and nothing changed,
+/// where it does not.
+static bool splitBatch(std::string &free, Walk &walk, const Term &term, const Term &out) {
+  if (free.size() < 2 || !walk.batch.empty())
+    return false;
+  const std::string batch = free.substr(0, 1), rest = free.substr(1);
+  int64_t rows = 1;
+  for (char letter : rest)
+    rows *= term.size(letter);
+  auto lies = [&](const Term &side, StringRef batch, StringRef letters) {
+    return asMatrix(side, batch, letters, ordered(side, [&](char c) { return free.find(c) == std::string::npos; }));
+  };
+  if (rows < leastRowsOfBatch || (lies(term, "", free) && lies(out, "", free)) || !lies(term, batch, rest) ||
+      !lies(out, batch, rest))
+    return false;
+  walk.batch = batch, free = rest;
+  return true;
+}
+
+/// `matrix` of a batch of one as that of a batch of `count`, all the same.
+static Place repeated(Place matrix, int64_t count) {
+  matrix.sizes[0] = count, matrix.strides[0] = 0;
+  return matrix;
+}
+
 /// Result of a product: the matrix or vector that the library writes, and the temporary from which it is copied to its
 /// place if the library cannot write there.
 struct Written {
@@ -130,8 +160,14 @@ static LogicalResult lowerContract(graph::ContractOp op, Bufferizer &b) {
   goal.place = b.place(op.getY());
   Term out{spec.result, goal.place};
   Walk walk = walkOf(lhs, rhs, out);
-  Place left = readMatrix(lhs, walk.batch, walk.rows, walk.sums, b),
-        right = readMatrix(rhs, walk.batch, walk.sums, walk.columns, b);
+  const bool sharesRight = splitBatch(walk.rows, walk, lhs, out),
+             sharesLeft = !sharesRight && splitBatch(walk.columns, walk, rhs, out);
+  Place left = readMatrix(lhs, sharesLeft ? "" : walk.batch, walk.rows, walk.sums, b),
+        right = readMatrix(rhs, sharesRight ? "" : walk.batch, walk.sums, walk.columns, b);
+  if (sharesRight)
+    right = repeated(right, left.sizes[0]);
+  if (sharesLeft)
+    left = repeated(left, right.sizes[0]);
   Written written{{}, {}, goal};
   if (auto matrix = asMatrix(out, walk.batch, walk.rows, walk.columns)) {
     written.target = *matrix;

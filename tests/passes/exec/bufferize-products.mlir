@@ -60,4 +60,31 @@ spmd.program @step mesh @mesh {
     %squares = graph.contract "c,c->" %db, %db : (tensor<16xf32>, tensor<16xf32>) -> tensor<f32>
     spmd.accumulate %squares into @grads.0[1280] : tensor<f32>
   }
+
+// Images with channels between samples and pixels are a batch of products that share the weight, which repeats with stride
+// 0; nothing is copied. A few pixels a sample are copied to one matrix instead.
+// CHECK-LABEL: exec.phase @pixels
+// CHECK-NOT: exec.copy
+// CHECK: exec.library "matmul" ins(%{{.*}}, %{{.*}} : memref<2x144x4xbf16, strided<[576, 1, 144]>>, memref<2x4x8xbf16, strided<[0, 8, 1]>>) outs(%{{.*}} : memref<2x144x8xbf16>) [0, 0]
+// CHECK-NOT: exec.copy
+// CHECK-LABEL: exec.phase @fewPixels
+// CHECK: exec.copy {{.*}} {name = "pack"}
+// CHECK: exec.library "matmul" ins(%{{.*}}, %{{.*}} : memref<1x32x4xbf16>, memref<1x4x8xbf16>)
+  spmd.phase @pixels repeat 2 {
+    %x = spmd.view @params.0[0] : tensor<2x4x12x12xbf16>
+    %w = spmd.view @params.0[2048] : tensor<4x8xbf16>
+    %last = graph.transpose %x [0, 2, 3, 1] : (tensor<2x4x12x12xbf16>) -> tensor<2x12x12x4xbf16>
+    %y = graph.contract "nhwc,co->nhwo" %last, %w : (tensor<2x12x12x4xbf16>, tensor<4x8xbf16>) -> tensor<2x12x12x8xbf16>
+    %first = graph.transpose %y [0, 3, 1, 2] : (tensor<2x12x12x8xbf16>) -> tensor<2x8x12x12xbf16>
+    %squares = graph.contract "nohw,nohw->o" %first, %first : (tensor<2x8x12x12xbf16>, tensor<2x8x12x12xbf16>) -> tensor<8xf32>
+    spmd.accumulate %squares into @grads.0[1280] : tensor<8xf32>
+  }
+  spmd.phase @fewPixels repeat 2 {
+    %x = spmd.view @params.0[0] : tensor<2x4x4x4xbf16>
+    %w = spmd.view @params.0[2048] : tensor<4x8xbf16>
+    %last = graph.transpose %x [0, 2, 3, 1] : (tensor<2x4x4x4xbf16>) -> tensor<2x4x4x4xbf16>
+    %y = graph.contract "nhwc,co->nhwo" %last, %w : (tensor<2x4x4x4xbf16>, tensor<4x8xbf16>) -> tensor<2x4x4x8xbf16>
+    %squares = graph.contract "nhwo,nhwo->o" %y, %y : (tensor<2x4x4x8xbf16>, tensor<2x4x4x8xbf16>) -> tensor<8xf32>
+    spmd.accumulate %squares into @grads.0[1536] : tensor<8xf32>
+  }
 }
