@@ -41,10 +41,10 @@ static unsigned architectureOf(cost::Architecture generation) {
 
 /// Takes a cluster of as many H100s as the mesh or the plan asks for.
 static LogicalResult assumeCluster(Options &options) {
-  MeshOption mesh;
-  if (failed(parseMesh(options.mesh, mesh)))
+  FailureOr<plan::MeshSizes> mesh = readMesh(options);
+  if (failed(mesh))
     return failure();
-  int64_t ranks = mesh.product();
+  int64_t ranks = mesh->product();
   if (std::optional<int64_t> planned = ranksOfPlanFile(options.plan))
     ranks = std::max(ranks, *planned);
   options.cluster = std::to_string(ranks) + "xh100";

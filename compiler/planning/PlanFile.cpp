@@ -127,7 +127,7 @@ void PlanFile::requestScalars() {
   else if (auto zero = fields.getInteger("zero"))
     search.zero = *zero;
   if (auto mode = plan::parseRecompute(options.recompute))
-    fields["recompute"] = plan::toString(*mode);
+    fields["recompute"] = StringRef(plan::toString(*mode));
   else if (auto text = fields.getString("recompute"))
     search.recompute = text->str();
   if (!options.offload.empty()) {

@@ -85,7 +85,7 @@ private:
 
   ModuleOp module;
   const Options options;
-  MeshOption mesh;
+  plan::MeshSizes mesh;
   PipelineRequest pipeline;
   /// The offload that --offload fixes; if absent, it is searched.
   std::optional<plan::Offload> offload;
@@ -156,7 +156,6 @@ LogicalResult Search::readRequest() {
   if (options.cpOrder != "auto")
     request.order = options.cpOrder == "zigzag" ? plan::SequenceOrder::ZigZag : plan::SequenceOrder::Contiguous;
   request.share = mesh.tp.has_value();
-  request.groups = mesh.groups;
   request.actions = pipeline.actions;
   request.stages = pipeline.actions.ranks.empty() ? 0 : pipeline.actions.stages();
   request.nodeStages = options.nodeStages;
@@ -189,6 +188,7 @@ LogicalResult Search::readPins() {
 /// The space of shapes that the model, the ranks and the options allow.
 FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   plan::ShapeSpace space = pricer->space();
+  space.groups = mesh.groups;
   auto hold = [](std::vector<int64_t> &sizes, std::optional<int64_t> given, bool whole) {
     if (given || whole)
       sizes = {given.value_or(1)};
@@ -251,8 +251,8 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) == held; }))
     llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) != held; });
   llvm::erase_if(all, [&](const plan::PlanShape &shape) {
-    // --mesh counts dp without the ranks of ep; groups share state in parts of it.
-    return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep || (shape.dp / shape.ep) % mesh.groups ||
+    // --mesh counts dp without the ranks of ep.
+    return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep ||
            (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages) ||
            (limits.allows && !limits.allows(shape));
   });
@@ -425,7 +425,11 @@ FailureOr<std::vector<plan::PlanShape>> Search::prepare() {
   step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || !step.getBody().hasOneBlock())
     return module.emitError("needs a function @step of one block: run graph-differentiate first");
-  if (failed(parseMesh(options.mesh, mesh)) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
+  FailureOr<plan::MeshSizes> given = readMesh(options);
+  if (failed(given))
+    return failure();
+  mesh = *given;
+  if (failed(readCluster()) || failed(readRequest()) || failed(readPins()))
     return failure();
   pricer = makePricer();
   return shapes();
@@ -473,16 +477,18 @@ void dtcc::recordBest(SearchResult &result) {
 
 Options dtcc::optionsFor(const Options &options, int64_t devices) {
   Options fewer = options;
-  MeshOption mesh;
   fewer.mesh.clear();
-  if (failed(parseMesh(options.mesh, mesh)))
+  FailureOr<plan::MeshSizes> mesh = readMesh(options);
+  if (failed(mesh))
     return fewer;
   int64_t rest = devices;
-  for (auto [name, size] : {std::pair("tp", mesh.tp), {"cp", mesh.cp}, {"ep", mesh.ep}, {"pp", mesh.pp}})
-    if (size && rest % *size == 0) {
-      fewer.mesh += (fewer.mesh.empty() ? "" : ",") + std::string(name) + "=" + std::to_string(*size);
-      rest /= *size;
+  plan::MeshSizes sizes;
+  for (auto size : {&plan::MeshSizes::tp, &plan::MeshSizes::cp, &plan::MeshSizes::ep, &plan::MeshSizes::pp})
+    if (std::optional<int64_t> given = *mesh.*size; given && rest % *given == 0) {
+      sizes.*size = given;
+      rest /= *given;
     }
+  fewer.mesh = sizes.str();
   // Ranks that share with none do as in stage 0, whatever the stage, and one stage has no schedule.
   if (devices == 1) {
     fewer.zero = -1;

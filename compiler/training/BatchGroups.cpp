@@ -38,13 +38,13 @@ static FailureOr<Split> splitOf(const Options &options) {
       llvm::consumeError(plan.takeError());
     }
   }
-  MeshOption mesh;
-  if (failed(parseMesh(options.mesh, mesh)))
+  FailureOr<plan::MeshSizes> mesh = readMesh(options);
+  if (failed(mesh))
     return failure();
   if (options.microbatches > 0)
     split.microbatches = options.microbatches;
-  if (mesh.dp) {
-    split.ranks = *mesh.dp;
+  if (mesh->dp) {
+    split.ranks = *mesh->dp;
     split.known = true;
   }
   return split;

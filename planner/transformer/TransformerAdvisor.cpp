@@ -56,8 +56,9 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
     within.cp = {mesh.cp};
     within.ep = {mesh.ep};
     within.pp = {mesh.pp};
-    within.hostOptimizer = {mesh.hostOptimizer};
+    within.hostOptimizer = {mesh.offload.optimizer};
     within.dp = mesh.meshDp();
+    within.groups = mesh.groups;
     within.zero = {mesh.zero};
     within.microbatches = mesh.microbatches;
     if (mesh.schedule != PipelineKind::None && !restriction.microbatches)

@@ -9,7 +9,6 @@
 #include "compiler/planning/ConfirmPlans.h"
 #include "compiler/planning/LowerPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tools/dtcc-plan/tables/GraphReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;
@@ -142,12 +141,11 @@ std::optional<int64_t> GraphAdvisor::fewest() {
 /// The options that hold a shape which a search leaves out.
 static Options holding(const Options &given, const plan::PlanShape &shape) {
   Options options = given;
-  options.mesh =
-      llvm::formatv("dp={0},tp={1},cp={2},ep={3},pp={4}", shape.dp / shape.ep, shape.tp, shape.cp, shape.ep, shape.pp);
+  options.mesh = shape.meshSizes().str();
   options.zero = shape.zero;
   options.microbatches = shape.microbatches;
   options.schedule = shape.scheduleName();
-  if (shape.hostOptimizer && options.offload.empty())
+  if (shape.offload.optimizer && options.offload.empty())
     options.offload = "optimizer";
   options.sequenceParallel = shape.tp == 1 ? "" : shape.sequenceParallel ? "on" : "off";
   if (shape.exchange != plan::SequenceExchange::Cheaper)
@@ -191,7 +189,7 @@ static bool isAgainAlike(const plan::Plan &a, const plan::Plan &b) {
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) {
-  plan::PlanShape shape = withExchangeOf(question.options, shapeOf(plan));
+  plan::PlanShape shape = withExchangeOf(question.options, plan::shapeOf(plan::parallelismOf(plan)));
   SearchLimits limits;
   PricerCache pricers;
   auto step = question.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
@@ -211,7 +209,7 @@ std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) 
   }
   limits.anyMemory = true;
   for (Options options : {question.options, holding(question.options, shape)}) {
-    options.recompute = plan::toString(plan.recompute).str();
+    options.recompute = plan::toString(plan.recompute);
     mlir::FailureOr<SearchResult> result = search(options, limits);
     if (succeeded(result))
       return std::move(result->report.plans.front());

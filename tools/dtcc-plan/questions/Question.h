@@ -17,7 +17,6 @@
 #include "tools/dtcc-plan/arguments/ToldError.h"
 #include "tools/dtcc-plan/questions/LoadStep.h"
 #include "tools/dtcc-plan/questions/SearchTransformer.h"
-#include "tools/dtcc-plan/tables/GraphReport.h"
 
 namespace dtcc {
 

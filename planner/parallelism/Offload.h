@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_PLANNER_PLAN_OFFLOAD_H
-#define DTCC_PLANNER_PLAN_OFFLOAD_H
+#ifndef DTCC_PLANNER_PARALLELISM_OFFLOAD_H
+#define DTCC_PLANNER_PARALLELISM_OFFLOAD_H
 
 #include <optional>
 #include <string>
@@ -37,4 +37,4 @@ std::string noteOfMixedDevices(const std::string &stages);
 
 } // namespace dtcc::plan
 
-#endif // DTCC_PLANNER_PLAN_OFFLOAD_H
+#endif // DTCC_PLANNER_PARALLELISM_OFFLOAD_H
