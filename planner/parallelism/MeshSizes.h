@@ -13,6 +13,7 @@
 #ifndef DTCC_PLANNER_PARALLELISM_MESHSIZES_H
 #define DTCC_PLANNER_PARALLELISM_MESHSIZES_H
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,7 +42,7 @@ struct MeshSizes {
   std::string str() const;
   /// Sets the degrees that are given, and leaves the others.
   void hold(Parallelism &parallelism) const;
-  bool operator==(const MeshSizes &) const = default;
+  auto operator<=>(const MeshSizes &) const = default;
 };
 
 /// Reads axes that are separated by commas or spaces. Sizes and groups are at most `most`. Nothing, and `error` says

@@ -135,6 +135,8 @@ private:
 /// cuts yet. Experts that are folded have no axis.
 Plan makeDefaultPlan(const Parallelism &parallelism);
 
+/// The sizes of the axes of a mesh that have the names of makeDefaultPlan; axes that it lacks are absent.
+MeshSizes meshSizesOf(const Mesh &mesh);
 /// The parallelism of a plan whose axes have the names of makeDefaultPlan; axes with other names count as one rank.
 /// Actions that a plan lists itself count as 1F1B. How attention exchanges positions is not asked: the ops say it.
 Parallelism parallelismOf(const Plan &plan);

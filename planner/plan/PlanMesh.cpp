@@ -41,14 +41,19 @@ Plan makeDefaultPlan(const Parallelism &parallelism) {
   return plan;
 }
 
-Parallelism parallelismOf(const Plan &plan) {
+MeshSizes meshSizesOf(const Mesh &mesh) {
   MeshSizes sizes;
-  for (const spmd::MeshAxis &axis : plan.mesh.axes)
+  for (const spmd::MeshAxis &axis : mesh.axes)
     if (std::optional<int64_t> *size = sizes.find(llvm::StringRef(axis.name).split('.').first); size && !axis.time)
       *size = size->value_or(1) * axis.size;
-  sizes.dp = sizes.dp.value_or(1);
-  if (const spmd::MeshAxis *outer = plan.mesh.find("dp.0"); outer && plan.mesh.find("dp.1"))
+  if (const spmd::MeshAxis *outer = mesh.find("dp.0"); outer && mesh.find("dp.1"))
     sizes.groups = outer->size;
+  return sizes;
+}
+
+Parallelism parallelismOf(const Plan &plan) {
+  MeshSizes sizes = meshSizesOf(plan.mesh);
+  sizes.dp = sizes.dp.value_or(1);
   Parallelism parallelism;
   sizes.hold(parallelism);
   parallelism.microbatches = plan.mesh.slots();

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Memory.h"
-#include "compiler/options/MeshOption.h"
+#include "compiler/options/PlanRequest.h"
 #include "compiler/planning/PlanSearch.h"
 #include "planner/transformer/Memory.h"
 #include "planner/transformer/MemoryTable.h"
@@ -89,12 +89,13 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
 
 /// Whether a shape is the one that the user asked for: the axes of --mesh, with data parallelism over the other ranks.
 /// A micro-batch is one sample per rank, unless --microbatches says otherwise or batch statistics need the whole batch.
-static bool isAsked(const plan::PlanShape &shape, const plan::MeshSizes &mesh, const Options &options, int64_t most) {
+static bool isAsked(const plan::PlanShape &shape, const PlanRequest &request, int64_t most) {
+  const plan::MeshSizes &mesh = request.mesh;
   bool asks = shape.tp == mesh.tp.value_or(1) && shape.cp == mesh.cp.value_or(1) && shape.ep == mesh.ep.value_or(1) &&
               shape.pp == mesh.pp.value_or(1) && shape.microbatches == most &&
-              shape.offload.optimizer == plan::parseOffload(options.offload).value_or(plan::Offload()).optimizer;
+              shape.offload.optimizer == request.offload.value_or(plan::Offload()).optimizer;
   // One schedule for all rows.
-  return asks && (!options.schedule.empty() || shape.schedule == plan::PipelineKind::None ||
+  return asks && (!request.schedule.empty() || shape.schedule == plan::PipelineKind::None ||
                   shape.schedule == plan::PipelineKind::OneForwardOneBackward);
 }
 
@@ -105,33 +106,32 @@ static llvm::Expected<Table> tabulate(const Question &question) {
   llvm::Expected<plan::SearchReport> all = question.search(1, /*record=*/false, /*anyMemory=*/true);
   if (!all)
     return all.takeError();
-  plan::MeshSizes mesh = *readMesh(question.options);
   table.asked = std::move(*all);
   table.asked.plans.clear();
   SearchLimits limits;
   limits.anyMemory = true;
   limits.silent = true;
   limits.pricers = &question.pricers;
-  plan::Offload offload = plan::parseOffload(question.options.offload).value_or(plan::Offload());
+  plan::Offload offload = question.request.offload.value_or(plan::Offload());
   int64_t most = 0;
   limits.allows = [&](const plan::PlanShape &shape) {
-    if (isAsked(shape, mesh, question.options, shape.microbatches))
+    if (isAsked(shape, question.request, shape.microbatches))
       most = std::max(most, shape.microbatches);
     return false;
   };
-  (void)searchPlans(question.graph->module(), question.options, limits);
+  (void)searchPlans(question.graph->module(), question.options, question.request, limits);
   for (int zero = 0; zero <= 3; ++zero)
     for (plan::Recompute recompute : {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full}) {
-      Options options = question.options;
-      if (!options.recompute.empty() && options.recompute != plan::toString(recompute))
+      PlanRequest request = question.request;
+      if (request.recompute.value_or(recompute) != recompute)
         continue;
-      options.recompute = plan::toString(recompute);
+      request.recompute = recompute;
       // All is kept on the device, and moved from there.
-      options.offload = offload.optimizer ? "optimizer" : "none";
+      request.offload = plan::Offload{offload.optimizer, /*activations=*/false};
       limits.allows = [&](const plan::PlanShape &shape) {
-        return shape.zero == zero && isAsked(shape, mesh, question.options, most);
+        return shape.zero == zero && isAsked(shape, question.request, most);
       };
-      mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), options, limits);
+      mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), question.options, request, limits);
       if (failed(result))
         continue;
       const plan::PlanReport &plan = result->report.plans.front();
@@ -149,9 +149,11 @@ static llvm::Expected<Table> tabulate(const Question &question) {
       }
     }
   if (table.rows.empty())
-    return llvm::createStringError("no plan of this mesh can be placed on the model: --mesh=" + question.options.mesh);
+    return llvm::createStringError("no plan of this mesh can be placed on the model: --mesh=" +
+                                   question.request.mesh.str());
   if (!table.oneMachine)
-    if (std::optional<FewestDevices> fewest = fewestDevices(question.graph->module(), question.options))
+    if (std::optional<FewestDevices> fewest =
+            fewestDevices(question.graph->module(), question.options, question.request))
       table.fewest = {fewest->devices, std::move(fewest->plan)};
   return table;
 }

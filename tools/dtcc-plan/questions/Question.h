@@ -25,6 +25,7 @@ struct Question {
   /// Without `sizes`: a graph, its options, and the placements of its searches.
   std::unique_ptr<LoadedStep> graph;
   Options options;
+  PlanRequest request;
   mutable PricerCache pricers;
   /// Dollars a device and hour; 0: not known.
   double pricePerHour = 0;
