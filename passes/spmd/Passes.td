@@ -59,7 +59,7 @@ def SpmdVerify : Pass<"spmd-verify", "::mlir::ModuleOp"> {
 def SpmdDispatchExperts : Pass<"spmd-dispatch-experts", "::mlir::ModuleOp"> {
   let summary = "send tokens only to the ranks that hold their experts";
   let description = [{
-    Input: `@step` on `!spmd.tensor`, with `dispatch` at the expert layers whose entries in the plan ask for it.
+    Input: `@step` on `!spmd.tensor`, with `spmd.dispatch` at the expert layers that the plan dispatches.
     Output: the same step, in which rows of tokens of these layers are exchanged by dispatch and combine.
 
     The reshard that gathers rows of tokens over the axes of the experts becomes `spmd.dispatch_rows`. The reshard
