@@ -31,7 +31,7 @@
 #include "passes/graph/Recompute.h"
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "planner/cost/AmountText.h"
-#include "planner/plan/Offload.h"
+#include "planner/parallelism/Offload.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"

@@ -8,7 +8,7 @@
 #include "compiler/options/ClusterOption.h"
 #include "compiler/console/ErrorStream.h"
 #include "compiler/options/CompileTarget.h"
-#include "compiler/options/MeshOption.h"
+#include "compiler/options/PlanRequest.h"
 #include "planner/cluster/ClusterFile.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <thread>

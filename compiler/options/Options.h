@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A value, filled from the command line by the table of OptionTable.cpp. The names
-// and meanings are those of the command-line contract.
+// A value, filled from the command line by the table of OptionTable.cpp, with values as they were written. What they
+// ask of a plan is a PlanRequest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,6 @@
 
 #include "mlir/Support/LLVM.h"
 #include "planner/cost/BucketSize.h"
-#include "llvm/ADT/StringMap.h"
 #include <string>
 #include <vector>
 
@@ -52,10 +51,6 @@ struct Options {
   std::string moeDispatch = "auto";
   std::vector<std::string> pin;
   int64_t zero = -1, microbatches = 0;
-  /// Whether mesh and pins come from the model's annotations.
-  bool annotated = false;
-  /// Stage that the annotations give each node of the model.
-  llvm::StringMap<int64_t> nodeStages;
 
   // The code.
   /// A row of passes/exec/Target.h; resolveTarget chooses one if it is not given.

@@ -9,8 +9,8 @@
 #include "compiler/console/ErrorStream.h"
 #include "compiler/options/ClusterOption.h"
 #include "compiler/options/CompileTarget.h"
-#include "compiler/options/MeshOption.h"
 #include "compiler/options/PlanOption.h"
+#include "compiler/options/PlanRequest.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -41,10 +41,10 @@ static unsigned architectureOf(cost::Architecture generation) {
 
 /// Takes a cluster of as many H100s as the mesh or the plan asks for.
 static LogicalResult assumeCluster(Options &options) {
-  MeshOption mesh;
-  if (failed(parseMesh(options.mesh, mesh)))
+  FailureOr<PlanRequest> request = resolvePlanRequest(options);
+  if (failed(request))
     return failure();
-  int64_t ranks = mesh.product();
+  int64_t ranks = request->mesh.product();
   if (std::optional<int64_t> planned = ranksOfPlanFile(options.plan))
     ranks = std::max(ranks, *planned);
   options.cluster = std::to_string(ranks) + "xh100";

@@ -17,6 +17,9 @@ using namespace mlir;
 using namespace dtcc;
 
 FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
+  FailureOr<PlanRequest> request = resolvePlanRequest(options);
+  if (failed(request))
+    return failure();
   if (!options.plan.empty()) {
     std::optional<int64_t> ranks = ranksOfThisMachine(options);
     if (!ranks) {
@@ -25,7 +28,7 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
         return failure();
       ranks = cluster->devices();
     }
-    FailureOr<plan::Plan> plan = readPlanFile(module, options);
+    FailureOr<plan::Plan> plan = readPlanFile(module, options, *request);
     if (failed(plan))
       return failure();
     if (*ranks != 0 && *ranks != plan->mesh.ranks())
@@ -33,14 +36,14 @@ FailureOr<MadePlan> dtcc::makePlan(ModuleOp module, const Options &options) {
                                  *ranks, options.cluster, plan->mesh.ranks()));
     return MadePlan{std::move(*plan), {}};
   }
-  FailureOr<SearchResult> result = searchBest(module, options);
+  FailureOr<SearchResult> result = searchBest(module, options, *request);
   if (failed(result) || failed(confirmPlans(module, options, *result)))
     return failure();
   if (options.verbose)
     for (const plan::PassedPlan &passed : result->report.passed)
       messageStream() << "passed over " << passed.shape.str() << ": " << passed.why << '\n';
   plan::Plan plan = result->plan(0);
-  if (options.cpAttention == "ring")
+  if (request->exchange == plan::SequenceExchange::Ring)
     spmd::noteGathers(module, plan);
   return MadePlan{std::move(plan), std::move(result->lowered)};
 }

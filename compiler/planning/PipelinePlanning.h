@@ -8,7 +8,7 @@
 #ifndef DTCC_COMPILER_PLANNING_PIPELINEPLANNING_H
 #define DTCC_COMPILER_PLANNING_PIPELINEPLANNING_H
 
-#include "compiler/options/Options.h"
+#include "mlir/Support/LLVM.h"
 #include "planner/schedule/Schedule.h"
 #include <optional>
 
@@ -21,9 +21,9 @@ struct PipelineRequest {
   plan::Schedule actions;
 };
 
-/// Reads --schedule, a name or a file, for `ranks` stages if --mesh gives their number. `noStages` says that the other
-/// options leave no ranks for stages. Prints one message if the option is wrong.
-mlir::FailureOr<PipelineRequest> parsePipeline(const Options &options, std::optional<int64_t> ranks, bool noStages);
+/// Reads the text of --schedule, a name or a file, for `ranks` stages if --mesh gives their number. `noStages` says
+/// that the other options leave no ranks for stages. Prints one message if the option is wrong.
+mlir::FailureOr<PipelineRequest> readSchedule(const std::string &text, std::optional<int64_t> ranks, bool noStages);
 
 } // namespace dtcc
 

@@ -31,7 +31,8 @@ namespace {
 
 class PlanFile {
 public:
-  PlanFile(ModuleOp module, const Options &options) : module(module), options(options), search(options) {}
+  PlanFile(ModuleOp module, const Options &options, const PlanRequest &request)
+      : module(module), options(options), request(request), search(request) {}
   FailureOr<plan::Plan> plan();
 
 private:
@@ -53,9 +54,12 @@ private:
 
   ModuleOp module;
   const Options &options;
-  /// Request to the search: the options, and the fields that the file gives.
-  Options search;
+  const PlanRequest &request;
+  /// Request to the search: that of the options, and the fields that the file gives.
+  PlanRequest search;
   json::Object fields;
+  /// The mesh of the file, empty if it has none.
+  spmd::Mesh mesh;
 };
 
 LogicalResult PlanFile::read() {
@@ -72,8 +76,10 @@ LogicalResult PlanFile::read() {
     for (StringRef name : {"version", "mesh", "zero", "recompute"})
       if (const json::Value *field = object->get(name))
         asked[name] = *field;
-  if (failed(parse(object ? json::Value(std::move(asked)) : *value)))
+  FailureOr<plan::Plan> checked = parse(object ? json::Value(std::move(asked)) : *value);
+  if (failed(checked))
     return failure();
+  mesh = std::move(checked->mesh);
   fields = std::move(*object);
   return success();
 }
@@ -95,56 +101,48 @@ llvm::MapVector<StringRef, int64_t> PlanFile::axes(bool time) {
   return result;
 }
 
-/// The mesh of the file as --mesh would say it; a --mesh beside it must say the same.
+/// Holds the mesh of the file; a --mesh beside it must say the same.
 LogicalResult PlanFile::requestMesh() {
   if (!fields.get("mesh"))
     return success();
-  llvm::MapVector<StringRef, int64_t> given = axes(/*time=*/false), named;
-  for (auto [name, size] : given)
-    named.try_emplace(name.split('.').first, 1).first->second *= size;
-  SmallVector<StringRef> parts;
-  StringRef(options.mesh).split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef part : parts) {
-    auto [name, number] = part.split('=');
-    if (int64_t size = 0; !number.getAsInteger(10, size) && size != (named.contains(name) ? named[name] : 1))
-      return wrong(llvm::formatv("the plan must agree with --mesh={0}, got: {1}={2}; give one of them", options.mesh,
-                                 name, named.contains(name) ? named[name] : 1));
+  plan::MeshSizes given = request.mesh;
+  search.mesh = plan::meshSizesOf(mesh);
+  for (StringRef axis : {"dp", "tp", "cp", "ep", "pp"}) {
+    plan::MeshSizes planned;
+    *planned.find(axis) = search.mesh.find(axis)->value_or(1);
+    planned.groups = search.mesh.groups;
+    bool groupsDiffer = axis == "dp" && given.groups > 1 && given.groups != planned.groups;
+    if (given.find(axis)->has_value() && (*given.find(axis) != *planned.find(axis) || groupsDiffer))
+      return wrong(
+          llvm::formatv("the plan must agree with --mesh={0}, got: {1}; give one of them", given.str(), planned.str()));
   }
-  SmallVector<std::string> request;
-  for (auto [name, size] : named) {
-    std::string groups;
-    if (name == "dp" && given.contains("dp.0") && given.contains("dp.1"))
-      groups = llvm::formatv("{0}x{1}", given["dp.0"], given["dp.1"]);
-    request.push_back(name.str() + "=" + (groups.empty() ? std::to_string(size) : groups));
-  }
-  search.mesh = llvm::join(request, ",");
   return success();
 }
 
 void PlanFile::requestScalars() {
-  if (options.zero >= 0)
-    fields["zero"] = options.zero;
+  if (request.zero)
+    fields["zero"] = *request.zero;
   else if (auto zero = fields.getInteger("zero"))
-    search.zero = *zero;
-  if (auto mode = plan::parseRecompute(options.recompute))
-    fields["recompute"] = plan::toString(*mode);
+    search.zero = int(*zero);
+  if (request.recompute)
+    fields["recompute"] = StringRef(plan::toString(*request.recompute));
   else if (auto text = fields.getString("recompute"))
-    search.recompute = text->str();
-  if (!options.offload.empty()) {
+    search.recompute = plan::parseRecompute(*text);
+  if (request.offload) {
     fields.erase("offload");
-    if (options.offload != "none")
-      fields["offload"] = options.offload;
-    if (llvm::json::Array *ops = fields.getArray("ops"); ops && !plan::parseOffload(options.offload)->activations)
+    if (request.offload->any())
+      fields["offload"] = request.offload->str();
+    if (llvm::json::Array *ops = fields.getArray("ops"); ops && !request.offload->activations)
       for (llvm::json::Value &op : *ops)
         if (llvm::json::Object *entry = op.getAsObject())
           entry->erase("on_host");
   } else if (auto text = fields.getString("offload")) {
-    search.offload = text->str();
+    search.offload = plan::parseOffload(*text);
   }
-  if (!options.sequenceParallel.empty())
-    fields["sequence_parallel"] = options.sequenceParallel == "on";
+  if (request.sequenceParallel)
+    fields["sequence_parallel"] = *request.sequenceParallel;
   if (auto on = fields.getBoolean("sequence_parallel")) {
-    search.sequenceParallel = *on ? "on" : "off";
+    search.sequenceParallel = *on;
     // Plans say it where it is so.
     if (!*on)
       fields.erase("sequence_parallel");
@@ -156,7 +154,7 @@ void PlanFile::requestScalars() {
 
 void PlanFile::overrideMicrobatches() {
   auto time = axes(/*time=*/true);
-  if (options.microbatches == 0) {
+  if (!request.microbatches) {
     if (!time.empty())
       search.microbatches = time.front().second;
     return;
@@ -165,10 +163,10 @@ void PlanFile::overrideMicrobatches() {
   if (!mesh)
     return;
   if (!time.empty()) {
-    (*mesh->front().getAsObject())["size"] = options.microbatches;
+    (*mesh->front().getAsObject())["size"] = *request.microbatches;
     return;
   }
-  mesh->insert(mesh->begin(), json::Object{{"name", "mb"}, {"size", options.microbatches}, {"kind", "time"}});
+  mesh->insert(mesh->begin(), json::Object{{"name", "mb"}, {"size", *request.microbatches}, {"kind", "time"}});
   if (json::Array *batch = fields.getArray("batch_axes"))
     batch->insert(batch->begin(), "mb");
 }
@@ -198,13 +196,13 @@ LogicalResult PlanFile::complete() {
     if (!kKnown.contains(name))
       return wrong("a plan whose mesh has an axis \"" + name +
                    "\" must have batch_axes and ops too: the search knows the axes dp, tp, cp, ep and pp");
-  FailureOr<SearchResult> result = searchBest(module, search);
+  FailureOr<SearchResult> result = searchBest(module, options, search);
   if (failed(result))
     return failure();
   size_t found = 0, count = result->shapes.size();
   while (found < count && !servesOps(result->plan(found).mesh))
     ++found;
-  if (found == count && search.mesh.empty())
+  if (found == count && search.mesh == plan::MeshSizes())
     return wrong("no mesh that the search proposes has all axes that ops name: give the mesh too, or --mesh");
   // The user's mesh is taken as it is: axes of size 1 split nothing, others are found out below.
   llvm::Expected<json::Value> all = json::parse(result->plan(found == count ? 0 : found).toJson());
@@ -235,10 +233,10 @@ FailureOr<plan::Plan> PlanFile::plan() {
   for (const auto &[name, value] : fields)
     given.push_back(name.str());
   bool whole = fields.get("mesh") && fields.get("batch_axes") && fields.get("ops");
-  if (!options.pin.empty())
+  if (!request.pins.empty())
     for (StringRef name : {"ops", "states"})
       if (fields.get(name))
-        return wrong("--pin=" + options.pin.front() + " and the \"" + name +
+        return wrong("--pin=" + request.pins.front() + " and the \"" + name +
                      "\" of the plan both give layouts: give one of them");
   if (!whole && failed(complete()))
     return failure();
@@ -259,6 +257,6 @@ FailureOr<plan::Plan> PlanFile::plan() {
 }
 } // namespace
 
-FailureOr<plan::Plan> dtcc::readPlanFile(ModuleOp module, const Options &options) {
-  return PlanFile(module, options).plan();
+FailureOr<plan::Plan> dtcc::readPlanFile(ModuleOp module, const Options &options, const PlanRequest &request) {
+  return PlanFile(module, options, request).plan();
 }

@@ -14,14 +14,14 @@
 #ifndef DTCC_COMPILER_PLANNING_PLANFILE_H
 #define DTCC_COMPILER_PLANNING_PLANFILE_H
 
-#include "compiler/options/Options.h"
+#include "compiler/options/PlanRequest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "planner/plan/Plan.h"
 
 namespace dtcc {
 
 /// The plan of the file `options.plan` for a differentiated module. Failure after one message.
-mlir::FailureOr<plan::Plan> readPlanFile(mlir::ModuleOp module, const Options &options);
+mlir::FailureOr<plan::Plan> readPlanFile(mlir::ModuleOp module, const Options &options, const PlanRequest &request);
 
 } // namespace dtcc
 

@@ -8,7 +8,7 @@
 #include "compiler/planning/PlanSearch.h"
 #include "compiler/console/ErrorStream.h"
 #include "compiler/console/StatusLine.h"
-#include "compiler/options/MeshOption.h"
+#include "compiler/options/PlanRequest.h"
 #include "compiler/planning/PipelinePlanning.h"
 #include "dialects/graph/Graph.h"
 #include "planner/cluster/ClusterFile.h"
@@ -27,41 +27,12 @@ static constexpr int64_t kMostDevices = 1 << 16, kNodesOneByOne = 8;
 /// Number of plans that are compared to find the one that exceeds the memory least.
 static constexpr size_t kNearest = 1000;
 
-/// Returns the options with the mesh and pins of an annotated model, unless the given options choose another mesh,
-/// other pins or another number of devices.
-static Options withAnnotations(ModuleOp module, const Options &given, const SearchLimits &limits) {
-  auto placement = module->getAttrOfType<DictionaryAttr>("dtcc.placement");
-  if (!placement || limits.devices)
-    return given;
-  int64_t devices = placement.getAs<IntegerAttr>("devices").getInt(), ranks = ranksOfCluster(given).value_or(devices);
-  std::string instead = !given.mesh.empty()         ? "--mesh=" + given.mesh
-                        : !given.pin.empty()        ? "--pin=" + given.pin.front()
-                        : ranks && ranks != devices ? "--cluster=" + given.cluster
-                                                    : "";
-  if (!instead.empty()) {
-    if (!limits.silent)
-      module.emitRemark("the model's annotations for ")
-          << devices << " devices (" << placement.getAs<StringAttr>("mesh").getValue() << ") are ignored, because "
-          << instead << " is given";
-    return given;
-  }
-  Options options = given;
-  options.annotated = true;
-  options.mesh = placement.getAs<StringAttr>("mesh").str();
-  for (Attribute pin : placement.getAs<ArrayAttr>("pins"))
-    options.pin.push_back(cast<StringAttr>(pin).str());
-  for (auto [node, stage] : llvm::zip_equal(placement.getAs<ArrayAttr>("stage_nodes"),
-                                            placement.getAs<DenseI64ArrayAttr>("stages").asArrayRef()))
-    options.nodeStages.try_emplace(cast<StringAttr>(node).getValue(), stage);
-  return options;
-}
-
 namespace {
 
 class Search {
 public:
-  Search(ModuleOp module, const Options &given, const SearchLimits &limits)
-      : module(module), options(withAnnotations(module, given, limits)), limits(limits) {
+  Search(ModuleOp module, const Options &options, const PlanRequest &held, const SearchLimits &limits)
+      : module(module), options(options), held(held), limits(limits) {
     request.anyMemory = limits.anyMemory;
   }
   FailureOr<SearchResult> run();
@@ -69,26 +40,20 @@ public:
 private:
   /// The shapes of the search.
   FailureOr<std::vector<plan::PlanShape>> prepare();
+  LogicalResult readAnnotations();
   LogicalResult readCluster();
   LogicalResult readRequest();
   LogicalResult readPins();
   FailureOr<std::vector<plan::PlanShape>> shapes();
-  struct Held {
-    std::string text;
-    void (*leaveOut)(Options &); // null: other options say what it means
-  };
-  std::vector<Held> held() const;
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
   LogicalResult noneFits(const std::vector<plan::PlanShape> &all);
   void report(SearchResult &result, const plan::ShapeResult &found);
   std::shared_ptr<spmd::GraphPricer> makePricer();
 
   ModuleOp module;
-  const Options options;
-  MeshOption mesh;
+  const Options &options;
+  PlanRequest held;
   PipelineRequest pipeline;
-  /// The offload that --offload fixes; if absent, it is searched.
-  std::optional<plan::Offload> offload;
   spmd::GraphRequest request;
   const SearchLimits &limits;
   cost::Machine machine;
@@ -101,7 +66,40 @@ private:
 
 } // namespace
 
+/// Holds the mesh and pins of an annotated model, unless the request holds another mesh or other pins, or there is
+/// another number of devices.
+LogicalResult Search::readAnnotations() {
+  auto placement = module->getAttrOfType<DictionaryAttr>("dtcc.placement");
+  if (!placement || held.annotated || limits.devices)
+    return success();
+  int64_t devices = placement.getAs<IntegerAttr>("devices").getInt(), ranks = ranksOfCluster(options).value_or(devices);
+  StringRef mesh = placement.getAs<StringAttr>("mesh").getValue();
+  std::string instead = held.mesh != plan::MeshSizes() ? "--mesh=" + held.mesh.str()
+                        : !held.pins.empty()           ? "--pin=" + held.pins.front()
+                        : ranks && ranks != devices    ? "--cluster=" + options.cluster
+                                                       : "";
+  if (!instead.empty()) {
+    if (!limits.silent)
+      module.emitRemark("the model's annotations for ")
+          << devices << " devices (" << mesh << ") are ignored, because " << instead << " is given";
+    return success();
+  }
+  std::string error;
+  std::optional<plan::MeshSizes> sizes = plan::parseMeshSizes(mesh, error, kMostRanks);
+  if (!sizes)
+    return module.emitError("the model's annotations: ") << error;
+  held.annotated = true;
+  held.mesh = *sizes;
+  for (Attribute pin : placement.getAs<ArrayAttr>("pins"))
+    held.pins.push_back(cast<StringAttr>(pin).str());
+  for (auto [node, stage] : llvm::zip_equal(placement.getAs<ArrayAttr>("stage_nodes"),
+                                            placement.getAs<DenseI64ArrayAttr>("stages").asArrayRef()))
+    held.nodeStages.try_emplace(cast<StringAttr>(node).getValue(), stage);
+  return success();
+}
+
 LogicalResult Search::readCluster() {
+  const plan::MeshSizes &mesh = held.mesh;
   int64_t product = mesh.product();
   if (std::optional<int64_t> ranks = ranksOfThisMachine(options)) {
     // Without a number of ranks, the mesh says it; without a mesh, one rank uses all cores.
@@ -128,21 +126,22 @@ LogicalResult Search::readCluster() {
   if (mesh.isWhole() ? product != machine.ranks : machine.ranks % product != 0) {
     if (limits.silent)
       return failure();
-    return wrong(llvm::formatv("--mesh={0} must {1} the {2} ranks of --cluster={3}, got: {4}", options.mesh,
+    return wrong(llvm::formatv("--mesh={0} must {1} the {2} ranks of --cluster={3}, got: {4}", mesh.str(),
                                mesh.isWhole() ? "take all of" : "divide", machine.ranks, options.cluster, product));
   }
   return success();
 }
 
 LogicalResult Search::readRequest() {
-  FailureOr<PipelineRequest> given = parsePipeline(options, mesh.pp, mesh.isWhole() || machine.ranks == 1);
+  FailureOr<PipelineRequest> given =
+      readSchedule(held.schedule, held.mesh.pp, held.mesh.isWhole() || machine.ranks == 1);
   if (failed(given))
     return failure();
   pipeline = std::move(*given);
-  request.recompute = plan::parseRecompute(options.recompute);
-  offload = plan::parseOffload(options.offload);
+  request.recompute = held.recompute;
+  const std::optional<plan::Offload> &offload = held.offload;
   if (offload && offload->any() && machine.isCpu())
-    return wrong("--offload=" + options.offload +
+    return wrong("--offload=" + offload->str() +
                  " moves state from devices to their hosts, and ranks of processors have no memory but their host's, "
                  "got: --cluster=" +
                  options.cluster);
@@ -155,11 +154,10 @@ LogicalResult Search::readRequest() {
   request.experts = *spmd::parseExpertExchange(options.moeDispatch);
   if (options.cpOrder != "auto")
     request.order = options.cpOrder == "zigzag" ? plan::SequenceOrder::ZigZag : plan::SequenceOrder::Contiguous;
-  request.share = mesh.tp.has_value();
-  request.groups = mesh.groups;
+  request.share = held.mesh.tp.has_value();
   request.actions = pipeline.actions;
   request.stages = pipeline.actions.ranks.empty() ? 0 : pipeline.actions.stages();
-  request.nodeStages = options.nodeStages;
+  request.nodeStages = held.nodeStages;
   request.given = limits.given;
   if (limits.given && limits.given->dispatches)
     request.experts = *limits.given->dispatches ? spmd::ExpertExchange::AllToAll : spmd::ExpertExchange::Gather;
@@ -168,7 +166,7 @@ LogicalResult Search::readRequest() {
 
 LogicalResult Search::readPins() {
   std::vector<spmd::Pin> pins;
-  for (const std::string &text : options.pin) {
+  for (const std::string &text : held.pins) {
     llvm::Expected<spmd::Pin> pin = spmd::parsePin(text);
     if (!pin)
       return wrong(llvm::toString(pin.takeError()));
@@ -179,16 +177,18 @@ LogicalResult Search::readPins() {
     return failure();
   request.pins = std::move(*found);
   const spmd::Pin *splitting = request.pins.splitting();
-  if (!splitting || (mesh.tp ? *mesh.tp > 1 : !mesh.isWhole() && machine.ranks > mesh.product()))
+  if (!splitting || (held.mesh.tp ? *held.mesh.tp > 1 : !held.mesh.isWhole() && machine.ranks > held.mesh.product()))
     return success();
   return wrong("--pin=" + splitting->text + " and " +
-               (options.mesh.empty() ? "--cluster=" + options.cluster : "--mesh=" + options.mesh) +
+               (held.mesh == plan::MeshSizes() ? "--cluster=" + options.cluster : "--mesh=" + held.mesh.str()) +
                " contradict each other: one rank of tp has nothing to split");
 }
 
 /// The space of shapes that the model, the ranks and the options allow.
 FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
+  const plan::MeshSizes &mesh = held.mesh;
   plan::ShapeSpace space = pricer->space();
+  space.groups = mesh.groups;
   auto hold = [](std::vector<int64_t> &sizes, std::optional<int64_t> given, bool whole) {
     if (given || whole)
       sizes = {given.value_or(1)};
@@ -198,29 +198,28 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
     llvm::erase(space.tp, 1);
   hold(space.tp, mesh.tp, whole);
   // It shares positions out over tp.
-  if (options.sequenceParallel == "on")
+  if (held.sequenceParallel.value_or(false))
     llvm::erase(space.tp, 1);
   hold(space.cp, mesh.cp, whole);
   hold(space.ep, mesh.ep, whole);
   hold(space.pp, pipeline.actions.ranks.empty() ? mesh.pp : std::optional<int64_t>(pipeline.actions.ranks.size()),
        whole);
-  if (!options.schedule.empty() && space.pp.size() > 1)
+  if (!held.schedule.empty() && space.pp.size() > 1)
     llvm::erase(space.pp, 1);
-  if (offload)
-    space.hostOptimizer = {offload->optimizer};
-  if (options.zero >= 0)
-    space.zero = {int(options.zero)};
-  if (options.microbatches > 0)
-    space.microbatches = options.microbatches;
+  if (held.offload)
+    space.hostOptimizer = {held.offload->optimizer};
+  if (held.zero)
+    space.zero = {*held.zero};
+  if (held.microbatches)
+    space.microbatches = held.microbatches;
   if (!pipeline.actions.ranks.empty())
     space.microbatches = pipeline.actions.microbatches();
-  if (!options.sequenceParallel.empty())
-    space.sequenceParallel = {options.sequenceParallel == "on"};
+  if (held.sequenceParallel)
+    space.sequenceParallel = {*held.sequenceParallel};
   if (limits.given)
     space.exchanges = {limits.given->exchange()};
-  else if (auto exchange = *plan::parseSequenceExchange(options.cpAttention);
-           exchange != plan::SequenceExchange::Cheaper)
-    space.exchanges = {exchange};
+  else if (held.exchange != plan::SequenceExchange::Cheaper)
+    space.exchanges = {held.exchange};
   int64_t stages =
       request.stages ? request.stages : mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
   if (stages > int64_t(pricer->facts().input.blocks.blocks().size()))
@@ -228,7 +227,7 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
            << pricer->facts().input.blocks.blocks().size()
            << " stages that each train a parameter: give a smaller pp, or fewer of them a rank, got: " << stages;
   int64_t virtualStages = 0;
-  if (!pipeline.schedule.empty() && !options.schedule.empty()) {
+  if (!pipeline.schedule.empty()) {
     auto named = cost::parseSchedule(pipeline.schedule)
                      .value_or(cost::NamedSchedule{plan::PipelineKind::OneForwardOneBackward, 1});
     virtualStages = named.virtualStages;
@@ -238,21 +237,21 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   }
   std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
   // A stage that is given holds, though nobody may be there to share with.
-  if (options.zero > 0 && all.empty()) {
+  if (held.zero.value_or(0) > 0 && all.empty()) {
     space.zero = {0};
     for (plan::PlanShape shape : plan::enumerateShapes(space))
       if (shape.dp * shape.cp == 1) {
-        shape.zero = int(options.zero);
+        shape.zero = *held.zero;
         all.push_back(shape);
       }
   }
   // If the user fixed the stage boundaries, the number of stages is fixed too.
-  auto held = int64_t(pricer->facts().begins.size());
-  if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) == held; }))
-    llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) != held; });
+  auto fixed = int64_t(pricer->facts().begins.size());
+  if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) == fixed; }))
+    llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) != fixed; });
   llvm::erase_if(all, [&](const plan::PlanShape &shape) {
-    // --mesh counts dp without the ranks of ep; groups share state in parts of it.
-    return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep || (shape.dp / shape.ep) % mesh.groups ||
+    // --mesh counts dp without the ranks of ep.
+    return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep ||
            (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages) ||
            (limits.allows && !limits.allows(shape));
   });
@@ -261,26 +260,11 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   return all;
 }
 
-/// Returns the options that fix a part of the plan, as the user wrote them, each with a function that removes it.
-std::vector<Search::Held> Search::held() const {
-  std::vector<Held> rows;
-  auto add = [&](StringRef name, const std::string &value, void (*leaveOut)(Options &)) {
-    if (!value.empty())
-      rows.push_back({("--" + name + "=" + value).str(), leaveOut});
-  };
-  add("mesh", options.mesh, nullptr);
-  add("zero", options.zero >= 0 ? std::to_string(options.zero) : "", [](Options &options) { options.zero = -1; });
-  add("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "",
-      [](Options &options) { options.microbatches = 0; });
-  add("schedule", options.schedule, [](Options &options) { options.schedule.clear(); });
-  add("sequence-parallel", options.sequenceParallel, [](Options &options) { options.sequenceParallel.clear(); });
-  return rows;
-}
-
 /// Emits an error that names the options which contradict each other.
 LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
   if (limits.silent)
     return failure();
+  const plan::MeshSizes &mesh = held.mesh;
   int64_t batch = space.batch, microbatches = space.microbatches.value_or(1), ep = mesh.ep.value_or(1);
   if (microbatches > batch)
     return spmd::refuseBatch(step, batch, 1, 1, microbatches);
@@ -290,19 +274,21 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
     return spmd::refuseBatch(step, batch, dp, ep, microbatches);
   // Find the options without which there is a plan.
   std::string all, one;
-  for (const Held &row : held()) {
-    all += " " + row.text;
-    if (!row.leaveOut)
+  for (const plan::ParallelismRequest::Held &part : held.held()) {
+    if (!part.decidesShapes)
       continue;
-    Options fewer = options;
-    row.leaveOut(fewer);
+    all += " " + part.option;
+    if (!part.leaveOut)
+      continue;
+    PlanRequest fewer = held;
+    part.leaveOut(fewer);
     SearchLimits silent = limits;
     silent.silent = true;
-    Search search(module, fewer, silent);
+    Search search(module, options, fewer, silent);
     ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
     FailureOr<std::vector<plan::PlanShape>> shapes = search.prepare();
     if (succeeded(shapes))
-      one += (one.empty() ? "leave " : ", or ") + row.text + " out, which allows " + shapes->front().str();
+      one += (one.empty() ? "leave " : ", or ") + part.option + " out, which allows " + shapes->front().str();
   }
   return wrong(
       llvm::formatv("no plan for {0} ranks and a batch of {1} keeps{2}: {3}", machine.ranks, batch,
@@ -324,10 +310,10 @@ LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
   any.allows = [&](const plan::PlanShape &shape) {
     return shape.microbatches == most[shape.dp] && (!limits.allows || limits.allows(shape));
   };
-  Options least = options;
-  if (!request.recompute)
-    least.recompute = "full";
-  FailureOr<SearchResult> found = searchPlans(module, least, any);
+  PlanRequest least = held;
+  if (!least.recompute)
+    least.recompute = plan::Recompute::Full;
+  FailureOr<SearchResult> found = searchPlans(module, options, least, any);
   if (failed(found))
     return pricer->placements().hasRefusal() ? pricer->placements().emitRefusal()
                                              : step.emitError("cannot be placed on ")
@@ -342,7 +328,7 @@ LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
   if (!kindsText.empty()) {
     more = "more devices of either kind may hold it";
   } else if (!isThisMachine(options)) {
-    std::optional<FewestDevices> fewest = fewestDevices(module, options, machine.ranks + 1);
+    std::optional<FewestDevices> fewest = fewestDevices(module, options, held, machine.ranks + 1);
     more = fewest ? llvm::formatv("{0} x {1} would hold it, as {2}", fewest->devices, found->report.device,
                                   fewest->plan.shape.str())
                         .str()
@@ -379,23 +365,13 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
   // Plans count their communicators.
   report.memoryBytes = machine.isCpu() ? machine.memoryBytes() : cost::usableBytes(machine.memoryBytes());
   readBatch(step, report);
-  auto give = [&](StringRef name, const std::string &value) {
-    if (!value.empty())
-      report.given.push_back(("--" + name + "=" + value).str());
-  };
-  give("mesh", options.mesh);
-  give("zero", options.zero >= 0 ? std::to_string(options.zero) : "");
-  give("microbatches", options.microbatches > 0 ? std::to_string(options.microbatches) : "");
-  give("schedule", options.schedule);
-  give("sequence-parallel", options.sequenceParallel);
-  give("cp-attention", options.cpAttention == "auto" ? "" : options.cpAttention);
-  give("recompute", options.recompute);
-  give("offload", options.offload);
-  if (options.annotated)
+  for (const plan::ParallelismRequest::Held &part : held.held())
+    report.given.push_back(part.option);
+  if (held.annotated)
     report.given.push_back("annotations of the model");
   else
-    for (const std::string &pin : options.pin)
-      give("pin", pin);
+    for (const std::string &pin : held.pins)
+      report.given.push_back("--pin=" + pin);
   for (const plan::ShapePlan &each : found.plans)
     report.plans.push_back(result.pricer->describe(each));
   if (result.pricer->isMixed() && !found.plans.empty())
@@ -411,9 +387,9 @@ void Search::report(SearchResult &result, const plan::ShapeResult &found) {
 
 /// A new one, or that of a search before for as many ranks with as much given.
 std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
-  PricerKey key{machine.ranks, request.anyMemory, options.mesh, options.schedule, options.recompute, options.offload};
+  PricerKey key{machine.ranks, request.anyMemory, held.mesh, held.schedule, held.recompute, held.offload};
   std::shared_ptr<spmd::GraphPricer> none, &made = limits.pricers ? (*limits.pricers)[key] : none;
-  int64_t stages = mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
+  int64_t stages = held.mesh.pp.value_or(1) * plan::stagesPerRank(pipeline.schedule).value_or(1);
   request.fewestBlocks = stages > 1 ? size_t(stages) : 0;
   if (!made)
     made = kinds.size() > 1 ? std::make_shared<spmd::GraphPricer>(step, kinds, request)
@@ -425,7 +401,7 @@ FailureOr<std::vector<plan::PlanShape>> Search::prepare() {
   step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || !step.getBody().hasOneBlock())
     return module.emitError("needs a function @step of one block: run graph-differentiate first");
-  if (failed(parseMesh(options.mesh, mesh)) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
+  if (failed(readAnnotations()) || failed(readCluster()) || failed(readRequest()) || failed(readPins()))
     return failure();
   pricer = makePricer();
   return shapes();
@@ -440,7 +416,7 @@ FailureOr<SearchResult> Search::run() {
     return failure();
   plan::ShapeResult found = plan::searchShapes(*all, *pricer, limits.keep);
   SearchResult result;
-  result.meshGiven = !options.mesh.empty() && mesh.product() == machine.ranks;
+  result.meshGiven = held.mesh != plan::MeshSizes() && held.mesh.product() == machine.ranks;
   if (found.plans.empty()) {
     // A mesh that is given whole is the user's choice: the warning is Driver's, which knows the planned memory.
     if (!result.meshGiven)
@@ -461,8 +437,9 @@ FailureOr<SearchResult> Search::run() {
   return result;
 }
 
-FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options, const SearchLimits &limits) {
-  return Search(module, options, limits).run();
+FailureOr<SearchResult> dtcc::searchPlans(ModuleOp module, const Options &options, const PlanRequest &request,
+                                          const SearchLimits &limits) {
+  return Search(module, options, request, limits).run();
 }
 
 void dtcc::recordBest(SearchResult &result) {
@@ -471,27 +448,25 @@ void dtcc::recordBest(SearchResult &result) {
     result.report.plans.front().timeline = std::move(*timeline);
 }
 
-Options dtcc::optionsFor(const Options &options, int64_t devices) {
-  Options fewer = options;
-  MeshOption mesh;
-  fewer.mesh.clear();
-  if (failed(parseMesh(options.mesh, mesh)))
-    return fewer;
+PlanRequest dtcc::requestFor(const PlanRequest &request, int64_t devices) {
+  PlanRequest fewer = request;
+  fewer.mesh = {};
   int64_t rest = devices;
-  for (auto [name, size] : {std::pair("tp", mesh.tp), {"cp", mesh.cp}, {"ep", mesh.ep}, {"pp", mesh.pp}})
-    if (size && rest % *size == 0) {
-      fewer.mesh += (fewer.mesh.empty() ? "" : ",") + std::string(name) + "=" + std::to_string(*size);
-      rest /= *size;
+  for (auto size : {&plan::MeshSizes::tp, &plan::MeshSizes::cp, &plan::MeshSizes::ep, &plan::MeshSizes::pp})
+    if (std::optional<int64_t> given = request.mesh.*size; given && rest % *given == 0) {
+      fewer.mesh.*size = given;
+      rest /= *given;
     }
   // Ranks that share with none do as in stage 0, whatever the stage, and one stage has no schedule.
   if (devices == 1) {
-    fewer.zero = -1;
+    fewer.zero.reset();
     fewer.schedule.clear();
   }
   return fewer;
 }
 
-std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options &options, int64_t from) {
+std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options &options, const PlanRequest &request,
+                                                 int64_t from) {
   FailureOr<cost::Cluster> cluster = clusterOf(options);
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (failed(cluster) || !step)
@@ -513,15 +488,15 @@ std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options 
     limits.devices = devices;
     limits.keep = 1;
     ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
-    FailureOr<SearchResult> found = searchPlans(module, optionsFor(options, devices), limits);
+    FailureOr<SearchResult> found = searchPlans(module, options, requestFor(request, devices), limits);
     if (succeeded(found) && found->report.plans.front().fits)
       return FewestDevices{devices, std::move(found->report.plans.front())};
   }
   return std::nullopt;
 }
 
-FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options) {
-  FailureOr<SearchResult> result = searchPlans(module, options);
+FailureOr<SearchResult> dtcc::searchBest(ModuleOp module, const Options &options, const PlanRequest &request) {
+  FailureOr<SearchResult> result = searchPlans(module, options, request);
   if (succeeded(result) && options.verbose)
     for (const plan::PlanReport &plan : result->report.plans)
       messageStream() << llvm::formatv("plan {0}: {1:f3} s a step, {2} a rank{3}\n", plan.shape.str(), plan.seconds,

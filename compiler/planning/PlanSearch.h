@@ -9,6 +9,7 @@
 #define DTCC_COMPILER_PLANNING_PLANSEARCH_H
 
 #include "compiler/options/ClusterOption.h"
+#include "compiler/options/PlanRequest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "planner/model/GraphPricer.h"
@@ -34,11 +35,14 @@ struct SearchResult {
   plan::Plan plan(size_t i) const { return pricer->write(shapes[i].shape, shapes[i].stages); }
 };
 
-/// The options on which the prices of a search depend, beside the model and the cluster.
+/// The parts of a request on which the prices of a search depend, beside the model and the cluster.
 struct PricerKey {
   int64_t ranks;
   bool anyMemory;
-  std::string mesh, schedule, recompute, offload;
+  plan::MeshSizes mesh;
+  std::string schedule;
+  std::optional<plan::Recompute> recompute;
+  std::optional<plan::Offload> offload;
   auto operator<=>(const PricerKey &) const = default;
 };
 
@@ -63,17 +67,16 @@ struct SearchLimits {
   std::shared_ptr<const spmd::GivenPlacement> given;
 };
 
-/// All plans for a differentiated module on --cluster with what --mesh, --zero and the other options of a plan
-/// give, best first. Failure after one message, also if nothing fits the memory unless --mesh is given whole or
-/// the limits say that it is none.
-mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options,
+/// All plans for a differentiated module on --cluster with what the request holds, best first. Failure after one
+/// message, also if nothing fits the memory unless --mesh is given whole or the limits say that it is none.
+mlir::FailureOr<SearchResult> searchPlans(mlir::ModuleOp module, const Options &options, const PlanRequest &request,
                                           const SearchLimits &limits = {});
 
 /// Gives the report of the first plan its step event by event.
 void recordBest(SearchResult &result);
 
-/// The options for another number of devices: of the mesh what divides them, but dp.
-Options optionsFor(const Options &options, int64_t devices);
+/// The request for another number of devices: of the mesh what divides them, but dp.
+PlanRequest requestFor(const PlanRequest &request, int64_t devices);
 
 /// The fewest devices of --cluster's kind, at least `from`, on which some plan fits with this batch: powers of two in a
 /// node, then whole nodes (plan::deviceCounts). Nothing if none of these numbers does.
@@ -81,10 +84,11 @@ struct FewestDevices {
   int64_t devices = 1;
   plan::PlanReport plan;
 };
-std::optional<FewestDevices> fewestDevices(mlir::ModuleOp module, const Options &options, int64_t from = 1);
+std::optional<FewestDevices> fewestDevices(mlir::ModuleOp module, const Options &options, const PlanRequest &request,
+                                           int64_t from = 1);
 
 /// Calls searchPlans for a plan that will be used: with --verbose the plans are listed on stderr.
-mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options);
+mlir::FailureOr<SearchResult> searchBest(mlir::ModuleOp module, const Options &options, const PlanRequest &request);
 
 } // namespace dtcc
 

@@ -7,7 +7,7 @@
 
 #include "compiler/training/BatchGroups.h"
 #include "compiler/console/ErrorStream.h"
-#include "compiler/options/MeshOption.h"
+#include "compiler/options/PlanRequest.h"
 #include "dialects/graph/Build.h"
 #include "dialects/graph/Shapes.h"
 #include "planner/plan/Plan.h"
@@ -38,13 +38,12 @@ static FailureOr<Split> splitOf(const Options &options) {
       llvm::consumeError(plan.takeError());
     }
   }
-  MeshOption mesh;
-  if (failed(parseMesh(options.mesh, mesh)))
+  FailureOr<PlanRequest> request = resolvePlanRequest(options);
+  if (failed(request))
     return failure();
-  if (options.microbatches > 0)
-    split.microbatches = options.microbatches;
-  if (mesh.dp) {
-    split.ranks = *mesh.dp;
+  split.microbatches = request->microbatches.value_or(split.microbatches);
+  if (request->mesh.dp) {
+    split.ranks = *request->mesh.dp;
     split.known = true;
   }
   return split;

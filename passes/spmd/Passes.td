@@ -14,7 +14,7 @@ def SpmdApplyPlan : Pass<"spmd-apply-plan", "::mlir::ModuleOp"> {
   let summary = "give every tensor of a training step its layout";
   let description = [{
     Input: `@step` on whole tensors, and a plan (docs/plan-format.md). Without a plan file the pass makes a plan from
-    `mesh` and `zero` that splits the batch alone. Output: the same ops on `!spmd.tensor`.
+    `parallelism` that splits samples, positions and state alone. Output: the same ops on `!spmd.tensor`.
 
     The plan gives each op mesh axes for its factors. The layouts of operands and results are projections of these
     axes. If a producer and a consumer differ, one `spmd.reshard` stands between them.
@@ -22,7 +22,7 @@ def SpmdApplyPlan : Pass<"spmd-apply-plan", "::mlir::ModuleOp"> {
     Guarantees: sizes that do not divide are padded, with one padded size for all tensors of a factor class. Every
     `graph.state` has its layout as `spmd.layout`. spmd-verify checks the result.
 
-    Example (tests/passes/spmd/apply-plan.mlir): with `mesh=mb=2,dp=2` the product
+    Example (tests/passes/spmd/apply-plan.mlir): with `parallelism=dp=2,microbatches=2` the product
     ```mlir
     %y = graph.contract "bk,kn->bn" %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
     ```
@@ -34,9 +34,8 @@ def SpmdApplyPlan : Pass<"spmd-apply-plan", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"planFile", "plan", "std::string", "\"\"", "the plan, a JSON file">,
-    Option<"mesh", "mesh", "std::string", "\"\"", "sizes of mb, dp, tp and cp, as mb=2,dp=2, instead of a plan">,
-    Option<"zero", "zero", "int64_t", "0", "the ZeRO stage, with mesh">,
-    Option<"offload", "offload", "bool", "false", "keep state that only the update uses in host memory, with mesh">,
+    Option<"parallelism", "parallelism", "std::string", "\"\"",
+           "instead of a plan: dp=2,microbatches=2,zero=1,offload=optimizer or the like, without pp and ep">,
   ];
   let dependentDialects = ["::dtcc::spmd::SpmdDialect"];
 }
@@ -60,7 +59,7 @@ def SpmdVerify : Pass<"spmd-verify", "::mlir::ModuleOp"> {
 def SpmdDispatchExperts : Pass<"spmd-dispatch-experts", "::mlir::ModuleOp"> {
   let summary = "send tokens only to the ranks that hold their experts";
   let description = [{
-    Input: `@step` on `!spmd.tensor`, with `dispatch` at the expert layers whose entries in the plan ask for it.
+    Input: `@step` on `!spmd.tensor`, with `spmd.dispatch` at the expert layers that the plan dispatches.
     Output: the same step, in which rows of tokens of these layers are exchanged by dispatch and combine.
 
     The reshard that gathers rows of tokens over the axes of the experts becomes `spmd.dispatch_rows`. The reshard

@@ -61,7 +61,7 @@ double Machine::secondsToSend(double bytes, int64_t stride) const {
 
 // No clock of its own slows one rank of a processor.
 double Machine::straggling() const {
-  Parallel plan;
+  Parallelism plan;
   plan.dp = ranks;
   return isCpu() ? 1 : dtcc::cost::straggling(plan, constants);
 }

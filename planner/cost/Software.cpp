@@ -27,7 +27,7 @@ constexpr FrameworkRow kFrameworks[] = {
     HostMode::host,                                                                                                    \
     fused,                                                                                                             \
     AttentionKernel::attention,                                                                                        \
-    Recomputation::recompute,                                                                                          \
+    Recompute::recompute,                                                                                              \
     zero,                                                                                                              \
     sequence,                                                                                                          \
     tensorHidden,                                                                                                      \

@@ -14,9 +14,12 @@
 
 #include "planner/cost/Constants.h"
 #include "planner/cost/Work.h"
+#include "planner/parallelism/Recompute.h"
 #include <string_view>
 
 namespace dtcc::cost {
+
+using plan::Recompute;
 
 enum class Framework {
 #define DTCC_SOFTWARE(name, ...) name,
@@ -27,16 +30,12 @@ enum class Framework {
 /// The list has no interpreter to wait for, and is ahead of the device also from one step to the next.
 enum class HostMode { Eager, Compiled, Graph, Commands };
 
-/// Activations that are recomputed for the backward pass. Partial recomputes some 0.4 of a forward pass, as JAX's
-/// policies do.
-enum class Recomputation { None, Selective, Partial, Full };
-
 struct Software {
   Framework framework = Framework::PyTorch;
   HostMode host = HostMode::Eager;
   bool fused = false;
   AttentionKernel attention = AttentionKernel::Flash;
-  Recomputation recompute = Recomputation::None;
+  Recompute recompute = Recompute::None;
   int zero = 0;
   bool sequenceParallel = false;
   /// Shares of communication that run beside computation.

@@ -56,11 +56,11 @@ public:
 private:
   PassSeconds pass(const Work &work, bool backward = false) const;
   void addUnits(UnitSeconds &seconds, double parameters, const Group &shares) const;
-  void addEnd(EndSeconds &seconds, double parameters, const Parallel &holders) const;
+  void addEnd(EndSeconds &seconds, double parameters, const Parallelism &holders) const;
   double hostUpdate(double parameters) const;
 
   const StepProblem &problem;
-  const Parallel &plan;
+  const Parallelism &plan;
   const Constants &constants;
   const Calibration &calibration;
   Kernels kernels;
@@ -96,9 +96,9 @@ void Pricer::addUnits(UnitSeconds &seconds, double parameters, const Group &shar
 
 UnitSeconds Pricer::units(const Layer &layer) const {
   UnitSeconds seconds;
-  addUnits(seconds, layer.parameters, plan.shareGroupOf());
+  addUnits(seconds, layer.parameters, plan.shareGroup());
   if (layer.expertParameters > 0)
-    addUnits(seconds, layer.expertParameters, plan.ofExperts().shareGroupOf());
+    addUnits(seconds, layer.expertParameters, plan.ofExperts().shareGroup());
   return seconds;
 }
 
@@ -125,7 +125,7 @@ LayerParts Pricer::passes(const Layer &layer) const {
   auto wait = [&](PassSeconds &first, double sum, double least) { first.host += std::max(0.0, least - sum); };
   wait(seconds.forward, seconds.forward.total(), host);
   if (double sum = seconds.recompute.total())
-    wait(seconds.recompute, sum, plan.recompute == Recomputation::Full ? host : 0);
+    wait(seconds.recompute, sum, plan.recompute == Recompute::Full ? host : 0);
   wait(seconds.input, seconds.input.total() + seconds.weight.total(), host);
   return seconds;
 }
@@ -159,8 +159,8 @@ double Pricer::hostUpdate(double parameters) const {
   return seconds;
 }
 
-void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallel &holders) const {
-  Group data = holders.dataGroup(), shared = holders.shareGroupOf();
+void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallelism &holders) const {
+  Group data = holders.dataGroup(), shared = holders.shareGroup();
   double gradients = problem.software.gradientBytes * parameters;
   if (plan.zero <= 0) {
     seconds.reduce += collectives.seconds({CollectiveKind::AllReduce, gradients, data});
@@ -176,12 +176,12 @@ void Pricer::addEnd(EndSeconds &seconds, double parameters, const Parallel &hold
     seconds.gather += collectives.seconds({CollectiveKind::AllGather, problem.software.gatherBytes * parameters, data});
   double shares = plan.zero >= 1 ? double(shared.ranks) : 1;
   double held = plan.zero == 3 ? parameters / shares : parameters;
-  double bytes = plan.hostOptimizer ? 0 : constants.updateBytesShard * parameters / shares;
+  double bytes = plan.offload.optimizer ? 0 : constants.updateBytesShard * parameters / shares;
   bytes += constants.updateBytes * held;
   // Sums over micro-batches that products do not take along.
   bytes += double(plan.microbatches) * problem.software.accumulateBytes * parameters;
   seconds.update += kernels.secondsForStream(bytes) * calibration.device;
-  if (plan.hostOptimizer)
+  if (plan.offload.optimizer)
     seconds.update += hostUpdate(parameters / shares);
 }
 
@@ -249,7 +249,7 @@ StepSeconds Pricer::run() {
   return step;
 }
 
-double straggling(const Parallel &plan, const Constants &constants) {
+double straggling(const Parallelism &plan, const Constants &constants) {
   return 1 + constants.straggling * std::max(0.0, std::log2(double(plan.ranks()) / 8));
 }
 

@@ -14,10 +14,13 @@
 #define DTCC_PLANNER_COST_STEP_H
 
 #include "planner/cost/Collectives.h"
-#include "planner/cost/Parallel.h"
+#include "planner/cost/Software.h"
+#include "planner/parallelism/Parallelism.h"
 #include <array>
 
 namespace dtcc::cost {
+
+using plan::Parallelism;
 
 struct StageLayer {
   size_t layer = 0; // of StepProblem::layers
@@ -29,7 +32,7 @@ struct StepProblem {
   Fabric fabric;
   HostSide host;
   Software software;
-  Parallel parallel;
+  Parallelism parallel;
   /// Kinds of layers, and which of them a stage has.
   std::vector<Layer> layers;
   std::vector<std::vector<StageLayer>> stages;
@@ -106,7 +109,7 @@ struct EndSeconds {
 EndSeconds priceEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,
                     const Calibration &calibration = {});
 /// Factor by which many ranks are slower than one, because they wait for the slowest.
-double straggling(const Parallel &plan, const Constants &constants);
+double straggling(const Parallelism &plan, const Constants &constants);
 /// Gradients reduced and parameters updated at the end of a step, on a rank that holds
 /// `parameters`; a backward pass of a micro-batch takes it `backward` seconds.
 double secondsAtEnd(const StepProblem &problem, const Constants &constants, const HeldParameters &parameters,

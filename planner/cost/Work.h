@@ -15,6 +15,7 @@
 #define DTCC_PLANNER_COST_WORK_H
 
 #include "planner/cost/Devices.h"
+#include "planner/parallelism/Group.h"
 #include "runtime/abi/Collectives.h"
 
 namespace dtcc::cost {
@@ -37,12 +38,6 @@ struct Attention {
   double heads = 0, queries = 0, keys = 0, headSize = 0;
   bool causal = true, backward = false;
   AttentionKernel kernel = AttentionKernel::Flash;
-};
-
-/// Ranks that communicate: `ranks` of them, `stride` apart in the numbering in which the
-/// ranks of a node are neighbours.
-struct Group {
-  int64_t ranks = 1, stride = 1;
 };
 
 /// `bytes`: of the larger side of the collective on a rank.

@@ -114,19 +114,21 @@ int64_t GraphFacts::localExamples(const PlanShape &shape) const {
 }
 
 plan::Plan GraphFacts::meshFor(const PlanShape &shape, int64_t local) const {
-  plan::Plan plan =
-      plan::makeDefaultPlan(1, std::max<int64_t>(1, examples / (local * shape.ep)), shape.tp, 0, 1, shape.cp);
-  addExpertAxis(plan, shape.ep);
-  plan.sequenceParallel = shape.sequenceParallel;
-  return plan;
+  plan::Parallelism rank;
+  rank.dp = std::max<int64_t>(1, examples / (local * shape.ep)) * shape.ep;
+  rank.tp = shape.tp;
+  rank.cp = shape.cp;
+  rank.ep = shape.ep;
+  rank.sequenceParallel = shape.sequenceParallel;
+  return plan::makeDefaultPlan(rank);
 }
 
 /// A mesh has an axis for the ranks of cp, for those of ep, and for the other copies. If parameters are shared over one
 /// of them alone, that is the group over which keys and values, rows of experts or statistics of the batch go.
 double GraphFacts::separateBytes(const PlanShape &shape) const {
   const int64_t copies = shape.meshDp(), experts = shape.dp / copies;
-  const bool exchanges = copies == 1 ? (experts > 1) != (shape.cp > 1)
-                                     : experts == 1 && shape.cp == 1 && request.groups == 1 && statistics;
+  const bool exchanges =
+      copies == 1 ? (experts > 1) != (shape.cp > 1) : experts == 1 && shape.cp == 1 && shape.groups == 1 && statistics;
   if (!exchanges || machine.isCpu())
     return 0;
   return cost::communicatorBytes(cost::spreadOf({shape.dp * shape.cp, shape.tp}, machine.fabric.domain));

@@ -36,8 +36,6 @@ struct GraphRequest {
   std::shared_ptr<const GivenPlacement> given;
   /// Whether the user asked for ranks of tp, so that the model is split even if that is slower.
   bool share = false;
-  /// Groups of data-parallel ranks that share state among themselves.
-  int64_t groups = 1;
   /// The actions of a schedule file, which replace the schedule that a shape names.
   plan::Schedule actions;
   /// Stages of such actions.
@@ -48,7 +46,7 @@ struct GraphRequest {
   llvm::StringMap<int64_t> nodeStages;
   /// Whether the memory of a rank is unlimited.
   bool anyMemory = false;
-  /// Whether saved activations of a block may be offloaded, if host memory is separate (planner/plan/Offload.h).
+  /// Whether saved activations of a block may be offloaded, if host memory is separate (planner/parallelism/Offload.h).
   bool mayOffloadActivations = false;
   /// Whether all saved activations must then be offloaded, under any recomputation.
   bool mustOffloadActivations = false;

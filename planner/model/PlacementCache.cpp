@@ -9,7 +9,6 @@
 #include "passes/spmd/reshard/PriceMoves.h"
 #include "planner/cost/Kernels.h"
 #include "planner/problem/InParallel.h"
-#include "planner/search/ShapeParallel.h"
 #include "planner/transformer/Transformer.h"
 
 using namespace mlir;
@@ -248,7 +247,7 @@ void PlacementCache::price(const PlanShape &shape, plan::Plan plan, PlacedStep &
   }
   cost::StepProblem whole = local.step;
   whole.layers = local.layers;
-  whole.parallel = plan::parallelOf(shape);
+  whole.parallel = shape;
   for (int zero : {0, 3}) {
     whole.parallel.zero = zero;
     local.passes.emplace_back(whole, facts.machine.constants);

@@ -50,7 +50,6 @@ void PlanWriter::addRecomputation(plan::Plan &plan, const plan::StageSolution &s
 }
 
 void PlanWriter::addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution) {
-  plan.offload.optimizer = shape.hostOptimizer;
   const std::vector<BlockCost> &costs = placements.pricedFor(shape).costs;
   auto moves = [&](uint32_t block) {
     uint32_t mode = solution.modes[block];
@@ -69,15 +68,13 @@ void PlanWriter::addOffload(plan::Plan &plan, const plan::PlanShape &shape, cons
 void PlanWriter::addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution,
                              std::vector<std::string> devices) {
   llvm::ArrayRef<StepBlocks::Block> row = facts.input.blocks.blocks();
-  auto first = llvm::find_if(plan.mesh.axes, [](const MeshAxis &axis) { return !axis.time; });
-  plan.mesh.axes.insert(first, {"pp", shape.pp, false});
-  plan::PipelinePlan pipeline{"pp", shape.scheduleName(), facts.request.actions, {}};
-  if (!facts.request.actions.ranks.empty())
+  plan::PipelinePlan &pipeline = *plan.pipeline;
+  pipeline.actions = facts.request.actions;
+  if (!pipeline.actions.ranks.empty())
     pipeline.schedule.clear();
   for (size_t block : problems.cutsOf(shape, solution))
     pipeline.cuts.push_back(row[block].origin);
   pipeline.devices = std::move(devices);
-  plan.pipeline = std::move(pipeline);
 }
 
 void PlanWriter::holdSums(plan::Plan &plan) const {
@@ -97,13 +94,10 @@ void PlanWriter::holdSums(plan::Plan &plan) const {
 plan::Plan PlanWriter::write(const plan::PlanShape &shape, const plan::StageSolution &solution,
                              std::vector<std::string> devices) {
   const PlacedStep &placed = placements.placedFor(shape);
-  plan::Plan plan = plan::makeDefaultPlan(shape.microbatches, shape.dp / shape.ep, shape.tp, shape.zero,
-                                          facts.request.groups, shape.cp);
-  addExpertAxis(plan, shape.ep);
+  plan::Plan plan = plan::makeDefaultPlan(shape);
   plan.ops = placed.plan.ops;
   plan.states = placed.plan.states;
   placeAlike(facts.input, plan);
-  plan.sequenceParallel = shape.sequenceParallel;
   // Exchanges are chosen for the samples that there are.
   (void)placeExperts(facts.step, plan, facts.machine, facts.request.experts);
   (void)placeSequence(facts.input, plan, facts.machine, shape.exchange);

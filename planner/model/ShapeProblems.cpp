@@ -8,7 +8,6 @@
 #include "planner/model/ShapeProblems.h"
 #include "passes/exec/Target.h"
 #include "passes/spmd/layout/StateTable.h"
-#include "planner/search/ShapeParallel.h"
 #include "planner/transformer/Memory.h"
 #include "runtime/abi/GpuWorkspace.h"
 #include "llvm/ADT/SetVector.h"
@@ -33,8 +32,7 @@ static double scratchBytes(const cost::Machine &machine, const std::vector<Block
 
 cost::StepProblem ShapeProblems::stepOf(const PlanShape &shape, const PricedStep &local) const {
   cost::StepProblem step = local.step;
-  cost::Parallel &plan = step.parallel = plan::parallelOf(shape);
-  plan.shareGroup = shape.dp * shape.cp / facts.request.groups;
+  step.parallel = shape;
   step.host = facts.machine.host;
   // Actions of a file are on stages of which the formulas do not know: by these the last has reductions beside it.
   if (facts.request.stages > 0 && shape.pp > 1)
@@ -44,7 +42,7 @@ cost::StepProblem ShapeProblems::stepOf(const PlanShape &shape, const PricedStep
 
 plan::MemoryParts ShapeProblems::stateOf(const PlanShape &shape, const BlockCost &block) const {
   plan::MemoryParts parts;
-  int64_t ranks = std::max<int64_t>(1, shape.dp * shape.cp / facts.request.groups);
+  int64_t ranks = shape.shareGroup().ranks;
   // Elements that are read as they are stored, then those that have copies of two bytes.
   auto add = [&](double elements, double copy, int64_t sharing) {
     // State that nobody shares is stored as under stage 0 (Buckets.h): a copy that is not gathered is kept.
@@ -54,7 +52,7 @@ plan::MemoryParts ShapeProblems::stateOf(const PlanShape &shape, const BlockCost
         continue;
       StateBytes bytes = stateBytes(stage, 4 * count, facts.slots, shared, narrow);
       parts.gradients += bytes.gradients;
-      if (shape.hostOptimizer) {
+      if (shape.offload.optimizer) {
         // Slots are the host's, and masters beside what readers see, which stays: in shares where it is gathered.
         double seen = narrow > 0 ? narrow : 4 * count;
         parts.parameters += stateRow(stage).compute ? seen / double(shared) : seen;
@@ -145,7 +143,7 @@ static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Re
 double ShapeProblems::hostOptimizerBytes(const PlanShape &shape, const cost::StepProblem &step,
                                          const std::vector<BlockCost> &costs) const {
   double bytes = 0;
-  if (shape.hostOptimizer)
+  if (shape.offload.optimizer)
     for (size_t type = 0; type < costs.size(); ++type)
       bytes += stateOf(shape, costs[type]).host * double(facts.input.blocks.countOf(type)) / double(shape.pp);
   return bytes;
@@ -330,12 +328,12 @@ bool ShapeProblems::isAllowed(const PlanShape &shape) {
   auto [at, isNew] = allowed.try_emplace({shape.zero, shape.schedule, shape.virtualStages});
   if (!isNew)
     return at->second;
-  plan::Plan plan = plan::makeDefaultPlan(2, 2, 1, shape.zero);
-  plan.mesh.axes.push_back({"pp", 2, false});
-  plan::PipelinePlan pipeline{"pp", shape.scheduleName(), {}, {}};
+  plan::Parallelism small = shape;
+  small.dp = small.pp = small.microbatches = 2;
+  small.tp = small.cp = small.ep = small.groups = 1;
+  plan::Plan plan = plan::makeDefaultPlan(small);
   for (int64_t stage = 1; stage < 2 * shape.virtualStages; ++stage)
-    pipeline.cuts.push_back(stage);
-  plan.pipeline = std::move(pipeline);
+    plan.pipeline->cuts.push_back(stage);
   llvm::Error refused = plan.check();
   at->second = !refused;
   llvm::consumeError(std::move(refused));

@@ -17,19 +17,6 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-void addExpertAxis(plan::Plan &plan, int64_t size) {
-  if (size <= 1)
-    return;
-  // Beside the last axis of samples, before those of the model.
-  size_t at = 0;
-  for (size_t i = 0; i < plan.mesh.axes.size(); ++i)
-    if (llvm::is_contained(plan.batchAxes, plan.mesh.axes[i].name))
-      at = i + 1;
-  plan.mesh.axes.insert(plan.mesh.axes.begin() + at, {kExpertAxis, size, false});
-  plan.batchAxes.push_back(kExpertAxis);
-  plan.flatAxes.push_back(kExpertAxis);
-}
-
 /// The parameter that `weights` is, or null.
 /// The plan's entry of a forward op, made if need be; entries of others may move.
 static plan::OpPlan &entryOf(Operation *op, plan::Plan &plan) {

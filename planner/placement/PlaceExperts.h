@@ -23,10 +23,6 @@
 
 namespace dtcc::spmd {
 
-/// Adds an axis `ep` of `size` ranks to a plan without one, innermost of those that split
-/// the samples. Size 1 changes nothing.
-void addExpertAxis(plan::Plan &plan, int64_t size);
-
 /// Communication by which tokens reach experts over `ep`.
 enum class ExpertExchange {
   Cheaper,  // by bytes

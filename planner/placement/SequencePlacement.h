@@ -27,8 +27,8 @@
 #include "dialects/interfaces/OpInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/spmd/reshard/ReshardPrices.h"
+#include "planner/parallelism/SequenceExchange.h"
 #include "planner/placement/SolvePlacement.h"
-#include "planner/plan/SequenceExchange.h"
 
 namespace dtcc::spmd {
 

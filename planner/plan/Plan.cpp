@@ -13,17 +13,6 @@
 
 namespace dtcc::plan {
 
-static constexpr llvm::StringLiteral kRecompute[] = {"none", "selective", "full"};
-
-llvm::StringRef toString(Recompute recompute) { return kRecompute[static_cast<int>(recompute)]; }
-
-std::optional<Recompute> parseRecompute(llvm::StringRef text) {
-  for (auto [number, name] : llvm::enumerate(kRecompute))
-    if (text == name)
-      return static_cast<Recompute>(number);
-  return std::nullopt;
-}
-
 const OpPlan *Plan::findOp(int64_t origin) const {
   for (const OpPlan &op : ops)
     if (op.origin == origin)
@@ -183,26 +172,6 @@ llvm::Error Plan::checkPipeline() const {
                 static_cast<long long>(mesh.product({axis})), axis.c_str(), pipeline->devices.size());
   llvm::Expected<Schedule> actions = schedule();
   return actions ? llvm::Error::success() : actions.takeError();
-}
-
-Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups, int64_t cp) {
-  Plan plan;
-  plan.mesh.axes = {{"mb", microbatches, true}, {"dp", dp, false}, {"tp", tp, false}};
-  plan.batchAxes = {"mb", "dp"};
-  plan.zero = zero;
-  plan.flatAxes = {"dp"};
-  if (groups > 1) {
-    plan.mesh.axes = {
-        {"mb", microbatches, true}, {"dp.0", groups, false}, {"dp.1", dp / groups, false}, {"tp", tp, false}};
-    plan.batchAxes = {"mb", "dp.0", "dp.1"};
-    plan.flatAxes = {"dp.1"};
-  }
-  if (cp > 1) {
-    plan.mesh.axes.insert(std::prev(plan.mesh.axes.end()), {"cp", cp, false});
-    plan.sequenceAxes = {"cp"};
-    plan.flatAxes.push_back("cp");
-  }
-  return plan;
 }
 
 } // namespace dtcc::plan

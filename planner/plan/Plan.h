@@ -15,7 +15,7 @@
 #define DTCC_PLANNER_PLAN_PLAN_H
 
 #include "dialects/spmd/Layout.h"
-#include "planner/plan/Offload.h"
+#include "planner/parallelism/Parallelism.h"
 #include "planner/schedule/Schedule.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -25,12 +25,6 @@ namespace dtcc::plan {
 
 using spmd::Axes;
 using spmd::Mesh;
-
-/// Mode of recomputation in the backward pass; see passes/graph/Recompute.h.
-enum class Recompute { None, Selective, Full };
-llvm::StringRef toString(Recompute recompute);
-/// "none", "selective", "full".
-std::optional<Recompute> parseRecompute(llvm::StringRef text);
 
 /// The placement of one forward op, which its backward ops inherit.
 struct OpPlan {
@@ -135,13 +129,17 @@ private:
   llvm::Error checkPipeline() const;
 };
 
-/// A plan for data parallelism over `dp` ranks, `microbatches` accumulated, with an
-/// axis `tp` whose ranks compute the same as long as no op is given it. With `groups` > 1,
-/// which divides `dp`, state is shared in as many groups of dp / groups ranks each (hybrid
-/// sharding): the axis dp is then two, dp.0 over the groups and dp.1 inside of them. With
-/// `cp` > 1, each of these works on a part of every sequence, over an axis `cp` inside of dp,
-/// and shares state over it as over dp.
-Plan makeDefaultPlan(int64_t microbatches, int64_t dp, int64_t tp, int64_t zero, int64_t groups = 1, int64_t cp = 1);
+/// The plan of `parallelism` that places no op: its mesh, with the axes mb, pp, dp, ep, cp and tp in this order, and
+/// what samples, positions and state are split over. The ranks of tp compute the same as long as no op is given their
+/// axis. With groups, the axis dp is two: dp.0 over the groups, dp.1 inside of them. A pipeline has a schedule and no
+/// cuts yet. Experts that are folded have no axis.
+Plan makeDefaultPlan(const Parallelism &parallelism);
+
+/// The sizes of the axes of a mesh that have the names of makeDefaultPlan; axes that it lacks are absent.
+MeshSizes meshSizesOf(const Mesh &mesh);
+/// The parallelism of a plan whose axes have the names of makeDefaultPlan; axes with other names count as one rank.
+/// Actions that a plan lists itself count as 1F1B. How attention exchanges positions is not asked: the ops say it.
+Parallelism parallelismOf(const Plan &plan);
 
 /// Reads a plan. `file` is named in the message of an error, with line and column or
 /// the place in the document.

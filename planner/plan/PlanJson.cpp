@@ -65,7 +65,7 @@ std::string Plan::toJson(unsigned indent) const {
       out.attribute("sequence_parallel", true);
     out.attribute("zero", zero);
     out.attributeArray("flat_axes", [&] { axes(flatAxes); });
-    out.attribute("recompute", toString(recompute));
+    out.attribute("recompute", llvm::StringRef(toString(recompute)));
     if (offload.any())
       out.attribute("offload", offload.str());
     if (pipeline)
@@ -194,7 +194,7 @@ bool fromJSON(const json::Value &value, PipelinePlan &pipeline, json::Path path)
 #define DTCC_SCHEDULE(NAME, MNEMONIC, ARGUMENT, ...) MNEMONIC ARGUMENT ", "
       path.field("schedule")
           .report("expected "
-#include "planner/cost/Schedules.def"
+#include "planner/parallelism/Schedules.def"
                   "or lists of actions");
     return false;
   }

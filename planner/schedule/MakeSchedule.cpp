@@ -17,7 +17,7 @@ static std::vector<Action> actionsOf(PipelineKind kind, const Pattern &pattern, 
 #define DTCC_SCHEDULE(NAME, ...)                                                                                       \
   case PipelineKind::NAME:                                                                                             \
     return rankOf##NAME(pattern, rank);
-#include "planner/cost/Schedules.def"
+#include "planner/parallelism/Schedules.def"
   default:
     return {};
   }

@@ -28,9 +28,9 @@ struct Pattern {
   std::vector<Action> oneForwardOneBackward(int64_t rank, int64_t warmup) const;
 };
 
-/// The actions of a rank, of each row of planner/cost/Schedules.def (generators/NAME.cpp).
+/// The actions of a rank, of each row of planner/parallelism/Schedules.def (generators/NAME.cpp).
 #define DTCC_SCHEDULE(NAME, ...) std::vector<Action> rankOf##NAME(const Pattern &pattern, int64_t rank);
-#include "planner/cost/Schedules.def"
+#include "planner/parallelism/Schedules.def"
 
 } // namespace dtcc::plan
 

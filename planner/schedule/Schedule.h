@@ -17,7 +17,7 @@
 #ifndef DTCC_PLANNER_SCHEDULE_SCHEDULE_H
 #define DTCC_PLANNER_SCHEDULE_SCHEDULE_H
 
-#include "planner/cost/Schedules.h"
+#include "planner/parallelism/Schedules.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <optional>
@@ -81,7 +81,7 @@ struct Timeline {
 /// Timeline of a schedule that passed its check.
 Timeline timelineOf(const Schedule &schedule);
 
-/// The actions of a schedule of planner/cost/Schedules.def: "gpipe", "1f1b", "interleaved:V" (V stages a rank;
+/// The actions of a schedule of planner/parallelism/Schedules.def: "gpipe", "1f1b", "interleaved:V" (V stages a rank;
 /// micro-batches a multiple of the ranks), "zero-bubble". An error for another name, or numbers that the schedule does
 /// not allow.
 llvm::Expected<Schedule> makeSchedule(llvm::StringRef name, int64_t ranks, int64_t microbatches);

@@ -63,7 +63,7 @@ static void addHost(std::vector<SimulatedUnit> &units, const cost::StepProblem &
 /// All but the stages.
 static void addRest(SimulatedStep &step, const cost::StepProblem &problem, bool inUnits,
                     const cost::Constants &constants, const cost::Calibration &calibration) {
-  const cost::Parallel &plan = problem.parallel;
+  const plan::Parallelism &plan = problem.parallel;
   const cost::Software &software = problem.software;
   for (const auto &stage : problem.stages) {
     cost::HeldParameters parameters;
@@ -146,7 +146,7 @@ SimulatedStep onKinds(const std::vector<SimulatedStep> &steps, const std::vector
   return step;
 }
 
-static llvm::Expected<Schedule> makeScheduleOf(const cost::Parallel &plan, int64_t microbatches) {
+static llvm::Expected<Schedule> makeScheduleOf(const plan::Parallelism &plan, int64_t microbatches) {
   // One stage runs its passes one by one.
   cost::PipelineKind kind =
       plan.schedule == cost::PipelineKind::None ? cost::PipelineKind::OneForwardOneBackward : plan.schedule;
@@ -156,9 +156,9 @@ static llvm::Expected<Schedule> makeScheduleOf(const cost::Parallel &plan, int64
   return makeSchedule(cost::scheduleName(kind, plan.virtualStages), plan.pp, microbatches);
 }
 
-llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan) { return makeScheduleOf(plan, plan.microbatches); }
+llvm::Expected<Schedule> scheduleOf(const plan::Parallelism &plan) { return makeScheduleOf(plan, plan.microbatches); }
 
-llvm::Expected<cost::StepTimeline> simulate(const SimulatedStep &step, const cost::Parallel &plan, bool record) {
+llvm::Expected<cost::StepTimeline> simulate(const SimulatedStep &step, const plan::Parallelism &plan, bool record) {
   int64_t perMicrobatch = 0;
   for (const std::vector<SimulatedUnit> &units : step.stages)
     perMicrobatch += 4 * int64_t(units.size());

@@ -85,12 +85,13 @@ SimulatedStep simulatedStepOf(const cost::StepProblem &problem, const std::vecto
 /// Messages between stages take as long as those of the slowest kind.
 SimulatedStep onKinds(const std::vector<SimulatedStep> &kinds, const std::vector<size_t> &kindOfRank);
 
-/// The schedule by which cost::Parallel runs; that of one stage is 1F1B.
-llvm::Expected<Schedule> scheduleOf(const cost::Parallel &plan);
+/// The schedule by which plan::Parallelism runs; that of one stage is 1F1B.
+llvm::Expected<Schedule> scheduleOf(const plan::Parallelism &plan);
 
 /// A step under the schedule of `plan`. Many micro-batches without `record` are simulated in part: once a pipeline has
 /// settled, each round of it takes as long as the one before.
-llvm::Expected<cost::StepTimeline> simulate(const SimulatedStep &step, const cost::Parallel &plan, bool record = false);
+llvm::Expected<cost::StepTimeline> simulate(const SimulatedStep &step, const plan::Parallelism &plan,
+                                            bool record = false);
 
 /// The step of `problem` under its schedule.
 llvm::Expected<cost::StepTimeline> simulate(const cost::StepProblem &problem, const cost::Constants &constants,

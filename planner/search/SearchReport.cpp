@@ -183,7 +183,7 @@ std::string whyBubble(const Pair &pair, double) {
 }
 
 std::string whyHost(const Pair &pair, double) {
-  if (pair.mine().hostOptimizer && !pair.its().hostOptimizer)
+  if (pair.mine().offload.optimizer && !pair.its().offload.optimizer)
     return "gradients go to the host, which updates, and parameters come back";
   return batches(pair.mine().microbatches) + " whose kernels end before the host issues the next";
 }

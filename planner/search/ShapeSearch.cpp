@@ -18,27 +18,10 @@ namespace dtcc::plan {
 
 ShapePricer::~ShapePricer() = default;
 
-std::string PlanShape::str() const {
-  std::string text;
-  auto axis = [&](const char *name, int64_t size) {
-    if (size > 1)
-      text += std::string(text.empty() ? "" : ",") + name + "=" + std::to_string(size);
-  };
-  axis("dp", meshDp());
-  axis("tp", tp);
-  axis("cp", cp);
-  axis(foldsExperts() ? "folded-ep" : "ep", ep);
-  axis("pp", pp);
-  if (text.empty())
-    text = "dp=1";
-  if (sequenceParallel)
-    text += " sequence-parallel";
-  if (exchange != SequenceExchange::Cheaper)
-    text += " cp-attention=" + std::string(toString(exchange));
-  text += " zero=" + std::to_string(zero) + " microbatches=" + std::to_string(microbatches);
-  std::string name = scheduleName();
-  text += name.empty() ? "" : " " + name;
-  return hostOptimizer ? text + " offload=optimizer" : text;
+PlanShape shapeOf(Parallelism parallelism) {
+  parallelism.recompute = Recompute::None;
+  parallelism.offload.activations = false;
+  return parallelism;
 }
 
 static std::vector<int64_t> divisorsOf(int64_t number) {
@@ -85,6 +68,7 @@ static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<P
 /// Adds the shapes that use all devices, whatever their kinds.
 static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
   PlanShape shape;
+  shape.groups = space.groups;
   for (int64_t tp : space.tp)
     for (int64_t cp : space.cp)
       for (int64_t pp : space.pp) {
@@ -101,7 +85,7 @@ static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
           if ((shape.dp * cp * (space.expertsOverTensor ? tp : 1)) % ep)
             continue;
           shape.ep = ep;
-          if (space.dp && *space.dp != shape.meshDp())
+          if ((space.dp && *space.dp != shape.meshDp()) || shape.meshDp() % space.groups)
             continue;
           for (int64_t microbatches : divisorsOf(space.batch / shape.dp)) {
             if (space.microbatches && *space.microbatches != microbatches)
@@ -112,7 +96,7 @@ static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
                 continue;
               shape.zero = zero;
               for (bool onHost : space.hostOptimizer) {
-                shape.hostOptimizer = onHost;
+                shape.offload.optimizer = onHost;
                 for (bool sequenceParallel : space.sequenceParallel) {
                   shape.sequenceParallel = sequenceParallel && tp > 1;
                   if (sequenceParallel && tp == 1 && space.sequenceParallel.size() > 1)

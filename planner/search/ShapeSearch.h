@@ -18,8 +18,7 @@
 #ifndef DTCC_PLANNER_SEARCH_SHAPESEARCH_H
 #define DTCC_PLANNER_SEARCH_SHAPESEARCH_H
 
-#include "planner/cost/Schedules.h"
-#include "planner/plan/SequenceExchange.h"
+#include "planner/parallelism/Parallelism.h"
 #include "planner/problem/StageProblem.h"
 #include "planner/schedule/Timeline.h"
 #include <optional>
@@ -28,33 +27,10 @@ namespace dtcc::plan {
 
 using cost::PipelineKind;
 
-struct PlanShape {
-  int64_t dp = 1, tp = 1, cp = 1, ep = 1, pp = 1;
-  /// Accumulated in a step; of batch / (dp * microbatches) samples each.
-  int64_t microbatches = 1;
-  int zero = 0;
-  PipelineKind schedule = PipelineKind::None;
-  /// Stages a rank of an interleaved schedule.
-  int64_t virtualStages = 1;
-  /// Whether optimizer state is offloaded to host memory.
-  bool hostOptimizer = false;
-  /// Ranks of tp share positions out between the ops that they split.
-  bool sequenceParallel = false;
-  /// How attention sees the positions that cp splits.
-  SequenceExchange exchange = SequenceExchange::Cheaper;
-
-  int64_t ranks() const { return dp * tp * cp * pp; } // ep reuses ranks of dp
-  /// Whether experts are shared out over ranks of dp, cp and tp together, as Megatron can fold them.
-  bool foldsExperts() const { return dp % ep != 0; }
-  /// Size of dp in a mesh whose axes multiply to its ranks: dp / ep, or dp if experts are folded.
-  int64_t meshDp() const { return foldsExperts() ? dp : dp / ep; }
-  /// "dp=2,tp=4,ep=2,pp=8 zero=1 microbatches=16 interleaved:2": as options are written. Folded experts are
-  /// "folded-ep=8", which is no axis of its own.
-  std::string str() const;
-  /// "1f1b", "interleaved:2", "zero-bubble"; empty without stages.
-  std::string scheduleName() const { return cost::scheduleName(schedule, virtualStages); }
-  bool operator==(const PlanShape &) const = default;
-};
+/// The Parallelism that a search fixes before blocks choose: without recomputation and offloaded activations.
+using PlanShape = Parallelism;
+/// The shape of a plan's parallelism.
+PlanShape shapeOf(Parallelism parallelism);
 
 /// The space of shapes to search. An axis with only one size is fixed by the user.
 struct ShapeSpace {
@@ -66,6 +42,8 @@ struct ShapeSpace {
   std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
   /// PlanShape::meshDp.
   std::optional<int64_t> dp, microbatches;
+  /// Groups of data-parallel ranks among which state is shared; dp of the mesh must divide by them.
+  int64_t groups = 1;
   /// If dp and cp have too few ranks for ep, experts may be spread over the ranks of tp as well.
   bool expertsOverTensor = false;
   std::vector<int> zero{0, 1, 2, 3};

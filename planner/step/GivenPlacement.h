@@ -14,8 +14,8 @@
 #define DTCC_PLANNER_STEP_GIVENPLACEMENT_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "planner/parallelism/SequenceExchange.h"
 #include "planner/plan/Plan.h"
-#include "planner/plan/SequenceExchange.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace dtcc::spmd {

@@ -23,7 +23,7 @@ static constexpr double kLayerKernels = 30, kRoutingKernels = 45, kExpertKernels
 /// a rank, and by both on the way back (Megatron-Core's all-to-all dispatcher).
 static constexpr double kPermutedValues = 8;
 
-void addExperts(Layer &layer, const Transformer &model, const Parallel &plan, const RunSetting &run, double tokens) {
+void addExperts(Layer &layer, const Transformer &model, const Parallelism &plan, const RunSetting &run, double tokens) {
   double tp = double(plan.tp), h = model.hidden, parts = plan.splitsExperts() ? tp : 1;
   // Each rank of tp dispatches its part of the tokens; where it has columns of experts, it works on the rows of all.
   double sent = tokens * model.chosen / tp, rows = sent * parts;

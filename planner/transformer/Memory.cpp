@@ -13,32 +13,32 @@ namespace dtcc::cost {
 
 /// Software that keeps 8 bytes a parameter whole has parameters and gradients in f32, with 4 or 6
 /// parameters in 16 bits, and gradients in what is left; masters and moments are shared out.
-StateBytes stateBytesOf(const Parallel &plan, const Software &software) {
-  double ranks = double(plan.shareGroupOf().ranks), parameters = software.wholeBytes >= 8 ? 4 : 2;
+StateBytes stateBytesOf(const Parallelism &plan, const Software &software) {
+  double ranks = double(plan.shareGroup().ranks), parameters = software.wholeBytes >= 8 ? 4 : 2;
   double gradients = software.wholeBytes - parameters, optimizer = software.sharedBytes;
-  if (plan.hostOptimizer)
+  if (plan.offload.optimizer)
     optimizer = 0;
   if (plan.zero >= 3)
     return {parameters / ranks, gradients / ranks, optimizer / ranks};
   // Stage 2 keeps parameters in two bytes whole, and masters with the optimizer's state.
   if (plan.zero == 2)
-    return {2, gradients / ranks, plan.hostOptimizer ? 0 : (optimizer + parameters - 2) / ranks};
+    return {2, gradients / ranks, plan.offload.optimizer ? 0 : (optimizer + parameters - 2) / ranks};
   return {parameters, gradients, plan.zero == 1 ? optimizer / ranks : optimizer};
 }
 
-double stateBytesPerParameter(const Parallel &plan, const Software &software) {
+double stateBytesPerParameter(const Parallelism &plan, const Software &software) {
   return stateBytesOf(plan, software).total();
 }
 
-double stateBytes(const Layer &layer, const Parallel &plan, const Software &software) {
+double stateBytes(const Layer &layer, const Parallelism &plan, const Software &software) {
   return stateBytesPerParameter(plan, software) * layer.parameters +
          (layer.expertParameters > 0 ? stateBytesPerParameter(plan.ofExperts(), software) * layer.expertParameters : 0);
 }
 
-double hostBytes(const HeldParameters &held, const Parallel &plan, const Software &software) {
-  if (!plan.hostOptimizer)
+double hostBytes(const HeldParameters &held, const Parallelism &plan, const Software &software) {
+  if (!plan.offload.optimizer)
     return 0;
-  auto shares = [](const Parallel &of) { return of.zero >= 1 ? double(of.shareGroupOf().ranks) : 1; };
+  auto shares = [](const Parallelism &of) { return of.zero >= 1 ? double(of.shareGroup().ranks) : 1; };
   return software.sharedBytes * (held.shared / shares(plan) + held.experts / shares(plan.ofExperts()));
 }
 
@@ -52,7 +52,7 @@ bool hasRoom(const HostSide &host, double optimizer, double kept) {
 /// part four times as wide: 19 of them are of it, 8 of 4 h values before and 8 after the
 /// activation, and a byte a value of dropout. A row that goes to experts is kept as it arrives
 /// and as it leaves, for each of them.
-double keptBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, const Software &software) {
+double keptBytes(const Transformer &model, const Parallelism &plan, const RunSetting &run, const Software &software) {
   double tp = double(plan.tp), values = run.examples * model.sequence * model.hidden / double(plan.cp);
   double rows = plan.sequenceParallel ? 10 / tp : 10;
   double ffn = model.experts > 0 ? model.chosen * model.expertFfn + model.sharedFfn : model.ffn;
@@ -61,17 +61,17 @@ double keptBytes(const Transformer &model, const Parallel &plan, const RunSettin
   if (model.experts > 0)
     inner += 4 * model.chosen / (plan.sequenceParallel ? tp : 1);
   double scores = 5 * model.heads * model.sequence / (model.hidden * tp);
-  if (run.attention != AttentionKernel::Plain || plan.recompute == Recomputation::Selective)
+  if (run.attention != AttentionKernel::Plain || plan.recompute == Recompute::Selective)
     scores = 0;
   double all = values * (rows + inner + scores);
   switch (plan.recompute) {
-  case Recomputation::Full:
+  case Recompute::Full:
     return 2 * values / (plan.sequenceParallel ? tp : 1);
-  case Recomputation::Partial:
+  case Recompute::Partial:
     return 0.2 * all;
-  case Recomputation::Selective:
+  case Recompute::Selective:
     return run.selectiveOps ? all * (software.host == HostMode::Compiled ? 0.42 : 0.47) : all;
-  case Recomputation::None:
+  case Recompute::None:
     break;
   }
   return software.fused ? all * 0.9 : all;
@@ -80,7 +80,7 @@ double keptBytes(const Transformer &model, const Parallel &plan, const RunSettin
 /// Devices of a node, as far as channels go: NVLink's, or the network's.
 static constexpr int64_t kDomain = 8;
 
-double reserveBytes(const Parallel &plan, const Software &software) {
+double reserveBytes(const Parallelism &plan, const Software &software) {
   double alone = 0.4 * software.reserveBytes, bytes = alone;
   for (const Group &group : {plan.tensorGroup(), plan.contextGroup(), plan.dataGroup(), plan.expertGroup()})
     bytes += communicatorBytes(spreadOf(group, kDomain));
@@ -89,7 +89,7 @@ double reserveBytes(const Parallel &plan, const Software &software) {
   return plan.dp > 1 ? std::max(software.reserveBytes, bytes) : std::max(alone, bytes);
 }
 
-MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const RunSetting &run,
+MemoryBytes forecastMemory(const Transformer &model, const Parallelism &plan, const RunSetting &run,
                            const Software &software) {
   MemoryBytes worst;
   double tp = double(plan.tp),
@@ -106,8 +106,8 @@ MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const
   double withExperts = model.expertLayers() / layers;
   auto addKind = [&](const Transformer &of, double share) {
     Layer layer = makeBlock(of, plan, run);
-    Parallel none = plan;
-    none.recompute = Recomputation::None;
+    Parallelism none = plan;
+    none.recompute = Recompute::None;
     kinds.push_back({share, stateBytes(layer, plan, software), layer.parameters + layer.expertParameters,
                      keptBytes(of, plan, run, software), keptBytes(of, none, run, software)});
   };
@@ -121,7 +121,7 @@ MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const
     kept += kind.share * kind.kept;
     gathered = std::max(gathered, kind.gathered);
     // The layer at work has all of its values again.
-    working = plan.recompute == Recomputation::Full ? std::max(working, kind.whole) : 0;
+    working = plan.recompute == Recompute::Full ? std::max(working, kind.whole) : 0;
   }
   double inFlight = microbatchesInFlight(plan.schedule, plan.pp, plan.virtualStages, plan.microbatches);
   for (int64_t s = 0; s < plan.pp; ++s) {

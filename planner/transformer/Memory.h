@@ -37,28 +37,28 @@ struct StateBytes {
   double parameters = 0, gradients = 0, optimizer = 0;
   double total() const { return parameters + gradients + optimizer; }
 };
-StateBytes stateBytesOf(const Parallel &plan, const Software &software);
+StateBytes stateBytesOf(const Parallelism &plan, const Software &software);
 /// Their sum: `whole` of them on each rank, `shared` over those of ZeRO.
-double stateBytesPerParameter(const Parallel &plan, const Software &software);
+double stateBytesPerParameter(const Parallelism &plan, const Software &software);
 
 /// State of a layer on a rank: its experts are shared out over fewer ranks.
-double stateBytes(const Layer &layer, const Parallel &plan, const Software &software);
+double stateBytes(const Layer &layer, const Parallelism &plan, const Software &software);
 
 /// Bytes of the optimizer's state that the host of a device holds for `held` parameters; 0 where it lies on the device.
-double hostBytes(const HeldParameters &held, const Parallel &plan, const Software &software);
+double hostBytes(const HeldParameters &held, const Parallelism &plan, const Software &software);
 /// Whether a host, with NVMe, has room for `optimizer` bytes; then, in what is left of its memory, for `kept` bytes of
 /// activations, which do not go to NVMe.
 bool hasRoom(const HostSide &host, double optimizer, double kept = 0);
 
 /// Bytes that a layer keeps for its backward pass, of a micro-batch and rank.
-double keptBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, const Software &software);
+double keptBytes(const Transformer &model, const Parallelism &plan, const RunSetting &run, const Software &software);
 
 /// Contexts and communicators, without fragments: what software is known to take, or more where a plan has more
 /// groups of ranks than common ones.
-double reserveBytes(const Parallel &plan, const Software &software);
+double reserveBytes(const Parallelism &plan, const Software &software);
 
 /// Forecast memory of the device that needs most over the stages of the pipeline.
-MemoryBytes forecastMemory(const Transformer &model, const Parallel &plan, const RunSetting &run,
+MemoryBytes forecastMemory(const Transformer &model, const Parallelism &plan, const RunSetting &run,
                            const Software &software);
 
 /// Bytes that a program can use on a device of `capacity` bytes. Allocators cannot use the last part.

@@ -7,14 +7,11 @@
 
 #include "planner/transformer/MemoryTable.h"
 #include "planner/search/DeviceCounts.h"
-#include "planner/search/ShapeParallel.h"
 #include "planner/transformer/Memory.h"
 #include <algorithm>
 #include <cmath>
 
 namespace dtcc::plan {
-
-using cost::Recomputation;
 
 static MemoryParts partsOf(const cost::MemoryBytes &bytes, const cost::StateBytes &state) {
   double scale = state.total() > 0 ? bytes.state / state.total() : 0;
@@ -23,7 +20,7 @@ static MemoryParts partsOf(const cost::MemoryBytes &bytes, const cost::StateByte
 }
 
 std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape) {
-  cost::Parallel plan = parallelOf(shape);
+  Parallelism plan = shape;
   // Stages hold as many micro-batches in flight as 1F1B does.
   plan.schedule = shape.pp > 1 ? cost::PipelineKind::OneForwardOneBackward : cost::PipelineKind::None;
   plan.sequenceParallel = shape.tp > 1;
@@ -31,7 +28,7 @@ std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const P
   run.examples = double(problem.batch) / double(shape.dp * shape.microbatches);
   std::vector<MemoryRow> rows;
   for (int zero = 0; zero <= (shape.dp * shape.cp > 1 ? 3 : 0); ++zero)
-    for (Recomputation recompute : {Recomputation::None, Recomputation::Selective, Recomputation::Full}) {
+    for (Recompute recompute : {Recompute::None, Recompute::Selective, Recompute::Full}) {
       plan.zero = zero;
       plan.recompute = recompute;
       cost::MemoryBytes bytes = cost::forecastMemory(problem.model, plan, run, problem.software);
@@ -43,7 +40,7 @@ std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const P
                             : 0;
       row.fits = cost::fitsIn(row.memory.total(), problem.device.memoryBytes);
       // The core of attention is all that is selected: nothing, where its kernel keeps no scores.
-      if (recompute != Recomputation::Selective || row.memory.activations < rows.back().memory.activations)
+      if (recompute != Recompute::Selective || row.memory.activations < rows.back().memory.activations)
         rows.push_back(row);
     }
   return rows;

@@ -19,7 +19,7 @@ namespace dtcc::plan {
 
 struct MemoryRow {
   int zero = 0;
-  cost::Recomputation recompute = cost::Recomputation::None;
+  Recompute recompute = Recompute::None;
   /// Memory of the device that needs most.
   MemoryParts memory;
   bool fits = false;

@@ -69,7 +69,7 @@ void addTransfers(Layer &layer, const Transfer &transfer, int forward, int backw
   layer.inputGradient.transfers.insert(layer.inputGradient.transfers.end(), backward, transfer);
 }
 
-Transfer tensorSum(double bytes, const Parallel &plan, const RunSetting &run) {
+Transfer tensorSum(double bytes, const Parallelism &plan, const RunSetting &run) {
   return {CollectiveKind::AllReduce, bytes, plan.tensorGroup(), run.tensorHidden * (1 - 1 / double(plan.tp))};
 }
 
@@ -108,17 +108,17 @@ Work repeated(const Layer &layer, const RunSetting &run, bool dense) {
   return work;
 }
 
-void setRecompute(Layer &layer, const Parallel &plan, const RunSetting &run, bool dense) {
+void setRecompute(Layer &layer, const Parallelism &plan, const RunSetting &run, bool dense) {
   switch (plan.recompute) {
-  case Recomputation::None:
+  case Recompute::None:
     return;
-  case Recomputation::Full:
+  case Recompute::Full:
     layer.recompute = repeated(layer, run, dense);
     return;
-  case Recomputation::Partial:
+  case Recompute::Partial:
     layer.recompute = scaled(layer.forward, run.partial);
     return;
-  case Recomputation::Selective:
+  case Recompute::Selective:
     if (run.selectiveOps) {
       layer.recompute = scaled(layer.forward, kSelectiveOps);
       layer.recompute.attentions.clear();
@@ -136,7 +136,7 @@ void setRecompute(Layer &layer, const Parallel &plan, const RunSetting &run, boo
 } // namespace
 
 /// Queries, keys and values, and what follows attention; returns the columns of a head in its products.
-static double addProjections(Layer &layer, const Transformer &model, const Parallel &plan, const RunSetting &run,
+static double addProjections(Layer &layer, const Transformer &model, const Parallelism &plan, const RunSetting &run,
                              double tokens) {
   double tp = double(plan.tp), h = model.hidden, headSize = model.headSize();
   double heads = std::max(model.heads / tp, 1.0), kvHeads = std::max(model.kvHeads / tp, 1.0);
@@ -156,7 +156,7 @@ static double addProjections(Layer &layer, const Transformer &model, const Paral
   return columns;
 }
 
-Layer makeBlock(const Transformer &model, const Parallel &plan, const RunSetting &run) {
+Layer makeBlock(const Transformer &model, const Parallelism &plan, const RunSetting &run) {
   Layer layer;
   double tp = double(plan.tp), cp = double(plan.cp);
   double tokens = run.examples * model.sequence / cp, h = model.hidden, f = model.ffn / tp;
@@ -201,7 +201,7 @@ Layer makeBlock(const Transformer &model, const Parallel &plan, const RunSetting
   return layer;
 }
 
-Layer makeEmbedding(const Transformer &model, const Parallel &plan, const RunSetting &run) {
+Layer makeEmbedding(const Transformer &model, const Parallelism &plan, const RunSetting &run) {
   Layer layer;
   double tokens = run.examples * model.sequence / double(plan.cp);
   layer.forward.streamBytes = 2 * 3 * tokens * model.hidden;
@@ -211,7 +211,7 @@ Layer makeEmbedding(const Transformer &model, const Parallel &plan, const RunSet
   return layer;
 }
 
-Layer makeHead(const Transformer &model, const Parallel &plan, const RunSetting &run) {
+Layer makeHead(const Transformer &model, const Parallelism &plan, const RunSetting &run) {
   Layer layer;
   double tokens = run.examples * model.sequence / double(plan.cp);
   double columns = model.vocabulary / double(plan.tp);
@@ -228,7 +228,7 @@ Layer makeHead(const Transformer &model, const Parallel &plan, const RunSetting 
   return layer;
 }
 
-double boundaryBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, bool scattered) {
+double boundaryBytes(const Transformer &model, const Parallelism &plan, const RunSetting &run, bool scattered) {
   double bytes = 2 * run.examples * model.sequence * model.hidden / double(plan.cp);
   return scattered ? bytes / double(plan.tp) : bytes;
 }

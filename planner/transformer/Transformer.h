@@ -73,7 +73,7 @@ struct RunSetting {
   bool dispatchesOnceANode = false;
   /// The vocabulary is padded to whole multiples of 128 on each rank of tp.
   bool paddedVocabulary = true;
-  /// The share of a forward pass that Recomputation::Partial repeats.
+  /// The share of a forward pass that Recompute::Partial repeats.
   double partial = 0.4;
   /// Selective recomputation as torchtitan's (0.45 of products and the rest) rather than
   /// Megatron's (the core of attention).
@@ -83,30 +83,30 @@ struct RunSetting {
 };
 
 /// A layer of the model as one rank of the plan runs it: with experts if the model has them.
-Layer makeBlock(const Transformer &model, const Parallel &plan, const RunSetting &run);
+Layer makeBlock(const Transformer &model, const Parallelism &plan, const RunSetting &run);
 /// The embedding of the first stage: its parameters, and what they move.
-Layer makeEmbedding(const Transformer &model, const Parallel &plan, const RunSetting &run);
+Layer makeEmbedding(const Transformer &model, const Parallelism &plan, const RunSetting &run);
 /// The final norm, logits and loss of the last stage.
-Layer makeHead(const Transformer &model, const Parallel &plan, const RunSetting &run);
+Layer makeHead(const Transformer &model, const Parallelism &plan, const RunSetting &run);
 
 /// Bytes of activations that a rank sends to the next stage for a micro-batch: its part, if the
 /// ranks of tp share it out, or the whole.
-double boundaryBytes(const Transformer &model, const Parallel &plan, const RunSetting &run, bool scattered);
+double boundaryBytes(const Transformer &model, const Parallelism &plan, const RunSetting &run, bool scattered);
 
 /// Adds the copies of a layer's offloaded activations: to the host in the forward pass, back in the backward pass.
 void moveToHost(Layer &layer, double keptBytes);
 
 /// Parts of makeBlock (Experts.cpp): the routed and the shared experts of a layer on `tokens` of a rank.
-void addExperts(Layer &layer, const Transformer &model, const Parallel &plan, const RunSetting &run, double tokens);
+void addExperts(Layer &layer, const Transformer &model, const Parallelism &plan, const RunSetting &run, double tokens);
 /// y = x w of [m, k] by [k, n], or by `groups` of them: one product forward, one for each gradient.
 void addProduct(Layer &layer, double m, double n, double k, Width width, double groups = 1);
 /// A sum over the ranks of tp. Software that runs it beside a product does so piece by piece, a piece a rank
 /// (decomposed collectives, Wang 2023): the first piece stands alone.
-Transfer tensorSum(double bytes, const Parallel &plan, const RunSetting &run);
+Transfer tensorSum(double bytes, const Parallelism &plan, const RunSetting &run);
 void addTransfers(Layer &layer, const Transfer &transfer, int forward, int backward);
 
 /// The whole step: layers spread over the stages, the embedding on the first, the head on the last.
-StepProblem makeStepProblem(const Transformer &model, const Parallel &plan, const RunSetting &run,
+StepProblem makeStepProblem(const Transformer &model, const Parallelism &plan, const RunSetting &run,
                             const Software &software, const Device &device, const Fabric &fabric);
 
 } // namespace dtcc::cost

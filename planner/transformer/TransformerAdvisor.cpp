@@ -8,6 +8,7 @@
 #include "planner/transformer/TransformerAdvisor.h"
 #include "planner/transformer/MemoryTable.h"
 #include <algorithm>
+#include <limits>
 
 namespace dtcc::plan {
 
@@ -18,14 +19,22 @@ static TransformerProblem unbounded(TransformerProblem problem) {
 }
 
 PlanReport TransformerAdvisor::price(const TransformerProblem &problem, const PlanShape &shape, bool recompute) const {
-  TransformerPricer pricer(unbounded(problem));
+  TransformerProblem wide = unbounded(problem);
   ShapePlan plan;
   plan.shape = shape;
-  plan.stages = solve(pricer.problem(shape));
+  plan.stages = solve(TransformerPricer(wide).problem(shape));
+  const bool lacksHostMemory = plan.stages.isInfeasible();
+  if (lacksHostMemory) {
+    wide.host.memoryBytes = std::numeric_limits<double>::max();
+    plan.stages = solve(TransformerPricer(wide).problem(shape));
+  }
   // The embedding and the head have nothing to compute again.
   for (size_t block = 1; block + 1 < plan.stages.modes.size(); ++block)
     plan.stages.modes[block] = recompute;
-  return describe(problem, pricer, plan);
+  TransformerPricer pricer(wide);
+  PlanReport report = describe(problem, pricer, plan);
+  report.fits &= !lacksHostMemory;
+  return report;
 }
 
 std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restriction) {
@@ -56,8 +65,9 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
     within.cp = {mesh.cp};
     within.ep = {mesh.ep};
     within.pp = {mesh.pp};
-    within.hostOptimizer = {mesh.hostOptimizer};
+    within.hostOptimizer = {mesh.offload.optimizer};
     within.dp = mesh.meshDp();
+    within.groups = mesh.groups;
     within.zero = {mesh.zero};
     within.microbatches = mesh.microbatches;
     if (mesh.schedule != PipelineKind::None && !restriction.microbatches)

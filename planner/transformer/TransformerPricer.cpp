@@ -7,7 +7,6 @@
 
 #include "planner/transformer/TransformerPricer.h"
 #include "planner/schedule/StepSimulation.h"
-#include "planner/search/ShapeParallel.h"
 #include "planner/transformer/Memory.h"
 #include <algorithm>
 #include <cmath>
@@ -16,22 +15,18 @@
 
 namespace dtcc::plan {
 
-using cost::Recomputation;
-
 /// Types of blocks, which are the layers of a step in groups: a mode of a layer, the embedding, the head.
 enum : uint32_t { kLayer, kEmbedding, kHead, kDense };
 
 namespace {
 struct LayerMode {
-  Recomputation recompute;
+  Recompute recompute;
   bool onHost;
 };
 } // namespace
 /// Modes of a layer. The second recomputes everything.
-static constexpr LayerMode kModes[] = {{Recomputation::None, false},
-                                       {Recomputation::Full, false},
-                                       {Recomputation::Selective, false},
-                                       {Recomputation::None, true}};
+static constexpr LayerMode kModes[] = {
+    {Recompute::None, false}, {Recompute::Full, false}, {Recompute::Selective, false}, {Recompute::None, true}};
 static constexpr size_t kModeCount = std::size(kModes);
 /// Indices of the layers in StepProblem.
 static constexpr size_t kEmbeddingLayer = kModeCount, kHeadLayer = kModeCount + 1, kDenseLayers = kModeCount + 2;
@@ -86,7 +81,7 @@ cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, size_t kind)
   step.device = given.kinds.empty() ? given.device : given.kinds[kind].device;
   step.fabric = given.kinds.empty() ? given.fabric : given.kinds[kind].fabric;
   step.software = given.software;
-  cost::Parallel &plan = step.parallel = parallelOf(shape);
+  Parallelism &plan = step.parallel = shape;
   plan.sequenceParallel = shape.tp > 1;
   step.host = given.kinds.empty() ? given.host : given.kinds[kind].host;
   cost::RunSetting run = given.run;
@@ -98,7 +93,7 @@ cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, size_t kind)
       if (mode.onHost)
         moveToHost(step.layers.back(), keptBytes(model, plan, run, given.software));
     }
-    plan.recompute = Recomputation::None;
+    plan.recompute = Recompute::None;
   };
   addModes(given.model);
   step.layers.push_back(makeEmbedding(given.model, plan, run));
@@ -130,8 +125,8 @@ static std::vector<uint32_t> blocksOf(const cost::Transformer &model) {
 }
 
 double TransformerPricer::hostBytesOf(const cost::StepProblem &step) const {
-  const cost::Parallel &plan = step.parallel;
-  if (!plan.hostOptimizer)
+  const Parallelism &plan = step.parallel;
+  if (!plan.offload.optimizer)
     return 0;
   cost::HeldParameters held;
   for (uint32_t block : blocksOf(given.model))
@@ -149,14 +144,14 @@ bool TransformerPricer::mayOffload(const cost::StepProblem &step, double inFligh
 void TransformerPricer::addModes(const PlanShape &shape, size_t kind, StageProblem &problem) const {
   cost::StepProblem step = stepOf(shape, kind);
   std::vector<cost::LayerSeconds> seconds = cost::priceLayers(step, constants);
-  const cost::Parallel &plan = step.parallel;
+  const Parallelism &plan = step.parallel;
   cost::RunSetting run = given.run;
   run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
   double first = cost::microbatchesInFlight(plan.schedule, shape.pp, shape.virtualStages, shape.microbatches);
   auto addModes = [&](uint32_t type, const cost::Transformer &model) {
     std::vector<BlockMode> &modes = problem.types[type].modes.emplace_back();
     for (size_t mode = 0; mode < kModeCount; ++mode) {
-      cost::Parallel with = plan;
+      Parallelism with = plan;
       with.recompute = kModes[mode].recompute;
       double kept = keptBytes(model, with, run, given.software);
       bool onHost = kModes[mode].onHost && mayOffload(step, first, kept);
@@ -207,7 +202,7 @@ StageProblem TransformerPricer::problem(const PlanShape &shape) {
 
 StageProblem TransformerPricer::problemOn(const PlanShape &shape, size_t kind) const {
   cost::StepProblem step = stepOf(shape, kind);
-  const cost::Parallel &plan = step.parallel;
+  const Parallelism &plan = step.parallel;
   cost::RunSetting run = given.run;
   run.examples = double(given.batch) / double(shape.dp * shape.microbatches);
   StageProblem problem;
@@ -265,7 +260,7 @@ cost::StepProblem TransformerPricer::stepOn(const PlanShape &shape, const StageS
     step.stages.push_back(std::move(layers));
   }
   if (recomputed(solution) > 0)
-    step.parallel.recompute = Recomputation::Full;
+    step.parallel.recompute = Recompute::Full;
   return step;
 }
 

@@ -16,21 +16,14 @@ PlanReport describe(const TransformerProblem &problem, TransformerPricer &pricer
   report.shape = plan.shape;
   report.parts = pricer.price(plan.shape, plan.stages);
   report.seconds = report.parts.total();
-  cost::Parallel degrees;
-  degrees.dp = plan.shape.dp;
-  degrees.ep = plan.shape.ep;
-  degrees.pp = plan.shape.pp;
-  degrees.hostOptimizer = plan.shape.hostOptimizer;
-  degrees.cp = plan.shape.cp;
-  degrees.tp = plan.shape.tp;
-  degrees.zero = plan.shape.zero;
-  cost::StateBytes state = cost::stateBytesOf(degrees, problem.software);
+  cost::StateBytes state = cost::stateBytesOf(plan.shape, problem.software);
   MemoryParts parts{state.parameters, state.gradients, state.optimizer};
-  parts.host = cost::hostBytes({1, 0}, degrees, problem.software);
+  parts.host = cost::hostBytes({1, 0}, plan.shape, problem.software);
   describeStages(pricer.problem(plan.shape), plan.stages, parts, report,
                  [](uint32_t, uint32_t mode) { return mode == 1; });
   auto reserve = [&](MemoryParts &memory) {
-    memory.communicators = problem.software.fragments * memory.total() + cost::reserveBytes(degrees, problem.software);
+    memory.communicators =
+        problem.software.fragments * memory.total() + cost::reserveBytes(plan.shape, problem.software);
   };
   reserve(report.memory);
   for (StageReport &stage : report.stages)

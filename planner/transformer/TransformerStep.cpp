@@ -10,7 +10,7 @@
 
 namespace dtcc::cost {
 
-StepProblem makeStepProblem(const Transformer &model, const Parallel &plan, const RunSetting &run,
+StepProblem makeStepProblem(const Transformer &model, const Parallelism &plan, const RunSetting &run,
                             const Software &software, const Device &device, const Fabric &fabric) {
   StepProblem problem;
   problem.device = device;

@@ -168,7 +168,7 @@ void Reader::machine(MeasuredRun &run) {
 }
 
 void Reader::plan(MeasuredRun &run) {
-  Parallel &plan = run.plan;
+  Parallelism &plan = run.plan;
   double devices = number("gpus"), micro = number("micro_batch");
   run.globalBatch = number("global_batch");
   plan.tp = int64_t(number("tp"));
@@ -208,19 +208,15 @@ void Reader::plan(MeasuredRun &run) {
 
 void Reader::settings(MeasuredRun &run) {
   Software &software = run.software;
-  Parallel &plan = run.plan;
+  Parallelism &plan = run.plan;
   std::string_view recompute = table.cell(row, "recompute");
   run.statesRecompute = !recompute.empty();
-  plan.recompute = recompute == "none"        ? Recomputation::None
-                   : recompute == "selective" ? Recomputation::Selective
-                   : recompute == "full"      ? Recomputation::Full
-                                              : software.recompute;
+  plan.recompute = plan::parseRecompute(recompute).value_or(software.recompute);
   plan.zero = int(number("zero_stage", plan.dp * plan.cp > 1 ? software.zero : 0));
   plan.sequenceParallel = plan.tp > 1 && number("seq_parallel", software.sequenceParallel) > 0;
   if (size_t group = notes.find("fsdp group "); group != std::string::npos)
-    plan.shareGroup = std::atoll(notes.c_str() + group + 11);
-  if (plan.shareGroup <= 0 || (plan.dp * plan.cp) % std::max<int64_t>(plan.shareGroup, 1) != 0)
-    plan.shareGroup = 0;
+    if (int64_t ranks = std::atoll(notes.c_str() + group + 11); ranks > 0 && (plan.dp * plan.cp) % ranks == 0)
+      plan.groups = plan.dp * plan.cp / ranks;
 
   std::string precision = lower(table.cell(row, "precision"));
   // Products with a scale a row reach little more than 16-bit ones.
@@ -256,8 +252,8 @@ void Reader::settings(MeasuredRun &run) {
   run.setting.contextHidden = 0.5;
   run.setting.selectiveOps = software.framework == Framework::TorchTitan;
   std::string_view offload = table.cell(row, "offload");
-  run.hostActivations = offload == "activations to CPU";
-  if (run.hostActivations)
+  plan.offload.activations = offload == "activations to CPU";
+  if (plan.offload.activations)
     run.apart = "offload";
   else if (!offload.empty() && offload != "none")
     leave(run, "offload: " + std::string(offload));
@@ -293,7 +289,7 @@ std::optional<MeasuredRun> readRun(const RunTable &table, size_t row, std::strin
 MemoryBytes MeasuredRun::memory() const {
   MemoryBytes bytes = forecastMemory(model, plan, setting, software);
   // Only the running layer has its activations on the device; those of the other layers are offloaded.
-  if (hostActivations)
+  if (plan.offload.activations)
     bytes.activations /= std::max(1.0, model.layers / double(plan.pp));
   return bytes;
 }
@@ -301,13 +297,13 @@ MemoryBytes MeasuredRun::memory() const {
 bool MeasuredRun::fits() const {
   MeasuredRun least = *this;
   if (!statesRecompute)
-    least.plan.recompute = Recomputation::Full;
+    least.plan.recompute = Recompute::Full;
   return fitsIn(least.memory().total(), device.memoryBytes);
 }
 
 StepProblem MeasuredRun::problem() const {
   StepProblem problem = makeStepProblem(model, plan, setting, software, device, fabric);
-  if (hostActivations)
+  if (plan.offload.activations)
     moveToHost(problem.layers[0], keptBytes(model, plan, setting, software));
   return problem;
 }

@@ -35,10 +35,8 @@ struct MeasuredRun {
   Fabric fabric;
   Software software;
   Transformer model;
-  Parallel plan;
+  Parallelism plan;
   RunSetting setting;
-  /// Saved activations of a layer are offloaded to the host.
-  bool hostActivations = false;
   double globalBatch = 0;
   /// 0: not stated.
   double seconds = 0, memoryGib = 0;

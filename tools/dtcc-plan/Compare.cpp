@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Compare.h"
-#include "planner/search/ShapeText.h"
+#include "planner/parallelism/Parallelism.h"
 #include "planner/transformer/TransformerAdvisor.h"
 #include "tools/dtcc-plan/questions/GraphAdvisor.h"
 #include "tools/dtcc-plan/questions/Question.h"
@@ -68,9 +68,12 @@ static llvm::Expected<Side> readSide(StringRef text) {
   side.name = text.str();
   std::string error;
   if (!llvm::sys::fs::exists(text) && text.contains('=')) {
-    std::optional<plan::PlanShape> shape = plan::parseShape(text.str(), error);
+    std::optional<plan::PlanShape> shape = plan::parseParallelism(text.str(), error);
     if (!shape)
       return llvm::createStringError(error);
+    if (*shape != plan::shapeOf(*shape))
+      return llvm::createStringError("memory decides what a shape recomputes and which activations it offloads, got: " +
+                                     text);
     side.shape = *shape;
     return side;
   }
@@ -80,7 +83,7 @@ static llvm::Expected<Side> readSide(StringRef text) {
   if (!file->plan)
     return llvm::createStringError(text + ": the program has no plan: it was compiled from text of a lower level");
   side.name = llvm::sys::path::filename(text).str();
-  side.shape = shapeOf(*file->plan);
+  side.shape = plan::shapeOf(plan::parallelismOf(*file->plan));
   side.file = std::move(*file);
   return side;
 }
@@ -178,7 +181,7 @@ void Comparison::compareMesh() {
 }
 
 void Comparison::comparePlans() {
-  text("recomputed", [](const Side &side) { return plan::toString(side.file->plan->recompute).str(); });
+  text("recomputed", [](const Side &side) { return std::string(plan::toString(side.file->plan->recompute)); });
   value("ops split besides the batch", Unit::Count, [](const Side &side) {
     return llvm::count_if(side.file->plan->ops, [&](const plan::OpPlan &op) {
       return llvm::any_of(op.factors,

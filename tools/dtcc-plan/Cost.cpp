@@ -22,31 +22,14 @@ std::vector<StringRef> dtcc::costValues() {
 }
 
 namespace {
-constexpr Word<cost::Recomputation> kRecomputations[] = {{"none", cost::Recomputation::None},
-                                                         {"selective", cost::Recomputation::Selective},
-                                                         {"full", cost::Recomputation::Full}};
+constexpr Word<plan::Recompute> kRecomputations[] = {
+    {"none", plan::Recompute::None}, {"selective", plan::Recompute::Selective}, {"full", plan::Recompute::Full}};
 struct Forecast : TransformerOnCluster {
-  cost::Parallel plan;
+  plan::Parallelism plan;
   double batch = 0;
 };
 
-/// The place of an axis of a plan or of --mesh.
-int64_t *degree(cost::Parallel &plan, StringRef axis) {
-  struct Row {
-    StringRef name;
-    int64_t cost::Parallel::*degree;
-  };
-  static constexpr Row rows[] = {{"tp", &cost::Parallel::tp},          {"cp", &cost::Parallel::cp},
-                                 {"dp", &cost::Parallel::dp},          {"ep", &cost::Parallel::ep},
-                                 {"pp", &cost::Parallel::pp},          {"folded-ep", &cost::Parallel::ep},
-                                 {"mb", &cost::Parallel::microbatches}};
-  for (const Row &row : rows)
-    if (axis.split('.').first == row.name)
-      return &(plan.*row.degree);
-  return nullptr;
-}
-
-llvm::Error setSchedule(StringRef name, cost::Parallel &plan) {
+llvm::Error setSchedule(StringRef name, plan::Parallelism &plan) {
   if (plan.pp == 1)
     return llvm::Error::success();
   std::optional<cost::NamedSchedule> named = cost::parseSchedule(name.empty() ? "1f1b" : name);
@@ -56,61 +39,27 @@ llvm::Error setSchedule(StringRef name, cost::Parallel &plan) {
   plan.virtualStages = named->virtualStages;
   return llvm::Error::success();
 }
-
-/// Degrees from a plan: what it says of its mesh, ZeRO, recomputation and schedule.
-llvm::Error readDegrees(const plan::Plan &plan, StringRef path, Forecast &forecast, std::string &schedule) {
-  for (const auto &axis : plan.mesh.axes) {
-    int64_t *place = degree(forecast.plan, axis.name);
-    if (!place)
-      return llvm::createStringError(path + ": an axis must be mb, dp, ep, cp, tp or pp, got: " + axis.name);
-    *place *= axis.size;
-  }
-  // In a mesh experts have an axis of their own.
-  forecast.plan.dp *= forecast.plan.ep;
-  forecast.plan.zero = int(plan.zero);
-  forecast.plan.recompute = plan.recompute == plan::Recompute::Full        ? cost::Recomputation::Full
-                            : plan.recompute == plan::Recompute::Selective ? cost::Recomputation::Selective
-                                                                           : cost::Recomputation::None;
-  if (plan.pipeline)
-    schedule = plan.pipeline->schedule;
-  return llvm::Error::success();
-}
-
-/// Axes that multiply to the ranks; experts that are folded into others are no axis.
-llvm::Error readMesh(StringRef text, cost::Parallel &plan) {
-  llvm::SmallVector<StringRef> parts;
-  text.split(parts, ',', -1, /*KeepEmpty=*/false);
-  bool givesDp = false, folded = false;
-  for (StringRef part : parts) {
-    auto [name, size] = part.split('=');
-    int64_t *place = name == "mb" ? nullptr : degree(plan, name);
-    if (!place || size.getAsInteger(10, *place) || *place < 1)
-      return llvm::createStringError("--mesh must be tp=N,cp=N,dp=N,ep=N,pp=N with numbers of at least 1, got: " +
-                                     text);
-    givesDp |= name == "dp";
-    folded |= name == "folded-ep";
-  }
-  if (givesDp && !folded)
-    plan.dp *= plan.ep;
-  return llvm::Error::success();
-}
 } // namespace
 
 /// The plan of the options: what is not given is the rest of the devices as data parallelism.
 static llvm::Error readPlanOptions(const Arguments &arguments, const plan::Plan *file, StringRef path,
                                    Forecast &forecast) {
-  cost::Parallel &plan = forecast.plan;
-  std::string schedule = arguments.value("schedule").str();
+  plan::Parallelism &plan = forecast.plan;
   plan.zero = 1;
   if (llvm::Error error = choose(arguments, "recompute", kRecomputations, plan.recompute))
     return error;
-  if (file)
-    if (llvm::Error error = readDegrees(*file, path, forecast, schedule))
-      return error;
-  if (llvm::Error error = readMesh(arguments.value("mesh"), plan))
-    return error;
+  if (file) {
+    plan = plan::parallelismOf(*file);
+    for (const spmd::MeshAxis &axis : file->mesh.axes)
+      if (!axis.time && !plan::MeshSizes().find(StringRef(axis.name).split('.').first))
+        return llvm::createStringError(path + ": an axis must be mb, dp, ep, cp, tp or pp, got: " + axis.name);
+  }
+  llvm::Expected<plan::MeshSizes> mesh = readMeshSizes(arguments);
+  if (!mesh)
+    return mesh.takeError();
+  mesh->hold(plan);
   int64_t devices = forecast.cluster.devices();
-  if (!file && !arguments.value("mesh").contains("dp=") && devices % plan.ranks() == 0)
+  if (!file && !mesh->dp && devices % plan.ranks() == 0)
     plan.dp = devices / plan.ranks();
   if (plan.ranks() != devices)
     return llvm::createStringError("the plan must take all " + llvm::Twine(devices) + " devices of " +
@@ -127,11 +76,11 @@ static llvm::Error readPlanOptions(const Arguments &arguments, const plan::Plan 
     return llvm::createStringError("stages must be at most the " + llvm::Twine(int64_t(forecast.model.layers)) +
                                    " layers, got: " + llvm::Twine(plan.pp));
   plan.sequenceParallel = plan.tp > 1 && forecast.software.sequenceParallel;
-  return setSchedule(schedule, plan);
+  return file && file->pipeline ? llvm::Error::success() : setSchedule(arguments.value("schedule"), plan);
 }
 
 static llvm::Error readBatch(const Arguments &arguments, Forecast &forecast) {
-  cost::Parallel &plan = forecast.plan;
+  plan::Parallelism &plan = forecast.plan;
   llvm::Expected<int64_t> micro = arguments.count("micro-batch", 1), batch = arguments.count("batch", 0);
   if (!micro || !batch)
     return llvm::joinErrors(micro.takeError(), batch.takeError());
@@ -151,7 +100,7 @@ static RunForecast priceSizes(const Forecast &given) {
       cost::makeStepProblem(given.model, given.plan, given.run, given.software, given.device(), given.cluster.fabric());
   const cost::NodeGroup &node = given.cluster.nodes[0];
   cost::Calibration scales{node.deviceScale, node.hostScale};
-  const cost::Parallel &plan = given.plan;
+  const plan::Parallelism &plan = given.plan;
   RunForecast forecast;
   forecast.heading = llvm::formatv("{0:f2} billion parameters on {1}: dp={2} tp={3} cp={4} pp={5}, ZeRO {6}, {7} "
                                    "micro-batches of {8}",
@@ -184,7 +133,7 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, StringRe
     return report.takeError();
   plan::PlanReport priced = report->plans.front();
   if (plan) {
-    plan::PlanShape shape = shapeOf(*plan);
+    plan::PlanShape shape = plan::shapeOf(plan::parallelismOf(*plan));
     if (llvm::Error error = question.checkRanks(path, shape.ranks(), *report))
       return std::move(error);
     std::optional<plan::PlanReport> given = GraphAdvisor(question, *report).price(*plan);

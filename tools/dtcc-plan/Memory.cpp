@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/dtcc-plan/Memory.h"
-#include "compiler/options/MeshOption.h"
+#include "compiler/options/PlanRequest.h"
 #include "compiler/planning/PlanSearch.h"
 #include "planner/transformer/Memory.h"
 #include "planner/transformer/MemoryTable.h"
@@ -20,12 +20,7 @@ using namespace dtcc;
 using llvm::StringRef;
 
 namespace {
-struct MemoryRow {
-  int zero = 0;
-  StringRef recompute;
-  plan::MemoryParts memory;
-  bool fits = false;
-};
+using plan::MemoryRow;
 /// The table of memory, for models given as graphs and for models given by their sizes.
 struct Table {
   plan::SearchReport asked;
@@ -35,7 +30,6 @@ struct Table {
   /// All devices are parts of one machine: more of them bring no memory.
   bool oneMachine = false;
 };
-constexpr StringRef kRecomputationNames[] = {"none", "selective", "full"};
 } // namespace
 
 /// Offloads the saved activations of a stage of `blocks` blocks. Those of one block are on the device while it runs.
@@ -54,7 +48,7 @@ static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) 
   shape.pp = given(search.space.pp);
   shape.ep = given(search.space.ep);
   // Unless it is asked for, the table is of devices alone.
-  shape.hostOptimizer = search.space.hostOptimizer == std::vector<bool>{true};
+  shape.offload.optimizer = search.space.hostOptimizer == std::vector<bool>{true};
   shape.dp = search.problem.devices / (shape.tp * shape.cp * shape.pp);
   if (search.problem.devices % (shape.tp * shape.cp * shape.pp) ||
       search.space.dp.value_or(shape.meshDp()) != shape.meshDp())
@@ -82,13 +76,10 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
   table.asked = plan::reportOf(search.problem, pricer, {}, 0);
   search.describe(table.asked);
   for (const plan::MemoryRow &row : plan::tabulateMemory(search.problem, *shape)) {
-    StringRef recompute = kRecomputationNames[row.recompute == cost::Recomputation::Full        ? 2
-                                              : row.recompute == cost::Recomputation::Selective ? 1
-                                                                                                : 0];
     if (!llvm::is_contained(search.space.zero, row.zero))
       continue;
-    table.rows.push_back({row.zero, recompute, row.memory, row.fits});
-    if (search.offload && search.offload->activations && recompute == "none")
+    table.rows.push_back(row);
+    if (search.offload && search.offload->activations && row.recompute == plan::Recompute::None)
       moveToHost(table.rows.back(), search.problem.model.layers / double(table.shape.pp));
     table.rows.back().fits = cost::fitsIn(table.rows.back().memory.total(), search.problem.device.memoryBytes);
   }
@@ -98,12 +89,13 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
 
 /// Whether a shape is the one that the user asked for: the axes of --mesh, with data parallelism over the other ranks.
 /// A micro-batch is one sample per rank, unless --microbatches says otherwise or batch statistics need the whole batch.
-static bool isAsked(const plan::PlanShape &shape, const MeshOption &mesh, const Options &options, int64_t most) {
+static bool isAsked(const plan::PlanShape &shape, const PlanRequest &request, int64_t most) {
+  const plan::MeshSizes &mesh = request.mesh;
   bool asks = shape.tp == mesh.tp.value_or(1) && shape.cp == mesh.cp.value_or(1) && shape.ep == mesh.ep.value_or(1) &&
               shape.pp == mesh.pp.value_or(1) && shape.microbatches == most &&
-              shape.hostOptimizer == plan::parseOffload(options.offload).value_or(plan::Offload()).optimizer;
+              shape.offload.optimizer == request.offload.value_or(plan::Offload()).optimizer;
   // One schedule for all rows.
-  return asks && (!options.schedule.empty() || shape.schedule == plan::PipelineKind::None ||
+  return asks && (!request.schedule.empty() || shape.schedule == plan::PipelineKind::None ||
                   shape.schedule == plan::PipelineKind::OneForwardOneBackward);
 }
 
@@ -112,55 +104,56 @@ static llvm::Expected<Table> tabulate(const Question &question) {
   Table table;
   table.oneMachine = isThisMachine(question.options);
   llvm::Expected<plan::SearchReport> all = question.search(1, /*record=*/false, /*anyMemory=*/true);
-  MeshOption mesh;
-  if (!all || failed(parseMesh(question.options.mesh, mesh)))
-    return all ? llvm::make_error<ToldError>() : all.takeError();
+  if (!all)
+    return all.takeError();
   table.asked = std::move(*all);
   table.asked.plans.clear();
   SearchLimits limits;
   limits.anyMemory = true;
   limits.silent = true;
   limits.pricers = &question.pricers;
-  plan::Offload offload = plan::parseOffload(question.options.offload).value_or(plan::Offload());
+  plan::Offload offload = question.request.offload.value_or(plan::Offload());
   int64_t most = 0;
   limits.allows = [&](const plan::PlanShape &shape) {
-    if (isAsked(shape, mesh, question.options, shape.microbatches))
+    if (isAsked(shape, question.request, shape.microbatches))
       most = std::max(most, shape.microbatches);
     return false;
   };
-  (void)searchPlans(question.graph->module(), question.options, limits);
+  (void)searchPlans(question.graph->module(), question.options, question.request, limits);
   for (int zero = 0; zero <= 3; ++zero)
-    for (StringRef recompute : kRecomputationNames) {
-      Options options = question.options;
-      if (!options.recompute.empty() && options.recompute != recompute)
+    for (plan::Recompute recompute : {plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full}) {
+      PlanRequest request = question.request;
+      if (request.recompute.value_or(recompute) != recompute)
         continue;
-      options.recompute = recompute.str();
+      request.recompute = recompute;
       // All is kept on the device, and moved from there.
-      options.offload = offload.optimizer ? "optimizer" : "none";
+      request.offload = plan::Offload{offload.optimizer, /*activations=*/false};
       limits.allows = [&](const plan::PlanShape &shape) {
-        return shape.zero == zero && isAsked(shape, mesh, question.options, most);
+        return shape.zero == zero && isAsked(shape, question.request, most);
       };
-      mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), options, limits);
+      mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), question.options, request, limits);
       if (failed(result))
         continue;
       const plan::PlanReport &plan = result->report.plans.front();
       // If a mode recomputes nothing more, its row would repeat the last one.
-      if (recompute != "none" && !table.rows.empty() && table.rows.back().zero == zero &&
+      if (recompute != plan::Recompute::None && !table.rows.empty() && table.rows.back().zero == zero &&
           table.rows.back().memory.total() == plan.memory.total())
         continue;
       if (table.rows.empty())
         table.shape = plan.shape;
       table.rows.push_back({zero, recompute, plan.memory, plan.fits});
-      if (offload.activations && recompute == "none") {
+      if (offload.activations && recompute == plan::Recompute::None) {
         moveToHost(table.rows.back(), double(plan.stages.front().blocks));
         table.rows.back().fits =
             table.asked.memoryBytes <= 0 || table.rows.back().memory.total() <= table.asked.memoryBytes;
       }
     }
   if (table.rows.empty())
-    return llvm::createStringError("no plan of this mesh can be placed on the model: --mesh=" + question.options.mesh);
+    return llvm::createStringError("no plan of this mesh can be placed on the model: --mesh=" +
+                                   question.request.mesh.str());
   if (!table.oneMachine)
-    if (std::optional<FewestDevices> fewest = fewestDevices(question.graph->module(), question.options))
+    if (std::optional<FewestDevices> fewest =
+            fewestDevices(question.graph->module(), question.options, question.request))
       table.fewest = {fewest->devices, std::move(fewest->plan)};
   return table;
 }
@@ -185,7 +178,7 @@ static void printTableText(const Table &table, llvm::raw_ostream &stream) {
   titles.push_back("");
   TextTable text(std::move(titles));
   for (const MemoryRow &row : table.rows) {
-    std::vector<std::string> cells = {std::to_string(row.zero), row.recompute.str()};
+    std::vector<std::string> cells = {std::to_string(row.zero), std::string(plan::toString(row.recompute))};
     for (const MemoryPart &part : memoryParts())
       cells.push_back(formatBytes(row.memory.*part.bytes));
     cells.push_back(formatBytes(row.memory.total()));
@@ -219,7 +212,7 @@ static void printTableJson(const Table &table, llvm::raw_ostream &stream) {
       for (const MemoryRow &row : table.rows)
         out.object([&] {
           out.attribute("zero", row.zero);
-          out.attribute("recompute", row.recompute);
+          out.attribute("recompute", StringRef(plan::toString(row.recompute)));
           writeMemory(row.memory, out);
           out.attribute("host_bytes", row.memory.host);
           out.attribute("fits", row.fits);

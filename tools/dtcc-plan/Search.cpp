@@ -27,19 +27,23 @@ LogicalResult dtcc::searchAndPrint(const Options &given, const SearchOutput &out
     return failure();
   // The result refers to the step, so it is destroyed before it.
   Question question;
+  FailureOr<PlanRequest> request = resolvePlanRequest(options);
+  if (failed(request))
+    return failure();
   question.options = options;
+  question.request = *request;
   question.graph = LoadedStep::load(options);
   if (!question.graph)
     return failure();
   ModuleOp module = question.graph->module();
-  FailureOr<SearchResult> result = searchPlans(module, options);
+  FailureOr<SearchResult> result = searchPlans(module, options, *request);
   if (failed(result) || failed(confirmPlans(module, options, *result)))
     return failure();
   if (options.output != "-" && failed(files.writeText([&](raw_ostream &out) { out << result->plan(0).toJson(); })))
     return failure();
   if (!result->pricer->isMixed()) {
     GraphAdvisor advisor(question, result->report);
-    result->report.hints = plan::findHints(result->report, advisor, !options.mesh.empty());
+    result->report.hints = plan::findHints(result->report, advisor, request->mesh != plan::MeshSizes());
   }
   if (result->report.plans.size() > output.top)
     result->report.plans.resize(output.top);

@@ -9,7 +9,6 @@
 #include "planner/cost/AmountText.h"
 #include "planner/plan/Plan.h"
 #include "tools/program/StepForecast.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -19,24 +18,9 @@
 using namespace dtcc;
 using llvm::formatv;
 
-/// "dp=2x4,tp=2": the rank axes as --mesh takes them, without those of size 1. The parts of an axis, dp.0 and dp.1, are
-/// joined.
-static std::string meshText(const spmd::Mesh &mesh) {
-  llvm::MapVector<llvm::StringRef, std::string> sizes;
-  for (const spmd::MeshAxis &axis : mesh.axes)
-    if (!axis.time && axis.size > 1) {
-      std::string &size = sizes[llvm::StringRef(axis.name).split('.').first];
-      size += (size.empty() ? "" : "x") + std::to_string(axis.size);
-    }
-  std::string text;
-  for (const auto &[name, size] : sizes)
-    text += (text.empty() ? "" : ",") + name.str() + "=" + size;
-  return text.empty() ? "dp=1" : text;
-}
-
 /// The options that hold `plan`, besides placements of single ops.
 static std::string planText(const plan::Plan &plan) {
-  std::string text = "--mesh=" + meshText(plan.mesh);
+  std::string text = "--mesh=" + plan::parallelismOf(plan).meshText();
   if (plan.sequenceParallel)
     text += " --sequence-parallel=on";
   if (plan.zero > 0)
@@ -45,7 +29,7 @@ static std::string planText(const plan::Plan &plan) {
   if (plan.pipeline)
     text += " --schedule=" + (plan.pipeline->schedule.empty() ? "FILE.csv" : plan.pipeline->schedule);
   if (plan.recompute != plan::Recompute::None)
-    text += (" --recompute=" + plan::toString(plan.recompute)).str();
+    text += " --recompute=" + std::string(plan::toString(plan.recompute));
   if (plan.offload.any())
     text += " --offload=" + plan.offload.str();
   int64_t ranks = plan.mesh.ranks();

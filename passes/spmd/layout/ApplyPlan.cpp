@@ -523,9 +523,12 @@ LogicalResult PlanApplier::run() {
     argument.setType(typeOf(argument, padded(layout, argument)));
   }
   for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {
-    if (const plan::OpPlan *entry = plan.findOp(graph::getOrigin(&op).value_or(-1));
-        entry && entry->onHost && graph::getPhase(&op) == graph::Phase::Forward)
-      op.setAttr(kOnHostAttr, builder.getUnitAttr());
+    if (const plan::OpPlan *entry = plan.findOp(graph::getOrigin(&op).value_or(-1))) {
+      if (entry->onHost && graph::getPhase(&op) == graph::Phase::Forward)
+        op.setAttr(kOnHostAttr, builder.getUnitAttr());
+      if (entry->dispatch.value_or(false))
+        op.setAttr(kDispatchAttr, builder.getUnitAttr());
+    }
     if (failed(rewrite(op)))
       return failure();
   }

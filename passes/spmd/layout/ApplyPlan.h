@@ -13,6 +13,10 @@
 
 namespace dtcc::spmd {
 
+/// A unit attribute of the ops of an expert layer: its tokens are sent only to the ranks that hold their experts.
+/// spmd-dispatch-experts does so, and removes it.
+inline constexpr llvm::StringLiteral kDispatchAttr = "spmd.dispatch";
+
 /// Rewrites the types of `@step` to !spmd.tensor by the plan, puts an spmd.reshard
 /// where a producer and a consumer differ, adds the mesh, and writes on every state
 /// its `spmd.layout` and `spmd.flat`. The module gets the plan as `spmd.plan`. On bad

@@ -28,23 +28,14 @@ struct ApplyPlanPass : impl::SpmdApplyPlanBase<ApplyPlanPass> {
       }
       return *plan;
     }
-    int64_t sizes[4] = {1, 1, 1, 1};
-    const StringRef names[4] = {"mb", "dp", "tp", "cp"};
-    for (StringRef part : llvm::split(mesh, ',')) {
-      if (part.empty())
-        continue;
-      auto [name, text] = part.split('=');
-      auto at = llvm::find(names, name);
-      int64_t size = 0;
-      if (at == std::end(names) || text.getAsInteger(10, size) || size < 1) {
-        getOperation().emitError("mesh must be sizes of mb, dp, tp and cp, as \"mb=2,dp=2\", got: ") << part;
-        return std::nullopt;
-      }
-      sizes[at - names] = size;
-    }
-    plan::Plan plan = plan::makeDefaultPlan(sizes[0], sizes[1], sizes[2], zero, 1, sizes[3]);
-    plan.offload.optimizer = offload;
-    return plan;
+    std::string error;
+    std::optional<plan::Parallelism> asked = plan::parseParallelism(parallelism.getValue(), error);
+    if (asked && asked->pp * asked->ep > 1)
+      error = "stages and experts must be placed by a plan, got: " + parallelism.getValue();
+    if (error.empty())
+      return plan::makeDefaultPlan(*asked);
+    getOperation().emitError(error);
+    return std::nullopt;
   }
 
   void runOnOperation() override {

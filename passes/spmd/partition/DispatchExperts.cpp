@@ -17,8 +17,8 @@
 #include "dialects/graph/Origin.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/Passes.h"
+#include "passes/spmd/layout/ApplyPlan.h"
 #include "passes/spmd/layout/AssignStages.h"
-#include "planner/plan/Plan.h"
 
 using namespace mlir;
 
@@ -57,8 +57,7 @@ std::optional<LayerOp> asLayerOp(Operation *op) {
 
 class Dispatcher {
 public:
-  Dispatcher(ModuleOp module, const plan::Plan &plan, const Mesh &mesh)
-      : plan(plan), mesh(mesh), builder(module.getContext()) {}
+  Dispatcher(ModuleOp module, const Mesh &mesh) : mesh(mesh), builder(module.getContext()) {}
 
   LogicalResult run(func::FuncOp step) {
     SmallVector<LayerOp> layers;
@@ -66,8 +65,7 @@ public:
       if (std::optional<LayerOp> layer = asLayerOp(&op))
         layers.push_back(*layer);
     for (LayerOp &layer : layers) {
-      const plan::OpPlan *entry = plan.findOp(graph::getOrigin(layer.op).value_or(-1));
-      if (!entry || !entry->dispatch.value_or(false))
+      if (!layer.op->hasAttr(kDispatchAttr))
         continue;
       for (OpOperand *rows : layer.rows)
         if (failed(dispatch(layer, *rows)))
@@ -75,6 +73,8 @@ public:
       for (Value result : layer.results)
         combine(layer, result);
     }
+    for (Operation &op : step.getBody().front())
+      op.removeAttr(kDispatchAttr);
     for (ReshardOp reshard : llvm::make_early_inc_range(step.getOps<ReshardOp>()))
       if (reshard.use_empty())
         reshard.erase();
@@ -177,7 +177,6 @@ private:
     }
   }
 
-  const plan::Plan &plan;
   const Mesh &mesh;
   OpBuilder builder;
   /// Dispatched rows, by the rows and the picks that they went by.
@@ -188,19 +187,13 @@ struct DispatchExperts : impl::SpmdDispatchExpertsBase<DispatchExperts> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto step = module.lookupSymbol<func::FuncOp>("step");
-    auto text = module->getAttrOfType<StringAttr>("spmd.plan");
     auto meshes = module.getOps<MeshOp>();
-    if (!step || !text || meshes.empty()) {
-      module.emitError("needs a distributed function @step and its plan: run spmd-apply-plan first");
-      return signalPassFailure();
-    }
-    llvm::Expected<plan::Plan> plan = plan::parsePlan(text.getValue(), "spmd.plan");
-    if (!plan) {
-      module.emitError(llvm::toString(plan.takeError()));
+    if (!step || meshes.empty()) {
+      module.emitError("needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first");
       return signalPassFailure();
     }
     Mesh mesh = toMesh(*meshes.begin());
-    if (failed(Dispatcher(module, *plan, mesh).run(step)))
+    if (failed(Dispatcher(module, mesh).run(step)))
       signalPassFailure();
   }
 };

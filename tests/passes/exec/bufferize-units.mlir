@@ -1,5 +1,5 @@
 // Shares in memory: what a unit is gathered into and what its gradients are made in live no longer than they are used.
-// RUN: dtcc-opt %source/tests/passes/spmd/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2 zero=3" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units --exec-fuse --exec-bufferize --exec-plan-arena --exec-verify | FileCheck %s
+// RUN: dtcc-opt %source/tests/passes/spmd/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=3" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units --exec-fuse --exec-bufferize --exec-plan-arena --exec-verify | FileCheck %s
 
 // The parameters, gradients and two slots of w1, b1, w2 (24, 6 and 54 elements, padded to 32, 32 and 64), each a half.
 // CHECK: exec.arena @activations

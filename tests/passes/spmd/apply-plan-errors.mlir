@@ -1,7 +1,7 @@
 // RUN: split-file %s %t
-// RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=3" 2>&1 | FileCheck %s --check-prefix=BATCH
-// RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=pp=2" 2>&1 | FileCheck %s --check-prefix=MESH
-// RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2 zero=4" 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=microbatches=3" 2>&1 | FileCheck %s --check-prefix=BATCH
+// RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=pp=2" 2>&1 | FileCheck %s --check-prefix=MESH
+// RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=microbatches=2,zero=4" 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%t/absent.json" 2>&1 | FileCheck %s --check-prefix=ABSENT
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%t/syntax.json" 2>&1 | FileCheck %s --check-prefix=SYNTAX
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%t/version.json" 2>&1 | FileCheck %s --check-prefix=VERSION
@@ -12,8 +12,8 @@
 // RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%t/state.json" 2>&1 | FileCheck %s --check-prefix=STATE
 
 // BATCH: batch must divide by micro-batches times data-parallel ranks, 3, got: 8
-// MESH: mesh must be sizes of mb, dp, tp and cp, as "mb=2,dp=2", got: pp=2
-// ZERO: zero must be 0, 1, 2 or 3, got: 4
+// MESH: stages and experts must be placed by a plan, got: pp=2
+// ZERO: a shape must be like dp=2,tp=4,pp=2 zero=1 microbatches=8 1f1b, got: zero=4
 // ABSENT: absent.json: cannot read the plan: No such file or directory
 // SYNTAX: syntax.json: [3:0, byte=15]: Expected , or } after object property
 // VERSION: version.json: expected version 1 at plan.version

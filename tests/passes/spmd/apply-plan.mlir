@@ -1,5 +1,5 @@
 // A mesh alone splits the batch; a plan splits hidden units or classes too.
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2 zero=1" | FileCheck %s --check-prefix=DATA
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=1" | FileCheck %s --check-prefix=DATA
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%S/Inputs/mlp-tensor-parallel.json" | FileCheck %s --check-prefix=HIDDEN
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%S/Inputs/mlp-classes.json" | FileCheck %s --check-prefix=CLASSES
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%S/Inputs/mlp-state.json" | FileCheck %s --check-prefix=STATE

@@ -1,6 +1,6 @@
 // Batch statistics of a micro-batch are merged over its ranks; running statistics are stored in every micro-batch.
-// RUN: sed s/GROUPS/2/ %S/Inputs/batch-norm.mlir | dtcc-opt --graph-differentiate --spmd-apply-plan="mesh=mb=2,dp=2" --spmd-verify --spmd-lower-to-program | FileCheck %s
-// RUN: sed s/GROUPS/4/ %S/Inputs/batch-norm.mlir | sed '/running/,+1!b;s/groups = 4/groups = 2/' | dtcc-opt --graph-differentiate --spmd-apply-plan="mesh=mb=2,dp=2" --spmd-verify --spmd-lower-to-program | FileCheck %s --check-prefix=RANK
+// RUN: sed s/GROUPS/2/ %S/Inputs/batch-norm.mlir | dtcc-opt --graph-differentiate --spmd-apply-plan="parallelism=dp=2,microbatches=2" --spmd-verify --spmd-lower-to-program | FileCheck %s
+// RUN: sed s/GROUPS/4/ %S/Inputs/batch-norm.mlir | sed '/running/,+1!b;s/groups = 4/groups = 2/' | dtcc-opt --graph-differentiate --spmd-apply-plan="parallelism=dp=2,microbatches=2" --spmd-verify --spmd-lower-to-program | FileCheck %s --check-prefix=RANK
 
 // CHECK: spmd.bucket buffer @[[B:buffers.*]] : 32 x f32
 // CHECK: spmd.phase @microbatch repeat 2

@@ -1,11 +1,11 @@
 // Parameters in the type that their readers compute in: one that is cast as it is and behind a transpose, one that is
 // read in f32 too, one that is frozen.
-// RUN: dtcc-opt %s --spmd-apply-plan="mesh=dp=2 zero=1" --spmd-assign-compute-types | FileCheck %s --check-prefix=READ
-// RUN: dtcc-opt %s --spmd-apply-plan="mesh=dp=2 zero=0" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=ZERO
-// RUN: dtcc-opt %s --spmd-apply-plan="mesh=dp=2 zero=1" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=ONE
-// RUN: dtcc-opt %s --spmd-apply-plan="mesh=dp=2 zero=3" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=THREE
-// RUN: dtcc-opt %s --spmd-apply-plan="mesh=dp=2 zero=3" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units --exec-expand-composites --exec-fuse --exec-bufferize | FileCheck %s --check-prefix=EXEC
-// RUN: dtcc-opt %s --spmd-apply-plan="mesh=dp=2 zero=1" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units --exec-expand-composites --exec-fuse --exec-bufferize | FileCheck %s --check-prefix=COPY
+// RUN: dtcc-opt %s --spmd-apply-plan="parallelism=dp=2,zero=1" --spmd-assign-compute-types | FileCheck %s --check-prefix=READ
+// RUN: dtcc-opt %s --spmd-apply-plan="parallelism=dp=2,zero=0" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=ZERO
+// RUN: dtcc-opt %s --spmd-apply-plan="parallelism=dp=2,zero=1" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=ONE
+// RUN: dtcc-opt %s --spmd-apply-plan="parallelism=dp=2,zero=3" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=THREE
+// RUN: dtcc-opt %s --spmd-apply-plan="parallelism=dp=2,zero=3" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units --exec-expand-composites --exec-fuse --exec-bufferize | FileCheck %s --check-prefix=EXEC
+// RUN: dtcc-opt %s --spmd-apply-plan="parallelism=dp=2,zero=1" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units --exec-expand-composites --exec-fuse --exec-bufferize | FileCheck %s --check-prefix=COPY
 
 // READ-DAG: graph.state @w {{.*}}spmd.compute = bf16
 // READ-DAG: graph.state @frozen {{.*}}spmd.compute = bf16

@@ -1,4 +1,4 @@
-// RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=cp=2" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=cp=2" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: echo '{"version": 1, "mesh": [{"name": "cp", "size": 2, "kind": "rank"}], "batch_axes": ["cp"], "sequence_axes": ["cp"]}' > %t.json
 // RUN: not dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="plan=%t.json" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: echo '{"version": 1, "mesh": [{"name": "cp", "size": 2, "kind": "rank"}], "batch_axes": [], "sequence_axes": ["dp"]}' > %t.json

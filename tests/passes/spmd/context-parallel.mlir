@@ -1,6 +1,6 @@
 // Positions over cp: inputs and activations lie split, queries of attention too; keys and values are gathered.
-// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="mesh=mb=2,cp=2" --spmd-verify | FileCheck %s
-// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="mesh=mb=2,cp=2" --spmd-lower-to-program --spmd-print-collectives -o %t | FileCheck %s --check-prefix=COLLECTIVES
+// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="parallelism=cp=2,microbatches=2" --spmd-verify | FileCheck %s
+// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="parallelism=cp=2,microbatches=2" --spmd-lower-to-program --spmd-print-collectives -o %t | FileCheck %s --check-prefix=COLLECTIVES
 // RUN: FileCheck %s --check-prefix=PROGRAM < %t
 
 // Labels are shifted, which wants them whole: every rank loads them so.

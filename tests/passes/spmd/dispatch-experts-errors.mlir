@@ -1,6 +1,6 @@
 // RUN: dtcc-opt %s -split-input-file -verify-diagnostics --spmd-dispatch-experts
 
-// expected-error@+1 {{needs a distributed function @step and its plan: run spmd-apply-plan first}}
+// expected-error@+1 {{needs a distributed function @step and an spmd.mesh: run spmd-apply-plan first}}
 module {
 }
 

@@ -1,7 +1,7 @@
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2" --spmd-lower-to-program | FileCheck %s --check-prefix=DATA
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2 zero=1" --spmd-lower-to-program | FileCheck %s --check-prefix=ZERO
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2" --spmd-lower-to-program | FileCheck %s --check-prefix=DATA
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=1" --spmd-lower-to-program | FileCheck %s --check-prefix=ZERO
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%S/Inputs/mlp-classes.json" --spmd-lower-to-program | FileCheck %s --check-prefix=CLASSES
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=1" --spmd-lower-to-program | FileCheck %s --check-prefix=ONE
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=microbatches=1" --spmd-lower-to-program | FileCheck %s --check-prefix=ONE
 
 // DATA: graph.state @b1 {{.*}}spmd.bucket = @params.0, {{.*}}spmd.offset = 32 : i64
 // DATA: spmd.bucket parameter @params.0 : 112 x f32

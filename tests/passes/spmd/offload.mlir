@@ -1,9 +1,9 @@
 // What only the update touches lies with the host: slots, and masters beside the copies that readers see, under every stage.
-// DEFINE: %{mesh} = mesh=dp=2
-// DEFINE: %{opt} = sed -e 's/momentum = 0.0/momentum = 0.9/' %S/compute-types.mlir | dtcc-opt --spmd-apply-plan="%{mesh}" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units
-// REDEFINE: %{mesh} = mesh=dp=2 zero=1 offload
+// DEFINE: %{parallelism} = parallelism=dp=2
+// DEFINE: %{opt} = sed -e 's/momentum = 0.0/momentum = 0.9/' %S/compute-types.mlir | dtcc-opt --spmd-apply-plan="%{parallelism}" --spmd-assign-compute-types --spmd-form-units --spmd-lower-to-program --spmd-place-units
+// REDEFINE: %{parallelism} = parallelism=dp=2,zero=1,offload=optimizer
 // RUN: %{opt} | FileCheck %s --check-prefix=ONE
-// REDEFINE: %{mesh} = mesh=dp=2 zero=3 offload
+// REDEFINE: %{parallelism} = parallelism=dp=2,zero=3,offload=optimizer
 // RUN: %{opt} | FileCheck %s --check-prefix=THREE
 // RUN: %{opt} --exec-expand-composites --exec-fuse --exec-bufferize=uses-host --exec-plan-arena --exec-verify | FileCheck %s --check-prefix=EXEC
 // A processor has no memory but its host's.

@@ -1,6 +1,6 @@
 // 4 positions over 3 ranks: padded to 6 on the far side of a reorder; padded labels are ignored, padded keys not seen.
-// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="mesh=cp=3" --spmd-verify | FileCheck %s
-// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="mesh=cp=3" --spmd-lower-to-program | FileCheck %s --check-prefix=PROGRAM
+// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="parallelism=cp=3" --spmd-verify | FileCheck %s
+// RUN: dtcc-opt %S/Inputs/gpt.mlir --graph-differentiate --spmd-apply-plan="parallelism=cp=3" --spmd-lower-to-program | FileCheck %s --check-prefix=PROGRAM
 
 // CHECK: graph.reorder %{{.*}} dim 1 chunks 0 {phase = "F"} : (!spmd.tensor<8x4xi64, @mesh, [{},{}]>) -> !spmd.tensor<8x4xi64, @mesh, [{},{cp}], pad [8,6]>
 // CHECK: %[[SHIFTED:.*]] = graph.shift

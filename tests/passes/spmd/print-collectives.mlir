@@ -1,6 +1,6 @@
 // What a plan communicates, exactly. ZeRO-1: a reduce-scatter and an all-gather of the bucket, and no all-reduce of it.
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2 zero=1" --spmd-lower-to-program --spmd-print-collectives -o /dev/null | FileCheck %s --check-prefix=ZERO --match-full-lines
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2" --spmd-lower-to-program --spmd-print-collectives -o /dev/null | FileCheck %s --check-prefix=DATA --match-full-lines
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=1" --spmd-lower-to-program --spmd-print-collectives -o /dev/null | FileCheck %s --check-prefix=ZERO --match-full-lines
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2" --spmd-lower-to-program --spmd-print-collectives -o /dev/null | FileCheck %s --check-prefix=DATA --match-full-lines
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%S/Inputs/mlp-classes.json" --spmd-lower-to-program --spmd-print-collectives -o /dev/null | FileCheck %s --check-prefix=CLASSES --match-full-lines
 
 // ZERO: update all_reduce over dp (2 ranks): 2 x, 12 bytes

@@ -1,10 +1,10 @@
 // Units: what is gathered and reduced together, and when. Each state is a unit here: the model is smaller than a latency.
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2 zero=3" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=FULL
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2 zero=2" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=GRAD
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=dp=2 zero=1" --spmd-form-units="latency-bytes=64" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=ONE
-// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="mesh=mb=2,dp=2 zero=0" --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=LATE
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=3" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=FULL
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=2" --spmd-form-units="latency-bytes=16" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=GRAD
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,zero=1" --spmd-form-units="latency-bytes=64" --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=ONE
+// RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="parallelism=dp=2,microbatches=2,zero=0" --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=LATE
 // RUN: dtcc-opt %S/Inputs/mlp.mlir --spmd-apply-plan="plan=%S/Inputs/mlp-hybrid.json" --spmd-form-units --spmd-lower-to-program --spmd-place-units | FileCheck %s --check-prefix=HYBRID
-// RUN: dtcc-opt %S/Inputs/blocks.mlir --graph-differentiate --spmd-apply-plan="mesh=dp=2 zero=3" --spmd-form-units | FileCheck %s --check-prefix=BLOCKS
+// RUN: dtcc-opt %S/Inputs/blocks.mlir --graph-differentiate --spmd-apply-plan="parallelism=dp=2,zero=3" --spmd-form-units | FileCheck %s --check-prefix=BLOCKS
 
 // ZeRO-3 stores shares; gathers w2 while w1 is read, keeps it for the backward pass that follows at once, needs no
 // other weight there; the gradients of a unit go to their shares as soon as they are complete, in every micro-batch.

@@ -28,7 +28,7 @@ struct StepCheckTest : testing::Test {
     registerAllDialects(registry);
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
-    distribute(plan::makeDefaultPlan(2, 2, 1, 1));
+    distribute(plan::makeDefaultPlan({.dp = 2, .microbatches = 2, .zero = 1}));
   }
 
   void distribute(const plan::Plan &plan) {

@@ -107,7 +107,7 @@ TEST(Fit, FindsWhatMadeTheTimes) {
   for (double hidden : {512.0, 1024.0, 2048.0, 4096.0, 8192.0})
     for (double examples : {1.0, 4.0}) {
       Transformer model{24, hidden, hidden / 128, hidden / 128, 4 * hidden, 50304, 1024, false, true};
-      Parallel plan;
+      Parallelism plan;
       plan.microbatches = 4;
       RunSetting setting;
       setting.examples = examples;

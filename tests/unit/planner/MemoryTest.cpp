@@ -13,7 +13,7 @@ using namespace dtcc::cost;
 namespace {
 const Transformer kGpt{24, 2048, 16, 16, 8192, 51200, 2048, false, true};
 double state(int zero, int64_t ranks) {
-  Parallel plan;
+  Parallelism plan;
   plan.dp = ranks;
   plan.zero = zero;
   return forecastMemory(kGpt, plan, {}, softwareOf(Framework::MegatronLM)).state /
@@ -32,7 +32,7 @@ TEST(Memory, State) {
 
 /// Which part is what: 2 bytes of parameters and 4 of gradients stay whole, masters and moments are shared.
 TEST(Memory, StateParts) {
-  Parallel plan;
+  Parallelism plan;
   plan.dp = 8;
   plan.zero = 1;
   StateBytes bytes = stateBytesOf(plan, softwareOf(Framework::MegatronLM));
@@ -51,24 +51,24 @@ TEST(Memory, KeptByALayer) {
   run.examples = 4;
   run.attention = AttentionKernel::Plain;
   double values = 4 * 2048.0 * 2048, scores = 5 * 16 * 2048.0 / 2048;
-  auto kept = [&](int64_t tp, bool sequence, Recomputation recompute) {
-    Parallel plan;
+  auto kept = [&](int64_t tp, bool sequence, Recompute recompute) {
+    Parallelism plan;
     plan.tp = tp;
     plan.sequenceParallel = sequence;
     plan.recompute = recompute;
     return keptBytes(kGpt, plan, run, software) / values;
   };
-  EXPECT_NEAR(kept(1, false, Recomputation::None), 34 + scores, 1e-9);
-  EXPECT_NEAR(kept(8, false, Recomputation::None), 10 + (24 + scores) / 8, 1e-9);
-  EXPECT_NEAR(kept(8, true, Recomputation::None), (34 + scores) / 8, 1e-9);
-  EXPECT_NEAR(kept(8, true, Recomputation::Selective), 34.0 / 8, 1e-9);
-  EXPECT_NEAR(kept(8, false, Recomputation::Full), 2, 1e-9);
+  EXPECT_NEAR(kept(1, false, Recompute::None), 34 + scores, 1e-9);
+  EXPECT_NEAR(kept(8, false, Recompute::None), 10 + (24 + scores) / 8, 1e-9);
+  EXPECT_NEAR(kept(8, true, Recompute::None), (34 + scores) / 8, 1e-9);
+  EXPECT_NEAR(kept(8, true, Recompute::Selective), 34.0 / 8, 1e-9);
+  EXPECT_NEAR(kept(8, false, Recompute::Full), 2, 1e-9);
 }
 
 /// NCCL issue 964: half a gigabyte a group of a node. Few groups are in what software is known to reserve.
 TEST(Memory, CommunicatorsAreCharged) {
   Software software = softwareOf(Framework::MegatronLM);
-  Parallel plan;
+  Parallelism plan;
   EXPECT_DOUBLE_EQ(reserveBytes(plan, software), 0.4 * software.reserveBytes);
   plan.dp = 8;
   EXPECT_DOUBLE_EQ(reserveBytes(plan, software), software.reserveBytes);
@@ -85,7 +85,7 @@ TEST(Memory, ExpertsAreSharedOverWhatRanksAreLeft) {
   std::string error;
   Transformer model = *parseTransformer("mixtral-8x7b", error);
   Software software = softwareOf(Framework::MegatronLM);
-  Parallel plan;
+  Parallelism plan;
   plan.dp = 16;
   plan.ep = 8;
   Layer layer = makeBlock(model, plan, {});
@@ -95,13 +95,13 @@ TEST(Memory, ExpertsAreSharedOverWhatRanksAreLeft) {
   plan.zero = 3;
   EXPECT_DOUBLE_EQ(stateBytes(layer, plan, software), 18 * (layer.parameters / 16 + layer.expertParameters / 2));
   plan.zero = 1;
-  plan.hostOptimizer = true;
+  plan.offload.optimizer = true;
   EXPECT_DOUBLE_EQ(stateBytes(layer, plan, software), 6 * (layer.parameters + layer.expertParameters));
 }
 
 TEST(Memory, StagesHoldWhatIsInFlight) {
   Software software = softwareOf(Framework::MegatronLM);
-  Parallel plan;
+  Parallelism plan;
   plan.pp = 8;
   plan.microbatches = 64;
   plan.schedule = PipelineKind::OneForwardOneBackward;

@@ -32,7 +32,7 @@ TEST(Schedule, GeneratorsPassTheirCheck) {
       }
 }
 
-/// The formulas of planner/cost/Schedules.def are those of the actions: every row, without being named here.
+/// The formulas of planner/parallelism/Schedules.def are those of the actions: every row, without being named here.
 TEST(Schedule, FormulasAreThoseOfTheActions) {
   using namespace dtcc::cost;
   for (auto kind = PipelineKind::None;;) {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/search/ShapeSearch.h"
-#include "planner/search/ShapeText.h"
+#include "planner/parallelism/Parallelism.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <limits>
@@ -150,12 +150,18 @@ TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
 TEST(ShapeSearch, WritesShapesAsOptions) {
   PlanShape shape;
   EXPECT_EQ(shape.str(), "dp=1 zero=0 microbatches=1");
-  shape = {2, 4, 1, 1, 8, 16, 1, PipelineKind::Interleaved, 2};
-  EXPECT_EQ(shape.str(), "dp=2,tp=4,pp=8 zero=1 microbatches=16 interleaved:2");
+  shape.dp = shape.groups = 2;
+  shape.tp = 4;
+  shape.pp = 8;
+  shape.zero = 1;
+  shape.microbatches = 16;
+  shape.schedule = PipelineKind::Interleaved;
+  shape.virtualStages = 2;
+  EXPECT_EQ(shape.str(), "dp=2x1,tp=4,pp=8 zero=1 microbatches=16 interleaved:2");
 }
 
 /// The text of every shape of a space is read back as that shape.
-TEST(ShapeText, RoundTrip) {
+TEST(ParallelismText, RoundTrip) {
   ShapeSpace space;
   space.devices = 16;
   space.batch = 32;
@@ -168,14 +174,23 @@ TEST(ShapeText, RoundTrip) {
   space.sequenceParallel = {false, true};
   space.schedules.push_back(PipelineKind::GPipe);
   std::string error;
-  for (const PlanShape &shape : enumerateShapes(space)) {
-    std::optional<PlanShape> read = parseShape(shape.str(), error);
-    ASSERT_TRUE(read) << shape.str() << ": " << error;
-    EXPECT_EQ(*read, shape) << shape.str();
+  for (int64_t groups : {1, 2}) {
+    space.groups = groups;
+    for (Parallelism shape : enumerateShapes(space)) {
+      EXPECT_EQ(shape.meshDp() % groups, 0) << shape.str();
+      if (shape.cp > 1)
+        shape.exchange = SequenceExchange::Ring;
+      shape.recompute = groups > 1 ? Recompute::Full : Recompute::None;
+      shape.offload.activations = shape.zero > 1;
+      std::optional<Parallelism> read = parseParallelism(shape.str(), error);
+      ASSERT_TRUE(read) << shape.str() << ": " << error;
+      EXPECT_EQ(*read, shape) << shape.str();
+    }
   }
-  for (const char *wrong : {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=all", "1f1b",
-                            "dp=2x", "sequence-parallel"})
-    EXPECT_FALSE(parseShape(wrong, error)) << wrong;
+  for (const char *wrong :
+       {"dp=0", "tp", "zero=4", "interleaved:1 pp=2", "pp=2 dualpipe", "offload=disk", "1f1b", "dp=2x", "dp=0x2",
+        "dp=2 dp=2", "tp=1048576 dp=1048576", "recompute=partial", "sequence-parallel"})
+    EXPECT_FALSE(parseParallelism(wrong, error)) << wrong;
 }
 
 } // namespace

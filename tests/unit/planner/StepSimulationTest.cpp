@@ -169,7 +169,7 @@ TEST(StepSimulation, NeverBelowTheBounds) {
   }
 }
 
-cost::StepProblem priced(const cost::Parallel &plan) {
+cost::StepProblem priced(const plan::Parallelism &plan) {
   std::string error;
   cost::Transformer model = *cost::parseTransformer("gpt3-175b", error);
   const cost::Device &device = *cost::findDevice("a100-80");
@@ -183,7 +183,7 @@ TEST(StepSimulation, AgreesWithThePriceOfAStep) {
   cost::Constants constants;
   for (int zero : {0, 1, 3})
     for (int64_t pp : {1, 8, 16}) {
-      cost::Parallel plan;
+      plan::Parallelism plan;
       plan.tp = 8;
       plan.pp = pp;
       plan.dp = 4;
@@ -204,7 +204,7 @@ TEST(StepSimulation, AgreesWithThePriceOfAStep) {
 TEST(StepSimulation, GivenStages) {
   cost::Constants constants;
   for (int zero : {1, 3}) {
-    cost::Parallel plan;
+    plan::Parallelism plan;
     plan.tp = 8;
     plan.pp = 8;
     plan.dp = 4;
@@ -234,7 +234,7 @@ TEST(StepSimulation, PartsStandForTheWhole) {
   for (auto [kind, chunks] :
        {std::pair{cost::PipelineKind::OneForwardOneBackward, 1}, std::pair{cost::PipelineKind::Interleaved, 3},
         std::pair{cost::PipelineKind::ZeroBubble, 1}}) {
-    cost::Parallel plan;
+    plan::Parallelism plan;
     plan.tp = 8;
     plan.pp = 16;
     plan.virtualStages = chunks;

@@ -55,7 +55,7 @@ double flops(const Work &work) {
 TEST(Transformer, WorkIsSharedOut) {
   Transformer model{32, 4096, 32, 8, 14336, 128256, 8192, true, false};
   RunSetting run;
-  Parallel one, tp, cp;
+  Parallelism one, tp, cp;
   tp.tp = 8;
   cp.cp = 2;
   Layer whole = makeBlock(model, one, run);
@@ -72,8 +72,8 @@ TEST(Transformer, WorkIsSharedOut) {
   // KV heads fewer than tp: each rank has one.
   tp.tp = 16;
   EXPECT_DOUBLE_EQ(makeBlock(model, tp, run).forward.gemms[0].n, 2 * 128 + 2 * 128);
-  Parallel full = one;
-  full.recompute = Recomputation::Full;
+  Parallelism full = one;
+  full.recompute = Recompute::Full;
   EXPECT_DOUBLE_EQ(flops(makeBlock(model, full, run).recompute), flops(whole.forward));
 }
 
@@ -82,9 +82,9 @@ TEST(Transformer, RecomputationStopsEarly) {
   Transformer model{32, 4096, 32, 8, 14336, 128256, 8192, true, false};
   RunSetting run;
   run.stopsEarly = true;
-  Parallel plan;
+  Parallelism plan;
   plan.tp = 2;
-  plan.recompute = Recomputation::Full;
+  plan.recompute = Recompute::Full;
   Layer layer = makeBlock(model, plan, run);
   double last = 2.0 * 8192 * 14336 / 2 * 4096;
   EXPECT_DOUBLE_EQ(flops(layer.recompute), flops(layer.forward) - last);
@@ -126,7 +126,7 @@ TEST(Transformer, ParametersWithExperts) {
 TEST(Transformer, ExpertsWorkOnTheRowsThatChoseThem) {
   Transformer model = *findTransformer("mixtral-8x7b");
   RunSetting run;
-  Parallel plan;
+  Parallelism plan;
   plan.dp = plan.ep = 8;
   Layer layer = makeBlock(model, plan, run);
   // A token meets the active matrices of a layer, the router's among them.
@@ -158,7 +158,7 @@ TEST(Transformer, ExpertsWorkOnTheRowsThatChoseThem) {
 /// If cp and dp together have fewer ranks than ep, the ranks of tp hold whole experts.
 TEST(Transformer, ExpertsSpreadOverTp) {
   Transformer model = *findTransformer("qwen3-235b-a22b");
-  Parallel plan;
+  Parallelism plan;
   plan.tp = 2;
   plan.dp = 16;
   plan.ep = 32;
@@ -179,7 +179,7 @@ TEST(Transformer, SaysWhatIsWrongWithExperts) {
 }
 
 namespace {
-StepProblem gpt(const Parallel &plan) {
+StepProblem gpt(const Parallelism &plan) {
   Transformer model{24, 2048, 16, 16, 8192, 50304, 2048, false, true};
   RunSetting run;
   StepProblem problem;
@@ -198,7 +198,7 @@ StepProblem gpt(const Parallel &plan) {
 
 TEST(Step, PartsAddUp) {
   Constants constants;
-  Parallel plan;
+  Parallelism plan;
   plan.microbatches = 8;
   StepSeconds one = priceStep(gpt(plan), constants);
   EXPECT_GT(one.compute, 0);
@@ -207,11 +207,11 @@ TEST(Step, PartsAddUp) {
   // Twice the micro-batches need twice the time but for the end of a step.
   plan.microbatches = 16;
   EXPECT_NEAR(priceStep(gpt(plan), constants).total() / one.total(), 2, 0.05);
-  plan.recompute = Recomputation::Full;
+  plan.recompute = Recompute::Full;
   StepSeconds again = priceStep(gpt(plan), constants);
   EXPECT_GT(again.recompute, 0.2 * again.compute);
 
-  Parallel pipeline;
+  Parallelism pipeline;
   pipeline.pp = 8;
   pipeline.microbatches = 8;
   pipeline.schedule = PipelineKind::OneForwardOneBackward;
@@ -228,7 +228,7 @@ TEST(Step, PartsAddUp) {
 TEST(Step, UnevenStages) {
   Constants constants;
   constants.hostStep = constants.hostMicrobatch = 0;
-  Parallel plan;
+  Parallelism plan;
   plan.pp = 4;
   plan.microbatches = 3;
   for (int64_t chunks : {1, 2}) {
@@ -252,7 +252,7 @@ TEST(Step, UnevenStages) {
 /// finish is exposed.
 TEST(Step, StagesReducedBesideOthers) {
   Constants constants;
-  Parallel plan;
+  Parallelism plan;
   plan.pp = plan.virtualStages = 4;
   plan.dp = 8;
   StepProblem problem = gpt(plan);
@@ -267,7 +267,7 @@ TEST(Step, StagesReducedBesideOthers) {
 /// DeepSpeed sends and receives in turns, and gathers what came in parts.
 TEST(Step, SerialSends) {
   Constants constants;
-  Parallel plan;
+  Parallelism plan;
   plan.tp = 2;
   plan.pp = 4;
   StepProblem problem = gpt(plan);
@@ -282,7 +282,7 @@ TEST(Step, SerialSends) {
 
 TEST(Step, CalibrationScales) {
   Constants constants;
-  Parallel plan;
+  Parallelism plan;
   double base = priceStep(gpt(plan), constants).compute;
   EXPECT_NEAR(priceStep(gpt(plan), constants, {1.5, 1}).compute / base, 1.5, 1e-9);
   // A slow host bounds small work.
@@ -293,10 +293,10 @@ TEST(Step, CalibrationScales) {
 /// written.
 TEST(Step, OptimizersOnTheHost) {
   Constants constants;
-  Parallel plan;
+  Parallelism plan;
   StepProblem problem = gpt(plan);
   problem.host = {64e9, 0, 0};
-  problem.parallel.hostOptimizer = true;
+  problem.parallel.offload.optimizer = true;
   HeldParameters held{1e9, 0};
   double stream = constants.updateBytes * 1e9 / (2039e9 * constants.stream);
   double expected = 12e9 / (31e9 * constants.hostLink * constants.hostLinkBoth) + stream;
@@ -308,7 +308,7 @@ TEST(Step, OptimizersOnTheHost) {
 /// Copies run beside kernels: what a layer keeps is hidden unless the link is too slow for it.
 TEST(Step, ActivationsOnTheHost) {
   Constants constants;
-  Parallel plan;
+  Parallelism plan;
   StepProblem problem = gpt(plan);
   double before = priceLayers(problem, constants)[0].forward, link = 31e9 * constants.hostLink;
   moveToHost(problem.layers[0], before * link / 2);
@@ -319,7 +319,7 @@ TEST(Step, ActivationsOnTheHost) {
 
 TEST(Step, ZeroThreeSharesTheUpdate) {
   Constants constants;
-  Parallel plan;
+  Parallelism plan;
   plan.dp = 64;
   double whole = priceStep(gpt(plan), constants).compute;
   plan.zero = 3;

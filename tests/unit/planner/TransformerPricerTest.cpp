@@ -93,14 +93,14 @@ TEST(TransformerPricer, OffloadsWhatDoesNotFit) {
   PlanShape shape;
   shape.dp = 4;
   shape.zero = 1;
-  shape.hostOptimizer = true;
+  shape.offload.optimizer = true;
   EXPECT_TRUE(solve(TransformerPricer(given).problem(shape)).isInfeasible());
   given.host = {200e9, 0, 0};
   EXPECT_EQ(shapeSpaceOf(given).hostOptimizer, (std::vector<bool>{false, true}));
   TransformerPricer pricer(given);
-  shape.hostOptimizer = false;
+  shape.offload.optimizer = false;
   EXPECT_TRUE(solve(pricer.problem(shape)).isInfeasible());
-  shape.hostOptimizer = true;
+  shape.offload.optimizer = true;
   StageSolution solution = solve(pricer.problem(shape));
   ASSERT_FALSE(solution.isInfeasible());
   EXPECT_EQ(shape.str(), "dp=4 zero=1 microbatches=1 offload=optimizer");

@@ -16,7 +16,6 @@
 #include "TransformerText.h"
 #include "planner/cluster/ClusterFile.h"
 #include "planner/model/GraphPricer.h"
-#include "planner/search/ShapeParallel.h"
 #include "planner/transformer/Memory.h"
 
 using namespace dtcc;
@@ -79,9 +78,9 @@ struct GraphAgainstSizesTest : StepFixture {
     if (found.plans.empty())
       return both;
     both.graph = pricer.describe(found.plans[0]);
-    cost::Parallel plan = plan::parallelOf(shape);
+    plan::Parallelism plan = shape;
     plan.sequenceParallel = shape.sequenceParallel;
-    plan.recompute = recompute == Recompute::Full ? cost::Recomputation::Full : cost::Recomputation::None;
+    plan.recompute = recompute;
     cost::RunSetting run;
     run.examples = double(kBatch) / double(shape.dp * shape.microbatches);
     run.attention = pricer.facts().software.attention;
@@ -131,7 +130,8 @@ TEST_F(GraphAgainstSizesTest, Agree) {
       shape.sequenceParallel = given.sequenceParallel;
       if (given.pp > 1)
         shape.schedule = plan::PipelineKind::OneForwardOneBackward;
-      SCOPED_TRACE((gated ? "gated " : "") + shape.str() + " recompute=" + plan::toString(given.recompute).str());
+      SCOPED_TRACE((gated ? "gated " : "") + shape.str() +
+                   " recompute=" + std::string(plan::toString(given.recompute)));
       Both both = price(shape, given.recompute);
       const cost::StepSeconds &graph = both.graph.parts, &sizes = both.sizes;
       // Bytes of ops between products, of which the sizes know fewer: those of a gated feed-forward part least.

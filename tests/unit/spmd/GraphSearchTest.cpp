@@ -77,7 +77,7 @@ TEST_F(GraphSearchTest, FoldedBlocksCostWhatTheyCost) {
     makeModel(tiny ? size_t(pick(4)) : 1 + size_t(pick(8)), tiny);
     int64_t tp = oneOf<int64_t>({2, 4}), dp = oneOf<int64_t>({1, 2});
     cost::Machine machine = makeMachine(dp * tp);
-    plan::Plan plan = plan::makeDefaultPlan(oneOf<int64_t>({1, 2}), dp, tp, 0);
+    plan::Plan plan = plan::makeDefaultPlan({.dp = dp, .tp = tp, .microbatches = oneOf<int64_t>({1, 2})});
     plan.sequenceParallel = chance(30);
     bool share = chance(30);
     PlacementInput few(step, chance(20) ? 4 : 48);
@@ -166,7 +166,7 @@ TEST_F(GraphSearchTest, GivenPlacementsCostWhatTheyCost) {
     makeModel(2 + size_t(pick(6)));
     int64_t tp = oneOf<int64_t>({2, 4}), dp = oneOf<int64_t>({1, 2});
     cost::Machine machine = makeMachine(dp * tp);
-    plan::Plan plan = plan::makeDefaultPlan(oneOf<int64_t>({1, 2}), dp, tp, 0);
+    plan::Plan plan = plan::makeDefaultPlan({.dp = dp, .tp = tp, .microbatches = oneOf<int64_t>({1, 2})});
     PlacementInput alike(step);
     if (mlir::failed(solvePlacement(alike, plan, machine, true)))
       return;
@@ -277,7 +277,7 @@ TEST_F(GraphSearchTest, ReshardsCostWhatTheirPlansCost) {
 
 /// Does the plan leave anything to hosts?
 bool isOffloaded(const plan::ShapePlan &plan, const plan::StageProblem &problem) {
-  bool moved = plan.shape.hostOptimizer;
+  bool moved = plan.shape.offload.optimizer;
   for (const plan::StageSolution::Stage &stage : plan.stages.stages)
     for (auto [block, mode] : llvm::zip_equal(problem.blocks, plan.stages.modes))
       moved |= problem.types[block].modes[stage.deviceClass][mode].hostBytes > 0;
@@ -382,7 +382,7 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
       EXPECT_LE(bound, seconds * (1 + 1e-9));
       best = std::min(best, seconds);
       if (plan::StageSolution device = plan::solve(keeper.problem(shape));
-          !shape.hostOptimizer && !device.isInfeasible())
+          !shape.offload.optimizer && !device.isInfeasible())
         kept = std::min(kept, device.seconds);
     }
     plan::ShapeResult found = plan::searchShapes(all, pricer, size_t(oneOf({1, 5})));

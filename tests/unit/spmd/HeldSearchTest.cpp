@@ -84,7 +84,7 @@ struct HeldSearchTest : RandomGraphs {
     switch (pick(9)) {
     case 0:
       request.recompute = oneOf({plan::Recompute::None, plan::Recompute::Selective, plan::Recompute::Full});
-      return "recompute=" + plan::toString(*request.recompute).str();
+      return "recompute=" + std::string(plan::toString(*request.recompute));
     case 1:
       space.exchanges = {
           oneOf({plan::SequenceExchange::Gather, plan::SequenceExchange::AllToAll, plan::SequenceExchange::Ring})};
@@ -120,7 +120,7 @@ struct HeldSearchTest : RandomGraphs {
     space.zero = {shape.zero};
     space.exchanges = {shape.exchange};
     space.sequenceParallel = {shape.sequenceParallel};
-    space.hostOptimizer = {shape.hostOptimizer};
+    space.hostOptimizer = {shape.offload.optimizer};
     if (shape.pp > 1)
       space.schedules = {shape.schedule};
   }

@@ -88,9 +88,13 @@ struct SentBytesTest : StepFixture {
     llvm::Expected<cost::Cluster> cluster = cost::readCluster("8xh100");
     ASSERT_TRUE(bool(cluster));
     cost::Machine machine = cost::Machine::of(*cluster);
-    plan::Plan plan = plan::makeDefaultPlan(split.slots, split.dp, split.tp, split.zero, 1, split.cp);
-    addExpertAxis(plan, split.ep);
-    plan.sequenceParallel = sequenceParallel;
+    plan::Plan plan = plan::makeDefaultPlan({.dp = split.dp * split.ep,
+                                             .tp = split.tp,
+                                             .cp = split.cp,
+                                             .ep = split.ep,
+                                             .microbatches = split.slots,
+                                             .zero = int(split.zero),
+                                             .sequenceParallel = sequenceParallel});
     PlacementInput input(step);
     ASSERT_TRUE(mlir::succeeded(solvePlacement(input, plan, machine, true)));
     ASSERT_TRUE(mlir::succeeded(placeExperts(step, plan, machine, ExpertExchange::Cheaper)));

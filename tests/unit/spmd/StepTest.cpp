@@ -34,7 +34,7 @@ struct StepTest : StepFixture {
   enum class Meeting { Gathered, Ring, Heads };
   /// A plan for gpt.mlir with positions over `cp`; attention is op 16.
   plan::Plan overPositions(int64_t mb, int64_t dp, int64_t cp, int64_t tp, int64_t zero, Meeting meeting) {
-    plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, zero, 1, cp);
+    plan::Plan plan = plan::makeDefaultPlan({.dp = dp, .tp = tp, .cp = cp, .microbatches = mb, .zero = int(zero)});
     if (tp > 1)
       plan = withTensorParallel(plan, step, kMegatron);
     auto attention = llvm::find_if(plan.ops, [](const plan::OpPlan &op) { return op.origin == 16; });
@@ -56,7 +56,7 @@ TEST_F(StepTest, DataParallel) {
     load(file);
     for (auto [mb, dp] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 8}})
       for (int zero : {0, 1, 2, 3})
-        EXPECT_TRUE(compare(plan::makeDefaultPlan(mb, dp, 1, zero), 9));
+        EXPECT_TRUE(compare(plan::makeDefaultPlan({.dp = dp, .microbatches = mb, .zero = int(zero)}), 9));
   }
 }
 
@@ -67,7 +67,7 @@ TEST_F(StepTest, HybridShards) {
     for (int mb : {1, 2})
       for (int zero : {1, 2, 3})
         for (const Axes &flat : {Axes{"dp.1"}, Axes{"dp.0"}, Axes{"dp.0", "dp.1"}, Axes{"dp.1", "dp.0"}}) {
-          plan::Plan plan = plan::makeDefaultPlan(mb, 1, 1, zero);
+          plan::Plan plan = plan::makeDefaultPlan({.microbatches = mb, .zero = int(zero)});
           plan.mesh.axes = {{"mb", mb, true}, {"dp.0", 2, false}, {"dp.1", 2, false}};
           plan.batchAxes = {"mb", "dp.0", "dp.1"};
           plan.flatAxes = flat;
@@ -85,7 +85,10 @@ TEST_F(StepTest, TensorParallel) {
   // Vocabulary 13, 3 heads, 10 hidden units: all padded.
   for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {1, 1, 4}, {2, 1, 2}, {2, 2, 2}, {1, 2, 3}})
     for (int zero : {0, 1, 2, 3})
-      EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, kMegatron), 13));
+      EXPECT_TRUE(
+          compare(withTensorParallel(plan::makeDefaultPlan({.dp = dp, .tp = tp, .microbatches = mb, .zero = int(zero)}),
+                                     step, kMegatron),
+                  13));
 }
 
 TEST_F(StepTest, SequenceParallel) {
@@ -94,7 +97,10 @@ TEST_F(StepTest, SequenceParallel) {
   factors.insert(factors.end(), kSequence.begin(), kSequence.end());
   for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {2, 2, 2}, {2, 1, 4}})
     for (int zero : {0, 1, 2, 3})
-      EXPECT_TRUE(compare(withTensorParallel(plan::makeDefaultPlan(mb, dp, tp, zero), step, factors), 13));
+      EXPECT_TRUE(
+          compare(withTensorParallel(plan::makeDefaultPlan({.dp = dp, .tp = tp, .microbatches = mb, .zero = int(zero)}),
+                                     step, factors),
+                  13));
 }
 
 // Positions over an axis of their own: keys gathered, heads split in their place, or keys and values around the ranks
@@ -118,7 +124,7 @@ TEST_F(StepTest, ZigZagOrder) {
         EXPECT_TRUE(compare(plan, 13));
       }
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
-  plan::Plan plan = plan::makeDefaultPlan(1, 1, 1, 0, 1, 4);
+  plan::Plan plan = plan::makeDefaultPlan({.cp = 4});
   plan.sequenceOrder = plan::SequenceOrder::ZigZag;
   EXPECT_FALSE(compare(plan, 13)); // 4 positions in 8 chunks
 }
@@ -136,7 +142,7 @@ TEST_F(StepTest, SequencePlacement) {
   load("gpt.mlir");
   mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return mlir::success(); });
   auto place = [&](int64_t cp, SequenceExchange exchange, plan::Plan &plan) {
-    plan = plan::makeDefaultPlan(1, 1, 1, 0, 1, cp);
+    plan = plan::makeDefaultPlan({.cp = cp});
     return placeSequence(*whole, plan, cost::Machine::cpu(cp, 2, 0), exchange);
   };
   plan::Plan plan;
@@ -162,7 +168,7 @@ TEST_F(StepTest, SequencePlacement) {
 TEST_F(StepTest, SolvedSequenceParallel) {
   load("gpt.mlir");
   for (auto [mb, dp, tp, cp] : {std::tuple{1, 1, 2, 1}, {2, 2, 2, 1}, {1, 1, 2, 2}}) {
-    plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, 0, 1, cp);
+    plan::Plan plan = plan::makeDefaultPlan({.dp = dp, .tp = tp, .cp = cp, .microbatches = mb});
     plan.sequenceParallel = true;
     ASSERT_TRUE(mlir::succeeded(solvePlacement(*whole, plan, cost::Machine::cpu(dp * tp, 2, 0), /*share=*/true)));
     // The two norms, and both sums of the residual stream.
@@ -179,7 +185,7 @@ TEST_F(StepTest, SolvedPlans) {
   for (const char *file : {"mlp.mlir", "gpt.mlir"}) {
     load(file);
     for (auto [mb, dp, tp] : {std::tuple{1, 1, 2}, {2, 2, 2}, {1, 1, 3}, {1, 2, 4}, {2, 1, 4}}) {
-      plan::Plan plan = plan::makeDefaultPlan(mb, dp, tp, tp % 2);
+      plan::Plan plan = plan::makeDefaultPlan({.dp = dp, .tp = tp, .microbatches = mb, .zero = int(tp % 2)});
       auto cost = solvePlacement(*whole, plan, cost::Machine::cpu(dp * tp, 2, 0), /*share=*/true);
       ASSERT_TRUE(mlir::succeeded(cost));
       EXPECT_TRUE(compare(plan, 9)) << plan.toJson();
@@ -188,7 +194,7 @@ TEST_F(StepTest, SolvedPlans) {
 }
 
 plan::Plan pipelinePlan(int64_t microbatches, int64_t ranks, const std::string &schedule, std::vector<int64_t> cuts) {
-  plan::Plan plan = plan::makeDefaultPlan(microbatches, 1, 1, 0);
+  plan::Plan plan = plan::makeDefaultPlan({.microbatches = microbatches});
   plan.mesh.axes.push_back({"pp", ranks, false});
   plan.pipeline = plan::PipelinePlan{"pp", schedule, {}, std::move(cuts)};
   return plan;
@@ -258,7 +264,7 @@ TEST_F(StepTest, StagesOfARankShareGradients) {
   using plan::Work;
   load("tied.mlir");
   for (int64_t zero : {0, 1, 2, 3}) {
-    plan::Plan plan = plan::makeDefaultPlan(2, 2, 1, zero);
+    plan::Plan plan = plan::makeDefaultPlan({.dp = 2, .microbatches = 2, .zero = int(zero)});
     plan.mesh.axes.push_back({"pp", 2, false});
     plan.pipeline = plan::PipelinePlan{"pp", "", {}, {3, 4}};
     auto &ranks = plan.pipeline->actions.ranks;

@@ -54,3 +54,10 @@ llvm::Error dtcc::readTransformerOnCluster(const Arguments &arguments, Transform
   result.run.contextHidden = 0.5;
   return llvm::Error::success();
 }
+
+llvm::Expected<plan::MeshSizes> dtcc::readMeshSizes(const Arguments &arguments) {
+  std::string error;
+  if (std::optional<plan::MeshSizes> sizes = plan::parseMeshSizes(arguments.value("mesh"), error))
+    return *sizes;
+  return llvm::createStringError("--mesh: " + error);
+}

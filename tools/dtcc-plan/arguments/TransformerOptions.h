@@ -14,6 +14,7 @@
 #define DTCC_TOOLS_DTCC_PLAN_ARGUMENTS_TRANSFORMEROPTIONS_H
 
 #include "planner/cluster/Cluster.h"
+#include "planner/parallelism/MeshSizes.h"
 #include "planner/transformer/Transformer.h"
 #include "tools/dtcc-plan/arguments/Arguments.h"
 
@@ -54,6 +55,9 @@ struct TransformerOnCluster {
 /// Reads and checks them: both --transformer and --cluster must be given, devices must be of
 /// one kind unless they may be mixed.
 llvm::Error readTransformerOnCluster(const Arguments &arguments, TransformerOnCluster &result, bool mayMix = false);
+
+/// Reads the axes of --mesh; an error names the option.
+llvm::Expected<plan::MeshSizes> readMeshSizes(const Arguments &arguments);
 
 } // namespace dtcc
 

@@ -9,7 +9,6 @@
 #include "compiler/planning/ConfirmPlans.h"
 #include "compiler/planning/LowerPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tools/dtcc-plan/tables/GraphReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;
@@ -46,7 +45,8 @@ LoadedStep *GraphAdvisor::stepFor(int64_t other) {
 }
 
 /// Searches that find nothing are no errors here.
-mlir::FailureOr<SearchResult> GraphAdvisor::search(const Options &options, const SearchLimits &given, int64_t other) {
+mlir::FailureOr<SearchResult> GraphAdvisor::search(const PlanRequest &request, const SearchLimits &given,
+                                                   int64_t other) {
   LoadedStep *step = stepFor(other);
   if (!step)
     return mlir::failure();
@@ -56,23 +56,23 @@ mlir::FailureOr<SearchResult> GraphAdvisor::search(const Options &options, const
     limits.pricers = step == question.graph.get() ? &question.pricers : nullptr;
   mlir::ModuleOp module = step->module();
   mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
-  return searchPlans(module, options, limits);
+  return searchPlans(module, question.options, request, limits);
 }
 
-bool GraphAdvisor::confirm(const Options &options, SearchResult &result) {
+bool GraphAdvisor::confirm(SearchResult &result) {
   mlir::ModuleOp module = question.graph->module();
   mlir::ScopedDiagnosticHandler silence(module.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
-  return succeeded(confirmPlans(module, options, result, /*silent=*/true));
+  return succeeded(confirmPlans(module, question.options, result, /*silent=*/true));
 }
 
-std::optional<plan::PlanReport> GraphAdvisor::bestOf(const Options &options, SearchLimits limits, int64_t other) {
+std::optional<plan::PlanReport> GraphAdvisor::bestOf(const PlanRequest &request, SearchLimits limits, int64_t other) {
   limits.keep = kKept;
-  mlir::FailureOr<SearchResult> result = search(options, limits, other);
+  mlir::FailureOr<SearchResult> result = search(request, limits, other);
   if (succeeded(result) && result->report.plans.front().fits)
     return std::move(result->report.plans.front());
-  Options least = options;
-  if (least.recompute.empty())
-    least.recompute = "full";
+  PlanRequest least = request;
+  if (!least.recompute)
+    least.recompute = plan::Recompute::Full;
   limits.anyMemory = true;
   limits.keep = kNearest;
   result = search(least, limits, other);
@@ -91,15 +91,14 @@ static bool isMesh(const plan::PlanShape &shape, const plan::PlanShape &mesh) {
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &restriction) {
-  Options options = restriction.devices ? optionsFor(question.options, restriction.devices) : question.options;
+  PlanRequest request = restriction.devices ? requestFor(question.request, restriction.devices) : question.request;
   if (restriction.recompute)
-    options.recompute = *restriction.recompute ? "full" : "none";
+    request.recompute = *restriction.recompute ? plan::Recompute::Full : plan::Recompute::None;
   SearchLimits limits;
   limits.devices = restriction.devices;
   // Axes that the user fixed stay fixed.
-  auto given = [&](StringRef axis) { return StringRef(options.mesh).contains(axis); };
-  bool tensor = restriction.tensor || given("tp="), context = restriction.context || given("cp="),
-       pipeline = restriction.pipeline || given("pp=");
+  bool tensor = restriction.tensor || request.mesh.tp, context = restriction.context || request.mesh.cp,
+       pipeline = restriction.pipeline || request.mesh.pp;
   limits.allows = [=](const plan::PlanShape &shape) {
     if ((!tensor && shape.tp > 1) || (!context && shape.cp > 1) || (!pipeline && shape.pp > 1) ||
         (restriction.zero && shape.zero != *restriction.zero) ||
@@ -111,7 +110,7 @@ std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &rest
     return isMesh(shape, mesh) && (restriction.microbatches || (shape.microbatches == mesh.microbatches &&
                                                                 shape.scheduleName() == mesh.scheduleName()));
   };
-  return bestOf(options, limits, restriction.batch);
+  return bestOf(request, limits, restriction.batch);
 }
 
 std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &than, size_t most) {
@@ -119,7 +118,7 @@ std::vector<plan::PlanReport> GraphAdvisor::fasterOnes(const plan::PlanReport &t
   limits.anyMemory = true;
   limits.keep = kKept;
   std::vector<plan::PlanReport> plans;
-  mlir::FailureOr<SearchResult> result = search(question.options, limits);
+  mlir::FailureOr<SearchResult> result = search(question.request, limits);
   if (failed(result))
     return plans;
   for (plan::PlanReport &plan : result->report.plans) {
@@ -135,43 +134,33 @@ std::optional<int64_t> GraphAdvisor::fewest() {
   // With heterogeneous devices the number depends on the device kind.
   if (isThisMachine(question.options) || !question.kinds.empty())
     return std::nullopt;
-  std::optional<FewestDevices> found = fewestDevices(question.graph->module(), question.options);
+  std::optional<FewestDevices> found = fewestDevices(question.graph->module(), question.options, question.request);
   return found ? std::optional(found->devices) : std::nullopt;
 }
 
-/// The options that hold a shape which a search leaves out.
-static Options holding(const Options &given, const plan::PlanShape &shape) {
-  Options options = given;
-  options.mesh =
-      llvm::formatv("dp={0},tp={1},cp={2},ep={3},pp={4}", shape.dp / shape.ep, shape.tp, shape.cp, shape.ep, shape.pp);
-  options.zero = shape.zero;
-  options.microbatches = shape.microbatches;
-  options.schedule = shape.scheduleName();
-  if (shape.hostOptimizer && options.offload.empty())
-    options.offload = "optimizer";
-  options.sequenceParallel = shape.tp == 1 ? "" : shape.sequenceParallel ? "on" : "off";
-  if (shape.exchange != plan::SequenceExchange::Cheaper)
-    options.cpAttention = std::string(plan::toString(shape.exchange));
-  return options;
+/// The request that holds all of a shape.
+static PlanRequest holding(PlanRequest request, const plan::PlanShape &shape) {
+  request.hold(shape);
+  return request;
 }
 
 /// A shape that says nothing of attention has it as the options do.
-static plan::PlanShape withExchangeOf(const Options &options, plan::PlanShape shape) {
+static plan::PlanShape withExchangeOf(const PlanRequest &request, plan::PlanShape shape) {
   if (shape.cp > 1 && shape.exchange == plan::SequenceExchange::Cheaper)
-    shape.exchange = *plan::parseSequenceExchange(options.cpAttention);
+    shape.exchange = request.exchange;
   return shape;
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::price(const plan::PlanShape &given) {
-  plan::PlanShape shape = withExchangeOf(question.options, given);
+  plan::PlanShape shape = withExchangeOf(question.request, given);
   SearchLimits limits;
   limits.keep = kKept;
   limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
   for (bool anyMemory : {false, true})
-    for (const Options &options : {question.options, holding(question.options, shape)}) {
+    for (const PlanRequest &request : {question.request, holding(question.request, shape)}) {
       limits.anyMemory = anyMemory;
-      mlir::FailureOr<SearchResult> result = search(options, limits);
-      if (succeeded(result) && confirm(options, *result))
+      mlir::FailureOr<SearchResult> result = search(request, limits);
+      if (succeeded(result) && confirm(*result))
         return std::move(result->report.plans.front());
     }
   return std::nullopt;
@@ -191,7 +180,7 @@ static bool isAgainAlike(const plan::Plan &a, const plan::Plan &b) {
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) {
-  plan::PlanShape shape = withExchangeOf(question.options, shapeOf(plan));
+  plan::PlanShape shape = withExchangeOf(question.request, plan::shapeOf(plan::parallelismOf(plan)));
   SearchLimits limits;
   PricerCache pricers;
   auto step = question.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
@@ -202,17 +191,17 @@ std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) 
   }
   limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
   // If the plan came from a search, its offload is needed for memory. The first search may not ask for it.
-  for (const Options &options : {question.options, holding(question.options, shape)}) {
-    mlir::FailureOr<SearchResult> result = search(options, limits);
+  for (const PlanRequest &request : {question.request, holding(question.request, shape)}) {
+    mlir::FailureOr<SearchResult> result = search(request, limits);
     if (failed(result))
       continue;
-    if (isAgainAlike(result->plan(0), plan) || (confirm(options, *result) && isAgainAlike(result->plan(0), plan)))
+    if (isAgainAlike(result->plan(0), plan) || (confirm(*result) && isAgainAlike(result->plan(0), plan)))
       return std::move(result->report.plans.front());
   }
   limits.anyMemory = true;
-  for (Options options : {question.options, holding(question.options, shape)}) {
-    options.recompute = plan::toString(plan.recompute).str();
-    mlir::FailureOr<SearchResult> result = search(options, limits);
+  for (PlanRequest request : {question.request, holding(question.request, shape)}) {
+    request.recompute = plan.recompute;
+    mlir::FailureOr<SearchResult> result = search(request, limits);
     if (succeeded(result))
       return std::move(result->report.plans.front());
   }

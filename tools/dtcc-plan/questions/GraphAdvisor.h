@@ -33,11 +33,11 @@ public:
 
 private:
   using Allows = std::function<bool(const plan::PlanShape &)>;
-  mlir::FailureOr<SearchResult> search(const Options &options, const SearchLimits &limits, int64_t batch = 0);
+  mlir::FailureOr<SearchResult> search(const PlanRequest &request, const SearchLimits &limits, int64_t batch = 0);
   /// The fastest plan that fits, or else the plan that needs the least memory.
-  std::optional<plan::PlanReport> bestOf(const Options &options, SearchLimits limits, int64_t batch = 0);
+  std::optional<plan::PlanReport> bestOf(const PlanRequest &request, SearchLimits limits, int64_t batch = 0);
   /// Returns false if no plan can be compiled.
-  bool confirm(const Options &options, SearchResult &result);
+  bool confirm(SearchResult &result);
   /// Its memory is the search's estimate, unless that was confirmed on the way.
   std::optional<plan::PlanReport> priceTime(const plan::Plan &plan);
   LoadedStep *stepFor(int64_t batch);

@@ -71,6 +71,10 @@ static llvm::Error readGraph(StringRef model, const Arguments &arguments, Questi
   if (failed(parseOptions(int(line.size()), line.data(), question.options)) ||
       failed(resolveCluster(question.options, /*mayMix=*/true)))
     return llvm::make_error<ToldError>();
+  mlir::FailureOr<PlanRequest> request = resolvePlanRequest(question.options);
+  if (failed(request))
+    return llvm::make_error<ToldError>();
+  question.request = std::move(*request);
   if (!isThisMachine(question.options)) {
     llvm::Expected<cost::Cluster> cluster = cost::readCluster(question.options.cluster);
     if (!cluster)
@@ -128,7 +132,7 @@ llvm::Expected<plan::SearchReport> Question::search(size_t top, bool record, boo
   SearchLimits limits;
   limits.pricers = &pricers;
   limits.anyMemory = anyMemory;
-  mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options, limits);
+  mlir::FailureOr<SearchResult> result = searchPlans(graph->module(), options, request, limits);
   if (failed(result) || (!anyMemory && failed(confirmPlans(graph->module(), options, *result))))
     return llvm::make_error<ToldError>();
   if (record)

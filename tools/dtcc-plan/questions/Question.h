@@ -17,7 +17,6 @@
 #include "tools/dtcc-plan/arguments/ToldError.h"
 #include "tools/dtcc-plan/questions/LoadStep.h"
 #include "tools/dtcc-plan/questions/SearchTransformer.h"
-#include "tools/dtcc-plan/tables/GraphReport.h"
 
 namespace dtcc {
 
@@ -26,6 +25,7 @@ struct Question {
   /// Without `sizes`: a graph, its options, and the placements of its searches.
   std::unique_ptr<LoadedStep> graph;
   Options options;
+  PlanRequest request;
   mutable PricerCache pricers;
   /// Dollars a device and hour; 0: not known.
   double pricePerHour = 0;

@@ -15,7 +15,6 @@
 #include "tools/dtcc-plan/tables/PrintReport.h"
 #include "tools/dtcc-plan/tables/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace dtcc;
@@ -28,32 +27,37 @@ llvm::ArrayRef<StringRef> dtcc::searchTransformerValues() { return kValues; }
 llvm::ArrayRef<StringRef> dtcc::searchTransformerFlags() { return kFlags; }
 
 /// Reads --mesh: each axis that it names has only the given size.
-static llvm::Error readMesh(StringRef text, plan::ShapeSpace &space) {
-  llvm::SmallVector<StringRef> parts;
-  text.split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef part : parts) {
-    auto [name, number] = part.split('=');
-    int64_t size = 0;
-    std::vector<int64_t> *axis = llvm::StringSwitch<std::vector<int64_t> *>(name)
-                                     .Case("tp", &space.tp)
-                                     .Case("cp", &space.cp)
-                                     .Cases({"ep", "folded-ep"}, &space.ep)
-                                     .Case("pp", &space.pp)
-                                     .Default(nullptr);
-    if ((!axis && name != "dp") || number.getAsInteger(10, size) || size < 1)
-      return llvm::createStringError("--mesh must be tp=N,cp=N,dp=N,ep=N,pp=N with numbers of at least 1, got: " +
-                                     text);
-    if (space.devices % size)
+static llvm::Error readMesh(const Arguments &arguments, plan::ShapeSpace &space) {
+  llvm::Expected<plan::MeshSizes> mesh = readMeshSizes(arguments);
+  if (!mesh)
+    return mesh.takeError();
+  struct Row {
+    StringRef name;
+    std::optional<int64_t> plan::MeshSizes::*size;
+    std::vector<int64_t> plan::ShapeSpace::*allowed;
+  };
+  static constexpr Row rows[] = {{"dp", &plan::MeshSizes::dp, nullptr},
+                                 {"tp", &plan::MeshSizes::tp, &plan::ShapeSpace::tp},
+                                 {"cp", &plan::MeshSizes::cp, &plan::ShapeSpace::cp},
+                                 {"ep", &plan::MeshSizes::ep, &plan::ShapeSpace::ep},
+                                 {"pp", &plan::MeshSizes::pp, &plan::ShapeSpace::pp}};
+  for (const Row &row : rows) {
+    std::optional<int64_t> size = *mesh.*row.size;
+    if (!size)
+      continue;
+    std::string part = (row.name + "=" + llvm::Twine(*size)).str();
+    if (space.devices % *size)
       return llvm::createStringError("--mesh must divide the " + llvm::Twine(space.devices) + " devices, got: " + part);
-    if (!axis)
-      space.dp = size;
-    else if (llvm::is_contained(*axis, size))
-      *axis = {size};
-    else
+    if (!row.allowed)
+      continue;
+    if (std::vector<int64_t> &allowed = space.*row.allowed; !llvm::is_contained(allowed, *size))
       return llvm::createStringError(
-          "the model does not allow " + part + "; " + name + " may be " +
-          llvm::join(llvm::map_range(*axis, [](int64_t each) { return std::to_string(each); }), ", "));
+          "the model does not allow " + part + "; " + row.name + " may be " +
+          llvm::join(llvm::map_range(allowed, [](int64_t each) { return std::to_string(each); }), ", "));
+    space.*row.allowed = {*size};
   }
+  space.dp = mesh->dp;
+  space.groups = mesh->groups;
   return llvm::Error::success();
 }
 
@@ -83,7 +87,7 @@ static llvm::Error readSpace(const Arguments &arguments, plan::TransformerProble
   space = plan::shapeSpaceOf(problem);
   if (llvm::Error error = readOffload(arguments, problem, space, offload))
     return error;
-  if (llvm::Error error = readMesh(arguments.value("mesh"), space))
+  if (llvm::Error error = readMesh(arguments, space))
     return error;
   if (arguments.has("zero")) {
     int zero;

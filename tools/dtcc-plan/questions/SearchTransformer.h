@@ -8,7 +8,7 @@
 #ifndef DTCC_TOOLS_DTCC_PLAN_QUESTIONS_SEARCHTRANSFORMER_H
 #define DTCC_TOOLS_DTCC_PLAN_QUESTIONS_SEARCHTRANSFORMER_H
 
-#include "planner/plan/Offload.h"
+#include "planner/parallelism/Offload.h"
 #include "planner/transformer/TransformerReport.h"
 #include "tools/dtcc-plan/arguments/TransformerOptions.h"
 #include "llvm/Support/raw_ostream.h"

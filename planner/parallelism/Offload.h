@@ -13,9 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_PLANNER_PLAN_OFFLOAD_H
-#define DTCC_PLANNER_PLAN_OFFLOAD_H
+#ifndef DTCC_PLANNER_PARALLELISM_OFFLOAD_H
+#define DTCC_PLANNER_PARALLELISM_OFFLOAD_H
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ struct Offload {
   bool any() const { return optimizer || activations; }
   /// "none", "optimizer", "activations" or "all".
   std::string str() const;
-  bool operator==(const Offload &) const = default;
+  auto operator<=>(const Offload &) const = default;
 };
 /// Reads the text of Offload::str(). Returns nothing for other words.
 std::optional<Offload> parseOffload(std::string_view text);
@@ -37,4 +38,4 @@ std::string noteOfMixedDevices(const std::string &stages);
 
 } // namespace dtcc::plan
 
-#endif // DTCC_PLANNER_PLAN_OFFLOAD_H
+#endif // DTCC_PLANNER_PARALLELISM_OFFLOAD_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "planner/cost/Schedules.h"
+#include "planner/parallelism/Schedules.h"
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -25,7 +25,7 @@ static constexpr unsigned SeveralStages = ScheduleRow::SeveralStages, WeightsApa
 #define DTCC_SCHEDULE(...) DTCC_ROW(__VA_ARGS__, true)
 #define DTCC_PUBLISHED_SCHEDULE(...) DTCC_ROW(__VA_ARGS__, false)
 static constexpr ScheduleRow kSchedules[] = {
-#include "planner/cost/Schedules.def"
+#include "planner/parallelism/Schedules.def"
 };
 #undef DTCC_ROW
 
@@ -42,7 +42,7 @@ std::vector<PipelineKind> searchedSchedules() {
 const std::string &scheduleNames() {
 #define DTCC_SCHEDULE(NAME, MNEMONIC, ARGUMENT, ...) MNEMONIC ARGUMENT ", "
   static constexpr std::string_view all =
-#include "planner/cost/Schedules.def"
+#include "planner/parallelism/Schedules.def"
       ;
   static const std::string names(all.substr(0, all.size() - 2));
   return names;

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_PLANNER_COST_SCHEDULES_H
-#define DTCC_PLANNER_COST_SCHEDULES_H
+#ifndef DTCC_PLANNER_PARALLELISM_SCHEDULES_H
+#define DTCC_PLANNER_PARALLELISM_SCHEDULES_H
 
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,7 @@ enum class PipelineKind {
   None,
 #define DTCC_SCHEDULE(NAME, ...) NAME,
 #define DTCC_PUBLISHED_SCHEDULE(NAME, ...) NAME,
-#include "planner/cost/Schedules.def"
+#include "planner/parallelism/Schedules.def"
 };
 
 struct ScheduleRow {
@@ -81,4 +81,4 @@ double microbatchesInFlight(PipelineKind schedule, int64_t stages, int64_t virtu
 
 } // namespace dtcc::cost
 
-#endif // DTCC_PLANNER_COST_SCHEDULES_H
+#endif // DTCC_PLANNER_PARALLELISM_SCHEDULES_H

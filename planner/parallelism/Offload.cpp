@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "planner/plan/Offload.h"
+#include "planner/parallelism/Offload.h"
 
 namespace dtcc::plan {
 

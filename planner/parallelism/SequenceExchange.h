@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DTCC_PLANNER_PLAN_SEQUENCEEXCHANGE_H
-#define DTCC_PLANNER_PLAN_SEQUENCEEXCHANGE_H
+#ifndef DTCC_PLANNER_PARALLELISM_SEQUENCEEXCHANGE_H
+#define DTCC_PLANNER_PARALLELISM_SEQUENCEEXCHANGE_H
 
 #include <array>
 #include <optional>
@@ -38,4 +38,4 @@ inline constexpr std::optional<SequenceExchange> parseSequenceExchange(std::stri
 
 } // namespace dtcc::plan
 
-#endif // DTCC_PLANNER_PLAN_SEQUENCEEXCHANGE_H
+#endif // DTCC_PLANNER_PARALLELISM_SEQUENCEEXCHANGE_H
