@@ -26,6 +26,7 @@
 #include "passes/exec/codegen/KernelDomain.h"
 #include "passes/exec/local/BlockOrder.h"
 #include "passes/exec/local/Spans.h"
+#include "passes/exec/local/Spine.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace dtcc::exec {
@@ -89,6 +90,7 @@ private:
   llvm::DenseMap<std::pair<Group *, Value>, Value> repeated;
   /// The op with effects before an op with effects: their order stays.
   llvm::DenseMap<Operation *, Operation *> effectsBefore;
+  std::optional<Spine> spine;
 };
 
 /// Ops whose results are repeated in each kernel that reads them, in program order.
@@ -137,6 +139,8 @@ bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops
           return true;
         continue;
       }
+      if (direct && llvm::any_of(group.ops, [&](Operation *member) { return spine->proves(producer, member); }))
+        return true;
       // Another kernel stands as a whole where its last op stands.
       if (Group *other = groupOf.lookup(producer)) {
         for (Operation *member : other->ops)
@@ -149,7 +153,8 @@ bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops
     return false;
   };
   for (Operation *op : ops)
-    push(push, op, /*direct=*/true);
+    if (push(push, op, /*direct=*/true))
+      return true;
   while (!work.empty())
     if (push(push, work.pop_back_val(), /*direct=*/false))
       return true;
@@ -547,6 +552,13 @@ void BlockFusion::run() {
           known->second = std::min(known->second, first);
         }
   }
+  spine.emplace(block, [&](Operation *op, Spine::Handle handle) {
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
+        handle(producer);
+    if (Operation *before = effectsBefore.lookup(op))
+      handle(before);
+  });
   for (Operation &op : block) {
     if (!isFusible(&op))
       continue;
