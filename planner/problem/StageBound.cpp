@@ -36,52 +36,7 @@ double quickBound(const StageProblem &problem) {
   return (problem.rounds * sum + tail) / stages + problem.ramp * sum;
 }
 
-namespace {
-
-/// The problem with modes that blocks may mix.
-class Relaxation {
-public:
-  explicit Relaxation(const StageProblem &problem);
-  double bound() const;
-
-private:
-  /// The fastest mode of a type, and its bytes where several are as fast; the least working memory of any mode.
-  struct Type {
-    double seconds = 0, heldBytes = 0, workingBytes = 0;
-  };
-  /// Fewer bytes for more seconds: a part of the lower hull of a type's modes.
-  struct Exchange {
-    uint32_t type;
-    double bytes, seconds;
-  };
-  /// Blocks as a sum; it grows block by block.
-  struct Run {
-    std::vector<double> counts;
-    double seconds = 0, heldBytes = 0, stateBytes = 0, workingBytes = 0, tailSeconds = 0;
-  };
-  Run empty() const { return {std::vector<double>(types.size()), 0, 0, 0, 0, 0}; }
-  static void clear(Run &run) {
-    std::fill(run.counts.begin(), run.counts.end(), 0);
-    run.seconds = run.heldBytes = run.stateBytes = run.workingBytes = run.tailSeconds = 0;
-  }
-  void add(Run &run, uint32_t type) const;
-  /// The least time of a run that holds at most `bytes`; infinity if it cannot.
-  double secondsWithin(const Run &run, double bytes) const;
-  double loadOf(const Run &run, size_t stage) const;
-  /// Whether all blocks fit into stages none of which has a load above `limit`. Stages that hold as many blocks as they
-  /// can leave least to the others.
-  bool fits(double limit) const;
-
-  const StageProblem &problem;
-  std::vector<Type> types;
-  /// By rising seconds for a byte.
-  std::vector<Exchange> exchanges;
-  double memory = 0, send = kNever;
-};
-
-} // namespace
-
-Relaxation::Relaxation(const StageProblem &problem) : problem(problem) {
+RelaxedStages::RelaxedStages(const StageProblem &problem) : problem(problem) {
   for (const DeviceClass &each : problem.classes)
     memory = std::max(memory, each.memoryBytes * (1 + kSlack));
   for (uint32_t number = 0; number < problem.types.size(); ++number) {
@@ -120,7 +75,12 @@ Relaxation::Relaxation(const StageProblem &problem) : problem(problem) {
     send = std::min(send, problem.types[block].sendSeconds);
 }
 
-void Relaxation::add(Run &run, uint32_t type) const {
+void RelaxedStages::clear(Run &run) const {
+  run.counts.assign(types.size(), 0);
+  run.seconds = run.heldBytes = run.stateBytes = run.workingBytes = run.tailSeconds = 0;
+}
+
+void RelaxedStages::add(Run &run, uint32_t type) const {
   ++run.counts[type];
   run.seconds += types[type].seconds;
   run.heldBytes += types[type].heldBytes;
@@ -129,7 +89,7 @@ void Relaxation::add(Run &run, uint32_t type) const {
   run.tailSeconds += problem.types[type].tailSeconds;
 }
 
-double Relaxation::secondsWithin(const Run &run, double bytes) const {
+double RelaxedStages::secondsWithin(const Run &run, double bytes) const {
   if (bytes < 0)
     return kNever;
   double seconds = run.seconds, tooMany = run.heldBytes - bytes * (1 + kSlack);
@@ -146,15 +106,15 @@ double Relaxation::secondsWithin(const Run &run, double bytes) const {
   return tooMany > kSlack * run.heldBytes ? kNever : seconds;
 }
 
-double Relaxation::loadOf(const Run &run, size_t stage) const {
+double RelaxedStages::loadOf(const Run &run, size_t stage) const {
   double bytes = (memory - run.stateBytes - run.workingBytes) / problem.inFlight[stage];
   double sent = stage + 1 < problem.stages() ? send : 0;
   return problem.rounds * (secondsWithin(run, bytes) + sent) + run.tailSeconds;
 }
 
-bool Relaxation::fits(double limit) const {
+bool RelaxedStages::fits(double limit) const {
   const std::vector<uint32_t> &blocks = problem.blocks;
-  Run run = empty();
+  Run run;
   size_t from = 0;
   for (size_t stage = 0; stage < problem.stages(); ++stage) {
     // Each stage behind has a block at least.
@@ -173,11 +133,12 @@ bool Relaxation::fits(double limit) const {
   return from == blocks.size();
 }
 
-double Relaxation::bound() const {
+double RelaxedStages::bound() const {
   /// How near to the least limit the search for it comes, and in how many steps at most.
   constexpr double kNear = 1e-3;
   constexpr int kSteps = 64;
-  Run whole = empty();
+  Run whole;
+  clear(whole);
   for (uint32_t block : problem.blocks)
     add(whole, block);
   double stages = double(problem.stages()), capacity = 0, working = kNever, most = 0;
@@ -208,6 +169,6 @@ double Relaxation::bound() const {
   return (low + problem.ramp * sum) * (1 - kSlack);
 }
 
-double closeBound(const StageProblem &problem) { return Relaxation(problem).bound(); }
+double closeBound(const StageProblem &problem) { return RelaxedStages(problem).bound(); }
 
 } // namespace dtcc::plan

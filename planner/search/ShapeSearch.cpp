@@ -160,6 +160,9 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
 namespace {
 
 constexpr double kUnpriced = std::numeric_limits<double>::infinity();
+/// Plans that take so many times as long as the best are wanted only until there are a few.
+constexpr double kFar = 2;
+constexpr size_t kFew = 24;
 
 /// The search of one space: shapes in the order of their bounds.
 class BestFirst {
@@ -281,8 +284,12 @@ BestFirst::Solved BestFirst::solve(size_t number, double best) {
   return solved;
 }
 
-/// Can no shape with at least this bound be the best, nor be among the `keep` best of the model of the search?
-bool BestFirst::isEnough(double bound) const { return bound >= best && times.size() >= keep && bound >= times.front(); }
+/// Can no shape with at least this bound be the best, nor be among the plans that are wanted beside it?
+bool BestFirst::isEnough(double bound) const {
+  if (bound < best)
+    return false;
+  return times.size() >= keep ? bound >= times.front() : times.size() >= kFew && bound >= kFar * best;
+}
 
 void BestFirst::add(Solved solved) {
   times.push_back(solved.first.stages.seconds);

@@ -140,8 +140,9 @@ struct ShapeResult {
   size_t shapes = 0, solved = 0, infeasible = 0;
 };
 
-/// The best plan by the finer model, the `keep` best by the model of the search, and those that were priced on the
-/// way: at most `keep`, ranked by the finer model. The first is what solving and pricing every shape would give. The
+/// The best plan by the finer model, the `keep` best by the model of the search (two dozen, if the others take more
+/// than twice as long as the best), and those that were priced on the way: at most `keep`, ranked by the finer
+/// model. The first is what solving and pricing every shape would give. The
 /// search runs on all cores where the pricer allows it, with the same result on one.
 ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep = 100);
 
