@@ -118,7 +118,7 @@ unsigned BlockFusion::horizonOf(const Group &group) const {
 /// effects (the unit that a backward op reads is gathered behind the forward pass).
 bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops) const {
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
-  unsigned horizon = horizonOf(group);
+  unsigned horizon = horizonOf(group), below = spine->firstBelow(group.ops);
   SmallVector<Operation *> work;
   auto push = [&](auto &self, Operation *from, bool direct) -> bool {
     SmallVector<Operation *> producers;
@@ -139,13 +139,16 @@ bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops
           return true;
         continue;
       }
-      if (direct && llvm::any_of(group.ops, [&](Operation *member) { return spine->proves(producer, member); }))
+      if (spine->proves(producer, below))
         return true;
       // Another kernel stands as a whole where its last op stands.
       if (Group *other = groupOf.lookup(producer)) {
-        for (Operation *member : other->ops)
+        for (Operation *member : other->ops) {
+          if (spine->proves(member, below))
+            return true;
           if (seen.insert(member).second)
             work.push_back(member);
+        }
       } else if (seen.insert(producer).second) {
         work.push_back(producer);
       }

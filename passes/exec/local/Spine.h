@@ -17,6 +17,7 @@
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -29,14 +30,24 @@ public:
   /// it. Takes time by the number of ops and dependences.
   Spine(mlir::Block &block, llvm::function_ref<void(mlir::Operation *, Handle)> forSources);
 
-  /// True only if `op` is `source` or depends on it.
-  bool proves(mlir::Operation *op, mlir::Operation *source) const {
-    auto up = above.find(op), down = below.find(source);
-    return up != above.end() && down != below.end() && down->second <= up->second;
+  /// The place of the first op of the chain that depends on one of `sources`, or is one; kNowhere if there is none.
+  unsigned firstBelow(llvm::ArrayRef<mlir::Operation *> sources) const {
+    unsigned first = kNowhere;
+    for (mlir::Operation *source : sources)
+      if (auto known = below.find(source); known != below.end())
+        first = std::min(first, known->second);
+    return first;
+  }
+  /// True only if `op` depends on one of the ops whose firstBelow is `place`, or is one.
+  bool proves(mlir::Operation *op, unsigned place) const {
+    auto known = above.find(op);
+    return known != above.end() && place <= known->second;
   }
 
 private:
-  /// The last op of the chain on which an op depends, or which it is; the first that depends on an op, or that it is.
+  static constexpr unsigned kNowhere = ~0u;
+  /// The place of the last op of the chain on which an op depends, or which it is; of the first that depends on an op,
+  /// or that it is.
   llvm::DenseMap<mlir::Operation *, unsigned> above, below;
 };
 
