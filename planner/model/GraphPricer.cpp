@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/model/GraphPricer.h"
+#include "planner/problem/StageBound.h"
 #include "planner/transformer/Memory.h"
 #include <limits>
 #include <set>
@@ -63,6 +64,15 @@ double GraphPricer::bound(const PlanShape &shape) {
   return stages < shape.pp ? never : plan::quickBound(each);
 }
 
+double GraphPricer::closerBound(const PlanShape &shape) {
+  double bound = plan::closeBound(problem(shape));
+  // Where weight gradients are apart, blocks that are all in one mode wait at fewer micro-batches than a mixture.
+  if (hasWeightsApart(shape))
+    for (uint32_t mode : commonModes())
+      bound = std::min(bound, plan::closeBound(problemOf(shape, mode)));
+  return bound;
+}
+
 std::vector<uint32_t> GraphPricer::commonModes() const {
   std::vector<uint32_t> modes;
   if (!facts().request.recompute && !facts().request.given)
@@ -115,24 +125,26 @@ plan::StageSolution GraphPricer::solveMixed(const PlanShape &shape, std::optiona
   plan::StageSolution found = solveAlike(shape, std::nullopt, bytes);
   if (!found.isInfeasible())
     return found;
-  for (plan::StageSolution &other : othersWithin(shape, found, bytes))
+  for (plan::StageSolution &other : othersWithin(shape, found, bytes, plan::kNever))
     if (found.isInfeasible() || other.seconds < found.seconds)
       found = std::move(other);
   return found;
 }
 
 std::vector<plan::StageSolution> GraphPricer::othersWithin(const PlanShape &shape, const plan::StageSolution &best,
-                                                           std::optional<double> bytes) {
+                                                           std::optional<double> bytes, double below) {
   std::vector<plan::StageSolution> found;
   for (uint32_t mode : commonModes())
-    if (best.isInfeasible() || llvm::any_of(best.modes, [&](uint32_t own) { return own != mode; }))
+    if ((best.isInfeasible() || llvm::any_of(best.modes, [&](uint32_t own) { return own != mode; })) &&
+        plan::closeBound(problemOf(shape, mode)) < below)
       if (plan::StageSolution other = solveAlike(shape, mode, bytes); !other.isInfeasible())
         found.push_back(std::move(other));
   return found;
 }
 
-std::vector<plan::StageSolution> GraphPricer::others(const PlanShape &shape, const plan::StageSolution &best) {
-  return othersWithin(shape, best, std::nullopt);
+std::vector<plan::StageSolution> GraphPricer::others(const PlanShape &shape, const plan::StageSolution &best,
+                                                     double below) {
+  return othersWithin(shape, best, std::nullopt, below);
 }
 
 plan::StageSolution GraphPricer::solveWithin(const PlanShape &shape, double bytes) {
@@ -140,7 +152,7 @@ plan::StageSolution GraphPricer::solveWithin(const PlanShape &shape, double byte
   if (fastest.isInfeasible())
     return fastest;
   double seconds = refine(shape, fastest);
-  for (plan::StageSolution &other : othersWithin(shape, fastest, bytes))
+  for (plan::StageSolution &other : othersWithin(shape, fastest, bytes, plan::kNever))
     if (double own = refine(shape, other); own < seconds) {
       seconds = own;
       fastest = std::move(other);

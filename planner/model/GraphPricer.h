@@ -36,11 +36,13 @@ public:
   /// Places the step and prices its blocks for all of the shapes. What comes after works on numbers.
   bool prepare(std::vector<plan::PlanShape> &shapes) override;
   double bound(const plan::PlanShape &shape) override;
+  double closerBound(const plan::PlanShape &shape) override;
   plan::StageProblem problem(const plan::PlanShape &shape) override;
   plan::StageSolution solve(const plan::PlanShape &shape) override { return solveMixed(shape, std::nullopt); }
   /// Solutions whose blocks all recompute alike. The finer model often prefers them to a mixture that is modelled to be
   /// as fast, because their virtual stages are more even.
-  std::vector<plan::StageSolution> others(const plan::PlanShape &shape, const plan::StageSolution &best) override;
+  std::vector<plan::StageSolution> others(const plan::PlanShape &shape, const plan::StageSolution &best,
+                                          double below) override;
   double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();
   }
@@ -89,7 +91,7 @@ private:
   /// With any mode for each block; if no such solution is found that fits, with one mode for all.
   plan::StageSolution solveMixed(const plan::PlanShape &shape, std::optional<double> bytes);
   std::vector<plan::StageSolution> othersWithin(const plan::PlanShape &shape, const plan::StageSolution &best,
-                                                std::optional<double> bytes);
+                                                std::optional<double> bytes, double below);
   /// Modes that all blocks may have, if blocks may differ in them.
   std::vector<uint32_t> commonModes() const;
   llvm::Expected<cost::StepTimeline> simulate(const plan::PlanShape &shape, const plan::StageSolution &solution,

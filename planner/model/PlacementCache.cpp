@@ -131,7 +131,8 @@ const PricedStep &PlacementCache::pricedFor(const PlanShape &shape) {
   PricedStep &local = locals[keyOf(shape)];
   plan::Plan plan = resize(shape, placed);
   ScopedDiagnosticHandler silence(facts.step->getContext(), [](Diagnostic &) { return success(); });
-  findExchange(shape, plan, placed, local);
+  SequenceTotals totals;
+  findExchange(shape, plan, placed, totals, local);
   if (local.possible)
     price(shape, std::move(plan), placed, local);
   return local;
@@ -193,8 +194,9 @@ plan::Plan PlacementCache::resize(const PlanShape &shape, PlacedStep &placed) {
 }
 
 void PlacementCache::findExchange(const PlanShape &shape, const plan::Plan &plan, PlacedStep &placed,
-                                  PricedStep &local) {
-  FailureOr<SequenceOutcome> outcome = sequenceOutcome(sites, plan, facts.machine, shape.exchange, *placed.exchanges);
+                                  SequenceTotals &totals, PricedStep &local) {
+  FailureOr<SequenceOutcome> outcome =
+      sequenceOutcome(sites, plan, facts.machine, shape.exchange, *placed.exchanges, totals);
   local.possible = succeeded(outcome);
   if (local.possible)
     local.sequence = std::move(*outcome);
@@ -289,24 +291,29 @@ void PlacementCache::prepare(llvm::ArrayRef<const PlanShape *> shapes) {
     if (task.placed)
       place(*task.shape, *task.placed);
     PlacedStep &placed = splits.find(splitOf(*task.shape))->second;
-    // The exchanges that were asked for, by the samples of a rank.
-    std::map<int64_t, std::vector<std::pair<SequenceExchange, const PricedStep *>>> asked;
-    for (auto [shape, local] : task.locals) {
-      if (!placed.possible)
-        continue;
-      plan::Plan plan = resize(*shape, placed);
-      findExchange(*shape, plan, placed, *local);
-      if (!local->possible)
-        continue;
-      auto &others = asked[facts.localExamples(*shape)];
-      auto same = llvm::find_if(
-          others, [&](const auto &other) { return other.second->sequence.entries == local->sequence.entries; });
-      if (same != others.end()) {
-        local->sameAs = same->first;
-        continue;
+    if (!placed.possible)
+      return;
+    // The exchanges that are asked for, by the samples of a rank: they share the mesh.
+    std::map<int64_t, std::vector<std::pair<const PlanShape *, PricedStep *>>> asked;
+    for (auto [shape, local] : task.locals)
+      asked[facts.localExamples(*shape)].emplace_back(shape, local);
+    for (const auto &[examples, locals] : asked) {
+      plan::Plan plan = resize(*locals.front().first, placed);
+      SequenceTotals totals;
+      std::vector<std::pair<SequenceExchange, const PricedStep *>> others;
+      for (auto [shape, local] : locals) {
+        findExchange(*shape, plan, placed, totals, *local);
+        if (!local->possible)
+          continue;
+        auto same = llvm::find_if(
+            others, [&](const auto &other) { return other.second->sequence.entries == local->sequence.entries; });
+        if (same != others.end()) {
+          local->sameAs = same->first;
+          continue;
+        }
+        price(*shape, plan, placed, *local);
+        others.push_back({shape->exchange, local});
       }
-      price(*shape, std::move(plan), placed, *local);
-      others.push_back({shape->exchange, local});
     }
   };
   // Attributes of a context without locks are made by one thread at a time.

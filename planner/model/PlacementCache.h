@@ -90,7 +90,8 @@ private:
   mlir::LogicalResult tryToPlace(const plan::PlanShape &shape, PlacedStep &placed);
   /// The plan of a split for the samples of the shape; prices of reshards become those of its mesh.
   plan::Plan resize(const plan::PlanShape &shape, PlacedStep &placed);
-  void findExchange(const plan::PlanShape &shape, const plan::Plan &plan, PlacedStep &placed, PricedStep &local);
+  void findExchange(const plan::PlanShape &shape, const plan::Plan &plan, PlacedStep &placed, SequenceTotals &totals,
+                    PricedStep &local);
   void price(const plan::PlanShape &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local);
   /// The layouts of a placement are those of all splits that place the model so. On all threads.
   const BlockPrices &pricesOf(plan::Plan plan, int64_t logitsBytes, SequenceExchange exchange);

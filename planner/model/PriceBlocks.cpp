@@ -226,8 +226,7 @@ std::vector<CollectiveRow> BlockPrices::Evaluation::collectives() {
   std::vector<CollectiveRow> rows;
   forMoves([&](const Moved &each) {
     std::span<const int64_t> shape(each.shape.data(), each.shape.size());
-    reshards.price(*each.ways, shape, each.value->elementBytes);
-    for (const ReshardPrices::Step &step : reshards.lastWay(*each.ways)) {
+    for (const ReshardPrices::Step &step : reshards.wayOf(*each.ways, shape, each.value->elementBytes)) {
       if (!step.move.collective())
         continue;
       CollectiveRow row{each.once ? "once" : "microbatch",

@@ -368,8 +368,9 @@ static std::vector<size_t> cutEvenly(llvm::ArrayRef<double> seconds, size_t stag
   best[0][0] = 0;
   for (size_t k = 1; k <= stages; ++k)
     for (size_t end = k; end <= count; ++end)
-      for (size_t begin = k - 1; begin < end; ++begin)
-        if (double slowest = std::max(best[k - 1][begin], sums[end] - sums[begin]); slowest < best[k][end]) {
+      // The last run grows as it begins earlier.
+      for (size_t begin = end; begin-- > k - 1 && sums[end] - sums[begin] <= best[k][end];)
+        if (double slowest = std::max(best[k - 1][begin], sums[end] - sums[begin]); slowest <= best[k][end]) {
           best[k][end] = slowest;
           from[k][end] = begin;
         }
@@ -382,6 +383,11 @@ static std::vector<size_t> cutEvenly(llvm::ArrayRef<double> seconds, size_t stag
 }
 
 std::vector<size_t> ShapeProblems::cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution) {
+  return cutsOf(shape, facts.hasVirtualStages(shape) ? make(shape) : plan::StageProblem(), solution);
+}
+
+std::vector<size_t> ShapeProblems::cutsOf(const plan::PlanShape &shape, const plan::StageProblem &problem,
+                                          const plan::StageSolution &solution) const {
   std::vector<size_t> cuts;
   if (facts.stagesOf(shape) == shape.pp) {
     for (size_t stage = 1; stage < solution.stages.size(); ++stage)
@@ -390,10 +396,9 @@ std::vector<size_t> ShapeProblems::cutsOf(const plan::PlanShape &shape, const pl
   }
   if (int64_t(facts.begins.size()) == facts.stagesOf(shape))
     return {facts.begins.begin() + 1, facts.begins.end()};
-  plan::StageProblem all = make(shape);
   std::vector<double> seconds;
-  for (size_t block = 0; block < all.blocks.size(); ++block)
-    seconds.push_back(all.types[all.blocks[block]].modes[0][solution.modes[block]].seconds);
+  for (size_t block = 0; block < problem.blocks.size(); ++block)
+    seconds.push_back(problem.types[problem.blocks[block]].modes[0][solution.modes[block]].seconds);
   return cutEvenly(seconds, size_t(facts.stagesOf(shape)));
 }
 
@@ -404,7 +409,7 @@ std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const PlanShape &shap
   if (facts.hasVirtualStages(shape))
     flights.assign(flightsOf(shape).begin(), flightsOf(shape).end());
   const std::vector<BlockCost> &costs = placements.pricedFor(shape).costs;
-  std::vector<size_t> firsts = cutsOf(shape, solution);
+  std::vector<size_t> firsts = cutsOf(shape, problem, solution);
   firsts.insert(firsts.begin(), 0);
   std::vector<plan::MemoryParts> ranks(shape.pp);
   for (size_t stage = 0; stage < firsts.size(); ++stage) {

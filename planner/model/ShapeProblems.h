@@ -35,6 +35,8 @@ public:
   plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
   /// The first blocks of all stages but the first.
   std::vector<size_t> cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution);
+  std::vector<size_t> cutsOf(const plan::PlanShape &shape, const plan::StageProblem &problem,
+                             const plan::StageSolution &solution) const;
   /// Memory by rank of the pipeline, of the stages as they are cut.
   std::vector<plan::MemoryParts> memoryByRank(const plan::PlanShape &shape, const plan::StageProblem &problem,
                                               const plan::StageSolution &solution);

@@ -23,9 +23,9 @@ namespace {
 class SequencePlacer {
 public:
   SequencePlacer(const SequenceSites &sites, const plan::Plan &plan, const cost::Machine &machine,
-                 ReshardPrices &reshards)
+                 ReshardPrices &reshards, SequenceTotals &totals)
       : sites(sites), plan(plan), batchAxes(plan.withoutUnitAxes(plan.batchAxes)),
-        axes(plan.withoutUnitAxes(plan.sequenceAxes)), machine(machine), reshards(reshards) {}
+        axes(plan.withoutUnitAxes(plan.sequenceAxes)), machine(machine), reshards(reshards), totals(totals) {}
 
   /// `write` is called for an op that takes the sequence axes, with the factor and all its axes; without factor for a
   /// ring.
@@ -50,6 +50,7 @@ private:
   Axes batchAxes, axes;
   const cost::Machine &machine;
   ReshardPrices &reshards;
+  SequenceTotals &totals;
 };
 
 } // namespace
@@ -178,14 +179,15 @@ double SequencePlacer::secondsOfRing(ArrayRef<Operation *> ops) const {
 
 FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
   double seconds = 0;
-  for (const auto &[origin, ops, alike, map] : sites.sites) {
+  for (const SequenceSites::Site &site : sites.sites) {
+    const auto &[origin, ops, alike, map] = site;
     Operation *forward = ops.front();
-    auto total = [&, origin = origin, &ops = ops](int64_t factor) {
-      double sum = 0;
+    auto total = [&](int64_t factor) {
+      auto [known, isNew] = totals.try_emplace({&site, factor});
       llvm::DenseSet<Value> brought;
-      for (Operation *op : ops)
-        sum += secondsOf(op, origin, factor, brought);
-      return sum;
+      for (Operation *op : isNew ? ArrayRef(site.ops) : ArrayRef<Operation *>())
+        known->second += secondsOf(op, site.origin, factor, brought);
+      return known->second;
     };
     if (exchange == SequenceExchange::Ring && !whyNotRing(forward)) {
       for (Operation *each : alike)
@@ -220,7 +222,7 @@ FailureOr<double> SequencePlacer::run(SequenceExchange exchange, Write write) {
 
 FailureOr<SequenceOutcome> sequenceOutcome(const SequenceSites &sites, const plan::Plan &plan,
                                            const cost::Machine &machine, SequenceExchange exchange,
-                                           ReshardPrices &reshards) {
+                                           ReshardPrices &reshards, SequenceTotals &totals) {
   SequenceOutcome outcome;
   if (plan.withoutUnitAxes(plan.sequenceAxes).empty())
     return outcome;
@@ -233,7 +235,7 @@ FailureOr<SequenceOutcome> sequenceOutcome(const SequenceSites &sites, const pla
     if (first != sites.sites.end() && forward == first->alike.front())
       outcome.ofAttention = factor ? SequenceExchange::AllToAll : SequenceExchange::Ring;
   };
-  FailureOr<double> seconds = SequencePlacer(sites, plan, machine, reshards).run(exchange, write);
+  FailureOr<double> seconds = SequencePlacer(sites, plan, machine, reshards, totals).run(exchange, write);
   if (failed(seconds))
     return failure();
   outcome.seconds = *seconds;
@@ -258,7 +260,8 @@ FailureOr<double> placeSequence(const PlacementInput &input, plan::Plan &plan, c
   };
   SequenceSites sites(input);
   ReshardPrices reshards(plan.mesh, secondsOfMoves(plan.mesh, machine));
-  return SequencePlacer(sites, before, machine, reshards).run(exchange, write);
+  SequenceTotals totals;
+  return SequencePlacer(sites, before, machine, reshards, totals).run(exchange, write);
 }
 
 FailureOr<double> placeSequence(ModuleOp module, plan::Plan &plan, const cost::Machine &machine,

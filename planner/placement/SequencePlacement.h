@@ -63,8 +63,12 @@ struct SequenceSites {
   }
 };
 
+/// Seconds of one micro-batch of sites that were asked about before, for the same plan on the same mesh, by the site
+/// and the factor that takes the sequence axes; -1: positions.
+using SequenceTotals = std::map<std::pair<const SequenceSites::Site *, int64_t>, double>;
+
 /// The outcome of placeSequence for a plan that has entries of the first of blocks that are alike at least, and that
-/// stays as it is. `reshards` is of its mesh.
+/// stays as it is. `reshards` and `totals` are of its mesh.
 struct SequenceOutcome {
   /// Seconds that a step exchanges.
   double seconds = 0;
@@ -76,7 +80,7 @@ struct SequenceOutcome {
 };
 mlir::FailureOr<SequenceOutcome> sequenceOutcome(const SequenceSites &sites, const plan::Plan &plan,
                                                  const cost::Machine &machine, SequenceExchange exchange,
-                                                 ReshardPrices &reshards);
+                                                 ReshardPrices &reshards, SequenceTotals &totals);
 
 } // namespace dtcc::spmd
 

@@ -100,15 +100,12 @@ uint32_t ModeFronts::runOf(const Counts &counts) {
   run.counts = &numbers.emplace(counts, number).first->first;
   runs.push_back(run);
   levelsOfRuns.insert(levelsOfRuns.end(), spans.begin(), spans.end());
-  fronts.resize(fronts.size() + places());
-  fastestOfRuns.resize(fastestOfRuns.size() + places());
   return number;
 }
 
 const ModeFronts::Fastest &ModeFronts::fastestOf(uint32_t number, Place place) {
-  std::optional<Fastest> &found = fastestOfRuns[number * places() + place];
-  if (found)
-    return *found;
+  if (auto found = fastestOfRuns.find(keyOf(number, place)); found != fastestOfRuns.end())
+    return found->second;
   Fastest all;
   if (const Run &run = runs[number]; run.before) {
     // Added up as the points of fronts are.
@@ -120,7 +117,7 @@ const ModeFronts::Fastest &ModeFronts::fastestOf(uint32_t number, Place place) {
       all.seconds += problem.types[run.type].modes[classOf(place)][mode].seconds;
     }
   }
-  return found.emplace(all);
+  return fastestOfRuns.emplace(keyOf(number, place), all).first->second;
 }
 
 bool ModeFronts::fitsFastest(uint32_t run, Place place, double bytes) {
@@ -192,13 +189,12 @@ ModeFronts::Front ModeFronts::extend(const Front &before, uint32_t type, Place p
 }
 
 const ModeFronts::Front &ModeFronts::frontOf(uint32_t number, Place place) {
-  std::optional<Front> &front = fronts[number * places() + place];
-  if (front)
-    return *front;
+  if (auto found = fronts.find(keyOf(number, place)); found != fronts.end())
+    return found->second;
   const Run &run = runs[number];
-  if (!run.before)
-    return front.emplace(1, Point{0, 0, 0, 0});
-  return front.emplace(extend(frontOf(*run.before, place), run.type, place, mostBytes(number, place)));
+  Front front =
+      run.before ? extend(frontOf(*run.before, place), run.type, place, mostBytes(number, place)) : Front{{0, 0, 0, 0}};
+  return fronts.emplace(keyOf(number, place), std::move(front)).first->second;
 }
 
 const ModeFronts::Point *ModeFronts::pointWithin(uint32_t run, Place place, double bytes) {

@@ -101,11 +101,12 @@ private:
   std::unordered_map<Counts, uint32_t, Hash> numbers;
   /// Per run and class: the first level that allows each block some mode, and that from which on all modes are allowed.
   std::vector<std::pair<size_t, size_t>> levelsOfRuns;
-  /// Per run and place, made when asked for.
-  std::vector<std::optional<Front>> fronts;
+  /// By run and place, made when asked for: most places are of no use to a run.
+  std::unordered_map<uint64_t, Front> fronts;
   /// The one that is being made: it is kept in as much memory as it needs.
   Front growing;
-  std::vector<std::optional<Fastest>> fastestOfRuns;
+  std::unordered_map<uint64_t, Fastest> fastestOfRuns;
+  uint64_t keyOf(uint32_t run, Place place) const { return uint64_t(run) * places() + place; }
   /// Working bytes of blocks over all their modes, ascending. A stage needs the largest of its blocks, so a run is
   /// solved once per level, with the modes that need no more than the level.
   std::vector<double> levels;

@@ -44,29 +44,6 @@ void StageProblem::addClasses(const StageProblem &others) {
   }
 }
 
-double quickBound(const StageProblem &problem) {
-  double sum = 0, state = 0, tail = 0, memory = 0, send = kNever;
-  for (const DeviceClass &each : problem.classes)
-    memory = std::max(memory, each.memoryBytes);
-  for (uint32_t block : problem.blocks) {
-    const BlockType &type = problem.types[block];
-    double least = kNever;
-    for (const std::vector<BlockMode> &modes : type.modes)
-      for (const BlockMode &mode : modes)
-        least = std::min(least, mode.seconds);
-    sum += least;
-    state += type.stateBytes;
-    tail += type.tailSeconds;
-    send = std::min(send, type.sendSeconds);
-  }
-  double stages = double(problem.stages());
-  if (state > stages * memory)
-    return kNever;
-  // The greatest load is at least the mean.
-  sum += (stages - 1) * send;
-  return (problem.rounds * sum + tail) / stages + problem.ramp * sum;
-}
-
 std::string StageProblem::check() const {
   if (stages() == 0 || stages() > blocks.size())
     return "stages must be 1 to " + std::to_string(blocks.size()) +

@@ -144,10 +144,6 @@ private:
   std::unique_ptr<Search> search;
 };
 
-/// Lower bound on the seconds of all solutions: every block in its fastest mode on its fastest class, in equal stages.
-/// Infinity if the state alone is too large. Costs next to nothing.
-double quickBound(const StageProblem &problem);
-
 /// All cuts, classes and modes, for small problems: the oracle.
 StageSolution solveExhaustively(const StageProblem &problem);
 

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/problem/ModeFront.h"
+#include "planner/problem/StageBound.h"
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -37,16 +38,12 @@ private:
   template <typename Better> void sweep(double most, Better better);
 
   size_t count() const { return problem.blocks.size(); }
-  /// A run of blocks [from, to): its number among the fronts, its state, its tail; the least time in which any class of
-  /// devices runs it with memory without end.
+  /// A run of blocks [from, to): its number among the fronts, its state, its tail.
   struct Content {
     uint32_t run = 0;
-    double stateBytes = 0, tail = 0, least = kNever;
+    double stateBytes = 0, tail = 0;
   };
   const Content &content(size_t from, size_t to);
-  /// At most the load of a run at a stage on any class of devices, infinity if the run does not fit. It grows as blocks
-  /// are added.
-  double leastLoadOf(size_t stage, size_t from, size_t to, double limit);
   bool makeWindows(double limit);
   void makeSpans(double limit);
   ModeFronts::Room roomFor(size_t from, size_t to, size_t stage, size_t device);
@@ -54,6 +51,8 @@ private:
 
   const StageProblem &problem;
   ModeFronts fronts;
+  /// Most runs are too long for a stage by a bound already.
+  std::optional<RelaxedStages> relaxed;
   /// Least seconds of the modes of a type; the blocks of each type before each block.
   std::vector<double> leastOfType;
   std::vector<ModeFronts::Counts> before;
@@ -134,12 +133,11 @@ const StageSolver::Search::Content &StageSolver::Search::content(size_t from, si
   if (known)
     return *known;
   ModeFronts::Counts counts = before[to];
-  Content content{0, 0, 0, 0};
+  Content content{0, 0, 0};
   for (size_t type = 0; type < counts.size(); ++type) {
     counts[type] -= before[from][type];
     content.stateBytes += counts[type] * problem.types[type].stateBytes;
     content.tail += counts[type] * problem.types[type].tailSeconds;
-    content.least += counts[type] * leastOfType[type];
   }
   content.run = fronts.runOf(counts);
   return known.emplace(content);
@@ -149,26 +147,21 @@ ModeFronts::Room StageSolver::Search::roomFor(size_t from, size_t to, size_t sta
   return {problem.classes[device].memoryBytes - content(from, to).stateBytes, problem.inFlight[stage]};
 }
 
-double StageSolver::Search::leastLoadOf(size_t stage, size_t from, size_t to, double limit) {
-  const Content &run = content(from, to);
-  if (double least = problem.rounds * run.least + run.tail; least > limit)
-    return least;
-  double least = kNever;
-  for (size_t device = 0; device < problem.classes.size(); ++device)
-    if (ModeFronts::Room room = roomFor(from, to, stage, device); room.bytes >= 0)
-      least = std::min(least, problem.rounds * fronts.secondsWithin(run.run, device, room) + run.tail);
-  return least;
-}
-
 /// Finds where stages may begin if no load is above `limit`: not behind what the stages before can hold, and not before
 /// what the stages from there on can. False if there is no such placement.
 bool StageSolver::Search::makeWindows(double limit) {
   size_t stages = problem.stages();
+  RelaxedStages::Run run;
+  auto takes = [&](size_t stage, size_t block) {
+    relaxed->add(run, problem.blocks[block]);
+    return relaxed->loadOf(run, stage) <= limit;
+  };
   windows.assign(stages + 1, {});
   windows[stages] = {count(), count()};
   for (size_t stage = 0; stage + 1 < stages; ++stage) {
     size_t from = windows[stage].last, to = from;
-    while (to + (stages - 1 - stage) < count() && leastLoadOf(stage, from, to + 1, limit) <= limit)
+    relaxed->clear(run);
+    while (to + (stages - 1 - stage) < count() && takes(stage, to))
       ++to;
     if (to == from)
       return false;
@@ -176,7 +169,8 @@ bool StageSolver::Search::makeWindows(double limit) {
   }
   for (size_t stage = stages; stage-- > 0;) {
     size_t to = windows[stage + 1].first, from = to;
-    while (from > stage && leastLoadOf(stage, from - 1, to, limit) <= limit)
+    relaxed->clear(run);
+    while (from > stage && takes(stage, from - 1))
       --from;
     if (from == to || from > windows[stage].last)
       return false;
@@ -193,14 +187,19 @@ void StageSolver::Search::makeSpans(double limit) {
     all += windows[stage].size() * windows[stage + 1].size() * problem.classes.size();
   }
   spans.assign(all, {});
+  RelaxedStages::Run blocks;
   for (size_t stage = 0; stage < problem.stages(); ++stage) {
     bool isLast = stage + 1 == problem.stages();
     const Window &end = windows[stage + 1];
-    for (size_t from = windows[stage].first; from <= windows[stage].last; ++from)
-      for (size_t to = std::max(end.first, from + 1); to <= end.last; ++to) {
-        const Content &run = content(from, to);
-        if (problem.rounds * run.least + run.tail > limit)
+    for (size_t from = windows[stage].first; from <= windows[stage].last; ++from) {
+      relaxed->clear(blocks);
+      for (size_t to = from + 1; to <= end.last; ++to) {
+        relaxed->add(blocks, problem.blocks[to - 1]);
+        if (to < end.first)
+          continue;
+        if (relaxed->loadOf(blocks, stage) > limit)
           break;
+        const Content &run = content(from, to);
         if (!problem.mayBegin(stage, from) || !problem.mayEnd(stage, to))
           continue;
         for (size_t device = 0; device < problem.classes.size(); ++device) {
@@ -213,6 +212,7 @@ void StageSolver::Search::makeSpans(double limit) {
           span.load = problem.rounds * span.seconds + run.tail;
         }
       }
+    }
   }
 }
 
@@ -332,6 +332,7 @@ StageSolution StageSolver::Search::run(unsigned maxRounds) {
   constexpr double kSlack = 1 + 1e-9;
   // Loads of stages can be brought as near to their mean as the longest block is.
   double mean = 0, longest = 0;
+  relaxed.emplace(problem);
   for (uint32_t block : problem.blocks) {
     double load = problem.rounds * leastOfType[block] + problem.types[block].tailSeconds;
     mean += load / double(problem.stages());

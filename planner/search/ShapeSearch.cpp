@@ -144,6 +144,9 @@ std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
 namespace {
 
 constexpr double kUnpriced = std::numeric_limits<double>::infinity();
+/// Plans that take so many times as long as the best are wanted only until there are a few.
+constexpr double kFar = 2;
+constexpr size_t kFew = 24;
 
 /// The search of one space: shapes in the order of their bounds.
 class BestFirst {
@@ -156,6 +159,10 @@ private:
   struct Bounded {
     double bound;
     size_t shape;
+    /// Whether the bound is the closer one.
+    bool isClose;
+    /// Of shapes with equal bounds the first in the space comes first.
+    bool operator>(const Bounded &other) const { return std::tie(bound, shape) > std::tie(other.bound, other.shape); }
   };
   /// A solved shape: its best plan in the model of the search, and the plans that were priced by the finer model.
   struct Solved {
@@ -164,6 +171,10 @@ private:
   };
   void forAll(size_t count, const std::function<void(size_t)> &each);
   void boundAll();
+  void push(Bounded bounded);
+  Bounded pop();
+  /// Shapes that may still be wanted, at most `most` of them, in the order of their closer bounds.
+  std::vector<Bounded> next(size_t most);
   Solved solve(size_t shape, double best);
   bool isEnough(double bound) const;
   void add(Solved solved);
@@ -173,7 +184,8 @@ private:
   ShapePricer &pricer;
   size_t keep;
   bool threaded;
-  std::vector<Bounded> order;
+  /// Shapes that were not solved yet, as a heap with the least bound on top.
+  std::vector<Bounded> open;
   /// Least time by the finer model so far.
   double best = kUnpriced;
   /// Modelled times of the `keep` best shapes, the greatest on top.
@@ -195,11 +207,47 @@ void BestFirst::boundAll() {
   forAll(shapes.size(), [&](size_t i) { bounds[i] = pricer.bound(shapes[i]); });
   for (size_t i = 0; i < shapes.size(); ++i)
     if (std::isfinite(bounds[i]))
-      order.push_back({bounds[i], i});
+      open.push_back({bounds[i], i, false});
     else
       ++result.infeasible;
-  std::sort(order.begin(), order.end(),
-            [](const Bounded &a, const Bounded &b) { return std::tie(a.bound, a.shape) < std::tie(b.bound, b.shape); });
+  std::make_heap(open.begin(), open.end(), std::greater<>());
+}
+
+void BestFirst::push(Bounded bounded) {
+  open.push_back(bounded);
+  std::push_heap(open.begin(), open.end(), std::greater<>());
+}
+
+BestFirst::Bounded BestFirst::pop() {
+  std::pop_heap(open.begin(), open.end(), std::greater<>());
+  Bounded least = open.back();
+  open.pop_back();
+  return least;
+}
+
+std::vector<BestFirst::Bounded> BestFirst::next(size_t most) {
+  /// Closer bounds that are computed at once.
+  constexpr size_t kAtOnce = 64;
+  std::vector<Bounded> found, coarse;
+  while (found.size() < most && !open.empty() && !isEnough(open.front().bound)) {
+    if (open.front().isClose) {
+      found.push_back(pop());
+      continue;
+    }
+    coarse.clear();
+    while (coarse.size() < (threaded ? kAtOnce : 1) && !open.empty() && !open.front().isClose)
+      coarse.push_back(pop());
+    forAll(coarse.size(), [&](size_t i) {
+      coarse[i].bound = std::max(coarse[i].bound, pricer.closerBound(shapes[coarse[i].shape]));
+      coarse[i].isClose = true;
+    });
+    for (const Bounded &each : coarse)
+      if (std::isfinite(each.bound))
+        push(each);
+      else
+        ++result.infeasible;
+  }
+  return found;
 }
 
 /// Solves a shape. Its plans are priced by the finer model where they may be faster than `best`, since no finer price
@@ -212,7 +260,7 @@ BestFirst::Solved BestFirst::solve(size_t number, double best) {
     return solved;
   if (stages.seconds < best)
     solved.first.seconds = pricer.refine(shape, stages);
-  for (StageSolution &other : pricer.others(shape, stages))
+  for (StageSolution &other : pricer.others(shape, stages, best))
     if (!other.isInfeasible() && other.seconds < best) {
       double seconds = pricer.refine(shape, other);
       solved.others.push_back({shape, std::move(other), seconds});
@@ -220,8 +268,12 @@ BestFirst::Solved BestFirst::solve(size_t number, double best) {
   return solved;
 }
 
-/// Can no shape with at least this bound be the best, nor be among the `keep` best of the model of the search?
-bool BestFirst::isEnough(double bound) const { return bound >= best && times.size() >= keep && bound >= times.front(); }
+/// Can no shape with at least this bound be the best, nor be among the plans that are wanted beside it?
+bool BestFirst::isEnough(double bound) const {
+  if (bound < best)
+    return false;
+  return times.size() >= keep ? bound >= times.front() : times.size() >= kFew && bound >= kFar * best;
+}
 
 void BestFirst::add(Solved solved) {
   times.push_back(solved.first.stages.seconds);
@@ -266,25 +318,29 @@ ShapeResult BestFirst::run() {
   boundAll();
   double lowest = kUnpriced;
   std::vector<Solved> solved;
-  for (size_t number = 0; number < order.size(); ++number) {
-    if (isEnough(order[number].bound)) {
-      lowest = std::min(lowest, order[number].bound);
-      break;
+  for (bool ends = false; !ends;) {
+    std::vector<Bounded> shapes = next(threaded ? kAtOnce : 1);
+    solved.resize(shapes.size());
+    // The plans that are priced do not depend on which thread is the first.
+    forAll(shapes.size(), [&, before = best](size_t i) { solved[i] = solve(shapes[i].shape, before); });
+    ends = shapes.empty();
+    for (size_t i = 0; i < shapes.size() && !ends; ++i) {
+      if (isEnough(shapes[i].bound)) {
+        lowest = std::min(lowest, shapes[i].bound);
+        ends = true;
+        break;
+      }
+      ++result.solved;
+      if (solved[i].first.stages.isInfeasible()) {
+        ++result.infeasible;
+        continue;
+      }
+      lowest = std::min(lowest, solved[i].first.stages.lowerBound);
+      add(std::move(solved[i]));
     }
-    size_t at = number % (threaded ? kAtOnce : 1);
-    if (at == 0) {
-      solved.resize(std::min(threaded ? kAtOnce : 1, order.size() - number));
-      // The plans that are priced do not depend on which thread is the first.
-      forAll(solved.size(), [&, before = best](size_t i) { solved[i] = solve(order[number + i].shape, before); });
-    }
-    ++result.solved;
-    if (solved[at].first.stages.isInfeasible()) {
-      ++result.infeasible;
-      continue;
-    }
-    lowest = std::min(lowest, solved[at].first.stages.lowerBound);
-    add(std::move(solved[at]));
   }
+  if (!open.empty())
+    lowest = std::min(lowest, open.front().bound);
   if (result.plans.empty())
     return std::move(result);
   // Under zero-bubble schedules the modelled time takes all stages to have the same share of weight gradients, and a

@@ -80,13 +80,18 @@ public:
   virtual bool prepare(std::vector<PlanShape> &shapes) { return false; }
   /// No plan of this shape takes less. Infinity: none fits.
   virtual double bound(const PlanShape &shape) = 0;
+  /// The same nearer to the truth, for more work: it is asked for shapes whose bound leaves them open. Default: the
+  /// bound.
+  virtual double closerBound(const PlanShape &shape) { return bound(shape); }
   /// The blocks at the times and bytes that they have in this shape.
   virtual StageProblem problem(const PlanShape &shape) = 0;
   /// The shape's blocks in stages, with as much memory as there is. Default: the solved problem.
   virtual StageSolution solve(const PlanShape &shape) { return plan::solve(problem(shape)); }
   /// More solutions of a shape, among which the finer model may like one better than `best`, the solution of `solve`.
-  /// Default: none.
-  virtual std::vector<StageSolution> others(const PlanShape &shape, const StageSolution &best) { return {}; }
+  /// Those that take no less than `below` may be left out. Default: none.
+  virtual std::vector<StageSolution> others(const PlanShape &shape, const StageSolution &best, double below) {
+    return {};
+  }
   /// Seconds of a solved shape by a finer model, which ranks the plans. Default: those of the search.
   virtual double refine(const PlanShape &shape, const StageSolution &solution) { return solution.seconds; }
   /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has
@@ -113,8 +118,9 @@ struct ShapeResult {
   size_t shapes = 0, solved = 0, infeasible = 0;
 };
 
-/// The best plan by the finer model, the `keep` best by the model of the search, and those that were priced on the
-/// way: at most `keep`, ranked by the finer model. The first is what solving and pricing every shape would give. The
+/// The best plan by the finer model, the `keep` best by the model of the search (two dozen, if the others take more
+/// than twice as long as the best), and those that were priced on the way: at most `keep`, ranked by the finer
+/// model. The first is what solving and pricing every shape would give. The
 /// search runs on all cores where the pricer allows it, with the same result on one.
 ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep = 100);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planner/transformer/TransformerPricer.h"
+#include "planner/problem/StageBound.h"
 #include "planner/schedule/StepSimulation.h"
 #include "planner/transformer/Memory.h"
 #include <algorithm>
@@ -239,6 +240,8 @@ double TransformerPricer::bound(const PlanShape &shape) {
     stages += kind.stages;
   return stages < shape.pp ? std::numeric_limits<double>::infinity() : quickBound(each);
 }
+
+double TransformerPricer::closerBound(const PlanShape &shape) { return closeBound(problem(shape)); }
 
 cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, const StageSolution &solution) const {
   return stepOn(shape, solution, solution.stages[0].deviceClass);

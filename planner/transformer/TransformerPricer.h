@@ -55,6 +55,7 @@ public:
   explicit TransformerPricer(const TransformerProblem &problem, const cost::Constants &constants = {})
       : given(problem), constants(constants) {}
   double bound(const PlanShape &shape) override;
+  double closerBound(const PlanShape &shape) override;
   StageProblem problem(const PlanShape &shape) override;
   double refine(const PlanShape &shape, const StageSolution &solution) override {
     return price(shape, solution).total();

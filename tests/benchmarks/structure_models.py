@@ -75,7 +75,8 @@ MODELS = {
         hidden_size=1280, num_hidden_layers=32, num_attention_heads=16, intermediate_size=5120, patch_size=14,
         num_labels=1000)), images),
     "t5-3b": (lambda: t.T5ForConditionalGeneration(t.T5Config(
-        d_model=1024, d_kv=128, d_ff=16384, num_layers=24, num_heads=32, use_cache=False)), tokens),
+        d_model=1024, d_kv=128, d_ff=16384, num_layers=24, num_heads=32, decoder_start_token_id=0,
+        use_cache=False)), tokens),
     "resnet152": vision("resnet152"),
     "convnext-large": vision("convnext_large"),
     "efficientnet-v2-l": vision("efficientnet_v2_l"),
@@ -101,8 +102,15 @@ def parameters_without_memory():
 
 @contextlib.contextmanager
 def written_without_data(buffers):
-    """Buffers get their values back; parameters lie in a file beside the model that nobody writes."""
-    write = api.write
+    """Buffers get their values back before constants are folded; parameters lie in a file beside the model that nobody
+    writes."""
+    write, optimize = api.write, api.onnxscript.optimizer.optimize_ir
+
+    def with_buffers(model):
+        for name, value in model.graph.initializers.items():
+            if value.const_value is not None and name.removeprefix(api.PREFIX) in buffers:
+                value.const_value = ir.tensor(buffers[name.removeprefix(api.PREFIX)], name=name)
+        optimize(model)
 
     def without(model, path, external_data):
         end = 0
@@ -118,11 +126,11 @@ def written_without_data(buffers):
             end += tensor.nbytes
         ir.save(model, path)
 
-    api.write = without
+    api.write, api.onnxscript.optimizer.optimize_ir = without, with_buffers
     try:
         yield
     finally:
-        api.write = write
+        api.write, api.onnxscript.optimizer.optimize_ir = write, optimize
 
 
 def make(names, folder):

@@ -26,6 +26,7 @@
 #include "passes/exec/codegen/KernelDomain.h"
 #include "passes/exec/local/BlockOrder.h"
 #include "passes/exec/local/Spans.h"
+#include "passes/exec/local/Spine.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace dtcc::exec {
@@ -89,6 +90,7 @@ private:
   llvm::DenseMap<std::pair<Group *, Value>, Value> repeated;
   /// The op with effects before an op with effects: their order stays.
   llvm::DenseMap<Operation *, Operation *> effectsBefore;
+  std::optional<Spine> spine;
 };
 
 /// Ops whose results are repeated in each kernel that reads them, in program order.
@@ -116,7 +118,7 @@ unsigned BlockFusion::horizonOf(const Group &group) const {
 /// effects (the unit that a backward op reads is gathered behind the forward pass).
 bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops) const {
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
-  unsigned horizon = horizonOf(group);
+  unsigned horizon = horizonOf(group), below = spine->firstBelow(group.ops);
   SmallVector<Operation *> work;
   auto push = [&](auto &self, Operation *from, bool direct) -> bool {
     SmallVector<Operation *> producers;
@@ -137,11 +139,16 @@ bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops
           return true;
         continue;
       }
+      if (spine->proves(producer, below))
+        return true;
       // Another kernel stands as a whole where its last op stands.
       if (Group *other = groupOf.lookup(producer)) {
-        for (Operation *member : other->ops)
+        for (Operation *member : other->ops) {
+          if (spine->proves(member, below))
+            return true;
           if (seen.insert(member).second)
             work.push_back(member);
+        }
       } else if (seen.insert(producer).second) {
         work.push_back(producer);
       }
@@ -149,7 +156,8 @@ bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops
     return false;
   };
   for (Operation *op : ops)
-    push(push, op, /*direct=*/true);
+    if (push(push, op, /*direct=*/true))
+      return true;
   while (!work.empty())
     if (push(push, work.pop_back_val(), /*direct=*/false))
       return true;
@@ -547,6 +555,13 @@ void BlockFusion::run() {
           known->second = std::min(known->second, first);
         }
   }
+  spine.emplace(block, [&](Operation *op, Spine::Handle handle) {
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
+        handle(producer);
+    if (Operation *before = effectsBefore.lookup(op))
+      handle(before);
+  });
   for (Operation &op : block) {
     if (!isFusible(&op))
       continue;

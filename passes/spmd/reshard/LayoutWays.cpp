@@ -6,15 +6,50 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/reshard/LayoutWays.h"
+#include <bit>
+#include <cassert>
 
 namespace dtcc::spmd {
+
+size_t LayoutHash::operator()(const Layout &layout) const {
+  size_t hash = size_t(layout.reduction);
+  auto add = [&](const Axes &axes) {
+    hash = hash * 0x100000001b3 + axes.size() + 1;
+    for (const std::string &axis : axes)
+      hash = (hash ^ std::hash<std::string>()(axis)) * 0x100000001b3;
+  };
+  for (const Axes &axes : layout.dims)
+    add(axes);
+  add(layout.partial);
+  for (int64_t size : layout.padded)
+    hash = (hash ^ size_t(size)) * 0x100000001b3;
+  return hash;
+}
+
+static LayoutWays::AxisSet setOf(const Axes &axes, const Mesh &mesh) {
+  assert(mesh.axes.size() <= 64 && "a bit for each axis");
+  LayoutWays::AxisSet set = 0;
+  for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    if (contains(axes, mesh.axes[axis].name))
+      set |= LayoutWays::AxisSet(1) << axis;
+  return set;
+}
+
+static int64_t productOf(LayoutWays::AxisSet set, const Mesh &mesh) {
+  int64_t product = 1;
+  for (; set; set &= set - 1)
+    product *= mesh.axes[size_t(std::countr_zero(set))].size;
+  return product;
+}
 
 uint32_t LayoutWays::numberOf(const Layout &layout, const Mesh &mesh) {
   auto [at, isNew] = numbers.try_emplace(layout, uint32_t(nodes.size()));
   if (isNew) {
-    Node node{layout, {}, std::nullopt};
-    for (const Axes &axes : layout.dims)
-      node.parts.push_back(mesh.product(axes));
+    Node node{layout, {}, {}, std::nullopt};
+    for (const Axes &axes : layout.dims) {
+      node.axes.push_back(setOf(axes, mesh));
+      node.parts.push_back(productOf(node.axes.back(), mesh));
+    }
     nodes.push_back(std::move(node));
   }
   return at->second;
@@ -27,8 +62,8 @@ const std::vector<LayoutWays::Edge> &LayoutWays::edgesOf(uint32_t number, const 
   std::vector<Edge> edges;
   for (Move &move : movesFrom(node.layout, to, mesh)) {
     uint32_t next = numberOf(applyMove(move, node.layout), mesh);
-    int64_t group = mesh.product(move.axes);
-    edges.push_back({std::move(move), group, next});
+    AxisSet axes = setOf(move.axes, mesh);
+    edges.push_back({std::move(move), axes, productOf(axes, mesh), next});
   }
   return node.edges.emplace(std::move(edges));
 }
@@ -36,10 +71,10 @@ const std::vector<LayoutWays::Edge> &LayoutWays::edgesOf(uint32_t number, const 
 void LayoutWays::resize(const Mesh &mesh) {
   for (Node &node : nodes) {
     for (size_t dim = 0; dim < node.parts.size(); ++dim)
-      node.parts[dim] = mesh.product(node.layout.dims[dim]);
+      node.parts[dim] = productOf(node.axes[dim], mesh);
     if (node.edges)
       for (Edge &edge : *node.edges)
-        edge.group = mesh.product(edge.move.axes);
+        edge.group = productOf(edge.axes, mesh);
   }
 }
 

@@ -16,21 +16,32 @@
 
 #include "passes/spmd/reshard/Moves.h"
 #include <deque>
-#include <map>
 #include <optional>
+#include <unordered_map>
 
 namespace dtcc::spmd {
 
+struct LayoutHash {
+  size_t operator()(const Layout &layout) const;
+  size_t operator()(const std::pair<Layout, Layout> &ends) const {
+    return 31 * (*this)(ends.first) + (*this)(ends.second);
+  }
+};
+
 class LayoutWays {
 public:
+  /// Axes by their numbers in the mesh, as bits.
+  using AxisSet = uint64_t;
   struct Edge {
     Move move;
+    AxisSet axes = 0;
     /// Members of a group of the move.
     int64_t group = 1;
     uint32_t to = 0;
   };
   struct Node {
     Layout layout;
+    std::vector<AxisSet> axes;
     /// Number of shards of each dimension.
     std::vector<int64_t> parts;
     /// Found when a path first comes here.
@@ -49,7 +60,7 @@ public:
   const Node &node(uint32_t number) const { return nodes[number]; }
   /// All moves from there; what they lead to may be new nodes.
   const std::vector<Edge> &edgesOf(uint32_t number, const Mesh &mesh);
-  /// Changes the sizes of the axes, keeping their names.
+  /// Changes the sizes of the axes, keeping their names and order.
   void resize(const Mesh &mesh);
 
 private:
@@ -58,7 +69,7 @@ private:
   Layout to;
   uint32_t last = 0;
   std::deque<Node> nodes;
-  std::map<Layout, uint32_t> numbers;
+  std::unordered_map<Layout, uint32_t, LayoutHash> numbers;
 };
 
 } // namespace dtcc::spmd

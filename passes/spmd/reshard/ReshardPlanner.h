@@ -27,7 +27,6 @@
 
 #include "passes/spmd/reshard/LayoutWays.h"
 #include <functional>
-#include <map>
 #include <memory>
 
 namespace dtcc::spmd {
@@ -54,15 +53,24 @@ private:
     Layout from, to;
     std::vector<int64_t> shape;
     int64_t elementBytes;
-    auto operator<=>(const Key &) const = default;
+    bool operator==(const Key &) const = default;
+  };
+  struct Hash : LayoutHash {
+    using LayoutHash::operator();
+    size_t operator()(const Key &key) const {
+      size_t hash = 31 * (*this)(key.from) + (*this)(key.to);
+      for (int64_t size : key.shape)
+        hash = (hash ^ size_t(size)) * 0x100000001b3;
+      return hash ^ size_t(key.elementBytes);
+    }
   };
   std::optional<ReshardPlan> search(const Key &key);
 
   Mesh mesh;
   MoveCost cost;
   double memoryCap;
-  std::map<Key, std::optional<ReshardPlan>> known;
-  std::map<std::pair<Layout, Layout>, std::unique_ptr<LayoutWays>> ways;
+  std::unordered_map<Key, std::optional<ReshardPlan>, Hash> known;
+  std::unordered_map<std::pair<Layout, Layout>, std::unique_ptr<LayoutWays>, LayoutHash> ways;
 };
 
 } // namespace dtcc::spmd

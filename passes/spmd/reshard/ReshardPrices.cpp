@@ -7,24 +7,34 @@
 
 #include "passes/spmd/reshard/ReshardPrices.h"
 #include <algorithm>
+#include <cassert>
 
 namespace dtcc::spmd {
 
 void ReshardPrices::resize(Mesh other, MoveCost otherSeconds) {
+  assert(std::equal(mesh.axes.begin(), mesh.axes.end(), other.axes.begin(), other.axes.end(),
+                    [](const MeshAxis &a, const MeshAxis &b) { return a.name == b.name; }));
   mesh = std::move(other);
   seconds = std::move(otherSeconds);
-  for (auto &[ends, ways] : known)
-    ways.layouts.resize(mesh);
+  ++size;
 }
 
 ReshardPrices::Ways &ReshardPrices::between(const Layout &from, const Layout &to) {
   auto at = known.find({from, to});
   if (at == known.end())
-    at = known.try_emplace({from, to}, LayoutWays(from, to, mesh)).first;
-  return at->second;
+    at = known.try_emplace({from, to}, LayoutWays(from, to, mesh), size).first;
+  Ways &ways = at->second;
+  if (ways.size != size) {
+    ways.layouts.resize(mesh);
+    ways.priced.clear();
+    ways.size = size;
+  }
+  return ways;
 }
 
-std::vector<ReshardPrices::Step> ReshardPrices::lastWay(const Ways &ways) const {
+std::vector<ReshardPrices::Step> ReshardPrices::wayOf(Ways &ways, std::span<const int64_t> shape,
+                                                      int64_t elementBytes) {
+  search(ways, shape, elementBytes);
   std::vector<Step> steps;
   for (uint32_t number = ways.layouts.lastNode(); number != LayoutWays::kFirst; number = ways.reached[number].before) {
     const Ways::Reached &reached = ways.reached[number];
@@ -37,6 +47,16 @@ std::vector<ReshardPrices::Step> ReshardPrices::lastWay(const Ways &ways) const 
 
 std::optional<ReshardPrices::Price> ReshardPrices::price(Ways &ways, std::span<const int64_t> shape,
                                                          int64_t elementBytes) {
+  for (const Ways::Priced &each : ways.priced)
+    if (each.elementBytes == elementBytes && std::ranges::equal(each.shape, shape))
+      return each.price;
+  std::optional<Price> price = search(ways, shape, elementBytes);
+  ways.priced.push_back({{shape.begin(), shape.end()}, elementBytes, price});
+  return price;
+}
+
+std::optional<ReshardPrices::Price> ReshardPrices::search(Ways &ways, std::span<const int64_t> shape,
+                                                          int64_t elementBytes) {
   /// Bytes of a rank's shard; negative if the shape does not divide.
   auto bytesIn = [&](const LayoutWays::Node &node) {
     double bytes = double(elementBytes);

@@ -25,7 +25,7 @@ public:
   /// `seconds`: of a move.
   ReshardPrices(Mesh mesh, MoveCost seconds) : mesh(std::move(mesh)), seconds(std::move(seconds)) {}
 
-  /// Changes the sizes of the axes, keeping their names.
+  /// Changes the sizes of the axes, keeping their names and order.
   void resize(Mesh mesh, MoveCost seconds);
 
   /// The layouts between two, for `price`, neither of them padded. It stays where it is.
@@ -47,8 +47,8 @@ public:
     Move move;
     double before = 0, after = 0;
   };
-  /// The way whose price was asked for last, not fused.
-  std::vector<Step> lastWay(const Ways &ways) const;
+  /// The way that has this price, not fused. There must be one.
+  std::vector<Step> wayOf(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes);
 
   class Ways {
     friend class ReshardPrices;
@@ -59,18 +59,32 @@ public:
       /// From which node, by which of its edges.
       uint32_t before = 0, edge = 0;
     };
+    /// Values of one step often have the same shape.
+    struct Priced {
+      std::vector<int64_t> shape;
+      int64_t elementBytes;
+      std::optional<Price> price;
+    };
     LayoutWays layouts;
+    /// The sizes of the mesh for which the rest holds.
+    uint64_t size = 0;
+    std::vector<Priced> priced;
     std::vector<Reached> reached;
     std::vector<std::pair<double, uint32_t>> open;
 
   public:
-    explicit Ways(LayoutWays layouts) : layouts(std::move(layouts)) {}
+    Ways(LayoutWays layouts, uint64_t size) : layouts(std::move(layouts)), size(size) {}
   };
 
 private:
+  /// A shortest path; what it reached stays in `ways`.
+  std::optional<Price> search(Ways &ways, std::span<const int64_t> shape, int64_t elementBytes);
+
   Mesh mesh;
+  /// Number of the present sizes of the mesh: ways take them when they are next asked about.
+  uint64_t size = 0;
   MoveCost seconds;
-  std::map<std::pair<Layout, Layout>, Ways> known;
+  std::unordered_map<std::pair<Layout, Layout>, Ways, LayoutHash> known;
 };
 
 } // namespace dtcc::spmd

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "planner/problem/StageBound.h"
 #include "planner/problem/StageProblem.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -123,6 +124,25 @@ TEST(StageSearch, BeginsStagesWhereItIsTold) {
     }
   }
   EXPECT_GT(otherwise, 50);
+}
+
+TEST(StageBound, HoldsAndComesCloser) {
+  std::mt19937 random(9);
+  int closer = 0, exact = 0, impossible = 0;
+  for (int round = 0; round < 3000; ++round) {
+    StageProblem problem = randomProblem(random);
+    double truth = solveExhaustively(problem).seconds, quick = quickBound(problem), close = closeBound(problem);
+    // Without a solution it is infinite.
+    ASSERT_LE(quick, truth * (1 + 1e-9)) << round;
+    ASSERT_LE(close, truth * (1 + 1e-9)) << round;
+    ASSERT_GE(close, quick * (1 - 1e-6)) << round;
+    closer += close > quick * 1.01;
+    exact += close > truth * 0.99;
+    impossible += std::isinf(close) && !std::isinf(quick);
+  }
+  EXPECT_GT(closer, 1000);
+  EXPECT_GT(exact, 750);
+  EXPECT_GT(impossible, 50);
 }
 
 TEST(StageSearch, ItsBoundHoldsWhenItIsCutShort) {

@@ -256,7 +256,7 @@ TEST_F(GraphSearchTest, ReshardsCostWhatTheirPlansCost) {
         double seconds = 0;
         Layout at = from;
         std::vector<Move::Kind> kinds;
-        for (const ReshardPrices::Step &step : prices.lastWay(prices.between(from, to))) {
+        for (const ReshardPrices::Step &step : prices.wayOf(prices.between(from, to), shape, 2)) {
           seconds += secondsOfMoves(each, machine)(step.move, step.before, step.after, each.product(step.move.axes));
           at = applyMove(step.move, at);
           // Moves of a plan are fused.

@@ -1,0 +1,174 @@
+//===- StageBound.cpp - Lower bounds on the time of any cut into stages
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "planner/problem/StageBound.h"
+#include <algorithm>
+
+namespace dtcc::plan {
+
+/// Sums of the same terms in another order differ in their last bits.
+static constexpr double kSlack = 1e-9;
+
+double quickBound(const StageProblem &problem) {
+  double sum = 0, state = 0, tail = 0, memory = 0, send = kNever;
+  for (const DeviceClass &each : problem.classes)
+    memory = std::max(memory, each.memoryBytes);
+  for (uint32_t block : problem.blocks) {
+    const BlockType &type = problem.types[block];
+    double least = kNever;
+    for (const std::vector<BlockMode> &modes : type.modes)
+      for (const BlockMode &mode : modes)
+        least = std::min(least, mode.seconds);
+    sum += least;
+    state += type.stateBytes;
+    tail += type.tailSeconds;
+    send = std::min(send, type.sendSeconds);
+  }
+  double stages = double(problem.stages());
+  if (state > stages * memory)
+    return kNever;
+  // The greatest load is at least the mean.
+  sum += (stages - 1) * send;
+  return (problem.rounds * sum + tail) / stages + problem.ramp * sum;
+}
+
+RelaxedStages::RelaxedStages(const StageProblem &problem) : problem(problem) {
+  for (const DeviceClass &each : problem.classes)
+    memory = std::max(memory, each.memoryBytes * (1 + kSlack));
+  for (uint32_t number = 0; number < problem.types.size(); ++number) {
+    const BlockType &type = problem.types[number];
+    std::vector<BlockMode> modes;
+    for (const std::vector<BlockMode> &each : type.modes)
+      modes.insert(modes.end(), each.begin(), each.end());
+    auto isFaster = [](const BlockMode &a, const BlockMode &b) {
+      return a.seconds != b.seconds ? a.seconds < b.seconds : a.heldBytes < b.heldBytes;
+    };
+    BlockMode at = *std::min_element(modes.begin(), modes.end(), isFaster);
+    Type &own = types.emplace_back(Type{at.seconds, at.heldBytes, kNever});
+    for (const BlockMode &mode : modes)
+      own.workingBytes = std::min(own.workingBytes, type.workingBytes + mode.workingBytes);
+    // From a point of the hull to the next, which takes fewest seconds for a byte.
+    for (;;) {
+      const BlockMode *next = nullptr;
+      double least = kNever;
+      for (const BlockMode &mode : modes)
+        if (mode.heldBytes < at.heldBytes) {
+          double each = (mode.seconds - at.seconds) / (at.heldBytes - mode.heldBytes);
+          if (each < least || (each == least && mode.heldBytes < next->heldBytes)) {
+            least = each;
+            next = &mode;
+          }
+        }
+      if (!next)
+        break;
+      exchanges.push_back({number, at.heldBytes - next->heldBytes, next->seconds - at.seconds});
+      at = *next;
+    }
+  }
+  std::sort(exchanges.begin(), exchanges.end(),
+            [](const Exchange &a, const Exchange &b) { return a.seconds * b.bytes < b.seconds * a.bytes; });
+  for (uint32_t block : problem.blocks)
+    send = std::min(send, problem.types[block].sendSeconds);
+}
+
+void RelaxedStages::clear(Run &run) const {
+  run.counts.assign(types.size(), 0);
+  run.seconds = run.heldBytes = run.stateBytes = run.workingBytes = run.tailSeconds = 0;
+}
+
+void RelaxedStages::add(Run &run, uint32_t type) const {
+  ++run.counts[type];
+  run.seconds += types[type].seconds;
+  run.heldBytes += types[type].heldBytes;
+  run.workingBytes = std::max(run.workingBytes, types[type].workingBytes);
+  run.stateBytes += problem.types[type].stateBytes;
+  run.tailSeconds += problem.types[type].tailSeconds;
+}
+
+double RelaxedStages::secondsWithin(const Run &run, double bytes) const {
+  if (bytes < 0)
+    return kNever;
+  double seconds = run.seconds, tooMany = run.heldBytes - bytes * (1 + kSlack);
+  for (const Exchange &each : exchanges) {
+    if (tooMany <= 0)
+      return seconds;
+    double all = run.counts[each.type] * each.bytes;
+    if (all <= 0)
+      continue;
+    double share = std::min(1.0, tooMany / all);
+    seconds += share * run.counts[each.type] * each.seconds;
+    tooMany -= share * all;
+  }
+  return tooMany > kSlack * run.heldBytes ? kNever : seconds;
+}
+
+double RelaxedStages::loadOf(const Run &run, size_t stage) const {
+  double bytes = (memory - run.stateBytes - run.workingBytes) / problem.inFlight[stage];
+  double sent = stage + 1 < problem.stages() ? send : 0;
+  return problem.rounds * (secondsWithin(run, bytes) + sent) + run.tailSeconds;
+}
+
+bool RelaxedStages::fits(double limit) const {
+  const std::vector<uint32_t> &blocks = problem.blocks;
+  Run run;
+  size_t from = 0;
+  for (size_t stage = 0; stage < problem.stages(); ++stage) {
+    // Each stage behind has a block at least.
+    size_t last = blocks.size() - (problem.stages() - 1 - stage);
+    clear(run);
+    size_t to = from;
+    for (; to < last; ++to) {
+      add(run, blocks[to]);
+      if (!(loadOf(run, stage) <= limit))
+        break;
+    }
+    if (to == from)
+      return false;
+    from = to;
+  }
+  return from == blocks.size();
+}
+
+double RelaxedStages::bound() const {
+  /// How near to the least limit the search for it comes, and in how many steps at most.
+  constexpr double kNear = 1e-3;
+  constexpr int kSteps = 64;
+  Run whole;
+  clear(whole);
+  for (uint32_t block : problem.blocks)
+    add(whole, block);
+  double stages = double(problem.stages()), capacity = 0, working = kNever, most = 0;
+  for (uint32_t block : problem.blocks)
+    working = std::min(working, types[block].workingBytes);
+  // What all stages hold together is most where the state lies in stages that would hold it most often.
+  for (double each : problem.inFlight) {
+    capacity += std::max(0.0, memory - working) / each;
+    most = std::max(most, each);
+  }
+  double sum = secondsWithin(whole, capacity - whole.stateBytes / most) + (stages - 1) * send;
+  if (sum == kNever)
+    return kNever;
+  double low = (problem.rounds * sum + whole.tailSeconds) / stages;
+  // No limit is as if there were none but that of memory.
+  if (!fits(std::numeric_limits<double>::max()))
+    return kNever;
+  double high = low * (1 + kNear);
+  if (!fits(high)) {
+    double step = std::max(0.25 * low, std::numeric_limits<double>::min());
+    for (low = high; !fits(high = low + step); step *= 2)
+      low = high;
+    for (int steps = 0; steps < kSteps && high - low > kNear * low; ++steps) {
+      double middle = 0.5 * (low + high);
+      (fits(middle) ? high : low) = middle;
+    }
+  }
+  return (low + problem.ramp * sum) * (1 - kSlack);
+}
+
+double closeBound(const StageProblem &problem) { return RelaxedStages(problem).bound(); }
+
+} // namespace dtcc::plan
