@@ -39,14 +39,14 @@ public:
 
 private:
   /// The shapes of the search.
-  FailureOr<std::vector<plan::PlanShape>> prepare();
+  FailureOr<std::vector<plan::Parallelism>> prepare();
   LogicalResult readAnnotations();
   LogicalResult readCluster();
   LogicalResult readRequest();
   LogicalResult readPins();
-  FailureOr<std::vector<plan::PlanShape>> shapes();
+  FailureOr<std::vector<plan::Parallelism>> shapes();
   LogicalResult explainEmpty(const plan::ShapeSpace &space);
-  LogicalResult noneFits(const std::vector<plan::PlanShape> &all);
+  LogicalResult noneFits(const std::vector<plan::Parallelism> &all);
   void report(SearchResult &result, const plan::ShapeResult &found);
   std::shared_ptr<spmd::GraphPricer> makePricer();
 
@@ -185,7 +185,7 @@ LogicalResult Search::readPins() {
 }
 
 /// The space of shapes that the model, the ranks and the options allow.
-FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
+FailureOr<std::vector<plan::Parallelism>> Search::shapes() {
   const plan::MeshSizes &mesh = held.mesh;
   plan::ShapeSpace space = pricer->space();
   space.groups = mesh.groups;
@@ -235,11 +235,11 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   } else if (!pipeline.actions.ranks.empty()) {
     space.schedules = {plan::PipelineKind::OneForwardOneBackward};
   }
-  std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
+  std::vector<plan::Parallelism> all = plan::enumerateShapes(space);
   // A stage that is given holds, though nobody may be there to share with.
   if (held.zero.value_or(0) > 0 && all.empty()) {
     space.zero = {0};
-    for (plan::PlanShape shape : plan::enumerateShapes(space))
+    for (plan::Parallelism shape : plan::enumerateShapes(space))
       if (shape.dp * shape.cp == 1) {
         shape.zero = *held.zero;
         all.push_back(shape);
@@ -247,9 +247,9 @@ FailureOr<std::vector<plan::PlanShape>> Search::shapes() {
   }
   // If the user fixed the stage boundaries, the number of stages is fixed too.
   auto fixed = int64_t(pricer->facts().begins.size());
-  if (llvm::any_of(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) == fixed; }))
-    llvm::erase_if(all, [&](const plan::PlanShape &shape) { return pricer->facts().stagesOf(shape) != fixed; });
-  llvm::erase_if(all, [&](const plan::PlanShape &shape) {
+  if (llvm::any_of(all, [&](const plan::Parallelism &shape) { return pricer->facts().stagesOf(shape) == fixed; }))
+    llvm::erase_if(all, [&](const plan::Parallelism &shape) { return pricer->facts().stagesOf(shape) != fixed; });
+  llvm::erase_if(all, [&](const plan::Parallelism &shape) {
     // --mesh counts dp without the ranks of ep.
     return (mesh.dp && *mesh.dp * shape.ep != shape.dp) || shape.dp % shape.ep ||
            (virtualStages > 1 && shape.pp > 1 && shape.virtualStages != virtualStages) ||
@@ -286,7 +286,7 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
     silent.silent = true;
     Search search(module, options, fewer, silent);
     ScopedDiagnosticHandler silence(module.getContext(), [](Diagnostic &) { return success(); });
-    FailureOr<std::vector<plan::PlanShape>> shapes = search.prepare();
+    FailureOr<std::vector<plan::Parallelism>> shapes = search.prepare();
     if (succeeded(shapes))
       one += (one.empty() ? "leave " : ", or ") + part.option + " out, which allows " + shapes->front().str();
   }
@@ -297,17 +297,17 @@ LogicalResult Search::explainEmpty(const plan::ShapeSpace &space) {
 }
 
 /// The plan that lacks least, and what it lacks; how many devices would do.
-LogicalResult Search::noneFits(const std::vector<plan::PlanShape> &all) {
+LogicalResult Search::noneFits(const std::vector<plan::Parallelism> &all) {
   if (limits.silent)
     return failure();
   // The smallest micro-batches with full recomputation need the least memory.
   std::map<int64_t, int64_t> most;
-  for (const plan::PlanShape &shape : all)
+  for (const plan::Parallelism &shape : all)
     most[shape.dp] = std::max(most[shape.dp], shape.microbatches);
   SearchLimits any = limits;
   any.anyMemory = any.silent = true;
   any.keep = kNearest;
-  any.allows = [&](const plan::PlanShape &shape) {
+  any.allows = [&](const plan::Parallelism &shape) {
     return shape.microbatches == most[shape.dp] && (!limits.allows || limits.allows(shape));
   };
   PlanRequest least = held;
@@ -397,7 +397,7 @@ std::shared_ptr<spmd::GraphPricer> Search::makePricer() {
   return made;
 }
 
-FailureOr<std::vector<plan::PlanShape>> Search::prepare() {
+FailureOr<std::vector<plan::Parallelism>> Search::prepare() {
   step = module.lookupSymbol<func::FuncOp>("step");
   if (!step || !step.getBody().hasOneBlock())
     return module.emitError("needs a function @step of one block: run graph-differentiate first");
@@ -411,7 +411,7 @@ FailureOr<SearchResult> Search::run() {
   std::optional<Status> status;
   if (!limits.silent)
     status.emplace("search plans");
-  FailureOr<std::vector<plan::PlanShape>> all = prepare();
+  FailureOr<std::vector<plan::Parallelism>> all = prepare();
   if (failed(all))
     return failure();
   plan::ShapeResult found = plan::searchShapes(*all, *pricer, limits.keep);
@@ -475,7 +475,7 @@ std::optional<FewestDevices> dtcc::fewestDevices(ModuleOp module, const Options 
   cost::Machine machine = cost::Machine::of(*cluster);
   machine.ranks = 1;
   spmd::GraphPricer alone(step, machine, {});
-  plan::PlanShape shared;
+  plan::Parallelism shared;
   shared.zero = 3;
   plan::StageProblem problem = alone.problem(shared);
   double state = 0;

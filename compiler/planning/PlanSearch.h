@@ -61,7 +61,7 @@ struct SearchLimits {
   /// Number of plans that are kept.
   size_t keep = 100;
   /// Shapes that are searched, of those that the options allow; absent: all.
-  std::function<bool(const plan::PlanShape &)> allows;
+  std::function<bool(const plan::Parallelism &)> allows;
   PricerCache *pricers = nullptr;
   /// The placement of a plan that is priced as it stands: `allows` then takes its shape alone.
   std::shared_ptr<const spmd::GivenPlacement> given;

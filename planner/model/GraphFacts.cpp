@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-using plan::PlanShape;
+using plan::Parallelism;
 
 /// The habits of this compiler's programs, as the cost model describes software.
 static cost::Software softwareFor(const cost::Machine &machine, bool narrow) {
@@ -105,15 +105,15 @@ std::vector<plan::Recompute> GraphFacts::modes() const {
 
 bool GraphFacts::offloads() const { return request.mayOffloadActivations && machine.host.memoryBytes > 0; }
 
-int64_t GraphFacts::stagesOf(const PlanShape &shape) const {
+int64_t GraphFacts::stagesOf(const Parallelism &shape) const {
   return request.stages > 0 && shape.pp > 1 ? request.stages : shape.pp * shape.virtualStages;
 }
 
-int64_t GraphFacts::localExamples(const PlanShape &shape) const {
+int64_t GraphFacts::localExamples(const Parallelism &shape) const {
   return std::max<int64_t>(1, examples / (shape.dp * shape.microbatches));
 }
 
-plan::Plan GraphFacts::meshFor(const PlanShape &shape, int64_t local) const {
+plan::Plan GraphFacts::meshFor(const Parallelism &shape, int64_t local) const {
   plan::Parallelism rank;
   rank.dp = std::max<int64_t>(1, examples / (local * shape.ep)) * shape.ep;
   rank.tp = shape.tp;
@@ -125,7 +125,7 @@ plan::Plan GraphFacts::meshFor(const PlanShape &shape, int64_t local) const {
 
 /// A mesh has an axis for the ranks of cp, for those of ep, and for the other copies. If parameters are shared over one
 /// of them alone, that is the group over which keys and values, rows of experts or statistics of the batch go.
-double GraphFacts::separateBytes(const PlanShape &shape) const {
+double GraphFacts::separateBytes(const Parallelism &shape) const {
   const int64_t copies = shape.meshDp(), experts = shape.dp / copies;
   const bool exchanges =
       copies == 1 ? (experts > 1) != (shape.cp > 1) : experts == 1 && shape.cp == 1 && shape.groups == 1 && statistics;
@@ -134,7 +134,7 @@ double GraphFacts::separateBytes(const PlanShape &shape) const {
   return cost::communicatorBytes(cost::spreadOf({shape.dp * shape.cp, shape.tp}, machine.fabric.domain));
 }
 
-double GraphFacts::usableBytes(const PlanShape &shape, double separate) const {
+double GraphFacts::usableBytes(const Parallelism &shape, double separate) const {
   double all = machine.memoryBytes();
   if (all <= 0)
     return 0;

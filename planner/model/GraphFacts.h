@@ -73,18 +73,18 @@ struct GraphFacts {
       return mode;
     return givenOnHost[type] ? uint32_t(modeCount() - 1) : isOnHost(mode) ? 0 : mode;
   }
-  int64_t stagesOf(const plan::PlanShape &shape) const;
-  bool hasVirtualStages(const plan::PlanShape &shape) const { return stagesOf(shape) != shape.pp; }
+  int64_t stagesOf(const plan::Parallelism &shape) const;
+  bool hasVirtualStages(const plan::Parallelism &shape) const { return stagesOf(shape) != shape.pp; }
   /// Samples of a rank in a micro-batch.
-  int64_t localExamples(const plan::PlanShape &shape) const;
+  int64_t localExamples(const plan::Parallelism &shape) const;
   /// An empty plan with the mesh of a rank that has so many samples.
-  plan::Plan meshFor(const plan::PlanShape &shape, int64_t local) const;
+  plan::Plan meshFor(const plan::Parallelism &shape, int64_t local) const;
   /// Bytes of the communicators that may serve parameters alone.
-  double separateBytes(const plan::PlanShape &shape) const;
+  double separateBytes(const plan::Parallelism &shape) const;
   /// Bytes of a device that a plan may use; 0 if not known. `separate` is the memory of the communicators that serve
   /// parameters alone: that of the program if it is known, else separateBytes().
-  double usableBytes(const plan::PlanShape &shape, double separate) const;
-  double usableBytes(const plan::PlanShape &shape) const { return usableBytes(shape, separateBytes(shape)); }
+  double usableBytes(const plan::Parallelism &shape, double separate) const;
+  double usableBytes(const plan::Parallelism &shape) const { return usableBytes(shape, separateBytes(shape)); }
 
   mlir::func::FuncOp step;
   GraphRequest request;
@@ -111,11 +111,11 @@ private:
 };
 
 /// Whether weight gradients run apart from input gradients.
-inline bool hasWeightsApart(const plan::PlanShape &shape) {
+inline bool hasWeightsApart(const plan::Parallelism &shape) {
   return shape.pp > 1 && cost::has(shape.schedule, cost::ScheduleRow::WeightsApart);
 }
 /// Whether a program of the shape has a prologue, in which parameters are resharded to the layouts of their readers.
-inline bool bringsAtOnce(const plan::PlanShape &shape) { return shape.pp > 1 || shape.microbatches > 1; }
+inline bool bringsAtOnce(const plan::Parallelism &shape) { return shape.pp > 1 || shape.microbatches > 1; }
 
 /// Emits the reason why a batch cannot be split in this way, and returns failure.
 mlir::LogicalResult refuseBatch(mlir::func::FuncOp step, int64_t batch, int64_t dp, int64_t ep, int64_t microbatches);

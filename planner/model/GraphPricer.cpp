@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-using plan::PlanShape;
+using plan::Parallelism;
 
 GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> machines, const GraphRequest &request) {
   int64_t ranks = 0;
@@ -26,34 +26,34 @@ GraphPricer::GraphPricer(func::FuncOp step, llvm::ArrayRef<cost::Machine> machin
                                            kinds.empty() ? nullptr : kinds.front().get()));
 }
 
-bool GraphPricer::prepare(std::vector<PlanShape> &shapes) {
+bool GraphPricer::prepare(std::vector<Parallelism> &shapes) {
   for (const std::unique_ptr<Kind> &kind : kinds) {
-    std::vector<const PlanShape *> cut;
-    for (const PlanShape &shape : shapes)
+    std::vector<const Parallelism *> cut;
+    for (const Parallelism &shape : shapes)
       if (kind->problems.canBeCut(shape))
         cut.push_back(&shape);
     kind->placements.prepare(cut);
   }
   std::set<SequenceExchange> exchanges;
-  for (const PlanShape &shape : shapes)
+  for (const Parallelism &shape : shapes)
     exchanges.insert(shape.exchange);
-  std::erase_if(shapes, [&](const PlanShape &shape) {
+  std::erase_if(shapes, [&](const Parallelism &shape) {
     std::optional<SequenceExchange> same = placements().sameAs(shape);
     return same && exchanges.contains(*same);
   });
   return true;
 }
 
-plan::StageProblem GraphPricer::problemOf(const PlanShape &shape, std::optional<uint32_t> only) {
+plan::StageProblem GraphPricer::problemOf(const Parallelism &shape, std::optional<uint32_t> only) {
   plan::StageProblem problem = kinds.front()->problems.make(shape, only);
   for (const std::unique_ptr<Kind> &other : llvm::drop_begin(kinds))
     problem.addClasses(other->problems.make(shape, only));
   return problem;
 }
 
-plan::StageProblem GraphPricer::problem(const PlanShape &shape) { return problemOf(shape, std::nullopt); }
+plan::StageProblem GraphPricer::problem(const Parallelism &shape) { return problemOf(shape, std::nullopt); }
 
-double GraphPricer::bound(const PlanShape &shape) {
+double GraphPricer::bound(const Parallelism &shape) {
   constexpr double never = std::numeric_limits<double>::infinity();
   if (!kinds.front()->problems.canBeCut(shape) || !placements().isPossible(shape))
     return never;
@@ -64,7 +64,7 @@ double GraphPricer::bound(const PlanShape &shape) {
   return stages < shape.pp ? never : plan::quickBound(each);
 }
 
-double GraphPricer::closerBound(const PlanShape &shape) {
+double GraphPricer::closerBound(const Parallelism &shape) {
   double bound = plan::closeBound(problem(shape));
   // Where weight gradients are apart, blocks that are all in one mode wait at fewer micro-batches than a mixture.
   if (hasWeightsApart(shape))
@@ -81,7 +81,7 @@ std::vector<uint32_t> GraphPricer::commonModes() const {
   return modes;
 }
 
-plan::StageSolution GraphPricer::solveAlike(const PlanShape &shape, std::optional<uint32_t> only,
+plan::StageSolution GraphPricer::solveAlike(const Parallelism &shape, std::optional<uint32_t> only,
                                             std::optional<double> bytes) {
   /// How often less memory is tried.
   constexpr int kTries = 4;
@@ -121,7 +121,7 @@ plan::StageSolution GraphPricer::solveAlike(const PlanShape &shape, std::optiona
   return found;
 }
 
-plan::StageSolution GraphPricer::solveMixed(const PlanShape &shape, std::optional<double> bytes) {
+plan::StageSolution GraphPricer::solveMixed(const Parallelism &shape, std::optional<double> bytes) {
   plan::StageSolution found = solveAlike(shape, std::nullopt, bytes);
   if (!found.isInfeasible())
     return found;
@@ -131,7 +131,7 @@ plan::StageSolution GraphPricer::solveMixed(const PlanShape &shape, std::optiona
   return found;
 }
 
-std::vector<plan::StageSolution> GraphPricer::othersWithin(const PlanShape &shape, const plan::StageSolution &best,
+std::vector<plan::StageSolution> GraphPricer::othersWithin(const Parallelism &shape, const plan::StageSolution &best,
                                                            std::optional<double> bytes, double below) {
   std::vector<plan::StageSolution> found;
   for (uint32_t mode : commonModes())
@@ -142,12 +142,12 @@ std::vector<plan::StageSolution> GraphPricer::othersWithin(const PlanShape &shap
   return found;
 }
 
-std::vector<plan::StageSolution> GraphPricer::others(const PlanShape &shape, const plan::StageSolution &best,
+std::vector<plan::StageSolution> GraphPricer::others(const Parallelism &shape, const plan::StageSolution &best,
                                                      double below) {
   return othersWithin(shape, best, std::nullopt, below);
 }
 
-plan::StageSolution GraphPricer::solveWithin(const PlanShape &shape, double bytes) {
+plan::StageSolution GraphPricer::solveWithin(const Parallelism &shape, double bytes) {
   plan::StageSolution fastest = solveMixed(shape, bytes);
   if (fastest.isInfeasible())
     return fastest;
@@ -160,7 +160,7 @@ plan::StageSolution GraphPricer::solveWithin(const PlanShape &shape, double byte
   return fastest;
 }
 
-llvm::Expected<cost::StepTimeline> GraphPricer::simulate(const PlanShape &shape, const plan::StageSolution &solution,
+llvm::Expected<cost::StepTimeline> GraphPricer::simulate(const Parallelism &shape, const plan::StageSolution &solution,
                                                          bool record) {
   SolvedStep solved = kinds.front()->solved(shape, solution);
   plan::SimulatedStep step = solved.simulated(facts());
@@ -180,7 +180,7 @@ llvm::Expected<cost::StepTimeline> GraphPricer::simulate(const PlanShape &shape,
   return plan::simulate(step, facts().request.actions, record);
 }
 
-std::optional<cost::StepTimeline> GraphPricer::timeline(const PlanShape &shape, const plan::StageSolution &solution,
+std::optional<cost::StepTimeline> GraphPricer::timeline(const Parallelism &shape, const plan::StageSolution &solution,
                                                         bool record) {
   llvm::Expected<cost::StepTimeline> timeline = simulate(shape, solution, record);
   if (timeline)
@@ -189,7 +189,7 @@ std::optional<cost::StepTimeline> GraphPricer::timeline(const PlanShape &shape, 
   return std::nullopt;
 }
 
-cost::StepSeconds GraphPricer::price(const PlanShape &shape, const plan::StageSolution &solution) {
+cost::StepSeconds GraphPricer::price(const Parallelism &shape, const plan::StageSolution &solution) {
   std::vector<size_t> key(solution.modes.begin(), solution.modes.end());
   for (const plan::StageSolution::Stage &stage : solution.stages)
     key.insert(key.end(), {stage.firstBlock, stage.deviceClass});
@@ -285,7 +285,7 @@ std::vector<std::string> GraphPricer::devicesOf(const plan::StageSolution &solut
   return names;
 }
 
-plan::Plan GraphPricer::write(const PlanShape &shape, const plan::StageSolution &solution) {
+plan::Plan GraphPricer::write(const Parallelism &shape, const plan::StageSolution &solution) {
   Kind &first = *kinds.front();
   return PlanWriter(first.facts, first.placements, first.problems).write(shape, solution, devicesOf(solution));
 }

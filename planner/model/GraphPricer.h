@@ -34,29 +34,29 @@ public:
   plan::ShapeSpace space() const;
 
   /// Places the step and prices its blocks for all of the shapes. What comes after works on numbers.
-  bool prepare(std::vector<plan::PlanShape> &shapes) override;
-  double bound(const plan::PlanShape &shape) override;
-  double closerBound(const plan::PlanShape &shape) override;
-  plan::StageProblem problem(const plan::PlanShape &shape) override;
-  plan::StageSolution solve(const plan::PlanShape &shape) override { return solveMixed(shape, std::nullopt); }
+  bool prepare(std::vector<plan::Parallelism> &shapes) override;
+  double bound(const plan::Parallelism &shape) override;
+  double closerBound(const plan::Parallelism &shape) override;
+  plan::StageProblem problem(const plan::Parallelism &shape) override;
+  plan::StageSolution solve(const plan::Parallelism &shape) override { return solveMixed(shape, std::nullopt); }
   /// Solutions whose blocks all recompute alike. The finer model often prefers them to a mixture that is modelled to be
   /// as fast, because their virtual stages are more even.
-  std::vector<plan::StageSolution> others(const plan::PlanShape &shape, const plan::StageSolution &best,
+  std::vector<plan::StageSolution> others(const plan::Parallelism &shape, const plan::StageSolution &best,
                                           double below) override;
-  double refine(const plan::PlanShape &shape, const plan::StageSolution &solution) override {
+  double refine(const plan::Parallelism &shape, const plan::StageSolution &solution) override {
     return price(shape, solution).total();
   }
-  std::optional<cost::StepTimeline> timeline(const plan::PlanShape &shape, const plan::StageSolution &solution,
+  std::optional<cost::StepTimeline> timeline(const plan::Parallelism &shape, const plan::StageSolution &solution,
                                              bool record = true) override;
 
   /// Solves with a limit of `bytes` for a rank by the estimate of `describe`, without communicators.
-  plan::StageSolution solveWithin(const plan::PlanShape &shape, double bytes);
+  plan::StageSolution solveWithin(const plan::Parallelism &shape, double bytes);
   /// The parts of a solved shape's step by the formulas (cost/Step.h). If the simulation takes longer, the difference
   /// counts as bubble, or with one stage as communication of dp.
-  cost::StepSeconds price(const plan::PlanShape &shape, const plan::StageSolution &solution);
+  cost::StepSeconds price(const plan::Parallelism &shape, const plan::StageSolution &solution);
   plan::PlanReport describe(const plan::ShapePlan &found);
   /// The plan, as docs/plan-format.md has it.
-  plan::Plan write(const plan::PlanShape &shape, const plan::StageSolution &solution);
+  plan::Plan write(const plan::Parallelism &shape, const plan::StageSolution &solution);
 
   /// Whether there are several device kinds.
   bool isMixed() const { return kinds.size() > 1; }
@@ -73,7 +73,7 @@ private:
     GraphFacts facts;
     PlacementCache placements;
     ShapeProblems problems;
-    SolvedStep solved(const plan::PlanShape &shape, const plan::StageSolution &solution) {
+    SolvedStep solved(const plan::Parallelism &shape, const plan::StageSolution &solution) {
       return SolvedStep::of(facts, placements, problems, shape, solution);
     }
   };
@@ -84,17 +84,17 @@ private:
   /// The devices of all stages, if there are several kinds.
   std::vector<std::string> devicesOf(const plan::StageSolution &solution) const;
   /// The stage problem of the shape, all of whose blocks are in the mode `only` if there is one.
-  plan::StageProblem problemOf(const plan::PlanShape &shape, std::optional<uint32_t> only);
+  plan::StageProblem problemOf(const plan::Parallelism &shape, std::optional<uint32_t> only);
   /// The solution of problemOf. `bytes`: what a rank may hold; absent: what its device allows.
-  plan::StageSolution solveAlike(const plan::PlanShape &shape, std::optional<uint32_t> only,
+  plan::StageSolution solveAlike(const plan::Parallelism &shape, std::optional<uint32_t> only,
                                  std::optional<double> bytes);
   /// With any mode for each block; if no such solution is found that fits, with one mode for all.
-  plan::StageSolution solveMixed(const plan::PlanShape &shape, std::optional<double> bytes);
-  std::vector<plan::StageSolution> othersWithin(const plan::PlanShape &shape, const plan::StageSolution &best,
+  plan::StageSolution solveMixed(const plan::Parallelism &shape, std::optional<double> bytes);
+  std::vector<plan::StageSolution> othersWithin(const plan::Parallelism &shape, const plan::StageSolution &best,
                                                 std::optional<double> bytes, double below);
   /// Modes that all blocks may have, if blocks may differ in them.
   std::vector<uint32_t> commonModes() const;
-  llvm::Expected<cost::StepTimeline> simulate(const plan::PlanShape &shape, const plan::StageSolution &solution,
+  llvm::Expected<cost::StepTimeline> simulate(const plan::Parallelism &shape, const plan::StageSolution &solution,
                                               bool record);
 
   std::vector<std::unique_ptr<Kind>> kinds;

@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-using plan::PlanShape;
+using plan::Parallelism;
 
 /// Can the tensor-parallel ranks share positions out?
 static LogicalResult checkSequenceParallel(func::FuncOp step, int64_t tp) {
@@ -49,7 +49,7 @@ static LogicalResult refuseRepeating(func::FuncOp step, int64_t tp, int64_t exam
          << tp << " to share it out all the same";
 }
 
-LogicalResult PlacementCache::tryToPlace(const PlanShape &shape, PlacedStep &placed) {
+LogicalResult PlacementCache::tryToPlace(const Parallelism &shape, PlacedStep &placed) {
   plan::Plan &plan = placed.plan;
   func::FuncOp function = facts.step;
   if (shape.sequenceParallel && failed(checkSequenceParallel(function, shape.tp)))
@@ -76,7 +76,7 @@ LogicalResult PlacementCache::tryToPlace(const PlanShape &shape, PlacedStep &pla
   return success(succeeded(placeExperts(function, whole, facts.machine, facts.request.experts)));
 }
 
-void PlacementCache::place(const PlanShape &shape, PlacedStep &placed) {
+void PlacementCache::place(const Parallelism &shape, PlacedStep &placed) {
   if (first) {
     const PlacedStep &there = first->placedFor(shape);
     placed.possible = there.possible;
@@ -87,7 +87,7 @@ void PlacementCache::place(const PlanShape &shape, PlacedStep &placed) {
   placed.possible = succeeded(tryToPlace(shape, placed));
 }
 
-PlacedStep &PlacementCache::findPlaced(const PlanShape &shape) {
+PlacedStep &PlacementCache::findPlaced(const Parallelism &shape) {
   auto at = splits.find(splitOf(shape));
   if (at != splits.end())
     return at->second;
@@ -102,7 +102,7 @@ PlacedStep &PlacementCache::findPlaced(const PlanShape &shape) {
   return placed;
 }
 
-const PlacedStep &PlacementCache::placedFor(const PlanShape &shape) { return findPlaced(shape); }
+const PlacedStep &PlacementCache::placedFor(const Parallelism &shape) { return findPlaced(shape); }
 
 PlacementCache::Counts PlacementCache::counts() const {
   Counts sums;
@@ -121,7 +121,7 @@ LogicalResult PlacementCache::emitRefusal() {
   return failure();
 }
 
-const PricedStep &PlacementCache::pricedFor(const PlanShape &shape) {
+const PricedStep &PlacementCache::pricedFor(const Parallelism &shape) {
   auto at = locals.find(keyOf(shape));
   if (at != locals.end() && at->second.sameAs)
     at = locals.find(keyOf(shape, *at->second.sameAs));
@@ -138,11 +138,11 @@ const PricedStep &PlacementCache::pricedFor(const PlanShape &shape) {
   return local;
 }
 
-bool PlacementCache::isPossible(const PlanShape &shape) {
+bool PlacementCache::isPossible(const Parallelism &shape) {
   return placedFor(shape).possible && pricedFor(shape).possible;
 }
 
-double PlacementCache::splitByTensor(const PlanShape &shape) {
+double PlacementCache::splitByTensor(const Parallelism &shape) {
   const plan::Plan &plan = placedFor(shape).plan;
   double all = 0, split = 0;
   for (Operation *op : facts.input.blocks.uniqueOps()) {
@@ -162,7 +162,7 @@ double PlacementCache::splitByTensor(const PlanShape &shape) {
   return all > 0 ? split / all : 1;
 }
 
-std::optional<SequenceExchange> PlacementCache::sameAs(const PlanShape &shape) const {
+std::optional<SequenceExchange> PlacementCache::sameAs(const Parallelism &shape) const {
   auto at = locals.find(keyOf(shape));
   return at == locals.end() ? std::nullopt : at->second.sameAs;
 }
@@ -180,7 +180,7 @@ const BlockPrices &PlacementCache::pricesOf(plan::Plan plan, int64_t logitsBytes
   return *at->prices;
 }
 
-plan::Plan PlacementCache::resize(const PlanShape &shape, PlacedStep &placed) {
+plan::Plan PlacementCache::resize(const Parallelism &shape, PlacedStep &placed) {
   plan::Plan plan = facts.meshFor(shape, facts.localExamples(shape));
   plan.ops = placed.plan.ops;
   plan.states = placed.plan.states;
@@ -193,7 +193,7 @@ plan::Plan PlacementCache::resize(const PlanShape &shape, PlacedStep &placed) {
   return plan;
 }
 
-void PlacementCache::findExchange(const PlanShape &shape, const plan::Plan &plan, PlacedStep &placed,
+void PlacementCache::findExchange(const Parallelism &shape, const plan::Plan &plan, PlacedStep &placed,
                                   SequenceTotals &totals, PricedStep &local) {
   FailureOr<SequenceOutcome> outcome =
       sequenceOutcome(sites, plan, facts.machine, shape.exchange, *placed.exchanges, totals);
@@ -202,7 +202,7 @@ void PlacementCache::findExchange(const PlanShape &shape, const plan::Plan &plan
     local.sequence = std::move(*outcome);
 }
 
-void PlacementCache::price(const PlanShape &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local) {
+void PlacementCache::price(const Parallelism &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local) {
   const BlockPrices *&prices = placed.prices[local.sequence.ofAttention];
   if (!prices)
     prices = &pricesOf(plan, logitsBytesOf(facts.machine), local.sequence.ofAttention);
@@ -256,17 +256,17 @@ void PlacementCache::price(const PlanShape &shape, plan::Plan plan, PlacedStep &
   }
 }
 
-void PlacementCache::prepare(llvm::ArrayRef<const PlanShape *> shapes) {
+void PlacementCache::prepare(llvm::ArrayRef<const Parallelism *> shapes) {
   /// The work of one thread: a split with all its numbers of samples.
   struct Task {
-    const PlanShape *shape;
+    const Parallelism *shape;
     PlacedStep *placed = nullptr;
-    std::vector<std::pair<const PlanShape *, PricedStep *>> locals;
+    std::vector<std::pair<const Parallelism *, PricedStep *>> locals;
   };
   std::vector<Task> tasks;
   std::map<Split, size_t> numbers;
-  for (const PlanShape *each : shapes) {
-    const PlanShape &shape = *each;
+  for (const Parallelism *each : shapes) {
+    const Parallelism &shape = *each;
     auto split = splitOf(shape);
     auto [number, isNew] = numbers.try_emplace(split, tasks.size());
     if (isNew) {
@@ -294,7 +294,7 @@ void PlacementCache::prepare(llvm::ArrayRef<const PlanShape *> shapes) {
     if (!placed.possible)
       return;
     // The exchanges that are asked for, by the samples of a rank: they share the mesh.
-    std::map<int64_t, std::vector<std::pair<const PlanShape *, PricedStep *>>> asked;
+    std::map<int64_t, std::vector<std::pair<const Parallelism *, PricedStep *>>> asked;
     for (auto [shape, local] : task.locals)
       asked[facts.localExamples(*shape)].emplace_back(shape, local);
     for (const auto &[examples, locals] : asked) {

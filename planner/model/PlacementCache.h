@@ -62,15 +62,15 @@ public:
       : facts(facts), first(first), table(facts.input, facts.values), sites(facts.input) {}
 
   /// Places the step for all of the shapes and prices its blocks, on all threads.
-  void prepare(llvm::ArrayRef<const plan::PlanShape *> shapes);
-  const PlacedStep &placedFor(const plan::PlanShape &shape);
-  bool isPossible(const plan::PlanShape &shape);
+  void prepare(llvm::ArrayRef<const plan::Parallelism *> shapes);
+  const PlacedStep &placedFor(const plan::Parallelism &shape);
+  bool isPossible(const plan::Parallelism &shape);
   /// The share of the forward pass's operations that tp splits.
-  double splitByTensor(const plan::PlanShape &shape);
+  double splitByTensor(const plan::Parallelism &shape);
   /// The exchange under which a prepared shape is the same plan, if it was prepared beside it.
-  std::optional<SequenceExchange> sameAs(const plan::PlanShape &shape) const;
+  std::optional<SequenceExchange> sameAs(const plan::Parallelism &shape) const;
   /// For the samples of a micro-batch of the shape.
-  const PricedStep &pricedFor(const plan::PlanShape &shape);
+  const PricedStep &pricedFor(const plan::Parallelism &shape);
 
   /// Number of splits of the model that were placed, and of those whose placement is not proven best.
   struct Counts {
@@ -84,15 +84,17 @@ public:
 private:
   /// tp, cp, ep, sequence parallelism.
   using Split = std::tuple<int64_t, int64_t, int64_t, bool>;
-  static Split splitOf(const plan::PlanShape &shape) { return {shape.tp, shape.cp, shape.ep, shape.sequenceParallel}; }
-  PlacedStep &findPlaced(const plan::PlanShape &shape);
-  void place(const plan::PlanShape &shape, PlacedStep &placed);
-  mlir::LogicalResult tryToPlace(const plan::PlanShape &shape, PlacedStep &placed);
+  static Split splitOf(const plan::Parallelism &shape) {
+    return {shape.tp, shape.cp, shape.ep, shape.sequenceParallel};
+  }
+  PlacedStep &findPlaced(const plan::Parallelism &shape);
+  void place(const plan::Parallelism &shape, PlacedStep &placed);
+  mlir::LogicalResult tryToPlace(const plan::Parallelism &shape, PlacedStep &placed);
   /// The plan of a split for the samples of the shape; prices of reshards become those of its mesh.
-  plan::Plan resize(const plan::PlanShape &shape, PlacedStep &placed);
-  void findExchange(const plan::PlanShape &shape, const plan::Plan &plan, PlacedStep &placed, SequenceTotals &totals,
+  plan::Plan resize(const plan::Parallelism &shape, PlacedStep &placed);
+  void findExchange(const plan::Parallelism &shape, const plan::Plan &plan, PlacedStep &placed, SequenceTotals &totals,
                     PricedStep &local);
-  void price(const plan::PlanShape &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local);
+  void price(const plan::Parallelism &shape, plan::Plan plan, PlacedStep &placed, PricedStep &local);
   /// The layouts of a placement are those of all splits that place the model so. On all threads.
   const BlockPrices &pricesOf(plan::Plan plan, int64_t logitsBytes, SequenceExchange exchange);
 
@@ -111,10 +113,10 @@ private:
   std::list<Laid> laid;
   std::mutex laying;
   using LocalKey = std::tuple<Split, SequenceExchange, int64_t>;
-  LocalKey keyOf(const plan::PlanShape &shape, SequenceExchange exchange) const {
+  LocalKey keyOf(const plan::Parallelism &shape, SequenceExchange exchange) const {
     return {splitOf(shape), exchange, facts.localExamples(shape)};
   }
-  LocalKey keyOf(const plan::PlanShape &shape) const { return keyOf(shape, shape.exchange); }
+  LocalKey keyOf(const plan::Parallelism &shape) const { return keyOf(shape, shape.exchange); }
   std::map<LocalKey, PricedStep> locals;
   std::unique_ptr<mlir::Diagnostic> refusal;
 };

@@ -49,7 +49,7 @@ void PlanWriter::addRecomputation(plan::Plan &plan, const plan::StageSolution &s
   markEntries(plan, again, [](plan::OpPlan &entry) { entry.recompute = true; });
 }
 
-void PlanWriter::addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution) {
+void PlanWriter::addOffload(plan::Plan &plan, const plan::Parallelism &shape, const plan::StageSolution &solution) {
   const std::vector<BlockCost> &costs = placements.pricedFor(shape).costs;
   auto moves = [&](uint32_t block) {
     uint32_t mode = solution.modes[block];
@@ -65,7 +65,7 @@ void PlanWriter::addOffload(plan::Plan &plan, const plan::PlanShape &shape, cons
   markEntries(plan, moved, [](plan::OpPlan &entry) { entry.onHost = true; });
 }
 
-void PlanWriter::addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution,
+void PlanWriter::addPipeline(plan::Plan &plan, const plan::Parallelism &shape, const plan::StageSolution &solution,
                              std::vector<std::string> devices) {
   llvm::ArrayRef<StepBlocks::Block> row = facts.input.blocks.blocks();
   plan::PipelinePlan &pipeline = *plan.pipeline;
@@ -91,7 +91,7 @@ void PlanWriter::holdSums(plan::Plan &plan) const {
   sortEntries(plan);
 }
 
-plan::Plan PlanWriter::write(const plan::PlanShape &shape, const plan::StageSolution &solution,
+plan::Plan PlanWriter::write(const plan::Parallelism &shape, const plan::StageSolution &solution,
                              std::vector<std::string> devices) {
   const PlacedStep &placed = placements.placedFor(shape);
   plan::Plan plan = plan::makeDefaultPlan(shape);

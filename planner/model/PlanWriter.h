@@ -23,15 +23,15 @@ public:
       : facts(facts), placements(placements), problems(problems) {}
 
   /// `devices` names the device kind of each stage, if there are several kinds.
-  plan::Plan write(const plan::PlanShape &shape, const plan::StageSolution &solution,
+  plan::Plan write(const plan::Parallelism &shape, const plan::StageSolution &solution,
                    std::vector<std::string> devices = {});
 
 private:
   /// Adds the recomputation: as the mode of the plan if all blocks have one mode, else op by op.
   void addRecomputation(plan::Plan &plan, const plan::StageSolution &solution);
   /// Marks the ops whose values lie with the hosts, block by block.
-  void addOffload(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution);
-  void addPipeline(plan::Plan &plan, const plan::PlanShape &shape, const plan::StageSolution &solution,
+  void addOffload(plan::Plan &plan, const plan::Parallelism &shape, const plan::StageSolution &solution);
+  void addPipeline(plan::Plan &plan, const plan::Parallelism &shape, const plan::StageSolution &solution,
                    std::vector<std::string> devices);
   /// Lets no partial sums flow into pinned values.
   void holdSums(plan::Plan &plan) const;

@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-using plan::PlanShape;
+using plan::Parallelism;
 
 /// Scratch memory of library operations, which a program of a GPU has all the time
 /// (passes/exec/commands/ReserveWorkspace.cpp): that of products, or of attention, what others need is less.
@@ -30,7 +30,7 @@ static double scratchBytes(const cost::Machine &machine, const std::vector<Block
   return most;
 }
 
-cost::StepProblem ShapeProblems::stepOf(const PlanShape &shape, const PricedStep &local) const {
+cost::StepProblem ShapeProblems::stepOf(const Parallelism &shape, const PricedStep &local) const {
   cost::StepProblem step = local.step;
   step.parallel = shape;
   step.host = facts.machine.host;
@@ -40,7 +40,7 @@ cost::StepProblem ShapeProblems::stepOf(const PlanShape &shape, const PricedStep
   return step;
 }
 
-plan::MemoryParts ShapeProblems::stateOf(const PlanShape &shape, const BlockCost &block) const {
+plan::MemoryParts ShapeProblems::stateOf(const Parallelism &shape, const BlockCost &block) const {
   plan::MemoryParts parts;
   int64_t ranks = shape.shareGroup().ranks;
   // Elements that are read as they are stored, then those that have copies of two bytes.
@@ -71,13 +71,13 @@ plan::MemoryParts ShapeProblems::stateOf(const PlanShape &shape, const BlockCost
 }
 
 /// Bytes of a block that are there all the time beside its state.
-static double onceBytes(const PlanShape &shape, const BlockCost &block) {
+static double onceBytes(const Parallelism &shape, const BlockCost &block) {
   return (shape.zero < 3 ? block.onceBytes : 0) + (bringsAtOnce(shape) ? block.broughtBytes : 0);
 }
 
 /// The bubble of a pipeline whose stages need `mean` for a micro-batch, as the formulas have it. If there are too few
 /// micro-batches for weight gradients to fill the wait of a zero-bubble schedule, the simulation adds what is missing.
-static double bubbleOf(const PlanShape &shape, const cost::LayerSeconds &mean, int64_t stages) {
+static double bubbleOf(const Parallelism &shape, const cost::LayerSeconds &mean, int64_t stages) {
   return cost::bubbleSeconds(shape.schedule, stages, shape.virtualStages, mean.forward,
                              mean.inputGradient + mean.recompute, mean.weightGradient);
 }
@@ -85,7 +85,7 @@ static double bubbleOf(const PlanShape &shape, const cost::LayerSeconds &mean, i
 /// Bytes of units under ZeRO 2 and 3 while a block of the type runs: whole gradients of the units that are reduced, and
 /// parameters of the unit at work and of the next. A layer is a unit: it has one block of each type of which there are
 /// as many.
-double ShapeProblems::unitBytes(const PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const {
+double ShapeProblems::unitBytes(const Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const {
   if (shape.zero < 2)
     return 0;
   auto unit = [&](size_t type) {
@@ -115,14 +115,14 @@ double ShapeProblems::unitBytes(const PlanShape &shape, const std::vector<BlockC
 static constexpr double kUneven = 1.25;
 
 /// Bytes that input gradients leave for weight gradients at a stage of a zero-bubble schedule. No host takes them.
-static double leftAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
+static double leftAtStage(const Parallelism &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
   return std::min(double(stage) + 1, double(shape.microbatches)) * block.leftBytes[size_t(mode)];
 }
 
 /// Bytes of a block that wait at a stage of such a schedule. ZB-H1 makes weight gradients a stage's number of
 /// micro-batches behind the input gradients (Qi et al. 2023): stage s of p has p micro-batches of what these read, p
 /// - s of what only input gradients read, and s + 1 of what input gradients leave for them.
-static double heldAtStage(const PlanShape &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
+static double heldAtStage(const Parallelism &shape, const BlockCost &block, plan::Recompute mode, int64_t stage) {
   double held = block.heldBytes[size_t(mode)], weights = block.weightBytes[size_t(mode)];
   double most = double(shape.microbatches), stages = double(shape.pp);
   return std::min(stages, most) * weights + std::min(stages - double(stage), most) * (held - weights) +
@@ -132,7 +132,7 @@ static double heldAtStage(const PlanShape &shape, const BlockCost &block, plan::
 /// Bytes of a block that wait for each micro-batch which the first stage has in flight. Under zero-bubble schedules
 /// they change in a line from the first to the last stage: counted is the end of it that has more, and what is less
 /// than that in other stages is as if these had fewer micro-batches in flight.
-static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Recompute mode) {
+static double heldBytes(const Parallelism &shape, const BlockCost &block, plan::Recompute mode) {
   if (!hasWeightsApart(shape))
     return block.heldBytes[size_t(mode)];
   return std::max(heldAtStage(shape, block, mode, 0), heldAtStage(shape, block, mode, shape.pp - 1)) /
@@ -140,7 +140,7 @@ static double heldBytes(const PlanShape &shape, const BlockCost &block, plan::Re
 }
 
 /// Bytes of the optimizer's state on the host of a device, for a stage of mean size.
-double ShapeProblems::hostOptimizerBytes(const PlanShape &shape, const cost::StepProblem &step,
+double ShapeProblems::hostOptimizerBytes(const Parallelism &shape, const cost::StepProblem &step,
                                          const std::vector<BlockCost> &costs) const {
   double bytes = 0;
   if (shape.offload.optimizer)
@@ -150,7 +150,7 @@ double ShapeProblems::hostOptimizerBytes(const PlanShape &shape, const cost::Ste
 }
 
 /// Has the host room for what the blocks of a stage keep?
-bool ShapeProblems::mayOffload(const PlanShape &shape, const cost::StepProblem &step,
+bool ShapeProblems::mayOffload(const Parallelism &shape, const cost::StepProblem &step,
                                const std::vector<BlockCost> &costs, double inFlight) const {
   if (!facts.offloads())
     return false;
@@ -164,7 +164,7 @@ bool ShapeProblems::mayOffload(const PlanShape &shape, const cost::StepProblem &
 }
 
 /// The share of heldBytes that blocks hold at a stage, in the mode whose share is largest.
-double ShapeProblems::shareOfHeld(const PlanShape &shape, const std::vector<BlockCost> &costs,
+double ShapeProblems::shareOfHeld(const Parallelism &shape, const std::vector<BlockCost> &costs,
                                   llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const {
   double share = 0;
   for (plan::Recompute mode : modes) {
@@ -203,7 +203,7 @@ static void addTurn(const std::vector<BlockCost> &costs, plan::StageProblem &pro
   }
 }
 
-plan::StageProblem ShapeProblems::make(const PlanShape &shape, std::optional<uint32_t> only) {
+plan::StageProblem ShapeProblems::make(const Parallelism &shape, std::optional<uint32_t> only) {
   const PricedStep &local = placements.pricedFor(shape);
   const std::vector<BlockCost> &costs = local.costs;
   cost::StepProblem step = stepOf(shape, local);
@@ -322,7 +322,7 @@ plan::StageProblem ShapeProblems::make(const PlanShape &shape, std::optional<uin
 }
 
 /// Asks the rules of plans (plan::Plan::check), which lowering obeys too, about a small plan of the same kind.
-bool ShapeProblems::isAllowed(const PlanShape &shape) {
+bool ShapeProblems::isAllowed(const Parallelism &shape) {
   if (shape.pp == 1)
     return true;
   auto [at, isNew] = allowed.try_emplace({shape.zero, shape.schedule, shape.virtualStages});
@@ -340,7 +340,7 @@ bool ShapeProblems::isAllowed(const PlanShape &shape) {
   return at->second;
 }
 
-const std::vector<int64_t> &ShapeProblems::flightsOf(const PlanShape &shape) {
+const std::vector<int64_t> &ShapeProblems::flightsOf(const Parallelism &shape) {
   // No stage has more in flight with more micro-batches than these: a rank begins its backward passes before it
   // has entered twice as many as there are ranks.
   int64_t microbatches = std::min(shape.microbatches, 3 * shape.pp);
@@ -382,11 +382,11 @@ static std::vector<size_t> cutEvenly(llvm::ArrayRef<double> seconds, size_t stag
   return cuts;
 }
 
-std::vector<size_t> ShapeProblems::cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution) {
+std::vector<size_t> ShapeProblems::cutsOf(const plan::Parallelism &shape, const plan::StageSolution &solution) {
   return cutsOf(shape, facts.hasVirtualStages(shape) ? make(shape) : plan::StageProblem(), solution);
 }
 
-std::vector<size_t> ShapeProblems::cutsOf(const plan::PlanShape &shape, const plan::StageProblem &problem,
+std::vector<size_t> ShapeProblems::cutsOf(const plan::Parallelism &shape, const plan::StageProblem &problem,
                                           const plan::StageSolution &solution) const {
   std::vector<size_t> cuts;
   if (facts.stagesOf(shape) == shape.pp) {
@@ -402,7 +402,7 @@ std::vector<size_t> ShapeProblems::cutsOf(const plan::PlanShape &shape, const pl
   return cutEvenly(seconds, size_t(facts.stagesOf(shape)));
 }
 
-std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const PlanShape &shape, const plan::StageProblem &problem,
+std::vector<plan::MemoryParts> ShapeProblems::memoryByRank(const Parallelism &shape, const plan::StageProblem &problem,
                                                            const plan::StageSolution &solution) {
   // If each rank has one stage, the problem says it.
   std::vector<double> flights = problem.inFlight;

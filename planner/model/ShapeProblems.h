@@ -24,34 +24,34 @@ public:
   ShapeProblems(const GraphFacts &facts, PlacementCache &placements) : facts(facts), placements(placements) {}
 
   /// `only`: every block is in this mode, whose number all modes of the problem then stand for; absent: in any.
-  plan::StageProblem make(const plan::PlanShape &shape, std::optional<uint32_t> only = std::nullopt);
+  plan::StageProblem make(const plan::Parallelism &shape, std::optional<uint32_t> only = std::nullopt);
   /// Has the graph as many blocks as the shape has stages, and can plans be of its kind?
-  bool canBeCut(const plan::PlanShape &shape) {
+  bool canBeCut(const plan::Parallelism &shape) {
     return isAllowed(shape) && facts.stagesOf(shape) <= int64_t(facts.input.blocks.blocks().size());
   }
   /// The question to the cost model about a shape, without its layers, which PricedStep has.
-  cost::StepProblem stepOf(const plan::PlanShape &shape, const PricedStep &local) const;
+  cost::StepProblem stepOf(const plan::Parallelism &shape, const PricedStep &local) const;
   /// Bytes of state of a block.
-  plan::MemoryParts stateOf(const plan::PlanShape &shape, const BlockCost &block) const;
+  plan::MemoryParts stateOf(const plan::Parallelism &shape, const BlockCost &block) const;
   /// The first blocks of all stages but the first.
-  std::vector<size_t> cutsOf(const plan::PlanShape &shape, const plan::StageSolution &solution);
-  std::vector<size_t> cutsOf(const plan::PlanShape &shape, const plan::StageProblem &problem,
+  std::vector<size_t> cutsOf(const plan::Parallelism &shape, const plan::StageSolution &solution);
+  std::vector<size_t> cutsOf(const plan::Parallelism &shape, const plan::StageProblem &problem,
                              const plan::StageSolution &solution) const;
   /// Memory by rank of the pipeline, of the stages as they are cut.
-  std::vector<plan::MemoryParts> memoryByRank(const plan::PlanShape &shape, const plan::StageProblem &problem,
+  std::vector<plan::MemoryParts> memoryByRank(const plan::Parallelism &shape, const plan::StageProblem &problem,
                                               const plan::StageSolution &solution);
 
 private:
-  bool isAllowed(const plan::PlanShape &shape);
-  double unitBytes(const plan::PlanShape &shape, const std::vector<BlockCost> &costs, size_t type) const;
-  double hostOptimizerBytes(const plan::PlanShape &shape, const cost::StepProblem &step,
+  bool isAllowed(const plan::Parallelism &shape);
+  double unitBytes(const plan::Parallelism &shape, const std::vector<BlockCost> &costs, size_t type) const;
+  double hostOptimizerBytes(const plan::Parallelism &shape, const cost::StepProblem &step,
                             const std::vector<BlockCost> &costs) const;
-  bool mayOffload(const plan::PlanShape &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,
+  bool mayOffload(const plan::Parallelism &shape, const cost::StepProblem &step, const std::vector<BlockCost> &costs,
                   double inFlight) const;
-  double shareOfHeld(const plan::PlanShape &shape, const std::vector<BlockCost> &costs,
+  double shareOfHeld(const plan::Parallelism &shape, const std::vector<BlockCost> &costs,
                      llvm::ArrayRef<plan::Recompute> modes, int64_t stage) const;
   /// Most micro-batches in flight, by stage; virtual stages count by themselves.
-  const std::vector<int64_t> &flightsOf(const plan::PlanShape &shape);
+  const std::vector<int64_t> &flightsOf(const plan::Parallelism &shape);
 
   const GraphFacts &facts;
   PlacementCache &placements;

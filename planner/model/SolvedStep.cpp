@@ -11,10 +11,10 @@ using namespace mlir;
 
 namespace dtcc::spmd {
 
-using plan::PlanShape;
+using plan::Parallelism;
 
 SolvedStep SolvedStep::of(const GraphFacts &facts, PlacementCache &placements, ShapeProblems &problems,
-                          const PlanShape &shape, const plan::StageSolution &solution) {
+                          const Parallelism &shape, const plan::StageSolution &solution) {
   const PricedStep &local = placements.pricedFor(shape);
   SolvedStep solved;
   solved.problem = problems.stepOf(shape, local);

@@ -26,7 +26,7 @@ struct SolvedStep {
 
   /// Makes the step with the blocks of each rank of the pipeline, and with the layers of each stage in order.
   static SolvedStep of(const GraphFacts &facts, PlacementCache &placements, ShapeProblems &problems,
-                       const plan::PlanShape &shape, const plan::StageSolution &solution);
+                       const plan::Parallelism &shape, const plan::StageSolution &solution);
   plan::SimulatedStep simulated(const GraphFacts &facts) const;
 };
 

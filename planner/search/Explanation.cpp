@@ -32,7 +32,7 @@ static std::string devicesText(int64_t devices) {
   return std::to_string(devices) + (devices == 1 ? " device" : " devices");
 }
 
-std::string placesOf(const PlanShape &shape, int64_t domain) {
+std::string placesOf(const Parallelism &shape, int64_t domain) {
   std::string text;
   int64_t stride = 1;
   auto place = [&](const char *name, int64_t size) {

@@ -25,7 +25,7 @@ struct Restriction {
   bool tensor = true, context = true, pipeline = true;
   std::optional<int> zero;
   /// Axes, and their number of micro-batches unless `microbatches` says another.
-  std::optional<PlanShape> mesh;
+  std::optional<Parallelism> mesh;
   std::optional<int64_t> microbatches;
   /// Whether all layers are recomputed, or none. If absent, memory decides.
   std::optional<bool> recompute;
@@ -87,7 +87,7 @@ Explanation explain(SearchReport report, std::optional<PlanReport> given, Adviso
 
 /// The axis of a shape and where its ranks lie: "tp=8 inside a node", "dp=16 over 16 nodes". Ranks are
 /// numbered with tp innermost, then cp, dp and pp; `domain` of them share the fast link.
-std::string placesOf(const PlanShape &shape, int64_t domain);
+std::string placesOf(const Parallelism &shape, int64_t domain);
 
 /// The learning rate for a batch `factor` times as large, by the linear rule (Goyal et al. 2017)
 /// and by the square root rule (Krizhevsky 2014; Malladi et al. 2022 for Adam).

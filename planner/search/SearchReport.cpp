@@ -79,9 +79,11 @@ struct Pair {
   const PlanReport &plan, &best;
   const SearchReport &report;
 
-  const PlanShape &mine() const { return plan.shape; }
-  const PlanShape &its() const { return best.shape; }
-  double examples(const PlanShape &shape) const { return double(report.batch) / double(shape.dp * shape.microbatches); }
+  const Parallelism &mine() const { return plan.shape; }
+  const Parallelism &its() const { return best.shape; }
+  double examples(const Parallelism &shape) const {
+    return double(report.batch) / double(shape.dp * shape.microbatches);
+  }
 };
 
 std::string count(int64_t number, const char *noun) {
@@ -135,7 +137,7 @@ std::string whyRecompute(const Pair &pair, double) {
 }
 
 std::string whyTensor(const Pair &pair, double) {
-  const PlanShape &shape = pair.mine();
+  const Parallelism &shape = pair.mine();
   std::string node = " leaves the " + std::to_string(pair.report.domain) + " devices that the fast link joins";
   if (shape.tp > pair.report.domain)
     return "tp=" + std::to_string(shape.tp) + node;
@@ -153,7 +155,7 @@ std::string whyTensor(const Pair &pair, double) {
 }
 
 std::string whyData(const Pair &pair, double) {
-  const PlanShape &mine = pair.mine(), &its = pair.its();
+  const Parallelism &mine = pair.mine(), &its = pair.its();
   std::string each = mine.microbatches == 1 ? " once a step" : " for each of " + batches(mine.microbatches);
   if (mine.zero >= 2 && (its.zero < mine.zero || mine.microbatches > its.microbatches))
     return std::string(mine.zero == 3 ? "parameters gathered" : "gradients scattered") + each +
@@ -175,7 +177,7 @@ std::string whySends(const Pair &pair, double) {
 }
 
 std::string whyBubble(const Pair &pair, double) {
-  const PlanShape &mine = pair.mine(), &its = pair.its();
+  const Parallelism &mine = pair.mine(), &its = pair.its();
   std::string text = batches(mine.microbatches) + " over " + count(mine.pp, "stage");
   if (mine.schedule != its.schedule || mine.virtualStages != its.virtualStages)
     text += ", " + mine.scheduleName();

@@ -49,7 +49,7 @@ struct StageReport {
 };
 
 struct PlanReport {
-  PlanShape shape;
+  Parallelism shape;
   /// Parts of a step, of the rank that needs most.
   cost::StepSeconds parts;
   /// Seconds of a step, by which plans are ranked; `parts` add up to it.
@@ -82,7 +82,7 @@ struct PlanReport {
 
 /// A plan that the search liked better and that will not do: its program needs too much, or the compiler refuses it.
 struct PassedPlan {
-  PlanShape shape;
+  Parallelism shape;
   std::string why;
 };
 

@@ -18,7 +18,7 @@ namespace dtcc::plan {
 
 ShapePricer::~ShapePricer() = default;
 
-PlanShape shapeOf(Parallelism parallelism) {
+Parallelism shapeOf(Parallelism parallelism) {
   parallelism.recompute = Recompute::None;
   parallelism.offload.activations = false;
   return parallelism;
@@ -37,7 +37,7 @@ static std::vector<int64_t> divisorsOf(int64_t number) {
 }
 
 /// The schedules and virtual stages of a shape whose sizes are set.
-static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<PlanShape> &shapes) {
+static void addSchedules(const ShapeSpace &space, Parallelism shape, std::vector<Parallelism> &shapes) {
   if (shape.pp == 1) {
     shapes.push_back(shape);
     return;
@@ -66,8 +66,8 @@ static void addSchedules(const ShapeSpace &space, PlanShape shape, std::vector<P
 }
 
 /// Adds the shapes that use all devices, whatever their kinds.
-static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
-  PlanShape shape;
+static void addShapes(const ShapeSpace &space, std::vector<Parallelism> &shapes) {
+  Parallelism shape;
   shape.groups = space.groups;
   for (int64_t tp : space.tp)
     for (int64_t cp : space.cp)
@@ -114,19 +114,19 @@ static void addShapes(const ShapeSpace &space, std::vector<PlanShape> &shapes) {
       }
 }
 
-std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const PlanShape &shape) {
+std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const Parallelism &shape) {
   std::vector<int64_t> stages;
   for (int64_t devices : kinds)
     stages.push_back(devices / (shape.tp * shape.cp * shape.dp));
   return stages;
 }
 
-std::vector<PlanShape> enumerateShapes(const ShapeSpace &space) {
-  std::vector<PlanShape> shapes;
+std::vector<Parallelism> enumerateShapes(const ShapeSpace &space) {
+  std::vector<Parallelism> shapes;
   addShapes(space, shapes);
   if (space.kinds.empty())
     return shapes;
-  std::erase_if(shapes, [&](const PlanShape &shape) {
+  std::erase_if(shapes, [&](const Parallelism &shape) {
     std::vector<int64_t> stages = stagesOfKinds(space.kinds, shape);
     return std::accumulate(stages.begin(), stages.end(), int64_t(0)) < shape.pp;
   });
@@ -151,7 +151,7 @@ constexpr size_t kFew = 24;
 /// The search of one space: shapes in the order of their bounds.
 class BestFirst {
 public:
-  BestFirst(std::vector<PlanShape> given, ShapePricer &pricer, size_t keep)
+  BestFirst(std::vector<Parallelism> given, ShapePricer &pricer, size_t keep)
       : shapes(std::move(given)), pricer(pricer), keep(keep), threaded(pricer.prepare(shapes)) {}
   ShapeResult run();
 
@@ -180,7 +180,7 @@ private:
   void add(Solved solved);
   void rank();
 
-  std::vector<PlanShape> shapes;
+  std::vector<Parallelism> shapes;
   ShapePricer &pricer;
   size_t keep;
   bool threaded;
@@ -253,7 +253,7 @@ std::vector<BestFirst::Bounded> BestFirst::next(size_t most) {
 /// Solves a shape. Its plans are priced by the finer model where they may be faster than `best`, since no finer price
 /// is below that of the search.
 BestFirst::Solved BestFirst::solve(size_t number, double best) {
-  const PlanShape &shape = shapes[number];
+  const Parallelism &shape = shapes[number];
   Solved solved{{shape, pricer.solve(shape), kUnpriced}, {}};
   StageSolution &stages = solved.first.stages;
   if (stages.isInfeasible() || stages.lowerBound >= best)
@@ -350,7 +350,7 @@ ShapeResult BestFirst::run() {
   return std::move(result);
 }
 
-ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep) {
+ShapeResult searchShapes(const std::vector<Parallelism> &shapes, ShapePricer &pricer, size_t keep) {
   return BestFirst(shapes, pricer, keep).run();
 }
 

@@ -27,10 +27,9 @@ namespace dtcc::plan {
 
 using cost::PipelineKind;
 
-/// The Parallelism that a search fixes before blocks choose: without recomputation and offloaded activations.
-using PlanShape = Parallelism;
-/// The shape of a plan's parallelism.
-PlanShape shapeOf(Parallelism parallelism);
+/// The shape of a parallelism: what a search fixes before blocks choose, without recomputation and offloaded
+/// activations.
+Parallelism shapeOf(Parallelism parallelism);
 
 /// The space of shapes to search. An axis with only one size is fixed by the user.
 struct ShapeSpace {
@@ -40,7 +39,7 @@ struct ShapeSpace {
   /// Sizes that the model allows, without regard to the number of devices: divisors of heads, of positions,
   /// of experts, at most as many stages as layers.
   std::vector<int64_t> tp{1}, cp{1}, ep{1}, pp{1};
-  /// PlanShape::meshDp.
+  /// Parallelism::meshDp.
   std::optional<int64_t> dp, microbatches;
   /// Groups of data-parallel ranks among which state is shared; dp of the mesh must divide by them.
   int64_t groups = 1;
@@ -66,10 +65,10 @@ struct ShapeSpace {
 /// All shapes of the space: products of the sizes are the devices, the batch divides,
 /// interleaved schedules have as many micro-batches as a multiple of the ranks and divide
 /// the layers. Stages of ZeRO above 0 need more than one rank to share.
-std::vector<PlanShape> enumerateShapes(const ShapeSpace &space);
+std::vector<Parallelism> enumerateShapes(const ShapeSpace &space);
 
 /// Stages of `shape` that whole groups of devices of each kind can run.
-std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const PlanShape &shape);
+std::vector<int64_t> stagesOfKinds(const std::vector<int64_t> &kinds, const Parallelism &shape);
 
 /// Forecasts; an implementation keeps what shapes have in common.
 class ShapePricer {
@@ -77,33 +76,33 @@ public:
   virtual ~ShapePricer();
   /// Comes before the first question about shapes, and may remove those that are the same plans as others of them. May
   /// the other questions then be asked by several threads at once?
-  virtual bool prepare(std::vector<PlanShape> &shapes) { return false; }
+  virtual bool prepare(std::vector<Parallelism> &shapes) { return false; }
   /// No plan of this shape takes less. Infinity: none fits.
-  virtual double bound(const PlanShape &shape) = 0;
+  virtual double bound(const Parallelism &shape) = 0;
   /// The same nearer to the truth, for more work: it is asked for shapes whose bound leaves them open. Default: the
   /// bound.
-  virtual double closerBound(const PlanShape &shape) { return bound(shape); }
+  virtual double closerBound(const Parallelism &shape) { return bound(shape); }
   /// The blocks at the times and bytes that they have in this shape.
-  virtual StageProblem problem(const PlanShape &shape) = 0;
+  virtual StageProblem problem(const Parallelism &shape) = 0;
   /// The shape's blocks in stages, with as much memory as there is. Default: the solved problem.
-  virtual StageSolution solve(const PlanShape &shape) { return plan::solve(problem(shape)); }
+  virtual StageSolution solve(const Parallelism &shape) { return plan::solve(problem(shape)); }
   /// More solutions of a shape, among which the finer model may like one better than `best`, the solution of `solve`.
   /// Those that take no less than `below` may be left out. Default: none.
-  virtual std::vector<StageSolution> others(const PlanShape &shape, const StageSolution &best, double below) {
+  virtual std::vector<StageSolution> others(const Parallelism &shape, const StageSolution &best, double below) {
     return {};
   }
   /// Seconds of a solved shape by a finer model, which ranks the plans. Default: those of the search.
-  virtual double refine(const PlanShape &shape, const StageSolution &solution) { return solution.seconds; }
+  virtual double refine(const Parallelism &shape, const StageSolution &solution) { return solution.seconds; }
   /// A solved shape's step event by event (StepSimulation.h); without events unless `record`. Empty: the pricer has
   /// none.
-  virtual std::optional<cost::StepTimeline> timeline(const PlanShape &shape, const StageSolution &solution,
+  virtual std::optional<cost::StepTimeline> timeline(const Parallelism &shape, const StageSolution &solution,
                                                      bool record = true) {
     return std::nullopt;
   }
 };
 
 struct ShapePlan {
-  PlanShape shape;
+  Parallelism shape;
   StageSolution stages;
   /// Seconds by the finer model.
   double seconds = 0;
@@ -122,7 +121,7 @@ struct ShapeResult {
 /// than twice as long as the best), and those that were priced on the way: at most `keep`, ranked by the finer
 /// model. The first is what solving and pricing every shape would give. The
 /// search runs on all cores where the pricer allows it, with the same result on one.
-ShapeResult searchShapes(const std::vector<PlanShape> &shapes, ShapePricer &pricer, size_t keep = 100);
+ShapeResult searchShapes(const std::vector<Parallelism> &shapes, ShapePricer &pricer, size_t keep = 100);
 
 } // namespace dtcc::plan
 

@@ -19,7 +19,7 @@ static MemoryParts partsOf(const cost::MemoryBytes &bytes, const cost::StateByte
           bytes.activations,        bytes.gathered + bytes.logits, bytes.reserve};
 }
 
-std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape) {
+std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const Parallelism &shape) {
   Parallelism plan = shape;
   // Stages hold as many micro-batches in flight as 1F1B does.
   plan.schedule = shape.pp > 1 ? cost::PipelineKind::OneForwardOneBackward : cost::PipelineKind::None;
@@ -58,9 +58,9 @@ std::optional<FewestDevices> fewestDevices(TransformerProblem problem, const Sha
     bool shares = std::find(given.zero.begin(), given.zero.end(), 0) == given.zero.end();
     if (shares)
       space.zero.push_back(0);
-    std::vector<PlanShape> shapes = enumerateShapes(space);
+    std::vector<Parallelism> shapes = enumerateShapes(space);
     if (shares)
-      std::erase_if(shapes, [](const PlanShape &shape) { return shape.zero == 0 && shape.dp * shape.cp > 1; });
+      std::erase_if(shapes, [](const Parallelism &shape) { return shape.zero == 0 && shape.dp * shape.cp > 1; });
     TransformerPricer pricer(problem);
     ShapeResult result = searchShapes(shapes, pricer, 1);
     if (!result.plans.empty())

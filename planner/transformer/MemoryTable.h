@@ -28,7 +28,7 @@ struct MemoryRow {
 /// A row for every stage of ZeRO that has ranks to share over and every kind of recomputation
 /// that saves anything, by the closed formulas of planner/transformer/Memory.h; the axes and micro-batches are those of
 /// `shape`.
-std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const PlanShape &shape);
+std::vector<MemoryRow> tabulateMemory(const TransformerProblem &problem, const Parallelism &shape);
 
 /// The fewest devices on which some plan fits, with the fastest one for a sample a device:
 /// powers of two in a node, whole nodes beyond. What `given` holds of the axes

@@ -18,7 +18,8 @@ static TransformerProblem unbounded(TransformerProblem problem) {
   return problem;
 }
 
-PlanReport TransformerAdvisor::price(const TransformerProblem &problem, const PlanShape &shape, bool recompute) const {
+PlanReport TransformerAdvisor::price(const TransformerProblem &problem, const Parallelism &shape,
+                                     bool recompute) const {
   TransformerProblem wide = unbounded(problem);
   ShapePlan plan;
   plan.shape = shape;
@@ -60,7 +61,7 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
   if (restriction.zero)
     within.zero = {*restriction.zero};
   if (restriction.mesh) {
-    const PlanShape &mesh = *restriction.mesh;
+    const Parallelism &mesh = *restriction.mesh;
     within.tp = {mesh.tp};
     within.cp = {mesh.cp};
     within.ep = {mesh.ep};
@@ -77,13 +78,13 @@ std::optional<PlanReport> TransformerAdvisor::best(const Restriction &restrictio
     within.microbatches = restriction.microbatches;
   if (restriction.mesh && restriction.recompute)
     return price(problem, *restriction.mesh, *restriction.recompute);
-  std::vector<PlanShape> shapes = enumerateShapes(within);
+  std::vector<Parallelism> shapes = enumerateShapes(within);
   TransformerPricer pricer(problem);
   ShapeResult result = searchShapes(shapes, pricer, 20);
   if (!result.plans.empty())
     return describe(problem, pricer, result.plans[0]);
   std::optional<PlanReport> least;
-  for (const PlanShape &shape : shapes) {
+  for (const Parallelism &shape : shapes) {
     // Less at once needs less.
     if (shape.microbatches * shape.dp != problem.batch && !within.microbatches)
       continue;

@@ -21,7 +21,7 @@ public:
   std::vector<PlanReport> fasterOnes(const PlanReport &than, size_t most) override;
   std::optional<int64_t> fewest() override;
   /// Prices one shape, with all of its layers recomputed or none. The shape need not fit.
-  PlanReport price(const TransformerProblem &problem, const PlanShape &shape, bool recompute) const;
+  PlanReport price(const TransformerProblem &problem, const Parallelism &shape, bool recompute) const;
 
 private:
   TransformerProblem given;

@@ -77,7 +77,7 @@ ShapeSpace shapeSpaceOf(const TransformerProblem &problem, const ShapeSpace &giv
 }
 
 /// Layers: one per mode, the embedding, the head; stages are not set.
-cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, size_t kind) const {
+cost::StepProblem TransformerPricer::stepOf(const Parallelism &shape, size_t kind) const {
   cost::StepProblem step;
   step.device = given.kinds.empty() ? given.device : given.kinds[kind].device;
   step.fabric = given.kinds.empty() ? given.fabric : given.kinds[kind].fabric;
@@ -106,7 +106,7 @@ cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, size_t kind)
 }
 
 /// Part of the bubble of the first and the last micro-batch that the schedule leaves.
-static double rampOf(const PlanShape &shape, const cost::LayerSeconds &layer) {
+static double rampOf(const Parallelism &shape, const cost::LayerSeconds &layer) {
   double all = layer.forward + layer.inputGradient + layer.weightGradient;
   double bubble = cost::bubbleSeconds(shape.schedule, 2, shape.virtualStages, layer.forward, layer.inputGradient,
                                       layer.weightGradient);
@@ -142,7 +142,7 @@ bool TransformerPricer::mayOffload(const cost::StepProblem &step, double inFligh
 }
 
 /// The modes of the blocks on devices of one kind, and what a stage of mean size needs at the end.
-void TransformerPricer::addModes(const PlanShape &shape, size_t kind, StageProblem &problem) const {
+void TransformerPricer::addModes(const Parallelism &shape, size_t kind, StageProblem &problem) const {
   cost::StepProblem step = stepOf(shape, kind);
   std::vector<cost::LayerSeconds> seconds = cost::priceLayers(step, constants);
   const Parallelism &plan = step.parallel;
@@ -194,14 +194,14 @@ void TransformerPricer::addModes(const PlanShape &shape, size_t kind, StageProbl
   problem.ramp = rampOf(shape, seconds[0]);
 }
 
-StageProblem TransformerPricer::problem(const PlanShape &shape) {
+StageProblem TransformerPricer::problem(const Parallelism &shape) {
   StageProblem problem = problemOn(shape, 0);
   for (size_t kind = 1; kind < kinds(); ++kind)
     problem.addClasses(problemOn(shape, kind));
   return problem;
 }
 
-StageProblem TransformerPricer::problemOn(const PlanShape &shape, size_t kind) const {
+StageProblem TransformerPricer::problemOn(const Parallelism &shape, size_t kind) const {
   cost::StepProblem step = stepOf(shape, kind);
   const Parallelism &plan = step.parallel;
   cost::RunSetting run = given.run;
@@ -233,7 +233,7 @@ StageProblem TransformerPricer::problemOn(const PlanShape &shape, size_t kind) c
   return problem;
 }
 
-double TransformerPricer::bound(const PlanShape &shape) {
+double TransformerPricer::bound(const Parallelism &shape) {
   StageProblem each = problem(shape);
   int64_t stages = 0;
   for (const DeviceClass &kind : each.classes)
@@ -241,13 +241,14 @@ double TransformerPricer::bound(const PlanShape &shape) {
   return stages < shape.pp ? std::numeric_limits<double>::infinity() : quickBound(each);
 }
 
-double TransformerPricer::closerBound(const PlanShape &shape) { return closeBound(problem(shape)); }
+double TransformerPricer::closerBound(const Parallelism &shape) { return closeBound(problem(shape)); }
 
-cost::StepProblem TransformerPricer::stepOf(const PlanShape &shape, const StageSolution &solution) const {
+cost::StepProblem TransformerPricer::stepOf(const Parallelism &shape, const StageSolution &solution) const {
   return stepOn(shape, solution, solution.stages[0].deviceClass);
 }
 
-cost::StepProblem TransformerPricer::stepOn(const PlanShape &shape, const StageSolution &solution, size_t kind) const {
+cost::StepProblem TransformerPricer::stepOn(const Parallelism &shape, const StageSolution &solution,
+                                            size_t kind) const {
   cost::StepProblem step = stepOf(shape, kind);
   size_t blocks = solution.modes.size();
   std::vector<uint32_t> types = blocksOf(given.model);
@@ -267,8 +268,8 @@ cost::StepProblem TransformerPricer::stepOn(const PlanShape &shape, const StageS
   return step;
 }
 
-llvm::Expected<cost::StepTimeline> TransformerPricer::simulateOn(const PlanShape &shape, const StageSolution &solution,
-                                                                 bool record) const {
+llvm::Expected<cost::StepTimeline> TransformerPricer::simulateOn(const Parallelism &shape,
+                                                                 const StageSolution &solution, bool record) const {
   if (given.kinds.empty())
     return simulate(stepOf(shape, solution), constants, {}, record);
   std::vector<SimulatedStep> steps;
@@ -286,7 +287,7 @@ llvm::Expected<cost::StepTimeline> TransformerPricer::simulateOn(const PlanShape
 
 /// The formulas know one kind: their parts are those of the stage that needs most, and what the simulation says
 /// otherwise of the whole is waiting.
-cost::StepSeconds TransformerPricer::priceMixed(const PlanShape &shape, const StageSolution &solution) const {
+cost::StepSeconds TransformerPricer::priceMixed(const Parallelism &shape, const StageSolution &solution) const {
   auto slowest = std::max_element(solution.stages.begin(), solution.stages.end(),
                                   [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
   cost::StepProblem step = stepOn(shape, solution, slowest->deviceClass);
@@ -302,7 +303,7 @@ cost::StepSeconds TransformerPricer::priceMixed(const PlanShape &shape, const St
   return seconds;
 }
 
-cost::StepSeconds TransformerPricer::price(const PlanShape &shape, const StageSolution &solution) const {
+cost::StepSeconds TransformerPricer::price(const Parallelism &shape, const StageSolution &solution) const {
   if (!given.kinds.empty())
     return priceMixed(shape, solution);
   cost::StepProblem step = stepOf(shape, solution);
@@ -317,7 +318,7 @@ cost::StepSeconds TransformerPricer::price(const PlanShape &shape, const StageSo
   return seconds;
 }
 
-std::optional<cost::StepTimeline> TransformerPricer::timeline(const PlanShape &shape, const StageSolution &solution,
+std::optional<cost::StepTimeline> TransformerPricer::timeline(const Parallelism &shape, const StageSolution &solution,
                                                               bool record) {
   llvm::Expected<cost::StepTimeline> timeline = simulateOn(shape, solution, record);
   if (timeline)

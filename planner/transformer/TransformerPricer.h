@@ -54,19 +54,19 @@ class TransformerPricer : public ShapePricer {
 public:
   explicit TransformerPricer(const TransformerProblem &problem, const cost::Constants &constants = {})
       : given(problem), constants(constants) {}
-  double bound(const PlanShape &shape) override;
-  double closerBound(const PlanShape &shape) override;
-  StageProblem problem(const PlanShape &shape) override;
-  double refine(const PlanShape &shape, const StageSolution &solution) override {
+  double bound(const Parallelism &shape) override;
+  double closerBound(const Parallelism &shape) override;
+  StageProblem problem(const Parallelism &shape) override;
+  double refine(const Parallelism &shape, const StageSolution &solution) override {
     return price(shape, solution).total();
   }
-  std::optional<cost::StepTimeline> timeline(const PlanShape &shape, const StageSolution &solution,
+  std::optional<cost::StepTimeline> timeline(const Parallelism &shape, const StageSolution &solution,
                                              bool record = true) override;
   /// A solved shape as a step to price or to simulate.
-  cost::StepProblem stepOf(const PlanShape &shape, const StageSolution &solution) const;
+  cost::StepProblem stepOf(const Parallelism &shape, const StageSolution &solution) const;
   /// The parts of a solved shape's step by the formulas (cost/Step.h); where its simulation ends later, the waits
   /// that these do not know count as bubble, or with one stage as communication of dp.
-  cost::StepSeconds price(const PlanShape &shape, const StageSolution &solution) const;
+  cost::StepSeconds price(const Parallelism &shape, const StageSolution &solution) const;
   /// Numbers of layers that are recomputed as a whole, of those that recompute only the core of their attention, and of
   /// those whose saved activations are offloaded.
   int64_t recomputed(const StageSolution &solution) const;
@@ -74,15 +74,15 @@ public:
   int64_t offloaded(const StageSolution &solution) const;
 
 private:
-  cost::StepProblem stepOf(const PlanShape &shape, size_t kind = 0) const;
+  cost::StepProblem stepOf(const Parallelism &shape, size_t kind = 0) const;
   /// A solved shape whose stages all lie on devices of a kind.
-  cost::StepProblem stepOn(const PlanShape &shape, const StageSolution &solution, size_t kind) const;
-  llvm::Expected<cost::StepTimeline> simulateOn(const PlanShape &shape, const StageSolution &solution,
+  cost::StepProblem stepOn(const Parallelism &shape, const StageSolution &solution, size_t kind) const;
+  llvm::Expected<cost::StepTimeline> simulateOn(const Parallelism &shape, const StageSolution &solution,
                                                 bool record) const;
-  cost::StepSeconds priceMixed(const PlanShape &shape, const StageSolution &solution) const;
+  cost::StepSeconds priceMixed(const Parallelism &shape, const StageSolution &solution) const;
   /// The problem on devices of one kind.
-  StageProblem problemOn(const PlanShape &shape, size_t kind) const;
-  void addModes(const PlanShape &shape, size_t kind, StageProblem &problem) const;
+  StageProblem problemOn(const Parallelism &shape, size_t kind) const;
+  void addModes(const Parallelism &shape, size_t kind, StageProblem &problem) const;
   size_t kinds() const { return given.kinds.empty() ? 1 : given.kinds.size(); }
   /// Bytes of the optimizer that the host of a device of a stage of mean size holds.
   double hostBytesOf(const cost::StepProblem &step) const;

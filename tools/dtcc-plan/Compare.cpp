@@ -24,7 +24,7 @@ using llvm::StringRef;
 namespace {
 struct Side {
   std::string name;
-  plan::PlanShape shape;
+  plan::Parallelism shape;
   std::optional<PlanOrProgram> file;
   std::optional<plan::PlanReport> priced;
 };
@@ -68,7 +68,7 @@ static llvm::Expected<Side> readSide(StringRef text) {
   side.name = text.str();
   std::string error;
   if (!llvm::sys::fs::exists(text) && text.contains('=')) {
-    std::optional<plan::PlanShape> shape = plan::parseParallelism(text.str(), error);
+    std::optional<plan::Parallelism> shape = plan::parseParallelism(text.str(), error);
     if (!shape)
       return llvm::createStringError(error);
     if (*shape != plan::shapeOf(*shape))
@@ -90,7 +90,7 @@ static llvm::Expected<Side> readSide(StringRef text) {
 
 /// Checks that the batch divides by the shape.
 static llvm::Error checkBatch(const Side &side, int64_t batch) {
-  const plan::PlanShape &shape = side.shape;
+  const plan::Parallelism &shape = side.shape;
   if (batch % (shape.dp * shape.microbatches))
     return llvm::createStringError(
         side.name + ": the batch of " + llvm::Twine(batch) +
@@ -100,7 +100,7 @@ static llvm::Error checkBatch(const Side &side, int64_t batch) {
 
 static llvm::Error price(Side &side, const TransformerSearch &search) {
   const plan::TransformerProblem &problem = search.problem;
-  const plan::PlanShape &shape = side.shape;
+  const plan::Parallelism &shape = side.shape;
   if (shape.ranks() != problem.devices)
     return llvm::createStringError(side.name + ": the plan must take all " + llvm::Twine(problem.devices) +
                                    " devices of " + search.given.cluster.name + ", got: " + llvm::Twine(shape.ranks()));

@@ -133,7 +133,7 @@ static llvm::Expected<RunForecast> priceGraph(const Question &question, StringRe
     return report.takeError();
   plan::PlanReport priced = report->plans.front();
   if (plan) {
-    plan::PlanShape shape = plan::shapeOf(plan::parallelismOf(*plan));
+    plan::Parallelism shape = plan::shapeOf(plan::parallelismOf(*plan));
     if (llvm::Error error = question.checkRanks(path, shape.ranks(), *report))
       return std::move(error);
     std::optional<plan::PlanReport> given = GraphAdvisor(question, *report).price(*plan);

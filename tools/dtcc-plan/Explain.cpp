@@ -34,7 +34,7 @@ static llvm::Error readGoal(const Arguments &arguments, const Question &question
 /// The plan of a file, priced on the same devices.
 static llvm::Expected<plan::PlanReport> price(const plan::Plan &plan, StringRef path, const Question &question,
                                               const plan::SearchReport &report) {
-  plan::PlanShape shape = plan::shapeOf(plan::parallelismOf(plan));
+  plan::Parallelism shape = plan::shapeOf(plan::parallelismOf(plan));
   if (llvm::Error error = question.checkRanks(path, shape.ranks(), report))
     return std::move(error);
   if (report.batch % (shape.dp * shape.microbatches))

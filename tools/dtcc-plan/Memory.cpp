@@ -24,7 +24,7 @@ using plan::MemoryRow;
 /// The table of memory, for models given as graphs and for models given by their sizes.
 struct Table {
   plan::SearchReport asked;
-  plan::PlanShape shape;
+  plan::Parallelism shape;
   std::vector<MemoryRow> rows;
   std::optional<plan::FewestDevices> fewest;
   /// All devices are parts of one machine: more of them bring no memory.
@@ -40,8 +40,8 @@ static void moveToHost(MemoryRow &row, double blocks) {
 }
 
 /// All devices as data parallelism but for what is given; a sample a device at a time.
-static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) {
-  plan::PlanShape shape;
+static llvm::Expected<plan::Parallelism> shapeOf(const TransformerSearch &search) {
+  plan::Parallelism shape;
   auto given = [](const std::vector<int64_t> &sizes) { return sizes.size() == 1 ? sizes[0] : 1; };
   shape.tp = given(search.space.tp);
   shape.cp = given(search.space.cp);
@@ -68,7 +68,7 @@ static llvm::Expected<plan::PlanShape> shapeOf(const TransformerSearch &search) 
 
 static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
   Table table;
-  llvm::Expected<plan::PlanShape> shape = shapeOf(search);
+  llvm::Expected<plan::Parallelism> shape = shapeOf(search);
   if (!shape)
     return shape.takeError();
   table.shape = *shape;
@@ -89,7 +89,7 @@ static llvm::Expected<Table> tabulate(const TransformerSearch &search) {
 
 /// Whether a shape is the one that the user asked for: the axes of --mesh, with data parallelism over the other ranks.
 /// A micro-batch is one sample per rank, unless --microbatches says otherwise or batch statistics need the whole batch.
-static bool isAsked(const plan::PlanShape &shape, const PlanRequest &request, int64_t most) {
+static bool isAsked(const plan::Parallelism &shape, const PlanRequest &request, int64_t most) {
   const plan::MeshSizes &mesh = request.mesh;
   bool asks = shape.tp == mesh.tp.value_or(1) && shape.cp == mesh.cp.value_or(1) && shape.ep == mesh.ep.value_or(1) &&
               shape.pp == mesh.pp.value_or(1) && shape.microbatches == most &&
@@ -114,7 +114,7 @@ static llvm::Expected<Table> tabulate(const Question &question) {
   limits.pricers = &question.pricers;
   plan::Offload offload = question.request.offload.value_or(plan::Offload());
   int64_t most = 0;
-  limits.allows = [&](const plan::PlanShape &shape) {
+  limits.allows = [&](const plan::Parallelism &shape) {
     if (isAsked(shape, question.request, shape.microbatches))
       most = std::max(most, shape.microbatches);
     return false;
@@ -128,7 +128,7 @@ static llvm::Expected<Table> tabulate(const Question &question) {
       request.recompute = recompute;
       // All is kept on the device, and moved from there.
       request.offload = plan::Offload{offload.optimizer, /*activations=*/false};
-      limits.allows = [&](const plan::PlanShape &shape) {
+      limits.allows = [&](const plan::Parallelism &shape) {
         return shape.zero == zero && isAsked(shape, question.request, most);
       };
       mlir::FailureOr<SearchResult> result = searchPlans(question.graph->module(), question.options, request, limits);
@@ -160,7 +160,7 @@ static llvm::Expected<Table> tabulate(const Question &question) {
 
 static void printTableText(const Table &table, llvm::raw_ostream &stream) {
   printHeading(stream, headingOf(table.asked));
-  plan::PlanShape shape = table.shape;
+  plan::Parallelism shape = table.shape;
   shape.zero = 0;
   std::string axes = shape.str();
   stream << "a device under " << StringRef(axes).split(" zero").first << ", "

@@ -16,7 +16,7 @@ using namespace dtcc::plan;
 namespace {
 
 TEST(Explanation, PlacesOfAxes) {
-  PlanShape shape;
+  Parallelism shape;
   EXPECT_EQ(placesOf(shape, 8), "one device");
   shape.tp = 4;
   shape.cp = 4;
@@ -30,7 +30,7 @@ TEST(Explanation, PlacesOfAxes) {
 /// A mesh is asked for with all that it says, experts and offload too.
 TEST(Explanation, MeshesAreHeld) {
   TransformerProblem problem = problemOf("mixtral-8x7b", 32, 32, 80);
-  PlanShape shape;
+  Parallelism shape;
   shape.dp = 16;
   shape.tp = 2;
   shape.ep = 8;
@@ -160,7 +160,7 @@ TEST(MemoryTable, FewestDevices) {
 /// bytes.
 TEST(MemoryTable, Rows) {
   TransformerProblem problem = problemOf("gpt2-1.5b", 8, 8, 80);
-  PlanShape shape;
+  Parallelism shape;
   shape.dp = 8;
   double held =
       problem.model.layers * problem.model.layerParameters() + problem.model.vocabulary * problem.model.hidden;

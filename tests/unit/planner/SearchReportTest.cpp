@@ -15,7 +15,7 @@ using namespace dtcc::plan;
 
 namespace {
 
-PlanReport planOf(const PlanShape &shape, const cost::StepSeconds &parts) {
+PlanReport planOf(const Parallelism &shape, const cost::StepSeconds &parts) {
   PlanReport report;
   report.shape = shape;
   report.parts = parts;
@@ -48,13 +48,13 @@ TEST(SearchReport, ReasonsNameThePartsThatGrew) {
   SearchReport report = reportOn(8);
   cost::StepSeconds parts;
   parts.compute = 4;
-  PlanShape shape;
+  Parallelism shape;
   shape.dp = 8;
   shape.tp = 8;
   shape.microbatches = 8;
   PlanReport best = planOf(shape, parts);
 
-  PlanShape pipeline = shape;
+  Parallelism pipeline = shape;
   pipeline.dp = 4;
   pipeline.tp = 1;
   pipeline.pp = 16;
@@ -63,7 +63,7 @@ TEST(SearchReport, ReasonsNameThePartsThatGrew) {
   staged.bubble = 0.4;
   EXPECT_EQ(whyBehind(planOf(pipeline, staged), best, report), "+0.400 s bubble: 8 micro-batches over 16 stages, 1f1b");
 
-  PlanShape wide = shape;
+  Parallelism wide = shape;
   wide.tp = 16;
   wide.dp = 4;
   cost::StepSeconds summed = parts;
@@ -73,7 +73,7 @@ TEST(SearchReport, ReasonsNameThePartsThatGrew) {
             "+0.900 s tensor and context communication: tp=16 leaves the 8 devices that the fast link joins; saves "
             "0.300 s of compute");
 
-  PlanShape shared = shape;
+  Parallelism shared = shape;
   shared.zero = 3;
   cost::StepSeconds gathered = parts;
   gathered.data = 1.5;

@@ -22,7 +22,7 @@ namespace {
 class RandomPricer : public ShapePricer {
 public:
   explicit RandomPricer(unsigned seed) : seed(seed) {}
-  StageProblem problem(const PlanShape &shape) override {
+  StageProblem problem(const Parallelism &shape) override {
     std::mt19937 random(seed + std::hash<std::string>()(shape.str()) % 1000003);
     auto draw = [&](int most) { return double(random() % (most + 1)); };
     StageProblem problem;
@@ -41,7 +41,7 @@ public:
     problem.rounds = double(shape.microbatches) - problem.ramp;
     return problem;
   }
-  double bound(const PlanShape &shape) override {
+  double bound(const Parallelism &shape) override {
     StageProblem each = problem(shape);
     double sum = 0;
     for (uint32_t type : each.blocks)
@@ -66,11 +66,11 @@ ShapeSpace smallSpace(unsigned seed) {
 TEST(ShapeSearch, EqualsSolvingEveryShapeExhaustively) {
   int infeasible = 0;
   for (unsigned seed = 0; seed < 1000; ++seed) {
-    std::vector<PlanShape> shapes = enumerateShapes(smallSpace(seed));
+    std::vector<Parallelism> shapes = enumerateShapes(smallSpace(seed));
     ASSERT_FALSE(shapes.empty());
     RandomPricer pricer(seed);
     std::vector<double> all;
-    for (const PlanShape &shape : shapes)
+    for (const Parallelism &shape : shapes)
       if (StageSolution solution = solveExhaustively(pricer.problem(shape)); !solution.isInfeasible())
         all.push_back(solution.seconds);
     std::sort(all.begin(), all.end());
@@ -90,7 +90,7 @@ TEST(ShapeSearch, EqualsSolvingEveryShapeExhaustively) {
 
 TEST(ShapeSearch, LeavesShapesUnsolved) {
   RandomPricer pricer(7);
-  std::vector<PlanShape> shapes = enumerateShapes(smallSpace(3));
+  std::vector<Parallelism> shapes = enumerateShapes(smallSpace(3));
   ShapeResult found = searchShapes(shapes, pricer, 1);
   EXPECT_EQ(found.shapes, shapes.size());
   EXPECT_LT(found.solved, shapes.size());
@@ -103,7 +103,7 @@ TEST(ShapeSearch, EnumeratesWhatDivides) {
   space.tp = {1, 2, 3, 4, 8};
   space.pp = {1, 2};
   space.layers = 6;
-  for (const PlanShape &shape : enumerateShapes(space)) {
+  for (const Parallelism &shape : enumerateShapes(space)) {
     EXPECT_EQ(shape.ranks(), 8);
     EXPECT_EQ(space.batch % (shape.dp * shape.microbatches), 0);
     EXPECT_EQ(shape.schedule == PipelineKind::None, shape.pp == 1);
@@ -126,9 +126,9 @@ TEST(ShapeSearch, EnumeratesExpertsAndHosts) {
   space.zero = {1};
   space.hostOptimizer = {false, true};
   space.microbatches = 1;
-  std::vector<PlanShape> shapes = enumerateShapes(space);
+  std::vector<Parallelism> shapes = enumerateShapes(space);
   ASSERT_EQ(shapes.size(), 6u);
-  for (const PlanShape &shape : shapes)
+  for (const Parallelism &shape : shapes)
     EXPECT_EQ(shape.ranks(), 8);
   EXPECT_EQ(shapes.back().str(), "ep=8 zero=1 microbatches=1 offload=optimizer");
 }
@@ -148,7 +148,7 @@ TEST(ShapeSearch, SpreadsExpertsOverTensorRanksWhereAllowed) {
 }
 
 TEST(ShapeSearch, WritesShapesAsOptions) {
-  PlanShape shape;
+  Parallelism shape;
   EXPECT_EQ(shape.str(), "dp=1 zero=0 microbatches=1");
   shape.dp = shape.groups = 2;
   shape.tp = 4;

@@ -19,7 +19,7 @@ TEST(TransformerPricer, BoundsHoldAndTheModelsAgree) {
   TransformerProblem given = problemOf("gpt2-1.5b", 16, 32);
   TransformerPricer pricer(given);
   size_t solved = 0;
-  for (const PlanShape &shape : enumerateShapes(shapeSpaceOf(given))) {
+  for (const Parallelism &shape : enumerateShapes(shapeSpaceOf(given))) {
     StageProblem problem = pricer.problem(shape);
     ASSERT_EQ(problem.check(), "") << shape.str();
     StageSolution solution = solve(problem);
@@ -66,7 +66,7 @@ TEST(TransformerPricer, Experts) {
   ShapeSpace space = shapeSpaceOf(given);
   EXPECT_EQ(space.ep, (std::vector<int64_t>{1, 2, 4, 8}));
   int64_t spread = 0;
-  for (const PlanShape &shape : enumerateShapes(space)) {
+  for (const Parallelism &shape : enumerateShapes(space)) {
     StageProblem problem = pricer.problem(shape);
     ASSERT_EQ(problem.check(), "") << shape.str();
     ASSERT_EQ(problem.blocks, (std::vector<uint32_t>{1, 3, 3, 0, 0, 0, 0, 2}));
@@ -78,7 +78,7 @@ TEST(TransformerPricer, Experts) {
   }
   EXPECT_GT(spread, 100);
   // Experts on all ranks: an eighth of their state on each.
-  PlanShape shape;
+  Parallelism shape;
   shape.dp = 8;
   double whole = pricer.problem(shape).types[0].stateBytes;
   shape.ep = 8;
@@ -90,7 +90,7 @@ TEST(TransformerPricer, OffloadsWhatDoesNotFit) {
   TransformerProblem given = problemOf("llama2-7b", 4, 4);
   given.device.memoryBytes = 40e9;
   EXPECT_EQ(shapeSpaceOf(given).hostOptimizer, std::vector<bool>{false});
-  PlanShape shape;
+  Parallelism shape;
   shape.dp = 4;
   shape.zero = 1;
   shape.offload.optimizer = true;
@@ -134,7 +134,7 @@ TEST(TransformerPricer, RecomputesTheCoreOfAttentionAlone) {
   TransformerProblem given = problemOf("gpt3-175b", 64, 64);
   given.run.attention = cost::AttentionKernel::Plain;
   given.device.memoryBytes = 64e9;
-  PlanShape shape;
+  Parallelism shape;
   shape.tp = 8;
   shape.pp = 8;
   shape.microbatches = 64;
@@ -154,7 +154,7 @@ TEST(TransformerPricer, MixedDevices) {
   given.kinds = {{fast, cost::fabricOf(fast), {}, 8}, {slow, cost::fabricOf(slow), {}, 8}};
   TransformerPricer pricer(given);
   size_t mixed = 0;
-  for (const PlanShape &shape : enumerateShapes(shapeSpaceOf(given))) {
+  for (const Parallelism &shape : enumerateShapes(shapeSpaceOf(given))) {
     EXPECT_LE(shape.tp * shape.cp * shape.dp, 8) << shape.str();
     if (shape.pp > 4 || shape.microbatches != 8)
       continue;
@@ -191,7 +191,7 @@ TEST(TransformerPricer, MixedDevices) {
 /// More memory than the layers need: nothing is computed again; a little less: some is.
 TEST(TransformerPricer, RecomputesAsMuchAsMemoryAsks) {
   TransformerProblem given = problemOf("llama2-7b", 8, 8);
-  PlanShape shape;
+  Parallelism shape;
   shape.dp = 8;
   shape.zero = 3;
   int64_t before = -1;

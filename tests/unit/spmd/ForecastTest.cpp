@@ -25,7 +25,7 @@ struct ForecastTest : StepFixture {
     request.recompute = plan::Recompute::None;
     GraphPricer pricer(whole->lookupSymbol<mlir::func::FuncOp>("step"), cost::Machine::cpu(dp * ep * tp, 2, 0),
                        request);
-    plan::PlanShape shape;
+    plan::Parallelism shape;
     shape.dp = dp * ep;
     shape.ep = ep;
     shape.tp = tp;

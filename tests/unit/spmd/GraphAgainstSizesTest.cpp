@@ -66,7 +66,7 @@ struct GraphAgainstSizesTest : StepFixture {
     /// Elements of parameters that a rank of tp has; bytes of activations.
     double elements = 0, kept = 0;
   };
-  Both price(const plan::PlanShape &shape, Recompute recompute = Recompute::None) {
+  Both price(const plan::Parallelism &shape, Recompute recompute = Recompute::None) {
     GraphRequest request;
     request.share = true;
     request.recompute = recompute;
@@ -123,7 +123,7 @@ TEST_F(GraphAgainstSizesTest, Agree) {
   for (bool gated : {false, true}) {
     make(gated);
     for (const Case &given : kCases) {
-      plan::PlanShape shape;
+      plan::Parallelism shape;
       shape.dp = given.dp, shape.tp = given.tp, shape.pp = given.pp;
       shape.microbatches = given.microbatches;
       shape.zero = given.zero;

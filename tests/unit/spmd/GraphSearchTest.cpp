@@ -344,12 +344,12 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
     anyMemory.anyMemory = true;
     GraphPricer free(step, kinds, anyMemory);
     plan::ShapeSpace space = narrowed(free.space(), [&](int64_t percent) { return chance(percent); });
-    std::vector<plan::PlanShape> all = plan::enumerateShapes(space);
+    std::vector<plan::Parallelism> all = plan::enumerateShapes(space);
     std::shuffle(all.begin(), all.end(), random);
     if (all.size() > 60)
       all.resize(60);
     double most = 0, communicators = 0;
-    for (const plan::PlanShape &shape : all)
+    for (const plan::Parallelism &shape : all)
       if (std::isfinite(free.bound(shape))) {
         // A host may have no room.
         plan::StageSolution one = plan::solve(free.problem(shape));
@@ -367,7 +367,7 @@ TEST_F(GraphSearchTest, BestOfAllShapes) {
     GraphPricer keeper(step, kinds, keeping);
 
     double best = plan::kForbidden, kept = plan::kForbidden;
-    for (const plan::PlanShape &shape : all) {
+    for (const plan::Parallelism &shape : all) {
       SCOPED_TRACE(shape.str());
       double bound = oracle.bound(shape);
       bool canBePlaced = std::isfinite(free.bound(shape));

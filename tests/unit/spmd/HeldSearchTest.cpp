@@ -19,7 +19,7 @@
 
 using namespace dtcc;
 using namespace dtcc::spmd;
-using plan::PlanShape;
+using plan::Parallelism;
 using plan::ShapeSpace;
 
 namespace {
@@ -64,7 +64,7 @@ struct HeldSearchTest : RandomGraphs {
   struct Searched {
     plan::ShapeResult result;
     double seconds() const { return result.plans.empty() ? plan::kNever : result.plans.front().seconds; }
-    PlanShape winner() const { return result.plans.front().shape; }
+    Parallelism winner() const { return result.plans.front().shape; }
   };
   /// A search as it begins anew, as often as it is asked for.
   Searched search(const cost::Machine &machine, const GraphRequest &request,
@@ -111,7 +111,7 @@ struct HeldSearchTest : RandomGraphs {
   }
 
   /// Holds everything that a shape says.
-  static void holdAll(ShapeSpace &space, const PlanShape &shape) {
+  static void holdAll(ShapeSpace &space, const Parallelism &shape) {
     space.tp = {shape.tp};
     space.cp = {shape.cp};
     space.ep = {shape.ep};
@@ -149,7 +149,7 @@ TEST_F(HeldSearchTest, NoHeldPartBeatsTheFreeSearch) {
     if (free.result.plans.empty())
       return;
     ++searches;
-    PlanShape winner = free.winner();
+    Parallelism winner = free.winner();
     rings += winner.exchange == plan::SequenceExchange::Ring;
     const std::vector<uint32_t> &modes = free.result.plans.front().stages.modes;
     mixtures += llvm::any_of(modes, [&](uint32_t mode) { return mode != modes.front(); });

@@ -29,7 +29,7 @@ static std::string plural(int64_t count, StringRef noun) {
   return (llvm::Twine(count) + " " + noun + (count == 1 ? "" : "s")).str();
 }
 
-Svg dtcc::drawMesh(const plan::PlanShape &shape, int64_t domain) {
+Svg dtcc::drawMesh(const plan::Parallelism &shape, int64_t domain) {
   int64_t copy = shape.tp * shape.cp, columns = shape.dp * copy, shownRows = std::min(shape.pp, kMostRows);
   int64_t shown = std::min(columns, kMostColumns);
   bool cut = shown < columns || shownRows < shape.pp;

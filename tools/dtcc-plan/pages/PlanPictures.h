@@ -28,7 +28,7 @@ struct Bar {
 Svg drawBars(llvm::ArrayRef<Bar> bars, llvm::StringRef what, double limit, std::string (*write)(double));
 
 /// Ranks as squares, a row for each stage of the pipeline; copies of the model in turns of two hues, nodes framed.
-Svg drawMesh(const plan::PlanShape &shape, int64_t domain);
+Svg drawMesh(const plan::Parallelism &shape, int64_t domain);
 /// A row for each stage with its blocks; recomputed blocks have another hue.
 Svg drawPlacement(const plan::PlanReport &plan);
 /// A bar for each stage by what a device of it holds, and where its memory ends.

@@ -84,7 +84,7 @@ std::optional<plan::PlanReport> GraphAdvisor::bestOf(const PlanRequest &request,
   });
 }
 
-static bool isMesh(const plan::PlanShape &shape, const plan::PlanShape &mesh) {
+static bool isMesh(const plan::Parallelism &shape, const plan::Parallelism &mesh) {
   return std::tie(shape.dp, shape.tp, shape.cp, shape.ep, shape.pp, shape.zero, shape.sequenceParallel,
                   shape.exchange) ==
          std::tie(mesh.dp, mesh.tp, mesh.cp, mesh.ep, mesh.pp, mesh.zero, mesh.sequenceParallel, mesh.exchange);
@@ -99,14 +99,14 @@ std::optional<plan::PlanReport> GraphAdvisor::best(const plan::Restriction &rest
   // Axes that the user fixed stay fixed.
   bool tensor = restriction.tensor || request.mesh.tp, context = restriction.context || request.mesh.cp,
        pipeline = restriction.pipeline || request.mesh.pp;
-  limits.allows = [=](const plan::PlanShape &shape) {
+  limits.allows = [=](const plan::Parallelism &shape) {
     if ((!tensor && shape.tp > 1) || (!context && shape.cp > 1) || (!pipeline && shape.pp > 1) ||
         (restriction.zero && shape.zero != *restriction.zero) ||
         (restriction.microbatches && shape.microbatches != *restriction.microbatches))
       return false;
     if (!restriction.mesh)
       return true;
-    const plan::PlanShape &mesh = *restriction.mesh;
+    const plan::Parallelism &mesh = *restriction.mesh;
     return isMesh(shape, mesh) && (restriction.microbatches || (shape.microbatches == mesh.microbatches &&
                                                                 shape.scheduleName() == mesh.scheduleName()));
   };
@@ -139,23 +139,23 @@ std::optional<int64_t> GraphAdvisor::fewest() {
 }
 
 /// The request that holds all of a shape.
-static PlanRequest holding(PlanRequest request, const plan::PlanShape &shape) {
+static PlanRequest holding(PlanRequest request, const plan::Parallelism &shape) {
   request.hold(shape);
   return request;
 }
 
 /// A shape that says nothing of attention has it as the options do.
-static plan::PlanShape withExchangeOf(const PlanRequest &request, plan::PlanShape shape) {
+static plan::Parallelism withExchangeOf(const PlanRequest &request, plan::Parallelism shape) {
   if (shape.cp > 1 && shape.exchange == plan::SequenceExchange::Cheaper)
     shape.exchange = request.exchange;
   return shape;
 }
 
-std::optional<plan::PlanReport> GraphAdvisor::price(const plan::PlanShape &given) {
-  plan::PlanShape shape = withExchangeOf(question.request, given);
+std::optional<plan::PlanReport> GraphAdvisor::price(const plan::Parallelism &given) {
+  plan::Parallelism shape = withExchangeOf(question.request, given);
   SearchLimits limits;
   limits.keep = kKept;
-  limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
+  limits.allows = [&](const plan::Parallelism &other) { return other == shape; };
   for (bool anyMemory : {false, true})
     for (const PlanRequest &request : {question.request, holding(question.request, shape)}) {
       limits.anyMemory = anyMemory;
@@ -180,7 +180,7 @@ static bool isAgainAlike(const plan::Plan &a, const plan::Plan &b) {
 }
 
 std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) {
-  plan::PlanShape shape = withExchangeOf(question.request, plan::shapeOf(plan::parallelismOf(plan)));
+  plan::Parallelism shape = withExchangeOf(question.request, plan::shapeOf(plan::parallelismOf(plan)));
   SearchLimits limits;
   PricerCache pricers;
   auto step = question.graph->module().lookupSymbol<mlir::func::FuncOp>("step");
@@ -189,7 +189,7 @@ std::optional<plan::PlanReport> GraphAdvisor::priceTime(const plan::Plan &plan) 
     limits.given = std::make_shared<const spmd::GivenPlacement>(std::move(*given));
     limits.pricers = &pricers;
   }
-  limits.allows = [&](const plan::PlanShape &other) { return other == shape; };
+  limits.allows = [&](const plan::Parallelism &other) { return other == shape; };
   // If the plan came from a search, its offload is needed for memory. The first search may not ask for it.
   for (const PlanRequest &request : {question.request, holding(question.request, shape)}) {
     mlir::FailureOr<SearchResult> result = search(request, limits);

@@ -26,13 +26,13 @@ public:
   std::optional<int64_t> fewest() override;
 
   /// Prices a shape, which the search need not contain. The memory decides the recomputation.
-  std::optional<plan::PlanReport> price(const plan::PlanShape &shape);
+  std::optional<plan::PlanReport> price(const plan::Parallelism &shape);
   /// Prices a plan as it stands, with its placement and its stages. If it recomputes single ops, the memory is that of
   /// its program, and the time is that of the plan's mode unless a search finds the same ops.
   std::optional<plan::PlanReport> price(const plan::Plan &plan);
 
 private:
-  using Allows = std::function<bool(const plan::PlanShape &)>;
+  using Allows = std::function<bool(const plan::Parallelism &)>;
   mlir::FailureOr<SearchResult> search(const PlanRequest &request, const SearchLimits &limits, int64_t batch = 0);
   /// The fastest plan that fits, or else the plan that needs the least memory.
   std::optional<plan::PlanReport> bestOf(const PlanRequest &request, SearchLimits limits, int64_t batch = 0);

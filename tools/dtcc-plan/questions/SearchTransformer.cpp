@@ -171,7 +171,7 @@ void TransformerSearch::describe(plan::SearchReport &report) const {
 }
 
 llvm::Expected<plan::SearchReport> TransformerSearch::run(size_t top, bool record) const {
-  std::vector<plan::PlanShape> shapes = plan::enumerateShapes(space);
+  std::vector<plan::Parallelism> shapes = plan::enumerateShapes(space);
   if (shapes.empty() && !problem.kinds.empty())
     return llvm::createStringError(
         "no sizes of axes put every stage on devices of one kind: dp x tp x cp must fit into " +

@@ -92,7 +92,7 @@ void dtcc::writeShowPage(const PlanOrProgram &file, const cost::StepTimeline &ti
                          llvm::raw_ostream &stream) {
   HtmlPage page((file.program ? "Program " : "Plan ") + llvm::sys::path::filename(file.path).str(), stream);
   if (file.plan) {
-    plan::PlanShape shape = plan::shapeOf(plan::parallelismOf(*file.plan));
+    plan::Parallelism shape = plan::shapeOf(plan::parallelismOf(*file.plan));
     page.paragraph(shape.str());
     page.picture("The mesh", drawMesh(shape, shape.ranks()));
     page.picture(file.plan->pipeline ? "The pipeline" : "A step", drawTimeline(timeline),

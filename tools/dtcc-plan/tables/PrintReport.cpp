@@ -133,7 +133,7 @@ void dtcc::writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out
   });
 }
 
-void dtcc::writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out) {
+void dtcc::writeMesh(const plan::Parallelism &shape, llvm::json::OStream &out) {
   out.attributeObject("mesh", [&] {
     out.attribute("dp", shape.meshDp());
     out.attribute("tp", shape.tp);
@@ -144,7 +144,7 @@ void dtcc::writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out) {
 }
 
 void dtcc::writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out) {
-  const plan::PlanShape &shape = plan.shape;
+  const plan::Parallelism &shape = plan.shape;
   writeMesh(shape, out);
   out.attribute("options", shape.str());
   out.attribute("microbatches", shape.microbatches);

@@ -43,7 +43,7 @@ void printReportJson(const plan::SearchReport &report, llvm::raw_ostream &stream
 void writeReport(const plan::SearchReport &report, llvm::json::OStream &out);
 void writePlan(const plan::PlanReport &plan, const plan::SearchReport &report, llvm::json::OStream &out);
 /// The attributes "mesh" and "bytes" (or `key`) of an object.
-void writeMesh(const plan::PlanShape &shape, llvm::json::OStream &out);
+void writeMesh(const plan::Parallelism &shape, llvm::json::OStream &out);
 void writeMemory(const plan::MemoryParts &memory, llvm::json::OStream &out, llvm::StringRef key = "bytes");
 
 } // namespace dtcc
