@@ -8,7 +8,7 @@
 #include "runtime/data/Batches.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/data/Permutation.h"
+#include "runtime/data/TokenCorpus.h"
 #include "runtime/image/StridedCopy.h"
 
 #include <algorithm>
@@ -68,12 +68,27 @@ std::map<std::string, std::string> findFiles(const Image &image, const std::vect
 
 } // namespace
 
-Batches::Batches(const Image &image, const DataOptions &options)
-    : image(image), batch(image.training().batch), shuffle(options.shuffle) {
+Batches::Batches(const Image &image, const DataOptions &options) : image(image), batch(image.training().batch) {
+  openSources(options);
+  if (inputs.empty()) {
+    epochSteps = INT64_MAX; // a model without inputs trains on nothing, for ever
+    return;
+  }
+  const Input &first = inputs[0];
+  if (first.steps() == 0)
+    fail(first.source->path(), ": a batch needs ", first.rows, " examples, got: ", first.source->examples());
+  for (const Input &input : inputs)
+    uneven |= input.rows != batch;
+  makeOrder(options);
+}
+
+void Batches::openSources(const DataOptions &options) {
   std::map<std::string, std::string> files = findFiles(image, options.data);
-  std::optional<TokenStream> tokens;
-  if (!options.tokens.empty())
-    tokens.emplace(options.tokens);
+  std::optional<TokenCorpus> tokens;
+  if (!options.tokens.empty()) {
+    tokens.emplace("--tokens", options.tokens);
+    lines = tokens->notes();
+  }
   int64_t labelShift = image.training().label_shift;
   bool tokensUsed = false;
   for (const dtcc_input &input : image.inputs()) {
@@ -88,7 +103,7 @@ Batches::Batches(const Image &image, const DataOptions &options)
       row.source = openNpySource(file->second, name, shape);
     } else if (tokens && input.role != DTCC_INPUT_DATA) {
       int64_t shift = input.role == DTCC_INPUT_LABELS ? labelShift : 0;
-      row.source = tokens->rows(exampleElements(input), shift, labelShift);
+      row.source = tokens->windows(exampleElements(input), shift, labelShift);
       tokensUsed = true;
     } else if (tokens) {
       fail("--tokens does not fill the input '", name, "': give it by --data=", name, "=FILE.npy");
@@ -104,24 +119,40 @@ Batches::Batches(const Image &image, const DataOptions &options)
     const char zero[8] = {};
     char sink[8];
     uint32_t dtype = image.views()[input.view].dtype;
-    if (convertElements(row.source->type(), zero, dtype, sink, 1, /*rounding=*/false) >= 0)
-      fail(row.source->path(), ": the input '", name, "' must be ", dtypeName(dtype),
-           ", got: ", fileTypeName(row.source->type()));
+    for (FileType type : row.source->types())
+      if (convertElements(type, zero, dtype, sink, 1, /*rounding=*/false) >= 0)
+        fail(row.source->path(), ": the input '", name, "' must be ", dtypeName(dtype), ", got: ", fileTypeName(type));
     inputs.push_back(std::move(row));
   }
   if (tokens && !tokensUsed)
     fail("--tokens=", options.tokens, ": the model has no token input, or --data gives them all");
-  if (inputs.empty()) {
-    epochSteps = INT64_MAX; // a model without inputs trains on nothing, for ever
+}
+
+void Batches::makeOrder(const DataOptions &options) {
+  // Whole steps are ordered where inputs have different numbers of rows a step.
+  if (uneven) {
+    order = SampleOrder({{0, inputs[0].steps(), 0}}, /*batch=*/1, options.shuffle);
+    epochSteps = order.stepsPerEpoch();
+    examples = epochSteps * batch;
     return;
   }
-  const Input &first = inputs[0];
-  epochSteps = first.steps();
-  if (epochSteps == 0)
-    fail(first.source->path(), ": a batch needs ", first.rows, " examples, got: ", first.source->examples());
+  // All inputs have as many samples. Parts that a mixture of tokens has are those of the files beside it too.
+  std::vector<SourcePart> sourceParts = inputs[0].source->parts();
   for (const Input &input : inputs)
-    uneven |= input.rows != batch;
-  examples = uneven ? epochSteps * batch : first.source->examples();
+    if (input.source->parts().size() > sourceParts.size())
+      sourceParts = input.source->parts();
+  std::vector<SampleOrder::Part> parts;
+  int64_t begin = 0;
+  for (const SourcePart &part : sourceParts) {
+    if (part.weight > 0 && part.samples == 0)
+      fail(options.tokens, ": every part of a mixture needs tokens for a window, and part ", parts.size() + 1,
+           " has too few");
+    parts.push_back({begin, part.samples, part.weight});
+    begin += part.samples;
+  }
+  order = SampleOrder(std::move(parts), batch, options.shuffle);
+  epochSteps = order.stepsPerEpoch();
+  examples = order.samples();
 }
 
 std::vector<DataIdentity> Batches::identities() const {
@@ -148,27 +179,19 @@ void Batches::checkLengths(const Input &one, const Input &other) {
 }
 
 int64_t Batches::rowAt(const Input &input, int64_t first, int64_t row) const {
-  if (!uneven) {
-    int64_t perEpoch = epochSteps * batch, position = first + row;
-    int64_t epoch = position / perEpoch, place = position % perEpoch;
-    return shuffle ? Permutation(examples, *shuffle, static_cast<uint64_t>(epoch))(place) : place;
-  }
-  int64_t step = first / batch, epoch = step / epochSteps, place = step % epochSteps;
-  if (shuffle)
-    place = Permutation(epochSteps, *shuffle, static_cast<uint64_t>(epoch))(place);
-  return place * input.rows + row;
+  return uneven ? order(first / batch) * input.rows + row : order(first + row);
 }
 
 void Batches::convert(const Input &row, int64_t example, int64_t offset, void *target, int64_t count) const {
   const dtcc_input &input = *row.input;
-  FileType type = row.source->type();
   uint32_t dtype = image.views()[input.view].dtype;
-  const std::byte *source = row.source->at(example, offset);
+  StoredCells source = row.source->at(example, offset);
   auto bad = [&](int64_t i, const auto &...what) {
-    fail(row.source->path(), ": input '", image.string(input.name), "', example ", example, ", element ", offset + i,
-         ": ", what..., ", got: ", elementAsDouble(type, source, i));
+    fail(row.source->pathOf(example), ": input '", image.string(input.name), "', ",
+         row.source->placeOf(example, offset + i), ": ", what...,
+         ", got: ", elementAsDouble(source.type, source.data, i));
   };
-  int64_t wrong = convertElements(type, source, dtype, target, count, /*rounding=*/false);
+  int64_t wrong = convertElements(source.type, source.data, dtype, target, count, /*rounding=*/false);
   if (wrong >= 0)
     bad(wrong, "the value must be exact as ", dtypeName(dtype));
   if (input.upper <= input.lower)
@@ -190,14 +213,27 @@ void Batches::convert(const Input &row, int64_t example, int64_t offset, void *t
     check(static_cast<int8_t *>(target));
 }
 
+template <typename Body> void Batches::forInputsOf(const dtcc_stage &stage, const Body &body) const {
+  const dtcc_input *begin = image.inputs().data() + stage.inputs.first;
+  for (const Input &input : inputs)
+    if (input.input >= begin && input.input < begin + stage.inputs.count)
+      body(input);
+}
+
 void Batches::fill(const Rank &rank, int64_t slot, int64_t first) const {
   if (uneven && first % batch)
     fail("inputs with different numbers of rows a step are read in whole steps of ", batch,
          " examples: a run cannot go on behind example ", first);
-  const dtcc_input *begin = image.inputs().data() + rank.stage.inputs.first;
-  for (const Input &input : inputs)
-    if (input.input >= begin && input.input < begin + rank.stage.inputs.count)
-      fillInput(rank, input, slot, first);
+  forInputsOf(rank.stage, [&](const Input &input) { fillInput(rank, input, slot, first); });
+}
+
+/// The block of one sample: all dimensions but the first.
+static Block sampleOf(const Block &block) {
+  Block sample;
+  sample.rank = block.rank - 1;
+  for (size_t d = 1; d < static_cast<size_t>(block.rank); ++d)
+    sample.dims[d - 1] = block.dims[d];
+  return sample;
 }
 
 void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_t first) const {
@@ -214,19 +250,41 @@ void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_
   if (padded)
     fillView(view, base, 0, rank.team);
   BlockDim rows = block.dims[0];
-  Block example;
-  example.rank = block.rank - 1;
-  for (size_t d = 1; d < static_cast<size_t>(block.rank); ++d)
-    example.dims[d - 1] = block.dims[d];
+  Block sample = sampleOf(block);
   // A scattered innermost dimension is rare: its runs have one element each.
   rank.team.parallelFor(rows.valid, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t source = rowAt(row, first, rows.start + i);
-      BlockRuns runs(example);
+      BlockRuns runs(sample);
       for (Run run; runs.next(run);)
         convert(row, source, run.whole, base + (i * rows.stride + run.local) * width, run.length);
     }
   });
+}
+
+void Batches::touch(int64_t rank, int64_t first, const std::function<bool()> &stops) const {
+  constexpr int64_t page = 4096;
+  for (int64_t slot = 0; slot < image.slots(); ++slot) {
+    std::vector<int64_t> coordinates = image.mesh().coordinates(rank, slot);
+    forInputsOf(image.stageAt(coordinates), [&](const Input &row) {
+      Block block = makeBlock(image.mesh(), row.input->dims, static_cast<int>(row.input->rank), coordinates.data(),
+                              /*strides=*/nullptr);
+      Block sample = sampleOf(block);
+      for (int64_t i = 0; i < block.dims[0].valid && !stops(); ++i) {
+        int64_t source = rowAt(row, first, block.dims[0].start + i);
+        BlockRuns runs(sample);
+        for (Run run; runs.next(run);) {
+          StoredCells cells = row.source->at(source, run.whole);
+          const volatile std::byte *bytes = cells.data;
+          int64_t length = run.length * fileTypeSize(cells.type);
+          for (int64_t at = 0; at < length; at += page)
+            (void)bytes[at];
+          if (length > 0)
+            (void)bytes[length - 1];
+        }
+      }
+    });
+  }
 }
 
 } // namespace dtcc::rt

@@ -136,6 +136,7 @@ void Metrics::step(const StepFacts &facts) {
     row["skipped"] = facts.skipped;
   row["lr"] = facts.lr;
   row["step_seconds"] = facts.seconds;
+  row["data_seconds"] = facts.dataSeconds;
   row[tokens ? "tokens_per_second" : "samples_per_second"] = rate;
   double share = image.header().peak_flops > 0 ? flops / facts.seconds / image.header().peak_flops : 0;
   if (share > 0)

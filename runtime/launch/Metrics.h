@@ -44,6 +44,7 @@ struct StepFacts {
   int64_t skipped = 0; /* steps so far without an update */
   double lr = 0;
   double seconds = 0;
+  double dataSeconds = 0; /* of them, until the samples were copied */
 };
 
 class Metrics {

@@ -90,13 +90,21 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->group(data);
-  app.add_option("--tokens", options.data.tokens, "Stream of token ids: .npy, llm.c's .bin, or FILE:u16, FILE:u32")
+  app.add_option("--tokens", options.data.tokens,
+                 "Token ids: files, folders or globs, separated by commas: .npy, .bin of llm.c or nanoGPT, or any with "
+                 ":u8, :u16 or :u32 behind it; @WEIGHT behind each makes a mixture (repeatable)")
+      ->join(',')
+      ->expected(1)
+      ->allow_extra_args(false)
       ->group(data);
   app.add_option("--shuffle", options.data.shuffle, "Shuffle the samples anew in each epoch, by this seed")
       ->group(data);
 
   std::string training = "Training";
   app.add_option("--steps", options.steps, "Total number of optimizer steps (default: one pass over the data)")
+      ->check(atLeast<int64_t>(1))
+      ->group(training);
+  app.add_option("--epochs", options.epochs, "Passes over the data, in place of --steps")
       ->check(atLeast<int64_t>(1))
       ->group(training);
   app.add_option("--lr", options.rate.base, "Learning rate")->check(atLeast(0.0))->group(training);
@@ -194,6 +202,8 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       failWith(Status::Usage, "--rank must be less than --ranks=", options.ranks, ", got: ", options.rank);
     options.hasSeed = app.count("--seed") > 0;
     options.resume |= options.resumeAnyway;
+    if (options.epochs > 0 && options.steps > 0)
+      failWith(Status::Usage, "--epochs and --steps both say how long to train: give one of them");
     if (options.keep.every > 0 && options.keep.newest == 0)
       failWith(Status::Usage, "--keep-every needs --keep=N");
     if (options.keep.newest > 0 && options.checkpoint.empty())

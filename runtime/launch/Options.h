@@ -27,7 +27,8 @@ namespace dtcc::rt {
 
 struct Options {
   DataOptions data;
-  int64_t steps = 0; /* 0: one pass over the data */
+  int64_t steps = 0;  /* 0: as many as `epochs` passes over the data take */
+  int64_t epochs = 0; /* 0: one, if `steps` is 0 */
   LearningRate rate;
   std::string metrics;
   SaveOptions save;

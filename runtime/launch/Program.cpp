@@ -201,6 +201,17 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   return start;
 }
 
+/// Steps of so many passes over the data.
+int64_t stepsOf(const Batches &batches, int64_t epochs) {
+  if (batches.stepsPerEpoch() == INT64_MAX)
+    failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+  constexpr int64_t most = int64_t(1) << 40;
+  if (epochs > most / batches.stepsPerEpoch())
+    failWith(Status::Usage, "--epochs must make at most ", most, " steps, got: ", epochs, " passes of ",
+             batches.stepsPerEpoch(), " steps");
+  return epochs * batches.stepsPerEpoch();
+}
+
 int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
              Transport &transport) {
   std::vector<int64_t> ranks = transport.localRanks();
@@ -222,18 +233,19 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   };
   Start start;
   std::optional<ModelWeights> weights;
-  int64_t steps = options.steps > 0 ? options.steps : batches.stepsPerEpoch();
+  int64_t steps = options.steps;
   auto begin = [&] {
-    if (steps == INT64_MAX)
-      failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+    if (steps == 0)
+      steps = stepsOf(batches, std::max<int64_t>(options.epochs, 1));
     if (world)
       checkAgreement(*world, termsOf(image, options, steps, batches.exampleCount(), identity));
     start = startOf(launch, image, options, identity, world.get());
     weights.emplace(image, options.weights, /*starts=*/!start.checkpoint);
     checkSave(options.save, image, *weights);
     if (launch.process == 0)
-      for (const std::string &note : weights->notes())
-        std::cerr << "note: " << printable(note) << std::endl;
+      for (const std::vector<std::string> &notes : {batches.notes(), weights->notes()})
+        for (const std::string &note : notes)
+          std::cerr << "note: " << printable(note) << std::endl;
     if (world)
       checkAgreement(*world, termsOf(start.begin));
   };

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/Save.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
+#include "runtime/data/ReadAhead.h"
 #include "runtime/image/TraceSummary.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
@@ -287,7 +288,13 @@ private:
     facts.hasLossScale = hasLossScale();
     facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
     int64_t first = positionAfter(step - 1).examples;
-    executor.runStep([&](int64_t slot) { fill(slot, first); });
+    dataSeconds = 0;
+    int64_t slotsLeft = image.slots();
+    executor.runStep([&](int64_t slot) {
+      fill(slot, first);
+      if (--slotsLeft == 0 && step < shared.steps)
+        readAhead.begin(positionAfter(step).examples);
+    });
     if (!metrics)
       return facts;
     read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_GRAD_NORM, DTCC_SCALAR_LOSS_SCALE,
@@ -305,6 +312,7 @@ private:
       facts.gradNorm = static_cast<double>(*norm);
     }
     facts.lr = lr;
+    facts.dataSeconds = dataSeconds;
     facts.seconds = std::chrono::duration<double>(Trace::Clock::now() - begin).count();
     bool skips = !skipped && shared.options.onNonfinite == OnNonfinite::Skip && judge(facts) == Verdict::NotUpdated;
     facts.skipped = skipped ? static_cast<int64_t>(*skipped) : base.skipped + skips;
@@ -320,7 +328,9 @@ private:
   }
 
   void fill(int64_t slot, int64_t first) {
+    auto begin = Trace::Clock::now();
     shared.batches.fill(rank, slot, first);
+    dataSeconds += std::chrono::duration<double>(Trace::Clock::now() - begin).count();
     for (const dtcc_input &input : Image::rowsOf(rank.stage.inputs, image.inputs()))
       if (input.view != DTCC_NONE)
         device->upload(input.view, slot);
@@ -346,6 +356,8 @@ private:
   std::optional<Metrics> metrics;
   std::optional<ForwardBuffers> forwardBuffers;
   std::optional<CheckpointWriter> writer;
+  ReadAhead readAhead{shared.batches, rank.abi.rank};
+  double dataSeconds = 0; /* of this step, until its samples were copied */
 
   RunPosition base = shared.begin; /* from which positions are counted */
   /// The step of the newest checkpoint that this run began to write or resumed from.
