@@ -7,11 +7,13 @@
 
 #include "runtime/data/Batches.h"
 
+#include "runtime/core/ContentHash.h"
 #include "runtime/core/Error.h"
 #include "runtime/data/TokenCorpus.h"
 #include "runtime/image/StridedCopy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -29,16 +31,16 @@ int64_t exampleElements(const dtcc_input &input) {
 }
 
 /// The file of each input that --data names: by NAME=FILE, else DIR/NAME.npy.
-std::map<std::string, std::string> findFiles(const Image &image, const std::vector<std::string> &options) {
+std::map<std::string, std::string> findFiles(const Image &image, const DataOptions &options) {
   std::map<std::string, std::string> files;
   std::vector<std::string> directories;
-  for (const std::string &option : options) {
+  for (const std::string &option : options.data) {
     std::error_code error;
     size_t equals = option.find('=');
     if (fs::is_directory(option, error)) {
       directories.push_back(option);
     } else if (equals == std::string::npos) {
-      fail("--data=", option, ": no such folder (a single file is given as NAME=FILE)");
+      fail(options.option("data"), "=", option, ": no such folder (a single file is given as NAME=FILE)");
     } else {
       std::string name = option.substr(0, equals);
       bool known = false;
@@ -50,7 +52,7 @@ std::map<std::string, std::string> findFiles(const Image &image, const std::vect
           names += (names.empty() ? "" : ", ") + std::string(image.string(input.name));
       }
       if (!known)
-        fail("--data=", option, ": the model has no input '", name, "' (it has: ", names, ")");
+        fail(options.option("data"), "=", option, ": the model has no input '", name, "' (it has: ", names, ")");
       files[name] = option.substr(equals + 1);
     }
   }
@@ -83,10 +85,10 @@ Batches::Batches(const Image &image, const DataOptions &options) : image(image),
 }
 
 void Batches::openSources(const DataOptions &options) {
-  std::map<std::string, std::string> files = findFiles(image, options.data);
+  std::map<std::string, std::string> files = findFiles(image, options);
   std::optional<TokenCorpus> tokens;
   if (!options.tokens.empty()) {
-    tokens.emplace("--tokens", options.tokens);
+    tokens.emplace(options.option("tokens"), options.tokens);
     lines = tokens->notes();
   }
   int64_t labelShift = image.training().label_shift;
@@ -106,12 +108,13 @@ void Batches::openSources(const DataOptions &options) {
       row.source = tokens->windows(exampleElements(input), shift, labelShift);
       tokensUsed = true;
     } else if (tokens) {
-      fail("--tokens does not fill the input '", name, "': give it by --data=", name, "=FILE.npy");
+      fail(options.option("tokens"), " does not fill the input '", name, "': give it by ", options.option("data"), "=",
+           name, "=FILE.npy");
     } else if (options.data.empty()) {
-      failWith(Status::Usage, "the input '", name, "' needs data: give --data=DIR with ", name, ".npy, --data=", name,
-               "=FILE.npy, or --tokens=FILE");
+      failWith(Status::Usage, "the input '", name, "' needs data: give ", options.option("data"), "=DIR with ", name,
+               ".npy, ", options.option("data"), "=", name, "=FILE.npy, or ", options.option("tokens"), "=FILE");
     } else {
-      fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of --data");
+      fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of ", options.option("data"));
     }
     if (!inputs.empty())
       checkLengths(inputs[0], row);
@@ -125,34 +128,55 @@ void Batches::openSources(const DataOptions &options) {
     inputs.push_back(std::move(row));
   }
   if (tokens && !tokensUsed)
-    fail("--tokens=", options.tokens, ": the model has no token input, or --data gives them all");
+    fail(options.option("tokens"), "=", options.tokens, ": the model has no token input, or ", options.option("data"),
+         " gives them all");
 }
 
 void Batches::makeOrder(const DataOptions &options) {
-  // Whole steps are ordered where inputs have different numbers of rows a step.
-  if (uneven) {
-    order = SampleOrder({{0, inputs[0].steps(), 0}}, /*batch=*/1, options.shuffle);
-    epochSteps = order.stepsPerEpoch();
-    examples = epochSteps * batch;
-    return;
-  }
-  // All inputs have as many samples. Parts that a mixture of tokens has are those of the files beside it too.
-  std::vector<SourcePart> sourceParts = inputs[0].source->parts();
-  for (const Input &input : inputs)
-    if (input.source->parts().size() > sourceParts.size())
-      sourceParts = input.source->parts();
   std::vector<SampleOrder::Part> parts;
-  int64_t begin = 0;
-  for (const SourcePart &part : sourceParts) {
-    if (part.weight > 0 && part.samples == 0)
-      fail(options.tokens, ": every part of a mixture needs tokens for a window, and part ", parts.size() + 1,
-           " has too few");
-    parts.push_back({begin, part.samples, part.weight});
-    begin += part.samples;
+  if (uneven) {
+    // Whole steps are ordered where inputs have different numbers of rows a step.
+    parts.push_back({0, inputs[0].steps(), 0});
+  } else {
+    // All inputs have as many samples. The parts of a mixture of tokens are those of the files beside it too.
+    std::vector<SourcePart> sourceParts = inputs[0].source->parts();
+    for (const Input &input : inputs)
+      if (input.source->parts().size() > sourceParts.size())
+        sourceParts = input.source->parts();
+    int64_t begin = 0;
+    for (const SourcePart &part : sourceParts) {
+      if (part.weight > 0 && part.samples == 0)
+        fail(options.option("tokens"), "=", options.tokens,
+             ": every part of a mixture needs tokens for a window, and part ", parts.size() + 1, " has too few");
+      parts.push_back({begin, part.samples, part.weight});
+      begin += part.samples;
+    }
   }
-  order = SampleOrder(std::move(parts), batch, options.shuffle);
+  if (options.heldOut > 0)
+    holdOut(parts, options);
+  order = SampleOrder(std::move(parts), uneven ? 1 : batch, options.shuffle);
   epochSteps = order.stepsPerEpoch();
-  examples = order.samples();
+  examples = uneven ? epochSteps * batch : order.samples();
+  if (epochSteps == 0)
+    fail(inputs[0].source->path(), ": --eval-fraction=", options.heldOut, " leaves ", order.samples(),
+         uneven ? " steps" : " examples",
+         options.isHeldOut ? " to evaluate, and a batch needs " : " to train on, and a batch needs ",
+         uneven ? 1 : batch);
+}
+
+/// The end of each part is held out, so that the same samples are whatever the order of training is.
+void Batches::holdOut(std::vector<SampleOrder::Part> &parts, const DataOptions &options) {
+  for (SampleOrder::Part &part : parts) {
+    auto held = static_cast<int64_t>(std::ceil(static_cast<double>(part.samples) * options.heldOut));
+    if (options.isHeldOut)
+      part = {part.first + part.samples - held, held, 0};
+    else
+      part.samples -= held;
+    if (part.samples == 0 && part.weight > 0)
+      fail(options.option("tokens"), "=", options.tokens, ": --eval-fraction=", options.heldOut,
+           " leaves nothing of a part of the mixture to train on");
+    reduced += message(part.first, "+", part.samples, ";");
+  }
 }
 
 std::vector<DataIdentity> Batches::identities() const {
@@ -160,8 +184,12 @@ std::vector<DataIdentity> Batches::identities() const {
   for (const Input &row : inputs) {
     std::string name(image.string(row.input->name));
     // Several stages of a pipeline may read it.
-    if (std::none_of(all.begin(), all.end(), [&](const DataIdentity &each) { return each.input == name; }))
-      all.push_back(identityOf(name, *row.source));
+    if (std::any_of(all.begin(), all.end(), [&](const DataIdentity &each) { return each.input == name; }))
+      continue;
+    all.push_back(identityOf(name, *row.source));
+    // Of the same files another part is other data.
+    if (!reduced.empty())
+      all.back().hash = hashText(contentHash(all.back().hash + reduced));
   }
   return all;
 }

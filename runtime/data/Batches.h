@@ -30,6 +30,12 @@ struct DataOptions {
   std::vector<std::string> data; /* DIR or NAME=FILE, as given */
   std::string tokens;            /* as TokenPaths.h says */
   std::optional<uint64_t> shuffle;
+  double heldOut = 0;      /* --eval-fraction: the last samples of each part that are for evaluation */
+  bool isHeldOut = false;  /* those samples are what is read, else the others */
+  std::string prefix = {}; /* of the options, for messages: "--eval-" for "--tokens" is "--eval-tokens" */
+
+  std::string option(const char *name) const { return (prefix.empty() ? "--" : prefix) + name; }
+  bool areGiven() const { return !data.empty() || !tokens.empty(); }
 };
 
 class Batches {
@@ -63,6 +69,7 @@ private:
   };
   void openSources(const DataOptions &options);
   void makeOrder(const DataOptions &options);
+  void holdOut(std::vector<SampleOrder::Part> &parts, const DataOptions &options);
   static void checkLengths(const Input &one, const Input &other);
   /// Calls `body` for every input that the stage reads.
   template <typename Body> void forInputsOf(const dtcc_stage &stage, const Body &body) const;
@@ -74,7 +81,8 @@ private:
   const Image &image;
   std::vector<Input> inputs;
   std::vector<std::string> lines;
-  SampleOrder order; /* of samples; of whole steps if uneven */
+  SampleOrder order;   /* of samples; of whole steps if uneven */
+  std::string reduced; /* text of the part of the samples that is read; empty: all */
   int64_t batch;
   int64_t epochSteps = 0;
   int64_t examples = 0;
