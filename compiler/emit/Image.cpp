@@ -39,7 +39,8 @@ private:
   LogicalResult addInput(exec::InputOp op);
   LogicalResult addPhase(exec::PhaseOp op);
   LogicalResult addCommand(exec::CommandOpInterface op, bool isUpdate);
-  LogicalResult addActions();
+  /// Returns how many actions, the last ones, are an evaluation.
+  FailureOr<uint32_t> addActions();
   LogicalResult addKernel(exec::KernelOp op, dtcc_command &command);
   LogicalResult addOwn(Operation *op, dtcc_command &command);
   FailureOr<int64_t> parameter(Operation *op, Attribute attribute);
@@ -307,16 +308,19 @@ LogicalResult ImageBuilder::addPhase(exec::PhaseOp op) {
   return success();
 }
 
-LogicalResult ImageBuilder::addActions() {
+FailureOr<uint32_t> ImageBuilder::addActions() {
+  uint32_t evaluation = 0;
   if (ArrayAttr actions = program.getActionsAttr()) {
     for (const PhaseRun &run : toPhaseRuns(actions))
       tables.actions.push_back({phaseIndices.lookup(run.phase), uint32_t(run.slot)});
-    return success();
+    return evaluation;
   }
   for (auto op : program.getOps<exec::PhaseOp>())
-    for (uint32_t slot = 0; slot < op.getRepeat(); ++slot)
+    for (uint32_t slot = 0; slot < op.getRepeat(); ++slot) {
       tables.actions.push_back({phaseIndices.lookup(op.getSymName()), slot});
-  return success();
+      evaluation += spmd::isOfEvaluation(op.getSymName());
+    }
+  return evaluation;
 }
 
 /// Appends the rows of one stage to all sections.
@@ -350,8 +354,10 @@ LogicalResult ImageBuilder::addStage(exec::ProgramOp stage) {
   for (auto op : program.getOps<exec::PhaseOp>())
     if (failed(addPhase(op)))
       return failure();
-  if (failed(addActions()))
+  FailureOr<uint32_t> evaluation = addActions();
+  if (failed(evaluation))
     return failure();
+  row.evaluation = *evaluation;
   all(end);
   tables.stages.push_back(row);
   return success();

@@ -108,6 +108,8 @@ const std::vector<Group> &table() {
           text("target", "cpu|cuda", &Options::target, "processors or GPUs; default: as in --cluster", "cpu|cuda"),
           text("gpu-arch", "sm_90,..", &Options::gpuArch, "GPUs to generate for; default: the cluster's"),
           flag("tf32", &Options::tf32, "round the factors of f32 products on GPUs"),
+          flag("no-eval", &Options::noEval,
+               "leave the evaluation out of the program (its --eval-tokens, --eval-every)"),
           flag("verify", &Options::verify, "check the partitioned step by interpreters"),
           flag("progress", &Options::progress, "print a line for each phase of the compiler"),
           flag("v", &Options::verbose, "print the decisions of the compiler"),

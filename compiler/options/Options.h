@@ -61,6 +61,8 @@ struct Options {
   std::string gpuArch;
   /// Whether kernels are assembled for the architectures of `gpuArch`.
   bool assemble = false;
+  /// Whether the program has no evaluation.
+  bool noEval = false;
   bool tf32 = false;
   /// Memory of a GPU of the cluster, in bytes.
   double deviceMemory = 0;

@@ -7,12 +7,14 @@
 
 #include "compiler/planning/LowerPlan.h"
 #include "compiler/options/ClusterOption.h"
+#include "compiler/options/CompileTarget.h"
 #include "compiler/pipeline/Pipelines.h"
 #include "compiler/pipeline/RunPasses.h"
 #include "dialects/exec/Exec.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "passes/graph/Evaluation.h"
 #include "passes/graph/Recompute.h"
 #include "passes/spmd/layout/ApplyPlan.h"
 #include "passes/spmd/reshard/PriceMoves.h"
@@ -88,8 +90,13 @@ static FailureOr<double> separateBytes(exec::ProgramOp program, const SymbolTabl
 /// verified once, at the end, and only if the program fits.
 static LogicalResult lower(LoweredPlan &lowered, const Options &options, const plan::Plan &plan, double limit) {
   ModuleOp module = *lowered.module;
-  if (failed(graph::recompute(module.lookupSymbol<func::FuncOp>("step"), plan)) ||
-      failed(spmd::applyPlan(module, plan)) ||
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (failed(graph::recompute(step, plan)))
+    return failure();
+  // Stages of a pipeline, and GPUs, have no evaluation yet.
+  if (!options.noEval && !plan.pipeline && targetOf(options).memory == DTCC_MEMORY_HOST)
+    graph::addEvaluation(step);
+  if (failed(spmd::applyPlan(module, plan)) ||
       failed(runPasses(module, options, [&](OpPassManager &passes) { buildSpmdPipeline(passes, options); })) ||
       failed(runPasses(
           module, options, [&](OpPassManager &passes) { buildMemoryPipeline(passes, options); }, /*verifies=*/false)))

@@ -19,7 +19,7 @@ std::optional<int64_t> getOrigin(Operation *op) {
   return attr ? std::optional(attr.getInt()) : std::nullopt;
 }
 
-static constexpr const char *kPhases[] = {"F", "I", "W", "U", "R"};
+static constexpr const char *kPhases[] = {"F", "I", "W", "U", "R", "E"};
 
 std::optional<Phase> findPhase(Operation *op) {
   auto attr = op->getAttrOfType<StringAttr>(kPhase);
@@ -28,6 +28,10 @@ std::optional<Phase> findPhase(Operation *op) {
 }
 
 Phase getPhase(Operation *op) { return findPhase(op).value_or(Phase::Forward); }
+
+bool isEvaluation(Operation *op) { return findPhase(op) == Phase::Evaluation; }
+
+bool computesLoss(Operation *op) { return getPhase(op) == Phase::Forward || isEvaluation(op); }
 
 SmallVector<int64_t> getOriginFactors(Operation *op) {
   auto attr = op->getAttrOfType<DenseI64ArrayAttr>(kFactors);

@@ -10,7 +10,7 @@
 //
 //   origin        i64: the number of the forward op; a forward op carries its own
 //   phase         "F" forward, "I" input gradient, "W" weight gradient, "U" update, "R" a forward
-//                 op computed once more for the backward pass
+//                 op computed once more for the backward pass, "E" a forward op in evaluation form
 //   origin_factors array<i64>: per factor of this op the factor of the forward op it
 //                 walks, or -1. Absent on forward ops (the identity).
 //
@@ -24,13 +24,17 @@
 
 namespace dtcc::graph {
 
-enum class Phase { Forward, InputGradient, WeightGradient, Update, Recompute };
+enum class Phase { Forward, InputGradient, WeightGradient, Update, Recompute, Evaluation };
 
 /// The number of the forward op that `op` belongs to, if tagged.
 std::optional<int64_t> getOrigin(mlir::Operation *op);
 /// Forward where it is not tagged.
 Phase getPhase(mlir::Operation *op);
 std::optional<Phase> findPhase(mlir::Operation *op);
+/// Whether `op` belongs to the evaluation that follows a step.
+bool isEvaluation(mlir::Operation *op);
+/// Whether `op` computes the loss: in the step, or in the evaluation, whose ops lie as the step's do.
+bool computesLoss(mlir::Operation *op);
 /// Factor of the forward op, or -1, for each factor of `op`; empty if the op has no tag.
 llvm::SmallVector<int64_t> getOriginFactors(mlir::Operation *op);
 

@@ -64,6 +64,24 @@ private:
 };
 } // namespace
 
+/// Sets the origin factors of `built`: labels flow from the values that are known.
+static void labelBuilt(Tracker &tracker, ArrayRef<Operation *> built) {
+  std::vector<FactorMap> maps;
+  std::vector<Labels> factors;
+  for (Operation *created : built) {
+    maps.push_back(cast<FactorOpInterface>(created).getFactorMap());
+    factors.push_back(Labels(maps.back().factors.size(), kNoFactor));
+  }
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (auto [i, created] : llvm::enumerate(built))
+      changed |= tracker.flow(maps[i], created->getOperands(), created->getResults(), factors[i]);
+  }
+  for (auto [i, created] : llvm::enumerate(built))
+    setOriginFactors(created, factors[i]);
+}
+
 void trackOriginFactors(Operation *op, ArrayRef<Value> resultGrads, ArrayRef<Value> operandGrads,
                         ArrayRef<Operation *> built) {
   FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
@@ -79,21 +97,19 @@ void trackOriginFactors(Operation *op, ArrayRef<Value> resultGrads, ArrayRef<Val
     if (gradient && llvm::is_contained(built, gradient.getDefiningOp()))
       tracker.know(gradient, labels);
   tracker.forget();
+  labelBuilt(tracker, built);
+}
 
-  std::vector<FactorMap> maps;
-  std::vector<Labels> factors;
-  for (Operation *created : built) {
-    maps.push_back(cast<FactorOpInterface>(created).getFactorMap());
-    factors.push_back(Labels(maps.back().factors.size(), kNoFactor));
-  }
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (auto [i, created] : llvm::enumerate(built))
-      changed |= tracker.flow(maps[i], created->getOperands(), created->getResults(), factors[i]);
-  }
-  for (auto [i, created] : llvm::enumerate(built))
-    setOriginFactors(created, factors[i]);
+void trackFactorsOf(Operation *op, ArrayRef<Value> operands, ArrayRef<Value> results, ArrayRef<Operation *> built) {
+  FactorMap map = cast<FactorOpInterface>(op).getFactorMap();
+  Tracker tracker;
+  for (auto [value, labels] : llvm::zip_equal(operands, map.operands))
+    tracker.know(value, labels);
+  for (auto [value, labels] : llvm::zip_equal(results, map.results))
+    if (value)
+      tracker.know(value, labels);
+  tracker.forget();
+  labelBuilt(tracker, built);
 }
 
 } // namespace dtcc::graph

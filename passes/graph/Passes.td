@@ -154,6 +154,33 @@ def GraphDifferentiate : Pass<"graph-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dtcc::graph::GraphDialect"];
 }
 
+def GraphAddEvaluation : Pass<"graph-add-evaluation", "::mlir::ModuleOp"> {
+  let summary = "add the loss in evaluation form to the step";
+  let description = [{
+    Input: `@step`. Output: the same step, followed by its loss once more, in evaluation form: without dropout, and with
+    running statistics in place of those of the batch. The step returns the sum and the count of both.
+
+    The added ops have the phase E. Those that repeat a forward op have its origin, so a plan places them alike.
+
+    Guarantees: no op of the step reads an added op, and added ops read arguments and states alone. A batch norm without
+    running statistics normalises by the batch, as in PyTorch.
+
+    Example (tests/passes/graph/add-evaluation.mlir):
+    ```mlir
+    %y = graph.contract "bk,kn->bn" %x, %w : ...
+    %d = graph.dropout %y {ratio = 0.5 : f64, id = 0 : i64} : tensor<2x3xf32>
+    %sum, %count, %lse = graph.cross_entropy %d, %labels : ...
+    ```
+    is followed by
+    ```mlir
+    %ey = graph.contract "bk,kn->bn" %x, %ew {origin = 1, phase = "E", ..} : ...
+    %esum, %ecount, %else = graph.cross_entropy %ey, %labels {origin = 3, phase = "E", ..} : ...
+    return %sum, %count, %norm, %esum, %ecount : ...
+    ```
+  }];
+  let dependentDialects = ["::dtcc::graph::GraphDialect"];
+}
+
 def GraphRecompute : Pass<"graph-recompute", "::mlir::ModuleOp"> {
   let summary = "recompute activations in the backward pass instead of keeping them";
   let description = [{

@@ -243,18 +243,25 @@ typedef struct dtcc_range {
 /// with copies in several stages has a row of the same name in each, whose content is
 /// equal; the first is the one that is saved.
 typedef struct dtcc_stage {
-  uint32_t name; /* string */
-  uint32_t reserved;
+  uint32_t name;       /* string */
+  uint32_t evaluation; /* how many of the actions, the last ones, are an evaluation; 0: the program has none */
   dtcc_range arenas;
   dtcc_range commands;
   dtcc_range phases;
-  dtcc_range actions; /* a step, in order */
+  dtcc_range actions; /* a step, in order, and behind it an evaluation: the loss without an update, which a step runs
+                         not; its sum and count are the scalars of the loss too */
   dtcc_range inputs;
   dtcc_range states;
   dtcc_range buckets;
   dtcc_range segments;
   uint32_t scalars[8]; /* views, by dtcc_scalar */
 } dtcc_stage;
+
+/// The actions of a step of `stage`.
+static inline dtcc_range dtcc_step_actions(const dtcc_stage *stage) {
+  dtcc_range step = {stage->actions.first, stage->actions.count - stage->evaluation};
+  return step;
+}
 
 /// Layout of one dimension of a whole tensor on the mesh. The local extent is
 /// `padded / product of axes`; cells at or past `size` are padding.

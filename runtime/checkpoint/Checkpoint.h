@@ -39,6 +39,7 @@ struct RunPosition {
   int64_t examples = 0; /* examples consumed by them */
   uint64_t seed = 0;
   std::optional<uint64_t> shuffle;
+  std::optional<double> best = {}; /* smallest loss of evaluations so far, if there were any */
   int64_t skipped = 0; /* steps that were left out because they were not finite; without those of a loss scale */
 };
 

@@ -172,6 +172,8 @@ std::string manifestText(const Image &image, const RunPosition &position, const 
   json["seed"] = position.seed;
   if (position.shuffle)
     json["shuffle"] = *position.shuffle;
+  if (position.best)
+    json["best_loss"] = *position.best;
   if (position.skipped > 0)
     json["skipped"] = position.skipped;
   for (const dtcc_axis &axis : image.axes())
@@ -250,6 +252,8 @@ Manifest readManifest(const std::string &path) {
   manifest.position.seed = seed.get<uint64_t>();
   if (json.contains("shuffle") && json["shuffle"].is_number_unsigned())
     manifest.position.shuffle = json["shuffle"].get<uint64_t>();
+  if (json.contains("best_loss") && json["best_loss"].is_number())
+    manifest.position.best = json["best_loss"].get<double>();
   int64_t cells = 1;
   if (json.contains("mesh"))
     for (const Json &axis : json["mesh"]) {

@@ -7,11 +7,13 @@
 
 #include "runtime/data/Batches.h"
 
+#include "runtime/core/ContentHash.h"
 #include "runtime/core/Error.h"
-#include "runtime/data/Permutation.h"
+#include "runtime/data/TokenCorpus.h"
 #include "runtime/image/StridedCopy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
@@ -29,16 +31,16 @@ int64_t exampleElements(const dtcc_input &input) {
 }
 
 /// The file of each input that --data names: by NAME=FILE, else DIR/NAME.npy.
-std::map<std::string, std::string> findFiles(const Image &image, const std::vector<std::string> &options) {
+std::map<std::string, std::string> findFiles(const Image &image, const DataOptions &options) {
   std::map<std::string, std::string> files;
   std::vector<std::string> directories;
-  for (const std::string &option : options) {
+  for (const std::string &option : options.data) {
     std::error_code error;
     size_t equals = option.find('=');
     if (fs::is_directory(option, error)) {
       directories.push_back(option);
     } else if (equals == std::string::npos) {
-      fail("--data=", option, ": no such folder (a single file is given as NAME=FILE)");
+      fail(options.option("data"), "=", option, ": no such folder (a single file is given as NAME=FILE)");
     } else {
       std::string name = option.substr(0, equals);
       bool known = false;
@@ -50,7 +52,7 @@ std::map<std::string, std::string> findFiles(const Image &image, const std::vect
           names += (names.empty() ? "" : ", ") + std::string(image.string(input.name));
       }
       if (!known)
-        fail("--data=", option, ": the model has no input '", name, "' (it has: ", names, ")");
+        fail(options.option("data"), "=", option, ": the model has no input '", name, "' (it has: ", names, ")");
       files[name] = option.substr(equals + 1);
     }
   }
@@ -68,12 +70,27 @@ std::map<std::string, std::string> findFiles(const Image &image, const std::vect
 
 } // namespace
 
-Batches::Batches(const Image &image, const DataOptions &options)
-    : image(image), batch(image.training().batch), shuffle(options.shuffle) {
-  std::map<std::string, std::string> files = findFiles(image, options.data);
-  std::optional<TokenStream> tokens;
-  if (!options.tokens.empty())
-    tokens.emplace(options.tokens);
+Batches::Batches(const Image &image, const DataOptions &options) : image(image), batch(image.training().batch) {
+  openSources(options);
+  if (inputs.empty()) {
+    epochSteps = INT64_MAX; // a model without inputs trains on nothing, for ever
+    return;
+  }
+  const Input &first = inputs[0];
+  if (first.steps() == 0)
+    fail(first.source->path(), ": a batch needs ", first.rows, " examples, got: ", first.source->examples());
+  for (const Input &input : inputs)
+    uneven |= input.rows != batch;
+  makeOrder(options);
+}
+
+void Batches::openSources(const DataOptions &options) {
+  std::map<std::string, std::string> files = findFiles(image, options);
+  std::optional<TokenCorpus> tokens;
+  if (!options.tokens.empty()) {
+    tokens.emplace(options.option("tokens"), options.tokens);
+    lines = tokens->notes();
+  }
   int64_t labelShift = image.training().label_shift;
   bool tokensUsed = false;
   for (const dtcc_input &input : image.inputs()) {
@@ -88,15 +105,16 @@ Batches::Batches(const Image &image, const DataOptions &options)
       row.source = openNpySource(file->second, name, shape);
     } else if (tokens && input.role != DTCC_INPUT_DATA) {
       int64_t shift = input.role == DTCC_INPUT_LABELS ? labelShift : 0;
-      row.source = tokens->rows(exampleElements(input), shift, labelShift);
+      row.source = tokens->windows(exampleElements(input), shift, labelShift);
       tokensUsed = true;
     } else if (tokens) {
-      fail("--tokens does not fill the input '", name, "': give it by --data=", name, "=FILE.npy");
+      fail(options.option("tokens"), " does not fill the input '", name, "': give it by ", options.option("data"), "=",
+           name, "=FILE.npy");
     } else if (options.data.empty()) {
-      failWith(Status::Usage, "the input '", name, "' needs data: give --data=DIR with ", name, ".npy, --data=", name,
-               "=FILE.npy, or --tokens=FILE");
+      failWith(Status::Usage, "the input '", name, "' needs data: give ", options.option("data"), "=DIR with ", name,
+               ".npy, ", options.option("data"), "=", name, "=FILE.npy, or ", options.option("tokens"), "=FILE");
     } else {
-      fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of --data");
+      fail("no file for the input '", name, "': ", name, ".npy is in none of the folders of ", options.option("data"));
     }
     if (!inputs.empty())
       checkLengths(inputs[0], row);
@@ -104,24 +122,61 @@ Batches::Batches(const Image &image, const DataOptions &options)
     const char zero[8] = {};
     char sink[8];
     uint32_t dtype = image.views()[input.view].dtype;
-    if (convertElements(row.source->type(), zero, dtype, sink, 1, /*rounding=*/false) >= 0)
-      fail(row.source->path(), ": the input '", name, "' must be ", dtypeName(dtype),
-           ", got: ", fileTypeName(row.source->type()));
+    for (FileType type : row.source->types())
+      if (convertElements(type, zero, dtype, sink, 1, /*rounding=*/false) >= 0)
+        fail(row.source->path(), ": the input '", name, "' must be ", dtypeName(dtype), ", got: ", fileTypeName(type));
     inputs.push_back(std::move(row));
   }
   if (tokens && !tokensUsed)
-    fail("--tokens=", options.tokens, ": the model has no token input, or --data gives them all");
-  if (inputs.empty()) {
-    epochSteps = INT64_MAX; // a model without inputs trains on nothing, for ever
-    return;
+    fail(options.option("tokens"), "=", options.tokens, ": the model has no token input, or ", options.option("data"),
+         " gives them all");
+}
+
+void Batches::makeOrder(const DataOptions &options) {
+  std::vector<SampleOrder::Part> parts;
+  if (uneven) {
+    // Whole steps are ordered where inputs have different numbers of rows a step.
+    parts.push_back({0, inputs[0].steps(), 0});
+  } else {
+    // All inputs have as many samples. The parts of a mixture of tokens are those of the files beside it too.
+    std::vector<SourcePart> sourceParts = inputs[0].source->parts();
+    for (const Input &input : inputs)
+      if (input.source->parts().size() > sourceParts.size())
+        sourceParts = input.source->parts();
+    int64_t begin = 0;
+    for (const SourcePart &part : sourceParts) {
+      if (part.weight > 0 && part.samples == 0)
+        fail(options.option("tokens"), "=", options.tokens,
+             ": every part of a mixture needs tokens for a window, and part ", parts.size() + 1, " has too few");
+      parts.push_back({begin, part.samples, part.weight});
+      begin += part.samples;
+    }
   }
-  const Input &first = inputs[0];
-  epochSteps = first.steps();
+  if (options.heldOut > 0)
+    holdOut(parts, options);
+  order = SampleOrder(std::move(parts), uneven ? 1 : batch, options.shuffle);
+  epochSteps = order.stepsPerEpoch();
+  examples = uneven ? epochSteps * batch : order.samples();
   if (epochSteps == 0)
-    fail(first.source->path(), ": a batch needs ", first.rows, " examples, got: ", first.source->examples());
-  for (const Input &input : inputs)
-    uneven |= input.rows != batch;
-  examples = uneven ? epochSteps * batch : first.source->examples();
+    fail(inputs[0].source->path(), ": --eval-fraction=", options.heldOut, " leaves ", order.samples(),
+         uneven ? " steps" : " examples",
+         options.isHeldOut ? " to evaluate, and a batch needs " : " to train on, and a batch needs ",
+         uneven ? 1 : batch);
+}
+
+/// The end of each part is held out, so that the same samples are whatever the order of training is.
+void Batches::holdOut(std::vector<SampleOrder::Part> &parts, const DataOptions &options) {
+  for (SampleOrder::Part &part : parts) {
+    auto held = static_cast<int64_t>(std::ceil(static_cast<double>(part.samples) * options.heldOut));
+    if (options.isHeldOut)
+      part = {part.first + part.samples - held, held, 0};
+    else
+      part.samples -= held;
+    if (part.samples == 0 && part.weight > 0)
+      fail(options.option("tokens"), "=", options.tokens, ": --eval-fraction=", options.heldOut,
+           " leaves nothing of a part of the mixture to train on");
+    reduced += message(part.first, "+", part.samples, ";");
+  }
 }
 
 std::vector<DataIdentity> Batches::identities() const {
@@ -129,8 +184,12 @@ std::vector<DataIdentity> Batches::identities() const {
   for (const Input &row : inputs) {
     std::string name(image.string(row.input->name));
     // Several stages of a pipeline may read it.
-    if (std::none_of(all.begin(), all.end(), [&](const DataIdentity &each) { return each.input == name; }))
-      all.push_back(identityOf(name, *row.source));
+    if (std::any_of(all.begin(), all.end(), [&](const DataIdentity &each) { return each.input == name; }))
+      continue;
+    all.push_back(identityOf(name, *row.source));
+    // Of the same files another part is other data.
+    if (!reduced.empty())
+      all.back().hash = hashText(contentHash(all.back().hash + reduced));
   }
   return all;
 }
@@ -148,27 +207,19 @@ void Batches::checkLengths(const Input &one, const Input &other) {
 }
 
 int64_t Batches::rowAt(const Input &input, int64_t first, int64_t row) const {
-  if (!uneven) {
-    int64_t perEpoch = epochSteps * batch, position = first + row;
-    int64_t epoch = position / perEpoch, place = position % perEpoch;
-    return shuffle ? Permutation(examples, *shuffle, static_cast<uint64_t>(epoch))(place) : place;
-  }
-  int64_t step = first / batch, epoch = step / epochSteps, place = step % epochSteps;
-  if (shuffle)
-    place = Permutation(epochSteps, *shuffle, static_cast<uint64_t>(epoch))(place);
-  return place * input.rows + row;
+  return uneven ? order(first / batch) * input.rows + row : order(first + row);
 }
 
 void Batches::convert(const Input &row, int64_t example, int64_t offset, void *target, int64_t count) const {
   const dtcc_input &input = *row.input;
-  FileType type = row.source->type();
   uint32_t dtype = image.views()[input.view].dtype;
-  const std::byte *source = row.source->at(example, offset);
+  StoredCells source = row.source->at(example, offset);
   auto bad = [&](int64_t i, const auto &...what) {
-    fail(row.source->path(), ": input '", image.string(input.name), "', example ", example, ", element ", offset + i,
-         ": ", what..., ", got: ", elementAsDouble(type, source, i));
+    fail(row.source->pathOf(example), ": input '", image.string(input.name), "', ",
+         row.source->placeOf(example, offset + i), ": ", what...,
+         ", got: ", elementAsDouble(source.type, source.data, i));
   };
-  int64_t wrong = convertElements(type, source, dtype, target, count, /*rounding=*/false);
+  int64_t wrong = convertElements(source.type, source.data, dtype, target, count, /*rounding=*/false);
   if (wrong >= 0)
     bad(wrong, "the value must be exact as ", dtypeName(dtype));
   if (input.upper <= input.lower)
@@ -190,14 +241,27 @@ void Batches::convert(const Input &row, int64_t example, int64_t offset, void *t
     check(static_cast<int8_t *>(target));
 }
 
+template <typename Body> void Batches::forInputsOf(const dtcc_stage &stage, const Body &body) const {
+  const dtcc_input *begin = image.inputs().data() + stage.inputs.first;
+  for (const Input &input : inputs)
+    if (input.input >= begin && input.input < begin + stage.inputs.count)
+      body(input);
+}
+
 void Batches::fill(const Rank &rank, int64_t slot, int64_t first) const {
   if (uneven && first % batch)
     fail("inputs with different numbers of rows a step are read in whole steps of ", batch,
          " examples: a run cannot go on behind example ", first);
-  const dtcc_input *begin = image.inputs().data() + rank.stage.inputs.first;
-  for (const Input &input : inputs)
-    if (input.input >= begin && input.input < begin + rank.stage.inputs.count)
-      fillInput(rank, input, slot, first);
+  forInputsOf(rank.stage, [&](const Input &input) { fillInput(rank, input, slot, first); });
+}
+
+/// The block of one sample: all dimensions but the first.
+static Block sampleOf(const Block &block) {
+  Block sample;
+  sample.rank = block.rank - 1;
+  for (size_t d = 1; d < static_cast<size_t>(block.rank); ++d)
+    sample.dims[d - 1] = block.dims[d];
+  return sample;
 }
 
 void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_t first) const {
@@ -214,19 +278,41 @@ void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_
   if (padded)
     fillView(view, base, 0, rank.team);
   BlockDim rows = block.dims[0];
-  Block example;
-  example.rank = block.rank - 1;
-  for (size_t d = 1; d < static_cast<size_t>(block.rank); ++d)
-    example.dims[d - 1] = block.dims[d];
+  Block sample = sampleOf(block);
   // A scattered innermost dimension is rare: its runs have one element each.
   rank.team.parallelFor(rows.valid, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t source = rowAt(row, first, rows.start + i);
-      BlockRuns runs(example);
+      BlockRuns runs(sample);
       for (Run run; runs.next(run);)
         convert(row, source, run.whole, base + (i * rows.stride + run.local) * width, run.length);
     }
   });
+}
+
+void Batches::touch(int64_t rank, int64_t first, const std::function<bool()> &stops) const {
+  constexpr int64_t page = 4096;
+  for (int64_t slot = 0; slot < image.slots(); ++slot) {
+    std::vector<int64_t> coordinates = image.mesh().coordinates(rank, slot);
+    forInputsOf(image.stageAt(coordinates), [&](const Input &row) {
+      Block block = makeBlock(image.mesh(), row.input->dims, static_cast<int>(row.input->rank), coordinates.data(),
+                              /*strides=*/nullptr);
+      Block sample = sampleOf(block);
+      for (int64_t i = 0; i < block.dims[0].valid && !stops(); ++i) {
+        int64_t source = rowAt(row, first, block.dims[0].start + i);
+        BlockRuns runs(sample);
+        for (Run run; runs.next(run);) {
+          StoredCells cells = row.source->at(source, run.whole);
+          const volatile std::byte *bytes = cells.data;
+          int64_t length = run.length * fileTypeSize(cells.type);
+          for (int64_t at = 0; at < length; at += page)
+            (void)bytes[at];
+          if (length > 0)
+            (void)bytes[length - 1];
+        }
+      }
+    });
+  }
 }
 
 } // namespace dtcc::rt

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Step k (from 0) takes samples [k * batch, (k + 1) * batch) of an endless order: the
-// full batches of the files, again and again, or shuffled anew each epoch. Each rank
-// copies its own block of each input, for each slot.
+// Step k (from 0) takes samples [k * batch, (k + 1) * batch) of an endless order
+// (SampleOrder.h). Each rank copies its own block of each input, for each slot.
 //
 // Inputs may have different first dimensions, such as the nodes and the edges of a graph.
 // Step k then takes rows [k * size, (k + 1) * size) of each, and whole steps are shuffled.
@@ -18,8 +17,10 @@
 #define DTCC_RUNTIME_DATA_BATCHES_H
 
 #include "runtime/data/ExampleSource.h"
+#include "runtime/data/SampleOrder.h"
 #include "runtime/image/Block.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -27,8 +28,14 @@ namespace dtcc::rt {
 
 struct DataOptions {
   std::vector<std::string> data; /* DIR or NAME=FILE, as given */
-  std::string tokens;
+  std::string tokens;            /* as TokenPaths.h says */
   std::optional<uint64_t> shuffle;
+  double heldOut = 0;      /* --eval-fraction: the last samples of each part that are for evaluation */
+  bool isHeldOut = false;  /* those samples are what is read, else the others */
+  std::string prefix = {}; /* of the options, for messages: "--eval-" for "--tokens" is "--eval-tokens" */
+
+  std::string option(const char *name) const { return (prefix.empty() ? "--" : prefix) + name; }
+  bool areGiven() const { return !data.empty() || !tokens.empty(); }
 };
 
 class Batches {
@@ -40,12 +47,18 @@ public:
   /// Samples of one pass over the data: those of its full batches.
   int64_t stepsPerEpoch() const { return epochSteps; }
   int64_t exampleCount() const { return examples; }
-  /// The files, one an input.
+  /// The files of each input.
   std::vector<DataIdentity> identities() const;
+  /// Lines for people about what was found.
+  const std::vector<std::string> &notes() const { return lines; }
 
   /// Writes the blocks of `rank` in `slot` for the step that begins at sample
   /// `first` of the endless order. Checks the values of integer inputs.
   void fill(const Rank &rank, int64_t slot, int64_t first) const;
+
+  /// Reads one byte of every page of the files that `rank` is going to copy for the step that begins at sample
+  /// `first`, so that the copy finds them in memory. Returns early once `stops` says so.
+  void touch(int64_t rank, int64_t first, const std::function<bool()> &stops) const;
 
 private:
   struct Input {
@@ -54,7 +67,12 @@ private:
     int64_t rows; /* of one step: the size of dimension 0 */
     int64_t steps() const { return rows > 0 ? source->examples() / rows : 0; }
   };
+  void openSources(const DataOptions &options);
+  void makeOrder(const DataOptions &options);
+  void holdOut(std::vector<SampleOrder::Part> &parts, const DataOptions &options);
   static void checkLengths(const Input &one, const Input &other);
+  /// Calls `body` for every input that the stage reads.
+  template <typename Body> void forInputsOf(const dtcc_stage &stage, const Body &body) const;
   void fillInput(const Rank &rank, const Input &input, int64_t slot, int64_t first) const;
   void convert(const Input &input, int64_t example, int64_t offset, void *target, int64_t count) const;
   /// Row of the file for row `row` of the input's global tensor, in the step that begins at example `first`.
@@ -62,11 +80,13 @@ private:
 
   const Image &image;
   std::vector<Input> inputs;
+  std::vector<std::string> lines;
+  SampleOrder order;   /* of samples; of whole steps if uneven */
+  std::string reduced; /* text of the part of the samples that is read; empty: all */
   int64_t batch;
   int64_t epochSteps = 0;
   int64_t examples = 0;
   bool uneven = false; /* whether an input's rows of a step are not the batch */
-  std::optional<uint64_t> shuffle;
 };
 
 } // namespace dtcc::rt

@@ -1,4 +1,4 @@
-//===- ExampleSource.h - Source of the samples of an input ---- -*- C++ -*-===//
+//===- ExampleSource.h - Source of the samples of an input ------- -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A sample is one row of an input: all cells at one index of dimension 0. A source knows the
-// number of samples and fills parts of a sample. Sources are read-only and shared by the ranks
-// of a process.
+// number of samples and finds parts of a sample in its mapped files. Sources are read-only and
+// shared by the ranks of a process.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,25 +23,47 @@
 
 namespace dtcc::rt {
 
-class ExampleSource {
-public:
-  virtual ~ExampleSource() = default;
-  virtual int64_t examples() const = 0;
-  /// The file, for messages.
-  virtual const std::string &path() const = 0;
-  /// The stored type and the address of element `offset` of a sample.
-  virtual FileType type() const = 0;
-  virtual const std::byte *at(int64_t example, int64_t offset) const = 0;
-  /// The whole file.
-  virtual std::span<const std::byte> file() const = 0;
+/// Cells of a sample as a file has them.
+struct StoredCells {
+  FileType type;
+  const std::byte *data;
 };
 
-/// Facts by which a file of data is known again: a run that goes on with other data trains something else.
+/// Samples of a source that are taken together; see SampleOrder.h.
+struct SourcePart {
+  int64_t samples = 0;
+  double weight = 0; /* of a mixture; 0: the source is none */
+};
+
+class ExampleSource {
+public:
+  struct File {
+    std::string path;
+    std::span<const std::byte> bytes;
+  };
+
+  virtual ~ExampleSource() = default;
+  virtual int64_t examples() const = 0;
+  /// The samples in order: those of part 0, then those of part 1, ...
+  virtual std::vector<SourcePart> parts() const { return {{examples(), 0}}; }
+  /// The file or files, for messages about all of them.
+  virtual const std::string &path() const = 0;
+  virtual std::vector<File> files() const = 0;
+  /// The element types that the files have, each once.
+  virtual std::vector<FileType> types() const = 0;
+  /// The cells of a sample from element `offset` to its end.
+  virtual StoredCells at(int64_t example, int64_t offset) const = 0;
+  /// The file of a sample and the place of an element in it, for messages: "example 2, element 0", "token 1234".
+  virtual const std::string &pathOf(int64_t example) const = 0;
+  virtual std::string placeOf(int64_t example, int64_t offset) const = 0;
+};
+
+/// Facts by which data is known again: a run that goes on with other data trains something else.
 struct DataIdentity {
   std::string input; /* of the model */
-  std::string name;  /* of the file, without its folder, which may move */
+  std::string name;  /* of the file or files, without their folder, which may move */
   uint64_t bytes = 0;
-  std::string hash; /* of its head and its tail: the whole may take hours to read */
+  std::string hash; /* of heads and tails: the whole may take hours to read */
 
   bool operator==(const DataIdentity &other) const {
     return input == other.input && bytes == other.bytes && hash == other.hash;
@@ -54,23 +76,6 @@ DataIdentity identityOf(const std::string &input, const ExampleSource &source);
 /// A `.npy` file whose dimensions past the first are `shape`.
 std::unique_ptr<ExampleSource> openNpySource(const std::string &path, const std::string &input,
                                              const std::vector<int64_t> &shape);
-
-/// One stream of token ids, opened once for both inputs of a language model.
-class TokenStream {
-public:
-  /// `spec` is FILE, FILE:u16 or FILE:u32; see CLI.md.
-  explicit TokenStream(const std::string &spec);
-  ~TokenStream();
-
-  /// Rows of `length` tokens, one after the other, that begin `shift` tokens into
-  /// the stream. Row r and its row of labels (shift 1) both lie inside the stream
-  /// for every r below examples(); `largestShift` is that of the labels.
-  std::unique_ptr<ExampleSource> rows(int64_t length, int64_t shift, int64_t largestShift) const;
-
-private:
-  struct Contents;
-  std::shared_ptr<Contents> contents;
-};
 
 } // namespace dtcc::rt
 

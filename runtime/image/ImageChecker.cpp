@@ -362,6 +362,8 @@ void checkStage(const Image &image, size_t i) {
   };
 #define DTCC_STAGE_SECTION(FIELD, TYPE) rows(stage.FIELD, header.FIELD);
 #include "runtime/abi/Sections.def"
+  check.require(stage.evaluation <= stage.actions.count, "an evaluation must consist of the stage's actions",
+                stage.evaluation);
   auto own = [&](uint32_t index, const dtcc_range &range, const char *what) {
     check.require(index - range.first < range.count, what, index);
   };

@@ -52,40 +52,52 @@ void Executor::bind() {
       bound.predicate = placeOf(command.predicate);
     device.bind(number);
   }
-  findParts();
+  parts = findParts(dtcc_step_actions(&rank.stage));
+  const dtcc_range &all = rank.stage.actions;
+  evaluation = findParts({all.first + all.count - rank.stage.evaluation, rank.stage.evaluation});
   device.begin();
 }
 
-void Executor::findParts() {
+std::vector<Executor::Part> Executor::findParts(const dtcc_range &range) const {
+  std::vector<Part> found;
   auto inputs = Image::rowsOf(rank.stage.inputs, rank.image.inputs());
   bool reads = std::any_of(inputs.begin(), inputs.end(), [](auto &input) { return input.view != DTCC_NONE; });
   std::vector<bool> seen(static_cast<size_t>(rank.image.slots()));
-  auto actions = Image::rowsOf(rank.stage.actions, rank.image.actions());
+  auto actions = Image::rowsOf(range, rank.image.actions());
   for (size_t i = 0; i < actions.size(); ++i) {
     int64_t slot = actions[i].slot;
     bool isNew = !seen[static_cast<size_t>(slot)];
     seen[static_cast<size_t>(slot)] = true;
-    if (parts.empty() || (isNew && reads))
-      parts.push_back({actions.subspan(i, 0), {}});
-    Part &part = parts.back();
+    if (found.empty() || (isNew && reads))
+      found.push_back({actions.subspan(i, 0), {}});
+    Part &part = found.back();
     part.actions = {part.actions.data(), part.actions.size() + 1};
     if (isNew)
       part.entered.push_back(slot);
   }
+  return found;
 }
 
-void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) {
+void Executor::run(const std::vector<Part> &some, uint32_t firstNumber,
+                   const std::function<void(int64_t)> &beforeSlot) {
   device.beginStep();
-  for (uint32_t number = 0; number < parts.size(); ++number) {
-    for (int64_t slot : parts[number].entered) {
+  for (uint32_t number = 0; number < some.size(); ++number) {
+    const Part &part = some[number];
+    for (int64_t slot : part.entered) {
       rank.enterSlot(slot);
       beforeSlot(slot);
     }
-    device.runPart(number, [this, number] {
-      for (const dtcc_action &action : parts[number].actions)
+    device.runPart(firstNumber + number, [this, &part] {
+      for (const dtcc_action &action : part.actions)
         runAction(action);
     });
   }
+}
+
+void Executor::runStep(const std::function<void(int64_t)> &beforeSlot) { run(parts, 0, beforeSlot); }
+
+void Executor::runEvaluation(const std::function<void(int64_t)> &beforeSlot) {
+  run(evaluation, static_cast<uint32_t>(parts.size()), beforeSlot);
 }
 
 void Executor::runAction(const dtcc_action &action) {

@@ -32,6 +32,8 @@ public:
   /// Runs every action of one step. `beforeSlot` is called before a slot is entered
   /// for the first time in the step, to write its inputs.
   void runStep(const std::function<void(int64_t slot)> &beforeSlot);
+  /// Runs the program's evaluation, in the same way: the loss of one batch, and no update.
+  void runEvaluation(const std::function<void(int64_t slot)> &beforeSlot);
 
 private:
   /// Address of a view in each slot.
@@ -55,13 +57,15 @@ private:
   };
 
   Place placeOf(uint32_t view) const;
-  void findParts();
+  std::vector<Part> findParts(const dtcc_range &actions) const;
+  void run(const std::vector<Part> &some, uint32_t firstNumber, const std::function<void(int64_t)> &beforeSlot);
   void runAction(const dtcc_action &action);
 
   Rank &rank;
   Device &device;
   std::vector<Bound> table; /* of the stage's commands */
   std::vector<Part> parts;  /* of a step */
+  std::vector<Part> evaluation;
 };
 
 /// Which communicators are used beside the first stream.

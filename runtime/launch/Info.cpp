@@ -52,6 +52,34 @@ static std::string whatIsOnHost(const Image &image, const dtcc_stage &stage) {
          (values ? "saved activations" : "");
 }
 
+/// The number of bytes from the start of the arenas that the commands of some actions touch at most.
+static uint64_t reachOf(const Image &image, std::span<const dtcc_action> actions) {
+  uint64_t most = 0;
+  for (const dtcc_action &action : actions) {
+    const dtcc_phase &phase = image.phases()[action.phase];
+    for (const dtcc_command &command : image.commands().subspan(phase.first_command, phase.command_count))
+      for (uint32_t number : image.operands(command)) {
+        const dtcc_view &view = image.views()[number];
+        if (image.string(image.arenas()[view.arena].name) == "activations")
+          most = std::max(most, static_cast<uint64_t>(view.offset + elementCount(view) * dtcc_dtype_size(view.dtype)));
+      }
+  }
+  return most;
+}
+
+/// Says what an evaluation is, and how much of the activations' memory is there for its sake.
+static std::string evaluationText(const Image &image, const dtcc_stage &stage) {
+  std::span<const dtcc_action> all = Image::rowsOf(stage.actions, image.actions()),
+                               step = Image::rowsOf(dtcc_step_actions(&stage), image.actions());
+  std::span<const dtcc_action> evaluation = all.subspan(step.size());
+  size_t commands = 0;
+  for (const dtcc_action &action : evaluation)
+    commands += image.phases()[action.phase].command_count;
+  uint64_t own = reachOf(image, evaluation), others = reachOf(image, step);
+  return "eval     the loss alone, " + std::to_string(commands) + " commands, in the memory above" +
+         (own > others ? ", of which " + bytesText(static_cast<double>(own - others)) + " is for it" : "") + "\n";
+}
+
 std::string infoText(const Image &image, const std::optional<Forecast> &forecast) {
   std::ostringstream out;
   const dtcc_training &training = image.training();
@@ -76,6 +104,8 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
     if (image.isForGpus())
       out << besidesText(gpuOverhead(image, stage));
   }
+  if (image.stages()[0].evaluation > 0)
+    out << evaluationText(image, image.stages()[0]);
   int64_t parameters = 0;
   for (const dtcc_state &state : image.states()) {
     int64_t count = image.isCopy(state) ? 0 : 1;

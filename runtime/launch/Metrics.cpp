@@ -52,11 +52,12 @@ void keepStepsUpTo(const std::string &path, int64_t step) {
 double stepFlops(const Image &image) {
   // The ranks of a pipeline do different things: their average.
   double flops = 0;
-  for (const dtcc_action &action : image.actions()) {
-    const dtcc_phase &phase = image.phases()[action.phase];
-    for (uint32_t i = 0; i < phase.command_count; ++i)
-      flops += image.commands()[phase.first_command + i].flops;
-  }
+  for (const dtcc_stage &stage : image.stages())
+    for (const dtcc_action &action : Image::rowsOf(dtcc_step_actions(&stage), image.actions())) {
+      const dtcc_phase &phase = image.phases()[action.phase];
+      for (uint32_t i = 0; i < phase.command_count; ++i)
+        flops += image.commands()[phase.first_command + i].flops;
+    }
   return flops / static_cast<double>(image.stages().size());
 }
 
@@ -136,6 +137,7 @@ void Metrics::step(const StepFacts &facts) {
     row["skipped"] = facts.skipped;
   row["lr"] = facts.lr;
   row["step_seconds"] = facts.seconds;
+  row["data_seconds"] = facts.dataSeconds;
   row[tokens ? "tokens_per_second" : "samples_per_second"] = rate;
   double share = image.header().peak_flops > 0 ? flops / facts.seconds / image.header().peak_flops : 0;
   if (share > 0)
@@ -153,6 +155,21 @@ void Metrics::step(const StepFacts &facts) {
   if (share > 0)
     line += formatText(" (%.1f %% of peak)", share * 100);
   std::cout << line << "  left " << timeText(left) << std::endl;
+}
+
+void Metrics::evaluation(const EvaluationFacts &facts) {
+  write(Json{{"step", facts.step},
+             {"eval_loss", facts.loss},
+             {"eval_count", facts.lossCount},
+             {"eval_batches", facts.batches},
+             {"eval_seconds", facts.seconds},
+             {"best", facts.isBest}}
+            .dump());
+  std::cout << formatText("step %lld/%lld  evaluation loss %.6f  of %lld %s, %.1f s",
+                          static_cast<long long>(facts.step), static_cast<long long>(run.steps), facts.loss,
+                          static_cast<long long>(facts.batches), facts.batches == 1 ? "batch" : "batches",
+                          facts.seconds)
+            << (facts.isBest ? "  best" : "") << std::endl;
 }
 
 void Metrics::rollBack(int64_t from, int64_t to) {

@@ -44,6 +44,17 @@ struct StepFacts {
   int64_t skipped = 0; /* steps so far without an update */
   double lr = 0;
   double seconds = 0;
+  double dataSeconds = 0; /* of them, until the samples were copied */
+};
+
+/// An evaluation behind a step.
+struct EvaluationFacts {
+  int64_t step = 0;
+  double loss = 0;
+  double lossCount = 0; /* by which the sum was divided */
+  int64_t batches = 0;
+  double seconds = 0;
+  bool isBest = false; /* the smallest loss so far */
 };
 
 class Metrics {
@@ -55,6 +66,7 @@ public:
   /// Throws Status::Write.
   void start(const RunFacts &facts);
   void step(const StepFacts &facts);
+  void evaluation(const EvaluationFacts &facts);
   /// The run goes back from step `from` to step `to`: the rows between are removed.
   void rollBack(int64_t from, int64_t to);
   void end(int64_t steps, bool interrupted);

@@ -72,6 +72,45 @@ std::string suggestion(const CLI::App &app, int argc, char **argv) {
   return "";
 }
 
+std::string fraction(std::string &text) {
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool good = error == std::errc() && end == text.data() + text.size() && value > 0 && value < 1;
+  return good ? std::string() : message("must be a number between 0 and 1, got: ", text);
+}
+
+/// What the options say together of evaluations; completes them.
+void checkEvaluation(Options &options, const Image &image) {
+  EvaluationOptions &eval = options.evaluation;
+  eval.data.prefix = "--eval-";
+  const double heldOut = options.data.heldOut;
+  if (heldOut > 0 && eval.isAsked())
+    failWith(Status::Usage, "--eval-fraction holds out a part of the data: give it, or --eval-tokens and --eval-data");
+  if (heldOut > 0) {
+    eval.data = options.data;
+    eval.data.isHeldOut = true;
+    eval.data.shuffle = {};
+  }
+  if (!eval.isAsked()) {
+    const char *option = eval.only                ? "--eval-only"
+                         : eval.every > 0         ? "--eval-every"
+                         : eval.steps > 0         ? "--eval-steps"
+                         : eval.best.path.empty() ? nullptr
+                                                  : "--save-best";
+    if (option)
+      failWith(Status::Usage, option, " needs data to evaluate: give --eval-tokens, --eval-data or --eval-fraction");
+    return;
+  }
+  if (image.stages()[0].evaluation == 0)
+    failWith(Status::Usage, "this program has no evaluation: compile it for processors, without stages of a pipeline "
+                            "and without --no-eval");
+  if (eval.only && (!eval.best.path.empty() || !options.save.path.empty()))
+    failWith(Status::Usage, "--eval-only trains nothing that ", eval.best.path.empty() ? "--save" : "--save-best",
+             " could save");
+  eval.best.type = options.save.type;
+  eval.best.shardBytes = options.save.shardBytes;
+}
+
 } // namespace
 
 std::optional<Options> parseOptions(int argc, char **argv, const Image &image, int &status) {
@@ -90,13 +129,48 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->group(data);
-  app.add_option("--tokens", options.data.tokens, "Stream of token ids: .npy, llm.c's .bin, or FILE:u16, FILE:u32")
+  app.add_option("--tokens", options.data.tokens,
+                 "Token ids: files, folders or globs, separated by commas: .npy, .bin of llm.c or nanoGPT, or any with "
+                 ":u8, :u16 or :u32 behind it; @WEIGHT behind each makes a mixture (repeatable)")
+      ->join(',')
+      ->expected(1)
+      ->allow_extra_args(false)
       ->group(data);
   app.add_option("--shuffle", options.data.shuffle, "Shuffle the samples anew in each epoch, by this seed")
       ->group(data);
 
+  std::string evaluation = "Evaluation";
+  EvaluationOptions &eval = options.evaluation;
+  app.add_option("--eval-tokens", eval.data.tokens, "Token ids to evaluate, as --tokens")
+      ->join(',')
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->group(evaluation);
+  app.add_option("--eval-data", eval.data.data, "Data to evaluate, as --data (repeatable)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->group(evaluation);
+  app.add_option("--eval-fraction", options.data.heldOut,
+                 "Evaluate this part of --tokens or --data, and train on the rest")
+      ->check(CLI::Validator(fraction, "X"))
+      ->group(evaluation);
+  app.add_option("--eval-every", eval.every, "Steps between evaluations (default: at the end)")
+      ->check(atLeast<int64_t>(1))
+      ->group(evaluation);
+  app.add_option("--eval-steps", eval.steps, "Batches of an evaluation (default: all of the data)")
+      ->check(atLeast<int64_t>(1))
+      ->group(evaluation);
+  app.add_flag("--eval-only", eval.only, "Evaluate the newest checkpoint of --checkpoint, or the weights, and stop")
+      ->group(evaluation);
+  app.add_option("--save-best", eval.best.path, "The model of the smallest loss of evaluations so far, as --save")
+      ->group(evaluation);
+
   std::string training = "Training";
   app.add_option("--steps", options.steps, "Total number of optimizer steps (default: one pass over the data)")
+      ->check(atLeast<int64_t>(1))
+      ->group(training);
+  app.add_option("--epochs", options.epochs, "Passes over the data, in place of --steps")
       ->check(atLeast<int64_t>(1))
       ->group(training);
   app.add_option("--lr", options.rate.base, "Learning rate")->check(atLeast(0.0))->group(training);
@@ -194,6 +268,9 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       failWith(Status::Usage, "--rank must be less than --ranks=", options.ranks, ", got: ", options.rank);
     options.hasSeed = app.count("--seed") > 0;
     options.resume |= options.resumeAnyway;
+    checkEvaluation(options, image);
+    if (options.epochs > 0 && options.steps > 0)
+      failWith(Status::Usage, "--epochs and --steps both say how long to train: give one of them");
     if (options.keep.every > 0 && options.keep.newest == 0)
       failWith(Status::Usage, "--keep-every needs --keep=N");
     if (options.keep.newest > 0 && options.checkpoint.empty())
@@ -202,7 +279,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       failWith(Status::Usage, options.resume ? "--resume" : "--checkpoint-every", " needs --checkpoint=DIR");
     if (options.onNonfinite == OnNonfinite::Rollback && options.checkpoint.empty())
       failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
-    if (options.save.path.empty() && (app.count("--save-type") || app.count("--shard-size")))
+    if (options.save.path.empty() && eval.best.path.empty() && (app.count("--save-type") || app.count("--shard-size")))
       failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
     if (!options.tune.empty() && image.gpuModules().empty())
       failWith(Status::Usage, "--tune is for programs that compute on GPUs, and this one computes on processors");

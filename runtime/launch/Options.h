@@ -25,9 +25,21 @@
 
 namespace dtcc::rt {
 
+/// What is evaluated, and when.
+struct EvaluationOptions {
+  DataOptions data;  /* files of its own, or the part of the training data that is held out */
+  int64_t every = 0; /* steps; 0: at the end only */
+  int64_t steps = 0; /* batches; 0: all of the data */
+  bool only = false; /* nothing is trained */
+  SaveOptions best;  /* the model of the smallest loss */
+  bool isAsked() const { return data.areGiven(); }
+};
+
 struct Options {
   DataOptions data;
-  int64_t steps = 0; /* 0: one pass over the data */
+  EvaluationOptions evaluation;
+  int64_t steps = 0;  /* 0: as many as `epochs` passes over the data take */
+  int64_t epochs = 0; /* 0: one, if `steps` is 0 */
   LearningRate rate;
   std::string metrics;
   SaveOptions save;

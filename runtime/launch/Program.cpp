@@ -82,9 +82,12 @@ void checkWritable(const std::string &path) {
 /// Finds out before the run, not after it, that its results cannot be written.
 void checkOutputs(const Options &options) {
   bool savesFolder = options.save.form() == SaveForm::Folder;
-  for (const std::string *output : {&options.save.path, &options.profile, &options.metrics}) {
+  bool bestIsFolder = options.evaluation.best.form() == SaveForm::Folder;
+  for (const std::string *output :
+       {&options.save.path, &options.profile, &options.metrics, &options.evaluation.best.path}) {
     const std::string &path = *output;
-    if (path.empty() || (savesFolder && output == &options.save.path))
+    if (path.empty() || (savesFolder && output == &options.save.path) ||
+        (bestIsFolder && output == &options.evaluation.best.path))
       continue;
     fs::path folder = fs::path(path).parent_path();
     std::error_code error;
@@ -100,7 +103,8 @@ void checkOutputs(const Options &options) {
       checkFolder(path, folder.empty() ? "." : folder);
   }
   // Folders appear with what is written into them: bad data leaves none behind.
-  for (const std::string &path : {options.checkpoint, savesFolder ? options.save.path : std::string()}) {
+  for (const std::string &path : {options.checkpoint, savesFolder ? options.save.path : std::string(),
+                                  bestIsFolder ? options.evaluation.best.path : std::string()}) {
     if (path.empty())
       continue;
     fs::path folder = fs::path(path) / "";
@@ -185,7 +189,7 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   start.begin = {0, 0, options.seed, options.data.shuffle};
   if (options.checkpoint.empty())
     return start;
-  if (launch.process == 0) {
+  if (launch.process == 0 && !options.evaluation.only) {
     start.lock = std::make_unique<FolderLock>(options.checkpoint);
     removeUnfinished(options.checkpoint);
   }
@@ -195,10 +199,22 @@ Start startOf(const Launch &launch, const Image &image, const Options &options, 
   start.begin = start.checkpoint->position();
   if (options.hasSeed)
     start.begin.seed = options.seed;
-  if (const std::optional<uint64_t> &shuffle = start.begin.shuffle; shuffle != options.data.shuffle)
+  if (const std::optional<uint64_t> &shuffle = start.begin.shuffle;
+      !options.evaluation.only && shuffle != options.data.shuffle)
     fail("checkpoint ", start.checkpoint->folder(), " was written with ",
          shuffle ? "--shuffle=" + std::to_string(*shuffle) : std::string("no --shuffle"), ": give the same to go on");
   return start;
+}
+
+/// Steps of so many passes over the data.
+int64_t stepsOf(const Batches &batches, int64_t epochs) {
+  if (batches.stepsPerEpoch() == INT64_MAX)
+    failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+  constexpr int64_t most = int64_t(1) << 40;
+  if (epochs > most / batches.stepsPerEpoch())
+    failWith(Status::Usage, "--epochs must make at most ", most, " steps, got: ", epochs, " passes of ",
+             batches.stepsPerEpoch(), " steps");
+  return epochs * batches.stepsPerEpoch();
 }
 
 int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kernel> kernels, const Options &options,
@@ -206,8 +222,13 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   std::vector<int64_t> ranks = transport.localRanks();
   checkMemory(image, ranks);
   checkOutputs(options);
-  Batches batches(image, options.data);
-  RunIdentity identity = identityOf(image, batches);
+  const EvaluationOptions &evaluation = options.evaluation;
+  std::optional<Batches> evaluated;
+  if (evaluation.isAsked())
+    evaluated.emplace(image, evaluation.data);
+  Batches batches(image, evaluation.only ? evaluation.data : options.data);
+  // An evaluation alone may read what was trained by any optimizer on any data.
+  RunIdentity identity = evaluation.only ? RunIdentity() : identityOf(image, batches);
   std::unique_ptr<Communicator> world;
   if (launch.processes > 1) {
     std::vector<int64_t> all(static_cast<size_t>(launch.ranks));
@@ -222,18 +243,22 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
   };
   Start start;
   std::optional<ModelWeights> weights;
-  int64_t steps = options.steps > 0 ? options.steps : batches.stepsPerEpoch();
+  int64_t steps = options.steps;
   auto begin = [&] {
-    if (steps == INT64_MAX)
-      failWith(Status::Usage, "the model reads no inputs: give --steps=N");
+    if (steps == 0)
+      steps = stepsOf(batches, std::max<int64_t>(options.epochs, 1));
     if (world)
       checkAgreement(*world, termsOf(image, options, steps, batches.exampleCount(), identity));
     start = startOf(launch, image, options, identity, world.get());
+    if (evaluation.only)
+      steps = start.begin.step;
     weights.emplace(image, options.weights, /*starts=*/!start.checkpoint);
     checkSave(options.save, image, *weights);
+    checkSave(evaluation.best, image, *weights);
     if (launch.process == 0)
-      for (const std::string &note : weights->notes())
-        std::cerr << "note: " << printable(note) << std::endl;
+      for (const std::vector<std::string> &notes : {batches.notes(), weights->notes()})
+        for (const std::string &note : notes)
+          std::cerr << "note: " << printable(note) << std::endl;
     if (world)
       checkAgreement(*world, termsOf(start.begin));
   };
@@ -246,10 +271,19 @@ int runRanks(const Launch &launch, const Image &image, std::span<const dtcc_kern
     throw;
   }
   world.reset();
-  SharedRun shared{image,       kernels,   options,
-                   launch,      transport, batches,
-                   *weights,    identity,  start.checkpoint.get(),
-                   start.begin, steps,     Trace::Clock::now(),
+  SharedRun shared{image,
+                   kernels,
+                   options,
+                   launch,
+                   transport,
+                   batches,
+                   evaluated ? &*evaluated : nullptr,
+                   *weights,
+                   identity,
+                   start.checkpoint.get(),
+                   start.begin,
+                   steps,
+                   Trace::Clock::now(),
                    onFailure};
 
   std::vector<RankResult> results(ranks.size());

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/Save.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Signals.h"
+#include "runtime/data/ReadAhead.h"
 #include "runtime/image/TraceSummary.h"
 #include "runtime/launch/Initialize.h"
 #include "runtime/launch/Nonfinite.h"
@@ -66,6 +67,10 @@ public:
       device->overlap();
     startMetrics();
     forwardBuffers.emplace(rank, *device);
+    if (shared.options.evaluation.only) {
+      bool whole = evaluate(base.step);
+      return finish(base.step, whole ? Status::Done : Status::Interrupted);
+    }
     if (!shared.options.checkpoint.empty())
       writer.emplace(shared.options.checkpoint, shared.identity, shared.options.keep, rank,
                      shared.launch.launcher.empty() ? image.ranks() : shared.launch.nodeProcesses);
@@ -84,6 +89,9 @@ public:
       if (agreed.verdict != Verdict::Good && !recover(facts, agreed.verdict, step))
         return finish(step, Status::Nonfinite);
       bool last = step == shared.steps || agreed.ends();
+      if (evaluatesBehind(step) && agreed.verdict == Verdict::Good && !agreed.ends())
+        agreed.interrupted = !evaluate(step);
+      last |= agreed.ends();
       int64_t every = shared.options.checkpointEvery;
       if (last || (every > 0 && step % every == 0))
         save(step);
@@ -237,6 +245,49 @@ private:
     }
   }
 
+  bool evaluatesBehind(int64_t step) const {
+    int64_t every = shared.options.evaluation.every;
+    return shared.evaluated && (step == shared.steps || (every > 0 && step % every == 0));
+  }
+
+  /// The loss of the evaluated data, in evaluation form; saves the model if it is the smallest so far. All ranks call
+  /// it together. False if it was interrupted: it counts as not begun.
+  bool evaluate(int64_t step) {
+    auto begin = Trace::Clock::now();
+    const EvaluationOptions &options = shared.options.evaluation;
+    EvaluationFacts facts;
+    facts.step = step;
+    facts.batches = shared.evaluated->stepsPerEpoch();
+    if (options.steps > 0)
+      facts.batches = std::min(facts.batches, options.steps);
+    double total[2] = {0, 0}; /* of the losses and of their counts, which rank 0 reads and tells the others */
+    for (int64_t batch = 0; batch < facts.batches; ++batch) {
+      if (agree({interruptRequested()}).interrupted)
+        return false;
+      executor.runEvaluation([&](int64_t slot) { fillFrom(*shared.evaluated, slot, batch * image.training().batch); });
+      read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT});
+      for (int i = 0; i < 2; ++i)
+        total[i] += rank.abi.rank == 0
+                        ? static_cast<double>(*scalar<float>(i ? DTCC_SCALAR_LOSS_COUNT : DTCC_SCALAR_LOSS_SUM))
+                        : 0;
+    }
+    if (rank.world)
+      rank.world->allReduce(total, total, 2, DTCC_F64, DTCC_SUM);
+    facts.loss = total[0] / total[1];
+    facts.lossCount = total[1];
+    facts.isBest = std::isfinite(facts.loss) && (!base.best || facts.loss < *base.best);
+    if (facts.isBest)
+      base.best = facts.loss;
+    facts.seconds = std::chrono::duration<double>(Trace::Clock::now() - begin).count();
+    if (metrics)
+      metrics->evaluation(facts);
+    if (facts.isBest && !options.best.path.empty()) {
+      device->downloadStates();
+      saveModel(options.best, rank, shared.weights);
+    }
+    return true;
+  }
+
   void startMetrics() {
     uint64_t bytes =
         arenaBytes(image, rank.stage) + rank.scratch.bytesPerThread() * static_cast<uint64_t>(team.threads());
@@ -287,7 +338,13 @@ private:
     facts.hasLossScale = hasLossScale();
     facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
     int64_t first = positionAfter(step - 1).examples;
-    executor.runStep([&](int64_t slot) { fill(slot, first); });
+    dataSeconds = 0;
+    int64_t slotsLeft = image.slots();
+    executor.runStep([&](int64_t slot) {
+      fill(slot, first);
+      if (--slotsLeft == 0 && step < shared.steps)
+        readAhead.begin(positionAfter(step).examples);
+    });
     if (!metrics)
       return facts;
     read({DTCC_SCALAR_LOSS_SUM, DTCC_SCALAR_LOSS_COUNT, DTCC_SCALAR_GRAD_NORM, DTCC_SCALAR_LOSS_SCALE,
@@ -305,6 +362,7 @@ private:
       facts.gradNorm = static_cast<double>(*norm);
     }
     facts.lr = lr;
+    facts.dataSeconds = dataSeconds;
     facts.seconds = std::chrono::duration<double>(Trace::Clock::now() - begin).count();
     bool skips = !skipped && shared.options.onNonfinite == OnNonfinite::Skip && judge(facts) == Verdict::NotUpdated;
     facts.skipped = skipped ? static_cast<int64_t>(*skipped) : base.skipped + skips;
@@ -320,7 +378,13 @@ private:
   }
 
   void fill(int64_t slot, int64_t first) {
-    shared.batches.fill(rank, slot, first);
+    auto begin = Trace::Clock::now();
+    fillFrom(shared.batches, slot, first);
+    dataSeconds += std::chrono::duration<double>(Trace::Clock::now() - begin).count();
+  }
+
+  void fillFrom(const Batches &batches, int64_t slot, int64_t first) {
+    batches.fill(rank, slot, first);
     for (const dtcc_input &input : Image::rowsOf(rank.stage.inputs, image.inputs()))
       if (input.view != DTCC_NONE)
         device->upload(input.view, slot);
@@ -346,6 +410,8 @@ private:
   std::optional<Metrics> metrics;
   std::optional<ForwardBuffers> forwardBuffers;
   std::optional<CheckpointWriter> writer;
+  ReadAhead readAhead{shared.batches, rank.abi.rank};
+  double dataSeconds = 0; /* of this step, until its samples were copied */
 
   RunPosition base = shared.begin; /* from which positions are counted */
   /// The step of the newest checkpoint that this run began to write or resumed from.

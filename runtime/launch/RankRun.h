@@ -32,6 +32,7 @@ struct SharedRun {
   const Launch &launch;
   Transport &transport;
   const Batches &batches;
+  const Batches *evaluated; /* what evaluations read, or null */
   const ModelWeights &weights;
   const RunIdentity &identity;
   const CheckpointReader *checkpoint; /* to resume from, or null */

@@ -8,6 +8,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/data/ExampleSource.h"
 #include "runtime/data/Npy.h"
+#include "runtime/data/TokenCorpus.h"
 #include "tests/fuzz/Target.h"
 
 #include <algorithm>
@@ -18,8 +19,10 @@ using namespace dtcc;
 static void readEnds(const rt::ExampleSource &source, int64_t elements) {
   std::vector<float> cells(static_cast<size_t>(elements));
   if (source.examples() > 0)
-    for (int64_t example : {int64_t(0), source.examples() - 1})
-      rt::convertElements(source.type(), source.at(example, 0), DTCC_F32, cells.data(), elements, /*rounding=*/true);
+    for (int64_t example : {int64_t(0), source.examples() - 1}) {
+      rt::StoredCells stored = source.at(example, 0);
+      rt::convertElements(stored.type, stored.data, DTCC_F32, cells.data(), elements, /*rounding=*/true);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -41,11 +44,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   });
   attempt([&] { rt::openNpySource(path, "x", {3}); });
   std::string other = folder.write("x", fuzz::textOf(data, size));
-  for (const std::string &spec : {path, other, other + ":u16", other + ":u32"})
+  std::string shard = folder.write("x.bin", fuzz::textOf(data, size));
+  for (const std::string &spec :
+       {path, other, shard, other + ":u8", other + ":u16", other + ":u32", path + "," + shard})
     attempt([&] {
-      rt::TokenStream tokens(spec);
+      rt::TokenCorpus tokens("--tokens", spec);
       for (int64_t shift : {0, 1})
-        readEnds(*tokens.rows(/*length=*/7, shift, /*largestShift=*/1), 7);
+        readEnds(*tokens.windows(/*length=*/7, shift, /*largestShift=*/1), 7);
     });
   return 0;
 }

@@ -15,7 +15,7 @@ llvm::Expected<StepClock> dtcc::forecastStep(const ProgramFile &program) {
       {program.commands().data(), program.waits().data(), program.attributes().data(), program.communicators().data()},
       program.stages().size(), /*overlaps=*/!program.gpuModules().empty());
   for (auto [stage, row] : llvm::enumerate(program.stages()))
-    for (const dtcc_action &action : ProgramFile::rowsOf(row.actions, program.actions())) {
+    for (const dtcc_action &action : ProgramFile::rowsOf(dtcc_step_actions(&row), program.actions())) {
       const dtcc_phase &phase = program.phases()[action.phase];
       for (uint32_t number = phase.first_command; number < phase.first_command + phase.command_count; ++number)
         if (const uint32_t only = program.commands()[number].only_slot; only == DTCC_NONE || only == action.slot)

@@ -98,7 +98,8 @@ bool Slab::visit(Operation *op) {
 bool Slab::collect(int64_t dim) {
   dims[product.getY()] = dim;
   ops.insert(product);
-  bool hasGradient = false;
+  // The logits of an evaluation have no gradient; their loss is all that is made of them.
+  bool hasGradient = spmd::isOfEvaluation(product->getParentOfType<spmd::PhaseOp>().getSymName());
   for (size_t i = 0; i < ops.size(); ++i) {
     Operation *op = ops[i];
     if (op->getBlock() != product->getBlock() || !visit(op))

@@ -186,7 +186,7 @@ static std::optional<int> passOf(Operation *op) {
   std::optional<graph::Phase> phase = op ? graph::findPhase(op) : std::nullopt;
   if (!phase || *phase == graph::Phase::Update)
     return std::nullopt;
-  return *phase == graph::Phase::Forward ? 0 : *phase == graph::Phase::Recompute ? 1 : 2;
+  return graph::computesLoss(op) ? 0 : *phase == graph::Phase::Recompute ? 1 : 2;
 }
 
 static bool isAfter(Operation *op, Operation *other) {

@@ -84,8 +84,8 @@ private:
   /// Divisor of the sizes of each class, and its padded size, if there is one.
   std::vector<int64_t> divisors;
   llvm::DenseMap<unsigned, int64_t> paddedSizes;
-  /// A value in the layouts that it was wanted in so far.
-  llvm::DenseMap<Value, SmallVector<Value>> versions;
+  /// A value in the layouts that it was wanted in so far, by the step and by the evaluation.
+  llvm::DenseMap<Value, SmallVector<Value>> versions[2];
 };
 
 } // namespace
@@ -143,7 +143,8 @@ Placement PlanApplier::placeOp(Operation *op, const FactorMap &map, std::string 
   };
   std::optional<int64_t> origin = graph::getOrigin(op);
   const plan::OpPlan *entry = origin ? plan.findOp(*origin) : nullptr;
-  bool forward = graph::getPhase(op) == graph::Phase::Forward;
+  // Evaluation may compute what a forward op does by others, which have factors of their own.
+  bool forward = graph::computesLoss(op) && (!entry || op->getName().getStringRef() == entry->op);
   SmallVector<int64_t> origins = graph::getOriginFactors(op);
   std::vector<Axes> planned(map.factors.size());
   for (size_t f = 0; entry && f < map.factors.size(); ++f) {
@@ -351,7 +352,8 @@ TensorType PlanApplier::typeOf(Value value, const Layout &layout) const {
 }
 
 Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
-  SmallVector<Value> &sources = versions[value];
+  const bool ofEvaluation = graph::isEvaluation(user);
+  SmallVector<Value> &sources = versions[ofEvaluation][value];
   if (sources.empty())
     sources.push_back(value);
   auto type = cast<TensorType>(value.getType());
@@ -388,6 +390,8 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
   if (Operation *made = best.getDefiningOp(); made && isa<graph::UpdateOp>(user))
     builder.setInsertionPointAfter(made);
   auto result = ReshardOp::create(builder, user->getLoc(), target, best);
+  if (ofEvaluation)
+    graph::setPhase(result, graph::Phase::Evaluation);
   if (std::optional<int64_t> stage = stageOfReshard(result, home, there, user))
     setStage(result, *stage);
   sources.push_back(result.getY());
@@ -413,7 +417,7 @@ void PlanApplier::choosePartial(Operation *op, const FactorMap &map, Placement &
     return layout.reduction == Reduction::Sum ? layout.partial : Axes();
   };
   auto ofStep = [&](const std::string &axis) { return contains(batchAxes, axis) || contains(sequenceAxes, axis); };
-  bool isGiven = entry && entry->partial && graph::getPhase(op) == graph::Phase::Forward;
+  bool isGiven = entry && entry->partial && graph::computesLoss(op);
   PartialFlow{partialOf, ofStep, isGiven}.choose(op, map, placement);
 }
 

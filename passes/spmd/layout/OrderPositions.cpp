@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/layout/OrderPositions.h"
+#include "dialects/graph/Origin.h"
 #include "dialects/graph/PositionOps.h"
 #include "passes/spmd/layout/AssignStages.h"
 #include "passes/spmd/layout/FactorClasses.h"
@@ -63,7 +64,8 @@ private:
   FactorClasses classes;
   llvm::DenseSet<unsigned> positions;
   llvm::DenseSet<Operation *> natural;
-  /// Reordered values, by value, stage of the reader, and padding.
+  /// Reordered values, by value, stage of the reader (in an evaluation kOfEvaluation), and padding.
+  static constexpr int64_t kOfEvaluation = -2;
   std::map<std::tuple<void *, int64_t, int64_t>, Value> made;
   bool padded = false;
 };
@@ -144,7 +146,8 @@ int64_t Orderer::ignoredBy(Operation *loss) {
 
 Value Orderer::reordered(Value value, int64_t dim, bool inverse, Operation *user, int64_t fill) {
   std::optional<int64_t> stage = getStage(user);
-  Value &result = made[{value.getAsOpaquePointer(), stage.value_or(-1), fill}];
+  Value &result =
+      made[{value.getAsOpaquePointer(), graph::isEvaluation(user) ? kOfEvaluation : stage.value_or(-1), fill}];
   if (result)
     return result;
   OpBuilder builder(user);

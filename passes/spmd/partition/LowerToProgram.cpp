@@ -9,6 +9,7 @@
 // are several micro-batches, else the micro-batch; the update itself is the update phase.
 // In a pipeline there is a program per stage, with forward and backward phases (StageMap.h)
 // instead of the micro-batch; a phase begins with what it receives and ends with what it sends.
+// An evaluation has a phase of its own behind the update, and shares nothing with the step but states and inputs.
 // Views of states, constants, and what only repeats cells (broadcasts of a bias) are made
 // again in each phase that wants them: kept, they would only take memory.
 //
@@ -24,6 +25,7 @@
 #include "passes/spmd/partition/LocalOps.h"
 #include "passes/spmd/partition/OrderSums.h"
 #include "passes/spmd/partition/StageMap.h"
+#include "passes/spmd/partition/StateValues.h"
 #include "passes/spmd/partition/UpdatePhase.h"
 #include "passes/spmd/reshard/EmitMoves.h"
 #include "llvm/ADT/SetVector.h"
@@ -38,7 +40,7 @@ namespace dtcc::spmd {
 namespace {
 
 /// Indices of the phases of a program; an op of another stage has none.
-enum PhaseNumber : int64_t { Elsewhere = -1, Prologue = 0, Microbatch = 1 };
+enum PhaseNumber : int64_t { Elsewhere = -1, Prologue = 0, Microbatch = 1, Evaluate = 2 };
 
 /// One run over a module.
 class ProgramBuilder {
@@ -61,7 +63,8 @@ private:
   void assignPhases();
   LogicalResult placeWrites();
   LogicalResult emitPhase(int64_t phase);
-  LogicalResult emitPhases(Block &body);
+  LogicalResult emitPhases(Block &body, int64_t begin, int64_t end);
+  LogicalResult emitEvaluation(Block &body);
   void emitInput(BlockArgument argument);
   void receive(const StageEdge &edge);
   void send(const StageEdge &edge);
@@ -73,6 +76,8 @@ private:
   /// The local value of `value` in the phase being built; views and constants come to be here.
   Value local(Value value);
   void accumulate(Value value);
+  /// The rank axes over which a sum over the batch is partial.
+  Axes partialOf(Value value) const;
 
   /// Whether `value` is recomputed in each phase that reads it.
   bool isRemade(Value value) const;
@@ -91,6 +96,8 @@ private:
   Buckets buckets;
   graph::UpdateOp update;
   Value lossSum, count;
+  /// Of the evaluation; null without one.
+  Value evaluatedSum, evaluatedCount;
 
   /// Buckets and offsets into which a value is accumulated.
   llvm::DenseMap<Value, SmallVector<std::pair<FlatSymbolRefAttr, int64_t>>> sinks;
@@ -116,22 +123,10 @@ bool ProgramBuilder::isRemade(Value value) const {
     return true;
   // Movement that does not shrink what it moves: before the micro-batches, and of parameters in the phases of a stage,
   // which would keep it for each micro-batch in flight.
-  auto work = dyn_cast<WorkOpInterface>(op);
-  auto factored = dyn_cast<FactorOpInterface>(op);
-  if (!work || !factored || op->getNumResults() != 1)
-    return false;
-  if (phases.lookup(op) != Prologue &&
-      (!stages || phases.lookup(op) == Elsewhere || graph::getPhase(op) != graph::Phase::Forward ||
-       !llvm::all_of(op->getOperands(), [&](Value operand) { return operand.getDefiningOp() && isRemade(operand); })))
-    return false;
-  SmallVector<int64_t> sizes;
-  FactorMap map = factored.getFactorMap();
-  for (const Factor &factor : map.factors)
-    sizes.push_back(factor.size);
-  int64_t before = 0;
-  for (Value operand : op->getOperands())
-    before += cast<ShapedType>(operand.getType()).getNumElements();
-  return work.getFlops(sizes) == 0 && cast<ShapedType>(value.getType()).getNumElements() >= before;
+  if (!onlyRepeatsCells(op) || phases.lookup(op) == Prologue)
+    return onlyRepeatsCells(op);
+  return stages && phases.lookup(op) != Elsewhere && graph::getPhase(op) == graph::Phase::Forward &&
+         llvm::all_of(op->getOperands(), [&](Value value) { return value.getDefiningOp() && isRemade(value); });
 }
 
 bool ProgramBuilder::isReadAfter(Value value, int64_t phase) const {
@@ -154,6 +149,10 @@ LogicalResult ProgramBuilder::collect() {
     return step.emitError("must return the loss as sum and count, got ") << returned->getNumOperands() << " values";
   lossSum = returned->getOperand(0);
   count = returned->getOperand(1);
+  if (returned->getNumOperands() > 4) {
+    evaluatedSum = returned->getOperand(3);
+    evaluatedCount = returned->getOperand(4);
+  }
   llvm::StringMap<GradientPlace> gradients;
   for (Operation &op : step.getBody().front())
     if (auto found = dyn_cast<graph::UpdateOp>(op)) {
@@ -187,8 +186,15 @@ void ProgramBuilder::assignPhases() {
     return;
   }
   phaseNames = {"prologue", "microbatch"};
+  if (evaluatedSum)
+    phaseNames.push_back(kEvaluatePhase.str());
   std::optional<std::string> time = mesh.timeAxis();
   for (Operation &op : step.getBody().front()) {
+    auto ofEvaluation = [&](Value value) { return phases.lookup(value.getDefiningOp()) == Evaluate; };
+    if (graph::isEvaluation(&op) || (!isa<func::ReturnOp>(op) && llvm::any_of(op.getOperands(), ofEvaluation))) {
+      phases[&op] = Evaluate;
+      continue;
+    }
     bool perSlot = llvm::any_of(op.getOperands(), [&](Value value) {
       Operation *def = value.getDefiningOp();
       return !def || phases.lookup(def) == Microbatch;
@@ -339,7 +345,7 @@ LogicalResult ProgramBuilder::emitOp(Operation &op) {
 LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
   current = phase;
   remade.clear();
-  if (phase == Microbatch && !stages)
+  if (phase >= Microbatch && !stages)
     for (BlockArgument argument : step.getArguments()) {
       emitInput(argument);
       accumulate(argument);
@@ -369,10 +375,12 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
                       builder.getI64IntegerAttr(place->offset));
     }
   // The loop above emits no sums of recomputed values.
-  if (phase == Microbatch)
+  const bool evaluates = !stages && phase == Evaluate;
+  if (phase == Microbatch || evaluates)
     for (Operation &op : step.getBody().front())
       for (Value result : op.getResults())
-        if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere && isRemade(result))
+        if (auto at = phases.find(&op); at != phases.end() && at->second != Elsewhere && isRemade(result) &&
+                                        (stages || (at->second == Evaluate) == evaluates))
           accumulate(result);
   for (const StageEdge &edge : edges)
     if (edge.from == PhasePlace{stage, phase})
@@ -380,9 +388,9 @@ LogicalResult ProgramBuilder::emitPhase(int64_t phase) {
   return success();
 }
 
-/// All phases but the update. What a phase computes and later ones read leaves it as results.
-LogicalResult ProgramBuilder::emitPhases(Block &body) {
-  for (int64_t phase = 0, count = phaseNames.size(); phase < count; ++phase) {
+/// Phases [begin, end). What a phase computes and later ones read leaves it as results.
+LogicalResult ProgramBuilder::emitPhases(Block &body, int64_t begin, int64_t end) {
+  for (int64_t phase = begin; phase < end; ++phase) {
     builder.setInsertionPointToEnd(&body);
     int64_t repeat = phase == Prologue ? 1 : mesh.slots();
     auto draft = PhaseOp::create(builder, step.getLoc(), TypeRange(), phaseNames[phase], repeat);
@@ -390,7 +398,7 @@ LogicalResult ProgramBuilder::emitPhases(Block &body) {
     builder.setInsertionPointToEnd(block);
     if (failed(emitPhase(phase)))
       return failure();
-    if (phase != Prologue)
+    if (phase != Prologue && (stages || phase != Evaluate))
       buckets.emitShares(builder, step.getLoc(), *block);
     SmallVector<Value> escaping, yielded;
     for (Operation &op : step.getBody().front())
@@ -421,26 +429,24 @@ LogicalResult ProgramBuilder::emitPhases(Block &body) {
   return success();
 }
 
-/// Whether a value is computed from states alone, and from others than `own`.
-static bool dependsOnOtherStates(Value value, StringRef own) {
-  llvm::SetVector<Operation *> ops;
-  auto visit = [&](Value operand) {
-    if (!operand.getDefiningOp())
-      return false;
-    ops.insert(operand.getDefiningOp());
-    return true;
-  };
-  if (!visit(value))
-    return false;
-  bool others = false;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (auto read = dyn_cast<graph::ReadOp>(ops[i]))
-      others |= read.getState() != own;
-    for (Value operand : ops[i]->getOperands())
-      if (!visit(operand))
-        return false;
-  }
-  return others;
+/// The phases behind the update: the loss of every micro-batch, and its sum over all ranks.
+LogicalResult ProgramBuilder::emitEvaluation(Block &body) {
+  if (failed(emitPhases(body, Evaluate, Evaluate + 1)))
+    return failure();
+  builder.setInsertionPointToEnd(&body);
+  auto score = PhaseOp::create(builder, step.getLoc(), TypeRange(), kScorePhase, 1);
+  builder.setInsertionPointToEnd(&score.getBody().emplaceBlock());
+  emitLossReport(builder, {step.getLoc(), partialOf(evaluatedSum), partialOf(evaluatedCount), {}, 0, {}, {}, stage});
+  YieldOp::create(builder, step.getLoc(), ValueRange());
+  return success();
+}
+
+Axes ProgramBuilder::partialOf(Value value) const {
+  Axes partial = cast<TensorType>(value.getType()).getLayout().partial, result;
+  for (const MeshAxis &axis : mesh.axes)
+    if (!axis.time && (contains(partial, axis.name) || (stages && axis.name == stages->axis())))
+      result.push_back(axis.name);
+  return result;
 }
 
 /// A state is written in the phase that makes its value, or in the last one that reads what it was.
@@ -460,8 +466,8 @@ LogicalResult ProgramBuilder::placeWrites() {
       continue;
     int64_t made = at->second;
     for (graph::ReadOp read : step.getOps<graph::ReadOp>())
-      while (read.getState() == write.getState() && at->second + 1 < int64_t(phaseNames.size()) &&
-             isReadAfter(read.getY(), at->second))
+      while (!graph::isEvaluation(read) && read.getState() == write.getState() &&
+             at->second + 1 < int64_t(phaseNames.size()) && isReadAfter(read.getY(), at->second))
         ++at->second;
     if (at->second != made && mesh.slots() > 1)
       return write.emitError("buffer '") << write.getState()
@@ -489,6 +495,10 @@ LogicalResult ProgramBuilder::run() {
   auto scalars = FlatSymbolRefAttr::get(builder.getContext(), Buckets::kScalars);
   sinks[lossSum].push_back({scalars, Buckets::kLossSum});
   sinks[count].push_back({scalars, Buckets::kCount});
+  if (evaluatedSum) {
+    sinks[evaluatedSum].push_back({scalars, Buckets::kLossSum});
+    sinks[evaluatedCount].push_back({scalars, Buckets::kCount});
+  }
   llvm::SetVector<StringRef> differentiated, copied;
   if (update)
     for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
@@ -508,16 +518,9 @@ LogicalResult ProgramBuilder::run() {
     name += "." + std::to_string(stage);
   auto program = ProgramOp::create(builder, loc, "program", meshOp.getSymName());
   Block &body = program.getBody().emplaceBlock();
-  if (failed(emitPhases(body)))
+  if (failed(emitPhases(body, Prologue, evaluatedSum ? int64_t(Evaluate) : int64_t(phaseNames.size()))))
     return failure();
 
-  auto partialOf = [&](Value value) {
-    Axes partial = cast<TensorType>(value.getType()).getLayout().partial, result;
-    for (const MeshAxis &axis : mesh.axes)
-      if (!axis.time && (contains(partial, axis.name) || (stages && axis.name == stages->axis())))
-        result.push_back(axis.name);
-    return result;
-  };
   builder.setInsertionPointToEnd(&body);
   auto last = PhaseOp::create(builder, loc, TypeRange(), kUpdatePhase, 1);
   builder.setInsertionPointToEnd(&last.getBody().emplaceBlock());
@@ -531,6 +534,8 @@ LogicalResult ProgramBuilder::run() {
     description.axis = stages->axis();
   emitUpdate(builder, description, buckets, mesh);
   YieldOp::create(builder, loc, ValueRange());
+  if (evaluatedSum && failed(emitEvaluation(body)))
+    return failure();
   program.setSymName(name);
   if (!stages) {
     orderSums(program);

@@ -33,6 +33,9 @@ void orderSums(ProgramOp program) {
   llvm::DenseSet<std::pair<Attribute, int64_t>> begun;
   for (PhaseOp phase : byFirstRun(program)) {
     llvm::DenseSet<std::pair<Attribute, int64_t>> here;
+    // An evaluation begins its sums anew.
+    if (isOfEvaluation(phase.getSymName()))
+      begun.clear();
     for (Operation &op : phase.getBody().front()) {
       if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
         auto &sums = transient.contains(accumulate.getBucketAttr()) ? here : begun;

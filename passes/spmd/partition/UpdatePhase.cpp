@@ -132,6 +132,11 @@ static GradScaleOp emitUnscale(OpBuilder &builder, const UpdateDescription &step
   return scale;
 }
 
+void emitLossReport(OpBuilder &builder, const UpdateDescription &step) {
+  auto [sum, count] = emitLoss(builder, step);
+  ReportOp::create(builder, step.loc, sum, count, Value());
+}
+
 void emitUpdate(OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh) {
   Location loc = step.loc;
   auto [sum, count] = emitLoss(builder, step);

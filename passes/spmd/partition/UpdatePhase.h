@@ -34,6 +34,9 @@ struct UpdateDescription {
 /// norm are over all stages, a parameter with several owners counted by the first.
 void emitUpdate(mlir::OpBuilder &builder, const UpdateDescription &step, const Buckets &buckets, const Mesh &mesh);
 
+/// Builds the end of an evaluation: loss and count reduced as in a step, and nothing else.
+void emitLossReport(mlir::OpBuilder &builder, const UpdateDescription &step);
+
 } // namespace dtcc::spmd
 
 #endif // DTCC_PASSES_SPMD_PARTITION_UPDATEPHASE_H

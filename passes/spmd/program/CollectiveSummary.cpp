@@ -41,11 +41,14 @@ std::vector<CollectiveRow> summarizeCollectives(ProgramOp program) {
     at->count += times;
     at->bytes += times * bytesOf(exchange, row.group);
   };
-  for (auto phase : program.getBody().getOps<PhaseOp>())
+  for (auto phase : program.getBody().getOps<PhaseOp>()) {
+    if (isOfEvaluation(phase.getSymName()))
+      continue; // no part of a step
     for (auto op : phase.getBody().getOps<CommunicationOpInterface>())
       for (const Communication &exchange : op.getCommunications())
         if (exchange.collective)
           add(phase, exchange);
+  }
   return rows;
 }
 

@@ -19,7 +19,7 @@ def steps(path, first, last):
     with open(path) as file:
         for line in file:
             record = json.loads(line, parse_float=str)
-            if first <= record.get("step", 0) <= last:
+            if "loss" in record and first <= record.get("step", 0) <= last:
                 found[record["step"]] = record["loss"], record.get("grad_norm"), record["lr"]
     return found
 

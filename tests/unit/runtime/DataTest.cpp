@@ -9,6 +9,7 @@
 #include "runtime/data/Batches.h"
 #include "runtime/data/Npy.h"
 #include "runtime/data/Permutation.h"
+#include "runtime/data/TokenCorpus.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 #include "tests/unit/runtime/RunProgram.h"
 
@@ -288,12 +289,15 @@ TEST(Tokens, EveryFormatGivesTheSameRows) {
     header[2] = 18;
     return bytes(header) + body;
   };
+  std::vector<uint8_t> small(narrow.begin(), narrow.end());
   writeFile(folder / "raw", bytes(narrow));
+  writeFile(folder / "raw8", bytes(small));
+  writeFile(folder / "nanogpt.bin", bytes(narrow));
   writeFile(folder / "raw32", bytes(wide));
   writeFile(folder / "gpt2.bin", llmc(20240520, 1, bytes(narrow)));
   writeFile(folder / "llama3.bin", llmc(20240801, 7, bytes(wide)));
   writeNpy(folder / "t.npy", "<i8", "(18,)", whole.data(), 144);
-  for (const char *name : {"raw:u16", "raw32:u32", "gpt2.bin", "llama3.bin", "t.npy"}) {
+  for (const char *name : {"raw8:u8", "raw:u16", "raw32:u32", "nanogpt.bin", "gpt2.bin", "llama3.bin", "t.npy"}) {
     SCOPED_TRACE(name);
     InputsOnly program(2);
     program.b.header.training.label_shift = 1;
@@ -313,14 +317,17 @@ TEST(Tokens, RefusesDamagedFiles) {
   header[1] = 1;
   header[2] = 1000;
   writeFile(folder / "short.bin", std::string(reinterpret_cast<const char *>(header.data()), 1024) + "abcd");
-  writeFile(folder / "magic.bin", std::string(2048, 'x'));
+  writeFile(folder / "magic", std::string(2048, 'x'));
+  header[1] = 2;
+  writeFile(folder / "version.bin", std::string(reinterpret_cast<const char *>(header.data()), 1024) + "abcd");
   writeFile(folder / "odd", "abc");
   std::vector<float> floats(4);
   writeNpy(folder / "f.npy", "<f4", "(4,)", floats.data(), 16);
-  auto open = [&](const char *name) { return failure([&] { TokenStream stream(folder / name); }); };
+  auto open = [&](const char *name) { return failure([&] { TokenCorpus corpus("--tokens", folder / name); }); };
   EXPECT_NE(open("short.bin").find("counts 1000 tokens, for which the file must have 3024 bytes, got: 1028"),
             std::string::npos);
-  EXPECT_NE(open("magic.bin").find("not a token file of a known format"), std::string::npos);
+  EXPECT_NE(open("magic").find("not a token file of a known format"), std::string::npos);
+  EXPECT_NE(open("version.bin").find("the version of its header must be 1, got: 2"), std::string::npos);
   EXPECT_NE(open("odd:u16").find("multiple of 2"), std::string::npos);
   EXPECT_NE(open("f.npy").find("tokens must be integers"), std::string::npos);
   InputsOnly program(2);
@@ -328,6 +335,167 @@ TEST(Tokens, RefusesDamagedFiles) {
   writeFile(folder / "t", std::string(64, '\0'));
   EXPECT_NE(failure([&] { Batches(program.image(), {{}, folder / "t:u16", {}}); }).find("does not fill the input 'x'"),
             std::string::npos);
+}
+
+/// A file of `count` 16-bit ids from `first` on.
+void writeShard(const std::string &path, int first, int count) {
+  std::vector<uint16_t> ids(static_cast<size_t>(count));
+  std::iota(ids.begin(), ids.end(), static_cast<uint16_t>(first));
+  writeFile(path, std::string(reinterpret_cast<const char *>(ids.data()), ids.size() * 2));
+}
+
+/// A model of windows of 4 tokens, 2 a step, with labels a token behind.
+class TokenModel : public InputsOnly {
+public:
+  explicit TokenModel(int64_t batch = 2) : InputsOnly(batch) {
+    b.header.training.label_shift = 1;
+    input("ids", DTCC_I64, {4}, 1, DTCC_INPUT_TOKENS);
+    dtcc_input &labels = input("labels", DTCC_I64, {4}, 1, DTCC_INPUT_LABELS);
+    labels.lower = 0;
+    labels.upper = 1000;
+    labels.ignore = 0;
+  }
+  /// First tokens of the windows of `count` steps from `step` on.
+  std::vector<int64_t> firstTokens(const Batches &batches, int64_t step, int64_t count) {
+    std::vector<int64_t> result;
+    for (int64_t i = step; i < step + count; ++i) {
+      std::vector<int64_t> ids = values<int64_t>(batches, 0, 0, 0, i * batch);
+      std::vector<int64_t> labels = values<int64_t>(batches, 1, 0, 0, i * batch);
+      for (size_t at = 0; at < ids.size(); at += 4) {
+        EXPECT_EQ(labels[at], ids[at] + 1);
+        result.push_back(ids[at]);
+      }
+    }
+    return result;
+  }
+};
+
+TEST(Tokens, AWindowLiesInOneShard) {
+  Folder folder;
+  writeShard(folder / "b.bin", 100, 10); // two windows and their labels
+  writeShard(folder / "a.bin", 0, 13);   // three
+  writeShard(folder / "c.bin", 200, 4);  // none: the last label is missing
+  for (const std::string &spec : {folder.path, folder / "*.bin", folder.path + ":u16",
+                                  folder / "a.bin" + "," + folder / "b.bin" + "," + folder / "c.bin:u16"}) {
+    SCOPED_TRACE(spec);
+    TokenModel program(1);
+    Batches batches(program.image(), {{}, spec, {}});
+    EXPECT_EQ(batches.stepsPerEpoch(), 5);
+    EXPECT_EQ(program.firstTokens(batches, 0, 6), (std::vector<int64_t>{0, 4, 8, 100, 104, 0}));
+  }
+  // All shards are shuffled as one.
+  TokenModel program(1);
+  Batches shuffled(program.image(), {{}, folder / "*.bin", 3});
+  std::vector<int64_t> seen = program.firstTokens(shuffled, 0, 5), next = program.firstTokens(shuffled, 5, 5);
+  EXPECT_NE(seen, next);
+  EXPECT_EQ(std::set<int64_t>(seen.begin(), seen.end()), (std::set<int64_t>{0, 4, 8, 100, 104}));
+}
+
+/// Parts of 40 and of 10 windows by 1 to 4: the small one is seen more than once.
+TEST(Tokens, MixturesKeepTheirWeights) {
+  Folder folder;
+  writeShard(folder / "a.bin", 0, 161);
+  writeShard(folder / "b.bin", 500, 41);
+  std::string spec = folder / "a.bin" + "@0.2," + folder / "b*@0.8";
+  for (std::optional<uint64_t> shuffle : {std::optional<uint64_t>(), std::optional<uint64_t>(7)}) {
+    TokenModel program;
+    Batches batches(program.image(), {{}, spec, shuffle});
+    std::vector<int64_t> seen = program.firstTokens(batches, 0, 25);
+    std::map<int64_t, int> times;
+    for (size_t i = 0; i < seen.size(); ++i) {
+      ++times[seen[i]];
+      // One of every five is of the first part.
+      if (i % 5 == 0)
+        EXPECT_EQ(std::count_if(seen.begin() + i, seen.begin() + i + 5, [](int64_t id) { return id < 500; }), 1);
+    }
+    EXPECT_EQ(times.size(), 20u);
+    for (auto [id, count] : times)
+      EXPECT_EQ(count, id < 500 ? 1 : 4) << id;
+    // Any place is found without those before it.
+    EXPECT_EQ(program.firstTokens(batches, 20, 5), std::vector<int64_t>(seen.begin() + 40, seen.end()));
+  }
+}
+
+TEST(Tokens, RefusesWrongCorpora) {
+  Folder folder;
+  std::vector<int32_t> header(256);
+  header[0] = 20240520;
+  header[1] = 1;
+  header[2] = 2;
+  writeFile(folder / "headed.bin", std::string(reinterpret_cast<const char *>(header.data()), 1024) + "abcd");
+  writeShard(folder / "raw.bin", 990, 20);
+  writeShard(folder / "short.bin", 0, 3);
+  std::string raw = folder / "raw.bin", path = folder.path;
+  auto open = [&](const std::string &spec) {
+    return failure([&] {
+      TokenModel program;
+      Batches batches(program.image(), {{}, spec, {}});
+      program.firstTokens(batches, 0, 2);
+    });
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {folder / "no*.bin", "no file has such a name"},
+      {folder / "none.bin", "cannot read"},
+      {raw + ",," + raw, "a list of files has no empty name"},
+      {raw + "," + raw, "a file must be named once, got twice"},
+      {raw + "@half", "the weight of a part must be a number above 0, got: half"},
+      {raw + "@-1", "the weight of a part must be a number above 0, got: -1"},
+      {raw + "@nan", "the weight of a part must be a number above 0, got: nan"},
+      {raw + "@0.5," + folder / "short.bin", "short.bin' has none"},
+      {raw + "@0.5," + folder / "short.bin@0.5", "every part of a mixture needs tokens for a window, and part 2"},
+      {raw + "@1," + folder / "headed.bin:u16@1e-9", "at least a ten-thousandth of the sum of all, got: 1e-09"},
+      {folder / "*.bin", "raw.bin: the file has no header of llm.c, and " + path + "/headed.bin has one"},
+      // The labels of the third window begin at token 9.
+      {raw, "raw.bin: input 'labels', token 10: the value must be from 0 to 999, got: 1000"},
+  };
+  for (const auto &[spec, expected] : cases)
+    EXPECT_NE(open(spec).find(expected), std::string::npos) << spec << ": " << open(spec);
+  writeShard(folder / "train.bin", 0, 30);
+  writeShard(folder / "val.bin", 0, 30);
+  EXPECT_NE(open(path).find("files for training and for validation"), std::string::npos) << open(path);
+  Folder empty;
+  EXPECT_NE(open(empty.path).find("holds no .bin and no .npy file"), std::string::npos);
+}
+
+/// Another shard, another order or another weight is other data.
+TEST(Tokens, AllShardsAreKnownAgain) {
+  Folder folder;
+  writeShard(folder / "a.bin", 0, 41);
+  writeShard(folder / "b.bin", 100, 41);
+  writeShard(folder / "c.bin", 200, 41);
+  auto identity = [&](const std::string &spec) {
+    TokenModel program;
+    return Batches(program.image(), {{}, spec, {}}).identities().at(0);
+  };
+  std::string a = folder / "a.bin", b = folder / "b.bin";
+  DataIdentity both = identity(a + "," + b);
+  EXPECT_EQ(both.name, "a.bin .. b.bin (2 files)");
+  EXPECT_EQ(both.bytes, 164u);
+  EXPECT_EQ(both, identity(folder / "[ab].bin"));
+  for (const std::string &other : {a, folder / "*.bin", b + "," + a, a + "," + folder / "c.bin", a + "@1," + b + "@1"})
+    EXPECT_FALSE(both == identity(other)) << other;
+  EXPECT_FALSE(identity(a + "@1," + b + "@2") == identity(a + "@1," + b + "@3"));
+}
+
+TEST(SampleOrder, SharesOfAPeriodAreExact) {
+  struct Case {
+    std::vector<double> weights;
+    int64_t period;
+    std::vector<int64_t> shares;
+  };
+  for (const Case &c : {Case{{0.7, 0.3}, 10, {7, 3}}, Case{{1, 1, 1}, 10000, {3334, 3333, 3333}},
+                        Case{{0.1, 0.2, 0.7}, 10, {1, 2, 7}}, Case{{5}, 1, {1}}}) {
+    std::vector<SampleOrder::Part> parts;
+    for (double weight : c.weights)
+      parts.push_back({static_cast<int64_t>(parts.size()) * 100000, 100000, weight});
+    SampleOrder order(parts, 1, {});
+    std::vector<int64_t> seen(c.weights.size());
+    for (int64_t i = 0; i < c.period; ++i)
+      ++seen[static_cast<size_t>(order(i) / 100000)];
+    EXPECT_EQ(seen, c.shares);
+    // The next period goes on where this one ended.
+    EXPECT_EQ(order(c.period) % 100000, c.shares[0] > 0 ? seen[static_cast<size_t>(order(c.period) / 100000)] : 0);
+  }
 }
 
 TEST(Permutation, IsOneAndDependsOnSeedAndEpoch) {

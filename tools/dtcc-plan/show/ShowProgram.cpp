@@ -113,7 +113,7 @@ static std::string drawActions(const ProgramFile &program, const dtcc_stage &sta
   // The chart of the plan shows long schedules better.
   constexpr size_t kShown = 24;
   std::string text;
-  llvm::ArrayRef<dtcc_action> actions = ProgramFile::rowsOf(stage.actions, program.actions());
+  llvm::ArrayRef<dtcc_action> actions = ProgramFile::rowsOf(dtcc_step_actions(&stage), program.actions());
   for (size_t i = 0, next, shown = 0; i < actions.size(); i = next, ++shown) {
     if (shown == kShown)
       return text + " -> ..";
@@ -128,8 +128,9 @@ static std::string drawActions(const ProgramFile &program, const dtcc_stage &sta
 
 std::vector<uint64_t> dtcc::countRuns(const ProgramFile &program) {
   std::vector<uint64_t> runs(program.phases().size());
-  for (const dtcc_action &action : program.actions())
-    ++runs[action.phase];
+  for (const dtcc_stage &stage : program.stages())
+    for (const dtcc_action &action : ProgramFile::rowsOf(dtcc_step_actions(&stage), program.actions()))
+      ++runs[action.phase];
   return runs;
 }
 

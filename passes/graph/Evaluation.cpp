@@ -1,0 +1,157 @@
+//===- Evaluation.cpp - The loss in evaluation form beside a training step
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/Evaluation.h"
+#include "dialects/graph/Build.h"
+#include "dialects/graph/Graph.h"
+#include "dialects/graph/Origin.h"
+#include "dialects/graph/Shapes.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/graph/OriginFactors.h"
+#include "passes/graph/Passes.h"
+
+using namespace mlir;
+
+namespace dtcc::graph {
+#define GEN_PASS_DEF_GRAPHADDEVALUATION
+#include "passes/graph/Passes.h.inc"
+
+namespace {
+
+class Evaluation {
+public:
+  explicit Evaluation(func::FuncOp step) : step(step), builder(step.front().getTerminator()) {
+    for (auto running : step.getOps<RunningStatisticsOp>())
+      runningOf.try_emplace(running.getMean(), running);
+  }
+
+  void run() {
+    Operation *end = step.front().getTerminator();
+    SmallVector<Value> results(end->getOperands());
+    for (unsigned i : {0u, 1u})
+      results.push_back(again(end->getOperand(i)));
+    end->setOperands(results);
+    step.setFunctionType(builder.getFunctionType(step.getArgumentTypes(), end->getOperandTypes()));
+  }
+
+private:
+  /// `value` as the evaluation computes it.
+  Value again(Value value);
+  /// Repeats an op that evaluation computes as training does.
+  void repeat(Operation *op);
+  /// The normalisation by the running statistics, which are no parameters.
+  void normalise(BatchNormOp op, RunningStatisticsOp running);
+  /// The values that evaluation reads in place of those of `op`.
+  SmallVector<Value> sourcesOf(Operation *op) const;
+
+  func::FuncOp step;
+  OpBuilder builder;
+  IRMapping mapping;
+  llvm::DenseMap<Value, RunningStatisticsOp> runningOf; /* by the mean of the batch */
+};
+
+/// The running statistic before the first update of the step.
+Value stored(Value running) {
+  while (auto before = running.getDefiningOp<RunningStatisticsOp>())
+    running = before.getOperand(cast<OpResult>(running).getResultNumber());
+  return running;
+}
+
+} // namespace
+
+SmallVector<Value> Evaluation::sourcesOf(Operation *op) const {
+  if (auto dropout = dyn_cast<DropoutOp>(op))
+    return {dropout.getX()};
+  SmallVector<Value> sources(op->getOperands());
+  if (auto norm = dyn_cast<BatchNormOp>(op))
+    if (RunningStatisticsOp running = runningOf.lookup(norm.getMean()))
+      llvm::append_values(sources, stored(running.getRunningMean()), stored(running.getRunningVariance()));
+  return sources;
+}
+
+/// Walks with a stack of its own: a step may be deeper than the thread's.
+Value Evaluation::again(Value value) {
+  SmallVector<Operation *> work;
+  auto need = [&](Value source) {
+    if (source.getDefiningOp() && !mapping.contains(source))
+      work.push_back(source.getDefiningOp());
+  };
+  need(value);
+  while (!work.empty()) {
+    Operation *op = work.back();
+    size_t before = work.size();
+    llvm::for_each(sourcesOf(op), need);
+    if (work.size() > before)
+      continue;
+    work.pop_back();
+    if (mapping.contains(op->getResult(0)))
+      continue;
+    auto norm = dyn_cast<BatchNormOp>(op);
+    RunningStatisticsOp running = norm ? runningOf.lookup(norm.getMean()) : RunningStatisticsOp();
+    if (auto dropout = dyn_cast<DropoutOp>(op))
+      mapping.map(dropout.getY(), mapping.lookupOrDefault(dropout.getX()));
+    else if (running)
+      normalise(norm, running);
+    else
+      repeat(op);
+  }
+  return mapping.lookupOrDefault(value);
+}
+
+void Evaluation::repeat(Operation *op) {
+  Operation *clone = builder.clone(*op, mapping);
+  setPhase(clone, Phase::Evaluation);
+  if (auto factored = dyn_cast<FactorOpInterface>(op))
+    setOriginFactors(clone, llvm::to_vector(llvm::seq<int64_t>(0, factored.getFactorMap().factors.size())));
+}
+
+void Evaluation::normalise(BatchNormOp op, RunningStatisticsOp running) {
+  Operation *last = builder.getInsertionPoint()->getPrevNode();
+  Build b(builder, op.getLoc());
+  auto of = [&](Value value) { return mapping.lookupOrDefault(value); };
+  Type element = elementOf(op.getX());
+  Value mean = of(stored(running.getRunningMean())), variance = of(stored(running.getRunningVariance()));
+  Value x = b.cast(of(op.getX()), elementOf(mean));
+  SmallVector<int64_t> channels;
+  for (int64_t dim = 0; dim < rankOf(x); ++dim)
+    if (!llvm::is_contained(op.getDims(), dim))
+      channels.push_back(dim);
+  Value steady = b.add(variance, b.splat(variance, op.getEps().convertToDouble()));
+  Value slope = b.mul(RsqrtOp::create(builder, op.getLoc(), steady), of(op.getScale()));
+  auto perChannel = [&](Value value) { return b.broadcast(value, x.getType(), channels); };
+  Value y = b.add(b.mul(b.sub(x, perChannel(mean)), perChannel(slope)), perChannel(of(op.getBias())));
+  mapping.map(op.getY(), b.cast(y, element));
+  for (auto [batch, statistic] : {std::pair(op.getMean(), mean), std::pair(op.getVariance(), variance)})
+    if (llvm::any_of(batch.getUsers(),
+                     [](Operation *user) { return computesLoss(user) && !isa<RunningStatisticsOp>(user); }))
+      mapping.map(batch, b.broadcast(statistic, batch.getType(), range(1, rankOf(batch))));
+  SmallVector<Operation *> built;
+  for (Operation *made = last ? last->getNextNode() : &step.front().front(); made != &*builder.getInsertionPoint();
+       made = made->getNextNode()) {
+    setOrigin(made, *getOrigin(op), Phase::Evaluation);
+    built.push_back(made);
+  }
+  // The dimensions of x, scale and bias are known to be the norm's; all built ops follow from them.
+  Value results[] = {mapping.lookup(op.getY()), Value(), Value()};
+  trackFactorsOf(op, {of(op.getX()), of(op.getScale()), of(op.getBias())}, results, built);
+}
+
+void addEvaluation(func::FuncOp step) { Evaluation(step).run(); }
+
+namespace {
+struct AddEvaluation : impl::GraphAddEvaluationBase<AddEvaluation> {
+  void runOnOperation() override {
+    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+    if (!step || step.isExternal() || !step.getBody().hasOneBlock()) {
+      getOperation().emitError("needs a function @step of one block: run graph-differentiate first");
+      return signalPassFailure();
+    }
+    addEvaluation(step);
+  }
+};
+} // namespace
+} // namespace dtcc::graph

@@ -1,0 +1,41 @@
+//===- TokenCorpus.h - All tokens of a run ----------------------- -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The shards that --tokens names, opened once for all inputs of a language model. A sample is a window of tokens that
+// lies in one shard: windows stand one after the other, and the tokens behind the last whole window are left out.
+// Files are mapped, so a rank reads the pages of its own windows alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_RUNTIME_DATA_TOKENCORPUS_H
+#define DTCC_RUNTIME_DATA_TOKENCORPUS_H
+
+#include "runtime/data/ExampleSource.h"
+
+namespace dtcc::rt {
+
+class TokenCorpus {
+public:
+  /// Opens the files of `spec` (TokenPaths.h), the text of the option `option`. Throws Error that names the file.
+  TokenCorpus(const std::string &option, const std::string &spec);
+  ~TokenCorpus();
+
+  /// Windows of `length` tokens, moved by `shift` tokens. Window r and its labels (moved by `largestShift`) both lie
+  /// in one shard for every r below examples().
+  std::unique_ptr<ExampleSource> windows(int64_t length, int64_t shift, int64_t largestShift) const;
+
+  /// Lines for people: how many files and tokens there are, and which format was assumed.
+  std::vector<std::string> notes() const;
+
+private:
+  struct Contents;
+  std::shared_ptr<Contents> contents;
+};
+
+} // namespace dtcc::rt
+
+#endif // DTCC_RUNTIME_DATA_TOKENCORPUS_H
