@@ -6,9 +6,13 @@
 - cross_entropy with class weights and smoothing: refused.
 - cdist: there is no operator for it. It is written out.
 - embedding_bag: it becomes a loop over sequences. It is written out, as a sum over the words of each bag.
+- std, std_mean: they become the root of a variance, which has no gradient at 0, where theirs is 0. They are written out as norms.
+- sinc: it becomes a quotient, which has no gradient at 0, where its own is 0. It is written out with another divisor there.
 
 An embedding's padding_idx is left out too; it changes the gradient only, and the manifest says it.
 """
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -17,6 +21,10 @@ from .losses import ExportError
 CROSS_ENTROPY = torch.ops.aten.cross_entropy_loss.default
 CDIST = torch.ops.aten.cdist.default
 EMBEDDING_BAG = torch.ops.aten.embedding_bag.padding_idx
+SINC = torch.ops.aten.sinc.default
+SPECIAL_SINC = torch.ops.aten.special_sinc.default
+STD = [getattr(torch.ops.aten.std, overload) for overload in ("default", "dim", "correction")]
+STD_MEAN = [getattr(torch.ops.aten.std_mean, overload) for overload in ("default", "dim", "correction")]
 MEAN, SUM = 1, 2
 
 
@@ -41,6 +49,33 @@ def smoothed(logits, target, weight=None, reduction=MEAN, ignore_index=-100, lab
 def distances(x, y, p=2.0, compute_mode=None):
     """cdist: the p-norm of the difference of each row of x and each of y."""
     return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, -1)
+
+
+def deviation_and_mean(x, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """std_mean: the norm of the distances from the mean, over the root of their number less the correction."""
+    if isinstance(dim, bool):  # the overload without dimensions
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = 1 if unbiased else 0
+    axes = list(range(x.dim())) if dim is None or dim == [] else dim
+    mean = x.mean(axes, keepdim=True)
+    count = math.prod(x.shape[axis] for axis in axes)
+    if isinstance(count, torch.SymInt):
+        divisor = (torch.ones_like(x).sum(axes, keepdim=keepdim) - correction).clamp(min=0).sqrt()
+    else:
+        divisor = max(count - correction, 0) ** 0.5
+    return torch.linalg.vector_norm(x - mean, 2, axes, keepdim) / divisor, mean if keepdim else mean.squeeze(axes)
+
+
+def deviation(*arguments, **named):
+    return deviation_and_mean(*arguments, **named)[0]
+
+
+def cardinal_sine(x):
+    """sinc: sin(pi x) / (pi x), and 1 at 0."""
+    zero = x == 0
+    angle = math.pi * torch.where(zero, 1.0, x)
+    return torch.where(zero, 1.0, torch.sin(angle) / angle)
 
 
 def bags(weight, words, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
@@ -97,6 +132,12 @@ def lossy_calls(program):
                 table[CROSS_ENTROPY] = smoothed
         if node.op == "call_function" and node.target is CDIST:
             table[CDIST] = distances
+        if node.op == "call_function" and node.target in (SINC, SPECIAL_SINC):
+            table[node.target] = cardinal_sine
+        if node.op == "call_function" and node.target in STD:
+            table[node.target] = deviation
+        if node.op == "call_function" and node.target in STD_MEAN:
+            table[node.target] = deviation_and_mean
         if node.op == "call_function" and node.target is EMBEDDING_BAG:
             with_bags_as_rows(program)
             table[EMBEDDING_BAG] = bags
