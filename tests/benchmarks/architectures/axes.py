@@ -33,7 +33,7 @@ PLANS = (
 PLANS_OF_EXPERTS = (
     "dp=1,ep=2",
     "dp=2,ep=2 --zero=1 --moe-dispatch=alltoall",
-    "pp=2,dp=2,ep=2 --schedule=1f1b --microbatches=2",
+    "pp=2,dp=1,ep=2 --schedule=1f1b --microbatches=2",
 )
 
 
