@@ -38,6 +38,7 @@ static constexpr Row kLimits[] = {
     {"LRN", "at most 4,096 channels"},
     {"LSTM", "Sigmoid, Tanh and Relu; at most 1,024 steps, written out; whole sequences; no peepholes"},
     {"LayerNormalization", "stash_type 1"},
+    {"LinearAttention", "at most 1,024 steps, written out"},
     {"Loop", "the number of steps must be known; they are written out, 65,536 nodes a model"},
     {"MaxPool", "indices of windows of more than 256 cells"},
     {"NonZero", "the cells must be known"},

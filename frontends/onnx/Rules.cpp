@@ -38,6 +38,7 @@ RuleTable::RuleTable() {
   addNormRules(*this);
   addBatchNormRules(*this);
   addAttentionRules(*this);
+  addLinearAttentionRules(*this);
   addLossRules(*this);
   addRandomRules(*this);
   addGradientRules(*this);

@@ -144,6 +144,7 @@ void addReductionRules(RuleTable &table);
 void addNormRules(RuleTable &table);
 void addBatchNormRules(RuleTable &table);
 void addAttentionRules(RuleTable &table);
+void addLinearAttentionRules(RuleTable &table);
 void addLossRules(RuleTable &table);
 void addRandomRules(RuleTable &table);
 void addGradientRules(RuleTable &table);

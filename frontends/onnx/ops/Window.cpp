@@ -170,6 +170,38 @@ static LogicalResult convRule(OpBinder &node) {
   return node.result(0, emit.affineChannels(product, nullptr, bias));
 }
 
+/// A depthwise convolution over x [n, c, l] whose windows end at their cell. What lies before the first is given, [n,
+/// c, k - 1], or zeros. Its second result is what lies before the cell after the last.
+static LogicalResult causalConvRule(OpBinder &node) {
+  Emitter &emit = node.emit();
+  Tensor x = node.input(0), kernel = node.input(1), past = node.input(3);
+  if (rankOf(x) != 3 || rankOf(kernel) != 3)
+    return node.error("must have cells [n, c, l] and a kernel [c, 1, k]");
+  int64_t channels = shapeOf(x)[1], before = shapeOf(kernel)[2] - 1;
+  if (shapeOf(kernel)[0] != channels || shapeOf(kernel)[1] != 1)
+    return node.error("must have a kernel for each of " + Twine(channels) + " channels");
+  if (past && shapeOf(past) != ArrayRef<int64_t>{shapeOf(x)[0], channels, before})
+    return node.error("past_state must be [n, c, k - 1]");
+  std::string activation = node.text("activation", "none");
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    return node.error("activation must be none, silu or swish, got: " + activation);
+  Tensor padded = past ? emit.concat({past, x}, 2) : emit.pad(x, {0, 0, before}, {0, 0, 0}, 0);
+  if (!padded)
+    return failure();
+  FailureOr<Windows> w = windowsOf(node, padded, shapeOf(kernel).drop_front(2));
+  if (failed(w))
+    return failure();
+  Tensor result = convolution(emit, padded, kernel, channels, *w);
+  if (!result)
+    return failure();
+  result = emit.affineChannels(result, nullptr, node.input(2));
+  if (activation != "none")
+    result = emit.mul(result, emit.unary<graph::LogisticOp>(result));
+  if (node.wants(1) && failed(node.result(1, emit.cut(padded, 2, shapeOf(x)[2], before))))
+    return failure();
+  return node.result(0, result);
+}
+
 /// Most cells of a window whose places are told apart.
 static constexpr int64_t kMostPlaces = 256;
 
@@ -310,6 +342,7 @@ template <typename Reduce> static LogicalResult globalPool(OpBinder &node, Reduc
 
 void dtcc::onnx::addWindowRules(RuleTable &table) {
   table.on("Conv", 1, {2, 3}, convRule);
+  table.on("CausalConvWithState", 27, {2, 4}, ofFloats<causalConvRule>);
   table.on("MaxPool", 1, {1, 1}, maxPoolRule);
   table.on("AveragePool", 1, {1, 1}, averagePoolRule);
   table.on("LpPool", 2, {1, 1}, ofFloats<lpPoolRule>);

@@ -5,17 +5,21 @@
 Prints a JSON line for each model and plan: the greatest relative differences of a loss and of a gradient norm, and beside
 them PyTorch's own in single precision. Fails if one is above 1e-5 and four times PyTorch's own (batch norms of four cells
 are that far off). A ReLU nearer to zero than single precision can tell has two sides, both right (kinks.py): the row then
-has "kink". A plan is a mesh, or search=N for the plan that dtcc finds itself for N ranks. Runs in a Python with the
-requirements of tools/export:
+has "kink". A plan is a mesh, or search=N for the plan that dtcc finds itself for N ranks, and further options of dtcc behind
+it. Runs in a Python with the requirements of tools/export:
 
     build/export/bin/python tests/benchmarks/architectures/run.py                      # all, on one rank
     build/export/bin/python tests/benchmarks/architectures/run.py --plans search=4     # all, as dtcc itself would split them
-    build/export/bin/python tests/benchmarks/architectures/run.py swin t5 --plans dp=2 tp=2 dp=2,tp=2
+    build/export/bin/python tests/benchmarks/architectures/run.py swin t5 --plans dp=2 tp=2 "dp=2,tp=2 --zero=1"
+    build/export/bin/python tests/benchmarks/architectures/run.py --axes               # twenty under every axis (axes.py)
 """
 import argparse
 import copy
+import functools
 import logging
 import os
+import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,8 +34,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(HERE, "..", "..", "..", "tools", "export")]
 import dtcc_export  # noqa: E402
 from dtcc_export import forms  # noqa: E402
+import axes  # noqa: E402
 import kinks  # noqa: E402
 import measure  # noqa: E402
+import plans  # noqa: E402
 import zoo  # noqa: E402
 from golden import ranks_of, worst  # noqa: E402
 
@@ -61,7 +67,7 @@ def draws_numbers(module, architecture, batch):
     return losses[0] != losses[1]
 
 
-def reference_run(module, architecture, data, dtype):
+def reference_run(module, architecture, data, dtype, microbatches=1):
     """PyTorch's losses and gradient norms. transformers computes norms and losses in f32, whatever the model: 1e-7 of a loss."""
     module = copy.deepcopy(module).to(dtype)
     trained = [p for p in module.parameters() if p.requires_grad]
@@ -70,11 +76,15 @@ def reference_run(module, architecture, data, dtype):
     for step in range(STEPS):
         batch = {n: v.to(dtype) if v.is_floating_point() else v for n, v in step_of(data, step).items()}
         optimizer.zero_grad()
-        loss = loss_of(module, architecture, batch)
-        loss.backward()
+        loss = 0.0
+        for part in range(microbatches):
+            rows = {n: v.tensor_split(microbatches)[part] for n, v in batch.items()}
+            share = loss_of(module, architecture, rows) / microbatches
+            share.backward()
+            loss += share.item()
         norms.append(torch.sqrt(sum(p.grad.double().square().sum() for p in trained if p.grad is not None)).item())
         optimizer.step()
-        losses.append(loss.item())
+        losses.append(loss)
     return losses, norms
 
 
@@ -86,84 +96,127 @@ def binding(path, batch):
 
 
 def options_of(plan):
-    """Options of dtcc for a mesh, or for the plan of the search."""
-    return [f"--cluster=cpu:{ranks_of(plan)}"] + ([] if plan.startswith("search=") else [f"--mesh={plan}"])
+    """Options of dtcc for a mesh, or for the plan of the search; further ones may stand behind either."""
+    mesh, *further = plan.split()
+    return [f"--cluster=cpu:{ranks_of(mesh)}", *([] if mesh.startswith("search=") else [f"--mesh={mesh}"]), *further]
 
 
-def one(name, plans):
-    """Whether the model trains as PyTorch does under every plan."""
-    architecture = zoo.ARCHITECTURES[name]
-    torch.manual_seed(0)
-    data = {n: torch.tensor(v) for n, v in architecture.inputs(numpy.random.default_rng(5), STEPS).items()}
-    with tempfile.TemporaryDirectory() as folder:
-        model, inputs = os.path.join(folder, "model.onnx"), os.path.join(folder, "data")
-        os.makedirs(inputs)
+class Unprepared(Exception):
+    """The module does not run (`stage` is "torch") or is not exported ("export")."""
+
+    def __init__(self, stage, error):
+        super().__init__(error)
+        self.stage = stage
+
+
+class Case:
+    """An architecture exported to `folder`, beside what PyTorch makes of it."""
+
+    def __init__(self, name, folder):
+        architecture = zoo.ARCHITECTURES[name]
+        torch.manual_seed(0)
+        data = {n: torch.tensor(v) for n, v in architecture.inputs(numpy.random.default_rng(5), STEPS).items()}
+        self.folder, self.model, self.inputs = folder, os.path.join(folder, "model.onnx"), os.path.join(folder, "data")
+        os.makedirs(self.inputs)
         for field, cells in data.items():
-            numpy.save(os.path.join(inputs, field + ".npy"), cells.numpy())
+            numpy.save(os.path.join(self.inputs, field + ".npy"), cells.numpy())
         try:
             module = architecture.make().train()
 
-            def exact():
+            def reference(dtype, microbatches):
                 # The default form of experts knows no double precision.
                 with forms.traced_experts(module):
-                    return reference_run(module, architecture, data, torch.float64)
+                    return reference_run(module, architecture, data, dtype, microbatches)
 
-            losses, norms = exact()
+            self.reference = functools.cache(reference)
+            self.exact = lambda microbatches: reference(torch.float64, microbatches)
+            # Statistics of micro-batches are another model's.
+            self.has_batch_norms = any(isinstance(m, torch.nn.modules.batchnorm._BatchNorm) for m in module.modules())
             with forms.traced_experts(module):
                 if draws_numbers(module, architecture, step_of(data, 0)):
                     raise ValueError("the module draws random numbers, such as dropout")
-                single_losses, single_norms = reference_run(module, architecture, data, torch.float32)
+            self.reference(torch.float64, 1), self.reference(torch.float32, 1)
         except Exception as error:  # noqa: BLE001 - a mistake of the zoo
-            measure.emit(benchmark="architectures", model=name, good=False, stage="torch", error=repr(error)[-600:])
-            return False
-        own_loss, own_norm = worst(single_losses, losses), worst(single_norms, norms)
+            raise Unprepared("torch", repr(error)[-600:]) from error
         try:
-            dtcc_export.export(module, step_of(data, 0), model, loss=architecture.loss,
+            dtcc_export.export(module, step_of(data, 0), self.model, loss=architecture.loss,
                                dynamic=None if architecture.dynamic else {})
         except Exception as error:  # noqa: BLE001 - whatever PyTorch's exporter raises
-            measure.emit(benchmark="architectures", model=name, good=False, stage="export", error=str(error)[-600:])
-            return False
-        bind = binding(model, step_of(data, 0))
-        good = True
-        for plan in plans:
-            row = {"benchmark": "architectures", "model": name, "plan": plan}
-            began = time.monotonic()
+            raise Unprepared("export", str(error)[-600:]) from error
+        self.options = [*binding(self.model, step_of(data, 0)), OPTIMIZER]
+
+    def compare(self, plan):
+        """One row: how far the program of the plan is from PyTorch. Raises plans.Refused or measure.Failed."""
+        began = time.monotonic()
+        program = os.path.join(self.folder, "program")
+        plans.compile_plan(self.model, program, [*self.options, *options_of(plan)])
+        metrics, _ = measure.train(program, [f"--data={self.inputs}", f"--steps={STEPS}"], limit=300)
+        found = [[r[field] for r in metrics["steps"]] for field in ("loss", "grad_norm")]
+        parts = re.search(r"--microbatches=(\d+)", plan)
+        microbatches = int(parts[1]) if parts and self.has_batch_norms else 1
+        exact, single = (self.reference(dtype, microbatches) for dtype in (torch.float64, torch.float32))
+        own = [worst(*pair) for pair in zip(single, exact)]
+        far = [worst(*pair) for pair in zip(found, exact)]
+        row = {"good": all(f <= max(REACH, 4 * o) for f, o in zip(far, own))}
+        if not row["good"]:
+            for other in kinks.other_sides(lambda: self.exact(microbatches)):
+                if max(map(worst, found, other)) <= REACH:
+                    row, far = {"good": True, "kink": True}, list(map(worst, found, other))
+                    break
+        keys = ("loss", "gradient_norm", "torch_loss", "torch_gradient_norm")
+        return {**row, **{key: float(f"{value:.2g}") for key, value in zip(keys, [*far, *own])},
+                "seconds": round(time.monotonic() - began, 1)}
+
+
+def rows_of(name, chosen):
+    """A row for each plan, or one that says why there is none."""
+    row = {"benchmark": "architectures", "model": name}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            case = Case(name, folder)
+        except Unprepared as error:
+            yield {**row, "good": False, "status": "failed", "stage": error.stage, "reason": str(error)}
+            return
+        for plan in chosen:
             try:
-                program = os.path.join(folder, "program")
-                measure.compile_model(model, program, [*bind, *options_of(plan), OPTIMIZER])
-                metrics, _ = measure.train(program, [f"--data={inputs}", f"--steps={STEPS}"], limit=300)
-                found = [[r[field] for r in metrics["steps"]] for field in ("loss", "grad_norm")]
-                loss, norm = worst(found[0], losses), worst(found[1], norms)
-                near = loss <= max(REACH, 4 * own_loss) and norm <= max(REACH, 4 * own_norm)
-                if not near:
-                    for other in kinks.other_sides(exact):
-                        if max(map(worst, found, other)) <= REACH:
-                            near, row["kink"], (loss, norm) = True, True, map(worst, found, other)
-                            break
-                good &= near
-                measure.emit(**row, good=near, loss=float(f"{loss:.2g}"), gradient_norm=float(f"{norm:.2g}"),
-                             torch_loss=float(f"{own_loss:.2g}"), torch_gradient_norm=float(f"{own_norm:.2g}"),
-                             seconds=round(time.monotonic() - began, 1))
-            except (measure.Failed, ValueError) as error:
-                good = False
-                measure.emit(**row, good=False, stage="dtcc", error=str(error)[-600:])
-        return good
+                found = case.compare(plan)
+                yield {**row, "plan": plan, **found, "status": "good" if found["good"] else "far"}
+            except plans.Refused as refusal:
+                yield {**row, "plan": plan, "good": False, "status": "refused", "reason": str(refusal)}
+            except (measure.Failed, subprocess.TimeoutExpired, ValueError) as error:
+                yield {**row, "plan": plan, "good": False, "status": "failed", "reason": str(error)[-600:]}
+
+
+def emitted(rows):
+    for row in rows:
+        measure.emit(**row)
+        yield row
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", help="names, or families (files of zoo/); default: all")
     parser.add_argument("--plans", nargs="+", default=["dp=1"])
+    parser.add_argument("--axes", action="store_true", help="the models of axes.py, or those named, under its plans; a table")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)
+    if arguments.axes and not arguments.models:
+        arguments.models = list(axes.MODELS)
     chosen = [n for n, a in zoo.ARCHITECTURES.items() if not arguments.models or {n, a.family} & set(arguments.models)]
     unknown = set(arguments.models) - set(chosen) - {zoo.ARCHITECTURES[n].family for n in chosen}
     if unknown:
         parser.error(f"no such architecture or family: {', '.join(sorted(unknown))}")
-    results = [one(name, arguments.plans) for name in chosen]
-    measure.note(f"{sum(results)} of {len(results)} train as PyTorch does")
-    return 0 if all(results) else 1
+    rows = []
+    for name in chosen:
+        rows.append(list(emitted(rows_of(name, axes.plans_of(name) if arguments.axes else arguments.plans))))
+    if arguments.axes:
+        flat = [row for of_model in rows for row in of_model]
+        axes.show(flat, sys.stdout)
+        return 0 if all(row["status"] in ("good", "refused") for row in flat) else 1
+    good = sum(all(row["good"] for row in of_model) for of_model in rows)
+    measure.note(f"{good} of {len(rows)} train as PyTorch does")
+    return 0 if good == len(rows) else 1
 
 
 if __name__ == "__main__":

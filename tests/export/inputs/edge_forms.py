@@ -69,6 +69,22 @@ class Written(nn.Module):
         return ((self.out(nodes.index_put((places,), rows)).reshape(y.shape) - y) ** 2).mean()
 
 
+class Masked(nn.Module):
+    """Rows or cells that take the places that a mask leaves open, as the features of images do among words."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.rows, self.nodes, self.out = rows, nn.Linear(6, WIDTH), nn.Linear(WIDTH, 1)
+
+    def forward(self, x, source, target, y):
+        nodes = self.nodes(x)
+        mask = source[:, :NODES, None] > NODES // 2
+        if not self.rows:
+            mask = mask ^ (torch.arange(WIDTH) % 3 == 0)
+        nodes = nodes.masked_scatter(mask, torch.tanh(nodes).flip(1))
+        return ((self.out(nodes).reshape(y.shape) - y) ** 2).mean()
+
+
 class Bags(nn.Module):
     """Embeddings summed up by bag, of rows of words or of words between offsets; words of one kind count nothing."""
 
@@ -96,7 +112,7 @@ def inputs():
 
 
 MODELS = {form.__name__: lambda form=form: Network(form) for form in (by_index_add, by_scatter_add, by_index_put, mean, twice)}
-MODELS["written"] = Written
+MODELS |= {"written": Written, "masked_rows": lambda: Masked(True), "masked_cells": lambda: Masked(False)}
 MODELS |= {"bags": lambda: Bags("mean", padding=3), "weighted_bags": lambda: Bags("sum", weighted=True),
            "greatest_of_bags": lambda: Bags("max"), "bags_between_offsets": lambda: Bags("mean", padding=3, offsets=True)}
 

@@ -33,6 +33,10 @@ FORMS = {
     "power": lambda x: x ** 0 + x ** 2,
     "norm": lambda x: (x * (x.detach() > 5)).norm(dim=1, keepdim=True).expand_as(x) + x.norm(dim=1, keepdim=True),
     "normalized": lambda x: F.normalize(x * (x.detach() > 5).to(x.dtype), dim=1) + F.normalize(x, dim=1),
+    "deviation": lambda x: (x * (x.detach() > 5)).std(1, keepdim=True) + x.std(1, keepdim=True).expand_as(x),
+    "batch_deviation": lambda x: (x * (x.detach() > 5)).std(0, unbiased=False) + torch.std_mean(x, 0)[0] * x,
+    "deviation_of_all": lambda x: (0 * x).std() + torch.std_mean(x)[1] * x,
+    "sinc": torch.sinc,
     "logarithm": lambda x: torch.log(x.clamp(min=1e-6)) / 10,
     "greatest": lambda x: x.amax(1, keepdim=True).expand_as(x),
 }

@@ -6,9 +6,15 @@
 - cross_entropy with class weights and smoothing: refused.
 - cdist: there is no operator for it. It is written out.
 - embedding_bag: it becomes a loop over sequences. It is written out, as a sum over the words of each bag.
+- torch._check of a tensor: the assertion goes, but what it asks stays, for which there is no operator. Both go here.
+- masked_scatter: the places become the cells that are not zero, whose number no shape tells. It is written out by counting.
+- std, std_mean: they become the root of a variance, which has no gradient at 0, where theirs is 0. They are written out as norms.
+- sinc: it becomes a quotient, which has no gradient at 0, where its own is 0. It is written out with another divisor there.
 
 An embedding's padding_idx is left out too; it changes the gradient only, and the manifest says it.
 """
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -17,6 +23,13 @@ from .losses import ExportError
 CROSS_ENTROPY = torch.ops.aten.cross_entropy_loss.default
 CDIST = torch.ops.aten.cdist.default
 EMBEDDING_BAG = torch.ops.aten.embedding_bag.padding_idx
+MASKED_SCATTER = torch.ops.aten.masked_scatter.default
+SINC = torch.ops.aten.sinc.default
+SPECIAL_SINC = torch.ops.aten.special_sinc.default
+STD = [getattr(torch.ops.aten.std, overload) for overload in ("default", "dim", "correction")]
+STD_MEAN = [getattr(torch.ops.aten.std_mean, overload) for overload in ("default", "dim", "correction")]
+CHECKS = {torch.ops.aten._assert_async.default, torch.ops.aten._assert_async.msg, torch.ops.aten._assert_scalar.default,
+          torch.ops.aten._assert_tensor_metadata.default, torch.ops.aten.sym_constrain_range_for_size.default}
 MEAN, SUM = 1, 2
 
 
@@ -41,6 +54,47 @@ def smoothed(logits, target, weight=None, reduction=MEAN, ignore_index=-100, lab
 def distances(x, y, p=2.0, compute_mode=None):
     """cdist: the p-norm of the difference of each row of x and each of y."""
     return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, -1)
+
+
+def deviation_and_mean(x, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """std_mean: the norm of the distances from the mean, over the root of their number less the correction."""
+    if isinstance(dim, bool):  # the overload without dimensions
+        dim, unbiased = None, dim
+    if correction is None:
+        correction = 1 if unbiased else 0
+    axes = list(range(x.dim())) if dim is None or dim == [] else dim
+    mean = x.mean(axes, keepdim=True)
+    count = math.prod(x.shape[axis] for axis in axes)
+    if isinstance(count, torch.SymInt):
+        divisor = (torch.ones_like(x).sum(axes, keepdim=keepdim) - correction).clamp(min=0).sqrt()
+    else:
+        divisor = max(count - correction, 0) ** 0.5
+    return torch.linalg.vector_norm(x - mean, 2, axes, keepdim) / divisor, mean if keepdim else mean.squeeze(axes)
+
+
+def deviation(*arguments, **named):
+    return deviation_and_mean(*arguments, **named)[0]
+
+
+def cardinal_sine(x):
+    """sinc: sin(pi x) / (pi x), and 1 at 0."""
+    zero = x == 0
+    angle = math.pi * torch.where(zero, 1.0, x)
+    return torch.where(zero, 1.0, torch.sin(angle) / angle)
+
+
+def masked_scatter(x, mask, source):
+    """masked_scatter: where the mask holds, the cells of source one after the other. Dimensions at the end over which the
+    mask does not vary, as where an image's features stand for words, move as rows."""
+    lead, aligned = x.dim(), mask.reshape((1,) * (x.dim() - mask.dim()) + tuple(mask.shape))
+    while lead and source.dim() > x.dim() - lead and source.shape[lead - x.dim() - 1] == x.shape[lead - 1] and (
+            aligned.shape[lead - 1] == 1 or aligned.stride(lead - 1) == 0):
+        lead -= 1
+    rows, width = x.shape[:lead], x.shape[lead:]
+    held = aligned[(..., *(0,) * (x.dim() - lead))].expand(rows).reshape(-1)
+    places = (held.to(torch.int64).cumsum(0) - 1).clamp(min=0)
+    picked = source.reshape(-1, *width).index_select(0, places).reshape(x.shape)
+    return torch.where(aligned, picked, x)
 
 
 def bags(weight, words, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
@@ -97,13 +151,33 @@ def lossy_calls(program):
                 table[CROSS_ENTROPY] = smoothed
         if node.op == "call_function" and node.target is CDIST:
             table[CDIST] = distances
+        if node.op == "call_function" and node.target in (MASKED_SCATTER, torch.ops.aten.masked_scatter_.default):
+            table[MASKED_SCATTER] = masked_scatter
+        if node.op == "call_function" and node.target in (SINC, SPECIAL_SINC):
+            table[node.target] = cardinal_sine
+        if node.op == "call_function" and node.target in STD:
+            table[node.target] = deviation
+        if node.op == "call_function" and node.target in STD_MEAN:
+            table[node.target] = deviation_and_mean
         if node.op == "call_function" and node.target is EMBEDDING_BAG:
             with_bags_as_rows(program)
             table[EMBEDDING_BAG] = bags
     return table
 
 
+def drop_checks(program):
+    """Removes what forward checks of its values (torch._check), and what only the checks read: the exporter drops the
+    assertions alone, and then knows no operator for the question."""
+    for node in reversed(program.graph.nodes):
+        if node.op != "call_function" or node.users or isinstance(node.target, torch._ops.HigherOrderOperator):
+            continue
+        if node.target in CHECKS or not (hasattr(node.target, "_schema") and node.target._schema.is_mutable):
+            program.graph.erase_node(node)
+    program.graph_module.recompile()
+
+
 def rewrite_lossy_calls(program):
-    """The same exported program, its lossy calls written out."""
+    """The same exported program, its lossy calls written out and its checks removed."""
+    drop_checks(program)
     table = lossy_calls(program)
     return program.run_decompositions(table) if table else program

@@ -50,15 +50,17 @@ add(__name__, "speech", "whisper", whisper)
 
 
 class Seen(nn.Module):
-    """A model of transformers that reads words among which places are kept for an image, and says its loss."""
+    """A model of transformers that reads words among which places are kept for an image, and says its loss. `typed`: it is
+    told which is which, since it masks no attention otherwise (PaliGemma)."""
 
-    def __init__(self, model, image=WORDS, tokens=16):
+    def __init__(self, model, image=WORDS, tokens=16, typed=False):
         super().__init__()
-        self.model, self.image, self.tokens = model, image, tokens
+        self.model, self.image, self.tokens, self.typed = model, image, tokens, typed
 
     def forward(self, input_ids, x):
         places = torch.full_like(input_ids[:, :1], self.image).expand(-1, self.tokens)
-        return self.model(input_ids=torch.cat([places, input_ids], 1), pixel_values=x,
+        types = {"token_type_ids": torch.cat([torch.zeros_like(places), torch.ones_like(input_ids)], 1)} if self.typed else {}
+        return self.model(input_ids=torch.cat([places, input_ids], 1), pixel_values=x, **types,
                           labels=torch.cat([torch.full_like(places, -100), input_ids], 1)).loss
 
 
@@ -76,7 +78,7 @@ def llava():
 def paligemma():
     return Seen(transformers.PaliGemmaForConditionalGeneration(transformers.PaliGemmaConfig(
         vision_config=transformers.SiglipVisionConfig(**SIGHT, projection_dim=32, vision_use_head=False),
-        text_config=transformers.GemmaConfig(**TEXT, head_dim=8), image_token_id=WORDS, projection_dim=32)))
+        text_config=transformers.GemmaConfig(**TEXT, head_dim=8), image_token_id=WORDS, projection_dim=32)), typed=True)
 
 
 class Fused(nn.Module):
