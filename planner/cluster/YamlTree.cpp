@@ -83,6 +83,9 @@ void TreeBuilder::buildMap(llvm::yaml::MappingNode &node, YamlTree &tree, int de
 }
 
 void TreeBuilder::build(llvm::yaml::Node &node, YamlTree &tree, int depth) {
+  // A node behind an error of syntax may have no place in the text.
+  if (!problem.empty() || stream.failed())
+    return;
   std::tie(tree.line, tree.column) = sources.getLineAndColumn(node.getSourceRange().Start);
   if (depth > 16)
     return fail(tree.line, tree.column, "lists and maps must lie at most 16 deep");
