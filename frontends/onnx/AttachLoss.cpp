@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Finish.h"
 #include "frontends/onnx/Losses.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -93,13 +93,15 @@ static std::string operandBehind(const ::onnx::GraphProto &graph, StringRef name
 }
 
 /// Logits of a loss must be scores: of probabilities the loss would be another one.
-LogicalResult Importer::checkScores(StringRef key, const Tensor &logits) {
+static LogicalResult checkScores(const SourceFile &source, StringRef key, const Tensor &logits) {
+  const LossSpec &loss = *source.options.loss;
+  const Model &model = source.model;
   auto softmax = madeBy<graph::SoftmaxOp>(logits->value);
-  bool binary = options.loss->kind == "bce";
+  bool binary = loss.kind == "bce";
   if (binary ? !madeBy<graph::LogisticOp>(logits->value) : !softmax || softmax.getLog())
     return success();
   StringRef function = binary ? "Sigmoid" : "Softmax";
-  const std::string &name = options.loss->options.find(key)->second;
+  const std::string &name = loss.options.find(key)->second;
   std::string scores = operandBehind(model.proto().graph(), name, function);
   return emitError(model.loc()) << "the loss takes scores, which it turns into probabilities itself, but '" << name
                                 << "' is the output of a " << function
@@ -108,14 +110,14 @@ LogicalResult Importer::checkScores(StringRef key, const Tensor &logits) {
 }
 
 /// The value that an option names.
-FailureOr<Tensor> Importer::lossOperand(StringRef key) {
-  const std::string &name = options.loss->options.find(key)->second;
-  for (const Scope &scope : scopes)
-    if (auto found = scope.values.find(name); found != scope.values.end()) {
-      if (key == "logits" && failed(checkScores(key, found->second)))
-        return failure();
-      return found->second;
-    }
+static FailureOr<Tensor> lossOperand(Importer &importer, StringRef key) {
+  const Model &model = importer.source.model;
+  const std::string &name = importer.source.options.loss->options.find(key)->second;
+  if (Tensor found = importer.scopes.defined(name)) {
+    if (key == "logits" && failed(checkScores(importer.source, key, found)))
+      return failure();
+    return found;
+  }
   std::vector<std::string> outputs;
   for (const auto &output : model.proto().graph().output())
     outputs.push_back(output.name());
@@ -144,8 +146,10 @@ static Tensor smoothed(Emitter &emitter, const Tensor &loss, const Tensor &logit
   return result->sum ? result : nullptr;
 }
 
-FailureOr<Tensor> Importer::attachCrossEntropy() {
-  llvm::StringMap<std::string> given = options.loss->options;
+static FailureOr<Tensor> attachCrossEntropy(Importer &importer) {
+  const Model &model = importer.source.model;
+  Emitter &emitter = importer.emitter;
+  llvm::StringMap<std::string> given = importer.source.options.loss->options;
   auto number = [&](StringRef key, int64_t otherwise) -> FailureOr<int64_t> {
     auto found = given.find(key);
     int64_t value = otherwise;
@@ -157,7 +161,7 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
   if (auto found = given.find("label_smoothing"); found != given.end())
     if (StringRef(found->second).getAsDouble(smoothing) || !(smoothing >= 0 && smoothing <= 1))
       return emitError(model.loc()) << "label_smoothing must be between 0 and 1, got: " << found->second;
-  FailureOr<Tensor> logits = lossOperand("logits");
+  FailureOr<Tensor> logits = lossOperand(importer, "logits");
   FailureOr<int64_t> shift = number("shift", 0), ignore = number("ignore_index", -100), axis = number("axis", -1);
   if (failed(logits) || failed(shift) || failed(ignore) || failed(axis))
     return failure();
@@ -181,12 +185,12 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
   if (*shift < 0 || (*shift > 0 && *shift >= type.getShape().back()))
     return emitError(model.loc()) << "shift must be at least 0 and below the sequence length, got: " << *shift;
   const std::string &name = given["labels"];
-  Tensor labels = scopes.front().values.lookup(name);
+  Tensor labels = importer.scopes.defined(name);
   if (labels && (shapeOf(labels) != type.getShape() || isFloat(labels)))
     return emitError(model.loc()) << "labels '" << name << "' must be integers of type " << type
                                   << ", got: " << labels->type;
   if (!labels)
-    labels = addInput(name, type);
+    labels = importer.addInput(name, type);
   if (*shift > 0)
     labels = emitter.fromValue(graph::ShiftOp::create(emitter.getBuilder(), model.loc(), labels->type,
                                                       emitter.value(labels), rankOf(labels) - 1, *shift, *ignore));
@@ -198,23 +202,26 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
   return loss;
 }
 
-FailureOr<Tensor> Importer::attachLoss() {
-  const LossKind *kind = findKind(options.loss->kind);
+FailureOr<Tensor> dtcc::onnx::attachLoss(Importer &importer) {
+  const Model &model = importer.source.model;
+  const LossSpec &spec = *importer.source.options.loss;
+  Emitter &emitter = importer.emitter;
+  const LossKind *kind = findKind(spec.kind);
   if (kind->name == "cross_entropy")
-    return attachCrossEntropy();
-  FailureOr<Tensor> prediction = lossOperand(kind->prediction);
+    return attachCrossEntropy(importer);
+  FailureOr<Tensor> prediction = lossOperand(importer, kind->prediction);
   if (failed(prediction))
     return failure();
   Tensor x = *prediction;
   if (!isFloat(x))
     return emitError(model.loc()) << "the " << kind->prediction << " of a loss must be floats, got: " << x->type;
-  const std::string &name = options.loss->options.find(kind->target)->second;
-  Tensor y = scopes.front().values.lookup(name);
+  const std::string &name = spec.options.find(kind->target)->second;
+  Tensor y = importer.scopes.defined(name);
   if (y && y->type != x->type)
     return emitError(model.loc()) << "the " << kind->target << " '" << name << "' must have type " << x->type
                                   << ", got: " << y->type;
   if (!y)
-    y = addInput(name, x->type);
+    y = importer.addInput(name, x->type);
   Tensor cells;
   if (kind->name == "mse") {
     Tensor difference = emitter.sub(x, y);

@@ -58,6 +58,11 @@ const RuleEntry *RuleTable::find(StringRef domain, StringRef op, int64_t version
   return after == entry->second.begin() ? nullptr : &std::prev(after)->second;
 }
 
+const RuleEntry *RuleTable::find(const Model &model, const ::onnx::NodeProto &node) const {
+  bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+  return find(node.domain(), node.op_type(), standard ? model.opset() : model.opset(node.domain()));
+}
+
 Emitter &OpBinder::emit() { return importer.emitter; }
 
 unsigned OpBinder::numInputs() const { return node.input_size(); }
@@ -73,7 +78,8 @@ bool OpBinder::wants(unsigned i) const {
 const AttributeProto *OpBinder::attribute(StringRef name) {
   for (const AttributeProto &attribute : node.attribute())
     if (attribute.name() == name)
-      return attribute.ref_attr_name().empty() ? &attribute : importer.callerAttribute(attribute.ref_attr_name());
+      return attribute.ref_attr_name().empty() ? &attribute
+                                               : importer.scopes.callerAttribute(attribute.ref_attr_name());
   return nullptr;
 }
 
@@ -147,7 +153,7 @@ LogicalResult OpBinder::result(unsigned i, const Tensor &value) {
   if (!value)
     return failure();
   if (int(i) < node.output_size() && !node.output(i).empty())
-    importer.define(node.output(i), value);
+    importer.scopes.define(node.output(i), value);
   return success();
 }
 

@@ -147,7 +147,7 @@ static LogicalResult convTransposeRule(OpBinder &node) {
   }
   if (!y)
     return failure();
-  Tensor bias = node.has(2) ? node.input(2) : node.getImporter().droppedBias(node.proto(), shapeOf(y)[1]);
+  Tensor bias = node.has(2) ? node.input(2) : node.getImporter().initializers.droppedBias(node.proto(), shapeOf(y)[1]);
   return node.result(0, emit.affineChannels(y, nullptr, bias));
 }
 

@@ -27,7 +27,7 @@ static LogicalResult gemmRule(OpBinder &node) {
   product = emit.mul(product, emit.scalar(node.real("alpha", 1), elementOf(product)));
   Tensor bias = node.input(2);
   if (!bias)
-    bias = node.getImporter().droppedBias(node.proto(), shapeOf(product)[1], /*guess=*/!turned);
+    bias = node.getImporter().initializers.droppedBias(node.proto(), shapeOf(product)[1], /*guess=*/!turned);
   if (bias)
     product = emit.add(product, emit.mul(bias, emit.scalar(node.real("beta", 1), elementOf(bias))));
   return node.result(0, product);

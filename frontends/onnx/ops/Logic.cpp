@@ -41,7 +41,7 @@ static LogicalResult castTo(OpBinder &node, Type element, int bits) {
 
 static LogicalResult castRule(OpBinder &node) {
   int64_t to = node.integer("to", 0);
-  Type element = node.getImporter().elementType(to);
+  Type element = node.getImporter().source.model.elementType(to);
   if (!element)
     return node.error("cannot cast to " + elementTypeName(to));
   return castTo(node, element, unsignedBits(to));

@@ -30,7 +30,7 @@ static Tensor dropoutOf(OpBinder &node, const Tensor &x, double ratio, bool trai
     node.error("ratio must be at least 0 and below 1, got: " + std::to_string(ratio));
     return nullptr;
   }
-  if (!training && ratio > 0 && node.getImporter().forcesTraining()) {
+  if (!training && ratio > 0 && node.getImporter().source.forcesTraining()) {
     node.getImporter().noteOfNode("dropout of ratio " + llvm::formatv("{0}", ratio).str() +
                                   " is switched to training (--train-mode=as-is keeps it off)");
     training = true;
@@ -106,7 +106,7 @@ static Type drawnType(OpBinder &node, Type otherwise) {
   if (!node.hasAttribute("dtype"))
     return otherwise;
   auto number = static_cast<int32_t>(node.integer("dtype", 0));
-  Type type = node.getImporter().elementType(number);
+  Type type = node.getImporter().source.model.elementType(number);
   if (!type)
     node.error("cannot draw numbers of type " + elementTypeName(number));
   return type;

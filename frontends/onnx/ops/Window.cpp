@@ -166,7 +166,8 @@ static LogicalResult convRule(OpBinder &node) {
   }
   if (!product)
     return failure();
-  Tensor bias = node.has(2) ? node.input(2) : node.getImporter().droppedBias(node.proto(), shapeOf(product)[1]);
+  Tensor bias =
+      node.has(2) ? node.input(2) : node.getImporter().initializers.droppedBias(node.proto(), shapeOf(product)[1]);
   return node.result(0, emit.affineChannels(product, nullptr, bias));
 }
 
