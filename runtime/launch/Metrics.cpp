@@ -83,7 +83,7 @@ void Metrics::write(const std::string &line) {
 
 void Metrics::start(const RunFacts &facts) {
   run = facts;
-  flops = stepFlops(image) * static_cast<double>(image.ranks());
+  flops = stepFlops(image) * static_cast<double>(image.mesh().ranks());
   double peak = image.header().peak_flops;
   Json mesh = Json::object(), bytes = Json::object();
   for (const dtcc_axis &axis : image.axes())
@@ -100,11 +100,11 @@ void Metrics::start(const RunFacts &facts) {
   }
   std::cerr << "memory: " << bytesText(static_cast<double>(largest)) << " a rank, "
             << (withHost > 0 ? bytesText(static_cast<double>(withHost)) + " of its host's, " : "") << facts.threads
-            << (facts.threads == 1 ? " thread" : " threads") << " a rank, " << image.ranks()
-            << (image.ranks() == 1 ? " rank" : " ranks") << "\n";
+            << (facts.threads == 1 ? " thread" : " threads") << " a rank, " << image.mesh().ranks()
+            << (image.mesh().ranks() == 1 ? " rank" : " ranks") << "\n";
   Json row{{"event", "start"},
            {"model", std::string(image.string(image.header().model))},
-           {"ranks", image.ranks()},
+           {"ranks", image.mesh().ranks()},
            {"mesh", mesh},
            {"transport", facts.transport},
            {"threads", facts.threads},

@@ -18,7 +18,7 @@ RowShape RowShape::of(const dtcc_command &command, const Image &image) {
   const dtcc_view &rows = image.views()[operands[0]], &ids = image.views()[operands[1]];
   RowShape shape = {};
   shape.combines = command.op == DTCC_COMBINE_ROWS;
-  shape.members = image.sizeOf(image.communicators()[command.communicator]);
+  shape.members = image.mesh().sizeOf(image.communicators()[command.communicator]);
   shape.picks = ids.sizes[ids.rank - 1];
   shape.tokens = elementCount(ids) / shape.picks / shape.members;
   shape.experts = image.attributes(command)[0];
