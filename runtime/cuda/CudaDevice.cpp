@@ -22,12 +22,13 @@
 namespace dtcc::rt::cuda {
 
 CudaDevice::CudaDevice(const DeviceSetup &setup)
-    : setup(setup), gpu(setup.rank.abi.rank, setup.ordinal), arenas(setup.rank.image.arenas().size()),
-      states(arenas.size()), bound(setup.rank.stage.commands.count), graphs(gpu, setup.graphs) {
+    : setup(setup), gpu(setup.rank.abi.rank, setup.ordinal), launcher(gpu, setup.rank.abi.rank),
+      arenas(setup.rank.image.arenas().size()), states(arenas.size()), bound(setup.rank.stage.commands.count),
+      graphs(gpu, setup.graphs) {
   Rank &rank = setup.rank;
   const Image &image = rank.image;
   if (setup.ownAttention)
-    gpu.useOwnAttention();
+    launcher.useOwnAttention();
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
     const dtcc_arena &row = image.arenas()[number];
@@ -42,7 +43,7 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
     arenas[number] = gpu.allocate(row.bytes, what);
     rank.arenas[number] = mirrors.emplace_back(row.bytes).data();
     if (image.string(row.name) == gpu_workspace::arenaName)
-      gpu.lendWorkspace(arenas[number], row.bytes);
+      launcher.lendWorkspace(arenas[number], row.bytes);
     if (image.string(row.name) == gpu_workspace::messagesName)
       messageMemory = {arenas[number], arenas[number] + row.bytes};
   }
@@ -74,7 +75,7 @@ void CudaDevice::loadProgram() {
   const Image &image = setup.rank.image;
   const dtcc_gpu_module *best = nullptr;
   uint32_t oldest = UINT32_MAX;
-  auto mine = static_cast<uint32_t>(gpu.architecture());
+  auto mine = static_cast<uint32_t>(gpu.info().architecture);
   for (const dtcc_gpu_module &module : image.gpuCode().modules) {
     oldest = std::min(oldest, module.architecture);
     bool assembled = module.kind == DTCC_GPU_CUBIN;
@@ -85,7 +86,7 @@ void CudaDevice::loadProgram() {
       best = &module;
   }
   if (!best)
-    fail("the program was compiled for GPUs from sm_", oldest, " on, and ", gpu.name(), " is sm_", mine,
+    fail("the program was compiled for GPUs from sm_", oldest, " on, and ", gpu.info().title, " is sm_", mine,
          ": compile it again with --gpu-arch=sm_", mine);
   program = gpu.load(image.gpuCode().of(*best).data(), "the program's kernels");
 }
@@ -118,7 +119,7 @@ void CudaDevice::bind(uint32_t number) {
   Bound &made = bound[number - first];
   made.name = rank.image.string(command.name);
   gpu.nowDoing(made.name);
-  gpu.bindFor(command.stream);
+  launcher.bindFor(command.stream);
   parameters.resize(std::max<size_t>(parameters.size(), 2 + command.operand_count));
   switch (command.kind) {
   case DTCC_KERNEL:
@@ -127,11 +128,11 @@ void CudaDevice::bind(uint32_t number) {
   case DTCC_LIBRARY:
   case DTCC_COPY:
   case DTCC_FILL:
-    made.op = createCudaOp(command, rank, gpu);
+    made.op = createCudaOp(command, rank, launcher);
     break;
   case DTCC_COLLECTIVE:
     if (GpuRows::takes(command))
-      made.rows = std::make_unique<GpuRows>(RowShape::of(command, rank.image), gpu);
+      made.rows = std::make_unique<GpuRows>(RowShape::of(command, rank.image), launcher);
     break;
   default:
     break;
@@ -256,7 +257,7 @@ void CudaDevice::tune() {
     std::iota(members.begin(), members.end(), int64_t{0});
     all = setup.transport->group("tuning", members, rank.abi.rank);
   }
-  cuda::tune(sites, setup.tune, gpu, rank, all.get());
+  cuda::tune(sites, setup.tune, gpu, launcher, rank, all.get());
 }
 
 void CudaDevice::begin() {
@@ -270,7 +271,7 @@ void CudaDevice::begin() {
   checkGraphs();
   for (size_t i = 0; i < bound.size(); ++i)
     if (uint32_t stream = rank.image.commands()[rank.stage.commands.first + i].stream; bound[i].op)
-      streams[stream].workspace = gpu.workspace(stream);
+      streams[stream].workspace = launcher.workspace(stream);
   if (!setup.tune.empty())
     tune();
   loadLibraries();
