@@ -37,7 +37,7 @@ Place dtcc::exec::shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {
   if (axes.empty())
     return whole;
   whole.sizes[0] /= b.mesh().product(spmd::toAxes(axes));
-  whole.blockOf = b.communicator(axes).getAttr();
+  whole.blockOf = b.communicators.over(axes).getAttr();
   whole.blockStride = whole.sizes[0];
   return whole;
 }
