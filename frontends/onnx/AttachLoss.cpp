@@ -11,6 +11,8 @@
 
 #include "frontends/onnx/Finish.h"
 #include "frontends/onnx/Losses.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Reductions.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -133,11 +135,11 @@ static Tensor smoothed(Emitter &emitter, const Tensor &loss, const Tensor &logit
     return nullptr;
   Type f32 = emitter.getBuilder().getF32Type();
   Tensor zero = emitter.scalar(0, f32);
-  Tensor logs = emitter.cast(emitter.softmax(logits, {rankOf(logits) - 1}, /*log=*/true), f32);
+  Tensor logs = emitter.cast(softmax(emitter, logits, {rankOf(logits) - 1}, /*log=*/true), f32);
   Tensor counted = emitter.compare(graph::Predicate::ne, labels, emitter.scalar(double(ignore), elementOf(labels)));
-  Tensor terms = emitter.select(emitter.unsqueeze(counted, rankOf(labels)), logs, zero);
-  Tensor all = emitter.reduce(Reduction::Sum, terms, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(logits))),
-                              /*keep=*/false);
+  Tensor terms = emitter.select(unsqueeze(emitter, counted, rankOf(labels)), logs, zero);
+  Tensor all = reduce(emitter, Reduction::Sum, terms, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(logits))),
+                      /*keep=*/false);
   double share = -smoothing / double(shapeOf(logits).back());
   auto result = std::make_shared<TensorData>(*loss);
   result->value = nullptr;
@@ -234,7 +236,7 @@ FailureOr<Tensor> dtcc::onnx::attachLoss(Importer &importer) {
     Tensor log = emitter.unary<graph::LogOp>(emitter.add(emitter.scalar(1, elementOf(x)), small));
     cells = emitter.add(emitter.sub(emitter.unary<graph::ReluOp>(x), emitter.mul(x, y)), log);
   }
-  Tensor loss = emitter.mean(cells, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(x))), /*keep=*/false);
+  Tensor loss = mean(emitter, cells, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(x))), /*keep=*/false);
   if (!loss)
     return failure();
   return loss;

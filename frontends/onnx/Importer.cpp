@@ -326,7 +326,7 @@ std::shared_ptr<const HostTensor> Importer::numbers(const NodeProto &node, unsig
   const ::onnx::TensorProto *tensor = scopes.initializer(name);
   if (!tensor || scopes.defined(name)) {
     Tensor x = operand(node, i);
-    return x ? emitter.known(x) : nullptr;
+    return x ? knownCells(x) : nullptr;
   }
   FailureOr<StoredTensor> stored = source.model.decode(*tensor, emitter.getLoc());
   return succeeded(stored) && stored->hasData ? std::make_shared<HostTensor>(stored->toHost()) : nullptr;

@@ -111,7 +111,7 @@ FailureOr<SmallVector<int64_t>> OpBinder::constantIntegers(unsigned i) {
   Tensor x = input(i);
   if (!x)
     return failure();
-  std::shared_ptr<const HostTensor> cells = isFloat(x) ? nullptr : emit().known(x);
+  std::shared_ptr<const HostTensor> cells = isFloat(x) ? nullptr : knownCells(x);
   if (!cells)
     return error("operand " + Twine(i) + " ('" + node.input(i) + "') must be integers known at compile time");
   if (cells->rank() > 1)

@@ -41,7 +41,7 @@ static LogicalResult trainingForm(OpBinder &node, double eps, double momentum) {
   Tensor x = node.input(0), scale = node.input(1), bias = node.input(2);
   SmallVector<int64_t> dims{0};
   llvm::append_range(dims, llvm::seq<int64_t>(2, rankOf(x)));
-  RankedTensorType statistic = emit.typeLike(x, shapeOf(x).take_front(2));
+  RankedTensorType statistic = typeLike(x, shapeOf(x).take_front(2));
   auto norm = graph::BatchNormOp::create(
       builder, emit.getLoc(), TypeRange{x->type, statistic, statistic}, emit.value(x), emit.value(scale),
       emit.value(bias), builder.getDenseI64ArrayAttr(dims), builder.getF64FloatAttr(eps), builder.getI64IntegerAttr(1));

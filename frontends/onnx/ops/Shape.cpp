@@ -69,7 +69,7 @@ static LogicalResult rangeRule(OpBinder &node) {
   std::optional<double> ends[3];
   for (unsigned i = 0; i < 3; ++i) {
     Tensor x = node.input(i);
-    if (cellsOf(shapeOf(x)) != 1 || !(ends[i] = emit.knownSplat(x)))
+    if (cellsOf(shapeOf(x)) != 1 || !(ends[i] = knownSplat(x)))
       return node.error("start, limit and delta must be scalars known at compile time");
   }
   double start = *ends[0], limit = *ends[1], delta = *ends[2];

@@ -44,12 +44,12 @@ bool Initializers::isFilledWeight(const Tensor &cell, ArrayRef<int64_t> shape) c
 Tensor Initializers::makeFilled(StringRef name, const Tensor &cell, ArrayRef<int64_t> shape) {
   StoredTensor stored;
   stored.name = name.str();
-  stored.type = emitter.typeLike(cell, shape);
+  stored.type = typeLike(cell, shape);
   stored.stored = stored.type.getElementType();
   Tensor read = makeState(stored, name);
   ++filled;
-  states.find(read)->op.setInitAttr(graph::InitAttr::get(read->type.getContext(), graph::InitKind::constant,
-                                                         emitter.knownSplat(cell).value_or(0), 0.0));
+  states.find(read)->op.setInitAttr(
+      graph::InitAttr::get(read->type.getContext(), graph::InitKind::constant, knownSplat(cell).value_or(0), 0.0));
   return read;
 }
 
