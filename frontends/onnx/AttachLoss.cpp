@@ -112,11 +112,11 @@ static LogicalResult checkScores(const SourceFile &source, StringRef key, const 
 }
 
 /// The value that an option names.
-static FailureOr<Tensor> lossOperand(Importer &importer, StringRef key) {
-  const Model &model = importer.source.model;
-  const std::string &name = importer.source.options.loss->options.find(key)->second;
-  if (Tensor found = importer.scopes.defined(name)) {
-    if (key == "logits" && failed(checkScores(importer.source, key, found)))
+static FailureOr<Tensor> lossOperand(const BuiltFunction &built, StringRef key) {
+  const Model &model = built.source.model;
+  const std::string &name = built.source.options.loss->options.find(key)->second;
+  if (Tensor found = built.scopes.defined(name)) {
+    if (key == "logits" && failed(checkScores(built.source, key, found)))
       return failure();
     return found;
   }
@@ -148,10 +148,10 @@ static Tensor smoothed(Emitter &emitter, const Tensor &loss, const Tensor &logit
   return result->sum ? result : nullptr;
 }
 
-static FailureOr<Tensor> attachCrossEntropy(Importer &importer) {
-  const Model &model = importer.source.model;
-  Emitter &emitter = importer.emitter;
-  llvm::StringMap<std::string> given = importer.source.options.loss->options;
+static FailureOr<Tensor> attachCrossEntropy(const BuiltFunction &built) {
+  const Model &model = built.source.model;
+  Emitter &emitter = built.emitter;
+  llvm::StringMap<std::string> given = built.source.options.loss->options;
   auto number = [&](StringRef key, int64_t otherwise) -> FailureOr<int64_t> {
     auto found = given.find(key);
     int64_t value = otherwise;
@@ -163,7 +163,7 @@ static FailureOr<Tensor> attachCrossEntropy(Importer &importer) {
   if (auto found = given.find("label_smoothing"); found != given.end())
     if (StringRef(found->second).getAsDouble(smoothing) || !(smoothing >= 0 && smoothing <= 1))
       return emitError(model.loc()) << "label_smoothing must be between 0 and 1, got: " << found->second;
-  FailureOr<Tensor> logits = lossOperand(importer, "logits");
+  FailureOr<Tensor> logits = lossOperand(built, "logits");
   FailureOr<int64_t> shift = number("shift", 0), ignore = number("ignore_index", -100), axis = number("axis", -1);
   if (failed(logits) || failed(shift) || failed(ignore) || failed(axis))
     return failure();
@@ -187,12 +187,12 @@ static FailureOr<Tensor> attachCrossEntropy(Importer &importer) {
   if (*shift < 0 || (*shift > 0 && *shift >= type.getShape().back()))
     return emitError(model.loc()) << "shift must be at least 0 and below the sequence length, got: " << *shift;
   const std::string &name = given["labels"];
-  Tensor labels = importer.scopes.defined(name);
+  Tensor labels = built.scopes.defined(name);
   if (labels && (shapeOf(labels) != type.getShape() || isFloat(labels)))
     return emitError(model.loc()) << "labels '" << name << "' must be integers of type " << type
                                   << ", got: " << labels->type;
   if (!labels)
-    labels = importer.addInput(name, type);
+    labels = built.addInput(name, type);
   if (*shift > 0)
     labels = emitter.fromValue(graph::ShiftOp::create(emitter.getBuilder(), model.loc(), labels->type,
                                                       emitter.value(labels), rankOf(labels) - 1, *shift, *ignore));
@@ -204,26 +204,26 @@ static FailureOr<Tensor> attachCrossEntropy(Importer &importer) {
   return loss;
 }
 
-FailureOr<Tensor> dtcc::onnx::attachLoss(Importer &importer) {
-  const Model &model = importer.source.model;
-  const LossSpec &spec = *importer.source.options.loss;
-  Emitter &emitter = importer.emitter;
+FailureOr<Tensor> dtcc::onnx::attachLoss(const BuiltFunction &built) {
+  const Model &model = built.source.model;
+  const LossSpec &spec = *built.source.options.loss;
+  Emitter &emitter = built.emitter;
   const LossKind *kind = findKind(spec.kind);
   if (kind->name == "cross_entropy")
-    return attachCrossEntropy(importer);
-  FailureOr<Tensor> prediction = lossOperand(importer, kind->prediction);
+    return attachCrossEntropy(built);
+  FailureOr<Tensor> prediction = lossOperand(built, kind->prediction);
   if (failed(prediction))
     return failure();
   Tensor x = *prediction;
   if (!isFloat(x))
     return emitError(model.loc()) << "the " << kind->prediction << " of a loss must be floats, got: " << x->type;
   const std::string &name = spec.options.find(kind->target)->second;
-  Tensor y = importer.scopes.defined(name);
+  Tensor y = built.scopes.defined(name);
   if (y && y->type != x->type)
     return emitError(model.loc()) << "the " << kind->target << " '" << name << "' must have type " << x->type
                                   << ", got: " << y->type;
   if (!y)
-    y = importer.addInput(name, x->type);
+    y = built.addInput(name, x->type);
   Tensor cells;
   if (kind->name == "mse") {
     Tensor difference = emitter.sub(x, y);

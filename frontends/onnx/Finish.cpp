@@ -18,6 +18,16 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
+Tensor BuiltFunction::addInput(StringRef name, RankedTensorType type) const {
+  func::FuncOp function = this->function;
+  NamedAttrList attributes;
+  MLIRContext *context = function.getContext();
+  attributes.set("graph.name", StringAttr::get(context, name));
+  unsigned at = function.getNumArguments();
+  (void)function.insertArgument(at, type, attributes.getDictionary(context), source.model.loc());
+  return emitter.fromValue(function.getArgument(at));
+}
+
 /// Notes which form of a model was found, if the model brings no training of its own.
 static void describeForm(const SourceFile &source, func::FuncOp function) {
   const ImportOptions &options = source.options;
@@ -76,24 +86,24 @@ static Tensor readingOld(Emitter &emitter, const State &state, const Tensor &val
 }
 
 /// Writes, at the end of the step, the value that follows each state and each buffer of the manifest.
-static LogicalResult writeStates(Importer &importer) {
-  States &states = importer.states;
-  Location loc = importer.source.model.loc();
-  for (const Manifest::Update &update : importer.source.manifest.bufferUpdates()) {
-    if (!importer.scopes.initializer(update.buffer) || !importer.scopes.lookup(update.buffer))
+static LogicalResult writeStates(const BuiltFunction &built) {
+  States &states = built.states;
+  Location loc = built.source.model.loc();
+  for (const Manifest::Update &update : built.source.manifest.bufferUpdates()) {
+    if (!built.scopes.initializer(update.buffer) || !built.scopes.lookup(update.buffer))
       return emitError(loc) << "the metadata 'dtcc.manifest' must name an initializer as buffer, got: '"
                             << update.buffer << "'";
     if (State *known = states.find(update.buffer); !known || states.isWritten(*known))
       continue;
-    Tensor value = importer.scopes.lookup(update.value);
+    Tensor value = built.scopes.lookup(update.value);
     if (!value)
       return failure();
     State &state = *states.find(update.buffer);
     if (value->type.getShape() != state.stored.type.getShape())
       return emitError(loc) << "what follows buffer '" << update.buffer << "' must have its shape, got: '"
                             << update.value << "' of type " << value->type;
-    Tensor next = importer.emitter.cast(value, state.stored.type.getElementType());
-    states.write(state, readingOld(importer.emitter, state, next));
+    Tensor next = built.emitter.cast(value, state.stored.type.getElementType());
+    states.write(state, readingOld(built.emitter, state, next));
   }
   states.emitWrites();
   return success();
@@ -249,8 +259,8 @@ static void classifyInputs(func::FuncOp function) {
 }
 
 /// The output that is the loss; null if none is.
-static FailureOr<Tensor> findLoss(Importer &importer) {
-  const SourceFile &source = importer.source;
+static FailureOr<Tensor> findLoss(const BuiltFunction &built) {
+  const SourceFile &source = built.source;
   Tensor loss;
   std::vector<std::string> scalars;
   llvm::StringSet<> next;
@@ -259,7 +269,7 @@ static FailureOr<Tensor> findLoss(Importer &importer) {
   for (const auto &output : source.model.proto().graph().output()) {
     if (next.contains(output.name()))
       continue;
-    Tensor value = importer.scopes.lookup(output.name());
+    Tensor value = built.scopes.lookup(output.name());
     if (!value)
       return failure();
     bool scalar = isFloat(value) && (rankOf(value) == 0 ||
@@ -281,31 +291,31 @@ static FailureOr<Tensor> findLoss(Importer &importer) {
 }
 
 /// Returns all outputs of a model without a loss.
-static void returnOutputs(Importer &importer) {
-  Emitter &emitter = importer.emitter;
-  func::FuncOp function = importer.function;
+static void returnOutputs(const BuiltFunction &built) {
+  Emitter &emitter = built.emitter;
+  func::FuncOp function = built.function;
   OpBuilder &builder = emitter.getBuilder();
   SmallVector<Value> values;
-  for (const auto &output : importer.source.model.proto().graph().output())
-    values.push_back(emitter.value(importer.scopes.lookup(output.name())));
+  for (const auto &output : built.source.model.proto().graph().output())
+    values.push_back(emitter.value(built.scopes.lookup(output.name())));
   func::ReturnOp::create(builder, emitter.getLoc(), values);
   function.setType(builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(values))));
 }
 
-LogicalResult dtcc::onnx::finishFunction(Importer &importer) {
-  const SourceFile &source = importer.source;
-  Emitter &emitter = importer.emitter;
-  States &states = importer.states;
-  func::FuncOp function = importer.function;
-  if (failed(writeStates(importer)))
+LogicalResult dtcc::onnx::finishFunction(const BuiltFunction &built) {
+  const SourceFile &source = built.source;
+  Emitter &emitter = built.emitter;
+  States &states = built.states;
+  func::FuncOp function = built.function;
+  if (failed(writeStates(built)))
     return failure();
-  FailureOr<Tensor> loss = source.options.loss ? attachLoss(importer) : findLoss(importer);
+  FailureOr<Tensor> loss = source.options.loss ? attachLoss(built) : findLoss(built);
   if (failed(loss))
     return failure();
   if (*loss)
     returnLoss(emitter, function, *loss);
   else
-    returnOutputs(importer);
+    returnOutputs(built);
   eraseDead(function, states);
   WalkResult empty = function.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())

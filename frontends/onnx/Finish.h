@@ -13,15 +13,27 @@
 #ifndef DTCC_FRONTENDS_ONNX_FINISH_H
 #define DTCC_FRONTENDS_ONNX_FINISH_H
 
-#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Scopes.h"
 
 namespace dtcc::onnx {
 
-/// Completes the function that the nodes were imported into. Failure after one message.
-mlir::LogicalResult finishFunction(Importer &importer);
+/// A function into which all nodes were imported, and the parts of the import.
+struct BuiltFunction {
+  const SourceFile &source;
+  Emitter &emitter;
+  States &states;
+  Scopes &scopes;
+  mlir::func::FuncOp function;
+
+  /// A new input of the function.
+  Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type) const;
+};
+
+/// Completes the function. Failure after one message.
+mlir::LogicalResult finishFunction(const BuiltFunction &built);
 
 /// The loss that the command line names; its labels become an input of the function.
-mlir::FailureOr<Tensor> attachLoss(Importer &importer);
+mlir::FailureOr<Tensor> attachLoss(const BuiltFunction &built);
 
 } // namespace dtcc::onnx
 

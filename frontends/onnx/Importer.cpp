@@ -63,7 +63,8 @@ FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
   if (failed(checkNames()) || failed(bindInputs()) || failed(importNodes(graph.node())))
     return failure();
   emitter.setLoc(model.loc());
-  if (failed(finishFunction(*this)) || failed(verify(*module)) || failed(readAnnotations(model, *module)))
+  if (failed(finishFunction({source, emitter, states, scopes, function})) || failed(verify(*module)) ||
+      failed(readAnnotations(model, *module)))
     return failure();
   if (int64_t filled = initializers.numFilled())
     emitRemark(model.loc())
@@ -141,21 +142,13 @@ LogicalResult Importer::bindInputs() {
   }
   if (std::string problems = bindings.summary(); !problems.empty())
     return emitError(source.model.loc()) << problems;
+  BuiltFunction built{source, emitter, states, scopes, function};
   for (const Input &input : inputs) {
-    Tensor value = addInput(input.name, input.type);
+    Tensor value = built.addInput(input.name, input.type);
     value->unsignedBits = input.unsignedBits;
     scopes.define(input.name, value);
   }
   return success();
-}
-
-Tensor Importer::addInput(StringRef name, RankedTensorType type) {
-  NamedAttrList attributes;
-  MLIRContext *context = function.getContext();
-  attributes.set("graph.name", StringAttr::get(context, name));
-  unsigned at = function.getNumArguments();
-  (void)function.insertArgument(at, type, attributes.getDictionary(context), source.model.loc());
-  return emitter.fromValue(function.getArgument(at));
 }
 
 LogicalResult Importer::importNodes(const Repeated<NodeProto> &nodes) {

@@ -49,8 +49,6 @@ public:
   std::pair<int64_t, int64_t> newBatch() const { return rebatched; }
   /// Records a note on the current node. It is printed at the end of the import, once for all nodes with this text.
   void noteOfNode(const llvm::Twine &text);
-  /// A new input of the function.
-  Tensor addInput(llvm::StringRef name, mlir::RankedTensorType type);
 
 private:
   /// Checks that every name in the options exists. An unknown name would train another model than was asked for.

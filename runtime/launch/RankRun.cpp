@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/launch/RankRun.h"
+#include "runtime/device/CreateDevice.h"
 
 #include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/checkpoint/Save.h"

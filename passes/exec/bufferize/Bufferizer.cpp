@@ -8,7 +8,6 @@
 #include "passes/exec/bufferize/Bufferizer.h"
 #include "dialects/spmd/OnHost.h"
 #include "passes/exec/Target.h"
-#include "passes/exec/bufferize/OpRules.h"
 #include "passes/exec/commands/Liveness.h"
 
 using namespace mlir;

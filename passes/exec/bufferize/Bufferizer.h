@@ -23,30 +23,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/exec/bufferize/Communicators.h"
 #include "passes/exec/bufferize/Lifetimes.h"
+#include "passes/exec/bufferize/OpRule.h"
 #include "passes/exec/bufferize/Storage.h"
 #include <map>
 
 namespace dtcc::exec {
-
-class Bufferizer;
-
-/// Rule by which bufferization lowers one kind of op.
-struct OpRule {
-  /// Emits the commands of an op and places its results.
-  mlir::LogicalResult (*lower)(mlir::Operation *, Bufferizer &);
-  /// The results may be views of the operands.
-  bool isView = false;
-  /// Rows of operands and results may stand apart; products want those that are wide to start at aligned addresses.
-  bool takesRows = false, wantsAlignedRows = false;
-  /// Results may be written with any strides; and added to what is there.
-  bool writesStrided = false;
-  bool accumulates = false;
-  /// Hands the destinations of results on to operands.
-  void (*aim)(mlir::Operation *, Bufferizer &) = nullptr;
-};
-
-/// The rule of an op, or null.
-const OpRule *findRule(mlir::Operation *op);
 
 /// Sums over micro-batches, as library ops and kernels take them.
 enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };

@@ -41,7 +41,3 @@ Place dtcc::exec::shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {
   whole.blockStride = whole.sizes[0];
   return whole;
 }
-
-SmallVector<int64_t> dtcc::exec::dimRange(int64_t begin, int64_t end) {
-  return llvm::to_vector(llvm::seq(begin, std::max(begin, end)));
-}

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/image/Block.h"
+#include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Elements.h"

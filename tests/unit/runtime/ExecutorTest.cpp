@@ -9,6 +9,7 @@
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/driver/Driver.h"
+#include "runtime/device/CreateDevice.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 
 #include <gtest/gtest.h>
