@@ -7,6 +7,7 @@
 
 #include "compiler/console/ErrorStream.h"
 #include "compiler/options/Options.h"
+#include "planner/cost/Schedules.h"
 #include "llvm/Support/Path.h"
 #include <functional>
 
@@ -58,6 +59,7 @@ const std::vector<Group> &table() {
     clip.real = &Options::clip;
     Row lossScale{"loss-scale", "X", "initial loss scale of fp16; default: 65536"};
     lossScale.real = &Options::lossScale;
+    static const std::string schedules = cost::scheduleNames() + ", or a file";
     return std::vector<Group>{
         {"The model",
          {text("bind", "batch=8,seq=128", &Options::bind, "values of symbolic dimensions"),
@@ -93,7 +95,7 @@ const std::vector<Group> &table() {
                "gather|alltoall|auto"),
           integer("zero", &Options::zero, "ZeRO stage, 0 to 3"),
           integer("microbatches", &Options::microbatches, "micro-batches of a step"),
-          text("schedule", "NAME|FILE.csv", &Options::schedule, "gpipe, 1f1b, interleaved:V, zero-bubble, or a file"),
+          text("schedule", "NAME|FILE.csv", &Options::schedule, schedules),
           text("recompute", "none|..|auto", &Options::recompute, "none, selective, full; auto: as little as fits",
                "none|selective|full|auto"),
           text("offload", "none|..", &Options::offload, "to host memory of GPUs: optimizer, activations, all",

@@ -9,8 +9,34 @@
 
 #include "dialects/interfaces/OpInterfaces.cpp.inc"
 
+using namespace mlir;
+using namespace dtcc;
+
 std::string dtcc::describeFirstType(mlir::Operation *op) {
   std::string text;
   llvm::raw_string_ostream(text) << (op->getNumOperands() ? op->getOperand(0) : op->getResult(0)).getType();
   return text;
+}
+
+SmallVector<StateAccess, 1> dtcc::stateAccesses(Operation *op) {
+  if (auto accesses = dyn_cast<StateAccessOpInterface>(op))
+    return accesses.getStateAccesses();
+  return {};
+}
+
+bool dtcc::accessesState(Operation *op, StateAccessKind kind) {
+  return llvm::any_of(stateAccesses(op), [&](const StateAccess &access) { return access.kind == kind; });
+}
+
+std::optional<StringRef> dtcc::readState(Operation *op) {
+  for (const StateAccess &access : stateAccesses(op))
+    if (access.kind == StateAccessKind::Read)
+      return access.state;
+  return std::nullopt;
+}
+
+bool dtcc::isStored(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() || readState(op); }
+
+bool dtcc::endsStep(Operation *op) {
+  return op->hasTrait<OpTrait::IsTerminator>() || accessesState(op, StateAccessKind::Update);
 }

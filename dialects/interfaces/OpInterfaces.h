@@ -12,6 +12,7 @@
 #include "dialects/interfaces/Communication.h"
 #include "dialects/interfaces/Factors.h"
 #include "dialects/interfaces/HostTensor.h"
+#include "dialects/interfaces/StateAccess.h"
 #include "dialects/interfaces/TableEnums.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"

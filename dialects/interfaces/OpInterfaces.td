@@ -94,4 +94,32 @@ def CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
   ];
 }
 
+def StateAccessOpInterface : OpInterface<"StateAccessOpInterface"> {
+  let description = [{
+    Which states an op reads, writes or updates: see StateAccess.h. Passes that follow a state through the step, lay
+    it out or check its layout read this interface; they need not know which ops there are.
+  }];
+  let cppNamespace = "::dtcc";
+  let methods = [
+    InterfaceMethod<"The states that the op touches, in order, each with the value that is read or stored.",
+                    "::llvm::SmallVector<::dtcc::StateAccess, 1>", "getStateAccesses">,
+  ];
+}
+
+def SequenceOpInterface : OpInterface<"SequenceOpInterface"> {
+  let description = [{
+    What an op allows whose result depends on the place of a position in its sequence. Passes that pad, split or
+    reorder positions ask this.
+  }];
+  let cppNamespace = "::dtcc";
+  let methods = [
+    InterfaceMethod<[{Whether the op compares the positions of operand 0 with those of operand 1. If so, it takes both
+                      in the order that its attribute `chunks` names, and operand 1 in parts.}],
+                    "bool", "attends", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{Makes the op ignore rows that pad its positions, and returns the label that these rows must
+                      have. Nothing: the op has no labels.}],
+                    "::std::optional<int64_t>", "ignorePadding", (ins), "", [{ return ::std::nullopt; }]>,
+  ];
+}
+
 #endif // DTCC_DIALECTS_INTERFACES_OPINTERFACES

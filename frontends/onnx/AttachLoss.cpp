@@ -9,8 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Finish.h"
 #include "frontends/onnx/Losses.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Reductions.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -93,13 +95,15 @@ static std::string operandBehind(const ::onnx::GraphProto &graph, StringRef name
 }
 
 /// Logits of a loss must be scores: of probabilities the loss would be another one.
-LogicalResult Importer::checkScores(StringRef key, const Tensor &logits) {
+static LogicalResult checkScores(const SourceFile &source, StringRef key, const Tensor &logits) {
+  const LossSpec &loss = *source.options.loss;
+  const Model &model = source.model;
   auto softmax = madeBy<graph::SoftmaxOp>(logits->value);
-  bool binary = options.loss->kind == "bce";
+  bool binary = loss.kind == "bce";
   if (binary ? !madeBy<graph::LogisticOp>(logits->value) : !softmax || softmax.getLog())
     return success();
   StringRef function = binary ? "Sigmoid" : "Softmax";
-  const std::string &name = options.loss->options.find(key)->second;
+  const std::string &name = loss.options.find(key)->second;
   std::string scores = operandBehind(model.proto().graph(), name, function);
   return emitError(model.loc()) << "the loss takes scores, which it turns into probabilities itself, but '" << name
                                 << "' is the output of a " << function
@@ -108,14 +112,14 @@ LogicalResult Importer::checkScores(StringRef key, const Tensor &logits) {
 }
 
 /// The value that an option names.
-FailureOr<Tensor> Importer::lossOperand(StringRef key) {
-  const std::string &name = options.loss->options.find(key)->second;
-  for (const Scope &scope : scopes)
-    if (auto found = scope.values.find(name); found != scope.values.end()) {
-      if (key == "logits" && failed(checkScores(key, found->second)))
-        return failure();
-      return found->second;
-    }
+static FailureOr<Tensor> lossOperand(const BuiltFunction &built, StringRef key) {
+  const Model &model = built.source.model;
+  const std::string &name = built.source.options.loss->options.find(key)->second;
+  if (Tensor found = built.scopes.defined(name)) {
+    if (key == "logits" && failed(checkScores(built.source, key, found)))
+      return failure();
+    return found;
+  }
   std::vector<std::string> outputs;
   for (const auto &output : model.proto().graph().output())
     outputs.push_back(output.name());
@@ -131,11 +135,11 @@ static Tensor smoothed(Emitter &emitter, const Tensor &loss, const Tensor &logit
     return nullptr;
   Type f32 = emitter.getBuilder().getF32Type();
   Tensor zero = emitter.scalar(0, f32);
-  Tensor logs = emitter.cast(emitter.softmax(logits, {rankOf(logits) - 1}, /*log=*/true), f32);
+  Tensor logs = emitter.cast(softmax(emitter, logits, {rankOf(logits) - 1}, /*log=*/true), f32);
   Tensor counted = emitter.compare(graph::Predicate::ne, labels, emitter.scalar(double(ignore), elementOf(labels)));
-  Tensor terms = emitter.select(emitter.unsqueeze(counted, rankOf(labels)), logs, zero);
-  Tensor all = emitter.reduce(Reduction::Sum, terms, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(logits))),
-                              /*keep=*/false);
+  Tensor terms = emitter.select(unsqueeze(emitter, counted, rankOf(labels)), logs, zero);
+  Tensor all = reduce(emitter, Reduction::Sum, terms, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(logits))),
+                      /*keep=*/false);
   double share = -smoothing / double(shapeOf(logits).back());
   auto result = std::make_shared<TensorData>(*loss);
   result->value = nullptr;
@@ -144,8 +148,10 @@ static Tensor smoothed(Emitter &emitter, const Tensor &loss, const Tensor &logit
   return result->sum ? result : nullptr;
 }
 
-FailureOr<Tensor> Importer::attachCrossEntropy() {
-  llvm::StringMap<std::string> given = options.loss->options;
+static FailureOr<Tensor> attachCrossEntropy(const BuiltFunction &built) {
+  const Model &model = built.source.model;
+  Emitter &emitter = built.emitter;
+  llvm::StringMap<std::string> given = built.source.options.loss->options;
   auto number = [&](StringRef key, int64_t otherwise) -> FailureOr<int64_t> {
     auto found = given.find(key);
     int64_t value = otherwise;
@@ -157,7 +163,7 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
   if (auto found = given.find("label_smoothing"); found != given.end())
     if (StringRef(found->second).getAsDouble(smoothing) || !(smoothing >= 0 && smoothing <= 1))
       return emitError(model.loc()) << "label_smoothing must be between 0 and 1, got: " << found->second;
-  FailureOr<Tensor> logits = lossOperand("logits");
+  FailureOr<Tensor> logits = lossOperand(built, "logits");
   FailureOr<int64_t> shift = number("shift", 0), ignore = number("ignore_index", -100), axis = number("axis", -1);
   if (failed(logits) || failed(shift) || failed(ignore) || failed(axis))
     return failure();
@@ -181,12 +187,12 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
   if (*shift < 0 || (*shift > 0 && *shift >= type.getShape().back()))
     return emitError(model.loc()) << "shift must be at least 0 and below the sequence length, got: " << *shift;
   const std::string &name = given["labels"];
-  Tensor labels = scopes.front().values.lookup(name);
+  Tensor labels = built.scopes.defined(name);
   if (labels && (shapeOf(labels) != type.getShape() || isFloat(labels)))
     return emitError(model.loc()) << "labels '" << name << "' must be integers of type " << type
                                   << ", got: " << labels->type;
   if (!labels)
-    labels = addInput(name, type);
+    labels = built.addInput(name, type);
   if (*shift > 0)
     labels = emitter.fromValue(graph::ShiftOp::create(emitter.getBuilder(), model.loc(), labels->type,
                                                       emitter.value(labels), rankOf(labels) - 1, *shift, *ignore));
@@ -198,23 +204,26 @@ FailureOr<Tensor> Importer::attachCrossEntropy() {
   return loss;
 }
 
-FailureOr<Tensor> Importer::attachLoss() {
-  const LossKind *kind = findKind(options.loss->kind);
+FailureOr<Tensor> dtcc::onnx::attachLoss(const BuiltFunction &built) {
+  const Model &model = built.source.model;
+  const LossSpec &spec = *built.source.options.loss;
+  Emitter &emitter = built.emitter;
+  const LossKind *kind = findKind(spec.kind);
   if (kind->name == "cross_entropy")
-    return attachCrossEntropy();
-  FailureOr<Tensor> prediction = lossOperand(kind->prediction);
+    return attachCrossEntropy(built);
+  FailureOr<Tensor> prediction = lossOperand(built, kind->prediction);
   if (failed(prediction))
     return failure();
   Tensor x = *prediction;
   if (!isFloat(x))
     return emitError(model.loc()) << "the " << kind->prediction << " of a loss must be floats, got: " << x->type;
-  const std::string &name = options.loss->options.find(kind->target)->second;
-  Tensor y = scopes.front().values.lookup(name);
+  const std::string &name = spec.options.find(kind->target)->second;
+  Tensor y = built.scopes.defined(name);
   if (y && y->type != x->type)
     return emitError(model.loc()) << "the " << kind->target << " '" << name << "' must have type " << x->type
                                   << ", got: " << y->type;
   if (!y)
-    y = addInput(name, x->type);
+    y = built.addInput(name, x->type);
   Tensor cells;
   if (kind->name == "mse") {
     Tensor difference = emitter.sub(x, y);
@@ -227,7 +236,7 @@ FailureOr<Tensor> Importer::attachLoss() {
     Tensor log = emitter.unary<graph::LogOp>(emitter.add(emitter.scalar(1, elementOf(x)), small));
     cells = emitter.add(emitter.sub(emitter.unary<graph::ReluOp>(x), emitter.mul(x, y)), log);
   }
-  Tensor loss = emitter.mean(cells, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(x))), /*keep=*/false);
+  Tensor loss = mean(emitter, cells, llvm::to_vector(llvm::seq<int64_t>(0, rankOf(x))), /*keep=*/false);
   if (!loss)
     return failure();
   return loss;

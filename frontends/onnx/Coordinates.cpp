@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontends/onnx/Coordinates.h"
+#include "frontends/onnx/emit/Dimensions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -36,7 +37,7 @@ Tensor dtcc::onnx::fromStart(Emitter &emit, const Tensor &indices, int64_t size,
     }
     return emit.constant(std::move(moved));
   }
-  if (std::optional<Affine> at = emit.knownAffine(indices)) {
+  if (std::optional<Affine> at = knownAffine(indices)) {
     int64_t low = at->offset, high = at->offset;
     for (auto [step, count] : llvm::zip_equal(at->steps, shapeOf(indices)))
       (step < 0 ? low : high) += step * std::max<int64_t>(count - 1, 0);
@@ -65,7 +66,7 @@ static SmallVector<Tensor> coordinatesOf(Emitter &emit, const Tensor &indices) {
   shape.back() = 1;
   for (int64_t i = 0; i < count; ++i) {
     offsets.back() = i;
-    result.push_back(emit.squeeze(emit.slice(indices, offsets, shape, strides), rankOf(indices) - 1));
+    result.push_back(squeeze(emit, emit.slice(indices, offsets, shape, strides), rankOf(indices) - 1));
   }
   return result;
 }
@@ -84,7 +85,7 @@ FailureOr<SmallVector<Tensor>> dtcc::onnx::pointCoordinates(OpBinder &node, int6
   for (int64_t dim = 0; dim < batchDims; ++dim) {
     Affine own{0, SmallVector<int64_t>(rankOf(indices) - 1, 0)};
     own.steps[dim] = 1;
-    coordinates.push_back(emit.affine(emit.typeLike(indices, shapeOf(indices).drop_back()), own));
+    coordinates.push_back(emit.affine(typeLike(indices, shapeOf(indices).drop_back()), own));
   }
   for (auto [i, coordinate] : llvm::enumerate(given)) {
     coordinates.push_back(fromStart(emit, coordinate, shapeOf(x)[batchDims + static_cast<int64_t>(i)]));
@@ -131,7 +132,7 @@ FailureOr<ElementPlaces> dtcc::onnx::elementPlaces(OpBinder &node) {
   if (!own)
     return failure();
   // Positions are not data: they read slices, and write boxes.
-  places.sameLines &= !emit.knownAffine(own);
+  places.sameLines &= !knownAffine(own);
   for (int64_t dim = 0; dim < rankOf(x); ++dim) {
     Affine position{0, SmallVector<int64_t>(rankOf(x), 0)};
     position.steps[dim] = 1;

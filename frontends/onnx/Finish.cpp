@@ -5,13 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The function returns its loss as (sum, count); states learn from the graph whether
-// they train, and inputs what they are for.
-//
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/Finish.h"
 #include "dialects/graph/Shapes.h"
-#include "frontends/onnx/Importer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,76 +18,20 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-LogicalResult Importer::finishFunction() {
-  OpBuilder &builder = emitter.getBuilder();
-  if (failed(writeStates()))
-    return failure();
-  const auto &outputs = model.proto().graph().output();
-  Tensor loss;
-  if (options.loss) {
-    FailureOr<Tensor> attached = attachLoss();
-    if (failed(attached))
-      return failure();
-    loss = *attached;
-  } else {
-    std::vector<std::string> scalars;
-    llvm::StringSet<> next;
-    for (const Manifest::Update &update : manifest.bufferUpdates())
-      next.insert(update.value);
-    for (const auto &output : outputs) {
-      if (next.contains(output.name()))
-        continue;
-      Tensor value = lookup(output.name());
-      if (!value)
-        return failure();
-      bool scalar = isFloat(value) && (rankOf(value) == 0 || (outputs.size() == 1 && cellsOf(shapeOf(value)) == 1));
-      if (options.lossOutput.empty() ? scalar : options.lossOutput == output.name()) {
-        if (!scalar)
-          return emitError(model.loc()) << "the loss must be a float scalar, got: '" << output.name() << "' of type "
-                                        << value->type;
-        scalars.push_back(output.name());
-        loss = value;
-      }
-    }
-    if (scalars.size() > 1)
-      return emitError(model.loc()) << "several outputs could be the loss: '" << llvm::join(scalars, "', '")
-                                    << "'; name one with --loss-output";
-    if (scalars.empty() && !options.lossOutput.empty())
-      return emitError(model.loc()) << "the model has no output named '" << options.lossOutput << "'";
-  }
-  if (loss) {
-    if (failed(returnLoss(loss)))
-      return failure();
-  } else {
-    SmallVector<Value> values;
-    for (const auto &output : outputs)
-      values.push_back(emitter.value(lookup(output.name())));
-    func::ReturnOp::create(builder, emitter.getLoc(), values);
-    function.setType(builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(values))));
-  }
-  eraseDead();
-  WalkResult empty = function.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (cellsOf(cast<RankedTensorType>(type).getShape()) == 0) {
-        emitError(op->getLoc()) << "tensors without elements are not supported, got: " << type;
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  if (empty.wasInterrupted())
-    return failure();
-  classifyStates();
-  if (form)
-    applyForm();
-  else if (options.verbose)
-    describeForm();
-  eraseDead();
-  classifyInputs();
-  return success();
+Tensor BuiltFunction::addInput(StringRef name, RankedTensorType type) const {
+  func::FuncOp function = this->function;
+  NamedAttrList attributes;
+  MLIRContext *context = function.getContext();
+  attributes.set("graph.name", StringAttr::get(context, name));
+  unsigned at = function.getNumArguments();
+  (void)function.insertArgument(at, type, attributes.getDictionary(context), source.model.loc());
+  return emitter.fromValue(function.getArgument(at));
 }
 
-void Importer::describeForm() {
-  InFlightDiagnostic remark = emitRemark(model.loc());
+/// Notes which form of a model was found, if the model brings no training of its own.
+static void describeForm(const SourceFile &source, func::FuncOp function) {
+  const ImportOptions &options = source.options;
+  InFlightDiagnostic remark = emitRemark(source.model.loc());
   if (options.loss)
     remark << "a forward pass; --loss=" << options.loss->kind << " is attached";
   else if (function.getName() == "loss")
@@ -99,16 +40,16 @@ void Importer::describeForm() {
     remark << "a forward pass without a loss";
 }
 
-void Importer::applyForm() {
-  Operation *op = module->getOperation();
-  OpBuilder builder(context);
-  if (!form->optimizer)
+/// Sets the optimizer, gradient clipping and optimizer state that a training graph names.
+static void applyForm(const TrainingForm &form, ModuleOp module, States &states) {
+  Builder builder(module.getContext());
+  if (!form.optimizer)
     return;
-  op->setAttr(graph::kOptimizerAttr, form->optimizer);
-  if (form->clip > 0)
-    op->setAttr(graph::kClipAttr, builder.getF64FloatAttr(form->clip));
-  for (State &state : states)
-    if (auto slots = form->slots.find(state.name); slots != form->slots.end() && state.op.getTrainable()) {
+  module->setAttr(graph::kOptimizerAttr, form.optimizer);
+  if (form.clip > 0)
+    module->setAttr(graph::kClipAttr, builder.getF64FloatAttr(form.clip));
+  for (State &state : states.all())
+    if (auto slots = form.slots.find(state.name); slots != form.slots.end() && state.op.getTrainable()) {
       SmallVector<Attribute> values;
       for (const StoredTensor &slot : slots->second)
         values.push_back(slot.toResource());
@@ -116,11 +57,12 @@ void Importer::applyForm() {
     }
 }
 
-LogicalResult Importer::returnLoss(const Tensor &loss) {
+static void returnLoss(Emitter &emitter, func::FuncOp function, const Tensor &loss) {
   OpBuilder &builder = emitter.getBuilder();
   Tensor sum = loss->sum, count = loss->count;
   if (!sum) {
-    note("the loss is not a mean over labels or elements: a step's loss is the mean of its micro-batches' losses");
+    emitRemark(emitter.getLoc())
+        << "the loss is not a mean over labels or elements: a step's loss is the mean of its micro-batches' losses";
     sum = loss;
     count = emitter.scalar(1, elementOf(loss));
   }
@@ -130,7 +72,6 @@ LogicalResult Importer::returnLoss(const Tensor &loss) {
   func::ReturnOp::create(builder, emitter.getLoc(), values);
   function.setName("loss");
   function.setType(builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(values))));
-  return success();
 }
 
 /// `value`, which reads the state if nothing else does: states have the layouts of those who read them.
@@ -145,38 +86,37 @@ static Tensor readingOld(Emitter &emitter, const State &state, const Tensor &val
 }
 
 /// Writes, at the end of the step, the value that follows each state and each buffer of the manifest.
-LogicalResult Importer::writeStates() {
-  for (const Manifest::Update &update : manifest.bufferUpdates()) {
-    if (!scopes.back().initializers.contains(update.buffer) || !lookup(update.buffer))
-      return emitError(model.loc()) << "the metadata 'dtcc.manifest' must name an initializer as buffer, got: '"
-                                    << update.buffer << "'";
-    auto found = stateOf.find(update.buffer);
-    if (found == stateOf.end() || writes.contains(states[found->second].op.getSymName()))
+static LogicalResult writeStates(const BuiltFunction &built) {
+  States &states = built.states;
+  Location loc = built.source.model.loc();
+  for (const Manifest::Update &update : built.source.manifest.bufferUpdates()) {
+    if (!built.scopes.initializer(update.buffer) || !built.scopes.lookup(update.buffer))
+      return emitError(loc) << "the metadata 'dtcc.manifest' must name an initializer as buffer, got: '"
+                            << update.buffer << "'";
+    if (State *known = states.find(update.buffer); !known || states.isWritten(*known))
       continue;
-    State &state = states[found->second];
-    Tensor value = lookup(update.value);
+    Tensor value = built.scopes.lookup(update.value);
     if (!value)
       return failure();
+    State &state = *states.find(update.buffer);
     if (value->type.getShape() != state.stored.type.getShape())
-      return emitError(model.loc()) << "what follows buffer '" << update.buffer << "' must have its shape, got: '"
-                                    << update.value << "' of type " << value->type;
-    buffers.insert(state.name);
-    writes[state.op.getSymName()] = readingOld(emitter, state, emitter.cast(value, state.stored.type.getElementType()));
+      return emitError(loc) << "what follows buffer '" << update.buffer << "' must have its shape, got: '"
+                            << update.value << "' of type " << value->type;
+    Tensor next = built.emitter.cast(value, state.stored.type.getElementType());
+    states.write(state, readingOld(built.emitter, state, next));
   }
-  for (const auto &[symbol, value] : writes)
-    graph::WriteOp::create(emitter.getBuilder(), emitter.getLoc(), FlatSymbolRefAttr::get(context, symbol),
-                           emitter.value(value));
+  states.emitWrites();
   return success();
 }
 
 /// Erases ops nobody uses, and states nobody reads.
-void Importer::eraseDead() {
+static void eraseDead(func::FuncOp function, States &states) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
     if (isOpTriviallyDead(&op))
       op.erase();
   llvm::StringSet<> read;
   function.walk([&](graph::ReadOp op) { read.insert(op.getState()); });
-  llvm::erase_if(states, [&](State &state) {
+  llvm::erase_if(states.all(), [&](State &state) {
     if (read.contains(state.op.getSymName()))
       return false;
     state.op.erase();
@@ -221,7 +161,11 @@ static bool matches(ArrayRef<std::string> globs, StringRef name) {
   });
 }
 
-void Importer::classifyStates() {
+static void classifyStates(func::FuncOp function, const SourceFile &source, States &states) {
+  MLIRContext *context = function.getContext();
+  const ImportOptions &options = source.options;
+  const Manifest &manifest = source.manifest;
+  const std::optional<TrainingForm> &form = source.form;
   // Reads that a gradient of the results reaches.
   llvm::SetVector<Operation *> reached;
   for (Value result : function.front().getTerminator()->getOperands())
@@ -232,20 +176,20 @@ void Importer::classifyStates() {
       if (Operation *op = use.get().getDefiningOp(); op && graph::isFloat(use.get()) && passesGradient(use))
         reached.insert(op);
 
-  llvm::erase_if(states, [&](State &state) {
+  llvm::erase_if(states.all(), [&](State &state) {
     Operation *read = state.read->value.getDefiningOp();
     const ManifestEntry *entry = manifest.find(state.name);
     bool parameter = manifest.exists() ? entry != nullptr : reached.contains(read);
     bool trainable = parameter && (!entry || entry->trainable);
     if (form)
       trainable = parameter && form->trained.contains(state.name);
-    if (buffers.contains(state.name))
+    if (states.isBuffer(state))
       parameter = trainable = false;
-    if (matches(options.trainable, state.name) && !writes.contains(state.op.getSymName()))
+    if (matches(options.trainable, state.name) && !states.isWritten(state))
       parameter = trainable = true;
     if (matches(options.freeze, state.name))
       trainable = false;
-    if (!parameter && !writes.contains(state.op.getSymName()) && state.stored.hasData &&
+    if (!parameter && !states.isWritten(state) && state.stored.hasData &&
         cellsOf(state.stored.type.getShape()) <= kMaxFoldedCells) {
       OpBuilder builder(read);
       Value cells = graph::ConstantOp::create(builder, read->getLoc(), state.stored.type,
@@ -290,7 +234,8 @@ static BlockArgument sourceArgument(Value value) {
   return dyn_cast<BlockArgument>(value);
 }
 
-void Importer::classifyInputs() {
+static void classifyInputs(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
   auto mark = [&](Value ids, StringRef role, int64_t size, std::optional<int64_t> ignore) {
     BlockArgument argument = sourceArgument(ids);
     if (!argument)
@@ -311,4 +256,83 @@ void Importer::classifyInputs() {
       mark(loss.getLabels(), "labels", cast<ShapedType>(loss.getLogits().getType()).getShape().back(),
            loss.getIgnoreIndex());
   });
+}
+
+/// The output that is the loss; null if none is.
+static FailureOr<Tensor> findLoss(const BuiltFunction &built) {
+  const SourceFile &source = built.source;
+  Tensor loss;
+  std::vector<std::string> scalars;
+  llvm::StringSet<> next;
+  for (const Manifest::Update &update : source.manifest.bufferUpdates())
+    next.insert(update.value);
+  for (const auto &output : source.model.proto().graph().output()) {
+    if (next.contains(output.name()))
+      continue;
+    Tensor value = built.scopes.lookup(output.name());
+    if (!value)
+      return failure();
+    bool scalar = isFloat(value) && (rankOf(value) == 0 ||
+                                     (source.model.proto().graph().output_size() == 1 && cellsOf(shapeOf(value)) == 1));
+    if (source.options.lossOutput.empty() ? scalar : source.options.lossOutput == output.name()) {
+      if (!scalar)
+        return emitError(source.model.loc())
+               << "the loss must be a float scalar, got: '" << output.name() << "' of type " << value->type;
+      scalars.push_back(output.name());
+      loss = value;
+    }
+  }
+  if (scalars.size() > 1)
+    return emitError(source.model.loc()) << "several outputs could be the loss: '" << llvm::join(scalars, "', '")
+                                         << "'; name one with --loss-output";
+  if (scalars.empty() && !source.options.lossOutput.empty())
+    return emitError(source.model.loc()) << "the model has no output named '" << source.options.lossOutput << "'";
+  return loss;
+}
+
+/// Returns all outputs of a model without a loss.
+static void returnOutputs(const BuiltFunction &built) {
+  Emitter &emitter = built.emitter;
+  func::FuncOp function = built.function;
+  OpBuilder &builder = emitter.getBuilder();
+  SmallVector<Value> values;
+  for (const auto &output : built.source.model.proto().graph().output())
+    values.push_back(emitter.value(built.scopes.lookup(output.name())));
+  func::ReturnOp::create(builder, emitter.getLoc(), values);
+  function.setType(builder.getFunctionType(function.getArgumentTypes(), TypeRange(ValueRange(values))));
+}
+
+LogicalResult dtcc::onnx::finishFunction(const BuiltFunction &built) {
+  const SourceFile &source = built.source;
+  Emitter &emitter = built.emitter;
+  States &states = built.states;
+  func::FuncOp function = built.function;
+  if (failed(writeStates(built)))
+    return failure();
+  FailureOr<Tensor> loss = source.options.loss ? attachLoss(built) : findLoss(built);
+  if (failed(loss))
+    return failure();
+  if (*loss)
+    returnLoss(emitter, function, *loss);
+  else
+    returnOutputs(built);
+  eraseDead(function, states);
+  WalkResult empty = function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (cellsOf(cast<RankedTensorType>(type).getShape()) == 0) {
+        emitError(op->getLoc()) << "tensors without elements are not supported, got: " << type;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  if (empty.wasInterrupted())
+    return failure();
+  classifyStates(function, source, states);
+  if (source.form)
+    applyForm(*source.form, function->getParentOfType<ModuleOp>(), states);
+  else if (source.options.verbose)
+    describeForm(source, function);
+  eraseDead(function, states);
+  classifyInputs(function);
+  return success();
 }

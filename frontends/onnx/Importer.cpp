@@ -12,6 +12,8 @@
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Annotate.h"
 #include "frontends/onnx/Bindings.h"
+#include "frontends/onnx/Finish.h"
+#include "frontends/onnx/states/SavedTensors.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/GlobPattern.h"
@@ -19,7 +21,6 @@
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
-using ::onnx::AttributeProto;
 using ::onnx::FunctionProto;
 using ::onnx::GraphProto;
 using ::onnx::NodeProto;
@@ -33,113 +34,93 @@ FailureOr<OwningOpRef<ModuleOp>> dtcc::onnx::importOnnx(MLIRContext *context, St
 }
 
 Importer::Importer(MLIRContext *context, StringRef path, const ImportOptions &options)
-    : emitter(context), context(context), options(options),
-      model(context, path, options.externalRoot, options.outputs,
-            /*dataOptional=*/options.randomInit || options.hasWeights) {}
-
-/// Names hold no NUL.
-static std::string functionKey(StringRef domain, StringRef name, StringRef overload) {
-  return (domain + Twine('\0') + name + Twine('\0') + overload).str();
-}
+    : source(context, path, options), emitter(context), states(emitter, source.model.loc()),
+      initializers(source, emitter, states), scopes(initializers, emitter) {}
 
 FailureOr<OwningOpRef<ModuleOp>> Importer::run() {
-  if (failed(model.load()) || failed(manifest.read(model)) || failed(takeForm()))
+  if (failed(source.load()))
     return failure();
-  widenParameters();
-  const GraphProto &graph = model.proto().graph();
-  for (const FunctionProto &function : model.proto().functions())
-    functions.try_emplace(functionKey(function.domain(), function.name(), function.overload()), &function);
-  llvm::StringSet<> known;
-  if (failed(checkGraph(graph, known, 0)) || failed(checkNodes()) || failed(findFoldedNorms()) ||
-      failed(findMergedInitializers()))
+  FailureOr<Prescan> checked = prescan(source, table);
+  if (failed(checked) || failed(initializers.findMerged()))
     return failure();
+  scanned = std::move(*checked);
 
+  const Model &model = source.model;
+  const GraphProto &graph = model.proto().graph();
   module = ModuleOp::create(model.loc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  bool hasLoss = options.loss.has_value();
+  bool hasLoss = source.options.loss.has_value();
   // The manifest speaks of the file's own loss.
-  if (!hasLoss && manifest.lossShift())
-    module->getOperation()->setAttr("graph.loss_shift", builder.getI64IntegerAttr(*manifest.lossShift()));
+  if (std::optional<int64_t> shift = source.manifest.lossShift(); shift && !hasLoss)
+    module->getOperation()->setAttr("graph.loss_shift", builder.getI64IntegerAttr(*shift));
   function = func::FuncOp::create(builder, model.loc(), hasLoss ? "loss" : "forward", builder.getFunctionType({}, {}));
-  symbols.insert("loss");
-  symbols.insert("forward");
-  symbols.insert("step");
-  Block *body = function.addEntryBlock();
-  emitter.getBuilder().setInsertionPointToEnd(body);
-  emitter.getBudget().setFileNodes(fileNodes);
+  states.placeBefore(function);
+  emitter.getBuilder().setInsertionPointToEnd(function.addEntryBlock());
+  emitter.getBudget().setFileNodes(scanned.nodes);
   emitter.setLoc(model.loc());
 
-  scopes.emplace_back();
-  for (const auto &tensor : graph.initializer())
-    scopes.back().initializers[tensor.name()] = &tensor;
+  scopes.enter(scopeOf(graph));
   if (failed(checkNames()) || failed(bindInputs()) || failed(importNodes(graph.node())))
     return failure();
   emitter.setLoc(model.loc());
-  if (failed(finishFunction()) || failed(verify(*module)) || failed(readAnnotations(model, *module)))
+  if (failed(finishFunction({source, emitter, states, scopes, function})) || failed(verify(*module)) ||
+      failed(readAnnotations(model, *module)))
     return failure();
-  if (filledStates > 0)
-    note("the file stores no weights, and fills " + Twine(filledStates) +
-         " tensors with one number each: they become states that start with that number (--init=random starts "
-         "parameters at random)");
-  describeTensors();
-  if (options.keepModel)
-    describeOnnx();
+  if (int64_t filled = initializers.numFilled())
+    emitRemark(model.loc())
+        << "the file stores no weights, and fills " << filled
+        << " tensors with one number each: they become states that start with that number (--init=random starts "
+           "parameters at random)";
+  describeTensors(*module, source, states.all());
+  if (source.options.keepModel)
+    describeOnnx(*module, source, states.all());
   printNodeNotes();
   return std::move(module);
 }
 
-LogicalResult Importer::takeForm() {
-  FailureOr<std::optional<TrainingForm>> found = takeTrainingForm(model, options);
-  if (failed(found))
-    return failure();
-  form = std::move(*found);
-  if (!form)
-    return success();
-  emitRemark(model.loc()) << form->summary;
-  // A training graph says itself which of its nodes train.
-  options.forceTraining = false;
-  return success();
-}
-
 LogicalResult Importer::checkNames() {
-  const auto &initializers = scopes.back().initializers;
-  for (const auto &[a, b] : options.ties)
+  const auto &named = scopes.innermost().initializers;
+  for (const auto &[a, b] : source.options.ties)
     for (const std::string &name : {a, b})
-      if (!initializers.contains(name))
-        return emitError(model.loc()) << "a tie must join two initializers, the model has none named '" << name << "'";
-  for (const auto &[option, globs] : {std::pair("trainable", &options.trainable), std::pair("freeze", &options.freeze)})
+      if (!named.contains(name))
+        return emitError(source.model.loc())
+               << "a tie must join two initializers, the model has none named '" << name << "'";
+  for (const auto &[option, globs] :
+       {std::pair("trainable", &source.options.trainable), std::pair("freeze", &source.options.freeze)})
     for (const std::string &text : *globs) {
       llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(text);
       if (!glob)
-        return emitError(model.loc()) << option << ": " << llvm::toString(glob.takeError());
-      if (llvm::none_of(initializers.keys(), [&](StringRef name) { return glob->match(name); }))
-        return emitError(model.loc()) << option << " must name an initializer of the model, got: '" << text << "'";
+        return emitError(source.model.loc()) << option << ": " << llvm::toString(glob.takeError());
+      if (llvm::none_of(named.keys(), [&](StringRef name) { return glob->match(name); }))
+        return emitError(source.model.loc())
+               << option << " must name an initializer of the model, got: '" << text << "'";
     }
   return success();
 }
 
 LogicalResult Importer::bindInputs() {
-  Bindings bindings(options.bindings);
+  Bindings bindings(source.options.bindings);
   struct Input {
     StringRef name;
     RankedTensorType type;
     int unsignedBits;
   };
   std::vector<Input> inputs;
-  for (const auto &input : model.proto().graph().input()) {
+  for (const auto &input : source.model.proto().graph().input()) {
     // Before IR version 4 initializers are listed as inputs too.
-    if (scopes.back().initializers.contains(input.name()))
+    if (scopes.initializer(input.name()))
       continue;
     if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape())
-      return emitError(model.loc()) << "input '" << input.name() << "' must be a tensor with a shape";
+      return emitError(source.model.loc()) << "input '" << input.name() << "' must be a tensor with a shape";
     const auto &tensor = input.type().tensor_type();
-    Type element = elementType(tensor.elem_type());
+    Type element = source.model.elementType(tensor.elem_type());
     if (!element)
-      return emitError(model.loc()) << "input '" << input.name()
-                                    << "' has an unsupported element type: " << elementTypeName(tensor.elem_type());
+      return emitError(source.model.loc())
+             << "input '" << input.name()
+             << "' has an unsupported element type: " << elementTypeName(tensor.elem_type());
     if (tensor.shape().dim_size() > kMaxRank)
-      return emitError(model.loc()) << "input '" << input.name() << "' must have at most " << kMaxRank
-                                    << " dimensions, got: " << tensor.shape().dim_size();
+      return emitError(source.model.loc()) << "input '" << input.name() << "' must have at most " << kMaxRank
+                                           << " dimensions, got: " << tensor.shape().dim_size();
     SmallVector<int64_t> shape;
     for (const auto &[i, dim] : llvm::enumerate(tensor.shape().dim())) {
       std::string where = "input '" + input.name() + "', dimension " + std::to_string(i);
@@ -156,43 +137,18 @@ LogicalResult Importer::bindInputs() {
       }
     }
     if (!checkedSize(shape))
-      return emitError(model.loc()) << "input '" << input.name() << "' is too large";
+      return emitError(source.model.loc()) << "input '" << input.name() << "' is too large";
     inputs.push_back({input.name(), RankedTensorType::get(shape, element), unsignedBits(tensor.elem_type())});
   }
   if (std::string problems = bindings.summary(); !problems.empty())
-    return emitError(model.loc()) << problems;
+    return emitError(source.model.loc()) << problems;
+  BuiltFunction built{source, emitter, states, scopes, function};
   for (const Input &input : inputs) {
-    Tensor value = addInput(input.name, input.type);
+    Tensor value = built.addInput(input.name, input.type);
     value->unsignedBits = input.unsignedBits;
-    define(input.name, value);
+    scopes.define(input.name, value);
   }
   return success();
-}
-
-Tensor Importer::addInput(StringRef name, RankedTensorType type) {
-  NamedAttrList attributes;
-  attributes.set("graph.name", StringAttr::get(context, name));
-  unsigned at = function.getNumArguments();
-  (void)function.insertArgument(at, type, attributes.getDictionary(context), model.loc());
-  return emitter.fromValue(function.getArgument(at));
-}
-
-Location Importer::nodeLoc(const NodeProto &node) const { return model.nodeLoc(node); }
-
-Tensor Importer::lookup(StringRef name) {
-  for (Scope &scope : llvm::reverse(scopes)) {
-    if (auto found = scope.values.find(name); found != scope.values.end())
-      return found->second;
-    if (auto found = scope.initializers.find(name); found != scope.initializers.end()) {
-      Tensor made = fromInitializer(*found->second, name);
-      if (made)
-        scope.values[name] = made;
-      return made;
-    }
-    if (scope.closed)
-      break;
-  }
-  return emitter.error("'" + name + "' is not defined");
 }
 
 LogicalResult Importer::importNodes(const Repeated<NodeProto> &nodes) {
@@ -247,7 +203,7 @@ static LogicalResult importUnsigned(Importer &importer, const NodeProto &node, O
     return success();
   Emitter &emit = importer.emitter;
   for (const std::string &output : node.output()) {
-    Tensor made = output.empty() ? nullptr : importer.defined(output);
+    Tensor made = output.empty() ? nullptr : importer.scopes.defined(output);
     if (!made || isFloat(made) || elementOf(made).isInteger(1))
       continue;
     if (form == UnsignedForm::Wraps)
@@ -255,26 +211,26 @@ static LogicalResult importUnsigned(Importer &importer, const NodeProto &node, O
     if (!made)
       return failure();
     made->unsignedBits = bits;
-    importer.define(output, made);
+    importer.scopes.define(output, made);
   }
   return success();
 }
 
 LogicalResult Importer::importNode(const NodeProto &node) {
   Location outer = emitter.getLoc();
-  emitter.setLoc(nodeLoc(node));
+  emitter.setLoc(source.model.nodeLoc(node));
   llvm::scope_exit restore([&] { emitter.setLoc(outer); });
   emitter.getBudget().countNode();
   if (emitter.getBudget().isSpent())
     return emitError(emitter.getLoc()) << "the model is too large: written out, functions in place of their calls, the "
-                                       << fileNodes << " nodes of the file make more than "
+                                       << scanned.nodes << " nodes of the file make more than "
                                        << emitter.getBudget().most() << " nodes and ops";
-  const RuleEntry *entry = findRule(node);
+  const RuleEntry *entry = table.find(source.model, node);
   bool ours = !node.domain().empty() && node.domain() != "ai.onnx" && entry;
-  if (const FunctionProto *function = ours ? nullptr : findFunction(node))
+  if (const FunctionProto *function = ours ? nullptr : source.findFunction(node))
     return importCall(node, *function);
   unsigned count = node.input_size();
-  OpBinder binder(*this, node, entry->version ? entry->version : model.opset());
+  OpBinder binder(*this, node, entry->version ? entry->version : source.model.opset());
   for (unsigned i = 0; i < entry->minInputs; ++i)
     if (!binder.has(i))
       return emitError(emitter.getLoc()) << "must have at least " << entry->minInputs << " operands";
@@ -290,51 +246,33 @@ LogicalResult Importer::importNode(const NodeProto &node) {
   return importUnsigned(*this, node, binder, *entry);
 }
 
-const RuleEntry *Importer::findRule(const NodeProto &node) const {
-  bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-  return table.find(node.domain(), node.op_type(), standard ? model.opset() : model.opset(node.domain()));
-}
-
-const FunctionProto *Importer::findFunction(const NodeProto &node) const {
-  return functions.lookup(functionKey(node.domain(), node.op_type(), node.overload()));
-}
-
-const AttributeProto *Importer::callerAttribute(StringRef name) const {
-  const NodeProto *call = scopes.back().call;
-  if (call)
-    for (const AttributeProto &attribute : call->attribute())
-      if (attribute.name() == name)
-        return &attribute;
-  return nullptr;
-}
-
 LogicalResult Importer::importCall(const NodeProto &node, const FunctionProto &body) {
   if (++callDepth > kMaxNesting)
     return emitError(emitter.getLoc()) << "functions must not call each other more than " << kMaxNesting
                                        << " deep; they may form a cycle";
-  Scope scope;
+  Scopes::Scope scope;
   scope.call = &node;
   scope.closed = true;
   for (int i = 0; i < body.input_size() && i < node.input_size(); ++i)
     if (!node.input(i).empty()) {
-      Tensor value = lookup(node.input(i));
+      Tensor value = scopes.lookup(node.input(i));
       if (!value)
         return failure();
       scope.values[body.input(i)] = value;
     }
-  scopes.push_back(std::move(scope));
+  scopes.enter(std::move(scope));
   LogicalResult done = importNodes(body.node());
   SmallVector<Tensor> outputs;
   for (int i = 0; succeeded(done) && i < body.output_size() && i < node.output_size(); ++i) {
-    outputs.push_back(lookup(body.output(i)));
+    outputs.push_back(scopes.lookup(body.output(i)));
     if (!outputs.back())
       done = failure();
   }
-  scopes.pop_back();
+  scopes.leave();
   --callDepth;
   for (auto [i, output] : llvm::enumerate(outputs))
     if (!node.output(i).empty())
-      define(node.output(i), output);
+      scopes.define(node.output(i), output);
   return done;
 }
 
@@ -351,27 +289,45 @@ LogicalResult Importer::countUnrolled(const GraphProto &body) {
 }
 
 FailureOr<SmallVector<Tensor>> Importer::importBranch(const GraphProto &graph, ArrayRef<Tensor> inputs) {
-  Scope scope;
-  scope.call = scopes.back().call;
-  for (const auto &tensor : graph.initializer())
-    scope.initializers[tensor.name()] = &tensor;
+  Scopes::Scope scope = scopeOf(graph);
+  scope.call = scopes.innermost().call;
   for (auto [input, value] : llvm::zip(graph.input(), inputs))
     scope.values[input.name()] = value;
-  scopes.push_back(std::move(scope));
+  scopes.enter(std::move(scope));
   LogicalResult done = importNodes(graph.node());
   SmallVector<Tensor> outputs;
   for (const auto &output : graph.output()) {
-    outputs.push_back(succeeded(done) ? lookup(output.name()) : nullptr);
+    outputs.push_back(succeeded(done) ? scopes.lookup(output.name()) : nullptr);
     if (!outputs.back())
       done = failure();
   }
-  scopes.pop_back();
+  scopes.leave();
   if (failed(done))
     return failure();
   return outputs;
 }
 
-void Importer::note(const Twine &text) { emitRemark(emitter.getLoc(), text); }
+Tensor Importer::operand(const NodeProto &node, unsigned i) {
+  if (callDepth == 0)
+    if (std::optional<Tensor> own = initializers.unmerged(node, i))
+      return *own;
+  return scopes.lookup(node.input(i));
+}
+
+std::shared_ptr<const HostTensor> Importer::numbers(const NodeProto &node, unsigned i) {
+  const std::string &name = node.input(i);
+  const ::onnx::TensorProto *tensor = scopes.initializer(name);
+  if (!tensor || scopes.defined(name)) {
+    Tensor x = operand(node, i);
+    return x ? knownCells(x) : nullptr;
+  }
+  FailureOr<StoredTensor> stored = source.model.decode(*tensor, emitter.getLoc());
+  return succeeded(stored) && stored->hasData ? std::make_shared<HostTensor>(stored->toHost()) : nullptr;
+}
+
+void Importer::noteOfNode(const Twine &text) {
+  nodeNotes[StringAttr::get(function.getContext(), text)].push_back(emitter.getLoc());
+}
 
 void Importer::printNodeNotes() {
   constexpr size_t kNamed = 4;

@@ -5,12 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names are defined once and before their use; every operator is known. What is
-// unsupported is listed all at once.
-//
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/Prescan.h"
 #include "frontends/onnx/Limits.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,7 +21,27 @@ using ::onnx::NodeProto;
 
 template <typename T> using Repeated = google::protobuf::RepeatedPtrField<T>;
 
-LogicalResult Importer::checkGraph(const GraphProto &graph, llvm::StringSet<> &known, int depth) {
+namespace {
+class Scan {
+public:
+  Scan(const SourceFile &source, const RuleTable &table) : source(source), model(source.model), table(table) {}
+  /// `known` are the names that the graph sees; afterwards it is as it was.
+  LogicalResult checkGraph(const GraphProto &graph, llvm::StringSet<> &known, int depth);
+  LogicalResult checkNodes();
+  LogicalResult findFoldedNorms();
+
+  Prescan result;
+
+private:
+  void listUnsupported(const Repeated<NodeProto> &nodes, std::vector<const NodeProto *> &out, int depth);
+
+  const SourceFile &source;
+  const Model &model;
+  const RuleTable &table;
+};
+} // namespace
+
+LogicalResult Scan::checkGraph(const GraphProto &graph, llvm::StringSet<> &known, int depth) {
   if (depth > kMaxNesting)
     return emitError(model.loc()) << "graphs must not be nested more than " << kMaxNesting << " deep";
   if (graph.sparse_initializer_size() > 0)
@@ -56,35 +73,35 @@ LogicalResult Importer::checkGraph(const GraphProto &graph, llvm::StringSet<> &k
   for (const NodeProto &node : graph.node()) {
     for (const std::string &input : node.input()) {
       if (!input.empty() && !known.contains(input))
-        return emitError(nodeLoc(node)) << "operand '" << input << "' is "
-                                        << (later.contains(input)
-                                                ? "used before it is made: nodes are out of order, or form a cycle"
-                                                : "not defined");
-      used.insert(input);
+        return emitError(model.nodeLoc(node))
+               << "operand '" << input << "' is "
+               << (later.contains(input) ? "used before it is made: nodes are out of order, or form a cycle"
+                                         : "not defined");
+      result.used.insert(input);
     }
     for (const auto &attribute : node.attribute())
       if (attribute.has_g() && failed(checkGraph(attribute.g(), known, depth + 1)))
         return failure();
     for (const std::string &output : node.output())
       if (!output.empty() && !add(output))
-        return emitError(nodeLoc(node)) << "'" << output << "' is defined twice";
+        return emitError(model.nodeLoc(node)) << "'" << output << "' is defined twice";
   }
   if (graph.output_size() == 0)
     return emitError(model.loc()) << "the graph has no output";
   for (const auto &output : graph.output()) {
-    used.insert(output.name());
+    result.used.insert(output.name());
     if (!known.contains(output.name()))
       return emitError(model.loc()) << "output '" << output.name() << "' is not defined";
   }
   return success();
 }
 
-void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<const NodeProto *> &out, int depth) {
+void Scan::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<const NodeProto *> &out, int depth) {
   if (depth > kMaxNesting)
     return;
   for (const NodeProto &node : nodes) {
-    ++fileNodes;
-    if (!findFunction(node) && !findRule(node))
+    ++result.nodes;
+    if (!source.findFunction(node) && !table.find(model, node))
       out.push_back(&node);
     for (const auto &attribute : node.attribute())
       if (attribute.has_g())
@@ -92,16 +109,16 @@ void Importer::listUnsupported(const Repeated<NodeProto> &nodes, std::vector<con
   }
 }
 
-LogicalResult Importer::checkNodes() {
+LogicalResult Scan::checkNodes() {
   std::vector<const NodeProto *> unsupported;
   listUnsupported(model.proto().graph().node(), unsupported, 0);
   for (const FunctionProto &function : model.proto().functions()) {
     listUnsupported(function.node(), unsupported, 0);
     for (const NodeProto &node : function.node())
       for (const std::string &input : node.input())
-        used.insert(input);
+        result.used.insert(input);
     for (const std::string &output : function.output())
-      used.insert(output);
+      result.used.insert(output);
   }
   if (unsupported.empty())
     return success();
@@ -125,8 +142,8 @@ LogicalResult Importer::checkNodes() {
 
 /// Exporters fold batch norm into convolutions, even of a module in training mode. What is left trains, but as another
 /// model. PyTorch's notes what a node was made of; else the name of the new bias tells.
-LogicalResult Importer::findFoldedNorms() {
-  if (!forcesTraining())
+LogicalResult Scan::findFoldedNorms() {
+  if (!source.forcesTraining())
     return success();
   std::vector<std::string> folded;
   for (const NodeProto &node : model.proto().graph().node()) {
@@ -145,4 +162,13 @@ LogicalResult Importer::findFoldedNorms() {
                                 << folded.front() << "'" << (folded.size() > 1 ? ", ..." : "")
                                 << "): this would train another model; export with tools/export, or with "
                                    "optimize=False, or train the folded one with --train-mode=as-is";
+}
+
+FailureOr<Prescan> dtcc::onnx::prescan(const SourceFile &source, const RuleTable &table) {
+  Scan scan(source, table);
+  llvm::StringSet<> known;
+  if (failed(scan.checkGraph(source.model.proto().graph(), known, 0)) || failed(scan.checkNodes()) ||
+      failed(scan.findFoldedNorms()))
+    return failure();
+  return std::move(scan.result);
 }

@@ -59,6 +59,11 @@ const RuleEntry *RuleTable::find(StringRef domain, StringRef op, int64_t version
   return after == entry->second.begin() ? nullptr : &std::prev(after)->second;
 }
 
+const RuleEntry *RuleTable::find(const Model &model, const ::onnx::NodeProto &node) const {
+  bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+  return find(node.domain(), node.op_type(), standard ? model.opset() : model.opset(node.domain()));
+}
+
 Emitter &OpBinder::emit() { return importer.emitter; }
 
 unsigned OpBinder::numInputs() const { return node.input_size(); }
@@ -74,7 +79,8 @@ bool OpBinder::wants(unsigned i) const {
 const AttributeProto *OpBinder::attribute(StringRef name) {
   for (const AttributeProto &attribute : node.attribute())
     if (attribute.name() == name)
-      return attribute.ref_attr_name().empty() ? &attribute : importer.callerAttribute(attribute.ref_attr_name());
+      return attribute.ref_attr_name().empty() ? &attribute
+                                               : importer.scopes.callerAttribute(attribute.ref_attr_name());
   return nullptr;
 }
 
@@ -106,7 +112,7 @@ FailureOr<SmallVector<int64_t>> OpBinder::constantIntegers(unsigned i) {
   Tensor x = input(i);
   if (!x)
     return failure();
-  std::shared_ptr<const HostTensor> cells = isFloat(x) ? nullptr : emit().known(x);
+  std::shared_ptr<const HostTensor> cells = isFloat(x) ? nullptr : knownCells(x);
   if (!cells)
     return error("operand " + Twine(i) + " ('" + node.input(i) + "') must be integers known at compile time");
   if (cells->rank() > 1)
@@ -148,7 +154,7 @@ LogicalResult OpBinder::result(unsigned i, const Tensor &value) {
   if (!value)
     return failure();
   if (int(i) < node.output_size() && !node.output(i).empty())
-    importer.define(node.output(i), value);
+    importer.scopes.define(node.output(i), value);
   return success();
 }
 

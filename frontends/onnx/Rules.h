@@ -34,6 +34,7 @@ class GraphProto;
 namespace dtcc::onnx {
 
 class Importer;
+class Model;
 
 /// A node's operands and attributes for a rule. Operands below the rule's minimum exist.
 class OpBinder {
@@ -103,6 +104,8 @@ public:
   }
   /// The entry for a version of an operator's domain, or null.
   const RuleEntry *find(llvm::StringRef domain, llvm::StringRef op, int64_t version) const;
+  /// The entry for a node by the operator sets of its model, or null.
+  const RuleEntry *find(const Model &model, const ::onnx::NodeProto &node) const;
   /// All entries: by operator, then by version.
   const llvm::StringMap<std::map<int64_t, RuleEntry>> &all() const { return rules; }
   /// Makes `op`, which may be of another domain (`com.microsoft.Gelu`), what `standard` is in operator set `version`,

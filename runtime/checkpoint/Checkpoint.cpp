@@ -7,7 +7,6 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 
-#include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/ContentHash.h"

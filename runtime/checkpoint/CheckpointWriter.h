@@ -19,6 +19,7 @@
 
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/Safetensors.h"
+#include "runtime/checkpoint/folder/CheckpointFolder.h"
 #include "runtime/core/Memory.h"
 
 #include <future>

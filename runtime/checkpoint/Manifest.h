@@ -13,11 +13,30 @@
 #ifndef DTCC_RUNTIME_CHECKPOINT_MANIFEST_H
 #define DTCC_RUNTIME_CHECKPOINT_MANIFEST_H
 
-#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/data/ExampleSource.h"
+#include "runtime/image/Block.h"
 
 #include <map>
+#include <optional>
+#include <string>
 
 namespace dtcc::rt {
+
+/// Position of a run: everything that a resume needs besides the tensors.
+struct RunPosition {
+  int64_t step = 0;     /* steps done */
+  int64_t examples = 0; /* examples consumed by them */
+  uint64_t seed = 0;
+  std::optional<uint64_t> shuffle;
+  std::optional<double> best = {}; /* smallest loss of evaluations so far, if there were any */
+  int64_t skipped = 0; /* steps that were left out because they were not finite; without those of a loss scale */
+};
+
+/// Facts that must be the same when a run goes on, so that it trains what it was to train. The plan may be another.
+struct RunIdentity {
+  std::string optimizer; /* "adamw(0.9, 0.999, ..)"; empty: not known */
+  std::vector<DataIdentity> data;
+};
 
 struct SavedState {
   uint32_t dtype = 0;

@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/Save.h"
 
 #include "runtime/checkpoint/SaveOnnx.h"
+#include "runtime/checkpoint/SharedOutput.h"
 #include "runtime/core/Error.h"
 
 #include <filesystem>
@@ -15,15 +16,6 @@
 namespace fs = std::filesystem;
 
 namespace dtcc::rt {
-
-SaveForm SaveOptions::form() const {
-  std::error_code error;
-  if (path.empty())
-    return SaveForm::File;
-  if (path.back() == '/' || fs::is_directory(path, error))
-    return SaveForm::Folder;
-  return fs::path(path).extension() == ".onnx" ? SaveForm::Onnx : SaveForm::File;
-}
 
 void checkSave(const SaveOptions &options, const Image &image, const ModelWeights &weights) {
   std::error_code error;
@@ -38,7 +30,7 @@ void checkSave(const SaveOptions &options, const Image &image, const ModelWeight
 void saveModel(const SaveOptions &options, const Rank &rank, const ModelWeights &weights) {
   switch (options.form()) {
   case SaveForm::File:
-    return saveFile(options.path, rank, weights, options.type);
+    return writeSafetensors(options.path, savedTensors(weights, options.type), rank);
   case SaveForm::Folder:
     return saveFolder(options, rank, weights);
   case SaveForm::Onnx:

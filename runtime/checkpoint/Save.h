@@ -21,17 +21,6 @@
 
 namespace dtcc::rt {
 
-enum class SaveForm { File, Folder, Onnx };
-
-struct SaveOptions {
-  std::string path; /* empty: nothing is saved */
-  SaveType type = SaveType::Model;
-  uint64_t shardBytes = 5'000'000'000;
-
-  /// The form that `path` asks for: a folder if it ends in a slash or is one, else by its extension.
-  SaveForm form() const;
-};
-
 /// Checks before the run that this program can be saved in this form. Throws Error.
 void checkSave(const SaveOptions &options, const Image &image, const ModelWeights &weights);
 

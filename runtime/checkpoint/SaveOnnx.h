@@ -21,7 +21,7 @@
 #ifndef DTCC_RUNTIME_CHECKPOINT_SAVEONNX_H
 #define DTCC_RUNTIME_CHECKPOINT_SAVEONNX_H
 
-#include "runtime/checkpoint/Save.h"
+#include "runtime/checkpoint/SavedTensor.h"
 
 namespace dtcc::rt {
 

@@ -7,11 +7,11 @@
 
 #include "runtime/checkpoint/SavedTensor.h"
 
-#include "runtime/checkpoint/SharedOutput.h"
 #include "runtime/core/Error.h"
 #include "runtime/image/Block.h"
 
 #include <cstring>
+#include <filesystem>
 
 namespace dtcc::rt {
 namespace {
@@ -57,6 +57,15 @@ void writeTurned(const SavedTensor &tensor, const StateRun &run, uint32_t type, 
 }
 
 } // namespace
+
+SaveForm SaveOptions::form() const {
+  std::error_code error;
+  if (path.empty())
+    return SaveForm::File;
+  if (path.back() == '/' || std::filesystem::is_directory(path, error))
+    return SaveForm::Folder;
+  return std::filesystem::path(path).extension() == ".onnx" ? SaveForm::Onnx : SaveForm::File;
+}
 
 std::optional<SavedTensor> savedTensor(const ModelWeights &weights, size_t i, const std::string &name, SaveType type) {
   const ModelTensor &tensor = weights.table().tensors()[i];
@@ -105,7 +114,7 @@ void writeCells(const SavedTensor &tensor, const Rank &rank, std::byte *to) {
   }
 }
 
-void saveFile(const std::string &path, const Rank &rank, const ModelWeights &weights, SaveType type) {
+std::vector<SavedTensor> savedTensors(const ModelWeights &weights, SaveType type) {
   std::vector<SavedTensor> tensors;
   for (size_t i = 0; i < weights.table().tensors().size(); ++i)
     if (const ModelTensor &tensor = weights.table().tensors()[i]; tensor.state) {
@@ -115,7 +124,7 @@ void saveFile(const std::string &path, const Rank &rank, const ModelWeights &wei
       tensors.push_back(halves ? *inType(weights, i, tensor.name, safetensorsName(fileTypeOf(tensor.state->dtype)))
                                : *savedTensor(weights, i, tensor.name, type));
     }
-  writeSafetensors(path, tensors, rank);
+  return tensors;
 }
 
 } // namespace dtcc::rt

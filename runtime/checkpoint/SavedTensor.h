@@ -22,6 +22,17 @@ namespace dtcc::rt {
 /// tensor.
 enum class SaveType { Model, F32, BF16, F16 };
 
+enum class SaveForm { File, Folder, Onnx };
+
+struct SaveOptions {
+  std::string path; /* empty: nothing is saved */
+  SaveType type = SaveType::Model;
+  uint64_t shardBytes = 5'000'000'000;
+
+  /// The form that `path` asks for: a folder if it ends in a slash or is one, else by its extension.
+  SaveForm form() const;
+};
+
 struct SavedTensor {
   std::string name;
   std::string type; /* safetensors' name */
@@ -46,8 +57,8 @@ SavedTensor savedTensor(const std::string &name, const SourceTensor &value);
 /// Writes the cells that `rank` owns to the tensor's place in a mapped file.
 void writeCells(const SavedTensor &tensor, const Rank &rank, std::byte *to);
 
-/// Writes parameters and buffers to one safetensors file, under their own names. Called by all ranks.
-void saveFile(const std::string &path, const Rank &rank, const ModelWeights &weights, SaveType type);
+/// Parameters and buffers under their own names: what one safetensors file holds.
+std::vector<SavedTensor> savedTensors(const ModelWeights &weights, SaveType type);
 
 } // namespace dtcc::rt
 

@@ -22,12 +22,13 @@
 namespace dtcc::rt::cuda {
 
 CudaDevice::CudaDevice(const DeviceSetup &setup)
-    : setup(setup), gpu(setup.rank.abi.rank, setup.ordinal), arenas(setup.rank.image.arenas().size()),
-      states(arenas.size()), bound(setup.rank.stage.commands.count), graphs(gpu, setup.graphs) {
+    : setup(setup), gpu(setup.rank.abi.rank, setup.ordinal), launcher(gpu, setup.rank.abi.rank),
+      arenas(setup.rank.image.arenas().size()), states(arenas.size()), bound(setup.rank.stage.commands.count),
+      graphs(gpu, setup.graphs) {
   Rank &rank = setup.rank;
   const Image &image = rank.image;
   if (setup.ownAttention)
-    gpu.useOwnAttention();
+    launcher.useOwnAttention();
   for (uint32_t i = 0; i < rank.stage.arenas.count; ++i) {
     uint32_t number = rank.stage.arenas.first + i;
     const dtcc_arena &row = image.arenas()[number];
@@ -42,7 +43,7 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
     arenas[number] = gpu.allocate(row.bytes, what);
     rank.arenas[number] = mirrors.emplace_back(row.bytes).data();
     if (image.string(row.name) == gpu_workspace::arenaName)
-      gpu.lendWorkspace(arenas[number], row.bytes);
+      launcher.lendWorkspace(arenas[number], row.bytes);
     if (image.string(row.name) == gpu_workspace::messagesName)
       messageMemory = {arenas[number], arenas[number] + row.bytes};
   }
@@ -54,15 +55,15 @@ CudaDevice::CudaDevice(const DeviceSetup &setup)
   };
   for (const dtcc_state &state : rank.states())
     holds(state.view);
-  for (const dtcc_bucket &bucket : Image::rowsOf(rank.stage.buckets, image.buckets()))
+  for (const dtcc_bucket &bucket : rowsOf(rank.stage.buckets, image.buckets()))
     holds(bucket.view);
   recordBytes = sizeof(dtcc_rank) + rank.coordinates.size() * sizeof(int64_t);
-  hostRecords.resize(recordBytes * static_cast<uint64_t>(image.slots()));
+  hostRecords.resize(recordBytes * static_cast<uint64_t>(image.mesh().slots()));
   records = gpu.allocate(hostRecords.size(), "the record of the rank");
   loadProgram();
   // Made with the others, not in the middle of a step.
   uint32_t last = 0;
-  for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, image.commands()))
+  for (const dtcc_command &command : rowsOf(rank.stage.commands, image.commands()))
     last = std::max(last, command.stream);
   for (uint32_t stream = 0; stream <= last; ++stream)
     streams.push_back({gpu.stream(stream), gpu.event()});
@@ -74,8 +75,8 @@ void CudaDevice::loadProgram() {
   const Image &image = setup.rank.image;
   const dtcc_gpu_module *best = nullptr;
   uint32_t oldest = UINT32_MAX;
-  auto mine = static_cast<uint32_t>(gpu.architecture());
-  for (const dtcc_gpu_module &module : image.gpuModules()) {
+  auto mine = static_cast<uint32_t>(gpu.info().architecture);
+  for (const dtcc_gpu_module &module : image.gpuCode().modules) {
     oldest = std::min(oldest, module.architecture);
     bool assembled = module.kind == DTCC_GPU_CUBIN;
     if (module.architecture > mine || (assembled && module.architecture / 10 != mine / 10))
@@ -85,9 +86,9 @@ void CudaDevice::loadProgram() {
       best = &module;
   }
   if (!best)
-    fail("the program was compiled for GPUs from sm_", oldest, " on, and ", gpu.name(), " is sm_", mine,
+    fail("the program was compiled for GPUs from sm_", oldest, " on, and ", gpu.info().title, " is sm_", mine,
          ": compile it again with --gpu-arch=sm_", mine);
-  program = gpu.load(image.code(*best).data(), "the program's kernels");
+  program = gpu.load(image.gpuCode().of(*best).data(), "the program's kernels");
 }
 
 bool CudaDevice::isOnHost(uint32_t arena) const { return setup.rank.image.arenas()[arena].kind == DTCC_MEMORY_HOST; }
@@ -118,20 +119,20 @@ void CudaDevice::bind(uint32_t number) {
   Bound &made = bound[number - first];
   made.name = rank.image.string(command.name);
   gpu.nowDoing(made.name);
-  gpu.bindFor(command.stream);
+  launcher.bindFor(command.stream);
   parameters.resize(std::max<size_t>(parameters.size(), 2 + command.operand_count));
   switch (command.kind) {
   case DTCC_KERNEL:
-    made.kernel = gpu.function(program, rank.image.string(rank.image.gpuKernels()[command.op].name).data());
+    made.kernel = gpu.function(program, rank.image.string(rank.image.gpuCode().kernels[command.op].name).data());
     break;
   case DTCC_LIBRARY:
   case DTCC_COPY:
   case DTCC_FILL:
-    made.op = createCudaOp(command, rank, gpu);
+    made.op = createCudaOp(command, rank, launcher);
     break;
   case DTCC_COLLECTIVE:
     if (GpuRows::takes(command))
-      made.rows = std::make_unique<GpuRows>(RowShape::of(command, rank.image), gpu);
+      made.rows = std::make_unique<GpuRows>(RowShape::of(command, rank.image), launcher);
     break;
   default:
     break;
@@ -165,7 +166,7 @@ void CudaDevice::openMessages() {
     if (command.kind == DTCC_SEND)
       used[command.communicator] = true;
   std::vector<std::map<int64_t, NcclMessages::Room>> rooms(used.size());
-  for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, rank.image.commands()))
+  for (const dtcc_command &command : rowsOf(rank.stage.commands, rank.image.commands()))
     if (command.kind == DTCC_SEND) {
       auto attributes = rank.image.attributes(command);
       NcclMessages::Room &room = rooms[command.communicator][attributes[0]];
@@ -202,7 +203,7 @@ void CudaDevice::checkGraphs() {
   const Image &image = setup.rank.image;
   if (setup.trace)
     return graphs.refuse("--profile times each command");
-  for (const dtcc_command &command : Image::rowsOf(setup.rank.stage.commands, image.commands())) {
+  for (const dtcc_command &command : rowsOf(setup.rank.stage.commands, image.commands())) {
     if (command.communicator == DTCC_NONE)
       continue;
     if (goesThroughHost(command) || command.predicate != DTCC_NONE)
@@ -252,11 +253,11 @@ void CudaDevice::tune() {
     }
   std::unique_ptr<Communicator> all;
   if (setup.transport) {
-    std::vector<int64_t> members(static_cast<size_t>(rank.image.ranks()));
+    std::vector<int64_t> members(static_cast<size_t>(rank.image.mesh().ranks()));
     std::iota(members.begin(), members.end(), int64_t{0});
     all = setup.transport->group("tuning", members, rank.abi.rank);
   }
-  cuda::tune(sites, setup.tune, gpu, rank, all.get());
+  cuda::tune(sites, setup.tune, gpu, launcher, rank, all.get());
 }
 
 void CudaDevice::begin() {
@@ -264,13 +265,13 @@ void CudaDevice::begin() {
   gpu.nowDoing("starting");
   openGroups();
   openMessages();
-  for (const dtcc_command &command : Image::rowsOf(rank.stage.commands, rank.image.commands()))
+  for (const dtcc_command &command : rowsOf(rank.stage.commands, rank.image.commands()))
     if (command.communicator != DTCC_NONE && goesThroughHost(command))
       reserveExchange(rank, command);
   checkGraphs();
   for (size_t i = 0; i < bound.size(); ++i)
     if (uint32_t stream = rank.image.commands()[rank.stage.commands.first + i].stream; bound[i].op)
-      streams[stream].workspace = gpu.workspace(stream);
+      streams[stream].workspace = launcher.workspace(stream);
   if (!setup.tune.empty())
     tune();
   loadLibraries();
@@ -329,7 +330,7 @@ void CudaDevice::uploadStates() {
 /// The records of all slots at once, so that no copy stands between the actions of a step.
 void CudaDevice::beginStep() {
   Rank &rank = setup.rank;
-  for (int64_t slot = 0; slot < rank.image.slots(); ++slot) {
+  for (int64_t slot = 0; slot < rank.image.mesh().slots(); ++slot) {
     rank.enterSlot(slot);
     auto offset = recordBytes * static_cast<uint64_t>(slot);
     dtcc_rank seen = rank.abi;
@@ -355,7 +356,7 @@ bool CudaDevice::isSet(const void *predicate, CUstream stream) {
 void CudaDevice::launchKernel(uint32_t number, void *const *buffers, const void *predicate) {
   const Rank &rank = setup.rank;
   const dtcc_command &command = rank.image.commands()[number];
-  const dtcc_gpu_kernel &kernel = rank.image.gpuKernels()[command.op];
+  const dtcc_gpu_kernel &kernel = rank.image.gpuCode().kernels[command.op];
   LaunchShape shape;
   shape.grid[0] = static_cast<unsigned>(kernel.grid);
   shape.block[0] = kernel.block;

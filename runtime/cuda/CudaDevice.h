@@ -23,7 +23,7 @@
 #include "runtime/cuda/collective/GpuRows.h"
 #include "runtime/cuda/collective/Nccl.h"
 #include "runtime/cuda/collective/NcclMessages.h"
-#include "runtime/cuda/driver/Gpu.h"
+#include "runtime/cuda/driver/GpuLauncher.h"
 #include "runtime/device/Device.h"
 
 namespace dtcc::rt::cuda {
@@ -91,6 +91,7 @@ private:
 
   DeviceSetup setup;
   Gpu gpu;
+  GpuLauncher launcher;
   std::vector<CUdeviceptr> arenas; /* of the image, as kernels see them; 0 for those of other stages */
   Range messageMemory;             /* what is left of it; addresses */
   std::vector<HostMirror> mirrors; /* of the stage's arenas; empty for those that lie with the host */

@@ -15,10 +15,46 @@
 #include <utility>
 
 namespace dtcc::rt::cuda {
+namespace {
+
+/// Captures as a graph the commands that `work` issues to `origin` and to streams that are joined to it by events.
+/// Nothing is run. `work` must not wait or allocate; an exception from it ends the capture.
+CUgraphExec capture(Gpu &gpu, CUstream origin, const std::function<void()> &work) {
+  const Driver &cuda = driver();
+  // The capture is of this thread alone, because other ranks of the process may allocate meanwhile.
+  gpu.check(cuda.beginCapture(origin, kCaptureOfThread), "cuStreamBeginCapture");
+  CUgraph graph = nullptr;
+  gpu.setCapturing(true);
+  try {
+    work();
+    gpu.setCapturing(false);
+  } catch (...) {
+    gpu.setCapturing(false);
+    cuda.endCapture(origin, &graph); // fails, or gives what nobody wants
+    if (graph)
+      cuda.destroyGraph(graph);
+    throw;
+  }
+  gpu.nowDoing("keeping the step as a graph");
+  gpu.check(cuda.endCapture(origin, &graph), "cuStreamEndCapture");
+  CUgraphExec made = nullptr;
+  CUresult error = cuda.instantiate(&made, graph, 0);
+  cuda.destroyGraph(graph);
+  gpu.check(error, "cuGraphInstantiate");
+  return made;
+}
+
+void launch(Gpu &gpu, CUgraphExec graph) {
+  gpu.nowDoing("a step");
+  gpu.check(driver().launchGraph(graph, gpu.firstStream()), "cuGraphLaunch");
+}
+
+} // namespace
 
 StepGraphs::~StepGraphs() {
   for (const Part &part : parts)
-    gpu.destroy(part.graph);
+    if (part.graph)
+      driver().destroyExecutable(part.graph);
 }
 
 void StepGraphs::refuse(const std::string &why) {
@@ -31,11 +67,11 @@ void StepGraphs::run(uint32_t number, const std::function<void()> &work) {
   parts.resize(std::max<size_t>(parts.size(), number + 1));
   Part &part = parts[number];
   if (part.graph)
-    return gpu.launch(part.graph, gpu.firstStream());
+    return launch(gpu, part.graph);
   if (use == GraphUse::Off || !std::exchange(part.ran, true))
     return work();
   try {
-    part.graph = gpu.capture(gpu.firstStream(), work);
+    part.graph = capture(gpu, gpu.firstStream(), work);
   } catch (const Error &error) {
     if (use == GraphUse::On || error.status != Status::Device)
       throw;
@@ -46,7 +82,7 @@ void StepGraphs::run(uint32_t number, const std::function<void()> &work) {
       std::cerr << message("note: steps run without CUDA graphs: ", error.what(), "\n") << std::flush;
     return work();
   }
-  gpu.launch(part.graph, gpu.firstStream());
+  launch(gpu, part.graph);
 }
 
 } // namespace dtcc::rt::cuda

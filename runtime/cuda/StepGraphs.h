@@ -20,6 +20,8 @@
 #include "runtime/cuda/driver/Gpu.h"
 #include "runtime/device/Device.h"
 
+#include <functional>
+
 namespace dtcc::rt::cuda {
 
 class StepGraphs {

@@ -96,15 +96,16 @@ std::vector<std::string> gather(const std::string &mine, Communicator *all) {
 
 class Tuner {
 public:
-  Tuner(std::span<const TuningSite> sites, Gpu &gpu, Rank &rank)
-      : sites(sites), gpu(gpu), rank(rank), begin(gpu.timedEvent()), end(gpu.timedEvent()) {}
+  Tuner(std::span<const TuningSite> sites, Gpu &gpu, GpuLauncher &launcher, Rank &rank)
+      : sites(sites), gpu(gpu), launcher(launcher), rank(rank), begin(gpu.event(/*flags=*/0)),
+        end(gpu.event(/*flags=*/0)) {}
 
   /// The line of a site's problem: with the GPU and the library, since choices are theirs.
   std::string keyOf(const TuningSite &site) const {
-    return gpu.model() + "; " + site.op->library() + "; " + site.op->problem();
+    return gpu.info().model + "; " + site.op->library() + "; " + site.op->problem();
   }
   bool choose(const TuningSite &site, const Choice &choice) {
-    gpu.bindFor(site.stream);
+    launcher.bindFor(site.stream);
     return site.op->choose(choice);
   }
   /// Keys of the sites that have no choice, or one that is no longer accepted.
@@ -132,7 +133,7 @@ private:
   std::optional<Choice> fastest(const TuningSite &site) {
     std::optional<Choice> best;
     float least = 0;
-    gpu.bindFor(site.stream);
+    launcher.bindFor(site.stream);
     std::vector<Choice> choices = site.op->choices(kAlgorithms);
     if (choices.size() == 1)
       return choices.front();
@@ -162,7 +163,8 @@ private:
         site.op->run(rank, call);
       gpu.record(end, gpu.firstStream());
       gpu.synchronize(gpu.firstStream());
-      float took = gpu.milliseconds(begin, end);
+      float took = 0;
+      gpu.check(driver().elapsedTime(&took, begin, end), "cuEventElapsedTime");
       least = round == 0 ? took : std::min(least, took);
       if (best > 0 && least > 2 * best)
         break;
@@ -172,6 +174,7 @@ private:
 
   std::span<const TuningSite> sites;
   Gpu &gpu;
+  GpuLauncher &launcher;
   Rank &rank;
   CUevent begin, end;
   int failures = 0;
@@ -187,8 +190,9 @@ std::string joined(const std::set<std::string> &keys) {
 
 } // namespace
 
-void tune(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, Rank &rank, Communicator *all) {
-  Tuner tuner(sites, gpu, rank);
+void tune(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, GpuLauncher &launcher, Rank &rank,
+          Communicator *all) {
+  Tuner tuner(sites, gpu, launcher, rank);
   const size_t me = all ? static_cast<size_t>(all->index()) : 0;
   Choices choices;
   std::istringstream first(gather(me == 0 ? textOf(readFile(file)) : "", all).front());

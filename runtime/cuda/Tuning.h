@@ -18,7 +18,7 @@
 #define DTCC_RUNTIME_CUDA_TUNING_H
 
 #include "runtime/collective/Communicator.h"
-#include "runtime/cuda/driver/Gpu.h"
+#include "runtime/cuda/driver/GpuLauncher.h"
 #include "runtime/cuda/driver/TunableOp.h"
 
 #include <string>
@@ -36,7 +36,8 @@ struct TuningSite {
 
 /// Chooses for all sites. `all`: the group of all ranks, each of which calls this; null: one rank. The first reads and
 /// writes `file`. Throws Error if that is no such file, or cannot be written.
-void tune(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, Rank &rank, Communicator *all);
+void tune(std::span<const TuningSite> sites, const std::string &file, Gpu &gpu, GpuLauncher &launcher, Rank &rank,
+          Communicator *all);
 
 } // namespace dtcc::rt::cuda
 

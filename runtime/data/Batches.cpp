@@ -292,7 +292,7 @@ void Batches::fillInput(const Rank &rank, const Input &row, int64_t slot, int64_
 
 void Batches::touch(int64_t rank, int64_t first, const std::function<bool()> &stops) const {
   constexpr int64_t page = 4096;
-  for (int64_t slot = 0; slot < image.slots(); ++slot) {
+  for (int64_t slot = 0; slot < image.mesh().slots(); ++slot) {
     std::vector<int64_t> coordinates = image.mesh().coordinates(rank, slot);
     forInputsOf(image.stageAt(coordinates), [&](const Input &row) {
       Block block = makeBlock(image.mesh(), row.input->dims, static_cast<int>(row.input->rank), coordinates.data(),

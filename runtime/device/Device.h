@@ -87,11 +87,4 @@ public:
 /// this name, so that others do not carry the runtime's kernels for GPUs (some megabytes).
 extern "C" [[gnu::weak]] dtcc::rt::Device *dtcc_create_cuda_device(const dtcc::rt::DeviceSetup &setup);
 
-namespace dtcc::rt {
-
-/// The device that the program was compiled for. Throws Error if it is not there, or too small.
-std::unique_ptr<Device> createDevice(const DeviceSetup &setup);
-
-} // namespace dtcc::rt
-
 #endif // DTCC_RUNTIME_DEVICE_DEVICE_H

@@ -52,7 +52,7 @@ void HostDevice::bind(uint32_t number) {
 }
 
 void HostDevice::overlap() {
-  auto commands = Image::rowsOf(setup.rank.stage.commands, setup.rank.image.commands());
+  auto commands = rowsOf(setup.rank.stage.commands, setup.rank.image.commands());
   // A command that computes would share the team with the first thread.
   bool exchanges = std::all_of(commands.begin(), commands.end(), [](const dtcc_command &command) {
     return command.stream == 0 || command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND;

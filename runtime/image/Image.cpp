@@ -11,7 +11,6 @@
 #include "runtime/image/ImageChecker.h"
 
 #include <algorithm>
-#include <bit>
 #include <set>
 
 namespace dtcc::rt {
@@ -40,13 +39,6 @@ size_t Image::stageOf(const dtcc_state &state) const {
   return 0;
 }
 
-int64_t Image::sizeOf(const dtcc_communicator &communicator) const {
-  int64_t all = extent(communicator.axes);
-  if (communicator.members == 0)
-    return all;
-  return all / grid.axes[communicator.axes.ids[0]].size * std::popcount(communicator.members);
-}
-
 std::string_view Image::string(uint32_t offset) const {
   if (offset == DTCC_NONE)
     return {};
@@ -63,28 +55,6 @@ std::span<const int64_t> Image::attributes(const dtcc_command &command) const {
 
 std::span<const dtcc_wait> Image::waits(const dtcc_command &command) const {
   return section<dtcc_wait>(head->waits).subspan(command.first_wait, command.wait_count);
-}
-
-std::vector<int64_t> Image::members(const dtcc_communicator &communicator, int64_t rank) const {
-  std::vector<int64_t> mine = grid.coordinates(rank, 0);
-  const dtcc_axes &axes = communicator.axes;
-  auto takesPart = [&](int64_t coordinate) {
-    return communicator.members == 0 || communicator.members >> coordinate & 1;
-  };
-  if (axes.count > 0 && !takesPart(mine[axes.ids[0]]))
-    return {rank};
-  std::vector<int64_t> result;
-  for (int64_t member = 0, count = extent(axes); member < count; ++member) {
-    auto rest = member;
-    for (int i = communicator.axes.count; i-- > 0;) {
-      int64_t size = grid.axes[communicator.axes.ids[i]].size;
-      mine[communicator.axes.ids[i]] = rest % size;
-      rest /= size;
-    }
-    if (axes.count == 0 || takesPart(mine[axes.ids[0]]))
-      result.push_back(grid.rankAt(mine));
-  }
-  return result;
 }
 
 int64_t elementCount(const dtcc_view &view) {

@@ -23,6 +23,15 @@
 
 namespace dtcc::rt {
 
+/// The kernels of a program for GPUs, and their code for each architecture.
+struct GpuCode {
+  std::span<const dtcc_gpu_kernel> kernels;
+  std::span<const dtcc_gpu_module> modules;
+  std::span<const char> bytes;
+
+  std::span<const char> of(const dtcc_gpu_module &module) const { return bytes.subspan(module.offset, module.bytes); }
+};
+
 class Image {
 public:
   /// Checks the image at `bytes` (aligned to 8), which may use `kernelCount`
@@ -52,10 +61,9 @@ public:
   bool isForGpus() const { return head->gpu_modules.count > 0; }
   /// Whether an arena of a program for GPUs is in host memory.
   bool isOnHost(const dtcc_arena &arena) const { return isForGpus() && arena.kind == DTCC_MEMORY_HOST; }
-  std::span<const dtcc_gpu_kernel> gpuKernels() const { return section<dtcc_gpu_kernel>(head->gpu_kernels); }
-  std::span<const dtcc_gpu_module> gpuModules() const { return section<dtcc_gpu_module>(head->gpu_modules); }
-  std::span<const char> code(const dtcc_gpu_module &module) const {
-    return section<char>(head->gpu_code).subspan(module.offset, module.bytes);
+  GpuCode gpuCode() const {
+    return {section<dtcc_gpu_kernel>(head->gpu_kernels), section<dtcc_gpu_module>(head->gpu_modules),
+            section<char>(head->gpu_code)};
   }
 
   /// The ONNX file that was compiled, without its parameters; or empty.
@@ -65,10 +73,6 @@ public:
   }
 
   std::span<const dtcc_stage> stages() const { return section<dtcc_stage>(head->stages); }
-  /// The rows of a section that belong to a stage: `rowsOf(stage.states, states())`.
-  template <typename T> static std::span<const T> rowsOf(const dtcc_range &range, std::span<const T> rows) {
-    return rows.subspan(range.first, range.count);
-  }
   /// The stage of the ranks at `coordinates`.
   const dtcc_stage &stageAt(const std::vector<int64_t> &coordinates) const {
     return stages()[head->stage_axis == DTCC_NONE ? 0 : static_cast<size_t>(coordinates[head->stage_axis])];
@@ -85,14 +89,6 @@ public:
   std::span<const int64_t> attributes(const dtcc_command &command) const;
   std::span<const dtcc_wait> waits(const dtcc_command &command) const;
   const Mesh &mesh() const { return grid; }
-  int64_t ranks() const { return grid.ranks(); }
-  /// The micro-batches of a step.
-  int64_t slots() const { return grid.slots(); }
-  int64_t extent(const dtcc_axes &set) const { return grid.extent(set); }
-  /// The number of members of a communicator (1 for a rank that takes no part is not counted here).
-  int64_t sizeOf(const dtcc_communicator &communicator) const;
-  /// Ranks of the group of `rank` in the order of the group.
-  std::vector<int64_t> members(const dtcc_communicator &communicator, int64_t rank) const;
 
 private:
   template <typename T> std::span<const T> section(const dtcc_section &where) const {
@@ -103,6 +99,11 @@ private:
   Mesh grid;
   std::vector<bool> copies; /* by state */
 };
+
+/// The rows of a section that belong to a stage: `rowsOf(stage.states, image.states())`.
+template <typename T> std::span<const T> rowsOf(const dtcc_range &range, std::span<const T> rows) {
+  return rows.subspan(range.first, range.count);
+}
 
 /// Elements of a view.
 int64_t elementCount(const dtcc_view &view);

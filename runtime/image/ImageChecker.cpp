@@ -76,7 +76,7 @@ public:
       elements = product(elements, dims[i].padded, "padded sizes must multiply to at most 2^56");
       require(dims[i].size >= 0 && dims[i].padded >= dims[i].size, "padded size must be at least the size",
               dims[i].padded);
-      require(dims[i].padded % image.extent(dims[i].axes) == 0, "padded size must be a multiple of its shards",
+      require(dims[i].padded % image.mesh().extent(dims[i].axes) == 0, "padded size must be a multiple of its shards",
               dims[i].padded);
     }
   }
@@ -84,8 +84,8 @@ public:
     const dtcc_view &v = image.views()[view];
     require(v.rank == rank, "the view must have the rank of the whole", int(v.rank));
     for (uint32_t i = 0; i < rank; ++i)
-      require(v.sizes[i] == dims[i].padded / image.extent(dims[i].axes), "the view must have the size of the block",
-              v.sizes[i]);
+      require(v.sizes[i] == dims[i].padded / image.mesh().extent(dims[i].axes),
+              "the view must have the size of the block", v.sizes[i]);
   }
 
 private:
@@ -121,15 +121,15 @@ void checkView(const Image &image, size_t i) {
     elements = check.product(elements, view.sizes[d], "sizes must multiply to at most 2^56");
     empty |= view.sizes[d] == 0;
     bool block = view.block_of != 0 && d == view.block_dim;
-    Wide size =
-        block ? view.sizes[d] * Wide(image.extent(image.communicators()[view.block_of - 1].axes)) : Wide(view.sizes[d]);
+    Wide size = block ? view.sizes[d] * Wide(image.mesh().extent(image.communicators()[view.block_of - 1].axes))
+                      : Wide(view.sizes[d]);
     check.require(size <= mostElements, "a box must have at most 2^56 elements", view.sizes[d]);
     last += (size - 1) * view.strides[d];
   }
   if (empty)
     last = -1;
   check.require(view.slots >= 0, "number of slots must be at least 0", view.slots);
-  int64_t slots = view.slots > 0 ? std::min(view.slots, image.slots()) : image.slots();
+  int64_t slots = view.slots > 0 ? std::min(view.slots, image.mesh().slots()) : image.mesh().slots();
   Wide end = Wide(view.offset) + Wide(slots - 1) * view.slot_stride + (last + 1) * width;
   check.require(end <= Wide(image.arenas()[view.arena].bytes), "the view must end inside its arena", int64_t(end));
 }
@@ -154,7 +154,7 @@ void checkRowExchange(const Image &image, const dtcc_command &command, const Row
   check.require(in.rank >= 1 && out.rank >= 1 && ids.rank >= 1 && in.sizes[in.rank - 1] == out.sizes[out.rank - 1] &&
                     ids.sizes[ids.rank - 1] >= 1,
                 "rows must have one length", int(in.rank));
-  int64_t members = image.sizeOf(image.communicators()[command.communicator]);
+  int64_t members = image.mesh().sizeOf(image.communicators()[command.communicator]);
   RowExchange exchange;
   exchange.picks = ids.sizes[ids.rank - 1];
   exchange.tokens = elementCount(ids) / exchange.picks / members;
@@ -208,7 +208,7 @@ void checkOperands(const Image &image, const dtcc_command &command, const RowChe
       check.require(image.attributes(command)[1] >= 1, "room for messages must be at least 1",
                     image.attributes(command)[1]);
     int64_t peer = image.attributes(command)[0];
-    check.require(peer >= 0 && peer < image.sizeOf(image.communicators()[command.communicator]),
+    check.require(peer >= 0 && peer < image.mesh().sizeOf(image.communicators()[command.communicator]),
                   "peer must be a member of the communicator", peer);
     check.require(isContiguous(views[operands[0]]), "operand of a send must be contiguous", operands[0]);
     break;
@@ -225,7 +225,7 @@ void checkOperands(const Image &image, const dtcc_command &command, const RowChe
     const dtcc_view &in = views[operands[0]], &out = views[operands[1]];
     check.require(isContiguous(in) && isContiguous(out), "operands of a collective must be contiguous", operands[0]);
     check.require(in.dtype == out.dtype, "operands of a collective must have one element type", int(out.dtype));
-    Wide members = image.sizeOf(image.communicators()[command.communicator]);
+    Wide members = image.mesh().sizeOf(image.communicators()[command.communicator]);
     check.require(info.fits<Wide>(elementCount(in), elementCount(out), members),
                   "sizes of a collective must fit its group", elementCount(out));
     break;
@@ -244,7 +244,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   check.require(command.pass <= DTCC_UPDATE, "pass must be a part of a step", command.pass);
   check.require(command.kind <= DTCC_RECEIVE, "kind must be known", command.kind);
   if (command.kind == DTCC_KERNEL)
-    check.index(command.op, image.isForGpus() ? image.gpuKernels().size() : kernelCount, "kernel must exist");
+    check.index(command.op, image.isForGpus() ? image.gpuCode().kernels.size() : kernelCount, "kernel must exist");
   if (command.kind == DTCC_LIBRARY)
     check.index(command.op, DTCC_LIB_COUNT, "library op must be known");
   if (command.kind == DTCC_COLLECTIVE)
@@ -262,7 +262,7 @@ void checkCommand(const Image &image, size_t i, uint64_t kernelCount) {
   bool communicates = command.kind == DTCC_COLLECTIVE || command.kind == DTCC_SEND || command.kind == DTCC_RECEIVE;
   check.index(command.communicator, image.communicators().size(), "communicator must exist", !communicates);
   check.require(command.reduction < DTCC_REDUCTION_COUNT, "reduction must be known", command.reduction);
-  check.require(command.only_slot == DTCC_NONE || static_cast<int64_t>(command.only_slot) < image.slots(),
+  check.require(command.only_slot == DTCC_NONE || static_cast<int64_t>(command.only_slot) < image.mesh().slots(),
                 "only_slot must be a slot", command.only_slot);
   check.require(command.extent >= 0, "extent must be at least 0", command.extent);
   check.require(std::isfinite(command.seconds) && command.seconds >= 0, "seconds must be a time", command.seconds);
@@ -289,7 +289,7 @@ void checkState(const Image &image, size_t i) {
     saved = check.product(saved, state.saved_sizes[d], "saved sizes must multiply to at most 2^56");
   for (uint32_t d = 0; d < state.rank; ++d) {
     whole *= state.dims[d].size;
-    block *= state.dims[d].padded / image.extent(state.dims[d].axes);
+    block *= state.dims[d].padded / image.mesh().extent(state.dims[d].axes);
   }
   check.require(saved == whole, "saved elements must be those of the whole", saved);
   check.index(state.view, image.views().size(), "view must exist", /*optional=*/true);
@@ -318,14 +318,15 @@ void checkBucket(const Image &image, size_t i) {
   check.string(bucket.name, "name must be a string");
   check.axes(bucket.flat, false);
   check.axes(bucket.sharded, false);
-  check.require(bucket.length >= 0 && bucket.length <= mostElements && bucket.length % image.extent(bucket.flat) == 0,
+  check.require(bucket.length >= 0 && bucket.length <= mostElements &&
+                    bucket.length % image.mesh().extent(bucket.flat) == 0,
                 "length must be a multiple of the flat shares, at most 2^56", bucket.length);
   check.index(bucket.view, image.views().size(), "view must exist", true);
   check.index(bucket.parameters, image.buckets().size(), "parameters' bucket must exist", true);
   if (bucket.view == DTCC_NONE)
     return;
   const dtcc_view &view = image.views()[bucket.view];
-  check.require(isContiguous(view) && elementCount(view) == bucket.length / image.extent(bucket.flat),
+  check.require(isContiguous(view) && elementCount(view) == bucket.length / image.mesh().extent(bucket.flat),
                 "the view must be the rank's dense share", elementCount(view));
 }
 
@@ -371,21 +372,21 @@ void checkStage(const Image &image, size_t i) {
     if (view != DTCC_NONE)
       own(image.views()[view].arena, stage.arenas, "memory must be the stage's own");
   };
-  for (const dtcc_action &action : Image::rowsOf(stage.actions, image.actions()))
+  for (const dtcc_action &action : rowsOf(stage.actions, image.actions()))
     own(action.phase, stage.phases, "actions must be of the stage's phases");
-  for (const dtcc_phase &phase : Image::rowsOf(stage.phases, image.phases()))
+  for (const dtcc_phase &phase : rowsOf(stage.phases, image.phases()))
     if (phase.command_count > 0) {
       own(phase.first_command, stage.commands, "phases must hold the stage's commands");
       own(phase.first_command + phase.command_count - 1, stage.commands, "phases must hold the stage's commands");
     }
-  for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands())) {
+  for (const dtcc_command &command : rowsOf(stage.commands, image.commands())) {
     ownView(command.predicate);
     for (uint32_t view : image.operands(command))
       ownView(view);
     for (const dtcc_wait &wait : image.waits(command))
       own(wait.command, stage.commands, "a wait must name a command of the stage");
   }
-  for (const dtcc_input &input : Image::rowsOf(stage.inputs, image.inputs()))
+  for (const dtcc_input &input : rowsOf(stage.inputs, image.inputs()))
     if (input.view == DTCC_NONE || input.view < image.views().size())
       ownView(input.view);
   for (uint32_t which = 0; which < DTCC_SCALAR_COUNT; ++which) {
@@ -439,17 +440,17 @@ void checkHostMemory(const Image &image) {
 }
 
 void checkGpuCode(const Image &image) {
-  for (size_t i = 0; i < image.gpuModules().size(); ++i) {
+  for (size_t i = 0; i < image.gpuCode().modules.size(); ++i) {
     RowChecker check(image, "module", i);
-    const dtcc_gpu_module &module = image.gpuModules()[i];
+    const dtcc_gpu_module &module = image.gpuCode().modules[i];
     check.require(module.kind <= DTCC_GPU_CUBIN, "kind of code must be known", module.kind);
     check.range(module.offset, module.bytes, image.header().gpu_code.count, "code must exist");
     if (module.kind == DTCC_GPU_PTX)
-      check.require(module.bytes > 0 && image.code(module).back() == 0, "PTX must end with 0", module.bytes);
+      check.require(module.bytes > 0 && image.gpuCode().of(module).back() == 0, "PTX must end with 0", module.bytes);
   }
-  for (size_t i = 0; i < image.gpuKernels().size(); ++i) {
+  for (size_t i = 0; i < image.gpuCode().kernels.size(); ++i) {
     RowChecker check(image, "kernel", i);
-    const dtcc_gpu_kernel &kernel = image.gpuKernels()[i];
+    const dtcc_gpu_kernel &kernel = image.gpuCode().kernels[i];
     check.string(kernel.name, "name must be a string");
     check.require(kernel.block >= 1 && kernel.block <= 1024, "threads of a block must be 1 to 1024", kernel.block);
     check.require(kernel.grid >= 1 && kernel.grid < int64_t(1) << 31, "blocks must be 1 to 2^31 - 1", kernel.grid);
@@ -554,7 +555,7 @@ void checkTables(const Image &image, uint64_t kernelCount) {
   for (size_t i = 0; i < image.actions().size(); ++i) {
     RowChecker check(image, "action", i);
     check.index(image.actions()[i].phase, image.phases().size(), "phase must exist");
-    check.index(image.actions()[i].slot, static_cast<uint64_t>(image.slots()), "slot must be a micro-batch");
+    check.index(image.actions()[i].slot, static_cast<uint64_t>(image.mesh().slots()), "slot must be a micro-batch");
   }
   for (size_t i = 0; i < image.stages().size(); ++i)
     checkStage(image, i);

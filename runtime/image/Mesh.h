@@ -63,6 +63,10 @@ struct Mesh {
         number = number * axes[i].size + coordinates[i];
     return number;
   }
+  /// The number of members of a communicator (1 for a rank that takes no part is not counted here).
+  int64_t sizeOf(const dtcc_communicator &communicator) const;
+  /// Ranks of the group of `rank` in the order of the group.
+  std::vector<int64_t> members(const dtcc_communicator &communicator, int64_t rank) const;
 
 private:
   int64_t product(bool time) const {

@@ -12,7 +12,7 @@ namespace dtcc::rt {
 Rank::Rank(const Image &image, int64_t rank, ThreadTeam &team, uint64_t seed)
     : image(image), team(team), scratch(team.threads()), coordinates(image.mesh().coordinates(rank, 0)),
       stage(image.stageAt(coordinates)), arenas(image.arenas().size()) {
-  abi = {rank, image.ranks(), /*slot=*/0, seed, /*step=*/1, coordinates.data()};
+  abi = {rank, image.mesh().ranks(), /*slot=*/0, seed, /*step=*/1, coordinates.data()};
 }
 
 std::string Rank::whereabouts() const {

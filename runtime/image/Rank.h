@@ -58,7 +58,7 @@ struct Rank {
   /// Sets the slot and the coordinates of the time axes.
   void enterSlot(int64_t slot);
   /// The states that this rank holds a part of.
-  std::span<const dtcc_state> states() const { return Image::rowsOf(stage.states, image.states()); }
+  std::span<const dtcc_state> states() const { return rowsOf(stage.states, image.states()); }
   /// This rank's linear index on `axes`.
   int64_t index(const dtcc_axes &axes) const { return image.mesh().index(axes, coordinates.data()); }
   /// This rank's index in a communicator; 0 for -1 and DTCC_NONE.

@@ -104,8 +104,9 @@ std::string Trace::json(const Image &image, int64_t rank, Clock::time_point orig
                             {"bytes", command.bytes}}}});
     std::string step = "step " + std::to_string(event.step);
     steps.add(step, event.begin, event.end);
-    std::string batch = command.pass != DTCC_UPDATE && image.slots() > 1 ? ", micro-batch " + std::to_string(event.slot)
-                                                                         : std::string();
+    std::string batch = command.pass != DTCC_UPDATE && image.mesh().slots() > 1
+                            ? ", micro-batch " + std::to_string(event.slot)
+                            : std::string();
     passes.add(passName(command) + batch + " of " + step, event.begin, event.end);
   }
   for (auto [stream, communicates] : streams)

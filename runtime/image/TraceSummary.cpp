@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  double devicePeak() const { return image.header().peak_flops / static_cast<double>(image.ranks()); }
+  double devicePeak() const { return image.header().peak_flops / static_cast<double>(image.mesh().ranks()); }
 
   std::string line(const std::string &name, const Row &row) const {
     std::string text = formatText("  %-44.44s %10s %5.1f %%", name.c_str(), secondsText(row.seconds / steps).c_str(),

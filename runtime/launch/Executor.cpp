@@ -13,14 +13,14 @@ namespace dtcc::rt {
 
 uint64_t arenaBytes(const Image &image, const dtcc_stage &stage) {
   uint64_t bytes = 0;
-  for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+  for (const dtcc_arena &arena : rowsOf(stage.arenas, image.arenas()))
     bytes += image.isOnHost(arena) ? 0 : arena.bytes;
   return bytes;
 }
 
 uint64_t hostBytes(const Image &image, const dtcc_stage &stage) {
   uint64_t bytes = 0;
-  for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+  for (const dtcc_arena &arena : rowsOf(stage.arenas, image.arenas()))
     bytes += image.isOnHost(arena) ? arena.bytes : 0;
   return bytes;
 }
@@ -60,10 +60,10 @@ void Executor::bind() {
 
 std::vector<Executor::Part> Executor::findParts(const dtcc_range &range) const {
   std::vector<Part> found;
-  auto inputs = Image::rowsOf(rank.stage.inputs, rank.image.inputs());
+  auto inputs = rowsOf(rank.stage.inputs, rank.image.inputs());
   bool reads = std::any_of(inputs.begin(), inputs.end(), [](auto &input) { return input.view != DTCC_NONE; });
-  std::vector<bool> seen(static_cast<size_t>(rank.image.slots()));
-  auto actions = Image::rowsOf(range, rank.image.actions());
+  std::vector<bool> seen(static_cast<size_t>(rank.image.mesh().slots()));
+  auto actions = rowsOf(range, rank.image.actions());
   for (size_t i = 0; i < actions.size(); ++i) {
     int64_t slot = actions[i].slot;
     bool isNew = !seen[static_cast<size_t>(slot)];

@@ -67,7 +67,7 @@ std::string Forecast::text() const {
                  tokens ? "tokens" : "samples");
   if (double peak = image.header().peak_flops; peak > 0)
     text += formatText(" (%.1f %% of peak)",
-                       100 * stepFlops(image) * static_cast<double>(image.ranks()) / seconds() / peak);
+                       100 * stepFlops(image) * static_cast<double>(image.mesh().ranks()) / seconds() / peak);
   StepClock::Parts parts = this->parts();
   std::vector<std::pair<std::string, double>> rows{{"kernels", parts.compute}};
   for (const auto &[communicator, seconds] : parts.collectives) {

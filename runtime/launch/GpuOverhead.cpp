@@ -52,7 +52,7 @@ GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
   // Messages as (communicator, is a send, peer).
   std::set<std::tuple<uint32_t, bool, int64_t>> messages;
   bool isGraph = true;
-  for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))
+  for (const dtcc_command &command : rowsOf(stage.commands, image.commands()))
     if (command.kind == DTCC_COLLECTIVE) {
       Traffic traffic = collectiveInfo(command.op).traffic;
       groups[command.communicator].add(traffic);
@@ -72,7 +72,7 @@ GpuOverhead gpuOverhead(const Image &image, const dtcc_stage &stage) {
     result.peers += gpu_memory::messageBytes(incoming, withinNode);
   // Steps with messages or rows on their way are none.
   if (isGraph)
-    for (const dtcc_action &action : Image::rowsOf(stage.actions, image.actions()))
+    for (const dtcc_action &action : rowsOf(stage.actions, image.actions()))
       result.graph += image.phases()[action.phase].command_count * gpu_memory::launchBytes;
   return result;
 }

@@ -22,7 +22,7 @@ static std::string codeText(const Image &image) {
   if (!image.isForGpus())
     return "cpu      " + std::string(image.string(image.header().cpu));
   std::string text = "gpu     ";
-  for (const dtcc_gpu_module &module : image.gpuModules())
+  for (const dtcc_gpu_module &module : image.gpuCode().modules)
     text += " sm_" + std::to_string(module.architecture) + (module.kind == DTCC_GPU_PTX ? " and later" : " assembled") +
             ",";
   text.pop_back();
@@ -44,7 +44,7 @@ static std::string besidesText(const GpuOverhead &overhead) {
 /// Describes the host memory of a stage: updates use state there, and copies use saved activations.
 static std::string whatIsOnHost(const Image &image, const dtcc_stage &stage) {
   bool state = false, values = false;
-  for (const dtcc_command &command : Image::rowsOf(stage.commands, image.commands()))
+  for (const dtcc_command &command : rowsOf(stage.commands, image.commands()))
     for (uint32_t view : image.operands(command))
       if (image.isOnHost(image.arenas()[image.views()[view].arena]))
         (command.kind == DTCC_COPY ? values : state) = true;
@@ -69,8 +69,8 @@ static uint64_t reachOf(const Image &image, std::span<const dtcc_action> actions
 
 /// Says what an evaluation is, and how much of the activations' memory is there for its sake.
 static std::string evaluationText(const Image &image, const dtcc_stage &stage) {
-  std::span<const dtcc_action> all = Image::rowsOf(stage.actions, image.actions()),
-                               step = Image::rowsOf(dtcc_step_actions(&stage), image.actions());
+  std::span<const dtcc_action> all = rowsOf(stage.actions, image.actions()),
+                               step = rowsOf(dtcc_step_actions(&stage), image.actions());
   std::span<const dtcc_action> evaluation = all.subspan(step.size());
   size_t commands = 0;
   for (const dtcc_action &action : evaluation)
@@ -87,14 +87,14 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
   out << "mesh    ";
   for (const dtcc_axis &axis : image.axes())
     out << " " << image.string(axis.name) << "=" << axis.size;
-  out << (image.axes().empty() ? " one rank" : "") << " (" << image.ranks() << " ranks, " << image.slots()
+  out << (image.axes().empty() ? " one rank" : "") << " (" << image.mesh().ranks() << " ranks, " << image.mesh().slots()
       << " micro-batches)\n";
   for (const dtcc_stage &stage : image.stages()) {
     out << "memory   " << bytesText(static_cast<double>(arenaBytes(image, stage))) << " a rank";
     if (image.stages().size() > 1)
       out << " of " << image.string(stage.name);
     out << ":";
-    for (const dtcc_arena &arena : Image::rowsOf(stage.arenas, image.arenas()))
+    for (const dtcc_arena &arena : rowsOf(stage.arenas, image.arenas()))
       if (!image.isOnHost(arena))
         out << " " << image.string(arena.name) << " " << bytesText(static_cast<double>(arena.bytes));
     out << "\n";
@@ -114,11 +114,11 @@ std::string infoText(const Image &image, const std::optional<Forecast> &forecast
     parameters += state.role == DTCC_STATE_PARAMETER ? count : 0;
   }
   out << "params   " << parameters << "\n";
-  out << "work     " << stepFlops(image) * static_cast<double>(image.ranks()) * 1e-9 << " GFLOP a step, "
+  out << "work     " << stepFlops(image) * static_cast<double>(image.mesh().ranks()) * 1e-9 << " GFLOP a step, "
       << image.commands().size() << " commands\n";
   if (image.header().peak_flops > 0)
-    out << "peak     " << formatText("%.0f GFLOP/s", image.header().peak_flops * 1e-9) << " of " << image.ranks()
-        << (image.ranks() == 1 ? " device" : " devices") << "\n";
+    out << "peak     " << formatText("%.0f GFLOP/s", image.header().peak_flops * 1e-9) << " of " << image.mesh().ranks()
+        << (image.mesh().ranks() == 1 ? " device" : " devices") << "\n";
   if (forecast)
     out << forecast->text();
   const char *schedules[] = {"constant", "linear", "cosine"};

@@ -53,7 +53,7 @@ double stepFlops(const Image &image) {
   // The ranks of a pipeline do different things: their average.
   double flops = 0;
   for (const dtcc_stage &stage : image.stages())
-    for (const dtcc_action &action : Image::rowsOf(dtcc_step_actions(&stage), image.actions())) {
+    for (const dtcc_action &action : rowsOf(dtcc_step_actions(&stage), image.actions())) {
       const dtcc_phase &phase = image.phases()[action.phase];
       for (uint32_t i = 0; i < phase.command_count; ++i)
         flops += image.commands()[phase.first_command + i].flops;
@@ -84,7 +84,7 @@ void Metrics::write(const std::string &line) {
 
 void Metrics::start(const RunFacts &facts) {
   run = facts;
-  flops = stepFlops(image) * static_cast<double>(image.ranks());
+  flops = stepFlops(image) * static_cast<double>(image.mesh().ranks());
   double peak = image.header().peak_flops;
   Json mesh = Json::object(), bytes = Json::object();
   for (const dtcc_axis &axis : image.axes())
@@ -101,11 +101,11 @@ void Metrics::start(const RunFacts &facts) {
   }
   std::cerr << "memory: " << bytesText(static_cast<double>(largest)) << " a rank, "
             << (withHost > 0 ? bytesText(static_cast<double>(withHost)) + " of its host's, " : "") << facts.threads
-            << (facts.threads == 1 ? " thread" : " threads") << " a rank, " << image.ranks()
-            << (image.ranks() == 1 ? " rank" : " ranks") << "\n";
+            << (facts.threads == 1 ? " thread" : " threads") << " a rank, " << image.mesh().ranks()
+            << (image.mesh().ranks() == 1 ? " rank" : " ranks") << "\n";
   Json row{{"event", "start"},
            {"model", std::string(image.string(image.header().model))},
-           {"ranks", image.ranks()},
+           {"ranks", image.mesh().ranks()},
            {"mesh", mesh},
            {"transport", facts.transport},
            {"threads", facts.threads},

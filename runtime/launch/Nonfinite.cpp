@@ -59,7 +59,7 @@ ForwardBuffers::ForwardBuffers(const Rank &rank, Device &device) : rank(rank), d
       const dtcc_view &to = image.views()[image.operands(command)[1]];
       return to.arena == held.arena && to.offset >= held.offset && to.offset < end;
     };
-    auto commands = Image::rowsOf(rank.stage.commands, image.commands());
+    auto commands = rowsOf(rank.stage.commands, image.commands());
     if (std::any_of(commands.begin(), commands.end(), writes))
       views.push_back(state.view);
   }

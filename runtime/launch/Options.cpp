@@ -120,8 +120,9 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
   options.rate.warmup = image.training().warmup;
   options.seed = image.training().seed;
 
-  CLI::App app("Trains " + std::string(image.string(image.header().model)) + " on " + std::to_string(image.ranks()) +
-               " rank" + (image.ranks() == 1 ? "" : "s") + ". Compiled by dtcc.");
+  CLI::App app("Trains " + std::string(image.string(image.header().model)) + " on " +
+               std::to_string(image.mesh().ranks()) + " rank" + (image.mesh().ranks() == 1 ? "" : "s") +
+               ". Compiled by dtcc.");
   app.get_formatter()->column_width(34);
   std::string data = "Data";
   app.add_option("--data", options.data.data, "Folder of .npy files named like the inputs, or NAME=FILE (repeatable)")
@@ -281,7 +282,7 @@ std::optional<Options> parseOptions(int argc, char **argv, const Image &image, i
       failWith(Status::Usage, "--on-nonfinite=rollback needs --checkpoint=DIR");
     if (options.save.path.empty() && eval.best.path.empty() && (app.count("--save-type") || app.count("--shard-size")))
       failWith(Status::Usage, app.count("--save-type") ? "--save-type" : "--shard-size", " needs --save");
-    if (!options.tune.empty() && image.gpuModules().empty())
+    if (!options.tune.empty() && image.gpuCode().modules.empty())
       failWith(Status::Usage, "--tune is for programs that compute on GPUs, and this one computes on processors");
     return options;
   } catch (const CLI::CallForHelp &) {

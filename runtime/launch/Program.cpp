@@ -329,7 +329,7 @@ void printInfo(const Image &image, const Options &options) {
 
 int runProgram(const Image &image, std::span<const dtcc_kernel> kernels, const Options &options) {
   Launch launch;
-  launch.ranks = image.ranks();
+  launch.ranks = image.mesh().ranks();
   launch.hangSeconds = options.hangSeconds;
   launch.interrupted = interruptRequested;
   launch.rendezvous = options.rendezvous;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/launch/RankRun.h"
+#include "runtime/device/CreateDevice.h"
 
 #include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/checkpoint/Save.h"
@@ -73,7 +74,7 @@ public:
     }
     if (!shared.options.checkpoint.empty())
       writer.emplace(shared.options.checkpoint, shared.identity, shared.options.keep, rank,
-                     shared.launch.launcher.empty() ? image.ranks() : shared.launch.nodeProcesses);
+                     shared.launch.launcher.empty() ? image.mesh().ranks() : shared.launch.nodeProcesses);
     if (writer && shared.options.checkpointEvery > 0)
       writer->reserve();
 
@@ -111,8 +112,8 @@ private:
   bool overlaps() const { return shared.options.overlap && shared.transport.isConcurrent(); }
 
   void openCommunicators() {
-    if (image.ranks() > 1) {
-      std::vector<int64_t> all(static_cast<size_t>(image.ranks()));
+    if (image.mesh().ranks() > 1) {
+      std::vector<int64_t> all(static_cast<size_t>(image.mesh().ranks()));
       for (size_t i = 0; i < all.size(); ++i)
         all[i] = static_cast<int64_t>(i);
       world = shared.transport.group("all ranks", all, rank.abi.rank);
@@ -123,7 +124,7 @@ private:
     for (size_t i = 0; i < image.communicators().size(); ++i) {
       const dtcc_communicator &communicator = image.communicators()[i];
       std::string name = std::string(image.string(communicator.name)) + " #" + std::to_string(i);
-      groups.push_back(shared.transport.group(name, image.members(communicator, rank.abi.rank), rank.abi.rank));
+      groups.push_back(shared.transport.group(name, image.mesh().members(communicator, rank.abi.rank), rank.abi.rank));
       if (!overlaps() || !ofStreams[i])
         groups.back()->useTeam(team);
       groups.back()->tellWhere(where);
@@ -297,7 +298,7 @@ private:
       bytes += world->stagingBytes();
     RunFacts facts{shared.steps,          shared.begin.step + 1,
                    shared.launch.threads, shared.launch.launcher.empty() ? "threads" : shared.launch.launcher,
-                   shared.begin.seed,     std::vector<uint64_t>(static_cast<size_t>(image.ranks()), bytes)};
+                   shared.begin.seed,     std::vector<uint64_t>(static_cast<size_t>(image.mesh().ranks()), bytes)};
     if (rank.world)
       rank.world->allGather(&bytes, facts.bytes.data(), 1, DTCC_I64);
     if (rank.abi.rank != 0)
@@ -339,7 +340,7 @@ private:
     facts.lossScale = lossScale ? static_cast<double>(*lossScale) : 0;
     int64_t first = positionAfter(step - 1).examples;
     dataSeconds = 0;
-    int64_t slotsLeft = image.slots();
+    int64_t slotsLeft = image.mesh().slots();
     executor.runStep([&](int64_t slot) {
       fill(slot, first);
       if (--slotsLeft == 0 && step < shared.steps)
@@ -385,7 +386,7 @@ private:
 
   void fillFrom(const Batches &batches, int64_t slot, int64_t first) {
     batches.fill(rank, slot, first);
-    for (const dtcc_input &input : Image::rowsOf(rank.stage.inputs, image.inputs()))
+    for (const dtcc_input &input : rowsOf(rank.stage.inputs, image.inputs()))
       if (input.view != DTCC_NONE)
         device->upload(input.view, slot);
   }

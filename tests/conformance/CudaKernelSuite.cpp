@@ -12,7 +12,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/core/HalfFloat.h"
-#include "runtime/cuda/driver/Gpu.h"
+#include "runtime/cuda/driver/GpuLauncher.h"
 #include "runtime/cuda/driver/TunableOp.h"
 #include "tests/conformance/KernelCases.h"
 
@@ -39,7 +39,7 @@ public:
     gpu.nowDoing("testing");
     dtcc_command bound = command;
     bound.predicate = predicateValue < 0 ? DTCC_NONE : 0;
-    std::unique_ptr<cuda::CudaOp> op = cuda::createCudaOp(bound, rank, gpu);
+    std::unique_ptr<cuda::CudaOp> op = cuda::createCudaOp(bound, rank, launcher);
     auto *tunable = dynamic_cast<cuda::TunableOp *>(op.get());
     ways.clear();
     for (const cuda::Choice &choice : tunable ? tunable->choices(1) : std::vector<cuda::Choice>()) {
@@ -48,7 +48,7 @@ public:
         ASSERT_TRUE(tunable->choose(choice));
     }
     // A stream's workspace is as large as all reservations before it was first asked for.
-    if (std::exchange(gpu.grown, false))
+    if (std::exchange(launcher.grown, false))
       ++streams;
     const CUstream stream = gpu.stream(streams);
     gpu.synchronize(gpu.firstStream());
@@ -57,7 +57,7 @@ public:
     for (uint32_t view : rank.image.operands(command))
       addresses.push_back(reinterpret_cast<void *>(
           arena + static_cast<CUdeviceptr>(static_cast<char *>(rank.address(view, rank.abi.slot)) - memory.data())));
-    void *workspace = gpu.workspace(streams);
+    void *workspace = launcher.workspace(streams);
     gpu.synchronize(gpu.firstStream());
     op->run(rank, {stream, addresses.data(), predicate(arena, memory.size(), stream), workspace});
     gpu.copyToHost(memory.data(), arena, memory.size(), stream);
@@ -74,16 +74,16 @@ public:
   size_t way = 0;
   std::vector<std::string> ways;
   /// Our own kernels alone, as where NVIDIA's libraries are missing.
-  void useOwnKernels(bool own) { gpu.own = own; }
+  void useOwnKernels(bool own) { launcher.own = own; }
 
 private:
-  struct TestGpu final : cuda::Gpu {
-    using Gpu::Gpu;
-    void *products() override { return own ? nullptr : Gpu::products(); }
-    void *fusions() override { return own ? nullptr : Gpu::fusions(); }
+  struct TestLauncher final : cuda::GpuLauncher {
+    using GpuLauncher::GpuLauncher;
+    void *products() override { return own ? nullptr : GpuLauncher::products(); }
+    void *fusions() override { return own ? nullptr : GpuLauncher::fusions(); }
     void reserveWorkspace(uint64_t bytes) override {
       grown |= bytes > std::exchange(most, std::max(most, bytes));
-      Gpu::reserveWorkspace(bytes);
+      GpuLauncher::reserveWorkspace(bytes);
     }
     bool own = false;
     bool grown = true; /* a reservation is larger than the last stream's workspace */
@@ -98,7 +98,8 @@ private:
     gpu.copyToDevice(cell, &predicateValue, sizeof predicateValue, stream);
     return reinterpret_cast<const void *>(cell);
   }
-  TestGpu gpu{0, 0};
+  cuda::Gpu gpu{0, 0};
+  TestLauncher launcher{gpu, 0};
   uint32_t streams = 0;
   std::vector<std::unique_ptr<cuda::CudaOp>> kept;
 };
@@ -183,15 +184,16 @@ bool isOfLibraries(uint32_t op) {
 
 TEST(CudaWorkspace, HasAPieceOfThePlanForEachStream) {
   cuda::Gpu gpu(0, 0);
+  cuda::GpuLauncher launcher(gpu, 0);
   const cuda::CUdeviceptr lent = gpu.allocate(1024, "the arena");
-  gpu.lendWorkspace(lent, 256 + 512);
+  launcher.lendWorkspace(lent, 256 + 512);
   for (auto [stream, bytes] : {std::pair(0u, 64u), {2u, 512u}, {0u, 100u}, {3u, 1u}}) {
-    gpu.bindFor(stream);
-    gpu.reserveWorkspace(bytes);
+    launcher.bindFor(stream);
+    launcher.reserveWorkspace(bytes);
   }
-  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(0)), lent);
-  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(2)), lent + 256);
-  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(gpu.workspace(0)), lent);
+  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(launcher.workspace(0)), lent);
+  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(launcher.workspace(2)), lent + 256);
+  EXPECT_EQ(reinterpret_cast<cuda::CUdeviceptr>(launcher.workspace(0)), lent);
   auto expectError = [](const char *message, const auto &call) {
     try {
       call();
@@ -201,11 +203,11 @@ TEST(CudaWorkspace, HasAPieceOfThePlanForEachStream) {
     }
   };
   expectError("operations of stream 3 want 1 bytes of workspace, and the program was planned with 0",
-              [&] { gpu.workspace(3); });
-  gpu.bindFor(2);
-  gpu.reserveWorkspace(512);
+              [&] { launcher.workspace(3); });
+  launcher.bindFor(2);
+  launcher.reserveWorkspace(512);
   expectError("operations of stream 2 have 512 bytes of workspace, and one that --tune tries wants 513",
-              [&] { gpu.reserveWorkspace(513); });
+              [&] { launcher.reserveWorkspace(513); });
 }
 
 TEST(CudaKernels, ComputeWhatProcessorsCompute) {

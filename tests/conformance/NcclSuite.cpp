@@ -14,6 +14,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/cuda/collective/GpuRows.h"
 #include "runtime/cuda/collective/NcclMessages.h"
+#include "runtime/cuda/driver/GpuLauncher.h"
 #include "tests/conformance/CollectiveSuite.h"
 
 #include <cstring>
@@ -176,7 +177,8 @@ private:
   void *pieces(const RowShape &shape) { return bench.room(members * shape.room() * shape.rowBytes()); }
   void *lists(const RowExchange &exchange) { return bench.room(exchange.listLength(members) * 8); }
   void run(const RowShape &shape, void *const *buffers) {
-    GpuRows(shape, bench.gpu).run(bench.gpu, *group, bench.gpu.firstStream(), buffers);
+    GpuLauncher launcher(bench.gpu, 0);
+    GpuRows(shape, launcher).run(bench.gpu, *group, bench.gpu.firstStream(), buffers);
   }
 
   Communicator &host;
@@ -246,7 +248,7 @@ static int runAll(int64_t ranks) {
 
 int main() {
   try {
-    Gpu(0, 0).name();
+    Gpu(0, 0).info();
   } catch (const Error &error) {
     std::cerr << error.what() << "\n";
     return kSkipped;

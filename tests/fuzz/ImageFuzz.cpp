@@ -29,8 +29,8 @@ static void walk(const rt::Image &image, int64_t number) {
   rt::ThreadTeam team(1);
   rt::Rank rank(image, number, team, /*seed=*/0);
   for (const dtcc_communicator &communicator : image.communicators())
-    if (image.sizeOf(communicator) <= 64 && image.extent(communicator.axes) <= 64)
-      image.members(communicator, number);
+    if (image.mesh().sizeOf(communicator) <= 64 && image.mesh().extent(communicator.axes) <= 64)
+      image.mesh().members(communicator, number);
   for (uint32_t view = 0; view < image.views().size(); ++view)
     if (int64_t first = rank.offset(view);
         rt::elementCount(image.views()[view]) > 0 &&
@@ -62,7 +62,7 @@ static void applyChange(const Change &change, std::vector<uint64_t> &image) {
 /// Reads the image and works out what a run would.
 static void use(const std::vector<uint64_t> &bytes) {
   rt::Image image(bytes.data(), fuzz::kImageKernels);
-  for (int64_t number : {int64_t(0), image.ranks() - 1})
+  for (int64_t number : {int64_t(0), image.mesh().ranks() - 1})
     walk(image, number);
   rt::infoText(image, rt::Forecast::of(image));
 }

@@ -20,7 +20,7 @@
 #include "tools/dtcc-plan/measured/Validate.h"
 #include "tools/dtcc-plan/questions/Question.h"
 #include "tools/dtcc-plan/questions/SearchTransformer.h"
-#include "tools/dtcc-plan/show/Show.h"
+#include "tools/dtcc-plan/show/ShowCommand.h"
 #include "tools/model/DeepStack.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InitLLVM.h"

@@ -82,6 +82,9 @@ static LogicalResult verifyAttention(Operation *op, Value q, Value k, Value v, V
   return success();
 }
 
+bool AttentionOp::attends() { return true; }
+bool AttentionGradOp::attends() { return true; }
+
 FactorMap AttentionOp::getFactorMap() {
   AttentionFactors f(*this, getQ(), getV());
   f.map.operands = {f.q, f.k, f.v};

@@ -11,7 +11,8 @@
 include "dialects/graph/GraphAttrs.td"
 include "dialects/graph/PrecisionInterface.td"
 
-def Graph_AttentionOp : Graph_DiffOp<"attention", [AttrSizedOperandSegments, Graph_Precision<["getResultPrecision"]>]> {
+def Graph_AttentionOp : Graph_DiffOp<"attention", [AttrSizedOperandSegments, Graph_Precision<["getResultPrecision"]>,
+                                                  DeclareOpInterfaceMethods<SequenceOpInterface, ["attends"]>]> {
   let summary = "out = softmax(softcap(scale * q k^T) + bias, masked) v";
   let description = [{
     q [b, t, h, d] or, with grouped heads, [b, t, h, g, d] where h counts key/value
@@ -37,7 +38,7 @@ def Graph_AttentionOp : Graph_DiffOp<"attention", [AttrSizedOperandSegments, Gra
   }];
   let hasVerifier = 1;
 }
-def Graph_AttentionGradOp : Graph_PureOp<"attention_grad"> {
+def Graph_AttentionGradOp : Graph_PureOp<"attention_grad", [DeclareOpInterfaceMethods<SequenceOpInterface, ["attends"]>]> {
   let summary = "gradients of attention to q, k and v; linear in dout";
   let description = [{
     Made by graph-differentiate. Consumed by spmd-lower-to-program, which makes `graph.attention_part_grad` if positions

@@ -29,6 +29,16 @@ static void skipIgnored(Operation *op, FactorMap &map, const Dims &logits) {
       map.factors[row].padding = PaddingNeed::Skipped;
 }
 
+/// Marks the op, and gives it an ignored label if it has none.
+template <typename OpTy> static int64_t ignorePaddedRows(OpTy op) {
+  if (!op.getIgnoreIndex())
+    op.setIgnoreIndex(-100);
+  op->setAttr(kIgnoresPaddingAttr, UnitAttr::get(op.getContext()));
+  return static_cast<int64_t>(*op.getIgnoreIndex());
+}
+std::optional<int64_t> CrossEntropyOp::ignorePadding() { return ignorePaddedRows(*this); }
+std::optional<int64_t> CrossEntropyGradOp::ignorePadding() { return ignorePaddedRows(*this); }
+
 FactorMap CrossEntropyOp::getFactorMap() {
   FactorMap map;
   // sum and count lack the rows and come out partial over them; lse walks them.

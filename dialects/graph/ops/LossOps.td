@@ -16,7 +16,8 @@
 include "dialects/graph/GraphAttrs.td"
 include "dialects/graph/PrecisionInterface.td"
 
-def Graph_CrossEntropyOp : Graph_DiffOp<"cross_entropy", [Graph_OwnPrecision]> {
+def Graph_CrossEntropyOp : Graph_DiffOp<"cross_entropy", [Graph_OwnPrecision,
+                                                      DeclareOpInterfaceMethods<SequenceOpInterface, ["ignorePadding"]>]> {
   let summary = "sum and number of lse(logits) - logits[label] over rows whose label is not ignored";
   let description = [{
     logits [i.., v], labels [i..] of integers; sum and count are f32 scalars, lse [i..].
@@ -31,7 +32,8 @@ def Graph_CrossEntropyOp : Graph_DiffOp<"cross_entropy", [Graph_OwnPrecision]> {
   let assemblyFormat = "$logits `,` $labels attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Graph_CrossEntropyGradOp : Graph_PureOp<"cross_entropy_grad"> {
+def Graph_CrossEntropyGradOp : Graph_PureOp<"cross_entropy_grad",
+                                            [DeclareOpInterfaceMethods<SequenceOpInterface, ["ignorePadding"]>]> {
   let summary = "gradient of the sum: exp(logits - lse) - onehot(label), 0 in ignored rows";
   let description = [{
     On a shard `class_axes` names the axes that split the classes, and `classes` is their whole unpadded number.

@@ -46,6 +46,15 @@ static LogicalResult verifyAccess(Operation *op, FlatSymbolRefAttr name, Type ty
   return success();
 }
 
+SmallVector<StateAccess, 1> ReadOp::getStateAccesses() { return {{StateAccessKind::Read, getState(), getY()}}; }
+SmallVector<StateAccess, 1> WriteOp::getStateAccesses() { return {{StateAccessKind::Write, getState(), getX()}}; }
+SmallVector<StateAccess, 1> UpdateOp::getStateAccesses() {
+  SmallVector<StateAccess, 1> accesses;
+  for (auto [state, gradient] : llvm::zip_equal(getStates(), getGradients()))
+    accesses.push_back({StateAccessKind::Update, cast<FlatSymbolRefAttr>(state).getValue(), gradient});
+  return accesses;
+}
+
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyAccess(*this, getStateAttr(), getY().getType(), symbols);
 }

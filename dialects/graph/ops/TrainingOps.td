@@ -34,7 +34,8 @@ def Graph_StateOp : Op<Graph_Dialect, "state", [Symbol]> {
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }
-def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                    DeclareOpInterfaceMethods<StateAccessOpInterface>]> {
   let summary = "the value of a state at the start of the step";
   let description = [{
     Made by the importer; graph-differentiate adds one of a loss scale. Consumed by spmd-lower-to-program, which
@@ -44,7 +45,8 @@ def Graph_ReadOp : Op<Graph_Dialect, "read", [MemoryEffects<[MemRead]>, DeclareO
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$state attr-dict `:` type($y)";
 }
-def Graph_WriteOp : Op<Graph_Dialect, "write", [MemoryEffects<[MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Graph_WriteOp : Op<Graph_Dialect, "write", [MemoryEffects<[MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                      DeclareOpInterfaceMethods<StateAccessOpInterface>]> {
   let summary = "the value of a buffer at the end of the step (running statistics)";
   let description = [{
     Made by the importer. Consumed by spmd-lower-to-program, which makes `spmd.store`. None is left after
@@ -54,7 +56,8 @@ def Graph_WriteOp : Op<Graph_Dialect, "write", [MemoryEffects<[MemWrite]>, Decla
   let assemblyFormat = "$state `,` $x attr-dict `:` type($x)";
 }
 def Graph_UpdateOp : Op<Graph_Dialect, "update", [MemoryEffects<[MemRead, MemWrite]>,
-                                        DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+                                        DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                                        DeclareOpInterfaceMethods<StateAccessOpInterface>]> {
   let summary = "one optimizer step on all trainable states";
   let description = [{
     `gradients` are those of the *sum* of the loss, one for each state of `states` and in its

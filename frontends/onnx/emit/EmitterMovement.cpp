@@ -65,30 +65,6 @@ Tensor Emitter::reshape(const Tensor &x, ArrayRef<int64_t> shape) {
   return fromValue(graph::ReshapeOp::create(builder, loc, type, operand));
 }
 
-Tensor Emitter::cut(const Tensor &x, int64_t dim, int64_t first, int64_t count) {
-  if (!x)
-    return nullptr;
-  SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), steps(rankOf(x), 1);
-  offsets[dim] = first, sizes[dim] = count;
-  return slice(x, offsets, sizes, steps);
-}
-
-Tensor Emitter::squeeze(const Tensor &x, int64_t dim) {
-  if (!x)
-    return nullptr;
-  SmallVector<int64_t> shape(shapeOf(x));
-  shape.erase(shape.begin() + dim);
-  return reshape(x, shape);
-}
-
-Tensor Emitter::unsqueeze(const Tensor &x, int64_t dim) {
-  if (!x)
-    return nullptr;
-  SmallVector<int64_t> shape(shapeOf(x));
-  shape.insert(shape.begin() + dim, 1);
-  return reshape(x, shape);
-}
-
 Tensor Emitter::transpose(const Tensor &x, ArrayRef<int64_t> permutation) {
   if (!x || llvm::equal(permutation, llvm::seq<int64_t>(0, permutation.size())))
     return x;
@@ -213,7 +189,7 @@ Tensor Emitter::pad(const Tensor &x, ArrayRef<int64_t> low, ArrayRef<int64_t> hi
   SmallVector<int64_t> shape;
   for (auto [size, before, after] : llvm::zip_equal(shapeOf(x), low, high))
     shape.push_back(size + before + after);
-  if (!fits(typeLike(x, shape)))
+  if (!fits(loc, typeLike(x, shape)))
     return nullptr;
   if (shapeOf(x) == ArrayRef(shape))
     return x;
@@ -221,11 +197,11 @@ Tensor Emitter::pad(const Tensor &x, ArrayRef<int64_t> low, ArrayRef<int64_t> hi
 }
 
 /// Positions that go on where the piece before ends.
-static std::optional<Affine> joinAffine(Emitter &emitter, ArrayRef<Tensor> xs, int64_t dim) {
-  std::optional<Affine> result = emitter.knownAffine(xs[0]);
+static std::optional<Affine> joinAffine(ArrayRef<Tensor> xs, int64_t dim) {
+  std::optional<Affine> result = knownAffine(xs[0]);
   int64_t length = shapeOf(xs[0])[dim];
   for (const Tensor &x : xs.drop_front()) {
-    std::optional<Affine> next = emitter.knownAffine(x);
+    std::optional<Affine> next = knownAffine(x);
     if (!result || !next)
       return std::nullopt;
     int64_t size = shapeOf(x)[dim];
@@ -266,20 +242,20 @@ Tensor Emitter::concat(ArrayRef<Tensor> xs, int64_t dim) {
   shape[dim] = 0;
   for (const Tensor &x : parts) {
     shape[dim] += shapeOf(x)[dim];
-    if (!fits(typeLike(x, shape)))
+    if (!fits(loc, typeLike(x, shape)))
       return nullptr;
   }
   RankedTensorType type = typeLike(parts[0], shape);
   bool shapeArithmetic = llvm::all_of(parts, [](const Tensor &x) { return x->constant != nullptr; });
   if (!isFloat(parts[0]) && !shapeArithmetic) {
-    if (std::optional<Affine> joined = joinAffine(*this, parts, dim))
+    if (std::optional<Affine> joined = joinAffine(parts, dim))
       return affine(type, *joined);
     // Coordinates for GatherND: kept apart until somebody wants the whole.
     if (dim == type.getRank() - 1 && llvm::all_of(parts, [&](const Tensor &x) { return shapeOf(x)[dim] == 1; })) {
       auto data = std::make_shared<TensorData>();
       data->type = type;
       for (const Tensor &x : parts)
-        data->coordinates.push_back(squeeze(x, dim));
+        data->coordinates.push_back(reshape(x, shapeOf(x).drop_back()));
       return data;
     }
   }

@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::onnx;
 
-int64_t dtcc::onnx::wholeWalk(Emitter &emitter, const Tensor &coordinate, int64_t size) {
-  std::optional<Affine> at = emitter.knownAffine(coordinate);
+int64_t dtcc::onnx::wholeWalk(const Tensor &coordinate, int64_t size) {
+  std::optional<Affine> at = knownAffine(coordinate);
   if (!at || at->offset != 0)
     return -1;
   int64_t found = -1;

@@ -18,7 +18,7 @@
 namespace dtcc::onnx {
 
 /// The dimension along which a coordinate walks all `size` cells in order, or -1.
-int64_t wholeWalk(Emitter &emitter, const Tensor &coordinate, int64_t size);
+int64_t wholeWalk(const Tensor &coordinate, int64_t size);
 
 /// The row-major place of coordinates in the first dimensions of `x`.
 Tensor flatPlace(Emitter &emitter, const Tensor &x, llvm::ArrayRef<Tensor> coordinates);

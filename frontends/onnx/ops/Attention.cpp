@@ -13,6 +13,10 @@
 #include "frontends/onnx/Coordinates.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Indexing.h"
+#include "frontends/onnx/emit/Products.h"
+#include "frontends/onnx/emit/Reductions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -67,11 +71,11 @@ static LogicalResult attentionRule(OpBinder &node) {
     if (heads == keyHeads)
       return x;
     ArrayRef<int64_t> shape = shapeOf(x);
-    Tensor wide = emit.broadcastTo(emit.unsqueeze(x, 2), {batch, keyHeads, heads / keyHeads, shape[2], shape[3]});
+    Tensor wide = emit.broadcastTo(unsqueeze(emit, x, 2), {batch, keyHeads, heads / keyHeads, shape[2], shape[3]});
     return emit.reshape(wide, {batch, heads, shape[2], shape[3]});
   };
   double scale = node.hasAttribute("scale") ? node.real("scale", 1) : 1 / std::sqrt(double(shapeOf(q)[3]));
-  Tensor scores = emit.matmul(q, emit.transpose(repeat(k), {0, 1, 3, 2}));
+  Tensor scores = matmul(emit, q, emit.transpose(repeat(k), {0, 1, 3, 2}));
   if (!scores)
     return failure();
   Type element = elementOf(scores);
@@ -96,7 +100,7 @@ static LogicalResult attentionRule(OpBinder &node) {
   }
   if (!scores)
     return failure();
-  Tensor shares = emit.softmax(scores, {3}, false);
+  Tensor shares = softmax(emit, scores, {3}, false);
   if (node.wants(3)) {
     // Before operator set 24 the cap came behind the mask; the same here where one of both is absent.
     if (shown < 0 || shown > 3 || ((shown == 1 || shown == 2) && mask && node.real("softcap", 0) != 0))
@@ -104,7 +108,7 @@ static LogicalResult attentionRule(OpBinder &node) {
     if (failed(node.result(3, shown == 0 ? product : shown == 3 ? shares : scores)))
       return failure();
   }
-  Tensor y = emit.matmul(shares, repeat(v));
+  Tensor y = matmul(emit, shares, repeat(v));
   if (rank == 3 && y)
     y = emit.reshape(emit.transpose(y, {0, 2, 1, 3}), {batch, rows, heads * shapeOf(v)[3]});
   return node.result(0, y);
@@ -135,8 +139,8 @@ static LogicalResult rotaryRule(OpBinder &node) {
         shapeOf(cos) != shapeOf(sin) || shapeOf(cos)[0] < 1)
       return node.error("position_ids must be integers [b, t], with cos and sin of [positions, half]");
     Tensor row = fromStart(emit, places, shapeOf(cos)[0]);
-    cos = emit.gather(cos, row, 0);
-    sin = emit.gather(sin, row, 0);
+    cos = gather(emit, cos, row, 0);
+    sin = gather(emit, sin, row, 0);
     if (!cos || !sin)
       return failure();
   }

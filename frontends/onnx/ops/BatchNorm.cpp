@@ -27,7 +27,7 @@ static LogicalResult inferenceForm(OpBinder &node, double eps) {
   channels[0] = shapeOf(x)[1];
   auto perChannel = [&](unsigned i) { return emit.reshape(node.input(i), channels); };
   for (unsigned i : {3u, 4u})
-    node.getImporter().markBuffer(node.proto().input(int(i)));
+    node.getImporter().states.markBuffer(node.proto().input(int(i)));
   Tensor variance = emit.add(perChannel(4), emit.scalar(eps, elementOf(node.input(4))));
   Tensor slope = emit.mul(emit.unary<graph::RsqrtOp>(variance), perChannel(1));
   return node.result(0, emit.add(emit.mul(emit.sub(x, perChannel(3)), slope), perChannel(2)));
@@ -36,31 +36,33 @@ static LogicalResult inferenceForm(OpBinder &node, double eps) {
 /// The statistics of the batch; running ones that are stored move by `momentum` of the new.
 static LogicalResult trainingForm(OpBinder &node, double eps, double momentum) {
   Emitter &emit = node.emit();
-  Importer &importer = node.getImporter();
+  States &states = node.getImporter().states;
   OpBuilder &builder = emit.getBuilder();
   Tensor x = node.input(0), scale = node.input(1), bias = node.input(2);
   SmallVector<int64_t> dims{0};
   llvm::append_range(dims, llvm::seq<int64_t>(2, rankOf(x)));
-  RankedTensorType statistic = emit.typeLike(x, shapeOf(x).take_front(2));
+  RankedTensorType statistic = typeLike(x, shapeOf(x).take_front(2));
   auto norm = graph::BatchNormOp::create(
       builder, emit.getLoc(), TypeRange{x->type, statistic, statistic}, emit.value(x), emit.value(scale),
       emit.value(bias), builder.getDenseI64ArrayAttr(dims), builder.getF64FloatAttr(eps), builder.getI64IntegerAttr(1));
-  bool stored = importer.isStored(node.proto(), 3) && importer.isStored(node.proto(), 4);
-  if (stored || node.wants(1) || node.wants(2)) {
+  Tensor read[] = {node.input(3), node.input(4)};
+  State *stored[] = {states.find(read[0]), states.find(read[1])};
+  bool moves = stored[0] && stored[1];
+  if (moves || node.wants(1) || node.wants(2)) {
     int64_t cells = cellsOf(shapeOf(x)) / shapeOf(x)[1];
     // PyTorch moves the variance by the unbiased one, though ONNX says otherwise.
-    bool unbiased = importer.isFromPyTorch();
+    bool unbiased = node.getImporter().source.isFromPyTorch();
     if (unbiased && cells < 2)
       return node.error("must have more than one cell per channel in training");
-    Tensor mean = importer.latest(node.proto(), 3), variance = importer.latest(node.proto(), 4);
+    Tensor mean = states.latest(read[0]), variance = states.latest(read[1]);
     auto running = graph::RunningStatisticsOp::create(
         builder, emit.getLoc(), TypeRange{mean->type, variance->type}, emit.value(mean), emit.value(variance),
         norm.getMean(), norm.getVariance(), builder.getF64FloatAttr(momentum), builder.getI64IntegerAttr(cells),
         unbiased ? builder.getUnitAttr() : UnitAttr(), builder.getI64IntegerAttr(1));
     for (unsigned i : {0u, 1u}) {
       Tensor moved = emit.fromValue(running->getResult(i));
-      if (stored)
-        importer.store(node.proto(), 3 + i, moved);
+      if (moves)
+        states.write(*stored[i], moved);
       if (node.wants(1 + i) && failed(node.result(1 + i, moved)))
         return failure();
     }
@@ -84,7 +86,7 @@ static LogicalResult batchNormRule(OpBinder &node) {
   bool training = node.opset() < 14 ? node.wants(1) || node.wants(2) : node.integer("training_mode", 0) != 0;
   if (node.wants(3) || node.wants(4))
     return node.error("the outputs of saved statistics are not supported");
-  if (!training && node.getImporter().forcesTraining()) {
+  if (!training && node.getImporter().source.forcesTraining()) {
     node.getImporter().noteOfNode(llvm::formatv("batch norm is switched to training: statistics of the batch, running "
                                                 "statistics that move by {0:f3} (--train-mode=as-is keeps it as it is)",
                                                 1 - kept)

@@ -14,6 +14,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -22,7 +23,7 @@ using namespace dtcc::onnx;
 using ::onnx::GraphProto;
 
 static LogicalResult ifRule(OpBinder &node) {
-  std::optional<double> condition = node.emit().knownSplat(node.input(0));
+  std::optional<double> condition = knownSplat(node.input(0));
   if (!condition)
     return node.error("the condition must be known at compile time; where the data decide, compute both branches and "
                       "choose with Where");
@@ -85,7 +86,7 @@ FailureOr<SmallVector<Tensor>> Body::step(ArrayRef<Tensor> inputs, size_t skippe
 static Tensor stacked(Emitter &emit, ArrayRef<Tensor> steps, int64_t dim) {
   SmallVector<Tensor> parts;
   for (const Tensor &step : steps)
-    parts.push_back(emit.unsqueeze(step, dim));
+    parts.push_back(unsqueeze(emit, step, dim));
   return emit.concat(parts, dim);
 }
 
@@ -107,7 +108,7 @@ static LogicalResult loopRule(OpBinder &node) {
     steps = (*given)[0];
   }
   std::optional<double> goesOn = 1.0;
-  if (node.has(1) && !(goesOn = emit.knownSplat(node.input(1))))
+  if (node.has(1) && !(goesOn = knownSplat(node.input(1))))
     return node.error("whether the loop is entered must be known at compile time");
   Body body{node, *graph, {}, {}};
   for (int i = 0; i < carriedCount; ++i)
@@ -119,7 +120,7 @@ static LogicalResult loopRule(OpBinder &node) {
     FailureOr<SmallVector<Tensor>> condition = body.step(inputs, 1);
     if (failed(condition))
       return failure();
-    goesOn = emit.knownSplat((*condition)[0]);
+    goesOn = knownSplat((*condition)[0]);
     if (!goesOn)
       return node.error("the number of steps must be known at compile time: after step " + Twine(i) +
                         " the data decide whether the loop goes on; give it a constant trip count");
@@ -185,7 +186,7 @@ static LogicalResult scanRule(OpBinder &node) {
       SmallVector<int64_t> offsets(rankOf(x), 0), sizes(shapeOf(x)), strides(rankOf(x), 1);
       offsets[axis] = (*directions)[i] ? steps - 1 - step : step;
       sizes[axis] = 1;
-      inputs.push_back(emit.squeeze(emit.slice(x, offsets, sizes, strides), axis));
+      inputs.push_back(squeeze(emit, emit.slice(x, offsets, sizes, strides), axis));
     }
     if (failed(body.step(inputs, 0)))
       return failure();

@@ -12,6 +12,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Products.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -97,7 +98,7 @@ static Tensor blocks(Emitter &emit, const Tensor &x, const Tensor &kernel) {
     result += {cell, inside};
     shape.push_back(shapeOf(x)[d + 2] * shapeOf(kernel)[d + 2]);
   }
-  return emit.reshape(emit.contract(image + "," + weights + "->" + result, x, kernel), shape);
+  return emit.reshape(contract(emit, image + "," + weights + "->" + result, x, kernel), shape);
 }
 
 static LogicalResult convTransposeRule(OpBinder &node) {
@@ -141,14 +142,14 @@ static LogicalResult convTransposeRule(OpBinder &node) {
     llvm::append_range(out, ArrayRef(result).drop_front(2));
     Tensor filter = emit.transpose(emit.reshape(kernel, weights), turn), cells = emit.reshape(x, in);
     SmallVector<int64_t> steps(spatial, 1);
-    auto op = graph::ConvolutionOp::create(emit.getBuilder(), emit.getLoc(), emit.typeLike(x, out), emit.value(cells),
+    auto op = graph::ConvolutionOp::create(emit.getBuilder(), emit.getLoc(), typeLike(x, out), emit.value(cells),
                                            emit.value(filter), steps, s->dilations, low);
     y = emit.reshape(emit.fromValue(op), result);
   }
   if (!y)
     return failure();
-  Tensor bias = node.has(2) ? node.input(2) : node.getImporter().droppedBias(node.proto(), shapeOf(y)[1]);
-  return node.result(0, emit.affineChannels(y, nullptr, bias));
+  Tensor bias = node.has(2) ? node.input(2) : node.getImporter().initializers.droppedBias(node.proto(), shapeOf(y)[1]);
+  return node.result(0, affineChannels(emit, y, nullptr, bias));
 }
 
 void dtcc::onnx::addConvTransposeRules(RuleTable &table) { table.on("ConvTranspose", 1, {2, 3}, convTransposeRule); }

@@ -14,6 +14,8 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Products.h"
+#include "frontends/onnx/emit/Reductions.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
 
@@ -137,7 +139,7 @@ private:
     Tensor kept = emit.select(same, x.value, emit.scalar(0, elementOf(x.value)));
     std::string letters = x.letters;
     letters.erase(j, 1);
-    return {emit.reduce(Reduction::Sum, kept, {int64_t(j)}, /*keep=*/false), letters};
+    return {reduce(emit, Reduction::Sum, kept, {int64_t(j)}, /*keep=*/false), letters};
   }
 
   /// Whether factors from `next` on or the result have the letter.
@@ -157,7 +159,7 @@ private:
         dims.push_back(dim);
       else
         letters += letter;
-    return {dims.empty() ? x.value : emit.reduce(Reduction::Sum, x.value, dims, /*keep=*/false), letters};
+    return {dims.empty() ? x.value : reduce(emit, Reduction::Sum, x.value, dims, /*keep=*/false), letters};
   }
 
   Factor multiply(const Factor &x, const Factor &y, size_t next) {
@@ -177,7 +179,7 @@ private:
     for (char &letter : spec)
       if (size_t at = all.find(letter); at != std::string::npos)
         letter = char('a' + at);
-    return {emit.contract(spec, x.value, y.value), letters};
+    return {contract(emit, spec, x.value, y.value), letters};
   }
 
   /// The factor's dimensions in the order of `letters`, of size 1 or, in the result, as large as they are where it has

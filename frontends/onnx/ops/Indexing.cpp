@@ -7,9 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/emit/Indexing.h"
 #include "frontends/onnx/Coordinates.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Logic.h"
+#include "frontends/onnx/emit/Reductions.h"
 #include "frontends/onnx/file/Model.h"
 
 using namespace mlir;
@@ -24,12 +28,12 @@ static LogicalResult gatherRule(OpBinder &node) {
   if (isFloat(indices))
     return node.error("indices must be integers");
   bool table = x->value && x->value.getDefiningOp<graph::ReadOp>() && *axis == 0 && rankOf(x) == 2;
-  return node.result(0, node.emit().gather(x, fromStart(node.emit(), indices, shapeOf(x)[*axis], table), *axis));
+  return node.result(0, gather(node.emit(), x, fromStart(node.emit(), indices, shapeOf(x)[*axis], table), *axis));
 }
 
 static LogicalResult gatherNDRule(OpBinder &node) {
   FailureOr<SmallVector<Tensor>> coordinates = pointCoordinates(node, node.integer("batch_dims", 0));
-  return failed(coordinates) ? failure() : node.result(0, node.emit().gatherPoints(node.input(0), *coordinates));
+  return failed(coordinates) ? failure() : node.result(0, gatherPoints(node.emit(), node.input(0), *coordinates));
 }
 
 static LogicalResult gatherElementsRule(OpBinder &node) {
@@ -40,10 +44,10 @@ static LogicalResult gatherElementsRule(OpBinder &node) {
     return failure();
   // Whole rows, as a lookup: it may be split over ranks.
   if (places->rows)
-    return node.result(0, emit.gather(x, places->rows, places->axis));
+    return node.result(0, gather(emit, x, places->rows, places->axis));
   if (isFloat(x) && places->isFew())
-    return node.result(0, emit.pick(x, places->coordinates[places->axis], places->axis));
-  return node.result(0, emit.gatherPoints(x, places->coordinates));
+    return node.result(0, pick(emit, x, places->coordinates[places->axis], places->axis));
+  return node.result(0, gatherPoints(emit, x, places->coordinates));
 }
 
 /// values [off, on]: one dimension more, on where its place is the index.
@@ -51,7 +55,7 @@ static LogicalResult oneHotRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor indices = node.input(0), values = node.input(2);
   // A count, of whatever type.
-  std::optional<double> depth = emit.knownSplat(node.input(1));
+  std::optional<double> depth = knownSplat(node.input(1));
   if (!depth || cellsOf(shapeOf(node.input(1))) != 1)
     return node.error("the depth must be a number known at compile time");
   FailureOr<int64_t> axis = node.axis(node.integer("axis", -1), rankOf(indices) + 1);
@@ -62,8 +66,8 @@ static LogicalResult oneHotRule(OpBinder &node) {
     indices = emit.cast(indices, emit.getBuilder().getI64Type());
   if (!(*depth >= 1 && *depth <= kMostExactCount) || !indices || shapeOf(values) != ArrayRef<int64_t>{2})
     return node.error("must have a depth between 1 and " + Twine(kMostExactCount) + ", and two values");
-  auto cell = [&](int64_t i) { return emit.squeeze(emit.slice(values, {i}, {1}, {1}), 0); };
-  Tensor flags = emit.oneHot(fromStart(emit, indices, int64_t(*depth)), int64_t(*depth), *axis);
+  auto cell = [&](int64_t i) { return squeeze(emit, emit.slice(values, {i}, {1}, {1}), 0); };
+  Tensor flags = oneHot(emit, fromStart(emit, indices, int64_t(*depth)), int64_t(*depth), *axis);
   return node.result(0, emit.select(flags, cell(1), cell(0)));
 }
 
@@ -103,11 +107,11 @@ static LogicalResult triluRule(OpBinder &node) {
   Tensor kept = emit.compare(node.integer("upper", 1) ? graph::Predicate::ge : graph::Predicate::le,
                              emit.affine(type, {0, {0, 1}}), emit.affine(type, {offset, {1, 0}}));
   if (elementOf(x).isInteger(1))
-    return node.result(0, emit.logicalAnd(kept, x));
+    return node.result(0, logicalAnd(emit, kept, x));
   return node.result(0, emit.select(kept, x, emit.scalar(0, elementOf(x))));
 }
 
-template <Tensor (Emitter::*Running)(const Tensor &, int64_t, bool, bool)>
+template <Tensor (*Running)(Emitter &, const Tensor &, int64_t, bool, bool)>
 static LogicalResult runningRule(OpBinder &node) {
   Tensor x = node.input(0);
   FailureOr<SmallVector<int64_t>> given = node.constantIntegers(1);
@@ -118,7 +122,7 @@ static LogicalResult runningRule(OpBinder &node) {
   FailureOr<int64_t> axis = node.axis((*given)[0], rankOf(x));
   if (failed(axis))
     return failure();
-  return node.result(0, (node.emit().*Running)(x, *axis, node.integer("exclusive", 0), node.integer("reverse", 0)));
+  return node.result(0, Running(node.emit(), x, *axis, node.integer("exclusive", 0), node.integer("reverse", 0)));
 }
 
 /// Values and indices of the `count` largest cells along an axis, largest first.
@@ -144,12 +148,12 @@ static Tensor numberBefore(Emitter &emit, const Tensor &x, int64_t axis) {
   Affine row{0, SmallVector<int64_t>(pairs.size(), 0)}, column = row;
   row.steps[axis] = column.steps[axis + 1] = 1;
   auto places = RankedTensorType::get(pairs, emit.getBuilder().getI64Type());
-  Tensor self = emit.unsqueeze(x, axis + 1), other = emit.unsqueeze(x, axis);
+  Tensor self = unsqueeze(emit, x, axis + 1), other = unsqueeze(emit, x, axis);
   Tensor before = emit.compare(graph::Predicate::lt, emit.affine(places, column), emit.affine(places, row));
-  Tensor beaten = emit.logicalOr(emit.compare(graph::Predicate::gt, other, self),
-                                 emit.logicalAnd(emit.compare(graph::Predicate::eq, other, self), before));
-  return emit.reduce(Reduction::Sum, emit.cast(beaten, emit.getBuilder().getF32Type()), {axis + 1},
-                     /*keep=*/false);
+  Tensor beaten = logicalOr(emit, emit.compare(graph::Predicate::gt, other, self),
+                            logicalAnd(emit, emit.compare(graph::Predicate::eq, other, self), before));
+  return reduce(emit, Reduction::Sum, emit.cast(beaten, emit.getBuilder().getF32Type()), {axis + 1},
+                /*keep=*/false);
 }
 
 /// The place of the first of the largest integers along an axis.
@@ -159,7 +163,7 @@ static Tensor placeOfLargestInteger(Emitter &emit, const Tensor &x, int64_t axis
   own.steps[axis] = 1;
   Tensor zero = emit.scalar(0, f32), place = emit.cast(emit.affine(RankedTensorType::get(shapeOf(x), i64), own), f32);
   Tensor kept = emit.select(emit.compare(graph::Predicate::eq, numberBefore(emit, x, axis), zero), place, zero);
-  return emit.cast(emit.reduce(Reduction::Sum, kept, {axis}, /*keep=*/true), i64);
+  return emit.cast(reduce(emit, Reduction::Sum, kept, {axis}, /*keep=*/true), i64);
 }
 
 /// ArgMax, and ArgMin as that of -x.
@@ -182,7 +186,7 @@ template <bool Least> static LogicalResult argRule(OpBinder &node) {
   Tensor place = isFloat(x) ? largest(emit, x, *axis, 1).second : placeOfLargestInteger(emit, x, *axis);
   if (last && place)
     place = emit.sub(emit.scalar(double(shapeOf(x)[*axis] - 1), elementOf(place)), place);
-  return node.result(0, node.integer("keepdims", 1) || !place ? place : emit.squeeze(place, *axis));
+  return node.result(0, node.integer("keepdims", 1) || !place ? place : squeeze(emit, place, *axis));
 }
 
 /// 1 in the cell of the largest along the axis, the first of equal ones; else 0.
@@ -199,8 +203,8 @@ static LogicalResult hardmaxRule(OpBinder &node) {
     cells = emit.reshape(x, {cellsOf(shapeOf(x).take_front(*axis)), cellsOf(shapeOf(x).drop_front(*axis))});
     axis = 1;
   }
-  Tensor place = emit.squeeze(largest(emit, cells, *axis, 1).second, *axis);
-  Tensor flags = place ? emit.oneHot(place, shapeOf(cells)[*axis], *axis) : nullptr;
+  Tensor place = squeeze(emit, largest(emit, cells, *axis, 1).second, *axis);
+  Tensor flags = place ? oneHot(emit, place, shapeOf(cells)[*axis], *axis) : nullptr;
   return node.result(0, emit.reshape(emit.cast(flags, elementOf(x)), shape));
 }
 
@@ -211,15 +215,15 @@ static std::pair<Tensor, Tensor> largestIntegers(Emitter &emit, const Tensor &x,
   own.steps[axis] = 1;
   Tensor rank = emit.cast(numberBefore(emit, x, axis), i64);
   // flags [.., k, i, ..]: whether cell i is the k-th.
-  Tensor flags = emit.oneHot(rank, shapeOf(x)[axis], axis);
-  flags = emit.cut(flags, axis, 0, count);
+  Tensor flags = oneHot(emit, rank, shapeOf(x)[axis], axis);
+  flags = cut(emit, flags, axis, 0, count);
   Tensor place = emit.cast(emit.affine(RankedTensorType::get(shapeOf(x), i64), own), f32), zero = emit.scalar(0, f32);
   Tensor places = emit.cast(
-      emit.reduce(Reduction::Sum, emit.select(flags, emit.unsqueeze(place, axis), zero), {axis + 1}, /*keep=*/false),
+      reduce(emit, Reduction::Sum, emit.select(flags, unsqueeze(emit, place, axis), zero), {axis + 1}, /*keep=*/false),
       i64);
-  Tensor values =
-      emit.reduce(Reduction::Sum, emit.select(flags, emit.unsqueeze(x, axis), emit.scalar(0, elementOf(x))), {axis + 1},
-                  /*keep=*/false);
+  Tensor values = reduce(emit, Reduction::Sum,
+                         emit.select(flags, unsqueeze(emit, x, axis), emit.scalar(0, elementOf(x))), {axis + 1},
+                         /*keep=*/false);
   return {values, places};
 }
 
@@ -251,8 +255,8 @@ void dtcc::onnx::addIndexingRules(RuleTable &table) {
   table.on("GatherND", 11, {2, 2}, gatherNDRule);
   table.on("GatherElements", 11, {2, 2}, gatherElementsRule);
   table.on("Trilu", 14, {1, 2}, triluRule);
-  table.on("CumSum", 11, {2, 2}, runningRule<&Emitter::cumsum>);
-  table.on("CumProd", 26, {2, 2}, runningRule<&Emitter::cumprod>);
+  table.on("CumSum", 11, {2, 2}, runningRule<cumsum>);
+  table.on("CumProd", 26, {2, 2}, runningRule<cumprod>);
   table.on("OneHot", 9, {3, 3}, oneHotRule);
   table.on("EyeLike", 9, {1, 1}, eyeLikeRule);
   table.on("ArgMax", 1, {1, 1}, argRule<false>);

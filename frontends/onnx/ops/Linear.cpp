@@ -7,6 +7,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Products.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -21,13 +22,13 @@ static LogicalResult gemmRule(OpBinder &node) {
     return node.error("must multiply floats");
   bool turned = node.integer("transB", 0) != 0;
   std::string spec = std::string(node.integer("transA", 0) ? "km" : "mk") + (turned ? ",nk->mn" : ",kn->mn");
-  Tensor product = emit.contract(spec, x, y);
+  Tensor product = contract(emit, spec, x, y);
   if (!product)
     return failure();
   product = emit.mul(product, emit.scalar(node.real("alpha", 1), elementOf(product)));
   Tensor bias = node.input(2);
   if (!bias)
-    bias = node.getImporter().droppedBias(node.proto(), shapeOf(product)[1], /*guess=*/!turned);
+    bias = node.getImporter().initializers.droppedBias(node.proto(), shapeOf(product)[1], /*guess=*/!turned);
   if (bias)
     product = emit.add(product, emit.mul(bias, emit.scalar(node.real("beta", 1), elementOf(bias))));
   return node.result(0, product);
@@ -35,6 +36,6 @@ static LogicalResult gemmRule(OpBinder &node) {
 
 void dtcc::onnx::addLinearRules(RuleTable &table) {
   table.on("MatMul", 1, {2, 2},
-           [](OpBinder &node) { return node.result(0, node.emit().matmul(node.input(0), node.input(1))); });
+           [](OpBinder &node) { return node.result(0, matmul(node.emit(), node.input(0), node.input(1))); });
   table.on("Gemm", 7, {2, 3}, gemmRule);
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/emit/Logic.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
 
@@ -41,7 +42,7 @@ static LogicalResult castTo(OpBinder &node, Type element, int bits) {
 
 static LogicalResult castRule(OpBinder &node) {
   int64_t to = node.integer("to", 0);
-  Type element = node.getImporter().elementType(to);
+  Type element = node.getImporter().source.model.elementType(to);
   if (!element)
     return node.error("cannot cast to " + elementTypeName(to));
   return castTo(node, element, unsignedBits(to));
@@ -62,7 +63,7 @@ static LogicalResult isInfRule(OpBinder &node) {
   double most = std::numeric_limits<double>::infinity();
   auto is = [&](double value) { return emit.compare(graph::Predicate::eq, x, emit.scalar(value, elementOf(x))); };
   if (above && below)
-    return node.result(0, emit.logicalOr(is(most), is(-most)));
+    return node.result(0, logicalOr(emit, is(most), is(-most)));
   return node.result(0, above || below ? is(above ? most : -most) : emit.compare(graph::Predicate::lt, x, x));
 }
 
@@ -73,9 +74,11 @@ void dtcc::onnx::addLogicRules(RuleTable &table) {
   table.on("Greater", 7, {2, 2}, compareRule<graph::Predicate::gt>);
   table.on("GreaterOrEqual", 12, {2, 2}, compareRule<graph::Predicate::ge>);
   Rule conjunction = [](OpBinder &node) {
-    return node.result(0, node.emit().logicalAnd(node.input(0), node.input(1)));
+    return node.result(0, logicalAnd(node.emit(), node.input(0), node.input(1)));
   };
-  Rule disjunction = [](OpBinder &node) { return node.result(0, node.emit().logicalOr(node.input(0), node.input(1))); };
+  Rule disjunction = [](OpBinder &node) {
+    return node.result(0, logicalOr(node.emit(), node.input(0), node.input(1)));
+  };
   Rule exclusive = [](OpBinder &node) {
     return node.result(0, node.emit().binary<graph::XorOp>(node.input(0), node.input(1)));
   };
@@ -86,8 +89,8 @@ void dtcc::onnx::addLogicRules(RuleTable &table) {
   table.on("BitwiseOr", 18, {2, 2}, disjunction);
   table.on("BitwiseXor", 18, {2, 2}, exclusive);
   table.on("BitwiseNot", 18, {1, 1},
-           [](OpBinder &node) { return node.result(0, node.emit().logicalNot(node.input(0))); });
-  table.on("Not", 1, {1, 1}, [](OpBinder &node) { return node.result(0, node.emit().logicalNot(node.input(0))); });
+           [](OpBinder &node) { return node.result(0, logicalNot(node.emit(), node.input(0))); });
+  table.on("Not", 1, {1, 1}, [](OpBinder &node) { return node.result(0, logicalNot(node.emit(), node.input(0))); });
   table.on("Where", 9, {3, 3}, [](OpBinder &node) {
     return node.result(0, node.emit().select(node.input(0), node.input(1), node.input(2)));
   });

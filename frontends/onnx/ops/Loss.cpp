@@ -10,6 +10,10 @@
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Losses.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Indexing.h"
+#include "frontends/onnx/emit/Logic.h"
+#include "frontends/onnx/emit/Reductions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -88,7 +92,7 @@ static Tensor classesLast(Emitter &emit, const Tensor &x) {
 /// The label that is not counted, if the node names one. ONNX Runtime's internal forms have it as an operand.
 static std::optional<int64_t> ignoredLabel(OpBinder &node) {
   if (node.has(3))
-    if (std::optional<double> label = node.emit().knownSplat(node.input(3)))
+    if (std::optional<double> label = knownSplat(node.input(3)))
       return static_cast<int64_t>(*label);
   return node.hasAttribute("ignore_index") ? std::optional(node.integer("ignore_index", -100)) : std::nullopt;
 }
@@ -102,14 +106,14 @@ static LogicalResult finishRows(OpBinder &node, const Tensor &logs, StringRef re
     return node.error("labels must be integers of the shape of the scores without their classes, weights one a class");
   int64_t classes = shapeOf(logs).back(), last = rankOf(labels);
   // An ignored label names no class.
-  Tensor flags = emit.oneHot(labels, classes, last);
+  Tensor flags = oneHot(emit, labels, classes, last);
   if (std::optional<int64_t> ignored = ignoredLabel(node)) {
     Tensor counted = emit.compare(graph::Predicate::ne, labels, emit.scalar(*ignored, elementOf(labels)));
-    flags = emit.logicalAnd(flags, emit.unsqueeze(counted, last));
+    flags = logicalAnd(emit, flags, unsqueeze(emit, counted, last));
   }
   Tensor zero = emit.scalar(0, elementOf(logs)), weight = weights ? weights : emit.scalar(1, elementOf(logs));
   auto sum = [&](const Tensor &x, ArrayRef<int64_t> dims) {
-    return emit.reduce(Reduction::Sum, x, dims, /*keep=*/false);
+    return reduce(emit, Reduction::Sum, x, dims, /*keep=*/false);
   };
   Tensor terms = emit.select(flags, emit.mul(emit.unary<graph::NegOp>(logs), weight), zero);
   if (reduction == "none")
@@ -151,12 +155,12 @@ static LogicalResult softmaxCrossEntropyRule(OpBinder &node) {
     return failure();
   if (rankOf(scores) < 2)
     return node.error("scores must be [n, c, ..]");
-  if (node.wants(1) && failed(node.result(1, emit.softmax(scores, {1}, true))))
+  if (node.wants(1) && failed(node.result(1, softmax(emit, scores, {1}, true))))
     return failure();
   Tensor turned = classesLast(emit, scores);
   if (isPlain(node, *reduction))
     return finishPlain(node, turned, *reduction);
-  return finishRows(node, emit.softmax(turned, {rankOf(turned) - 1}, true), *reduction);
+  return finishRows(node, softmax(emit, turned, {rankOf(turned) - 1}, true), *reduction);
 }
 
 static LogicalResult negativeLogLikelihoodRule(OpBinder &node) {

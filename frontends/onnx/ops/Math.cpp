@@ -11,6 +11,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Logic.h"
 #include <cmath>
 
 using namespace mlir;
@@ -48,7 +49,7 @@ static LogicalResult powRule(OpBinder &node) {
   // The result has the type of the base, whatever the type of the exponent.
   Tensor x = node.input(0);
   // The gradient of a power would be 0 / 0 at 0.
-  std::optional<double> exponent = node.emit().knownSplat(node.input(1));
+  std::optional<double> exponent = knownSplat(node.input(1));
   if (exponent == 0.0 && isFloat(x) && cellsOf(shapeOf(node.input(1))) == 1)
     return node.result(0, node.emit().splat(x->type, 1));
   return node.result(0, node.emit().binary<graph::PowOp>(x, node.emit().cast(node.input(1), elementOf(x))));
@@ -77,11 +78,11 @@ static Tensor bounded(Emitter &emit, const Tensor &x, graph::Predicate reaches, 
 template <typename OpTy, graph::Predicate Reaches>
 static Tensor extreme(Emitter &emit, const Tensor &x, const Tensor &y) {
   auto isBound = [&](const Tensor &bound, const Tensor &other) {
-    return isFloat(bound) && cellsOf(shapeOf(bound)) == 1 && rankOf(bound) <= rankOf(other) && emit.known(bound);
+    return isFloat(bound) && cellsOf(shapeOf(bound)) == 1 && rankOf(bound) <= rankOf(other) && knownCells(bound);
   };
-  if (isBound(y, x) && !emit.known(x))
+  if (isBound(y, x) && !knownCells(x))
     return bounded(emit, x, Reaches, y);
-  if (isBound(x, y) && !emit.known(y))
+  if (isBound(x, y) && !knownCells(y))
     return bounded(emit, y, Reaches, x);
   return emit.binary<OpTy>(x, y);
 }
@@ -132,7 +133,7 @@ static LogicalResult roundRule(OpBinder &node) {
   Tensor tie = emit.compare(graph::Predicate::eq, emit.sub(up, x), half);
   Tensor halved = emit.mul(up, half);
   Tensor odd = emit.compare(graph::Predicate::ne, emit.unary<graph::FloorOp>(halved), halved);
-  return node.result(0, emit.select(emit.logicalAnd(tie, odd), emit.sub(up, one), up));
+  return node.result(0, emit.select(logicalAnd(emit, tie, odd), emit.sub(up, one), up));
 }
 
 /// The remainder has the sign of y; with fmod that of x, as C has it.

@@ -15,6 +15,8 @@
 #include "frontends/onnx/Dropout.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Products.h"
+#include "frontends/onnx/emit/Reductions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -33,7 +35,7 @@ static LogicalResult fusedMatMulRule(OpBinder &node) {
     std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
     return emit.transpose(x, permutation);
   };
-  Tensor y = emit.matmul(operand(0, "transA"), operand(1, "transB"));
+  Tensor y = matmul(emit, operand(0, "transA"), operand(1, "transB"));
   double alpha = node.real("alpha", 1);
   return node.result(0, !y || alpha == 1 ? y : emit.mul(y, emit.scalar(alpha, elementOf(y))));
 }
@@ -60,7 +62,7 @@ static LogicalResult biasSoftmaxRule(OpBinder &node) {
     return failure();
   if (rankOf(bias) != rankOf(x))
     return node.error("the bias must have the rank of the data, " + Twine(rankOf(x)) + ", got: " + Twine(rankOf(bias)));
-  return node.result(0, emit.softmax(emit.add(x, bias), llvm::to_vector(llvm::seq<int64_t>(*axis, rankOf(x))), false));
+  return node.result(0, softmax(emit, emit.add(x, bias), llvm::to_vector(llvm::seq<int64_t>(*axis, rankOf(x))), false));
 }
 
 /// dropout(data + bias) + residual.

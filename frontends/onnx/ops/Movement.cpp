@@ -9,6 +9,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -275,7 +276,7 @@ static LogicalResult sliceRule(OpBinder &node) {
 /// x with `low` cells before and `high` behind dimension `dim`, which repeat cells of its own.
 static Tensor extended(Emitter &emit, const Tensor &x, int64_t dim, int64_t low, int64_t high, StringRef mode) {
   int64_t size = shapeOf(x)[dim], most = mode == "reflect" ? size - 1 : size;
-  auto last = [&](int64_t first, int64_t count) { return emit.cut(x, dim, first, count); };
+  auto last = [&](int64_t first, int64_t count) { return cut(emit, x, dim, first, count); };
   auto repeated = [&](int64_t first, int64_t count) {
     SmallVector<int64_t> shape(shapeOf(x));
     shape[dim] = count;
@@ -310,7 +311,7 @@ static LogicalResult padRule(OpBinder &node) {
       return failure();
     pads = *given;
     if (node.has(2)) {
-      std::optional<double> cell = node.emit().knownSplat(node.input(2));
+      std::optional<double> cell = knownSplat(node.input(2));
       if (!cell)
         return node.error("the value must be known at compile time");
       value = *cell;

@@ -9,6 +9,8 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Products.h"
+#include "frontends/onnx/emit/Reductions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -86,13 +88,13 @@ static LogicalResult groupNorm(OpBinder &node, int64_t groups) {
   llvm::append_range(split, shapeOf(x).drop_front(2));
   Tensor cells = emit.reshape(x, split);
   SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(cells)));
-  RankedTensorType statistics = statisticsType(cells, dims), table = emit.typeLike(x, shapeOf(cells).drop_front(2));
+  RankedTensorType statistics = statisticsType(cells, dims), table = typeLike(x, shapeOf(cells).drop_front(2));
   auto op = graph::LayerNormOp::create(builder, emit.getLoc(), TypeRange{cells->type, statistics, statistics},
                                        emit.value(cells), emit.value(emit.splat(table, 1)),
                                        emit.value(emit.splat(table, 0)), builder.getDenseI64ArrayAttr(dims),
                                        builder.getF64FloatAttr(node.real("epsilon", 1e-5)));
   Tensor y = emit.reshape(emit.fromValue(op.getY()), shapeOf(x));
-  return node.result(0, emit.affineChannels(y, scale, bias));
+  return node.result(0, affineChannels(emit, y, scale, bias));
 }
 
 static LogicalResult instanceNormRule(OpBinder &node) {
@@ -127,7 +129,7 @@ static LogicalResult localResponseRule(OpBinder &node) {
   Tensor table = emit.fromValue(graph::ConstantOp::create(emit.getBuilder(), emit.getLoc(),
                                                           RankedTensorType::get(band.shape, elementOf(x)),
                                                           cast<ElementsAttr>(band.toAttribute())));
-  Tensor sums = emit.contract("nc" + cells + ",mc->nm" + cells, emit.mul(x, x), table);
+  Tensor sums = contract(emit, "nc" + cells + ",mc->nm" + cells, emit.mul(x, x), table);
   auto scalar = [&](double value) { return emit.scalar(value, elementOf(x)); };
   double share = node.real("alpha", 1e-4f) / static_cast<double>(size);
   Tensor base = emit.add(emit.mul(sums, scalar(share)), scalar(node.real("bias", 1)));
@@ -145,8 +147,8 @@ static LogicalResult meanVarianceRule(OpBinder &node) {
       return failure();
     axis = *dim;
   }
-  Tensor centered = emit.sub(x, emit.mean(x, axes, /*keep=*/true));
-  Tensor deviation = emit.unary<graph::SqrtOp>(emit.mean(emit.mul(centered, centered), axes, /*keep=*/true));
+  Tensor centered = emit.sub(x, mean(emit, x, axes, /*keep=*/true));
+  Tensor deviation = emit.unary<graph::SqrtOp>(mean(emit, emit.mul(centered, centered), axes, /*keep=*/true));
   return node.result(0, emit.div(centered, emit.add(deviation, emit.scalar(1e-9, elementOf(x)))));
 }
 

@@ -14,6 +14,8 @@
 #include "frontends/onnx/Dropout.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Reductions.h"
 #include "frontends/onnx/file/Model.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -30,7 +32,7 @@ static Tensor dropoutOf(OpBinder &node, const Tensor &x, double ratio, bool trai
     node.error("ratio must be at least 0 and below 1, got: " + std::to_string(ratio));
     return nullptr;
   }
-  if (!training && ratio > 0 && node.getImporter().forcesTraining()) {
+  if (!training && ratio > 0 && node.getImporter().source.forcesTraining()) {
     node.getImporter().noteOfNode("dropout of ratio " + llvm::formatv("{0}", ratio).str() +
                                   " is switched to training (--train-mode=as-is keeps it off)");
     training = true;
@@ -55,8 +57,8 @@ static Tensor dropoutOf(OpBinder &node, const Tensor &x, double ratio, bool trai
 }
 
 Tensor dtcc::onnx::dropout(OpBinder &node, const Tensor &x, unsigned ratio, unsigned training) {
-  std::optional<double> given = node.has(ratio) ? node.emit().knownSplat(node.input(ratio)) : 0.5;
-  std::optional<double> trains = node.has(training) ? node.emit().knownSplat(node.input(training)) : 0.0;
+  std::optional<double> given = node.has(ratio) ? knownSplat(node.input(ratio)) : 0.5;
+  std::optional<double> trains = node.has(training) ? knownSplat(node.input(training)) : 0.0;
   if (given && trains)
     return dropoutOf(node, x, *given, *trains != 0);
   node.error("ratio and training_mode must be known at compile time");
@@ -106,7 +108,7 @@ static Type drawnType(OpBinder &node, Type otherwise) {
   if (!node.hasAttribute("dtype"))
     return otherwise;
   auto number = static_cast<int32_t>(node.integer("dtype", 0));
-  Type type = node.getImporter().elementType(number);
+  Type type = node.getImporter().source.model.elementType(number);
   if (!type)
     node.error("cannot draw numbers of type " + elementTypeName(number));
   return type;
@@ -161,14 +163,14 @@ static LogicalResult multinomialRule(OpBinder &node) {
     return node.error("must have scores [b, c], a sample_size of at least 1 and integers to make");
   if (node.hasAttribute("seed"))
     node.getImporter().noteOfNode("the seed of a node is not used: programs have one, --seed");
-  Tensor ends = emit.cumsum(emit.softmax(emit.cast(x, f32), {1}, /*log=*/false), 1, false, false);
+  Tensor ends = cumsum(emit, softmax(emit, emit.cast(x, f32), {1}, /*log=*/false), 1, false, false);
   Tensor draws = uniformCells(node, {shapeOf(x)[0], samples});
   // The last class takes what rounding leaves.
-  Tensor inner = ends ? emit.cut(ends, 1, 0, shapeOf(x)[1] - 1) : nullptr;
+  Tensor inner = ends ? cut(emit, ends, 1, 0, shapeOf(x)[1] - 1) : nullptr;
   if (!inner || shapeOf(inner)[1] == 0)
     return node.result(0, inner ? emit.splat(RankedTensorType::get({shapeOf(x)[0], samples}, type), 0) : nullptr);
-  Tensor below = emit.compare(graph::Predicate::lt, emit.unsqueeze(inner, 1), emit.unsqueeze(draws, 2));
-  Tensor count = emit.reduce(Reduction::Sum, emit.cast(below, f32), {2}, /*keep=*/false);
+  Tensor below = emit.compare(graph::Predicate::lt, unsqueeze(emit, inner, 1), unsqueeze(emit, draws, 2));
+  Tensor count = reduce(emit, Reduction::Sum, emit.cast(below, f32), {2}, /*keep=*/false);
   return node.result(0, emit.cast(count, type));
 }
 

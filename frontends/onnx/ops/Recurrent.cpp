@@ -13,6 +13,8 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Products.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -35,7 +37,7 @@ struct Layer {
   bool linearBeforeReset = false;
 
   /// x [batch, from] times the weights of one part of the gates: [batch, gate, unit].
-  Tensor product(const Tensor &x, size_t part) { return emit.contract("bk,ghk->bgh", x, recurrent[part]); }
+  Tensor product(const Tensor &x, size_t part) { return contract(emit, "bk,ghk->bgh", x, recurrent[part]); }
   Tensor gate(const Tensor &gates, int64_t number);
 };
 
@@ -62,7 +64,7 @@ static Tensor sliceOf(Emitter &emit, const Tensor &x, int64_t dim, int64_t first
 }
 
 static Tensor cellAt(Emitter &emit, const Tensor &x, int64_t dim, int64_t i) {
-  return emit.squeeze(sliceOf(emit, x, dim, i, 1), dim);
+  return squeeze(emit, sliceOf(emit, x, dim, i, 1), dim);
 }
 
 Tensor Layer::gate(const Tensor &gates, int64_t number) { return cellAt(emit, gates, 1, number); }
@@ -142,7 +144,7 @@ static FailureOr<Tensor> startOf(OpBinder &node, unsigned i, const Sequence &s) 
   if (shapeOf(start) != ArrayRef(shape))
     return node.error(
         "what a layer starts with must be [direction, batch, unit], or, by layout, [batch, direction, unit]");
-  if (node.emit().knownSplat(start) == 0.0)
+  if (knownSplat(start) == 0.0)
     return Tensor();
   return s.batchFirst ? node.emit().transpose(start, {1, 0, 2}) : start;
 }
@@ -171,7 +173,7 @@ static FailureOr<Sequence> sequenceOf(OpBinder &node, const Cell &cell) {
     return node.error("a sequence of 1 to " + Twine(kMostSteps / s.directions) +
                       " steps can be written out, got: " + Twine(s.length));
   if (node.has(4)) {
-    std::optional<double> lengths = emit.knownSplat(node.input(4));
+    std::optional<double> lengths = knownSplat(node.input(4));
     if (!lengths || *lengths != static_cast<double>(s.length))
       return node.error("sequence_lens must be known, and of the whole sequence");
   }
@@ -216,13 +218,13 @@ static Memory runDirection(OpBinder &node, const Cell &cell, const Sequence &s, 
   layer.functions.assign(s.functions.begin() + direction * functions,
                          s.functions.begin() + (direction + 1) * functions);
   layer.linearBeforeReset = node.integer("linear_before_reset", 0) != 0;
-  Tensor projected = emit.contract("sbi,ghi->sbgh", s.x, gates(s.weights, 0));
+  Tensor projected = contract(emit, "sbi,ghi->sbgh", s.x, gates(s.weights, 0));
   if (s.biases) {
     Tensor bias = gates(s.biases, 0);
     layer.recurrentBias = gates(s.biases, cell.gates * s.units);
     // The step adds the bias of a GRU's hidden gate, because the reset may apply to it.
     if (cell.step == gruStep) {
-      Tensor zero = emit.splat(emit.typeLike(bias, {1, s.units}), 0);
+      Tensor zero = emit.splat(typeLike(bias, {1, s.units}), 0);
       bias = emit.add(bias, emit.concat({sliceOf(emit, layer.recurrentBias, 0, 0, 2), zero}, 0));
     } else {
       bias = emit.add(bias, layer.recurrentBias);
@@ -238,7 +240,7 @@ static Memory runDirection(OpBinder &node, const Cell &cell, const Sequence &s, 
     memory = cell.step(layer, cellAt(emit, projected, 0, place), memory);
     if (!memory.h)
       break;
-    results[place] = emit.unsqueeze(emit.unsqueeze(memory.h, 0), 0);
+    results[place] = unsqueeze(emit, unsqueeze(emit, memory.h, 0), 0);
   }
   return memory;
 }
@@ -255,9 +257,9 @@ static LogicalResult recurrentRule(OpBinder &node, const Cell &cell) {
     if (!last.h)
       return failure();
     whole.push_back(emit.concat(results, 0));
-    lastH.push_back(emit.unsqueeze(last.h, 0));
+    lastH.push_back(unsqueeze(emit, last.h, 0));
     if (last.c)
-      lastC.push_back(emit.unsqueeze(last.c, 0));
+      lastC.push_back(unsqueeze(emit, last.c, 0));
   }
   // [seq, direction, batch, unit] and [direction, batch, unit].
   Tensor y = emit.concat(whole, 1), h = emit.concat(lastH, 0), c = lastC.empty() ? nullptr : emit.concat(lastC, 0);

@@ -9,6 +9,8 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Folds.h"
+#include "frontends/onnx/emit/Reductions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -31,14 +33,14 @@ template <Reduction Kind, int64_t Since> static LogicalResult reduceRule(OpBinde
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, Since);
   if (failed(dims))
     return failure();
-  return node.result(0, node.emit().reduce(Kind, node.input(0), *dims, node.integer("keepdims", 1)));
+  return node.result(0, reduce(node.emit(), Kind, node.input(0), *dims, node.integer("keepdims", 1)));
 }
 
 static LogicalResult meanRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
   if (failed(dims))
     return failure();
-  return node.result(0, node.emit().mean(node.input(0), *dims, node.integer("keepdims", 1)));
+  return node.result(0, mean(node.emit(), node.input(0), *dims, node.integer("keepdims", 1)));
 }
 
 /// Integers have no absolute value op.
@@ -52,7 +54,7 @@ static Tensor magnitude(Emitter &emit, const Tensor &x) {
 enum class Norm { l1, l2, sumOfSquares, logOfSum };
 static Tensor normOf(Emitter &emit, Norm norm, const Tensor &x, ArrayRef<int64_t> dims, bool keep) {
   Tensor cells = norm == Norm::l1 ? magnitude(emit, x) : norm == Norm::logOfSum ? x : emit.mul(x, x);
-  Tensor sum = emit.reduce(Reduction::Sum, cells, dims, keep);
+  Tensor sum = reduce(emit, Reduction::Sum, cells, dims, keep);
   if (norm == Norm::l2 && sum) {
     // The gradient of a root has no value at 0. That of the norm of zeros is 0, as in PyTorch.
     Tensor zero = emit.scalar(0, elementOf(sum)), isZero = emit.compare(graph::Predicate::eq, sum, zero);
@@ -76,11 +78,11 @@ static LogicalResult logSumExpRule(OpBinder &node) {
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
   if (failed(dims))
     return failure();
-  Tensor most = emit.reduce(Reduction::Max, x, *dims, /*keep=*/true);
+  Tensor most = reduce(emit, Reduction::Max, x, *dims, /*keep=*/true);
   Tensor small = emit.unary<graph::ExpOp>(emit.sub(x, most));
   Tensor sum = emit.add(most, normOf(emit, Norm::logOfSum, small, *dims, /*keep=*/true));
   return node.result(0, node.integer("keepdims", 1) || !sum ? sum
-                                                            : emit.reduce(Reduction::Sum, sum, *dims, /*keep=*/false));
+                                                            : reduce(emit, Reduction::Sum, sum, *dims, /*keep=*/false));
 }
 
 static LogicalResult lpNormalizationRule(OpBinder &node) {
@@ -99,12 +101,12 @@ static LogicalResult lpNormalizationRule(OpBinder &node) {
 }
 
 static LogicalResult productRule(OpBinder &node) {
-  std::shared_ptr<const HostTensor> cells = isFloat(node.input(0)) ? nullptr : node.emit().known(node.input(0));
+  std::shared_ptr<const HostTensor> cells = isFloat(node.input(0)) ? nullptr : knownCells(node.input(0));
   FailureOr<SmallVector<int64_t>> dims = reducedAxes(node, 18);
   if (failed(dims))
     return failure();
   if (!cells || int64_t(dims->size()) != cells->rank())
-    return node.result(0, node.emit().product(node.input(0), *dims, node.integer("keepdims", 1)));
+    return node.result(0, product(node.emit(), node.input(0), *dims, node.integer("keepdims", 1)));
   // Shape arithmetic.
   int64_t product = 1;
   for (int64_t cell : cells->ints)
@@ -120,7 +122,7 @@ template <bool Log> static LogicalResult softmaxRule(OpBinder &node) {
   FailureOr<int64_t> axis = node.axis(node.integer("axis", -1), rankOf(x));
   if (failed(axis))
     return failure();
-  return node.result(0, node.emit().softmax(x, {*axis}, Log));
+  return node.result(0, softmax(node.emit(), x, {*axis}, Log));
 }
 
 /// Before operator set 13 all dimensions from `axis` on are normalised together.
@@ -129,7 +131,7 @@ template <bool Log> static LogicalResult coercingSoftmaxRule(OpBinder &node) {
   FailureOr<int64_t> axis = node.axis(node.integer("axis", 1), rankOf(x));
   if (failed(axis))
     return failure();
-  return node.result(0, node.emit().softmax(x, llvm::to_vector(llvm::seq<int64_t>(*axis, rankOf(x))), Log));
+  return node.result(0, softmax(node.emit(), x, llvm::to_vector(llvm::seq<int64_t>(*axis, rankOf(x))), Log));
 }
 
 void dtcc::onnx::addReductionRules(RuleTable &table) {

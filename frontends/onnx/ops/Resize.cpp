@@ -15,6 +15,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Products.h"
 #include <cmath>
 
 using namespace mlir;
@@ -163,7 +164,7 @@ static Tensor multiplied(Emitter &emit, const Tensor &x, const ResizedAxis &axis
     image += static_cast<char>('a' + dim);
     result += dim == axis.dim ? 'z' : image.back();
   }
-  return emit.contract(image + ",z" + image[axis.dim] + "->" + result, x, emit.fromValue(table));
+  return contract(emit, image + ",z" + image[axis.dim] + "->" + result, x, emit.fromValue(table));
 }
 
 /// The resized axes by operands 2 and 3, one entry per dimension.

@@ -12,6 +12,11 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Indexing.h"
+#include "frontends/onnx/emit/Logic.h"
+#include "frontends/onnx/emit/Products.h"
+#include "frontends/onnx/emit/Reductions.h"
 #include "frontends/onnx/file/Model.h"
 #include <cmath>
 
@@ -74,8 +79,8 @@ SmallVector<std::pair<Tensor, Tensor>> Sampler::taps(const Tensor &at, int64_t s
     Tensor last = number(static_cast<double>(size - 1), at);
     if (padding == "zeros") {
       // Cells outside of the image count as 0.
-      Tensor inside = emit.logicalAnd(emit.compare(graph::Predicate::ge, cell, zero),
-                                      emit.compare(graph::Predicate::le, cell, last));
+      Tensor inside = logicalAnd(emit, emit.compare(graph::Predicate::ge, cell, zero),
+                                 emit.compare(graph::Predicate::le, cell, last));
       weight = emit.select(inside, weight, zero);
     } else {
       cell = bounded(cell, size);
@@ -89,7 +94,7 @@ SmallVector<std::pair<Tensor, Tensor>> Sampler::taps(const Tensor &at, int64_t s
     Tensor tie = emit.compare(graph::Predicate::eq, emit.sub(up, at), number(0.5, at));
     Tensor odd = emit.compare(graph::Predicate::ne, floor(halved), halved);
     Tensor ones = emit.splat(at->type, 1);
-    add(emit.select(emit.logicalAnd(tie, odd), emit.sub(up, one), up), ones);
+    add(emit.select(logicalAnd(emit, tie, odd), emit.sub(up, one), up), ones);
     return result;
   }
   Tensor low = floor(at), part = emit.sub(at, low);
@@ -141,7 +146,7 @@ static LogicalResult gridSampleRule(OpBinder &node) {
   Tensor rows = emit.reshape(emit.transpose(x, turn), {cellsOf(shapeOf(x)) / std::max<int64_t>(channels, 1), channels});
   SmallVector<SmallVector<std::pair<Tensor, Tensor>>> taps;
   for (int64_t d = 0; d < spatial; ++d) {
-    Tensor at = emit.squeeze(emit.cut(grid, rankOf(grid) - 1, spatial - 1 - d, 1), rankOf(grid) - 1);
+    Tensor at = squeeze(emit, cut(emit, grid, rankOf(grid) - 1, spatial - 1 - d, 1), rankOf(grid) - 1);
     int64_t size = shapeOf(x)[d + 2];
     at = sampler.unnormalized(at, size);
     if (mode != "cubic")
@@ -164,7 +169,7 @@ static LogicalResult gridSampleRule(OpBinder &node) {
       row = emit.add(emit.mul(row, emit.scalar(double(shapeOf(x)[d + 2]), elementOf(row))), cell);
       weight = weight ? emit.mul(weight, part) : part;
     }
-    Tensor term = emit.mul(emit.gather(rows, row, 0), emit.unsqueeze(weight, rankOf(weight)));
+    Tensor term = emit.mul(gather(emit, rows, row, 0), unsqueeze(emit, weight, rankOf(weight)));
     sum = sum ? emit.add(sum, term) : term;
   });
   SmallVector<int64_t> back{0, rankOf(x) - 1};
@@ -184,8 +189,8 @@ static SmallVector<std::pair<Tensor, Tensor>> regionTaps(Emitter &emit, const Te
   auto number = [&](double value) { return emit.scalar(value, elementOf(from)); };
   Tensor at = emit.add(from, emit.mul(extent, emit.constant(std::move(places))));
   Tensor last = number(static_cast<double>(size - 1)), zero = number(0), one = number(1);
-  Tensor near = emit.logicalAnd(emit.compare(graph::Predicate::ge, at, number(-1)),
-                                emit.compare(graph::Predicate::le, at, number(static_cast<double>(size))));
+  Tensor near = logicalAnd(emit, emit.compare(graph::Predicate::ge, at, number(-1)),
+                           emit.compare(graph::Predicate::le, at, number(static_cast<double>(size))));
   Tensor inside = emit.binary<graph::MinOp>(emit.binary<graph::MaxOp>(at, zero), last);
   Tensor low = emit.unary<graph::FloorOp>(inside), part = emit.sub(inside, low);
   Tensor high = emit.binary<graph::MinOp>(emit.add(low, one), last);
@@ -226,7 +231,7 @@ static LogicalResult roiAlignRule(OpBinder &node) {
   std::array<SmallVector<std::pair<Tensor, Tensor>>, 2> taps;
   for (int64_t axis : {0, 1}) {
     // Regions are x and y of one corner, then of the other.
-    Tensor from = emit.cut(corners, 1, 1 - axis, 1), to = emit.cut(corners, 1, 3 - axis, 1);
+    Tensor from = cut(emit, corners, 1, 1 - axis, 1), to = cut(emit, corners, 1, 3 - axis, 1);
     Tensor extent = emit.sub(to, from);
     if (coordinates == "output_half_pixel")
       extent = emit.binary<graph::MaxOp>(extent, emit.scalar(1, elementOf(x)));
@@ -240,14 +245,14 @@ static LogicalResult roiAlignRule(OpBinder &node) {
   for (const auto &[cellY, weightY] : taps[0])
     for (const auto &[cellX, weightX] : taps[1]) {
       Tensor line = emit.add(emit.mul(first, emit.scalar(double(shapeOf(x)[2]), i64)), cellY);
-      Tensor row = emit.add(emit.unsqueeze(emit.mul(line, emit.scalar(double(shapeOf(x)[3]), i64)), 2),
-                            emit.unsqueeze(cellX, 1));
-      Tensor weight = emit.mul(emit.unsqueeze(weightY, 2), emit.unsqueeze(weightX, 1));
-      Tensor term = emit.mul(emit.gather(rows, row, 0), emit.unsqueeze(weight, 3));
+      Tensor row = emit.add(unsqueeze(emit, emit.mul(line, emit.scalar(double(shapeOf(x)[3]), i64)), 2),
+                            unsqueeze(emit, cellX, 1));
+      Tensor weight = emit.mul(unsqueeze(emit, weightY, 2), unsqueeze(emit, weightX, 1));
+      Tensor term = emit.mul(gather(emit, rows, row, 0), unsqueeze(emit, weight, 3));
       sum = sum ? emit.add(sum, term) : term;
     }
   Tensor parts = emit.reshape(sum, {count, bins[0], samples, bins[1], samples, channels});
-  return node.result(0, emit.transpose(emit.mean(parts, {2, 4}, /*keep=*/false), {0, 3, 1, 2}));
+  return node.result(0, emit.transpose(mean(emit, parts, {2, 4}, /*keep=*/false), {0, 3, 1, 2}));
 }
 
 /// The places [n, s.., spatial] of an image under the affine maps theta [n, spatial, spatial + 1].
@@ -282,7 +287,7 @@ static LogicalResult affineGridRule(OpBinder &node) {
       graph::ConstantOp::create(emit.getBuilder(), emit.getLoc(), RankedTensorType::get(shape, elementOf(theta)),
                                 cast<ElementsAttr>(base.toAttribute()));
   std::string letters = spatial == 2 ? "hw" : "dhw";
-  return node.result(0, emit.contract("nxy," + letters + "y->n" + letters + "x", theta, emit.fromValue(table)));
+  return node.result(0, contract(emit, "nxy," + letters + "y->n" + letters + "x", theta, emit.fromValue(table)));
 }
 
 void dtcc::onnx::addSamplingRules(RuleTable &table) {

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/emit/Scatter.h"
 #include "frontends/onnx/Coordinates.h"
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
@@ -45,12 +46,12 @@ static LogicalResult scatterElementsRule(OpBinder &node) {
     // Rows: the axis first, and back.
     SmallVector<int64_t> turn = llvm::to_vector(llvm::seq<int64_t>(0, rankOf(x)));
     std::swap(turn[0], turn[axis]);
-    Tensor written = emit.scatterPoints(emit.transpose(x, turn), {places->rows}, emit.transpose(updates, turn), *kind);
+    Tensor written = scatterPoints(emit, emit.transpose(x, turn), {places->rows}, emit.transpose(updates, turn), *kind);
     return node.result(0, emit.transpose(written, turn));
   }
   if (places->sameLines && places->cells <= kMostPairs / std::max<int64_t>(places->size, 1))
-    return node.result(0, emit.place(x, places->coordinates[axis], updates, axis, *kind));
-  return node.result(0, emit.scatterPoints(x, places->coordinates, updates, *kind));
+    return node.result(0, place(emit, x, places->coordinates[axis], updates, axis, *kind));
+  return node.result(0, scatterPoints(emit, x, places->coordinates, updates, *kind));
 }
 
 static LogicalResult scatterNDRule(OpBinder &node) {
@@ -58,7 +59,7 @@ static LogicalResult scatterNDRule(OpBinder &node) {
   FailureOr<ScatterKind> kind = kindOf(node);
   if (failed(coordinates) || failed(kind))
     return failure();
-  return node.result(0, node.emit().scatterPoints(node.input(0), *coordinates, node.input(2), *kind));
+  return node.result(0, scatterPoints(node.emit(), node.input(0), *coordinates, node.input(2), *kind));
 }
 
 /// Operand 0 [n, c, s..] at the places that operand 1 names in the whole flattened result, else zeros.
@@ -99,9 +100,9 @@ static LogicalResult maxUnpoolRule(OpBinder &node) {
   if (!holds)
     return node.error("the result must have the rank of the image, and hold its windows");
   int64_t named = cellsOf(shapeOf(x));
-  Tensor flat = emit.splat(emit.typeLike(x, {*cells}), 0);
+  Tensor flat = emit.splat(typeLike(x, {*cells}), 0);
   Tensor place = fromStart(emit, emit.reshape(indices, {named}), *cells);
-  Tensor image = emit.scatterPoints(flat, {place}, emit.reshape(x, {named}), ScatterKind::replace);
+  Tensor image = scatterPoints(emit, flat, {place}, emit.reshape(x, {named}), ScatterKind::replace);
   return node.result(0, emit.pad(emit.reshape(image, shape), none, more, 0));
 }
 

@@ -12,6 +12,8 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Indexing.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -21,7 +23,7 @@ using namespace dtcc::onnx;
 static LogicalResult compressRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0);
-  std::shared_ptr<const HostTensor> condition = emit.known(node.input(1));
+  std::shared_ptr<const HostTensor> condition = knownCells(node.input(1));
   if (!condition || condition->rank() != 1 || condition->isFloat())
     return node.error("the condition must be a list of booleans known at compile time");
   int64_t axis = 0;
@@ -39,13 +41,13 @@ static LogicalResult compressRule(OpBinder &node) {
       kept.push_back(i);
   if (kept.empty())
     return node.error("the condition must hold for at least one cell");
-  return node.result(0, emit.gather(x, emit.integers(kept), axis));
+  return node.result(0, gather(emit, x, emit.integers(kept), axis));
 }
 
 /// The places [rank, n] of the cells that are not 0, which must be known.
 static LogicalResult nonZeroRule(OpBinder &node) {
   Emitter &emit = node.emit();
-  std::shared_ptr<const HostTensor> x = emit.known(node.input(0));
+  std::shared_ptr<const HostTensor> x = knownCells(node.input(0));
   if (!x)
     return node.error(
         "the cells must be known at compile time, as the number of those that are not 0 is a shape; where "
@@ -80,13 +82,13 @@ static LogicalResult reverseSequenceRule(OpBinder &node) {
   Tensor turned = emit.transpose(x, turn);
   auto places = RankedTensorType::get(shapeOf(turned).take_front(2), elementOf(lengths));
   Tensor own = emit.affine(places, {0, {0, 1}}), sample = emit.affine(places, {0, {1, 0}});
-  Tensor length = emit.broadcastTo(emit.unsqueeze(lengths, 1), places.getShape());
+  Tensor length = emit.broadcastTo(unsqueeze(emit, lengths, 1), places.getShape());
   Tensor mirrored = emit.sub(emit.sub(length, emit.scalar(1, elementOf(lengths))), own);
   Tensor place = emit.select(emit.compare(graph::Predicate::lt, own, length), mirrored, own);
   SmallVector<int64_t> back(rankOf(x));
   for (auto [to, from] : llvm::enumerate(turn))
     back[from] = static_cast<int64_t>(to);
-  return node.result(0, emit.transpose(emit.gatherPoints(turned, {sample, place}), back));
+  return node.result(0, emit.transpose(gatherPoints(emit, turned, {sample, place}), back));
 }
 
 /// The middle of operand 0 in the size that operand 1 says, with zeros around where that is larger.
@@ -108,7 +110,7 @@ static LogicalResult centerCropPadRule(OpBinder &node) {
     int64_t old = shapeOf(x)[*axis];
     SmallVector<int64_t> low(rankOf(x), 0), high(rankOf(x), 0);
     if (size <= old) {
-      x = emit.cut(x, *axis, (old - size) / 2, size);
+      x = cut(emit, x, *axis, (old - size) / 2, size);
     } else {
       low[*axis] = (size - old) / 2;
       high[*axis] = size - old - low[*axis];
@@ -158,7 +160,7 @@ static LogicalResult col2ImRule(OpBinder &node) {
   Tensor cells = emit.reshape(x, split), sum;
   int64_t number = 0;
   forEachIndex(*block, [&](ArrayRef<int64_t> at, int64_t) {
-    Tensor part = cells ? emit.squeeze(emit.cut(cells, 2, number++, 1), 2) : nullptr;
+    Tensor part = cells ? squeeze(emit, cut(emit, cells, 2, number++, 1), 2) : nullptr;
     // Zeros between the places, then around them; what is padded is cut off.
     for (int64_t d = 0; part && d < spatial; ++d) {
       int64_t dim = d + 2, stride = strides[d], size = (places[d] - 1) * stride + 1;
@@ -167,12 +169,12 @@ static LogicalResult col2ImRule(OpBinder &node) {
       SmallVector<int64_t> none(wide.size(), 0), gap(wide.size(), 0);
       gap[dim + 1] = stride - 1;
       joined[dim] *= stride;
-      part = emit.cut(emit.reshape(emit.pad(emit.reshape(part, wide), none, gap, 0), joined), dim, 0, size);
+      part = cut(emit, emit.reshape(emit.pad(emit.reshape(part, wide), none, gap, 0), joined), dim, 0, size);
       int64_t whole = (*image)[d] + pads[d] + pads[d + spatial];
       SmallVector<int64_t> low(joined.size(), 0), high(joined.size(), 0);
       low[dim] = at[d] * dilations[d];
       high[dim] = whole - size - low[dim];
-      part = emit.cut(emit.pad(part, low, high, 0), dim, pads[d], (*image)[d]);
+      part = cut(emit, emit.pad(part, low, high, 0), dim, pads[d], (*image)[d]);
     }
     sum = sum ? emit.add(sum, part) : part;
   });

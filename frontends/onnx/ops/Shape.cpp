@@ -27,7 +27,7 @@ static LogicalResult shapeRule(OpBinder &node) {
 static LogicalResult constantRule(OpBinder &node) {
   Emitter &emit = node.emit();
   if (const auto *value = node.attribute("value"))
-    return node.result(0, node.getImporter().storedConstant(value->t(), node.proto().output(0)));
+    return node.result(0, node.getImporter().initializers.readConstant(value->t(), node.proto().output(0)));
   if (const auto *value = node.attribute("value_int"))
     return node.result(0, emit.reshape(emit.integers({value->i()}), {}));
   if (const auto *value = node.attribute("value_float"))
@@ -51,14 +51,16 @@ static LogicalResult constantOfShapeRule(OpBinder &node) {
     return node.error("the shape must have sizes of at least 0 and a number of elements that fits 63 bits");
   Tensor cell = emit.scalar(0, emit.getBuilder().getF32Type());
   if (const auto *value = node.attribute("value")) {
-    cell = node.getImporter().storedConstant(value->t(), node.proto().output(0));
+    cell = node.getImporter().initializers.readConstant(value->t(), node.proto().output(0));
     if (!cell)
       return failure();
     if (cellsOf(shapeOf(cell)) != 1)
       return node.error("the value must have one element, got: " + Twine(cellsOf(shapeOf(cell))));
   }
-  if (node.getImporter().isFilledWeight(node.proto(), cell, *shape))
-    return node.result(0, node.getImporter().filledState(node.proto().output(0), cell, *shape));
+  Importer &importer = node.getImporter();
+  if (importer.scopes.isOutermost() && importer.scopes.initializer(node.proto().input(0)) &&
+      importer.initializers.isFilledWeight(cell, *shape))
+    return node.result(0, importer.initializers.makeFilled(node.proto().output(0), cell, *shape));
   return node.result(0, emit.broadcastTo(emit.reshape(cell, {}), *shape));
 }
 
@@ -67,7 +69,7 @@ static LogicalResult rangeRule(OpBinder &node) {
   std::optional<double> ends[3];
   for (unsigned i = 0; i < 3; ++i) {
     Tensor x = node.input(i);
-    if (cellsOf(shapeOf(x)) != 1 || !(ends[i] = emit.knownSplat(x)))
+    if (cellsOf(shapeOf(x)) != 1 || !(ends[i] = knownSplat(x)))
       return node.error("start, limit and delta must be scalars known at compile time");
   }
   double start = *ends[0], limit = *ends[1], delta = *ends[2];

@@ -13,6 +13,9 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Indexing.h"
+#include "frontends/onnx/emit/Products.h"
 #include "frontends/onnx/file/Model.h"
 #include <cmath>
 
@@ -60,7 +63,8 @@ static Complex transformed(Emitter &emit, const Complex &x, int64_t length, int6
   for (int64_t dim = 0; dim < last; ++dim)
     letters += static_cast<char>('a' + dim);
   auto product = [&](const Tensor &cells, const Tensor &table) {
-    return cells ? emit.contract(letters + "y,zy->" + letters + "z", emit.cut(cells, last, 0, given), table) : nullptr;
+    return cells ? contract(emit, letters + "y,zy->" + letters + "z", cut(emit, cells, last, 0, given), table)
+                 : nullptr;
   };
   Tensor real = product(x.real, cosines), imaginary = product(x.real, sines);
   if (x.imaginary) {
@@ -73,7 +77,7 @@ static Complex transformed(Emitter &emit, const Complex &x, int64_t length, int6
 /// The parts of x [.., 1 or 2].
 static Complex partsOf(Emitter &emit, const Tensor &x) {
   int64_t last = rankOf(x) - 1;
-  auto part = [&](int64_t i) { return emit.squeeze(emit.cut(x, last, i, 1), last); };
+  auto part = [&](int64_t i) { return squeeze(emit, cut(emit, x, last, i, 1), last); };
   return {part(0), shapeOf(x)[last] > 1 ? part(1) : nullptr};
 }
 
@@ -82,7 +86,7 @@ static Tensor joined(Emitter &emit, const Complex &x) {
   if (!x.real || !x.imaginary)
     return nullptr;
   int64_t rank = rankOf(x.real);
-  return emit.concat({emit.unsqueeze(x.real, rank), emit.unsqueeze(x.imaginary, rank)}, rank);
+  return emit.concat({unsqueeze(emit, x.real, rank), unsqueeze(emit, x.imaginary, rank)}, rank);
 }
 
 /// The complex spectrum of half of the frequencies determines the other half of a real signal.
@@ -90,7 +94,7 @@ static Complex mirrored(Emitter &emit, const Complex &half, int64_t length) {
   int64_t last = rankOf(half.real) - 1, rest = length - shapeOf(half.real)[last];
   if (rest <= 0)
     return half;
-  auto turned = [&](const Tensor &x) { return emit.reversed(emit.cut(x, last, 1, rest), last); };
+  auto turned = [&](const Tensor &x) { return emit.reversed(cut(emit, x, last, 1, rest), last); };
   Tensor real = turned(half.real), imaginary = half.imaginary ? turned(half.imaginary) : nullptr;
   if (imaginary)
     imaginary = emit.unary<graph::NegOp>(imaginary);
@@ -143,15 +147,15 @@ static LogicalResult dftRule(OpBinder &node) {
   int64_t frequencies = half && !inverse ? length / 2 + 1 : length;
   if (toReal)
     signal = mirrored(emit,
-                      {emit.cut(signal.real, rank - 2, 0, std::min(length / 2 + 1, shapeOf(signal.real).back())),
-                       signal.imaginary ? emit.cut(signal.imaginary, rank - 2, 0,
-                                                   std::min(length / 2 + 1, shapeOf(signal.real).back()))
+                      {cut(emit, signal.real, rank - 2, 0, std::min(length / 2 + 1, shapeOf(signal.real).back())),
+                       signal.imaginary ? cut(emit, signal.imaginary, rank - 2, 0,
+                                              std::min(length / 2 + 1, shapeOf(signal.real).back()))
                                         : nullptr},
                       length);
   Complex y = transformed(emit, signal, length, frequencies, inverse);
   y.real = emit.transpose(y.real, turn);
   if (toReal)
-    return node.result(0, y.real ? emit.unsqueeze(y.real, rank - 1) : nullptr);
+    return node.result(0, y.real ? unsqueeze(emit, y.real, rank - 1) : nullptr);
   y.imaginary = emit.transpose(y.imaginary, turn);
   return node.result(0, joined(emit, y));
 }
@@ -161,7 +165,7 @@ static LogicalResult stftRule(OpBinder &node) {
   Emitter &emit = node.emit();
   Tensor x = node.input(0), window = node.input(2);
   if (rankOf(x) == 2)
-    x = emit.unsqueeze(x, 2);
+    x = unsqueeze(emit, x, 2);
   FailureOr<SmallVector<int64_t>> step = node.constantIntegers(1);
   if (failed(step))
     return failure();
@@ -183,7 +187,7 @@ static LogicalResult stftRule(OpBinder &node) {
   auto places = RankedTensorType::get({frames, length}, emit.getBuilder().getI64Type());
   Complex signal = partsOf(emit, x);
   auto framed = [&](const Tensor &part) {
-    Tensor cells = emit.gather(part, emit.affine(places, {0, {step->front(), 1}}), 1);
+    Tensor cells = gather(emit, part, emit.affine(places, {0, {step->front(), 1}}), 1);
     return window ? emit.mul(cells, window) : cells;
   };
   Complex cells{framed(signal.real), signal.imaginary ? framed(signal.imaginary) : nullptr};
@@ -195,7 +199,7 @@ static LogicalResult stftRule(OpBinder &node) {
 
 /// The number in operand i, which must be known.
 static FailureOr<double> numberOf(OpBinder &node, unsigned i) {
-  std::optional<double> cell = node.emit().knownSplat(node.input(i));
+  std::optional<double> cell = knownSplat(node.input(i));
   if (!cell || cellsOf(shapeOf(node.input(i))) != 1)
     return node.error("operand " + Twine(i) + " must be a number known at compile time");
   return *cell;

@@ -12,6 +12,8 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Products.h"
+#include "frontends/onnx/emit/Reductions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -131,8 +133,8 @@ static Tensor convolution(Emitter &emit, const Tensor &x, const Tensor &kernel, 
     leading = {examples, groups, outputs / groups};
   }
   OpBuilder &builder = emit.getBuilder();
-  auto op = graph::ConvolutionOp::create(builder, emit.getLoc(), emit.typeLike(x, withResult(leading, w)),
-                                         emit.value(image), emit.value(filter), w.strides, w.dilations, w.low);
+  auto op = graph::ConvolutionOp::create(builder, emit.getLoc(), typeLike(x, withResult(leading, w)), emit.value(image),
+                                         emit.value(filter), w.strides, w.dilations, w.low);
   return emit.reshape(emit.fromValue(op), withResult({examples, outputs}, w));
 }
 
@@ -160,14 +162,15 @@ static LogicalResult convRule(OpBinder &node) {
       weights += inside;
       result += cell;
     }
-    product = emit.contract(image + "," + weights + "->" + result, tiled(emit, x, *w), kernel);
+    product = contract(emit, image + "," + weights + "->" + result, tiled(emit, x, *w), kernel);
   } else {
     product = convolution(emit, x, kernel, groups, *w);
   }
   if (!product)
     return failure();
-  Tensor bias = node.has(2) ? node.input(2) : node.getImporter().droppedBias(node.proto(), shapeOf(product)[1]);
-  return node.result(0, emit.affineChannels(product, nullptr, bias));
+  Tensor bias =
+      node.has(2) ? node.input(2) : node.getImporter().initializers.droppedBias(node.proto(), shapeOf(product)[1]);
+  return node.result(0, affineChannels(emit, product, nullptr, bias));
 }
 
 /// A depthwise convolution over x [n, c, l] whose windows end at their cell. What lies before the first is given, [n,
@@ -262,10 +265,9 @@ static LogicalResult maxPoolRule(OpBinder &node) {
     if (failed(node.result(1, placesOfLargest(emit, x, *w, node.integer("storage_order", 0) != 0))))
       return failure();
   }
-  return node.result(
-      0, emit.fromValue(graph::MaxPoolOp::create(emit.getBuilder(), emit.getLoc(),
-                                                 emit.typeLike(x, withResult(shapeOf(x).take_front(2), *w)),
-                                                 emit.value(x), w->window, w->strides, w->dilations, w->low)));
+  return node.result(0, emit.fromValue(graph::MaxPoolOp::create(
+                            emit.getBuilder(), emit.getLoc(), typeLike(x, withResult(shapeOf(x).take_front(2), *w)),
+                            emit.value(x), w->window, w->strides, w->dilations, w->low)));
 }
 
 static LogicalResult averagePoolRule(OpBinder &node) {
@@ -284,11 +286,11 @@ static LogicalResult averagePoolRule(OpBinder &node) {
     SmallVector<int64_t> inside;
     for (int64_t d = 0; d < spatial; ++d)
       inside.push_back(3 + 2 * d);
-    return node.result(0, emit.mean(tiled(emit, x, *w), inside, /*keep=*/false));
+    return node.result(0, mean(emit, tiled(emit, x, *w), inside, /*keep=*/false));
   }
   SmallVector<int64_t> ones{channels, 1};
   llvm::append_range(ones, w->window);
-  Tensor kernel = emit.splat(emit.typeLike(x, ones), 1);
+  Tensor kernel = emit.splat(typeLike(x, ones), 1);
   Tensor sum = kernel ? convolution(emit, x, kernel, channels, *w) : nullptr;
   if (!sum)
     return failure();
@@ -324,7 +326,7 @@ static LogicalResult lpPoolRule(OpBinder &node) {
                            : emit.binary<graph::PowOp>(emit.unary<graph::AbsOp>(x), emit.scalar(double(p), element));
   SmallVector<int64_t> ones{shapeOf(x)[1], 1};
   llvm::append_range(ones, w->window);
-  Tensor kernel = emit.splat(emit.typeLike(x, ones), 1);
+  Tensor kernel = emit.splat(typeLike(x, ones), 1);
   Tensor sum = kernel && powers ? convolution(emit, powers, kernel, shapeOf(x)[1], *w) : nullptr;
   if (p == 1 || !sum)
     return node.result(0, sum);
@@ -350,16 +352,17 @@ void dtcc::onnx::addWindowRules(RuleTable &table) {
     if (node.integer("p", 2) != 2)
       return LogicalResult(node.error("p must be 2"));
     return globalPool(node, [](Emitter &emit, const Tensor &x, ArrayRef<int64_t> dims) {
-      return emit.unary<graph::SqrtOp>(emit.reduce(Reduction::Sum, emit.mul(x, x), dims, /*keep=*/true));
+      return emit.unary<graph::SqrtOp>(reduce(emit, Reduction::Sum, emit.mul(x, x), dims, /*keep=*/true));
     });
   });
   table.on("GlobalAveragePool", 1, {1, 1}, [](OpBinder &node) {
-    return globalPool(
-        node, [](Emitter &emit, const Tensor &x, ArrayRef<int64_t> dims) { return emit.mean(x, dims, /*keep=*/true); });
+    return globalPool(node, [](Emitter &emit, const Tensor &x, ArrayRef<int64_t> dims) {
+      return mean(emit, x, dims, /*keep=*/true);
+    });
   });
   table.on("GlobalMaxPool", 1, {1, 1}, [](OpBinder &node) {
     return globalPool(node, [](Emitter &emit, const Tensor &x, ArrayRef<int64_t> dims) {
-      return emit.reduce(Reduction::Max, x, dims, /*keep=*/true);
+      return reduce(emit, Reduction::Max, x, dims, /*keep=*/true);
     });
   });
 }

@@ -28,7 +28,7 @@ static SmallVector<Attribute> attentionParameters(Op op, std::optional<ArrayAttr
                                 integer(-1),
                                 integer(mask.getKey() + 2 * mask.getSegment()),
                                 integer(int64_t(op.getEmptyRow())),
-                                b.coordinate(queries)};
+                                b.communicators.coordinate(queries)};
 }
 
 /// Queries [b, t, h, d] as [b, t, h, 1, d]; [b, t, h, g, d] as it is.
@@ -79,7 +79,7 @@ static LogicalResult lowerAttentionGrad(graph::AttentionGradOp op, Bufferizer &b
 /// Parameters of an attention part: those of attention and of the part's own.
 template <typename Op> static SmallVector<Attribute> partParameters(Op op, Bufferizer &b) {
   SmallVector<Attribute> parameters = attentionParameters(op, op.getRowAxes(), b);
-  parameters.push_back(b.coordinate(op.getKeyAxes()));
+  parameters.push_back(b.communicators.coordinate(op.getKeyAxes()));
   for (int64_t value : {int64_t(op.getShift()), int64_t(op.getChunks()), int64_t(op.getLength()),
                         int64_t(op.getQueryLength()), int64_t(!op.getOnto().empty())})
     parameters.push_back(b.builder().getI64IntegerAttr(value));
@@ -128,7 +128,7 @@ static LogicalResult lowerReorder(graph::ReorderOp op, Bufferizer &b) {
   Place x = asBox(b.placeOf(op.getX()), op.getDim(), b), y = asBox(b.place(op.getY()), op.getDim(), b);
   OpBuilder &builder = b.builder();
   b.library(op, "reorder", b.view(x), b.view(y),
-            {b.coordinate(op.getOffsetAxes()), builder.getI64IntegerAttr(op.getChunks()),
+            {b.communicators.coordinate(op.getOffsetAxes()), builder.getI64IntegerAttr(op.getChunks()),
              builder.getI64IntegerAttr(op.getInverse()), builder.getI64IntegerAttr(op.getFill())});
   return success();
 }

@@ -8,21 +8,15 @@
 #include "passes/exec/bufferize/Bufferizer.h"
 #include "dialects/spmd/OnHost.h"
 #include "passes/exec/Target.h"
-#include "passes/exec/bufferize/OpRules.h"
 #include "passes/exec/commands/Liveness.h"
-#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
 Bufferizer::Bufferizer(spmd::ProgramOp source, ModuleOp module, const SymbolTable &symbols, const TargetMemory &target)
-    : source(source), theModule(module), symbols(symbols), targetMemory(target), lifetimes(source),
-      declarations(module.getContext()), commands(module.getContext()), here(source.getLoc()) {
-  for (Operation &op : module.getOps())
-    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
-      names.insert(symbol.getName());
-}
+    : storage(module, symbols, target.usesHost), source(source), theModule(module), targetMemory(target),
+      lifetimes(source), commands(module.getContext()), here(source.getLoc()) {}
 
 LogicalResult Bufferizer::run() {
   FailureOr<spmd::Mesh> found = spmd::findMesh(&source.getBody().front().front());
@@ -33,7 +27,9 @@ LogicalResult Bufferizer::run() {
   program = ProgramOp::create(builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
                               source.getStageAttr(), source.getAxisAttr(), source.getActionsAttr(), Attribute());
   source.walk([&](spmd::UpdateBucketOp update) { program.setOptimizerAttr(update.getOptimizer()); });
-  declarations.setInsertionPointToEnd(&program.getBody().emplaceBlock());
+  program.getBody().emplaceBlock();
+  storage.setProgram(program, theMesh);
+  communicators.setProgram(program);
   for (auto phase : source.getOps<spmd::PhaseOp>())
     if (failed(lowerPhase(phase)))
       return failure();
@@ -44,8 +40,8 @@ LogicalResult Bufferizer::lowerPhase(spmd::PhaseOp phase) {
   OpBuilder end = OpBuilder::atBlockEnd(&program.getBody().front());
   auto target = PhaseOp::create(end, phase.getLoc(), phase.getSymName(), phase.getRepeat());
   // Buffers of this phase too are declared before the first one.
-  if (!firstPhase)
-    declarations.setInsertionPoint(firstPhase = target);
+  if (phase == *source.getOps<spmd::PhaseOp>().begin())
+    storage.setFirstPhase(target);
   commands.setInsertionPointToEnd(&target.getBody().emplaceBlock());
 
   Block &body = phase.getBody().front();
@@ -81,10 +77,9 @@ static bool waitsOnHost(Value value) {
 void Bufferizer::setPlace(Value value, const Place &place) {
   // `place` may stand in the map, which may grow.
   Place copy = place;
-  BufferInfo &buffer = buffers[copy.buffer];
-  buffer.values.push_back(value);
-  if (targetMemory.usesHost && !buffer.persistent && waitsOnHost(value))
-    buffer.op->setAttr(spmd::kOnHostAttr, declarations.getUnitAttr());
+  valuesOf[copy.buffer].push_back(value);
+  if (targetMemory.usesHost && !storage.isPersistent(copy.buffer) && waitsOnHost(value))
+    storage.bufferOp(copy.buffer)->setAttr(spmd::kOnHostAttr, commands.getUnitAttr());
   places[value] = std::move(copy);
 }
 
@@ -110,14 +105,14 @@ void Bufferizer::aim(Value value, const Place &place, int64_t accumulate) {
   if (accumulate && !value.hasOneUse())
     return;
   destinations[value] = {place, accumulate};
-  buffers[place.buffer].values.push_back(value);
+  valuesOf[place.buffer].push_back(value);
 }
 
 Bufferizer::Destination Bufferizer::ensureDestination(Value result) {
   if (auto known = destinationOf(result))
     return *known;
-  Place place = allocate(cast<ShapedType>(result.getType()), result.getDefiningOp()->getName().stripDialect());
-  buffers[place.buffer].values.push_back(result);
+  Place place = storage.allocate(cast<ShapedType>(result.getType()), result.getDefiningOp()->getName().stripDialect());
+  valuesOf[place.buffer].push_back(result);
   return destinations[result] = {place, Overwrite};
 }
 
@@ -132,9 +127,10 @@ Place Bufferizer::place(Value result) {
 }
 
 bool Bufferizer::diesAt(Value value, Operation *op) const {
-  const BufferInfo &buffer = buffers.find(placeOf(value).buffer)->second;
-  return !buffer.persistent &&
-         llvm::all_of(buffer.values, [&](Value v) { return lifetimes.lastUse(v) <= lifetimes.position(op); });
+  StringAttr buffer = placeOf(value).buffer;
+  return !storage.isPersistent(buffer) && llvm::all_of(valuesOf.find(buffer)->second, [&](Value v) {
+    return lifetimes.lastUse(v) <= lifetimes.position(op);
+  });
 }
 
 /// Whether a library op that takes rows can work in the place itself: all but the last dimension are one dimension with
@@ -160,38 +156,6 @@ Place Bufferizer::placeOver(Value result, Value operand, Operation *op) {
   return where;
 }
 
-StringAttr Bufferizer::uniqueName(StringRef prefix) {
-  for (unsigned &i = firstFree[prefix];; ++i)
-    if (std::string name = (prefix + "_" + Twine(i)).str(); names.insert(name).second)
-      return StringAttr::get(theModule.getContext(), name);
-}
-
-ArenaOp Bufferizer::arena(StringRef name, bool host) {
-  ArenaOp &op = arenas[name];
-  if (!op) {
-    OpBuilder start = OpBuilder::atBlockBegin(&program.getBody().front());
-    op = ArenaOp::create(start, source.getLoc(), name, 0, host);
-  }
-  return op;
-}
-
-StringAttr Bufferizer::addBuffer(StringRef name, int64_t bytes, StringRef arenaName, bool persistent) {
-  auto symbol = StringAttr::get(theModule.getContext(), name);
-  auto op = BufferOp::create(declarations, source.getLoc(), symbol, bytes,
-                             arena(arenaName, arenaName == kHostArena).getSymName(), nullptr, persistent, nullptr);
-  BufferInfo &info = buffers[symbol];
-  info.persistent = persistent;
-  info.op = op;
-  return symbol;
-}
-
-static int64_t bytesOf(ShapedType type) { return type.getNumElements() * getElementBytes(type.getElementType()); }
-
-Place Bufferizer::allocate(ShapedType type, StringRef name, bool persistent) {
-  StringAttr buffer = addBuffer(uniqueName(name), bytesOf(type), persistent ? "inputs" : "activations", persistent);
-  return Place::dense(buffer, type);
-}
-
 /// Whether all that make and read a value may have its rows stand apart, and one of them is a product.
 static bool isMatrix(Value value) {
   bool wanted = false;
@@ -209,64 +173,8 @@ Place Bufferizer::allocateRows(Value value) {
   int64_t each = getElementBytes(type.getElementType()), columns = type.getRank() > 1 ? type.getShape().back() : 0;
   int64_t row = rowBytes(columns * each, targetMemory.rowAlignment) / each;
   if (row == columns || !isMatrix(value))
-    return allocate(type, name);
+    return storage.allocate(type, name);
   SmallVector<int64_t> shape(type.getShape()), offsets(type.getRank(), 0), steps(type.getRank(), 1);
   shape.back() = row;
-  return allocate(type.clone(shape), name).sliced(offsets, steps, type.getShape());
-}
-
-Place Bufferizer::bucket(FlatSymbolRefAttr symbol) {
-  auto [entry, isNew] = bucketPlaces.try_emplace(symbol.getAttr());
-  if (!isNew)
-    return entry->second;
-  spmd::BucketOp op = bucketOp(symbol);
-  int64_t share = op.getLength() / theMesh.product(spmd::toAxes(op.getFlat()));
-  auto type = RankedTensorType::get({share}, op.getElementType());
-  // A transient bucket is memory while a command touches it; nobody writes over it before that.
-  bool stays = op.getRole() != spmd::BucketRole::Transient;
-  StringRef where = stays ? "state" : "activations";
-  if (targetMemory.usesHost && op.getHost())
-    where = kHostArena;
-  StringAttr buffer = addBuffer(symbol.getValue(), bytesOf(type), where, stays);
-  buffers[buffer].persistent = true;
-  cast<BufferOp>(&*std::prev(declarations.getInsertionPoint())).setBucketAttr(symbol);
-  return entry->second = Place::dense(buffer, type);
-}
-
-Place Bufferizer::scalarPlace(ScalarKind kind) {
-  std::optional<Place> &known = scalars[unsigned(kind)];
-  if (known)
-    return *known;
-  Type element = kind == ScalarKind::step ? Type(declarations.getI64Type()) : declarations.getF32Type();
-  auto type = RankedTensorType::get({}, element);
-  // Bucket names may not clash with these: they hold a dot or come from the spmd level.
-  known = Place::dense(addBuffer(uniqueName(stringifyScalarKind(kind)), bytesOf(type), "state", true), type);
-  showScalar(kind, *known);
-  return *known;
-}
-
-void Bufferizer::showScalar(ScalarKind kind, const Place &place) {
-  OpBuilder saved = commands;
-  commands = declarations;
-  llvm::scope_exit restore([&] { commands = saved; });
-  Value where = view(place);
-  ScalarOp::create(commands, source.getLoc(), kind, where);
-}
-
-Place Bufferizer::inputPlace(spmd::InputOp op) {
-  auto [entry, isNew] = inputs.try_emplace(op.getName());
-  if (!isNew)
-    return entry->second;
-  entry->second = allocate(op.getType(), op.getName(), /*persistent=*/true);
-  OpBuilder saved = commands;
-  commands = declarations;
-  llvm::scope_exit restore([&] { commands = saved; });
-  auto layout = cast<spmd::TensorType>(op.getLayout());
-  SmallVector<Attribute> axes(layout.getAxes().begin(), layout.getAxes().end());
-  auto role = symbolizeInputRole(op.getRole().value_or("data")).value_or(InputRole::data);
-  SmallVector<int64_t> padded(layout.getPadded().empty() ? layout.getShape() : layout.getPadded());
-  InputOp::create(commands, op.getLoc(), op.getName(), role, view(entry->second),
-                  commands.getDenseI64ArrayAttr(layout.getShape()), commands.getDenseI64ArrayAttr(padded),
-                  commands.getArrayAttr(axes), op.getBoundsAttr());
-  return entry->second;
+  return storage.allocate(type.clone(shape), name).sliced(offsets, steps, type.getShape());
 }

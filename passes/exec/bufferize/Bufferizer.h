@@ -21,32 +21,13 @@
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/exec/bufferize/Communicators.h"
 #include "passes/exec/bufferize/Lifetimes.h"
-#include "passes/exec/bufferize/Place.h"
-#include "llvm/ADT/StringSet.h"
+#include "passes/exec/bufferize/OpRule.h"
+#include "passes/exec/bufferize/Storage.h"
 #include <map>
 
 namespace dtcc::exec {
-
-class Bufferizer;
-
-/// Rule by which bufferization lowers one kind of op.
-struct OpRule {
-  /// Emits the commands of an op and places its results.
-  mlir::LogicalResult (*lower)(mlir::Operation *, Bufferizer &);
-  /// The results may be views of the operands.
-  bool isView = false;
-  /// Rows of operands and results may stand apart; products want those that are wide to start at aligned addresses.
-  bool takesRows = false, wantsAlignedRows = false;
-  /// Results may be written with any strides; and added to what is there.
-  bool writesStrided = false;
-  bool accumulates = false;
-  /// Hands the destinations of results on to operands.
-  void (*aim)(mlir::Operation *, Bufferizer &) = nullptr;
-};
-
-/// The rule of an op, or null.
-const OpRule *findRule(mlir::Operation *op);
 
 /// Sums over micro-batches, as library ops and kernels take them.
 enum Accumulate : int64_t { Overwrite = 0, Add = 1, AddUnlessFirstSlot = 2 };
@@ -70,6 +51,10 @@ public:
              const TargetMemory &target);
   /// Emits the exec.program before the source, which is left as it was.
   mlir::LogicalResult run();
+
+  // For rules: what the program declares.
+  Storage storage;
+  Communicators communicators;
 
   /// Identity of a generated kernel.
   using KernelKey = std::vector<const void *>;
@@ -95,16 +80,8 @@ public:
   Place placeOver(mlir::Value result, mlir::Value operand, mlir::Operation *op);
   /// New memory, dense but for the rows of matrices.
   Place allocateRows(mlir::Value value);
-  /// New memory, dense.
-  Place allocate(mlir::ShapedType type, llvm::StringRef name, bool persistent = false);
   /// Whether nobody reads the memory of `value` after `op`.
   bool diesAt(mlir::Value value, mlir::Operation *op) const;
-  /// The bucket of that name.
-  spmd::BucketOp bucketOp(mlir::FlatSymbolRefAttr symbol) const {
-    return symbols.lookup<spmd::BucketOp>(symbol.getAttr());
-  }
-  /// Storage of a bucket; with `flat` axes, the shard of this rank.
-  Place bucket(mlir::FlatSymbolRefAttr symbol);
 
   // For rules: commands. All are emitted at the end of the phase.
   mlir::Value view(const Place &place);
@@ -125,41 +102,23 @@ public:
   /// A command of a hand-made llvm.func.
   void callKernel(mlir::StringRef symbol, mlir::ArrayRef<Place> ins, mlir::ArrayRef<Place> outs,
                   mlir::ArrayRef<bool> accumulates = {});
-  /// The symbol of the group over `axes` (rank axes), or of the coordinates `members` of the one axis.
-  mlir::FlatSymbolRefAttr communicator(mlir::ArrayAttr axes, llvm::ArrayRef<int64_t> members = {});
-  /// The symbol of a channel of messages over a rank axis.
-  mlir::FlatSymbolRefAttr channel(mlir::StringAttr axis, int64_t number);
-  /// The group over `axes` as a parameter of a library op; a unit attribute if there are no axes.
-  mlir::Attribute coordinate(std::optional<mlir::ArrayAttr> axes);
-  /// Memory to which the host writes a model input.
-  Place inputPlace(spmd::InputOp op);
-  /// Memory at which the host writes or reads a scalar.
-  Place scalarPlace(ScalarKind kind);
-  /// Lets the host read a scalar that lies in a bucket.
-  void showScalar(ScalarKind kind, const Place &place);
 
   bool packsRows() const { return targetMemory.packsRows; }
   const spmd::Mesh &mesh() const { return theMesh; }
   mlir::OpBuilder &builder() { return commands; }
   mlir::ModuleOp module() { return theModule; }
-  /// A name no symbol of the module or the program has.
-  mlir::StringAttr uniqueName(llvm::StringRef prefix);
 
 private:
   mlir::LogicalResult lowerPhase(spmd::PhaseOp phase);
-  mlir::StringAttr addBuffer(llvm::StringRef name, int64_t bytes, llvm::StringRef arena, bool persistent);
-  ArenaOp arena(llvm::StringRef name, bool host = false);
 
   spmd::ProgramOp source;
   mlir::ModuleOp theModule;
-  const mlir::SymbolTable &symbols;
   TargetMemory targetMemory;
   spmd::Mesh theMesh;
   Lifetimes lifetimes;
   ProgramOp program;
-  /// Insertion points: before the first phase, for arenas, buffers and the host's inputs and scalars; and in the phase.
-  mlir::OpBuilder declarations, commands;
-  mlir::Operation *firstPhase = nullptr;
+  /// Inserts at the end of the phase that is being lowered.
+  mlir::OpBuilder commands;
   /// The phase that is being lowered.
   mlir::Block *current = nullptr;
   /// The location of the op that is being lowered, which its commands take over.
@@ -167,23 +126,9 @@ private:
 
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::DenseMap<mlir::Value, Destination> destinations;
-  struct BufferInfo {
-    bool persistent;
-    BufferOp op;
-    llvm::SmallVector<mlir::Value> values;
-  };
-  llvm::DenseMap<mlir::StringAttr, BufferInfo> buffers;
-  llvm::StringMap<ArenaOp> arenas;
-  llvm::StringMap<CommunicatorOp> communicators;
-  llvm::DenseMap<mlir::StringAttr, Place> bucketPlaces;
-  std::optional<Place> scalars[7];
-  llvm::StringMap<Place> inputs;
-  CommunicatorOp &communicator(const llvm::Twine &name, mlir::ArrayAttr axes, mlir::DenseI64ArrayAttr members);
+  /// Values that lie in a buffer.
+  llvm::DenseMap<mlir::StringAttr, llvm::SmallVector<mlir::Value>> valuesOf;
   std::map<KernelKey, std::string> kernels; /* -> symbol */
-  llvm::StringSet<llvm::MallocAllocator> names;
-  /// Least number that may still be free for each prefix of uniqueName().
-  llvm::StringMap<unsigned> firstFree;
-  BufferOp workspace;
 };
 
 } // namespace dtcc::exec

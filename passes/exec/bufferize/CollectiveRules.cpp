@@ -63,7 +63,7 @@ static std::optional<Place> blockOf(const Place &whole, int64_t dim, ArrayAttr a
   block.sizes[dim] = size;
   block.slotStride += slotStride;
   if (blockStride) {
-    block.blockOf = b.communicator(spmd::fromAxes(axes.getContext(), ranks)).getAttr();
+    block.blockOf = b.communicators.over(spmd::fromAxes(axes.getContext(), ranks)).getAttr();
     block.blockStride = blockStride;
   }
   return block.isTorn() ? std::nullopt : std::optional(block);
@@ -73,14 +73,14 @@ static LogicalResult lowerSend(spmd::SendOp op, Bufferizer &b) {
   Value from = b.view(b.dense(b.placeOf(op.getX()), "send"));
   OpBuilder &builder = b.builder();
   SendOp::create(builder, op.getLoc(), Type(), from, ValueRange(), ValueRange(), 0, builder.getStringAttr("send"),
-                 b.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer(), op.getRoom());
+                 b.communicators.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer(), op.getRoom());
   return success();
 }
 static LogicalResult lowerReceive(spmd::ReceiveOp op, Bufferizer &b) {
   Value to = b.view(b.place(op.getY()));
   OpBuilder &builder = b.builder();
   ReceiveOp::create(builder, op.getLoc(), Type(), ValueRange(), to, ValueRange(), 0, builder.getStringAttr("receive"),
-                    b.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer());
+                    b.communicators.channel(op.getAxisAttr(), op.getChannel()).getValue(), op.getPeer());
   return success();
 }
 
@@ -91,7 +91,7 @@ static Place splitPieces(const Place &from, int64_t dim, int64_t members, Buffer
   auto pieces = piecesFirst(from, dim, members);
   if (!pieces || pieces->isTorn())
     pieces = piecesFirst(b.dense(from, "dense"), dim, members);
-  Place split = b.allocate(RankedTensorType::get(pieces->sizes, pieces->element), "pieces");
+  Place split = b.storage.allocate(RankedTensorType::get(pieces->sizes, pieces->element), "pieces");
   b.copy(*pieces, split, "split");
   return split;
 }
@@ -113,8 +113,8 @@ static LogicalResult lowerCollective(CommunicationOpInterface op, Bufferizer &b)
     return success();
   }
   Place pieces = *piecesFirst(to, exchange.joins, members);
-  Place joined = b.allocate(RankedTensorType::get(pieces.sizes, pieces.element),
-                            info.in == Extent::Part ? "gathered" : "received");
+  Place joined = b.storage.allocate(RankedTensorType::get(pieces.sizes, pieces.element),
+                                    info.in == Extent::Part ? "gathered" : "received");
   issue(joined);
   b.copy(joined, pieces, "join");
   return success();
@@ -124,7 +124,7 @@ static LogicalResult lowerLocalSlice(spmd::LocalSliceOp op, Bufferizer &b) {
   Place from = b.placeOf(op.getX());
   auto block = blockOf(from, op.getDim(), op.getAxes(), b);
   if (!block) {
-    Place whole = b.allocate(RankedTensorType::get(from.sizes, from.element), "whole");
+    Place whole = b.storage.allocate(RankedTensorType::get(from.sizes, from.element), "whole");
     b.copy(from, whole);
     block = blockOf(whole, op.getDim(), op.getAxes(), b);
   }

@@ -17,23 +17,12 @@ using namespace mlir;
 using namespace dtcc;
 using namespace dtcc::exec;
 
-Value Bufferizer::view(const Place &place) {
-  IntegerAttr slotStride, blockDim;
-  FlatSymbolRefAttr blockOf;
-  if (place.slotStride)
-    slotStride = commands.getI64IntegerAttr(place.slotStride);
-  if (place.blockOf) {
-    blockDim = commands.getI64IntegerAttr(*place.blockDim());
-    blockOf = FlatSymbolRefAttr::get(place.blockOf);
-  }
-  return ViewOp::create(commands, source.getLoc(), place.type(), FlatSymbolRefAttr::get(place.buffer),
-                        commands.getI64IntegerAttr(place.offset), slotStride, /*slots=*/nullptr, blockDim, blockOf);
-}
+Value Bufferizer::view(const Place &place) { return createView(commands, source.getLoc(), place); }
 
 Place Bufferizer::dense(const Place &place, StringRef name) {
   if (place.isDense())
     return place;
-  Place result = allocate(RankedTensorType::get(place.sizes, place.element), name);
+  Place result = storage.allocate(RankedTensorType::get(place.sizes, place.element), name);
   copy(place, result);
   return result;
 }
@@ -68,16 +57,8 @@ LogicalResult Bufferizer::store(const Place &from, const Destination &to, Locati
 LibraryOp Bufferizer::library(Operation *op, StringRef mnemonic, ValueRange ins, ValueRange outs,
                               ArrayRef<Attribute> parameters, bool updates, int64_t workspaceBytes) {
   SmallVector<Value, 1> scratch;
-  if (workspaceBytes && !targetMemory.plansWorkspace) {
-    if (!workspace) {
-      addBuffer(uniqueName("workspace"), 0, "workspace", /*persistent=*/true);
-      workspace = cast<BufferOp>(&*std::prev(declarations.getInsertionPoint()));
-    }
-    // Commands run one after the other: they share one.
-    workspace.setBytes(std::max<int64_t>(workspace.getBytes(), workspaceBytes));
-    scratch.push_back(view(
-        Place::dense(workspace.getSymNameAttr(), RankedTensorType::get({workspaceBytes}, commands.getIntegerType(8)))));
-  }
+  if (workspaceBytes && !targetMemory.plansWorkspace)
+    scratch.push_back(view(storage.workspace(workspaceBytes)));
   double flops = 0;
   if (auto work = dyn_cast<WorkOpInterface>(op)) {
     SmallVector<int64_t> sizes;
@@ -95,40 +76,7 @@ CollectiveOp Bufferizer::collective(CollectiveKind kind, Reduction reduction, Ar
   Value from = view(in), to = view(out);
   return CollectiveOp::create(
       commands, here, Type(), from, to, ValueRange(), 0, commands.getStringAttr(mnemonicOf(kind)), kind, reduction,
-      communicator(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false, IntegerAttr());
-}
-
-CommunicatorOp &Bufferizer::communicator(const Twine &name, ArrayAttr axes, DenseI64ArrayAttr members) {
-  CommunicatorOp &op = communicators[name.str()];
-  if (!op) {
-    OpBuilder start = OpBuilder::atBlockBegin(&program.getBody().front());
-    op = CommunicatorOp::create(start, source.getLoc(), start.getStringAttr(name), axes, members,
-                                /*ofParameters=*/false);
-  }
-  return op;
-}
-
-FlatSymbolRefAttr Bufferizer::communicator(ArrayAttr axes, ArrayRef<int64_t> members) {
-  // The stages of a pipeline name the same group alike.
-  std::string name = "over";
-  for (const std::string &axis : spmd::toAxes(axes))
-    name += "." + axis;
-  for (int64_t member : members)
-    name += "." + std::to_string(member);
-  auto some = members.empty() ? DenseI64ArrayAttr() : commands.getDenseI64ArrayAttr(members);
-  return FlatSymbolRefAttr::get(communicator(name, axes, some).getSymNameAttr());
-}
-
-FlatSymbolRefAttr Bufferizer::channel(StringAttr axis, int64_t number) {
-  ArrayAttr axes = commands.getArrayAttr(axis);
-  return FlatSymbolRefAttr::get(
-      communicator("channel." + axis.getValue() + "." + Twine(number), axes, nullptr).getSymNameAttr());
-}
-
-Attribute Bufferizer::coordinate(std::optional<ArrayAttr> axes) {
-  if (!axes || axes->empty())
-    return commands.getUnitAttr();
-  return communicator(*axes);
+      communicators.over(axes, members).getValue(), /*slot=*/IntegerAttr(), /*ofParameters=*/false, IntegerAttr());
 }
 
 void Bufferizer::callKernel(StringRef symbol, ArrayRef<Place> ins, ArrayRef<Place> outs, ArrayRef<bool> accumulates) {
@@ -189,7 +137,7 @@ LogicalResult Bufferizer::kernel(Location loc, StringRef name, Block &body, Arra
 
   std::string &symbol = kernels[signatureOf(func)];
   if (symbol.empty()) {
-    symbol = uniqueName(name).str();
+    symbol = storage.uniqueName(name).str();
     func.setSymName(symbol);
   } else {
     func.erase();

@@ -32,7 +32,7 @@ static Place asGroups(const Place &place, const std::string &term, ArrayRef<std:
   if (auto merged = place.merged(dims))
     return *merged;
   Place from = place.transposed(dimsOf(term, order));
-  Place to = b.allocate(RankedTensorType::get(from.sizes, from.element), "packed");
+  Place to = b.storage.allocate(RankedTensorType::get(from.sizes, from.element), "packed");
   b.copy(from, to, "pack");
   SmallVector<SmallVector<int64_t>> packed;
   int64_t at = 0;
@@ -131,7 +131,7 @@ static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
   // A sum over the picks is made anew; only the gradient adds to what is there.
   if (!target || (!spec.byGroup && accumulate != Overwrite)) {
     Place turned = result.transposed(dimsOf(out, order));
-    temporary = b.allocate(RankedTensorType::get(turned.sizes, turned.element), "product");
+    temporary = b.storage.allocate(RankedTensorType::get(turned.sizes, turned.element), "product");
     target = asGroups(temporary, order, groups, b);
   }
   int64_t rows = ids.sizes[0], groupCount = sizeOf(group, stack, spec.byGroup ? result : right);
@@ -146,12 +146,13 @@ static LogicalResult lowerGrouped(graph::GroupedContractOp op, Bufferizer &b) {
   if (!spec.byGroup) {
     Value rightView = b.view(asGroups(right, rhs, {group, letters.lhsColumns, columns}, b));
     command = b.library(op, "grouped_matmul", {leftView, rightView, b.view(ids)}, b.view(*target),
-                        {b.coordinate(op.getGroupAxes())}, /*updates=*/false, bytes);
+                        {b.communicators.coordinate(op.getGroupAxes())}, /*updates=*/false, bytes);
   } else {
     Value rightView = b.view(asGroups(right, rhs, {letters.rhsRows, letters.rhsColumns}, b));
     int64_t adds = temporary.buffer ? int64_t(Overwrite) : accumulate;
     command = b.library(op, "grouped_matmul_grad", {leftView, rightView, b.view(ids)}, b.view(*target),
-                        {b.coordinate(op.getGroupAxes()), b.builder().getI64IntegerAttr(adds)}, adds != 0, bytes);
+                        {b.communicators.coordinate(op.getGroupAxes()), b.builder().getI64IntegerAttr(adds)}, adds != 0,
+                        bytes);
   }
   // Rows that picked a group of another rank are skipped.
   if (std::optional<ArrayAttr> axes = op.getGroupAxes())

@@ -35,7 +35,7 @@ static Place asVector(const Place &place, Bufferizer &b) {
 static LogicalResult lowerEmbedding(graph::EmbeddingOp op, Bufferizer &b) {
   Place table = asRows(b.placeOf(op.getTable()), 1, b), ids = asVector(b.placeOf(op.getIds()), b);
   Place y = asRows(b.place(op.getY()), b.placeOf(op.getIds()).rank(), b);
-  b.library(op, "embedding", {b.view(table), b.view(ids)}, b.view(y), {b.coordinate(op.getRowAxes())});
+  b.library(op, "embedding", {b.view(table), b.view(ids)}, b.view(y), {b.communicators.coordinate(op.getRowAxes())});
   return success();
 }
 
@@ -58,7 +58,8 @@ static LogicalResult lowerIntegerGather(graph::GatherOp op, Bufferizer &b) {
     return op.emitOpError("has no library op for these types");
   Place table = asFloats(asRows(b.placeOf(op.getX()), 1, b), b), ids = asVector(b.placeOf(op.getIndices()), b);
   Place y = asRows(b.place(op.getY()), b.placeOf(op.getIndices()).rank(), b);
-  b.library(op, "embedding", {b.view(table), b.view(ids)}, b.view(asFloats(y, b)), {b.coordinate(std::nullopt)});
+  b.library(op, "embedding", {b.view(table), b.view(ids)}, b.view(asFloats(y, b)),
+            {b.communicators.coordinate(std::nullopt)});
   return success();
 }
 
@@ -70,7 +71,7 @@ static LogicalResult lowerScatterAdd(graph::ScatterAddOp op, Bufferizer &b) {
   Place table = asRows(b.place(op.getTable()), 1, b);
   OpBuilder &builder = b.builder();
   b.library(op, "scatter_add", {b.view(rows), b.view(ids)}, b.view(table),
-            {b.coordinate(op.getRowAxes()), builder.getI64IntegerAttr(accumulate),
+            {b.communicators.coordinate(op.getRowAxes()), builder.getI64IntegerAttr(accumulate),
              builder.getI64IntegerAttr(op.getPaddingIdx())},
             accumulate != 0);
   return success();
@@ -85,7 +86,7 @@ static Place asLogits(const Place &place, Bufferizer &b) {
   Place rows = asRows(place, place.rank() - 1, b);
   if (rows.sizes[1] == 1 || rows.strides[1] == 1)
     return rows;
-  Place whole = b.allocate(RankedTensorType::get(rows.sizes, rows.element), "logits");
+  Place whole = b.storage.allocate(RankedTensorType::get(rows.sizes, rows.element), "logits");
   b.copy(rows, whole);
   return whole;
 }
@@ -112,7 +113,8 @@ static void emitLoss(Operation *op, const Place &maximum, const Place &sum, cons
 static LogicalResult lowerCrossEntropy(graph::CrossEntropyOp op, Bufferizer &b) {
   Place logits = asLogits(b.placeOf(op.getLogits()), b), labels = asVector(b.placeOf(op.getLabels()), b);
   auto row = RankedTensorType::get({logits.sizes[0]}, logits.element);
-  Place maximum = b.allocate(row, "row_max"), sum = b.allocate(row, "row_sum"), target = b.allocate(row, "target");
+  Place maximum = b.storage.allocate(row, "row_max"), sum = b.storage.allocate(row, "row_sum"),
+        target = b.storage.allocate(row, "target");
   emitStats(op, logits, labels, maximum, sum, target, b.builder().getUnitAttr(), logits.sizes[1], b);
   Place lse = asVector(b.place(op.getLse()), b);
   emitLoss(op, maximum, sum, target, labels, op.getIgnoreIndex(), lse, b.place(op.getSum()), b.place(op.getCount()), b);
@@ -122,7 +124,7 @@ static LogicalResult lowerCrossEntropy(graph::CrossEntropyOp op, Bufferizer &b) 
 static LogicalResult lowerStats(graph::CrossEntropyStatsOp op, Bufferizer &b) {
   Place logits = asLogits(b.placeOf(op.getLogits()), b), labels = asVector(b.placeOf(op.getLabels()), b);
   emitStats(op, logits, labels, asVector(b.place(op.getMaximum()), b), asVector(b.place(op.getSum()), b),
-            asVector(b.place(op.getTarget()), b), b.coordinate(op.getClassAxes()), op.getClasses(), b);
+            asVector(b.place(op.getTarget()), b), b.communicators.coordinate(op.getClassAxes()), op.getClasses(), b);
   return success();
 }
 
@@ -148,7 +150,7 @@ static LogicalResult lowerCrossEntropyGrad(graph::CrossEntropyGradOp op, Bufferi
   Place logits = asLogits(b.placeOf(op.getLogits()), b), labels = asVector(b.placeOf(op.getLabels()), b);
   Place lse = asVector(b.placeOf(op.getLse()), b);
   Place gradient = asLogits(b.placeOver(op.getDlogits(), op.getLogits(), op), b);
-  SmallVector<Attribute> parameters{b.coordinate(op.getClassAxes()),
+  SmallVector<Attribute> parameters{b.communicators.coordinate(op.getClassAxes()),
                                     b.builder().getI64IntegerAttr(op.getClasses().value_or(logits.sizes[1]))};
   parameters.append(ignored(op.getIgnoreIndex(), b.builder()));
   b.library(op, "cross_entropy_grad", {b.view(logits), b.view(labels), b.view(lse)}, b.view(gradient), parameters);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/exec/bufferize/Lifetimes.h"
-#include "passes/exec/bufferize/Bufferizer.h"
+#include "passes/exec/bufferize/OpRule.h"
 
 using namespace mlir;
 using namespace dtcc;

@@ -20,7 +20,7 @@ static LogicalResult lowerView(Bufferizer &b, Value operand, Value result,
   Place from = b.placeOf(operand);
   std::optional<Place> seen = viewOf(from);
   if (!seen || seen->isTorn()) {
-    Place whole = b.allocate(RankedTensorType::get(from.sizes, from.element), "dense");
+    Place whole = b.storage.allocate(RankedTensorType::get(from.sizes, from.element), "dense");
     b.copy(from, whole);
     seen = viewOf(whole);
   }

@@ -37,11 +37,7 @@ Place dtcc::exec::shareOf(Place whole, ArrayAttr axes, Bufferizer &b) {
   if (axes.empty())
     return whole;
   whole.sizes[0] /= b.mesh().product(spmd::toAxes(axes));
-  whole.blockOf = b.communicator(axes).getAttr();
+  whole.blockOf = b.communicators.over(axes).getAttr();
   whole.blockStride = whole.sizes[0];
   return whole;
-}
-
-SmallVector<int64_t> dtcc::exec::dimRange(int64_t begin, int64_t end) {
-  return llvm::to_vector(llvm::seq(begin, std::max(begin, end)));
 }

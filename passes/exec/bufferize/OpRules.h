@@ -38,9 +38,6 @@ template <typename Op, mlir::LogicalResult (*Lower)(Op, Bufferizer &)> OpRule ru
 /// This rank's share over `axes` of one-dimensional storage that lies whole in its memory.
 Place shareOf(Place whole, mlir::ArrayAttr axes, Bufferizer &b);
 
-/// The dimensions [begin, end).
-llvm::SmallVector<int64_t> dimRange(int64_t begin, int64_t end);
-
 } // namespace dtcc::exec
 
 #endif // DTCC_PASSES_EXEC_BUFFERIZE_OPRULES_H

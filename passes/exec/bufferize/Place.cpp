@@ -168,3 +168,7 @@ std::optional<Place> Place::reshaped(ArrayRef<int64_t> shape) const {
     return std::nullopt;
   return result;
 }
+
+SmallVector<int64_t> dtcc::exec::dimRange(int64_t begin, int64_t end) {
+  return llvm::to_vector(llvm::seq(begin, std::max(begin, end)));
+}

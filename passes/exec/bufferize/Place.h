@@ -66,6 +66,9 @@ struct Place {
   std::optional<Place> merged(llvm::ArrayRef<llvm::SmallVector<int64_t>> groups) const;
 };
 
+/// The dimensions [begin, end).
+llvm::SmallVector<int64_t> dimRange(int64_t begin, int64_t end);
+
 } // namespace dtcc::exec
 
 #endif // DTCC_PASSES_EXEC_BUFFERIZE_PLACE_H

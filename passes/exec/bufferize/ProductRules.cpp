@@ -72,7 +72,7 @@ static std::optional<Place> asRows(const Term &term, const Walk &walk) {
 /// Memory for a value with `letters` in the order `order`.
 static Term packed(const Term &term, StringRef order, StringRef name, Bufferizer &b) {
   Place like = term.place.transposed(dimsOf(term, order));
-  return {order.str(), b.allocate(RankedTensorType::get(like.sizes, like.element), name)};
+  return {order.str(), b.storage.allocate(RankedTensorType::get(like.sizes, like.element), name)};
 }
 
 /// `term` copied to the order batch, rows, columns where it cannot be read as it lies.

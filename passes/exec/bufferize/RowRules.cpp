@@ -30,18 +30,19 @@ template <typename Op> static LogicalResult lowerRows(Op op, Bufferizer &b, Coll
   int64_t tokens = cells / picks / members, copies = std::min(members, picks);
   SmallVector<Value> outs{b.view(to)};
   if (kind == CollectiveKind::CombineRows)
-    outs.push_back(
-        b.view(b.allocate(RankedTensorType::get({tokens * copies, rows.sizes.back()}, rows.element), "returned")));
+    outs.push_back(b.view(
+        b.storage.allocate(RankedTensorType::get({tokens * copies, rows.sizes.back()}, rows.element), "returned")));
   if (b.packsRows()) {
     int64_t waiting = members * gpu_workspace::rowsOfRound(tokens, copies, members);
-    outs.push_back(b.view(b.allocate(RankedTensorType::get({waiting, rows.sizes.back()}, rows.element), "packed")));
+    outs.push_back(
+        b.view(b.storage.allocate(RankedTensorType::get({waiting, rows.sizes.back()}, rows.element), "packed")));
   }
   auto lists = RankedTensorType::get({4 * members + tokens * (members + 2 * copies)}, builder.getI64Type());
-  outs.push_back(b.view(b.allocate(lists, "routes")));
+  outs.push_back(b.view(b.storage.allocate(lists, "routes")));
   SmallVector<Value> ins{b.view(rows), b.view(ids)};
   CollectiveOp::create(builder, op.getLoc(), Type(), ins, outs, ValueRange(), 0,
                        builder.getStringAttr(mnemonicOf(kind)), kind, Reduction::Sum,
-                       b.communicator(op.getAxes()).getValue(), /*slot=*/IntegerAttr(),
+                       b.communicators.over(op.getAxes()).getValue(), /*slot=*/IntegerAttr(),
                        /*ofParameters=*/false, op.getExpertsAttr());
   return success();
 }

@@ -36,14 +36,14 @@ static void fillGaps(spmd::BucketOp bucket, const Place &whole, Bufferizer &b) {
 }
 
 static LogicalResult lowerReduceBucket(spmd::ReduceBucketOp op, Bufferizer &b) {
-  spmd::BucketOp bucket = b.bucketOp(op.getBucketAttr());
-  Place whole = b.bucket(op.getBucketAttr()), share = shareOf(whole, op.getScatter(), b);
+  spmd::BucketOp bucket = b.storage.bucketOp(op.getBucketAttr());
+  Place whole = b.storage.bucket(op.getBucketAttr()), share = shareOf(whole, op.getScatter(), b);
   if (bucket.getRole() == spmd::BucketRole::Transient)
     fillGaps(bucket, whole, b);
   std::optional<Bufferizer::Destination> into;
   if (op.getInto()) {
     bool repeated = op->getParentOfType<spmd::PhaseOp>().getRepeat() > 1;
-    into = {b.bucket(op.getIntoAttr()), op.getAgain() ? Add : repeated ? AddUnlessFirstSlot : Overwrite};
+    into = {b.storage.bucket(op.getIntoAttr()), op.getAgain() ? Add : repeated ? AddUnlessFirstSlot : Overwrite};
   }
   // Without a sum over slots the collective writes where the share is kept.
   bool direct = into && !into->accumulate && op.getSum().empty() && !op.getScatter().empty();
@@ -60,7 +60,7 @@ static LogicalResult lowerReduceBucket(spmd::ReduceBucketOp op, Bufferizer &b) {
 }
 
 static LogicalResult lowerGatherUnit(spmd::GatherUnitOp op, Bufferizer &b) {
-  Place share = b.bucket(op.getBucketAttr()), whole = b.place(op.getY());
+  Place share = b.storage.bucket(op.getBucketAttr()), whole = b.place(op.getY());
   // Narrowed to where it is wanted: the collective gathers in place, and no other copy is needed.
   if (share.element != whole.element) {
     Place part = shareOf(whole, op.getAxes(), b);

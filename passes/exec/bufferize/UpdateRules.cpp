@@ -13,13 +13,13 @@ using namespace dtcc;
 using namespace dtcc::exec;
 
 static LogicalResult lowerInput(spmd::InputOp op, Bufferizer &b) {
-  b.setPlace(op.getY(), b.inputPlace(op));
+  b.setPlace(op.getY(), b.storage.inputPlace(op));
   return success();
 }
 
 /// The range of a bucket that a view or an accumulation names.
 static Place rangeOf(FlatSymbolRefAttr symbol, int64_t offset, ShapedType type, Bufferizer &b) {
-  Place storage = b.bucket(symbol), range = Place::dense(storage.buffer, type);
+  Place storage = b.storage.bucket(symbol), range = Place::dense(storage.buffer, type);
   range.offset = offset * getElementBytes(type.getElementType());
   return range;
 }
@@ -30,7 +30,7 @@ static LogicalResult lowerBucketView(spmd::ViewOp op, Bufferizer &b) {
 }
 
 static Bufferizer::Destination destinationOf(spmd::AccumulateOp op, Bufferizer &b) {
-  spmd::BucketOp bucket = b.bucketOp(op.getBucketAttr());
+  spmd::BucketOp bucket = b.storage.bucketOp(op.getBucketAttr());
   bool repeated =
       op->getParentOfType<spmd::PhaseOp>().getRepeat() > 1 && bucket.getRole() != spmd::BucketRole::Transient;
   return {rangeOf(op.getBucketAttr(), op.getOffset(), cast<ShapedType>(op.getX().getType()), b),
@@ -114,22 +114,22 @@ static LogicalResult lowerUpdate(spmd::UpdateBucketOp op, Bufferizer &b) {
       *b.dense(b.placeOf(op.getGrad()), "dense").reshaped({cast<ShapedType>(op.getGrad().getType()).getNumElements()});
   // Guarded: the steps taken count, not those of the host, and nothing is written if the gradients are not finite.
   bool guarded = !op.getGuard().empty();
-  Place step = guarded ? b.placeOf(op.getGuard()[1]) : b.scalarPlace(ScalarKind::step);
-  SmallVector<Value> ins{b.view(gradient), b.view(b.placeOf(op.getScale())), b.view(b.scalarPlace(ScalarKind::lr)),
-                         b.view(step)};
+  Place step = guarded ? b.placeOf(op.getGuard()[1]) : b.storage.scalarPlace(ScalarKind::step);
+  SmallVector<Value> ins{b.view(gradient), b.view(b.placeOf(op.getScale())),
+                         b.view(b.storage.scalarPlace(ScalarKind::lr)), b.view(step)};
   if (guarded)
     ins.push_back(b.view(b.placeOf(op.getGuard()[0])));
   // A bucket that itself is flat holds nothing but the share.
   auto share = [&](FlatSymbolRefAttr bucket) {
-    Place storage = b.bucket(bucket);
-    return b.view(b.bucketOp(bucket).getFlat().empty() ? shareOf(storage, op.getFlat(), b) : storage);
+    Place storage = b.storage.bucket(bucket);
+    return b.view(b.storage.bucketOp(bucket).getFlat().empty() ? shareOf(storage, op.getFlat(), b) : storage);
   };
   SmallVector<Value> outs{share(op.getBucketAttr())};
   for (Attribute slot : op.getSlots())
-    outs.push_back(b.view(b.bucket(cast<FlatSymbolRefAttr>(slot))));
+    outs.push_back(b.view(b.storage.bucket(cast<FlatSymbolRefAttr>(slot))));
   if (op.getCopy())
     outs.push_back(share(op.getCopyAttr()));
-  SmallVector<Attribute> all{op.getBucketAttr(), b.coordinate(op.getFlat())};
+  SmallVector<Attribute> all{op.getBucketAttr(), b.communicators.coordinate(op.getFlat())};
   llvm::append_range(all, optimizer.getLibraryParameters(b.builder()));
   b.library(op, optimizer.getLibraryOp(), ins, outs, all, /*updates=*/true).setPredicated(guarded);
   return success();
@@ -143,11 +143,12 @@ static LogicalResult lowerAdjustLossScale(spmd::AdjustLossScaleOp op, Bufferizer
     outs.push_back(b.view(cells.back()));
   }
   // The host tells of the scale and of the steps that were skipped.
-  b.showScalar(ScalarKind::loss_scale, cells[0]);
-  b.showScalar(ScalarKind::skipped, cells[2]);
+  b.storage.showScalar(ScalarKind::loss_scale, cells[0]);
+  b.storage.showScalar(ScalarKind::skipped, cells[2]);
   Place taken = b.place(op.getTaken());
   outs.push_back(b.view(taken));
-  b.library(op, "loss_scale_adjust", {b.view(b.placeOf(op.getFinite())), b.view(b.scalarPlace(ScalarKind::step))}, outs,
+  b.library(op, "loss_scale_adjust",
+            {b.view(b.placeOf(op.getFinite())), b.view(b.storage.scalarPlace(ScalarKind::step))}, outs,
             {b.builder().getF64FloatAttr(op.getGrowth().convertToDouble()),
              b.builder().getF64FloatAttr(op.getBackoff().convertToDouble()),
              b.builder().getI64IntegerAttr(op.getInterval())},
@@ -157,7 +158,7 @@ static LogicalResult lowerAdjustLossScale(spmd::AdjustLossScaleOp op, Bufferizer
 }
 
 static LogicalResult lowerGatherBucket(spmd::GatherBucketOp op, Bufferizer &b) {
-  Place whole = b.bucket(op.getBucketAttr());
+  Place whole = b.storage.bucket(op.getBucketAttr());
   Place share = shareOf(whole, op.getAxes(), b);
   b.collective(CollectiveKind::AllGather, Reduction::Sum, op.getAxes(), share, whole).setOfParameters(true);
   return success();
@@ -172,11 +173,11 @@ static SmallVector<std::pair<Value, ScalarKind>> scalarsOf(spmd::ReportOp op) {
 }
 static void aimReport(Operation *operation, Bufferizer &b) {
   for (auto [value, kind] : scalarsOf(cast<spmd::ReportOp>(operation)))
-    b.aim(value, b.scalarPlace(kind), Overwrite);
+    b.aim(value, b.storage.scalarPlace(kind), Overwrite);
 }
 static LogicalResult lowerReport(spmd::ReportOp op, Bufferizer &b) {
   for (auto [value, kind] : scalarsOf(op))
-    if (Place to = b.scalarPlace(kind); !(b.placeOf(value) == to))
+    if (Place to = b.storage.scalarPlace(kind); !(b.placeOf(value) == to))
       b.copy(b.placeOf(value), to, "report");
   return success();
 }

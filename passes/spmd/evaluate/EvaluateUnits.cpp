@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/spmd/evaluate/Evaluator.h"
+#include "passes/spmd/evaluate/RankStorage.h"
 #include <limits>
 
 using namespace mlir;
 
 namespace dtcc::spmd {
 
-std::vector<double> ProgramEvaluator::wholeBucket(StringRef name, int64_t rank) const {
+std::vector<double> RankStorage::wholeBucket(StringRef name, int64_t rank) const {
   auto bucket = module.lookupSymbol<BucketOp>(name);
   const auto &stored = buckets.find(name)->second;
   Axes flat = toAxes(bucket.getFlat());
@@ -29,9 +29,9 @@ std::vector<double> ProgramEvaluator::wholeBucket(StringRef name, int64_t rank) 
   return whole;
 }
 
-void ProgramEvaluator::reduceBucket(ReduceBucketOp op, int64_t slot) {
-  const Mesh &mesh = lockStep.mesh;
-  auto &stored = buckets[op.getBucket()];
+void reduceBucket(RankStorage &storage, ReduceBucketOp op, int64_t slot) {
+  const Mesh &mesh = storage.lockStep.mesh;
+  auto &stored = storage.buckets[op.getBucket()];
   Axes scatter = toAxes(op.getScatter());
   int64_t share = stored.front().size() / mesh.product(scatter);
   auto sumOver = [&](const Axes &axes, auto firstOf) {
@@ -58,16 +58,16 @@ void ProgramEvaluator::reduceBucket(ReduceBucketOp op, int64_t slot) {
     sumOver(toAxes(op.getSum()), shareOf);
   if (!op.getInto())
     return;
-  auto &into = buckets[*op.getInto()];
+  auto &into = storage.buckets[*op.getInto()];
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     for (int64_t i = 0; i < share; ++i)
       into[rank][i] = (slot == 0 && !op.getAgain() ? 0 : into[rank][i]) + stored[rank][shareOf(rank) + i];
     // Clear the bucket, so that a gradient that is not written again before the next reduction is found out. Cells
     // between gradients stay zero.
     stored[rank].assign(stored[rank].size(), 0);
-    for (auto state : module.getOps<graph::StateOp>())
+    for (auto state : storage.module.getOps<graph::StateOp>())
       for (auto [name, begin] : bucketsOf(state))
-        if (name == module.lookupSymbol<BucketOp>(op.getBucket()).getOfAttr()) {
+        if (name == storage.module.lookupSymbol<BucketOp>(op.getBucket()).getOfAttr()) {
           auto type = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue());
           std::fill_n(stored[rank].begin() + begin, localType(type, mesh).getNumElements(),
                       std::numeric_limits<double>::quiet_NaN());
@@ -75,38 +75,34 @@ void ProgramEvaluator::reduceBucket(ReduceBucketOp op, int64_t slot) {
   }
 }
 
-bool ProgramEvaluator::runUnitOp(Operation *op, int64_t slot) {
-  if (auto reduce = dyn_cast<ReduceBucketOp>(op)) {
-    if (slot == int64_t(reduce.getSlot().value_or(slot)))
-      reduceBucket(reduce, slot);
-    return true;
-  }
-  auto empty = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return HostTensor(type.getShape(), type.getElementType());
-  };
-  if (auto gather = dyn_cast<GatherUnitOp>(op)) {
-    Shards &units = lockStep.values[gather.getY()];
-    units.assign(lockStep.mesh.ranks(), empty(gather.getY()));
-    for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank)
-      units[rank].floats = wholeBucket(gather.getBucket(), rank);
-    return true;
-  }
-  if (auto view = dyn_cast<UnitViewOp>(op)) {
-    Shards parts(lockStep.mesh.ranks(), empty(view.getY()));
-    for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank) {
-      const auto &unit = lockStep.values.at(view.getUnit())[rank].floats;
-      std::copy_n(unit.begin() + view.getOffset(), parts[rank].size(), parts[rank].floats.begin());
-    }
-    lockStep.values[view.getY()] = std::move(parts);
-    return true;
-  }
-  if (auto release = dyn_cast<ReleaseOp>(op)) {
-    // Only later readers of the unit itself are found out, because readers of its views hold copies here.
-    lockStep.values.erase(release.getUnit());
-    return true;
-  }
-  return false;
+static LogicalResult runReduce(ReduceBucketOp op, RankStorage &storage, int64_t slot) {
+  if (slot == int64_t(op.getSlot().value_or(slot)))
+    reduceBucket(storage, op, slot);
+  return success();
 }
+
+static LogicalResult runGatherUnit(GatherUnitOp op, RankStorage &storage, int64_t) {
+  Shards &units = storage.clear(op.getY());
+  storage.forEachRank([&](int64_t rank) { units[rank].floats = storage.wholeBucket(op.getBucket(), rank); });
+  return success();
+}
+
+static LogicalResult runUnitView(UnitViewOp op, RankStorage &storage, int64_t) {
+  storage.clear(op.getY());
+  storage.forEachRank([&](int64_t rank) {
+    const auto &unit = storage.lockStep.values.at(op.getUnit())[rank].floats;
+    HostTensor &part = storage.lockStep.values.at(op.getY())[rank];
+    std::copy_n(unit.begin() + op.getOffset(), part.size(), part.floats.begin());
+  });
+  return success();
+}
+
+/// Only later readers of the unit itself are found out, because readers of its views hold copies here.
+static LogicalResult runRelease(ReleaseOp op, RankStorage &storage, int64_t) {
+  storage.lockStep.values.erase(op.getUnit());
+  return success();
+}
+
+void addUnitOps(StorageOps &ops) { ops.on(runReduce).on(runGatherUnit).on(runUnitView).on(runRelease); }
 
 } // namespace dtcc::spmd

@@ -22,8 +22,57 @@ static Mesh meshOf(ProgramOp program) {
   return mesh;
 }
 
+static LogicalResult runInput(InputOp op, RankStorage &storage, int64_t slot) {
+  const Mesh &mesh = storage.lockStep.mesh;
+  auto whole = storage.inputs->find(op.getName());
+  if (whole == storage.inputs->end())
+    return op->emitError("has no value");
+  Shards parts = scatter(whole->second, cast<TensorType>(op.getLayout()).getLayout(), mesh, 0, 0);
+  storage.lockStep.values[op.getY()].assign(parts.begin() + slot * mesh.ranks(),
+                                            parts.begin() + (slot + 1) * mesh.ranks());
+  return success();
+}
+
+static LogicalResult runView(ViewOp op, RankStorage &storage, int64_t) {
+  Shards &all = storage.clear(op.getY());
+  storage.forEachRank([&](int64_t rank) {
+    HostTensor &y = all[rank];
+    const std::vector<double> &stored = storage.buckets[op.getBucket()][rank];
+    for (int64_t i = 0; i < y.size(); ++i)
+      if (y.isFloat())
+        y.floats[i] = stored[op.getOffset() + i];
+      else
+        y.ints[i] = static_cast<int64_t>(stored[op.getOffset() + i]);
+  });
+  return success();
+}
+
+static LogicalResult runStore(StoreOp op, RankStorage &storage, int64_t) {
+  storage.forEachRank([&](int64_t rank) {
+    const HostTensor &x = storage.lockStep.values[op.getX()][rank];
+    for (int64_t i = 0; i < x.size(); ++i)
+      storage.buckets[op.getBucket()][rank][op.getOffset() + i] = x.isFloat() ? x.floats[i] : x.ints[i];
+  });
+  return success();
+}
+
+static LogicalResult runAccumulate(AccumulateOp op, RankStorage &storage, int64_t slot) {
+  auto bucket = storage.module.lookupSymbol<BucketOp>(op.getBucket());
+  bool overwrites = !op.getAgain() && (slot == 0 || bucket.getRole() == BucketRole::Transient);
+  storage.forEachRank([&](int64_t rank) {
+    const HostTensor &x = storage.lockStep.values[op.getX()][rank];
+    for (int64_t i = 0; i < x.size(); ++i) {
+      double &cell = storage.buckets[op.getBucket()][rank][op.getOffset() + i];
+      cell = (overwrites ? 0 : cell) + x.floats[i];
+    }
+  });
+  return success();
+}
+
+static void addProgramOps(StorageOps &ops) { ops.on(runInput).on(runView).on(runStore).on(runAccumulate); }
+
 ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t seed)
-    : module(module), program(program), lockStep(meshOf(program), seed) {
+    : storage{module, program, LockStep(meshOf(program), seed)} {
   llvm::StringSet<> own, others;
   for (auto any : module.getOps<ProgramOp>())
     if (auto uses = SymbolTable::getSymbolUses(any.getOperation()))
@@ -35,8 +84,8 @@ ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t 
                  (program.getStage().value_or(0) == 0 && !others.contains(bucket.getSymName()));
     if (!holds)
       continue;
-    int64_t length = bucket.getLength() / lockStep.mesh.product(toAxes(bucket.getFlat()));
-    buckets[bucket.getSymName()].assign(lockStep.mesh.ranks(), std::vector<double>(length));
+    int64_t length = bucket.getLength() / storage.lockStep.mesh.product(toAxes(bucket.getFlat()));
+    storage.buckets[bucket.getSymName()].assign(storage.lockStep.mesh.ranks(), std::vector<double>(length));
   }
   for (auto phase : program.getBody().getOps<PhaseOp>()) {
     phases[phase.getSymName()] = phase;
@@ -46,27 +95,42 @@ ProgramEvaluator::ProgramEvaluator(ModuleOp module, ProgramOp program, uint64_t 
   }
   if (ArrayAttr actions = program.getActionsAttr())
     runs = toPhaseRuns(actions);
+  addProgramOps(ops);
+  addUnitOps(ops);
+  addUpdateOps(ops);
 }
 
-std::pair<FlatSymbolRefAttr, int64_t> ProgramEvaluator::placeOf(graph::StateOp state) const {
+std::pair<FlatSymbolRefAttr, int64_t> RankStorage::placeOf(graph::StateOp state) const {
   for (auto place : bucketsOf(state))
     if (buckets.contains(place.first.getValue()))
       return place;
   return {};
 }
 
+Shards &RankStorage::clear(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Shards &all = lockStep.values[value];
+  all.assign(lockStep.mesh.ranks(), HostTensor(type.getShape(), type.getElementType()));
+  return all;
+}
+
+void RankStorage::forEachRank(llvm::function_ref<void(int64_t)> body) const {
+  for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank)
+    body(rank);
+}
+
 LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &states) {
-  for (auto state : module.getOps<graph::StateOp>()) {
+  for (auto state : storage.module.getOps<graph::StateOp>()) {
     auto value = states.find(state.getSymName());
     if (value == states.end())
       return state.emitError("has no initial value");
     auto layout = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue()).getLayout();
-    auto [name, offset] = placeOf(state);
+    auto [name, offset] = storage.placeOf(state);
     if (!name)
       continue;
-    Shards own = scatter(value->second, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
+    Shards own = scatter(value->second, layout, storage.lockStep.mesh, /*padding=*/0, /*seed=*/0);
     // Copies in a narrower type start as the masters do, slots as the state says.
-    for (auto bucket : module.getOps<BucketOp>()) {
+    for (auto bucket : storage.module.getOps<BucketOp>()) {
       bool copies = bucket.getRole() == BucketRole::Compute && bucket.getOfAttr() == name;
       bool slot = bucket.getRole() == BucketRole::Slot && bucket.getOfAttr() == name && state.getSlots();
       if (bucket.getSymNameAttr() != name.getAttr() && !copies && !slot)
@@ -81,11 +145,12 @@ LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &st
         if (failed(start))
           return state.emitError("slots must be dense or resources with their bytes, one value a slot");
         start->shape = value->second.shape;
-        parts = scatter(*start, layout, lockStep.mesh, /*padding=*/0, /*seed=*/0);
+        parts = scatter(*start, layout, storage.lockStep.mesh, /*padding=*/0, /*seed=*/0);
       }
-      auto &stored = buckets[bucket.getSymName()];
-      for (int64_t rank = 0; rank < lockStep.mesh.ranks(); ++rank) {
-        int64_t size = stored[rank].size(), first = lockStep.mesh.index(rank, 0, toAxes(bucket.getFlat())) * size;
+      auto &stored = storage.buckets[bucket.getSymName()];
+      for (int64_t rank = 0; rank < storage.lockStep.mesh.ranks(); ++rank) {
+        int64_t size = stored[rank].size(),
+                first = storage.lockStep.mesh.index(rank, 0, toAxes(bucket.getFlat())) * size;
         for (int64_t i = 0; i < parts[rank].size(); ++i)
           if (int64_t at = offset + i - first; at >= 0 && at < size)
             stored[rank][at] = parts[rank].isFloat() ? parts[rank].floats[i] : parts[rank].ints[i];
@@ -97,10 +162,10 @@ LogicalResult ProgramEvaluator::initialize(const llvm::StringMap<HostTensor> &st
 
 FailureOr<llvm::StringMap<HostTensor>> ProgramEvaluator::states() const {
   llvm::StringMap<HostTensor> result;
-  const Mesh &mesh = lockStep.mesh;
-  for (auto state : module.getOps<graph::StateOp>()) {
+  const Mesh &mesh = storage.lockStep.mesh;
+  for (auto state : storage.module.getOps<graph::StateOp>()) {
     auto type = cast<TensorType>(state->getAttrOfType<TypeAttr>(kLayoutAttr).getValue());
-    auto [bucketName, offset] = placeOf(state);
+    auto [bucketName, offset] = storage.placeOf(state);
     if (!bucketName)
       continue;
     StringRef name = bucketName.getValue();
@@ -109,7 +174,7 @@ FailureOr<llvm::StringMap<HostTensor>> ProgramEvaluator::states() const {
     // States do not differ between micro-batches: every slot sees the same.
     for (int64_t position = 0; position < mesh.ranks() * mesh.slots(); ++position) {
       HostTensor part(local.getShape(), type.getElementType());
-      std::vector<double> bucket = wholeBucket(name, position % mesh.ranks());
+      std::vector<double> bucket = storage.wholeBucket(name, position % mesh.ranks());
       for (int64_t i = 0; i < part.size(); ++i)
         if (part.isFloat())
           part.floats[i] = bucket[offset + i];
@@ -130,69 +195,11 @@ FailureOr<llvm::StringMap<HostTensor>> ProgramEvaluator::states() const {
   return result;
 }
 
-LogicalResult ProgramEvaluator::runOp(Operation *op, int64_t slot) {
-  const Mesh &mesh = lockStep.mesh;
-  auto each = [&](llvm::function_ref<void(int64_t)> body) {
-    for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
-      body(rank);
-    return success();
-  };
-  auto empty = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return HostTensor(type.getShape(), type.getElementType());
-  };
-  if (auto input = dyn_cast<InputOp>(op)) {
-    auto whole = inputs->find(input.getName());
-    if (whole == inputs->end())
-      return op->emitError("has no value");
-    Shards parts = scatter(whole->second, cast<TensorType>(input.getLayout()).getLayout(), mesh, 0, 0);
-    lockStep.values[input.getY()].assign(parts.begin() + slot * mesh.ranks(),
-                                         parts.begin() + (slot + 1) * mesh.ranks());
-    return success();
-  }
-  if (auto view = dyn_cast<ViewOp>(op)) {
-    lockStep.values[view.getY()].assign(mesh.ranks(), empty(view.getY()));
-    return each([&](int64_t rank) {
-      HostTensor &y = lockStep.values[view.getY()][rank];
-      const std::vector<double> &stored = buckets[view.getBucket()][rank];
-      for (int64_t i = 0; i < y.size(); ++i)
-        if (y.isFloat())
-          y.floats[i] = stored[view.getOffset() + i];
-        else
-          y.ints[i] = static_cast<int64_t>(stored[view.getOffset() + i]);
-    });
-  }
-  if (auto store = dyn_cast<StoreOp>(op))
-    return each([&](int64_t rank) {
-      const HostTensor &x = lockStep.values[store.getX()][rank];
-      for (int64_t i = 0; i < x.size(); ++i)
-        buckets[store.getBucket()][rank][store.getOffset() + i] = x.isFloat() ? x.floats[i] : x.ints[i];
-    });
-  if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
-    auto bucket = module.lookupSymbol<BucketOp>(accumulate.getBucket());
-    bool overwrites = !accumulate.getAgain() && (slot == 0 || bucket.getRole() == BucketRole::Transient);
-    return each([&](int64_t rank) {
-      const HostTensor &x = lockStep.values[accumulate.getX()][rank];
-      for (int64_t i = 0; i < x.size(); ++i) {
-        double &cell = buckets[accumulate.getBucket()][rank][accumulate.getOffset() + i];
-        cell = (overwrites ? 0 : cell) + x.floats[i];
-      }
-    });
-  }
-  FailureOr<bool> updated = runUpdateOp(op);
-  if (failed(updated))
-    return failure();
-  if (*updated)
-    return success();
-  if (runUnitOp(op, slot))
-    return success();
-  return lockStep.run(op, slot, step);
-}
-
 void ProgramEvaluator::reduceWithin(Operation *op) {
   if (auto bucket = dyn_cast<ReduceBucketOp>(op))
-    return reduceBucket(bucket, runs[run].slot);
-  lockStep.values[op->getResult(0)] = lockStep.exchanged(cast<CommunicationOpInterface>(op), runs[run].slot);
+    return reduceBucket(storage, bucket, runs[run].slot);
+  storage.lockStep.values[op->getResult(0)] =
+      storage.lockStep.exchanged(cast<CommunicationOpInterface>(op), runs[run].slot);
 }
 
 /// Slot of the yielded value that is read: that of the micro-batch, or 0 if the phase does not repeat.
@@ -211,21 +218,21 @@ LogicalResult ProgramEvaluator::enterRun() {
       auto made = kept.find({operand, slotOf(operand, runs[run].slot)});
       if (made == kept.end())
         return op.emitError("reads in ") << where() << " what no phase of the same micro-batch has made before";
-      lockStep.values[operand] = made->second;
+      storage.lockStep.values[operand] = made->second;
     }
   return success();
 }
 
-void ProgramEvaluator::leaveRun(YieldOp yield) {
+void ProgramEvaluator::leaveRun() {
   PhaseOp phase = phases.lookup(runs[run].phase);
-  for (auto [result, value] : llvm::zip_equal(phase.getResults(), yield.getValues()))
-    kept[{result, slotOf(result, runs[run].slot)}] = lockStep.values.at(value);
+  for (auto [result, value] : llvm::zip_equal(phase.getResults(), next->getOperands()))
+    kept[{result, slotOf(result, runs[run].slot)}] = storage.lockStep.values.at(value);
   next = nullptr;
   ++run;
 }
 
 void ProgramEvaluator::begin(const llvm::StringMap<HostTensor> &values) {
-  inputs = &values;
+  storage.inputs = &values;
   run = 0;
   next = nullptr;
   kept.clear();
@@ -235,19 +242,21 @@ FailureOr<Operation *> ProgramEvaluator::advance() {
   while (run < runs.size()) {
     if (!next && failed(enterRun()))
       return failure();
-    if (auto yield = dyn_cast<YieldOp>(next)) {
-      leaveRun(yield);
+    if (next->hasTrait<OpTrait::IsTerminator>()) {
+      leaveRun();
       continue;
     }
     Operation *op = next;
     next = next->getNextNode();
     // The number of stages does not matter here.
+    ProgramOp program = storage.program;
     if (program.getStage() && meetingOf(op, *program.getAxis(), 0))
       return op;
-    if (failed(runOp(op, runs[run].slot)))
+    std::optional<LogicalResult> stored = ops(op, storage, runs[run].slot);
+    if (failed(stored ? *stored : storage.lockStep.run(op, runs[run].slot, storage.step)))
       return failure();
   }
-  ++step;
+  ++storage.step;
   return nullptr;
 }
 

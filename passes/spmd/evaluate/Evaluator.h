@@ -18,18 +18,13 @@
 #include "dialects/graph/Graph.h"
 #include "dialects/interfaces/PhaseRun.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/spmd/evaluate/LockStep.h"
-#include "llvm/ADT/StringMap.h"
+#include "passes/spmd/evaluate/RankStorage.h"
 
 namespace dtcc::spmd {
 
 class ProgramEvaluator {
 public:
-  /// The report of a step, which is equal on all ranks.
-  struct Report {
-    double lossSum = 0, count = 0, gradNorm = 0;
-    bool operator==(const Report &) const = default;
-  };
+  using Report = RankStorage::Report;
 
   explicit ProgramEvaluator(mlir::ModuleOp module, ProgramOp program, uint64_t seed = 0);
 
@@ -42,16 +37,16 @@ public:
   /// passed over, and its values are the caller's to move. Fails with a message.
   mlir::FailureOr<mlir::Operation *> advance();
   /// The report of the last step.
-  const Report &reported() const { return report; }
+  const Report &reported() const { return storage.report; }
   /// The whole states that it holds. Fails with a message if replicas differ, or padding is not zero.
   mlir::FailureOr<llvm::StringMap<HostTensor>> states() const;
 
   /// Local tensors, one for each rank of the program.
-  Shards &valuesOf(mlir::Value value) { return lockStep.values[value]; }
+  Shards &valuesOf(mlir::Value value) { return storage.lockStep.values[value]; }
   /// Cells of a bucket, for each rank.
-  std::vector<std::vector<double>> &cellsOf(llvm::StringRef bucket) { return buckets.find(bucket)->second; }
+  std::vector<std::vector<double>> &cellsOf(llvm::StringRef bucket) { return storage.buckets.find(bucket)->second; }
   /// Mesh of the ranks of this program; the pipeline axis has size 1.
-  const Mesh &mesh() const { return lockStep.mesh; }
+  const Mesh &mesh() const { return storage.lockStep.mesh; }
   /// Sums within the stage what `op`, a reduction that concerns other stages, adds up.
   void reduceWithin(mlir::Operation *op);
   /// "backward 2".
@@ -59,35 +54,17 @@ public:
 
 private:
   mlir::LogicalResult enterRun();
-  void leaveRun(YieldOp yield);
-  mlir::LogicalResult runOp(mlir::Operation *op, int64_t slot);
-  /// The bucket and offset of a state in this program; null if it holds none.
-  std::pair<mlir::FlatSymbolRefAttr, int64_t> placeOf(graph::StateOp state) const;
-  void update(UpdateBucketOp op);
-  /// The ops of UpdateOps.td, but for the update; false if `op` is none. In EvaluateUpdate.cpp.
-  mlir::FailureOr<bool> runUpdateOp(mlir::Operation *op);
-  /// The ops of UnitOps.td; false if `op` is none. In EvaluateUnits.cpp.
-  bool runUnitOp(mlir::Operation *op, int64_t slot);
-  void reduceBucket(ReduceBucketOp op, int64_t slot);
-  /// All that the ranks that share a bucket with `rank` store of it.
-  std::vector<double> wholeBucket(llvm::StringRef name, int64_t rank) const;
-  std::vector<double> decayOf(mlir::FlatSymbolRefAttr bucket, double decay) const;
+  void leaveRun();
 
-  mutable mlir::ModuleOp module; // handles: their accessors are not const
-  mutable ProgramOp program;
-  LockStep lockStep;
+  RankStorage storage;
+  StorageOps ops;
   llvm::StringMap<PhaseOp> phases;
   /// Runs of a step, the current run, and its next op.
   std::vector<PhaseRun> runs;
   size_t run = 0;
   mlir::Operation *next = nullptr;
-  const llvm::StringMap<HostTensor> *inputs = nullptr;
   /// Values that phases yielded, by slot if the phase repeats.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, Shards> kept;
-  /// Per bucket, per rank: what the rank stores.
-  llvm::StringMap<std::vector<std::vector<double>>> buckets;
-  int64_t step = 1;
-  Report report;
 };
 
 } // namespace dtcc::spmd

@@ -221,18 +221,18 @@ LogicalResult PlanApplier::placeOps() {
 
 LogicalResult PlanApplier::placeStates() {
   for (Operation &op : step.getBody().front()) {
-    auto read = dyn_cast<graph::ReadOp>(op);
-    if (!read || stateLayouts.contains(read.getState()))
+    std::optional<StringRef> state = readState(&op);
+    if (!state || stateLayouts.contains(*state))
       continue;
-    size_t rank = cast<ShapedType>(read.getType()).getRank();
+    size_t rank = cast<ShapedType>(op.getResult(0).getType()).getRank();
     Layout layout = Layout::replicated(rank);
-    const plan::StatePlan *entry = plan.findState(read.getState());
+    const plan::StatePlan *entry = plan.findState(*state);
     if (entry && entry->layout) {
       for (size_t i = 0; i < rank; ++i)
         layout.dims[i] = plan.withoutUnitAxes((*entry->layout)[i]);
     } else {
       // As the first op that reads it wants it.
-      for (OpOperand &use : read.getY().getUses()) {
+      for (OpOperand &use : op.getResult(0).getUses()) {
         auto user = dyn_cast<FactorOpInterface>(use.getOwner());
         if (!user || graph::getPhase(user) != graph::Phase::Forward)
           continue;
@@ -242,7 +242,7 @@ LogicalResult PlanApplier::placeStates() {
             layout.dims[dim] = withoutStepAxes(placements[user].factors[factor]);
       }
     }
-    stateLayouts[read.getState()] = layout;
+    stateLayouts[*state] = layout;
   }
   return success();
 }
@@ -387,7 +387,7 @@ Value PlanApplier::reshard(Value value, const Layout &wanted, Operation *user) {
   builder.setInsertionPoint(user);
   // A gradient goes to where its state lies as soon as it is made: what waits for it, the reduction of its bucket among
   // others, does not wait for the end of the backward pass.
-  if (Operation *made = best.getDefiningOp(); made && isa<graph::UpdateOp>(user))
+  if (Operation *made = best.getDefiningOp(); made && accessesState(user, StateAccessKind::Update))
     builder.setInsertionPointAfter(made);
   auto result = ReshardOp::create(builder, user->getLoc(), target, best);
   if (ofEvaluation)
@@ -491,8 +491,9 @@ LogicalResult PlanApplier::rewriteWrite(graph::WriteOp write) {
 }
 
 LogicalResult PlanApplier::rewrite(Operation &op) {
-  if (auto read = dyn_cast<graph::ReadOp>(op)) {
-    read.getY().setType(typeOf(read.getY(), padded(stateLayouts[read.getState()], read.getY())));
+  if (std::optional<StringRef> state = readState(&op)) {
+    Value read = op.getResult(0);
+    read.setType(typeOf(read, padded(stateLayouts[*state], read)));
     return success();
   }
   if (auto update = dyn_cast<graph::UpdateOp>(op))
@@ -501,7 +502,7 @@ LogicalResult PlanApplier::rewrite(Operation &op) {
     return rewriteWrite(write);
   if (auto factored = dyn_cast<FactorOpInterface>(op))
     return rewriteFactored(op, factored);
-  if (isa<func::ReturnOp>(op))
+  if (op.hasTrait<OpTrait::IsTerminator>())
     return success();
   return op.emitError("cannot be distributed in this version");
 }

@@ -63,7 +63,7 @@ public:
 private:
   /// Sets the stage of an op, and what it depends on.
   void mark(Operation *op) {
-    bool input = false, state = isa<graph::ReadOp>(op);
+    bool input = false, state = readState(op).has_value();
     for (Value operand : op->getOperands()) {
       input |= !operand.getDefiningOp() || inputs.contains(operand);
       state |= states.contains(operand);
@@ -75,11 +75,11 @@ private:
         states.insert(result);
     }
     std::optional<int64_t> origin = graph::getOrigin(op);
-    if (!origin || isa<graph::UpdateOp, graph::BarrierOp>(op))
+    if (!origin || endsStep(op) || isa<graph::BarrierOp>(op))
       return;
     int64_t stage = pipeline.stageOf(*origin);
     // Written where it is made, though writes stand at the end of the step.
-    if (Operation *maker = isa<graph::WriteOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr)
+    if (Operation *maker = accessesState(op, StateAccessKind::Write) ? op->getOperand(0).getDefiningOp() : nullptr)
       stage = getStage(maker).value_or(stage);
     else if (graph::getPhase(op) != graph::Phase::Forward)
       stage = stageOfGradient(op, *origin, stage);
@@ -90,22 +90,22 @@ private:
   }
   /// Places a barrier in every stage that recomputes from its values: each such stage keeps them, whichever made them.
   void placeBarrier(graph::BarrierOp barrier) {
-    std::map<int64_t, graph::BarrierOp> byStage;
+    std::map<int64_t, Operation *> byStage;
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : barrier.getResult().getUses())
       uses.push_back(&use);
     for (OpOperand *use : uses) {
       int64_t stage = getStage(use->getOwner()).value_or(0);
-      graph::BarrierOp &own = byStage[stage];
+      Operation *&own = byStage[stage];
       if (!own) {
         builder.setInsertionPointAfter(barrier);
-        own = byStage.size() == 1 ? barrier : cast<graph::BarrierOp>(builder.clone(*barrier));
+        own = byStage.size() == 1 ? barrier.getOperation() : builder.clone(*barrier);
         setStage(own, stage);
         for (llvm::DenseSet<Value> *set : {&inputs, &states})
           if (set->contains(barrier.getResult()))
-            set->insert(own.getResult());
+            set->insert(own->getResult(0));
       }
-      use->set(own.getResult());
+      use->set(own->getResult(0));
     }
   }
   /// A forward op on activations in `stage` reads `value`.
@@ -237,15 +237,16 @@ private:
   /// Checks that each gradient is computed in a stage that holds its state.
   LogicalResult checkGradients() {
     std::set<std::pair<StringRef, int64_t>> held;
-    for (auto read : body.getOps<graph::ReadOp>())
-      if (std::optional<int64_t> stage = getStage(read))
-        held.insert({read.getState(), *stage});
-    for (auto update : body.getOps<graph::UpdateOp>())
-      for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
-        if (int64_t stage = *getStage(gradient.getDefiningOp());
-            !held.count({cast<FlatSymbolRefAttr>(name).getValue(), stage}))
-          return gradient.getDefiningOp()->emitError("gradient of ")
-                 << name << " is made in stage " << stage << ", which does not read it: cut the step elsewhere";
+    for (Operation &op : body)
+      if (std::optional<StringRef> state = readState(&op))
+        if (std::optional<int64_t> stage = getStage(&op))
+          held.insert({*state, *stage});
+    for (Operation &op : body)
+      for (const StateAccess &access : stateAccesses(&op))
+        if (Operation *maker = access.value.getDefiningOp();
+            access.kind == StateAccessKind::Update && !held.count({access.state, *getStage(maker)}))
+          return maker->emitError("gradient of @") << access.state << " is made in stage " << *getStage(maker)
+                                                   << ", which does not read it: cut the step elsewhere";
     return success();
   }
 

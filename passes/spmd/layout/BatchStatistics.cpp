@@ -16,6 +16,7 @@
 #include "dialects/graph/Origin.h"
 #include "dialects/graph/Precision.h"
 #include "dialects/graph/Shapes.h"
+#include "dialects/interfaces/OpTable.h"
 
 using namespace mlir;
 
@@ -39,14 +40,20 @@ struct GroupAxes {
 };
 } // namespace
 
+static Statistics ofNorm(graph::BatchNormOp op, const FactorMap &map) {
+  return {graph::at(map.operands[0], op.getDims()), static_cast<int64_t>(op.getGroups())};
+}
+static Statistics ofGrad(graph::BatchNormGradOp op, const FactorMap &map) {
+  return {graph::at(map.operands[1], op.getDims()), static_cast<int64_t>(op.getGroups())};
+}
+static Statistics ofRunning(graph::RunningStatisticsOp op, const FactorMap &map) {
+  return {{map.operands[2][0]}, static_cast<int64_t>(op.getGroups()), true};
+}
+
+/// Nothing: the op takes no statistics.
 static std::optional<Statistics> statisticsOf(Operation *op, const FactorMap &map) {
-  if (auto norm = dyn_cast<graph::BatchNormOp>(op))
-    return Statistics{graph::at(map.operands[0], norm.getDims()), static_cast<int64_t>(norm.getGroups())};
-  if (auto grad = dyn_cast<graph::BatchNormGradOp>(op))
-    return Statistics{graph::at(map.operands[1], grad.getDims()), static_cast<int64_t>(grad.getGroups())};
-  if (auto running = dyn_cast<graph::RunningStatisticsOp>(op))
-    return Statistics{{map.operands[2][0]}, static_cast<int64_t>(running.getGroups()), true};
-  return std::nullopt;
+  static const auto table = OpTable<Statistics, const FactorMap &>().on(ofNorm).on(ofGrad).on(ofRunning);
+  return table(op, map);
 }
 
 /// The outermost axes of the samples make the groups. Nothing if they do not make that many.
@@ -167,7 +174,7 @@ struct KeepsPhase : OpBuilder::Listener {
 };
 } // namespace
 
-static SmallVector<Value> emitNorm(const Emitter &e, graph::BatchNormOp op, ArrayRef<Value> operands,
+static SmallVector<Value> emitNorm(graph::BatchNormOp op, const Emitter &e, ArrayRef<Value> operands,
                                    ArrayRef<Type> types) {
   const Build &b = e.b;
   Value x = e.wide(operands[0]);
@@ -191,7 +198,7 @@ static SmallVector<Value> emitNorm(const Emitter &e, graph::BatchNormOp op, Arra
   return {e.narrow(y, types[0]), b.broadcast(mean, types[1], channels), b.broadcast(variance, types[2], channels)};
 }
 
-static SmallVector<Value> emitGrad(const Emitter &e, graph::BatchNormGradOp op, ArrayRef<Value> operands,
+static SmallVector<Value> emitGrad(graph::BatchNormGradOp op, const Emitter &e, ArrayRef<Value> operands,
                                    ArrayRef<Type> types) {
   const Build &b = e.b;
   Value dy = e.wide(operands[0]), x = e.wide(operands[1]);
@@ -206,13 +213,15 @@ static SmallVector<Value> emitGrad(const Emitter &e, graph::BatchNormGradOp op, 
   return {e.narrow(b.mul(centred, b.mul(sums.wideRstd, b.broadcast(operands[2], type, kept))), types[0])};
 }
 
-static SmallVector<Value> emitParamGrad(const Emitter &e, graph::BatchNormParamGradOp op, ArrayRef<Value> operands) {
+static SmallVector<Value> emitParamGrad(graph::BatchNormParamGradOp op, const Emitter &e, ArrayRef<Value> operands,
+                                        ArrayRef<Type>) {
   GradientSums sums(e.b, e.wide(operands[0]), e.wide(operands[1]), operands[2], e.rstd(operands[3], op.getEps()),
                     op.getDims());
   return {sums.dot, sums.sum};
 }
 
-static SmallVector<Value> emitRunning(const Emitter &e, graph::RunningStatisticsOp op, ArrayRef<Value> operands) {
+static SmallVector<Value> emitRunning(graph::RunningStatisticsOp op, const Emitter &e, ArrayRef<Value> operands,
+                                      ArrayRef<Type>) {
   const Build &b = e.b;
   double momentum = op.getMomentum().convertToDouble(), cells = op.getCells();
   // Statistics of a whole group are the same on the ranks that share it.
@@ -234,17 +243,16 @@ static SmallVector<Value> emitRunning(const Emitter &e, graph::RunningStatistics
 std::optional<SmallVector<Value>> emitBatchStatistics(OpBuilder &builder, Operation *op, const FactorMap &map,
                                                       const Placement &placement, ArrayRef<Value> operands,
                                                       ArrayRef<Type> types) {
-  if (!isa<graph::BatchNormOp, graph::BatchNormGradOp, graph::BatchNormParamGradOp, graph::RunningStatisticsOp>(op))
+  static const auto table = OpTable<SmallVector<Value>, const Emitter &, ArrayRef<Value>, ArrayRef<Type>>()
+                                .on(emitNorm)
+                                .on(emitGrad)
+                                .on(emitParamGrad)
+                                .on(emitRunning);
+  if (!table.contains(op))
     return std::nullopt;
   KeepsPhase keepsPhase(builder, op);
   Emitter e(builder, op, map, placement);
-  if (auto norm = dyn_cast<graph::BatchNormOp>(op))
-    return emitNorm(e, norm, operands, types);
-  if (auto grad = dyn_cast<graph::BatchNormGradOp>(op))
-    return emitGrad(e, grad, operands, types);
-  if (auto grad = dyn_cast<graph::BatchNormParamGradOp>(op))
-    return emitParamGrad(e, grad, operands);
-  return emitRunning(e, cast<graph::RunningStatisticsOp>(op), operands);
+  return table(op, e, operands, types);
 }
 
 } // namespace dtcc::spmd

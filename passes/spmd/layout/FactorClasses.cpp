@@ -38,13 +38,8 @@ FactorClasses::FactorClasses(func::FuncOp step) {
   llvm::for_each(step.getArguments(), add);
   for (Operation &op : step.getBody().front()) {
     llvm::for_each(op.getResults(), add);
-    if (auto read = dyn_cast<graph::ReadOp>(op))
-      join(values[read.getY()], stateNode(read.getState(), rankOf(read.getY())), rankOf(read.getY()));
-    if (auto write = dyn_cast<graph::WriteOp>(op))
-      join(values[write.getX()], stateNode(write.getState(), rankOf(write.getX())), rankOf(write.getX()));
-    if (auto update = dyn_cast<graph::UpdateOp>(op))
-      for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
-        join(values[gradient], stateNode(cast<FlatSymbolRefAttr>(name).getValue(), rankOf(gradient)), rankOf(gradient));
+    for (const StateAccess &access : stateAccesses(&op))
+      join(values[access.value], stateNode(access.state, rankOf(access.value)), rankOf(access.value));
     auto factored = dyn_cast<FactorOpInterface>(op);
     if (!factored)
       continue;

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 //
 #include "passes/spmd/layout/LocalForms.h"
-#include "dialects/graph/GroupedSpec.h"
 #include "dialects/graph/PositionOps.h"
 #include "dialects/graph/Shapes.h"
 #include "mlir/IR/Builders.h"
@@ -16,12 +15,15 @@ using namespace mlir;
 namespace dtcc::spmd {
 
 namespace {
-/// The factors of one op that its attributes can describe, and how to write them.
+/// How an op on a shard is described by its attributes.
 struct LocalForm {
   StringRef op;
-  /// The dimensions whose factors may be split.
-  SmallVector<int64_t> (*factors)(Operation *op, const FactorMap &map);
-  void (*set)(Operation *local, Operation *global, const FactorMap &map, const Placement &placement);
+  /// Factors of this kind may be split.
+  FactorKind kind;
+  /// The attribute that names the axes of the one factor. Empty: `set` writes all there is, or the lowering takes the
+  /// op apart.
+  StringRef attribute;
+  void (*set)(Operation *local, Operation *global, const FactorMap &map, const Placement &placement) = nullptr;
 };
 } // namespace
 
@@ -29,16 +31,7 @@ static ArrayAttr axesOf(Operation *op, const Placement &placement, int64_t facto
   return fromAxes(op->getContext(), placement.factors[factor]);
 }
 
-/// An attribute that is absent where the factor is whole.
-static void setAxes(Operation *local, StringRef name, ArrayAttr axes) {
-  if (!axes.empty())
-    local->setAttr(name, axes);
-}
-
 /// Random numbers: every dimension counts for the index of a cell.
-static SmallVector<int64_t> everyFactor(Operation *, const FactorMap &map) {
-  return SmallVector<int64_t>(map.results[0]);
-}
 static void setPlace(Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
   SmallVector<Attribute> axes;
   for (int64_t factor : map.results[0])
@@ -48,90 +41,32 @@ static void setPlace(Operation *local, Operation *global, const FactorMap &map, 
   local->setAttr("global_shape", DenseI64ArrayAttr::get(local->getContext(), shape));
 }
 
-/// Queries of attention: dimension 1 of operand 0.
-static SmallVector<int64_t> queryFactor(Operation *, const FactorMap &map) { return {map.operands[0][1]}; }
-static void setQueryAxes(Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
-  setAxes(local, "row_axes", axesOf(local, placement, map.operands[0][1]));
+/// Classes: the last dimension of the logits.
+static void setClasses(Operation *local, Operation *global, const FactorMap &, const Placement &) {
+  int64_t classes = cast<ShapedType>(global->getOperand(0).getType()).getShape().back();
+  local->setAttr("classes", Builder(local->getContext()).getI64IntegerAttr(classes));
 }
 
+/// An op has one factor of its row's kind, but for random numbers and batch statistics.
 static const LocalForm kForms[] = {
-    {"graph.attention", queryFactor, setQueryAxes},
-    {"graph.attention_grad", queryFactor, setQueryAxes},
-    // Rows of the table: the first dimension of operand 0.
-    {"graph.embedding", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[0][0]}; },
-     [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
-       setAxes(local, "row_axes", axesOf(local, placement, map.operands[0][0]));
-     }},
-    {"graph.scatter_add", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.results[0][0]}; },
-     [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
-       setAxes(local, "row_axes", axesOf(local, placement, map.results[0][0]));
-     }},
-    // Classes: the last dimension of the logits. The loss itself is decomposed by the lowering.
-    {"graph.cross_entropy",
-     [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[0].back()}; },
-     [](Operation *, Operation *, const FactorMap &, const Placement &) {}},
-    {"graph.cross_entropy_grad",
-     [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[0].back()}; },
-     [](Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
-       int64_t classes = cast<ShapedType>(global->getOperand(0).getType()).getShape().back();
-       local->setAttr("classes", Builder(local->getContext()).getI64IntegerAttr(classes));
-       setAxes(local, "class_axes", axesOf(local, placement, map.operands[0].back()));
-     }},
-    // Groups of rows, experts: the index factor that operand or result names first.
-    {"graph.grouped_contract",
-     [](Operation *op, const FactorMap &) {
-       auto product = cast<graph::GroupedContractOp>(op);
-       return SmallVector<int64_t>{graph::GroupedSpec::parse(product.getSpec(), product.getRows()).groupFactor()};
-     },
-     [](Operation *local, Operation *global, const FactorMap &, const Placement &placement) {
-       auto product = cast<graph::GroupedContractOp>(global);
-       int64_t group = graph::GroupedSpec::parse(product.getSpec(), product.getRows()).groupFactor();
-       setAxes(local, "group_axes", axesOf(local, placement, group));
-     }},
-    {"graph.experts", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[3][0]}; },
-     [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
-       setAxes(local, "expert_axes", axesOf(local, placement, map.operands[3][0]));
-     }},
-    {"graph.experts_grad", [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[3][0]}; },
-     [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
-       setAxes(local, "expert_axes", axesOf(local, placement, map.operands[3][0]));
-     }},
-    {"graph.experts_weight_grad",
-     [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.results[0][0]}; },
-     [](Operation *local, Operation *, const FactorMap &map, const Placement &placement) {
-       setAxes(local, "expert_axes", axesOf(local, placement, map.results[0][0]));
-     }},
-    // Everything that batch statistics are taken over. The lowering takes these ops apart.
-    {"graph.batch_norm",
-     [](Operation *op, const FactorMap &map) {
-       return graph::at(map.operands[0], cast<graph::BatchNormOp>(op).getDims());
-     },
-     [](Operation *, Operation *, const FactorMap &, const Placement &) {}},
-    {"graph.batch_norm_grad",
-     [](Operation *op, const FactorMap &map) {
-       return graph::at(map.operands[1], cast<graph::BatchNormGradOp>(op).getDims());
-     },
-     [](Operation *, Operation *, const FactorMap &, const Placement &) {}},
-    {"graph.running_statistics",
-     [](Operation *, const FactorMap &map) { return SmallVector<int64_t>{map.operands[2][0]}; },
-     [](Operation *, Operation *, const FactorMap &, const Placement &) {}},
-    {"graph.iota",
-     [](Operation *op, const FactorMap &map) {
-       return SmallVector<int64_t>{map.results[0][cast<graph::IotaOp>(op).getDim()]};
-     },
-     [](Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
-       setAxes(local, "offset_axes", axesOf(local, placement, map.results[0][cast<graph::IotaOp>(global).getDim()]));
-     }},
-    // The rows of the result: those of the operand are whole.
-    {"graph.reorder",
-     [](Operation *op, const FactorMap &map) {
-       return SmallVector<int64_t>{map.results[0][cast<graph::ReorderOp>(op).getDim()]};
-     },
-     [](Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
-       setAxes(local, "offset_axes", axesOf(local, placement, map.results[0][cast<graph::ReorderOp>(global).getDim()]));
-     }},
-    {"graph.dropout", everyFactor, setPlace},
-    {"graph.uniform", everyFactor, setPlace},
+    {"graph.attention", FactorKind::Index, "row_axes"},
+    {"graph.attention_grad", FactorKind::Index, "row_axes"},
+    {"graph.embedding", FactorKind::Index, "row_axes"},
+    {"graph.scatter_add", FactorKind::Index, "row_axes"},
+    {"graph.cross_entropy", FactorKind::Decompose, ""},
+    {"graph.cross_entropy_grad", FactorKind::Index, "class_axes", setClasses},
+    {"graph.grouped_contract", FactorKind::Index, "group_axes"},
+    {"graph.experts", FactorKind::Index, "expert_axes"},
+    {"graph.experts_grad", FactorKind::Index, "expert_axes"},
+    {"graph.experts_weight_grad", FactorKind::Index, "expert_axes"},
+    // Everything that batch statistics are taken over.
+    {"graph.batch_norm", FactorKind::Decompose, ""},
+    {"graph.batch_norm_grad", FactorKind::Decompose, ""},
+    {"graph.running_statistics", FactorKind::Decompose, ""},
+    {"graph.iota", FactorKind::Index, "offset_axes"},
+    {"graph.reorder", FactorKind::Index, "offset_axes"},
+    {"graph.dropout", FactorKind::Index, "", setPlace},
+    {"graph.uniform", FactorKind::Index, "", setPlace},
 };
 
 static const LocalForm *findForm(Operation *op) {
@@ -143,11 +78,19 @@ static const LocalForm *findForm(Operation *op) {
 
 bool hasLocalForm(Operation *op, const FactorMap &map, int64_t factor) {
   const LocalForm *form = findForm(op);
-  return form && llvm::is_contained(form->factors(op, map), factor);
+  return form && map.factors[factor].kind == form->kind;
 }
 
 void setLocalForm(Operation *local, Operation *global, const FactorMap &map, const Placement &placement) {
-  if (const LocalForm *form = findForm(global))
+  const LocalForm *form = findForm(global);
+  if (!form)
+    return;
+  // An attribute is absent where the factor is whole.
+  for (auto [number, factor] : llvm::enumerate(map.factors))
+    if (ArrayAttr axes = axesOf(local, placement, number);
+        factor.kind == form->kind && !form->attribute.empty() && !axes.empty())
+      local->setAttr(form->attribute, axes);
+  if (form->set)
     form->set(local, global, map, placement);
 }
 

@@ -50,8 +50,6 @@ private:
     return constant && constant.getValue().isSplat();
   }
   Value reordered(Value value, int64_t dim, bool inverse, Operation *user, int64_t fill);
-  /// Padding of labels: a value that the loss ignores.
-  int64_t ignoredBy(Operation *loss);
   /// Calls `body` for the arguments and all results.
   void forEachValue(llvm::function_ref<void(Value)> body) {
     llvm::for_each(step.getArguments(), body);
@@ -72,11 +70,16 @@ private:
 
 } // namespace
 
+static bool attends(Operation *op) {
+  auto sequence = dyn_cast<SequenceOpInterface>(op);
+  return sequence && sequence.attends();
+}
+
 bool Orderer::isNatural(Operation *op) const {
   auto factored = dyn_cast<FactorOpInterface>(op);
-  if (!factored || isa<graph::ConstantOp, graph::ReadOp>(op))
+  if (!factored || isStored(op))
     return true;
-  if (isa<graph::AttentionOp, graph::AttentionGradOp>(op))
+  if (attends(op))
     return false;
   FactorMap map = factored.getFactorMap();
   auto any = [&](ValueRange values, ArrayRef<SmallVector<int64_t>> dimsOf) {
@@ -117,8 +120,7 @@ std::optional<std::string> Orderer::whyNot() {
       reason = "positions of queries and keys meet in one value";
   });
   for (Operation &op : step.getBody().front()) {
-    if (isa<graph::AttentionOp>(op) &&
-        positionDim(op.getOperand(0)).has_value() != positionDim(op.getOperand(1)).has_value())
+    if (attends(&op) && positionDim(op.getOperand(0)).has_value() != positionDim(op.getOperand(1)).has_value())
       reason = "queries and keys are not of the same sequence";
     // It would have to be gathered to keep its random numbers.
     if (isa<graph::IndexedCellOpInterface>(op) && positionDim(op.getResult(0)))
@@ -130,18 +132,10 @@ std::optional<std::string> Orderer::whyNot() {
   return reason.empty() ? std::nullopt : std::optional(reason);
 }
 
-int64_t Orderer::ignoredBy(Operation *loss) {
-  auto ignored = [&](auto op) -> int64_t {
-    if (!op.getIgnoreIndex())
-      op.setIgnoreIndex(-100);
-    op->setAttr(graph::kIgnoresPaddingAttr, UnitAttr::get(op.getContext()));
-    return static_cast<int64_t>(*op.getIgnoreIndex());
-  };
-  if (auto op = dyn_cast<graph::CrossEntropyOp>(loss))
-    return ignored(op);
-  if (auto op = dyn_cast<graph::CrossEntropyGradOp>(loss))
-    return ignored(op);
-  return 0;
+/// The label of padded rows of `loss`; 0 if it has no labels.
+static int64_t ignoredBy(Operation *loss) {
+  auto sequence = dyn_cast<SequenceOpInterface>(loss);
+  return sequence ? sequence.ignorePadding().value_or(0) : 0;
 }
 
 Value Orderer::reordered(Value value, int64_t dim, bool inverse, Operation *user, int64_t fill) {
@@ -169,7 +163,7 @@ void Orderer::run() {
       natural.insert(&op);
   }
   for (Operation *op : ops) {
-    if (chunks && isa<graph::AttentionOp, graph::AttentionGradOp>(op) && positionDim(op->getOperand(0)))
+    if (chunks && attends(op) && positionDim(op->getOperand(0)))
       op->setAttr(graph::kChunksAttr, OpBuilder(op).getI64IntegerAttr(chunks));
     for (OpOperand &operand : op->getOpOperands()) {
       Value value = operand.get();

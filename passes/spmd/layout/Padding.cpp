@@ -155,7 +155,7 @@ PaddingContent PaddingAnalysis::transfer(Operation *op, const FactorMap &map, un
     }
   // Copies of whole cells, or counted: a broadcast, iota.
   if (!walked)
-    return isa<graph::ConstantOp>(op) ? PaddingContent::Zero : PaddingContent::Finite;
+    return op->hasTrait<OpTrait::ConstantLike>() ? PaddingContent::Zero : PaddingContent::Finite;
   // Parts of both kinds are independent of each other.
   FactorKind kind = map.factors[factor].kind;
   if (unknown || (kind != FactorKind::Parallel && kind != FactorKind::Index))
@@ -170,9 +170,9 @@ PaddingAnalysis::PaddingAnalysis(func::FuncOp step) {
         contents[{reshard.getY(), dim}] = of(reshard.getX(), dim);
       continue;
     }
-    if (auto read = dyn_cast<graph::ReadOp>(op)) {
-      for (int64_t dim = 0; dim < cast<TensorType>(read.getType()).getRank(); ++dim)
-        contents[{read.getY(), dim}] = PaddingContent::Zero;
+    if (readState(&op)) {
+      for (int64_t dim = 0; dim < cast<TensorType>(op.getResult(0).getType()).getRank(); ++dim)
+        contents[{op.getResult(0), dim}] = PaddingContent::Zero;
       continue;
     }
     auto factored = dyn_cast<FactorOpInterface>(op);

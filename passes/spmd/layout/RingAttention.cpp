@@ -34,7 +34,7 @@ LogicalResult markRings(func::FuncOp step, const plan::Plan &plan) {
     if (graph::getPhase(&op) == graph::Phase::Forward)
       if (std::optional<std::string> reason = whyNotRing(&op))
         return op.emitError(*reason);
-    if (isa<graph::AttentionOp, graph::AttentionGradOp>(op))
+    if (auto sequence = dyn_cast<SequenceOpInterface>(op); sequence && sequence.attends())
       op.setAttr(graph::kRingAttr, UnitAttr::get(op.getContext()));
   }
   return success();
@@ -141,7 +141,8 @@ static bool needsParts(OpBuilder &builder, Operation *op, const FactorMap &map, 
 std::optional<SmallVector<Value>> emitAttentionParts(OpBuilder &builder, Operation *op, const FactorMap &map,
                                                      const Placement &placement, ArrayRef<Value> operands,
                                                      ArrayRef<Type> types) {
-  if (!isa<graph::AttentionOp, graph::AttentionGradOp>(op) || !needsParts(builder, op, map, placement, operands))
+  auto sequence = dyn_cast<SequenceOpInterface>(op);
+  if (!sequence || !sequence.attends() || !needsParts(builder, op, map, placement, operands))
     return std::nullopt;
   SmallVector<Value> sums;
   if (auto attention = dyn_cast<graph::AttentionOp>(op)) {

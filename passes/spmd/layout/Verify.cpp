@@ -69,12 +69,9 @@ private:
         return op.emitError("has no way between its layouts: time axes cannot be gathered, maxima cannot be made");
       return success();
     }
-    if (auto read = dyn_cast<graph::ReadOp>(op))
-      return verifyState(op, read.getState(), cast<TensorType>(read.getType()), /*gradient=*/false);
-    if (auto write = dyn_cast<graph::WriteOp>(op))
-      return verifyState(op, write.getState(), cast<TensorType>(write.getX().getType()), /*gradient=*/false);
-    if (auto update = dyn_cast<graph::UpdateOp>(op))
-      return verifyUpdate(update);
+    for (const StateAccess &access : stateAccesses(&op))
+      if (failed(verifyAccess(op, access)))
+        return failure();
     if (auto factored = dyn_cast<FactorOpInterface>(op))
       return verifyFactored(op, factored.getFactorMap());
     return success();
@@ -98,33 +95,24 @@ private:
   }
 
   /// V7.
-  LogicalResult verifyState(Operation &op, StringRef name, TensorType type, bool gradient) {
-    auto state = symbols.lookup<graph::StateOp>(name);
+  LogicalResult verifyAccess(Operation &op, const StateAccess &access) {
+    auto state = symbols.lookup<graph::StateOp>(access.state);
     auto attr = state ? state->getAttrOfType<TypeAttr>(kLayoutAttr) : TypeAttr();
     if (!attr)
-      return op.emitError("needs a state with an spmd.layout: @") << name;
-    auto stored = cast<TensorType>(attr.getValue());
+      return op.emitError("needs a state with an spmd.layout: @") << access.state;
+    auto stored = cast<TensorType>(attr.getValue()), type = cast<TensorType>(access.value.getType());
     Layout layout = type.getLayout();
     if (layout.reduction != Reduction::Sum)
       return op.emitError("gradient must be partial as a sum, got: ") << type;
+    bool gradient = access.kind == StateAccessKind::Update;
     if (gradient)
       layout.partial.clear();
     if (layout != stored.getLayout())
-      return op.emitError("must lie as @") << name << " does, " << stored << ", got: " << type;
-    return success();
-  }
-
-  LogicalResult verifyUpdate(graph::UpdateOp update) {
-    for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients())) {
-      StringRef state = cast<FlatSymbolRefAttr>(name).getValue();
-      auto type = cast<TensorType>(gradient.getType());
-      if (failed(verifyState(*update, state, type, /*gradient=*/true)))
-        return failure();
-      for (int64_t dim = 0; dim < type.getRank(); ++dim)
-        if (padding.of(gradient, dim) != PaddingContent::Zero)
-          return update.emitError("would train padding: the gradient of @")
-                 << state << " is not known to be zero past " << type.getShape()[dim] << " of dimension " << dim;
-    }
+      return op.emitError("must lie as @") << access.state << " does, " << stored << ", got: " << type;
+    for (int64_t dim = 0; gradient && dim < type.getRank(); ++dim)
+      if (padding.of(access.value, dim) != PaddingContent::Zero)
+        return op.emitError("would train padding: the gradient of @")
+               << access.state << " is not known to be zero past " << type.getShape()[dim] << " of dimension " << dim;
     return success();
   }
 

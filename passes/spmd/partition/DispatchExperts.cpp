@@ -15,6 +15,7 @@
 #include "passes/spmd/partition/DispatchExperts.h"
 #include "dialects/graph/Graph.h"
 #include "dialects/graph/Origin.h"
+#include "dialects/interfaces/OpTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/spmd/Passes.h"
 #include "passes/spmd/layout/ApplyPlan.h"
@@ -45,14 +46,20 @@ struct LayerOp {
   Type experts;
 };
 
+LayerOp ofExperts(graph::ExpertsOp op) {
+  return {op, {&op.getXMutable()}, {op.getY()}, op.getIds(), op.getWIn().getType()};
+}
+LayerOp ofGrad(graph::ExpertsGradOp op) {
+  return {op, {&op.getDyMutable()}, {op.getDx()}, op.getIds(), op.getWIn().getType()};
+}
+LayerOp ofWeightGrad(graph::ExpertsWeightGradOp op) {
+  return {op, {&op.getDyMutable(), &op.getXMutable()}, {}, op.getIds(), op.getDwIn().getType()};
+}
+
+/// Nothing: the op is none of a layer of experts.
 std::optional<LayerOp> asLayerOp(Operation *op) {
-  if (auto layer = dyn_cast<graph::ExpertsOp>(op))
-    return LayerOp{op, {&layer.getXMutable()}, {layer.getY()}, layer.getIds(), layer.getWIn().getType()};
-  if (auto grad = dyn_cast<graph::ExpertsGradOp>(op))
-    return LayerOp{op, {&grad.getDyMutable()}, {grad.getDx()}, grad.getIds(), grad.getWIn().getType()};
-  if (auto grad = dyn_cast<graph::ExpertsWeightGradOp>(op))
-    return LayerOp{op, {&grad.getDyMutable(), &grad.getXMutable()}, {}, grad.getIds(), grad.getDwIn().getType()};
-  return std::nullopt;
+  static const auto table = OpTable<LayerOp>().on(ofExperts).on(ofGrad).on(ofWeightGrad);
+  return table(op);
 }
 
 class Dispatcher {

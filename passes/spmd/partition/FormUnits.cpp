@@ -33,11 +33,11 @@ public:
   UnitFormer(ModuleOp module, func::FuncOp step, const Mesh &mesh) : module(module), mesh(mesh) {
     for (Operation &op : step.getBody().front()) {
       positions[&op] = positions.size();
-      if (auto update = dyn_cast<graph::UpdateOp>(op))
-        for (auto [name, gradient] : llvm::zip_equal(update.getStates(), update.getGradients()))
-          gradients.try_emplace(cast<FlatSymbolRefAttr>(name).getValue(), gradient);
-      if (auto read = dyn_cast<graph::ReadOp>(op))
-        reads.try_emplace(read.getState(), read);
+      for (const StateAccess &access : stateAccesses(&op))
+        if (access.kind == StateAccessKind::Update)
+          gradients.try_emplace(access.state, access.value);
+        else if (access.kind == StateAccessKind::Read)
+          reads.try_emplace(access.state, &op);
     }
   }
 

@@ -32,7 +32,7 @@ public:
       if (isEnd)
         continue;
       for (Operation *user : ops[i]->getUsers()) {
-        if (isa<graph::UpdateOp>(user))
+        if (accessesState(user, StateAccessKind::Update))
           continue;
         if (getStage(user) != stage)
           return false;
@@ -46,7 +46,7 @@ public:
 private:
   bool isAvailable(Value value) {
     Operation *op = value.getDefiningOp();
-    if (!op || ops.contains(op) || isa<graph::ReadOp, graph::ConstantOp>(op))
+    if (!op || ops.contains(op) || isStored(op))
       return true;
     if (graph::getOrigin(op))
       return graph::getPhase(op) == graph::Phase::Forward;

@@ -119,7 +119,7 @@ bool ProgramBuilder::isRemade(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op)
     return stages != nullptr; // each phase looks at the host's memory
-  if (isa<graph::ReadOp, graph::ConstantOp>(op))
+  if (isStored(op))
     return true;
   // Movement that does not shrink what it moves: before the micro-batches, and of parameters in the phases of a stage,
   // which would keep it for each micro-batch in flight.
@@ -136,7 +136,7 @@ bool ProgramBuilder::isReadAfter(Value value, int64_t phase) const {
     return true;
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     auto at = phases.find(user);
-    if (isa<graph::UpdateOp, func::ReturnOp>(user) || at == phases.end() || at->second == Elsewhere)
+    if (endsStep(user) || at == phases.end() || at->second == Elsewhere)
       return false;
     return at->second > phase ||
            (user->getNumResults() == 1 && isRemade(user->getResult(0)) && isReadAfter(user->getResult(0), phase));
@@ -203,7 +203,7 @@ void ProgramBuilder::assignPhases() {
       perSlot |= time && cast<TensorType>(result.getType()).getLayout().uses(*time);
     // With one micro-batch nothing is gained by a prologue.
     perSlot |= mesh.slots() == 1;
-    phases[&op] = perSlot && !isa<graph::ReadOp, graph::ConstantOp>(op) ? Microbatch : Prologue;
+    phases[&op] = perSlot && !isStored(&op) ? Microbatch : Prologue;
   }
 }
 
@@ -320,7 +320,7 @@ bool ProgramBuilder::emitFactored(Operation &op) {
 
 LogicalResult ProgramBuilder::emitOp(Operation &op) {
   // Writes end the phase: until then states are what they were.
-  if (isa<graph::UpdateOp, graph::WriteOp, func::ReturnOp>(op) ||
+  if (endsStep(&op) || accessesState(&op, StateAccessKind::Write) ||
       (op.getNumResults() == 1 && isRemade(op.getResult(0))))
     return success();
   if (auto reshard = dyn_cast<ReshardOp>(op)) {
@@ -447,6 +447,28 @@ Axes ProgramBuilder::partialOf(Value value) const {
     if (!axis.time && (contains(partial, axis.name) || (stages && axis.name == stages->axis())))
       result.push_back(axis.name);
   return result;
+}
+
+/// Whether a value is computed from states alone, and from others than `own`.
+static bool dependsOnOtherStates(Value value, StringRef own) {
+  llvm::SetVector<Operation *> ops;
+  auto visit = [&](Value operand) {
+    if (!operand.getDefiningOp())
+      return false;
+    ops.insert(operand.getDefiningOp());
+    return true;
+  };
+  if (!visit(value))
+    return false;
+  bool others = false;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (std::optional<StringRef> state = readState(ops[i]))
+      others |= *state != own;
+    for (Value operand : ops[i]->getOperands())
+      if (!visit(operand))
+        return false;
+  }
+  return others;
 }
 
 /// A state is written in the phase that makes its value, or in the last one that reads what it was.

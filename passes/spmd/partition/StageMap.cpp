@@ -98,7 +98,7 @@ static Work workOf(Operation *op, bool splits, const llvm::DenseSet<Operation *>
     for (Operation *user : at->getUsers())
       if (!first || user->isBeforeInBlock(first))
         first = user;
-    if (first && !isa<graph::UpdateOp, func::ReturnOp>(first) && !moves(first))
+    if (first && !endsStep(first) && !moves(first))
       return work(first);
     at = first;
   }
@@ -143,14 +143,14 @@ void StageMap::placeOps(func::FuncOp step, const Mesh &mesh) {
     for (Value result : op.getResults())
       repeats |= time && cast<TensorType>(result.getType()).getLayout().uses(*time);
     PhasePlace place{stageRows[*stage].rank, 0};
-    if (repeats && !isa<graph::ReadOp, graph::ConstantOp>(op)) {
+    if (repeats && !isStored(&op)) {
       perSlot.insert(&op);
       place.phase =
           phaseOf(*stage, early.contains(&op) ? Work::Forward : workOf(&op, stageRows[*stage].splits, forInputs));
     }
     places[&op] = place;
-    if (auto read = dyn_cast<graph::ReadOp>(op)) {
-      std::vector<int64_t> &known = owners[read.getState()];
+    if (std::optional<StringRef> state = readState(&op)) {
+      std::vector<int64_t> &known = owners[*state];
       if (!llvm::is_contained(known, place.rank))
         known.insert(llvm::lower_bound(known, place.rank), place.rank);
     }

@@ -156,7 +156,7 @@ private:
     OpBuilder builder(block.getParentOp()->getContext());
     builder.setInsertionPointAfter(ops[span.last()]);
     // A value that the phase yields outlives the phase.
-    if (isa<YieldOp>(ops[span.last()]))
+    if (ops[span.last()]->hasTrait<OpTrait::IsTerminator>())
       return;
     for (auto &[bucket, gather] : gathers)
       ReleaseOp::create(builder, gather.getLoc(), gather.getY());

@@ -18,7 +18,7 @@ RowShape RowShape::of(const dtcc_command &command, const Image &image) {
   const dtcc_view &rows = image.views()[operands[0]], &ids = image.views()[operands[1]];
   RowShape shape = {};
   shape.combines = command.op == DTCC_COMBINE_ROWS;
-  shape.members = image.sizeOf(image.communicators()[command.communicator]);
+  shape.members = image.mesh().sizeOf(image.communicators()[command.communicator]);
   shape.picks = ids.sizes[ids.rank - 1];
   shape.tokens = elementCount(ids) / shape.picks / shape.members;
   shape.experts = image.attributes(command)[0];
@@ -28,8 +28,8 @@ RowShape RowShape::of(const dtcc_command &command, const Image &image) {
 }
 
 GpuRows::GpuRows(const RowShape &shape, Launcher &launcher)
-    : shape(shape), counts(static_cast<size_t>(2 * shape.members)), sends(static_cast<size_t>(shape.members)),
-      receives(sends.size()), route(launcher, "RowExchange", "route_rows") {
+    : shape(shape), launcher(launcher), counts(static_cast<size_t>(2 * shape.members)),
+      sends(static_cast<size_t>(shape.members)), receives(sends.size()), route(launcher, "RowExchange", "route_rows") {
   if (shape.type != DTCC_F32 && shape.type != DTCC_BF16 && shape.type != DTCC_F16)
     fail("GPUs exchange rows of f32, bf16 or f16, got type: ", int(shape.type));
   static const char *const packNames[] = {"", "pack_rows_2", "pack_rows_4", "pack_rows_8", "pack_rows_16"};
@@ -80,13 +80,13 @@ void GpuRows::run(Gpu &gpu, NcclCommunicator &group, CUstream stream, void *cons
       receives[peer] = {begin + packing.first * rowBytes, inRound(here[peer])};
       to += here[peer] * rowBytes;
     }
-    packs[unit](call, loopBlocks(n * tokens, gpu), routeThreads, packing);
+    packs[unit](call, loopBlocks(n * tokens, launcher), routeThreads, packing);
     group.exchange(sends, receives);
   }
 
   const int32_t *came = routes.counts + (combines ? 0 : n);
   if (combines) {
-    sum(call, loopBlocks(tokens, gpu), routeThreads, SumRows{received, out, coming, came, n, tokens, columns});
+    sum(call, loopBlocks(tokens, launcher), routeThreads, SumRows{received, out, coming, came, n, tokens, columns});
     return;
   }
   SpreadRows spreading = {out, coming, came, tokens, rowBytes >> unit};

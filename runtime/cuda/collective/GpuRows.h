@@ -61,6 +61,7 @@ private:
   std::span<const int32_t> incoming() const { return std::span(counts).last(counts.size() / 2); }
 
   RowShape shape;
+  Launcher &launcher;
   std::vector<int32_t> counts; /* of rows to each member, then from each */
   std::vector<NcclCommunicator::Piece> sends, receives;
   Kernel route, packs[5], spreads[5], sum; /* by the logarithm of what they move at a time */

@@ -79,7 +79,7 @@ void Watchdog::end() {
 }
 
 std::string Watchdog::place() {
-  std::string text = message("rank ", rank, " waits for ", gpu.name(), " in ", doing);
+  std::string text = message("rank ", rank, " waits for ", gpu.info().title, " in ", doing);
   for (size_t i = 0, count = calls.size(); i < count; ++i)
     if (const Call &call = calls[(issuedCalls + i) % count]; gpu.isPending(call.done))
       return text + message(": ", call.name, ", call ", call.number, " of group '", call.group, "'");

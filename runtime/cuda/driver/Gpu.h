@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The driver's calls for one rank: memory, streams, code, launches. Ranks that are
+// The driver's calls for one rank: memory, streams, copies, code. Ranks that are
 // threads of one process share the context of a GPU, as the driver means it.
 //
 // Errors say the rank, what it was doing, the GPU and the call. What a kernel did wrong is
@@ -16,9 +16,9 @@
 #ifndef DTCC_RUNTIME_CUDA_DRIVER_GPU_H
 #define DTCC_RUNTIME_CUDA_DRIVER_GPU_H
 
+#include "runtime/cuda/driver/CudaOp.h"
 #include "runtime/cuda/driver/Driver.h"
 
-#include <functional>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -33,11 +33,19 @@ public:
   virtual void end() = 0;
 };
 
-class Gpu : public Launcher {
+/// What a GPU is.
+struct GpuInfo {
+  std::string model;    /* "NVIDIA H100 80GB HBM3" */
+  std::string title;    /* "GPU 0 (NVIDIA H100 80GB HBM3)" */
+  int architecture = 0; /* 90: sm_90 */
+  int multiprocessors = 1;
+};
+
+class Gpu {
 public:
   /// Number `ordinal` of the machine's GPUs, counted round. Makes its context the calling thread's.
   Gpu(int64_t rank, int64_t ordinal);
-  ~Gpu() override;
+  ~Gpu();
   Gpu(const Gpu &) = delete;
 
   /// Makes its context the calling thread's.
@@ -57,9 +65,7 @@ public:
   void nowDoing(std::string_view what) { doing = what; }
   /// "rank 1, layer3.all_reduce, GPU 1 (NVIDIA ..)", for messages.
   std::string where() const;
-  const std::string &name() const { return title; }      /* "GPU 0 (NVIDIA H100 80GB HBM3)" */
-  const std::string &model() const { return modelName; } /* "NVIDIA H100 80GB HBM3" */
-  int architecture() const { return generation; }        /* 90: sm_90 */
+  const GpuInfo &info() const { return about; }
   /// The globally unique id of this GPU.
   void uuid(unsigned char bytes[16]) const;
 
@@ -71,11 +77,8 @@ public:
   CUstream firstStream() { return stream(0); }
   /// One that no command of the table names.
   CUstream newStream() { return stream(static_cast<uint32_t>(streams.size()) + (1 << 16)); }
-  /// An event without times.
-  CUevent event();
-  /// One with a time, and what is between two that have been.
-  CUevent timedEvent();
-  float milliseconds(CUevent begin, CUevent end);
+  /// An event; without times by default.
+  CUevent event(unsigned flags = kNoTiming);
   void record(CUevent event, CUstream stream);
   /// Records an event that somebody asks (isPending), which no stream waits for: each launch of a graph does it anew.
   void mark(CUevent event, CUstream stream);
@@ -87,63 +90,32 @@ public:
   void copyWithin(CUdeviceptr to, CUdeviceptr from, uint64_t bytes, CUstream stream);
   void copyToHost(void *to, CUdeviceptr from, uint64_t bytes, CUstream stream);
 
-  /// Captures as a graph the commands that `work` issues to `origin` and to streams that are joined to it by events.
-  /// Nothing is run. `work` must not wait or allocate; an exception from it ends the capture.
-  CUgraphExec capture(CUstream origin, const std::function<void()> &work);
-  void launch(CUgraphExec graph, CUstream stream);
-  void destroy(CUgraphExec graph);
+  /// Whether what the rank issues is being captured as a graph, and not run.
+  void setCapturing(bool is) { capturing = is; }
 
   /// Code for this GPU: PTX that ends with NUL, or an image of the assembler.
   CUmodule load(const char *code, std::string_view what);
   CUfunction function(CUmodule module, const char *name);
 
-  // Launcher
-  CUfunction kernel(const char *module, const char *name, uint64_t sharedBytes) override;
-  void reserveWorkspace(uint64_t bytes) override;
-  const void *upload(std::span<const std::byte> bytes) override;
-  int multiprocessors() const override { return processors; }
-  void *products() override;
-  void *fusions() override;
-  void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters) override;
-  void copy(void *to, const void *from, uint64_t bytes, CUstream stream) override;
+  void launch(CUfunction function, CUstream stream, const LaunchShape &shape, void **parameters);
 
-  /// Attention by kernels of ours alone.
-  void useOwnAttention() { dnnTried = true; }
-  /// Lets streams work in memory that the plan has for them, or a message says that their ops want more.
-  void lendWorkspace(CUdeviceptr address, uint64_t bytes) { lent = address, lentBytes = bytes; }
-  /// Ops that are bound from now on run on `stream`, and reserve scratch memory of that stream.
-  void bindFor(uint32_t stream) { boundFor = stream; }
-  /// Scratch memory of a stream, after all reservations: of the plan where that has some, a piece a stream; else memory
-  /// that is enough for any op.
-  void *workspace(uint32_t stream);
+  /// Throws Error(Status::Device), with the activity and the name of the call, if `error` is one.
+  void check(CUresult error, const char *call) const;
 
 private:
-  void check(CUresult error, const char *call) const;
-  int attribute(int which) const;
-
   const Driver &cuda;
   int64_t rank;
   CUdevice device = 0;
   CUcontext context = nullptr;
   GpuWaits *waits = nullptr;
-  std::string title, modelName;
+  GpuInfo about;
   std::string_view doing = "starting";
-  int generation = 0, processors = 1;
   bool capturing = false;
   std::vector<CUdeviceptr> blocks;
   std::vector<void *> lockedBlocks;
   std::map<uint32_t, CUstream> streams;
   std::vector<CUevent> events;
   std::vector<CUmodule> modules;
-  std::map<std::string, CUmodule> ownModules;
-  std::map<CUfunction, uint64_t> sharedBytes; /* dynamic ones that a function was allowed */
-  std::map<uint32_t, CUdeviceptr> workspaces;
-  std::map<uint32_t, uint64_t> reserved; /* by stream */
-  uint32_t boundFor = 0;
-  CUdeviceptr lent = 0;
-  uint64_t lentBytes = 0, takenBytes = 0;
-  void *blas = nullptr, *dnn = nullptr;
-  bool blasTried = false, dnnTried = false;
 };
 
 } // namespace dtcc::rt::cuda

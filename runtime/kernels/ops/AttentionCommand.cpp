@@ -144,7 +144,8 @@ void AttentionCommand::bindMask(const CheckedOperands &operands) {
 
 void AttentionCommand::bindPart(const CheckedOperands &operands, const Rank &rank) {
   auto members = [&](int64_t communicator) {
-    return communicator < 0 ? 1 : rank.image.sizeOf(rank.image.communicators()[static_cast<size_t>(communicator)]);
+    return communicator < 0 ? 1
+                            : rank.image.mesh().sizeOf(rank.image.communicators()[static_cast<size_t>(communicator)]);
   };
   keys = operands.communicator(Keys);
   keyShards = members(keys), queryShards = members(queries);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/image/Block.h"
+#include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/checkpoint/CheckpointWriter.h"
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Elements.h"
@@ -166,7 +167,7 @@ struct OneState {
   }
   std::vector<std::unique_ptr<Held>> ranks() {
     std::vector<std::unique_ptr<Held>> all;
-    for (int64_t r = 0; r < image->ranks(); ++r)
+    for (int64_t r = 0; r < image->mesh().ranks(); ++r)
       all.push_back(std::make_unique<Held>(*image, r));
     return all;
   }
@@ -213,7 +214,7 @@ TEST(Checkpoint, LoadsUnderEveryOtherPlan) {
     for (auto &held : saved)
       initializeStates(held->rank, 42, ModelWeights(held->rank.image, "", /*starts=*/true));
     Launch launch;
-    launch.ranks = saver.image->ranks();
+    launch.ranks = saver.image->mesh().ranks();
     auto transport = createTransport(launch);
     std::vector<int64_t> all;
     for (int64_t r = 0; r < launch.ranks; ++r)

@@ -9,6 +9,7 @@
 #include "runtime/collective/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/driver/Driver.h"
+#include "runtime/device/CreateDevice.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 
 #include <gtest/gtest.h>
@@ -153,15 +154,15 @@ void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(R
   std::vector<uint64_t> bytes = b.build();
   Image image(bytes.data(), std::size(kernels));
   Launch launch;
-  launch.ranks = image.ranks();
+  launch.ranks = image.mesh().ranks();
   auto transport = createTransport(launch);
   auto body = [&](int64_t number) {
     ThreadTeam team(threadsPerRank);
     Rank rank(image, number, team, 0);
     std::vector<std::unique_ptr<Communicator>> groups;
     for (const dtcc_communicator &communicator : image.communicators()) {
-      groups.push_back(
-          transport->group(std::string(image.string(communicator.name)), image.members(communicator, number), number));
+      groups.push_back(transport->group(std::string(image.string(communicator.name)),
+                                        image.mesh().members(communicator, number), number));
       rank.communicators.push_back(groups.back().get());
     }
     DeviceSetup setup{rank, kernels};
@@ -179,12 +180,12 @@ void Executor::runAll(ImageBuilder &b, int64_t steps, const std::function<void(R
     }
     std::vector<uint32_t> views(image.views().size());
     std::iota(views.begin(), views.end(), 0u);
-    for (int64_t slot = 0; slot < image.slots(); ++slot)
+    for (int64_t slot = 0; slot < image.mesh().slots(); ++slot)
       device->download(views, slot);
     inspect(rank);
   };
   std::vector<std::thread> others;
-  for (int64_t i = 1; i < image.ranks(); ++i)
+  for (int64_t i = 1; i < image.mesh().ranks(); ++i)
     others.emplace_back(body, i);
   body(0);
   for (std::thread &other : others)

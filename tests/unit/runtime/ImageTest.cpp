@@ -33,11 +33,11 @@ TEST(Image, ReadsWhatTheBuilderWrote) {
   plan.microbatches = 2;
   std::vector<uint64_t> bytes = linearRegressionImage(plan);
   Image image(bytes.data(), linearRegressionKernelCount);
-  EXPECT_EQ(image.ranks(), 2);
-  EXPECT_EQ(image.slots(), 2);
+  EXPECT_EQ(image.mesh().ranks(), 2);
+  EXPECT_EQ(image.mesh().slots(), 2);
   EXPECT_EQ(image.string(image.header().model), "test");
   EXPECT_EQ(image.inputs().size(), 2u);
-  EXPECT_EQ(image.members(image.communicators()[0], 1), (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(image.mesh().members(image.communicators()[0], 1), (std::vector<int64_t>{0, 1}));
 }
 
 TEST(Image, MembersOfGroupsOnAMesh) {
@@ -48,9 +48,9 @@ TEST(Image, MembersOfGroupsOnAMesh) {
   b.communicator("swapped", {tp, dp});
   std::vector<uint64_t> bytes = b.build();
   Image image(bytes.data(), 0);
-  EXPECT_EQ(image.members(image.communicators()[0], 4), (std::vector<int64_t>{1, 4}));
-  EXPECT_EQ(image.members(image.communicators()[1], 4), (std::vector<int64_t>{3, 4, 5}));
-  EXPECT_EQ(image.members(image.communicators()[2], 4), (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(image.mesh().members(image.communicators()[0], 4), (std::vector<int64_t>{1, 4}));
+  EXPECT_EQ(image.mesh().members(image.communicators()[1], 4), (std::vector<int64_t>{3, 4, 5}));
+  EXPECT_EQ(image.mesh().members(image.communicators()[2], 4), (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
 }
 
 struct Damage {

@@ -13,6 +13,7 @@
 #include "runtime/abi/ProductEpilogue.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/driver/Driver.h"
+#include "runtime/device/CreateDevice.h"
 #include "runtime/launch/Executor.h"
 #include "tests/unit/runtime/ImageBuilder.h"
 

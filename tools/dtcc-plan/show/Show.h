@@ -9,7 +9,6 @@
 #define DTCC_TOOLS_DTCC_PLAN_SHOW_SHOW_H
 
 #include "planner/plan/Plan.h"
-#include "tools/dtcc-plan/arguments/Arguments.h"
 #include "tools/program/ProgramFile.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -27,10 +26,6 @@ struct PlanOrProgram {
   /// The content of the file says which it is.
   static llvm::Expected<PlanOrProgram> read(llvm::StringRef path);
 };
-
-/// Prints the plan or the program in the file of `arguments`, and writes the files of --html and --trace.
-/// Nothing is printed or written if the file is wrong.
-llvm::Error show(const Arguments &arguments, llvm::raw_ostream &stream);
 
 /// The plan as its file has it, and the tables of the program, as one JSON object.
 void showJson(const PlanOrProgram &file, llvm::raw_ostream &stream);

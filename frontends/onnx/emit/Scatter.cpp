@@ -1,20 +1,19 @@
-//===- EmitterScatter.cpp - Cells that are written
+//===- Scatter.cpp - Cells that are written
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A box of cells whose place is known is joined to what lies around it. Where only the
-// data tell which cells are written, sums of floats go to their rows by graph.scatter_add.
-// Every other update is compared with every place: the results are selections and
-// reductions, which have gradients and are the same under every plan. They cost the
-// product of both numbers.
-//
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/emit/Emitter.h"
+#include "frontends/onnx/emit/Scatter.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Folds.h"
+#include "frontends/onnx/emit/Indexing.h"
+#include "frontends/onnx/emit/Logic.h"
 #include "frontends/onnx/emit/PointPlaces.h"
+#include "frontends/onnx/emit/Reductions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -46,11 +45,11 @@ struct Box {
 } // namespace
 
 /// The box that the coordinates walk: each stays, or walks one dimension of the points by ones; together they walk all.
-static std::optional<Box> boxOf(Emitter &emit, const Tensor &x, ArrayRef<Tensor> coordinates) {
+static std::optional<Box> boxOf(const Tensor &x, ArrayRef<Tensor> coordinates) {
   int64_t points = rankOf(coordinates[0]);
   Box box{SmallVector<int64_t>(rankOf(x), 0), SmallVector<int64_t>(shapeOf(x)), {}};
   for (auto [i, coordinate] : llvm::enumerate(coordinates)) {
-    std::optional<Affine> at = emit.knownAffine(coordinate);
+    std::optional<Affine> at = knownAffine(coordinate);
     int64_t walked = -1;
     for (int64_t dim = 0; at && dim < points; ++dim)
       if (shapeOf(coordinate)[dim] > 1 && at->steps[dim] != 0) {
@@ -100,40 +99,44 @@ static Tensor neutralCell(Emitter &emit, Type element, ScatterKind kind) {
   return emit.scalar(cell, element);
 }
 
-Tensor Emitter::placeHits(const Tensor &x, const Tensor &hits, const Tensor &updates, int64_t axis, ScatterKind kind) {
+/// x [.., a, ..] with updates [.., p, 1, ..] written to where hits [.., p, a, ..] hold; p is dimension `axis`.
+static Tensor placeHits(Emitter &emit, const Tensor &x, const Tensor &hits, const Tensor &updates, int64_t axis,
+                        ScatterKind kind) {
   if (!x || !hits || !updates)
     return nullptr;
-  Type f32 = builder.getF32Type();
+  Type f32 = emit.getBuilder().getF32Type();
   auto over = [&](Reduction reduction, const Tensor &cells) {
-    return reduce(reduction, cells, {axis}, /*keep=*/false);
+    return reduce(emit, reduction, cells, {axis}, /*keep=*/false);
   };
-  Tensor terms = select(hits, updates, neutralCell(*this, elementOf(updates), kind));
+  Tensor terms = emit.select(hits, updates, neutralCell(emit, elementOf(updates), kind));
   if (kind == ScatterKind::add)
-    return add(x, over(Reduction::Sum, terms));
+    return emit.add(x, over(Reduction::Sum, terms));
   if (kind == ScatterKind::max || kind == ScatterKind::min)
-    return combined(*this, x, over(kind == ScatterKind::max ? Reduction::Max : Reduction::Min, terms), kind);
+    return combined(emit, x, over(kind == ScatterKind::max ? Reduction::Max : Reduction::Min, terms), kind);
   if (kind == ScatterKind::mul)
-    return mul(x, product(terms, {axis}, /*keep=*/false));
+    return emit.mul(x, product(emit, terms, {axis}, /*keep=*/false));
   // The number of the last update of each cell, from 1; 0: there is none. f32 counts so far exactly.
-  auto places = RankedTensorType::get(shapeOf(hits), builder.getI64Type());
+  auto places = RankedTensorType::get(shapeOf(hits), emit.getBuilder().getI64Type());
   Affine number{1, SmallVector<int64_t>(rankOf(hits), 0)};
   number.steps[axis] = 1;
-  Tensor numbers = cast(affine(places, number), f32), zero = scalar(0, f32);
-  Tensor last = over(Reduction::Max, select(hits, numbers, zero));
-  Tensor written = compare(graph::Predicate::gt, last, zero);
+  Tensor numbers = emit.cast(emit.affine(places, number), f32), zero = emit.scalar(0, f32);
+  Tensor last = over(Reduction::Max, emit.select(hits, numbers, zero));
+  Tensor written = emit.compare(graph::Predicate::gt, last, zero);
   if (std::optional<double> cell = knownSplat(updates))
-    return select(written, scalar(*cell, elementOf(x)), x);
-  Tensor wins = logicalAnd(hits, compare(graph::Predicate::eq, numbers, unsqueeze(last, axis)));
+    return emit.select(written, emit.scalar(*cell, elementOf(x)), x);
+  Tensor wins = logicalAnd(emit, hits, emit.compare(graph::Predicate::eq, numbers, unsqueeze(emit, last, axis)));
   bool flags = elementOf(updates).isInteger(1);
-  Tensor cells = flags ? cast(updates, f32) : updates;
-  Tensor placed = over(Reduction::Sum, select(wins, cells, scalar(0, elementOf(cells))));
-  return select(written, flags ? cast(placed, elementOf(x)) : placed, x);
+  Tensor cells = flags ? emit.cast(updates, f32) : updates;
+  Tensor placed = over(Reduction::Sum, emit.select(wins, cells, emit.scalar(0, elementOf(cells))));
+  return emit.select(written, flags ? emit.cast(placed, elementOf(x)) : placed, x);
 }
 
-Tensor Emitter::place(const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis, ScatterKind kind) {
+Tensor dtcc::onnx::place(Emitter &emit, const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis,
+                         ScatterKind kind) {
   if (!x || !indices || !updates)
     return nullptr;
-  return placeHits(x, oneHot(indices, shapeOf(x)[axis], axis + 1), unsqueeze(updates, axis + 1), axis, kind);
+  return placeHits(emit, x, oneHot(emit, indices, shapeOf(x)[axis], axis + 1), unsqueeze(emit, updates, axis + 1), axis,
+                   kind);
 }
 
 /// Whether all cells along a dimension are equal, by how the value is made.
@@ -157,14 +160,14 @@ static Tensor scatterRows(Emitter &emit, const Tensor &x, ArrayRef<Tensor> given
   while (coordinates.size() > 1) {
     int64_t last = rankOf(coordinates.back()) - 1;
     ArrayRef<Tensor> others = ArrayRef(coordinates).drop_back();
-    if (wholeWalk(emit, coordinates.back(), shapeOf(x)[coordinates.size() - 1]) != last ||
+    if (wholeWalk(coordinates.back(), shapeOf(x)[coordinates.size() - 1]) != last ||
         !llvm::all_of(others, [&](const Tensor &each) { return isEvenAlong(emit.value(each), last); }))
       break;
     coordinates.pop_back();
     for (Tensor &each : coordinates) {
       SmallVector<int64_t> offsets(last + 1, 0), shape(shapeOf(each)), steps(last + 1, 1);
       shape[last] = 1;
-      each = emit.squeeze(emit.slice(each, offsets, shape, steps), last);
+      each = squeeze(emit, emit.slice(each, offsets, shape, steps), last);
     }
   }
   int64_t count = coordinates.size();
@@ -191,22 +194,23 @@ static Tensor scatterRows(Emitter &emit, const Tensor &x, ArrayRef<Tensor> given
   return emit.select(emit.reshape(written, flags), sum, x);
 }
 
-Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, const Tensor &updates, ScatterKind kind) {
+Tensor dtcc::onnx::scatterPoints(Emitter &emit, const Tensor &x, ArrayRef<Tensor> coordinates, const Tensor &updates,
+                                 ScatterKind kind) {
   if (!x || !updates || llvm::is_contained(coordinates, nullptr))
     return nullptr;
   int64_t count = coordinates.size(), points = rankOf(coordinates[0]);
   int64_t named = cellsOf(shapeOf(coordinates[0])), rest = cellsOf(shapeOf(x).drop_front(count));
   if (rankOf(updates) != points + rankOf(x) - count || cellsOf(shapeOf(updates)) != named * rest)
-    return error("what is written must have a cell for each that the indices name");
-  if (std::optional<Box> box = boxOf(*this, x, coordinates)) {
+    return emit.error("what is written must have a cell for each that the indices name");
+  if (std::optional<Box> box = boxOf(x, coordinates)) {
     for (auto [dim, offset, size] : llvm::enumerate(box->offsets, box->sizes))
       if (offset < 0 || offset + size > shapeOf(x)[dim])
-        return error("what is written must lie within the " + Twine(shapeOf(x)[dim]) + " cells of dimension " +
-                     Twine(dim) + ", got: " + Twine(offset) + " to " + Twine(offset + size));
+        return emit.error("what is written must lie within the " + Twine(shapeOf(x)[dim]) + " cells of dimension " +
+                          Twine(dim) + ", got: " + Twine(offset) + " to " + Twine(offset + size));
     llvm::append_range(box->turn, llvm::seq(points, rankOf(updates)));
-    Tensor patch = reshape(transpose(updates, box->turn), box->sizes);
-    Tensor old = slice(x, box->offsets, box->sizes, SmallVector<int64_t>(rankOf(x), 1));
-    return overwrite(*this, x, combined(*this, old, patch, kind), box->offsets);
+    Tensor patch = emit.reshape(emit.transpose(updates, box->turn), box->sizes);
+    Tensor old = emit.slice(x, box->offsets, box->sizes, SmallVector<int64_t>(rankOf(x), 1));
+    return overwrite(emit, x, combined(emit, old, patch, kind), box->offsets);
   }
   // Sums go to the rows that the data tell; so do too many cells to compare. Else every point is compared with every
   // row of the flattened dimensions.
@@ -217,16 +221,17 @@ Tensor Emitter::scatterPoints(const Tensor &x, ArrayRef<Tensor> coordinates, con
   if (isFloat(x) && (adds || (kind == ScatterKind::replace && !few))) {
     // With fewer cells the last write stays. ONNX leaves the case open, so a model that writes twice is told.
     if (!adds)
-      emitRemark(loc) << "too many cells are written to compare each with each position: a position that is written "
-                         "twice holds the sum of its values";
-    return scatterRows(*this, x, coordinates, updates, adds);
+      emitRemark(emit.getLoc())
+          << "too many cells are written to compare each with each position: a position that is written "
+             "twice holds the sum of its values";
+    return scatterRows(emit, x, coordinates, updates, adds);
   }
   if (!few)
-    return error("where only the data tell which cells are written, each of " + Twine(named) +
-                 " points is compared with each of " + Twine(rows) + " rows of " + Twine(rest) + " cells: at most " +
-                 Twine(kMostPairs) + " together are supported");
-  Tensor flat = reshape(x, {rows, rest}), cells = reshape(updates, {named, rest});
-  Tensor hits = oneHot(reshape(flatPlace(*this, x, coordinates), {named}), rows, 1);
-  Tensor result = placeHits(flat, unsqueeze(hits, 2), unsqueeze(cells, 1), 0, kind);
-  return reshape(result, shapeOf(x));
+    return emit.error("where only the data tell which cells are written, each of " + Twine(named) +
+                      " points is compared with each of " + Twine(rows) + " rows of " + Twine(rest) +
+                      " cells: at most " + Twine(kMostPairs) + " together are supported");
+  Tensor flat = emit.reshape(x, {rows, rest}), cells = emit.reshape(updates, {named, rest});
+  Tensor hits = oneHot(emit, emit.reshape(flatPlace(emit, x, coordinates), {named}), rows, 1);
+  Tensor result = placeHits(emit, flat, unsqueeze(emit, hits, 2), unsqueeze(emit, cells, 1), 0, kind);
+  return emit.reshape(result, shapeOf(x));
 }

@@ -1,18 +1,16 @@
-//===- EmitterIndexing.cpp - Gathers and picks
+//===- Indexing.cpp - Gathers and picks
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Most indices of an exported model are positions that somebody wrote as numbers. What
-// they read or write is then a slice, a transpose or a join, which have gradients and
-// can be split; gathers remain where only the data tell.
-//
 //===----------------------------------------------------------------------===//
 
-#include "frontends/onnx/emit/Emitter.h"
+#include "frontends/onnx/emit/Indexing.h"
+#include "frontends/onnx/emit/Dimensions.h"
 #include "frontends/onnx/emit/PointPlaces.h"
+#include "frontends/onnx/emit/Reductions.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -33,7 +31,7 @@ static int64_t evenSteps(const Affine &at, ArrayRef<int64_t> shape) {
   return std::max<int64_t>(step, 1);
 }
 
-Tensor Emitter::gather(const Tensor &x, const Tensor &indices, int64_t axis) {
+Tensor dtcc::onnx::gather(Emitter &emit, const Tensor &x, const Tensor &indices, int64_t axis) {
   if (!x || !indices)
     return nullptr;
   SmallVector<int64_t> shape(shapeOf(x).take_front(axis));
@@ -49,7 +47,7 @@ Tensor Emitter::gather(const Tensor &x, const Tensor &indices, int64_t axis) {
       for (int64_t step : at->steps)
         result.steps.push_back(step * cells->steps[axis]);
       result.steps.append(cells->steps.begin() + axis + 1, cells->steps.end());
-      return affine(typeLike(x, shape), result);
+      return emit.affine(typeLike(x, shape), result);
     }
     // Evenly spaced: a slice, what torch.as_strided reads of a tensor in one piece among them.
     int64_t step = evenSteps(*at, shapeOf(indices)), cells = cellsOf(shapeOf(indices));
@@ -58,19 +56,22 @@ Tensor Emitter::gather(const Tensor &x, const Tensor &indices, int64_t axis) {
       offsets[axis] = at->offset, sizes[axis] = cells, strides[axis] = step;
       int64_t last = at->offset + (cells - 1) * step;
       if (at->offset < 0 || last >= shapeOf(x)[axis])
-        return error("index must be within the " + Twine(shapeOf(x)[axis]) +
-                     " cells of the axis, got: " + Twine(at->offset < 0 ? at->offset : last));
-      return reshape(slice(x, offsets, sizes, strides), shape);
+        return emit.error("index must be within the " + Twine(shapeOf(x)[axis]) +
+                          " cells of the axis, got: " + Twine(at->offset < 0 ? at->offset : last));
+      return emit.reshape(emit.slice(x, offsets, sizes, strides), shape);
     }
   }
-  Value operand = value(x);
+  Value operand = emit.value(x);
   if (table)
-    return fromValue(graph::EmbeddingOp::create(builder, loc, typeLike(x, shape), operand, value(indices),
-                                                builder.getI64IntegerAttr(-1), nullptr));
-  return finish(graph::GatherOp::create(builder, loc, typeLike(x, shape), operand, value(indices), axis), {x, indices});
+    return emit.fromValue(graph::EmbeddingOp::create(emit.getBuilder(), emit.getLoc(), typeLike(x, shape), operand,
+                                                     emit.value(indices), emit.getBuilder().getI64IntegerAttr(-1),
+                                                     nullptr));
+  return emit.finish(
+      graph::GatherOp::create(emit.getBuilder(), emit.getLoc(), typeLike(x, shape), operand, emit.value(indices), axis),
+      {x, indices});
 }
 
-Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
+Tensor dtcc::onnx::gatherPoints(Emitter &emit, const Tensor &x, ArrayRef<Tensor> coordinates) {
   if (!x || llvm::is_contained(coordinates, nullptr))
     return nullptr;
   int64_t count = coordinates.size();
@@ -93,13 +94,13 @@ Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
     }
     if (composed) {
       result.steps.append(cells->steps.begin() + count, cells->steps.end());
-      return affine(typeLike(x, shape), result);
+      return emit.affine(typeLike(x, shape), result);
     }
   }
   // Coordinates that walk whole dimensions: a transpose and a broadcast.
   SmallVector<int64_t> walks;
   for (int64_t i = 0; i < count; ++i)
-    walks.push_back(wholeWalk(*this, coordinates[i], shapeOf(x)[i]));
+    walks.push_back(wholeWalk(coordinates[i], shapeOf(x)[i]));
   if (!llvm::is_contained(walks, -1) &&
       llvm::SmallDenseSet<int64_t>(walks.begin(), walks.end()).size() == walks.size()) {
     SmallVector<int64_t> permutation = llvm::to_vector<6>(llvm::seq<int64_t>(0, rankOf(x))), dims;
@@ -109,31 +110,34 @@ Tensor Emitter::gatherPoints(const Tensor &x, ArrayRef<Tensor> coordinates) {
       dims.push_back(walks[permutation[i]]);
     for (size_t i = 0; i < rest.size(); ++i)
       dims.push_back(points.size() + i);
-    Tensor turned = transpose(x, permutation);
+    Tensor turned = emit.transpose(x, permutation);
     if (turned->type.getRank() == int64_t(shape.size()))
       return turned;
-    return finish(graph::BroadcastOp::create(builder, loc, typeLike(x, shape), value(turned), dims), {turned});
+    return emit.finish(
+        graph::BroadcastOp::create(emit.getBuilder(), emit.getLoc(), typeLike(x, shape), emit.value(turned), dims),
+        {turned});
   }
   // In general: rows of the flattened dimensions.
   SmallVector<int64_t> flat = {cellsOf(shapeOf(x).take_front(count))};
   flat.append(rest.begin(), rest.end());
-  return gather(reshape(x, flat), flatPlace(*this, x, coordinates), 0);
+  return gather(emit, emit.reshape(x, flat), flatPlace(emit, x, coordinates), 0);
 }
 
-Tensor Emitter::oneHot(const Tensor &indices, int64_t size, int64_t dim) {
+Tensor dtcc::onnx::oneHot(Emitter &emit, const Tensor &indices, int64_t size, int64_t dim) {
   if (!indices)
     return nullptr;
   SmallVector<int64_t> shape(shapeOf(indices));
   shape.insert(shape.begin() + dim, size);
   Affine cells{0, SmallVector<int64_t>(shape.size(), 0)};
   cells.steps[dim] = 1;
-  return compare(graph::Predicate::eq, broadcastTo(unsqueeze(indices, dim), shape),
-                 affine(RankedTensorType::get(shape, elementOf(indices)), cells));
+  return emit.compare(graph::Predicate::eq, emit.broadcastTo(unsqueeze(emit, indices, dim), shape),
+                      emit.affine(RankedTensorType::get(shape, elementOf(indices)), cells));
 }
 
-Tensor Emitter::pick(const Tensor &x, const Tensor &indices, int64_t axis) {
+Tensor dtcc::onnx::pick(Emitter &emit, const Tensor &x, const Tensor &indices, int64_t axis) {
   if (!x || !indices)
     return nullptr;
-  Tensor cells = select(oneHot(indices, shapeOf(x)[axis], axis + 1), unsqueeze(x, axis), scalar(0, elementOf(x)));
-  return reduce(Reduction::Sum, cells, {axis + 1}, /*keep=*/false);
+  Tensor cells = emit.select(oneHot(emit, indices, shapeOf(x)[axis], axis + 1), unsqueeze(emit, x, axis),
+                             emit.scalar(0, elementOf(x)));
+  return reduce(emit, Reduction::Sum, cells, {axis + 1}, /*keep=*/false);
 }

@@ -1,19 +1,13 @@
-//===- States.cpp - Initializers as states and constants
+//===- Initializers.cpp - Initializers as states and constants
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A float initializer with dimensions becomes a state until the finished graph shows
-// that no gradient reaches it; scalars and integers are constants. Here too: ties
-// found by their bytes, vectors that the exporter merged because they were equal,
-// and files without weight data.
-//
 //===----------------------------------------------------------------------===//
 
-#include "dialects/graph/SavedAs.h"
-#include "frontends/onnx/Importer.h"
+#include "frontends/onnx/states/Initializers.h"
 #include <cmath>
 #include <cstring>
 
@@ -30,54 +24,41 @@ static bool isUniform(const StoredTensor &stored) {
          std::memcmp(stored.bytes.data(), stored.bytes.data() + width, stored.bytes.size() - width) == 0;
 }
 
-Tensor Importer::makeState(const StoredTensor &stored, StringRef name) {
-  std::string symbol = name.str();
-  for (int i = 1; !symbols.insert(symbol).second; ++i)
-    symbol = (name + "." + Twine(i)).str();
-  OpBuilder builder(function);
-  Location loc = NameLoc::get(builder.getStringAttr(name), model.loc());
-  bool hasValue = stored.hasData && !options.randomInit;
-  auto op = graph::StateOp::create(builder, loc, symbol, stored.type, graph::StateRole::parameter, /*trainable=*/true,
-                                   /*decay=*/true, name, stored.type.getShape(),
-                                   hasValue ? stored.toResource() : ElementsAttr(), graph::InitAttr(), ArrayAttr());
-  Tensor read = emitter.fromValue(
-      graph::ReadOp::create(emitter.getBuilder(), loc, stored.type, FlatSymbolRefAttr::get(context, symbol)));
-  if (stored.stored != stored.type.getElementType())
-    op->setAttr(graph::kStoredTypeAttr, TypeAttr::get(stored.stored));
-  stateOf[name] = states.size();
-  states.push_back({name.str(), stored, op, read, {}});
-  return read;
+Tensor Initializers::makeState(const StoredTensor &stored, StringRef name) {
+  return states.make(stored, name, stored.hasData && !source.options.randomInit);
 }
 
-bool Importer::isFilledWeight(const NodeProto &node, const Tensor &cell, ArrayRef<int64_t> shape) {
-  if (manifest.exists() || scopes.size() > 1 || !isFloat(cell) || shape.empty() ||
-      !scopes.back().initializers.contains(node.input(0)))
+void Initializers::note(const Twine &text) { emitRemark(emitter.getLoc(), text); }
+
+bool Initializers::isFilledWeight(const Tensor &cell, ArrayRef<int64_t> shape) const {
+  if (source.manifest.exists() || !isFloat(cell) || shape.empty())
     return false;
   // Vectors may be stored: such a file fills what would make it large.
-  return llvm::none_of(model.proto().graph().initializer(), [&](const TensorProto &tensor) {
+  return llvm::none_of(source.model.proto().graph().initializer(), [&](const TensorProto &tensor) {
     std::optional<int64_t> cells = checkedSize(SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
-    return tensor.dims_size() > 1 && cells != 1 && isa_and_nonnull<FloatType>(elementType(tensor.data_type()));
+    return tensor.dims_size() > 1 && cells != 1 &&
+           isa_and_nonnull<FloatType>(source.model.elementType(tensor.data_type()));
   });
 }
 
-Tensor Importer::filledState(StringRef name, const Tensor &cell, ArrayRef<int64_t> shape) {
+Tensor Initializers::makeFilled(StringRef name, const Tensor &cell, ArrayRef<int64_t> shape) {
   StoredTensor stored;
   stored.name = name.str();
-  stored.type = emitter.typeLike(cell, shape);
+  stored.type = typeLike(cell, shape);
   stored.stored = stored.type.getElementType();
   Tensor read = makeState(stored, name);
-  ++filledStates;
-  states.back().op.setInitAttr(
-      graph::InitAttr::get(context, graph::InitKind::constant, emitter.knownSplat(cell).value_or(0), 0.0));
+  ++filled;
+  states.find(read)->op.setInitAttr(
+      graph::InitAttr::get(read->type.getContext(), graph::InitKind::constant, knownSplat(cell).value_or(0), 0.0));
   return read;
 }
 
 /// An integer buffer that steps change. A state is a float, which holds integers up to 2^24 exactly.
-Tensor Importer::makeCounter(const StoredTensor &stored, StringRef name) {
+Tensor Initializers::makeCounter(const StoredTensor &stored, StringRef name) {
   HostTensor integers = stored.toHost();
   StoredTensor floats;
   floats.name = name.str();
-  floats.type = RankedTensorType::get(stored.type.getShape(), Float32Type::get(context));
+  floats.type = RankedTensorType::get(stored.type.getShape(), Float32Type::get(stored.type.getContext()));
   floats.stored = floats.type.getElementType();
   auto bytes = std::make_shared<std::vector<char>>(integers.ints.size() * sizeof(float));
   for (auto [i, cell] : llvm::enumerate(integers.ints)) {
@@ -106,7 +87,7 @@ static bool sameCells(const StoredTensor &a, const StoredTensor &b, bool transpo
 }
 
 /// The state that `stored` repeats, as it stands or transposed, or null.
-Tensor Importer::findTied(const StoredTensor &stored) {
+Tensor Initializers::findTied(const StoredTensor &stored) {
   auto view = [&](State &state, bool transposed) {
     state.ties.push_back({stored.name, transposed});
     return transposed ? emitter.transpose(state.read, {1, 0}) : state.read;
@@ -116,20 +97,19 @@ Tensor Importer::findTied(const StoredTensor &stored) {
     return matrix && state.stored.type.getDimSize(0) == stored.type.getDimSize(1) &&
            state.stored.type.getDimSize(1) == stored.type.getDimSize(0) && state.stored.type.getRank() == 2;
   };
-  for (const auto &[a, b] : options.ties)
+  for (const auto &[a, b] : source.options.ties)
     for (const auto &[one, other] : {std::pair(a, b), std::pair(b, a)})
-      if (other == stored.name && stateOf.contains(one)) {
-        State &state = states[stateOf[one]];
-        if (state.stored.type == stored.type)
-          return view(state, false);
-        if (turned(state))
-          return view(state, true);
+      if (State *state = other == stored.name ? states.find(one) : nullptr) {
+        if (state->stored.type == stored.type)
+          return view(*state, false);
+        if (turned(*state))
+          return view(*state, true);
         return emitter.error("tied initializers '" + one + "' and '" + other +
                              "' must have one shape, or transposed ones");
       }
-  if (!matrix || !stored.hasData || manifest.exists() || form || isUniform(stored))
+  if (!matrix || !stored.hasData || source.manifest.exists() || source.form || isUniform(stored))
     return nullptr;
-  for (State &state : states) {
+  for (State &state : states.all()) {
     if (!state.stored.hasData || state.stored.bytes.size() != stored.bytes.size() ||
         state.stored.stored != stored.stored)
       continue;
@@ -145,7 +125,7 @@ Tensor Importer::findTied(const StoredTensor &stored) {
 }
 
 /// Buffers whose data the file leaves out, by their usual names.
-Tensor Importer::withoutData(const StoredTensor &stored) {
+Tensor Initializers::withoutData(const StoredTensor &stored) {
   StringRef name = stored.name;
   ArrayRef<int64_t> shape = stored.type.getShape();
   Type element = stored.type.getElementType();
@@ -168,16 +148,17 @@ Tensor Importer::withoutData(const StoredTensor &stored) {
   return emitter.error("initializer '" + name + "' has no data, and its kind of value cannot be guessed");
 }
 
-Tensor Importer::fromInitializer(const TensorProto &tensor, StringRef name) {
-  FailureOr<StoredTensor> stored = model.decode(tensor, emitter.getLoc());
+Tensor Initializers::read(const TensorProto &tensor, StringRef name) {
+  FailureOr<StoredTensor> stored = source.model.decode(tensor, emitter.getLoc());
   if (failed(stored))
     return nullptr;
   stored->name = name.str();
   bool floats = isa<FloatType>(stored->type.getElementType());
-  if (manifest.isUpdated(name) && stored->hasData && !isa<FloatType>(stored->type.getElementType()))
+  if (source.manifest.isUpdated(name) && stored->hasData && !isa<FloatType>(stored->type.getElementType()))
     return makeCounter(*stored, name);
-  bool named = manifest.find(name) || manifest.isUpdated(name) || llvm::is_contained(options.trainable, name) ||
-               (form && form->trained.contains(name));
+  bool named = source.manifest.find(name) || source.manifest.isUpdated(name) ||
+               llvm::is_contained(source.options.trainable, name) ||
+               (source.form && source.form->trained.contains(name));
   if (floats && !(name.ends_with("inv_freq") && !stored->hasData) && (stored->type.getRank() > 0 || named)) {
     // A loop reads its own initializers once a step.
     Tensor &inner = innerStates[&tensor];
@@ -192,8 +173,8 @@ Tensor Importer::fromInitializer(const TensorProto &tensor, StringRef name) {
   return cells;
 }
 
-Tensor Importer::storedConstant(const TensorProto &tensor, StringRef name) {
-  FailureOr<StoredTensor> stored = model.decode(tensor, emitter.getLoc());
+Tensor Initializers::readConstant(const TensorProto &tensor, StringRef name) {
+  FailureOr<StoredTensor> stored = source.model.decode(tensor, emitter.getLoc());
   if (failed(stored))
     return nullptr;
   if (!stored->hasData)
@@ -222,14 +203,14 @@ static bool isVectorSlot(const NodeProto &node, int i) {
   return (op == "Gemm" && i == 2) || op == "Add" || op == "Mul";
 }
 
-LogicalResult Importer::findMergedInitializers() {
-  if (manifest.exists() || form)
+LogicalResult Initializers::findMerged() {
+  if (source.manifest.exists() || source.form)
     return success();
   llvm::StringMap<SmallVector<std::pair<const NodeProto *, int>>> uses;
-  for (const NodeProto &node : model.proto().graph().node())
+  for (const NodeProto &node : source.model.proto().graph().node())
     for (int i = 0; i < node.input_size(); ++i)
       uses[node.input(i)].push_back({&node, i});
-  for (const TensorProto &tensor : model.proto().graph().initializer()) {
+  for (const TensorProto &tensor : source.model.proto().graph().initializer()) {
     const auto &places = uses[tensor.name()];
     bool floats = tensor.data_type() == TensorProto::FLOAT || tensor.data_type() == TensorProto::FLOAT16 ||
                   tensor.data_type() == TensorProto::BFLOAT16;
@@ -237,72 +218,40 @@ LogicalResult Importer::findMergedInitializers() {
         !llvm::all_of(places, [](auto place) { return isVectorSlot(*place.first, place.second); }))
       continue;
     // Without the bytes, or with trained ones, sharing is what the file says.
-    FailureOr<StoredTensor> stored = model.decode(tensor, model.loc());
+    FailureOr<StoredTensor> stored = source.model.decode(tensor, source.model.loc());
     if (failed(stored))
       return failure();
     if (!stored->hasData || !isUniform(*stored))
       continue;
     merged[tensor.name()] = {places[0].first->output(0), places[0].second};
-    emitRemark(model.loc()) << "initializer '" << tensor.name() << "' stands for " << places.size()
-                            << " vectors that were equal when the model was exported; each use becomes a parameter of "
-                               "its own, named after its node";
+    emitRemark(source.model.loc())
+        << "initializer '" << tensor.name() << "' stands for " << places.size()
+        << " vectors that were equal when the model was exported; each use becomes a parameter of "
+           "its own, named after its node";
   }
   return success();
 }
 
-Tensor Importer::operand(const NodeProto &node, unsigned i) {
+std::optional<Tensor> Initializers::unmerged(const NodeProto &node, unsigned i) {
   StringRef name = node.input(i);
   auto entry = merged.find(name);
-  if (entry == merged.end() || entry->second == std::pair(node.output(0), i) || callDepth > 0)
-    return lookup(name);
+  if (entry == merged.end() || entry->second == std::pair(node.output(0), i))
+    return std::nullopt;
   std::string own = (name + "@" + node.output(0)).str();
   // One node may hold the same zeros as bias and as running mean.
   if (node.op_type() == "BatchNormalization" && i >= 3)
     own += i == 3 ? ".running_mean" : ".running_var";
-  if (stateOf.contains(own))
-    return states[stateOf[own]].read;
-  for (const TensorProto &tensor : model.proto().graph().initializer())
+  if (State *state = states.find(own))
+    return state->read;
+  for (const TensorProto &tensor : source.model.proto().graph().initializer())
     if (tensor.name() == name) {
-      FailureOr<StoredTensor> stored = model.decode(tensor, emitter.getLoc());
+      FailureOr<StoredTensor> stored = source.model.decode(tensor, emitter.getLoc());
       if (failed(stored))
-        return nullptr;
+        return Tensor();
       stored->name = own;
       return makeState(*stored, own);
     }
-  return lookup(name);
-}
-
-std::shared_ptr<const HostTensor> Importer::numbers(const NodeProto &node, unsigned i) {
-  const std::string &name = node.input(i);
-  const auto &initializers = scopes.back().initializers;
-  auto found = initializers.find(name);
-  if (found == initializers.end() || scopes.back().values.contains(name)) {
-    Tensor x = operand(node, i);
-    return x ? emitter.known(x) : nullptr;
-  }
-  FailureOr<StoredTensor> stored = model.decode(*found->second, emitter.getLoc());
-  return succeeded(stored) && stored->hasData ? std::make_shared<HostTensor>(stored->toHost()) : nullptr;
-}
-
-State *Importer::stateOfOperand(const NodeProto &node, unsigned i) {
-  Tensor read = operand(node, i);
-  for (State &state : states)
-    if (state.read == read)
-      return &state;
-  return nullptr;
-}
-
-Tensor Importer::latest(const NodeProto &node, unsigned i) {
-  if (State *state = stateOfOperand(node, i))
-    if (auto written = writes.find(state->op.getSymName()); written != writes.end())
-      return written->second;
-  return operand(node, i);
-}
-
-void Importer::store(const NodeProto &node, unsigned i, const Tensor &value) {
-  State *state = stateOfOperand(node, i);
-  writes[state->op.getSymName()] = value;
-  buffers.insert(state->name);
+  return std::nullopt;
 }
 
 /// PyTorch's exporter notes at a node which rewriting rules made it.
@@ -312,21 +261,21 @@ static bool madeByRule(const NodeProto &node, StringRef rule) {
   });
 }
 
-Tensor Importer::droppedBias(const NodeProto &node, int64_t size, bool guess) {
+Tensor Initializers::droppedBias(const NodeProto &node, int64_t size, bool guess) {
   StringRef weight = node.input(1);
   bool told = madeByRule(node, "RemoveOptionalBias");
-  if (manifest.exists() || !stateOf.contains(weight) ||
-      (!told && (!guess || merged.empty() || !weight.ends_with(".weight"))))
+  State *product = states.find(weight);
+  if (source.manifest.exists() || !product || (!told && (!guess || merged.empty() || !weight.ends_with(".weight"))))
     return nullptr;
   StringRef owner = weight;
   owner.consume_back(".weight");
   std::string name = (owner + ".bias").str();
-  if (stateOf.contains(name))
-    return states[stateOf[name]].read;
+  if (State *state = states.find(name))
+    return state->read;
   note("parameter '" + name + "' is restored with zeros, because the exporter drops biases that are zero");
   StoredTensor zeros;
   zeros.name = name;
-  zeros.type = RankedTensorType::get({size}, states[stateOf[weight]].stored.type.getElementType());
+  zeros.type = RankedTensorType::get({size}, product->stored.type.getElementType());
   zeros.stored = zeros.type.getElementType();
   auto bytes = std::make_shared<std::vector<char>>(size * zeros.width(), 0);
   zeros.bytes = *bytes;

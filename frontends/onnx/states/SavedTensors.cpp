@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontends/onnx/states/SavedTensors.h"
 #include "dialects/graph/SavedAs.h"
-#include "frontends/onnx/Importer.h"
 #include "llvm/Support/Endian.h"
 
 using namespace mlir;
@@ -23,36 +23,12 @@ using ::onnx::TensorProto;
 /// compiled from the model holds these constants.
 static constexpr size_t kLargestKeptModel = 256 << 20;
 
-void Importer::widenParameters() {
-  llvm::MapVector<int32_t, size_t> counts;
-  bool single = false;
-  for (const TensorProto &tensor : model.proto().graph().initializer()) {
-    bool parameter = manifest.exists() ? manifest.find(tensor.name()) != nullptr : tensor.dims_size() >= 2;
-    int32_t type = tensor.data_type();
-    single |= parameter && type == TensorProto::FLOAT;
-    if (parameter && (type == TensorProto::DOUBLE || type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16))
-      ++counts[type];
-  }
-  // Tables of f64 beside parameters of f32 are constants.
-  if (single && !manifest.exists())
-    counts.erase(TensorProto::DOUBLE);
-  size_t most = 0;
-  for (auto [type, count] : counts) {
-    model.widen(type);
-    emitRemark(model.loc())
-        << "weights are " << elementTypeName(type)
-        << ": the step keeps and updates them in f32, and saves them in their own type (--save-type)";
-    if (count > most)
-      parameterType = onnx::elementType(context, type);
-    most = std::max(most, count);
-  }
-}
-
-void Importer::describeTensors() {
-  Builder builder(context);
-  ModuleOp top = *module;
-  if (parameterType)
-    top->setAttr(graph::kParameterTypeAttr, TypeAttr::get(parameterType));
+void dtcc::onnx::describeTensors(ModuleOp top, SourceFile &source, MutableArrayRef<State> states) {
+  Builder builder(top.getContext());
+  const Manifest &manifest = source.manifest;
+  Model &model = source.model;
+  if (source.parameterType)
+    top->setAttr(graph::kParameterTypeAttr, TypeAttr::get(source.parameterType));
   for (State &state : states) {
     SmallVector<Attribute> aliases;
     for (const std::string &name : manifest.namesOf(state.name))
@@ -76,7 +52,7 @@ void Importer::describeTensors() {
     initializers[tensor.name()] = &tensor;
   for (const std::string &name : manifest.saved()) {
     const TensorProto *tensor = initializers.lookup(name);
-    if (used.contains(name) || !tensor || !elementType(tensor->data_type()))
+    if (used.contains(name) || !tensor || !model.elementType(tensor->data_type()))
       continue;
     FailureOr<StoredTensor> stored = model.decode(*tensor, model.loc());
     if (failed(stored))
@@ -88,16 +64,16 @@ void Importer::describeTensors() {
       row.set("type", TypeAttr::get(RankedTensorType::get(stored->type.getShape(), stored->stored)));
       if (stored->hasData)
         row.set("value", stored->toResource());
-      unused.push_back(row.getDictionary(context));
+      unused.push_back(row.getDictionary(top.getContext()));
     }
   }
   if (!unused.empty())
     top->setAttr(graph::kUnusedAttr, builder.getArrayAttr(unused));
 }
 
-void Importer::describeOnnx() {
-  Builder builder(context);
-  ModuleOp top = *module;
+void dtcc::onnx::describeOnnx(ModuleOp top, SourceFile &source, MutableArrayRef<State> states) {
+  Builder builder(top.getContext());
+  Model &model = source.model;
   auto problem = [&](const Twine &text) { top->setAttr(graph::kOnnxProblemAttr, builder.getStringAttr(text)); };
   llvm::StringSet<> initializers;
   for (const TensorProto &tensor : model.proto().graph().initializer())
@@ -110,7 +86,7 @@ void Importer::describeOnnx() {
     row.set("tensor", builder.getStringAttr(tensor));
     if (transposed)
       row.set("transposed", builder.getUnitAttr());
-    rows.push_back(row.getDictionary(context));
+    rows.push_back(row.getDictionary(top.getContext()));
     dropped.insert(name);
   };
   for (State &state : states) {

@@ -1,11 +1,11 @@
-//===- Device.cpp - The device that a program wants ----------- -*- C++ -*-===//
+//===- CreateDevice.cpp - The device of a program -*- C++ -*-===//
 //
 // Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/device/Device.h"
+#include "runtime/device/CreateDevice.h"
 
 #include "runtime/core/Error.h"
 #include "runtime/device/HostDevice.h"

@@ -1,0 +1,87 @@
+//===- Storage.h - Memory that a program declares -*- C++ -*-===//
+//
+// Part of the dtcc project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Arenas and buffers, and the buffers with a meaning of their own: buckets of state, the
+// model's inputs, the scalars of a step. The host writes and reads the latter two.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DTCC_PASSES_EXEC_BUFFERIZE_STORAGE_H
+#define DTCC_PASSES_EXEC_BUFFERIZE_STORAGE_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/spmd/Spmd.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/exec/bufferize/Place.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace dtcc::exec {
+
+/// Makes the view of a place.
+mlir::Value createView(mlir::OpBuilder &builder, mlir::Location loc, const Place &place);
+
+class Storage {
+public:
+  /// `symbols` is the symbol table of the module before anything is bufferized. If `usesHost`, buckets that are
+  /// offloaded lie in the host's arena.
+  Storage(mlir::ModuleOp module, const mlir::SymbolTable &symbols, bool usesHost);
+  /// Declares in `program` from now on: at its end, or in front of its first phase once there is one.
+  void setProgram(ProgramOp newProgram, const spmd::Mesh &newMesh) { program = newProgram, mesh = newMesh; }
+  void setFirstPhase(PhaseOp phase) { firstPhase = phase; }
+
+  /// New memory, dense. Only memory that is not persistent may be reused by other values.
+  Place allocate(mlir::ShapedType type, llvm::StringRef name, bool persistent = false);
+  /// Whether the memory of a buffer keeps its content when all values in it are dead.
+  bool isPersistent(mlir::StringAttr buffer) const { return buffers.find(buffer)->second.persistent; }
+  BufferOp bufferOp(mlir::StringAttr buffer) const { return buffers.find(buffer)->second.op; }
+  /// The bucket of that name.
+  spmd::BucketOp bucketOp(mlir::FlatSymbolRefAttr symbol) const {
+    return symbols.lookup<spmd::BucketOp>(symbol.getAttr());
+  }
+  /// Storage of a bucket; with `flat` axes, the shard of this rank.
+  Place bucket(mlir::FlatSymbolRefAttr symbol);
+  /// Memory to which the host writes a model input.
+  Place inputPlace(spmd::InputOp op);
+  /// Memory at which the host writes or reads a scalar.
+  Place scalarPlace(ScalarKind kind);
+  /// Lets the host read a scalar that lies in a bucket.
+  void showScalar(ScalarKind kind, const Place &place);
+  /// Scratch memory of library ops. Commands run one after the other, so all of them share one.
+  Place workspace(int64_t bytes);
+  /// A name no symbol of the module or the program has.
+  mlir::StringAttr uniqueName(llvm::StringRef prefix);
+
+private:
+  mlir::StringAttr addBuffer(llvm::StringRef name, int64_t bytes, llvm::StringRef arena, bool persistent);
+  ArenaOp arena(llvm::StringRef name, bool host);
+  /// Inserts behind the declarations made so far.
+  mlir::OpBuilder declarations();
+
+  const mlir::SymbolTable &symbols;
+  bool usesHost;
+  ProgramOp program;
+  spmd::Mesh mesh;
+  PhaseOp firstPhase;
+  struct BufferInfo {
+    bool persistent;
+    BufferOp op;
+  };
+  llvm::DenseMap<mlir::StringAttr, BufferInfo> buffers;
+  llvm::StringMap<ArenaOp> arenas;
+  llvm::DenseMap<mlir::StringAttr, Place> buckets;
+  std::optional<Place> scalars[7];
+  llvm::StringMap<Place> inputs;
+  BufferOp scratch;
+  llvm::StringSet<llvm::MallocAllocator> names;
+  /// Least number that may still be free for each prefix of uniqueName().
+  llvm::StringMap<unsigned> firstFree;
+};
+
+} // namespace dtcc::exec
+
+#endif // DTCC_PASSES_EXEC_BUFFERIZE_STORAGE_H
