@@ -58,8 +58,8 @@ struct SearchLimits {
   bool silent = false;
   /// Number of ranks of --cluster that are used; 0: all.
   int64_t devices = 0;
-  /// Number of plans that are kept.
-  size_t keep = 100;
+  /// Number of plans that are kept: as many as are compiled at most, if the best are refused (ConfirmPlans).
+  size_t keep = 48;
   /// Shapes that are searched, of those that the options allow; absent: all.
   std::function<bool(const plan::Parallelism &)> allows;
   PricerCache *pricers = nullptr;

@@ -144,8 +144,10 @@ std::string StepBlocks::signatureOf(uint32_t block, const Held &held) const {
   for (Operation *op : ops[block]) {
     // Types and attributes are unique in their context: their addresses name them.
     out << op->getName().getAsOpaquePointer() << '@' << *graph::getOrigin(op) - begin;
+    // Each read names a state of its own, and each op of random numbers a sequence of them.
+    StringRef own = isa<graph::ReadOp>(op) ? "state" : isa<graph::DropoutOp, graph::UniformOp>(op) ? "id" : "origin";
     for (NamedAttribute attribute : op->getAttrs())
-      if (attribute.getName() != "origin" && !(isa<graph::ReadOp>(op) && attribute.getName() == "state"))
+      if (attribute.getName() != "origin" && attribute.getName() != own)
         out << ' ' << attribute.getName().getAsOpaquePointer() << attribute.getValue().getAsOpaquePointer();
     if (auto read = dyn_cast<graph::ReadOp>(op)) {
       auto state = function->getParentOfType<ModuleOp>().lookupSymbol<graph::StateOp>(read.getState());

@@ -20,7 +20,8 @@ import measure
 
 CLUSTERS = ((200e9, "2048x8xh100"), (20e9, "64x8xh100"), (0, "8x8xh100"))  # from so many parameters on
 BIND = {"batch": 4096, "seq": 2048}
-SHORT = {"bert-large": 512, "gpt2-124m": 1024, "gpt2-1.5b": 1024}  # learned positions of fewer tokens
+SHORT = {"bert-large": 512, "gpt2-124m": 1024, "gpt2-medium": 1024, "gpt2-large": 1024,
+         "gpt2-1.5b": 1024}  # learned positions of fewer tokens
 
 
 def parameters_and_symbols(path):

@@ -14,6 +14,9 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
+#include "frontends/onnx/emit/Known.h"
+#include "frontends/onnx/emit/Products.h"
 
 using namespace mlir;
 using namespace dtcc;
@@ -88,7 +91,7 @@ static FailureOr<Attended> attendedOf(OpBinder &node) {
     Tensor past = node.input(3);
     if (shapeOf(past) != ArrayRef<int64_t>{first[0], heads, k, v})
       return node.error("past_state must be [batch, head, key, value]");
-    if (node.emit().knownSplat(past) != 0.0)
+    if (knownSplat(past) != 0.0)
       a.state = node.emit().cast(past, node.emit().getBuilder().getF32Type());
   }
   return a;
@@ -105,19 +108,19 @@ static LogicalResult linearAttentionRule(OpBinder &node) {
   Tensor state = a->state, query = emit.mul(a->query, emit.scalar(scale, elementOf(a->query)));
   SmallVector<Tensor> results;
   for (int64_t step = 0; step < a->length; ++step) {
-    auto now = [&](const Tensor &x) { return emit.squeeze(emit.cut(x, 1, step, 1), 1); };
+    auto now = [&](const Tensor &x) { return squeeze(emit, cut(emit, x, 1, step, 1), 1); };
     Tensor key = now(a->key), fresh = now(a->value);
     if (state && a->decay)
       state = emit.mul(state, now(a->decay));
     if (state && a->rate)
-      fresh = emit.sub(fresh, emit.contract("bhk,bhkv->bhv", key, state));
+      fresh = emit.sub(fresh, contract(emit, "bhk,bhkv->bhv", key, state));
     if (a->rate)
       fresh = emit.mul(fresh, now(a->rate));
-    Tensor outer = emit.mul(emit.unsqueeze(key, 3), emit.unsqueeze(fresh, 2));
+    Tensor outer = emit.mul(unsqueeze(emit, key, 3), unsqueeze(emit, fresh, 2));
     state = state ? emit.add(state, outer) : outer;
     if (!state)
       return failure();
-    results.push_back(emit.unsqueeze(emit.contract("bhgk,bhkv->bhgv", now(query), state), 1));
+    results.push_back(unsqueeze(emit, contract(emit, "bhgk,bhkv->bhgv", now(query), state), 1));
   }
   Tensor x = node.input(0);
   Tensor whole = emit.concat(results, 1);

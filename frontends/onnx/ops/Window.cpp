@@ -12,6 +12,7 @@
 
 #include "frontends/onnx/Importer.h"
 #include "frontends/onnx/Rules.h"
+#include "frontends/onnx/emit/Dimensions.h"
 #include "frontends/onnx/emit/Products.h"
 #include "frontends/onnx/emit/Reductions.h"
 
@@ -197,10 +198,10 @@ static LogicalResult causalConvRule(OpBinder &node) {
   Tensor result = convolution(emit, padded, kernel, channels, *w);
   if (!result)
     return failure();
-  result = emit.affineChannels(result, nullptr, node.input(2));
+  result = affineChannels(emit, result, nullptr, node.input(2));
   if (activation != "none")
     result = emit.mul(result, emit.unary<graph::LogisticOp>(result));
-  if (node.wants(1) && failed(node.result(1, emit.cut(padded, 2, shapeOf(x)[2], before))))
+  if (node.wants(1) && failed(node.result(1, cut(emit, padded, 2, shapeOf(x)[2], before))))
     return failure();
   return node.result(0, result);
 }

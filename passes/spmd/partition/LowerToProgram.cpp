@@ -449,28 +449,6 @@ Axes ProgramBuilder::partialOf(Value value) const {
   return result;
 }
 
-/// Whether a value is computed from states alone, and from others than `own`.
-static bool dependsOnOtherStates(Value value, StringRef own) {
-  llvm::SetVector<Operation *> ops;
-  auto visit = [&](Value operand) {
-    if (!operand.getDefiningOp())
-      return false;
-    ops.insert(operand.getDefiningOp());
-    return true;
-  };
-  if (!visit(value))
-    return false;
-  bool others = false;
-  for (size_t i = 0; i < ops.size(); ++i) {
-    if (std::optional<StringRef> state = readState(ops[i]))
-      others |= *state != own;
-    for (Value operand : ops[i]->getOperands())
-      if (!visit(operand))
-        return false;
-  }
-  return others;
-}
-
 /// A state is written in the phase that makes its value, or in the last one that reads what it was.
 LogicalResult ProgramBuilder::placeWrites() {
   llvm::append_range(writes, step.getOps<graph::WriteOp>());

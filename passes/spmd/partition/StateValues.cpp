@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/spmd/partition/StateValues.h"
-#include "dialects/graph/Graph.h"
 #include "dialects/interfaces/OpInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -26,8 +25,8 @@ bool dependsOnOtherStates(Value value, StringRef own) {
     return false;
   bool others = false;
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (auto read = dyn_cast<graph::ReadOp>(ops[i]))
-      others |= read.getState() != own;
+    if (std::optional<StringRef> state = readState(ops[i]))
+      others |= *state != own;
     for (Value operand : ops[i]->getOperands())
       if (!visit(operand))
         return false;

@@ -223,6 +223,42 @@ plan::ShapeSpace narrowed(plan::ShapeSpace space, llvm::function_ref<bool(int64_
   return space;
 }
 
+/// Layers with dropout, each with random numbers of its own.
+TEST_F(GraphSearchTest, LayersOfOtherRandomNumbersAreAlike) {
+  auto state = [](int64_t layer) {
+    return llvm::formatv(
+               "graph.state @w{0} : tensor<6x6xf32> {{role = #graph<role parameter>, trainable = true, "
+               "decay = true, saved_name = \"w{0}\", saved_shape = array<i64: 6, 6>, init = #graph.init<zero>}\n",
+               layer)
+        .str();
+  };
+  constexpr int64_t kLayers = 6;
+  std::string states, ops = "%y0 = graph.relu %x : tensor<8x6xf32>\n";
+  for (int64_t layer = 0; layer < kLayers; ++layer) {
+    states += state(layer);
+    ops += llvm::formatv("%w{0} = graph.read @w{0} : tensor<6x6xf32>\n"
+                         "%h{0} = graph.contract \"bk,kn->bn\" %y{0}, %w{0} : (tensor<8x6xf32>, tensor<6x6xf32>) -> "
+                         "tensor<8x6xf32>\n"
+                         "%d{0} = graph.dropout %h{0} {{ratio = 0.1, id = {0}} : tensor<8x6xf32>\n"
+                         "%y{1} = graph.relu %d{0} : tensor<8x6xf32>\n",
+                         layer, layer + 1)
+               .str();
+  }
+  parse(states +
+        "func.func @loss(%x: tensor<8x6xf32> {graph.name = \"x\", graph.role = \"data\"}, %labels: tensor<8xi64> "
+        "{graph.name = \"labels\", graph.role = \"labels\"}) -> (tensor<f32>, tensor<f32>) {\n" +
+        ops +
+        llvm::formatv("%sum, %count, %lse = graph.cross_entropy %y{0}, %labels {{ignore_index = -100 : i64} : "
+                      "(tensor<8x6xf32>, tensor<8xi64>) -> (tensor<f32>, tensor<f32>, tensor<8xf32>)\n"
+                      "return %sum, %count : tensor<f32>, tensor<f32>\n}\n",
+                      kLayers)
+            .str());
+  StepBlocks blocks(step);
+  EXPECT_EQ(int64_t(blocks.blocks().size()), kLayers);
+  // The first reads the input, the last the loss.
+  EXPECT_LE(blocks.types(), 3u);
+}
+
 TEST_F(GraphSearchTest, ReshardsCostWhatTheirPlansCost) {
   cost::Machine machine = cost::Machine::cpu(12, 2, 0);
   auto layoutOf = [&](const Mesh &mesh, size_t rank) {
