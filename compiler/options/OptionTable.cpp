@@ -7,7 +7,7 @@
 
 #include "compiler/console/ErrorStream.h"
 #include "compiler/options/Options.h"
-#include "planner/cost/Schedules.h"
+#include "planner/parallelism/Schedules.h"
 #include "llvm/Support/Path.h"
 #include <functional>
 
