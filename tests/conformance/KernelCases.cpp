@@ -436,7 +436,8 @@ void addWindows(Cases &cases) {
           m.attributes({2});
         m.made.slot = kind >= 3;
         // Sums differ by their order, which halves may round apart.
-        const int64_t terms = kind == 0 ? s.c : kind == 1 ? s.o : s.n * y[0] * y[1] * y[2];
+        const int64_t taps = s.window[0] * s.window[1] * s.window[2];
+        const int64_t terms = kind == 0 ? s.c * taps : kind == 1 ? s.o * taps : s.n * y[0] * y[1] * y[2];
         const float order = std::max(2e-5f, 2e-6f * std::sqrt(static_cast<float>(terms)));
         m.made.tolerance = kind == 2 || kind == 3 || type == DTCC_F32 ? order : type == DTCC_BF16 ? 8e-3f : 1e-3f;
         cases.push_back(m.made);

@@ -33,15 +33,15 @@ struct Operand {
   size_t bytes = 0;                       // plain, of the samples of one execution
   bool same = false;                      // the primitive takes the plain order
 
-  bool describe(const dnnl_dims_t &sizes, int rank, dtcc_dtype type) {
+  bool describe(const dnnl_dims_t &sizes, int rank) {
     dnnl_dims_t steps = {};
     int64_t step = 1;
     for (int d = rank - 1; d >= 0; step *= sizes[d--])
       steps[d] = step;
-    bytes = static_cast<size_t>(step) * (type == DTCC_F32 ? 4 : 2);
+    bytes = static_cast<size_t>(step) * sizeof(float);
     const Library &lib = library();
-    return !lib.dnnl_memory_desc_init_by_strides(&plainDesc, rank, sizes, typeOf(type), steps) &&
-           !lib.dnnl_memory_desc_init_by_tag(&any, rank, sizes, typeOf(type), dnnl_format_tag_any);
+    return !lib.dnnl_memory_desc_init_by_strides(&plainDesc, rank, sizes, dnnl_f32, steps) &&
+           !lib.dnnl_memory_desc_init_by_tag(&any, rank, sizes, dnnl_f32, dnnl_format_tag_any);
   }
 };
 
@@ -64,7 +64,7 @@ public:
     samples = p.examples;
     const size_t sampleBytes =
         static_cast<size_t>(p.groups * (p.inputs * p.window.imageCells() + p.outputs * p.window.resultCells())) *
-        (p.type == DTCC_F32 ? 4 : 2);
+        sizeof(float);
     perRun = std::clamp<int64_t>(static_cast<int64_t>(mostSampleBytes / std::max<size_t>(sampleBytes, 1)), 1, samples);
     if (direction == ConvolutionDirection::KernelGrad)
       perRun = std::clamp<int64_t>(mostSummedCells / p.window.resultCells(), 1, perRun);
@@ -140,9 +140,7 @@ private:
         return false;
       high[i] = std::max<int64_t>(seen - w.image[d] - w.low[d], 0);
     }
-    const bool kernelGrad = direction == ConvolutionDirection::KernelGrad;
-    return image.describe(imageSizes, rank, p.type) && result.describe(resultSizes, rank, p.type) &&
-           kernel.describe(kernelSizes, at, kernelGrad ? p.outType : p.type);
+    return image.describe(imageSizes, rank) && result.describe(resultSizes, rank) && kernel.describe(kernelSizes, at);
   }
 
   bool makePrimitive(const ConvolutionProblem &p) {
@@ -150,11 +148,9 @@ private:
     dnnl_convolution_desc_t desc, forwardDesc;
     PrimitiveDesc forward, backward;
     Attributes attributes;
-    dnnl_memory_desc_t forwardKernel = kernel.any;
-    forwardKernel.data_type = typeOf(p.type);
     if (!create(attributes, false) ||
         lib.dnnl_dilated_convolution_forward_desc_init(&forwardDesc, dnnl_forward_training, dnnl_convolution_direct,
-                                                       &image.any, &forwardKernel, nullptr, &result.any, strides,
+                                                       &image.any, &kernel.any, nullptr, &result.any, strides,
                                                        dilations, low, high) ||
         lib.dnnl_primitive_desc_create(&forward.handle, &forwardDesc, attributes, lib.engine, nullptr))
       return false;
@@ -246,9 +242,8 @@ std::unique_ptr<OneDnnConvolution> createOneDnnConvolution(const ConvolutionProb
                                                            ConvolutionDirection direction) {
   // Gradients of a few channels fill a small part of a vector: a third of the rate of our own columns.
   const bool fewChannels = direction == ConvolutionDirection::InputGrad && problem.groups == 1 && problem.inputs < 16;
-  // Version 2 knows no f16 on processors.
-  if (!library().engine || problem.type == DTCC_F16 || problem.outType == DTCC_F16 || fewChannels ||
-      problem.examples == 0)
+  // Halves are summed in single precision until they are complete, which oneDNN does not promise.
+  if (!library().engine || problem.type != DTCC_F32 || fewChannels || problem.examples == 0)
     return nullptr;
   auto convolution = std::make_unique<Convolution>(direction);
   if (!convolution->init(problem))

@@ -32,7 +32,8 @@ public:
   virtual void run(const void *first, const void *second, void *result, bool accumulate, std::byte *scratch) = 0;
 };
 
-/// Null where oneDNN is missing, has no direct convolution for the problem, or is slower than our own.
+/// Null where oneDNN is missing, has no direct convolution for the problem, or is slower than our own; and for halves,
+/// whose sums must stand in f32 until they are complete.
 std::unique_ptr<OneDnnConvolution> createOneDnnConvolution(const ConvolutionProblem &problem,
                                                            ConvolutionDirection direction);
 
