@@ -9,7 +9,7 @@ SIZES = dict(vocab_size=WORDS, hidden_size=32, intermediate_size=64, num_hidden_
              max_position_embeddings=64, use_cache=False, bos_token_id=0, eos_token_id=0, pad_token_id=None)
 DROPOUTS = ("attention_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout", "dropout_rate",
             "attention_probs_dropout_prob", "hidden_dropout_prob", "classifier_dropout", "activation_dropout",
-            "resid_dropout", "embd_dropout", "classifier_dropout_prob", "layerdrop")
+            "resid_dropout", "residual_dropout", "embd_dropout", "classifier_dropout_prob", "layerdrop")
 
 
 def language(family, head="ForCausalLM", config="Config", kind="causal", base=SIZES, **sizes):
