@@ -17,6 +17,7 @@
 #include "compiler/options/CompileTarget.h"
 #include "compiler/pipeline/Pipelines.h"
 #include "compiler/pipeline/RunPasses.h"
+#include "compiler/planning/LowerPlan.h"
 #include "compiler/planning/MakePlan.h"
 #include "compiler/training/LabelShift.h"
 #include "compiler/training/SavedTensors.h"
@@ -67,6 +68,7 @@ private:
   LogicalResult shiftLabels();
   LogicalResult plan();
   LogicalResult recompute();
+  LogicalResult addEvaluation();
   LogicalResult applyPlan();
   LogicalResult distribute();
   LogicalResult verify();
@@ -280,6 +282,13 @@ LogicalResult Driver::recompute() {
   return options.emit == "onnx" ? success() : graph::recompute(module.lookupSymbol<func::FuncOp>("step"), made->plan);
 }
 
+/// --verify compares the step alone, and who asks for the sharded step sees no more than that.
+LogicalResult Driver::addEvaluation() {
+  if (!check && options.emit != "onnx" && options.emit != "spmd")
+    dtcc::addEvaluation(module.lookupSymbol<func::FuncOp>("step"), options, made->plan);
+  return success();
+}
+
 LogicalResult Driver::applyPlan() { return spmd::applyPlan(module, made->plan); }
 
 LogicalResult Driver::distribute() {
@@ -310,6 +319,7 @@ const Driver::Step Driver::kSteps[] = {
     {Holds::Step, Holds::Layouts, &Driver::shiftLabels, "graph"},
     {Holds::Step, Holds::Step, &Driver::plan, "plan"},
     {Holds::Step, Holds::Step, &Driver::recompute, ""},
+    {Holds::Step, Holds::Step, &Driver::addEvaluation, ""},
     {Holds::Step, Holds::Step, &Driver::applyPlan, "onnx"},
     {Holds::Layouts, Holds::Layouts, &Driver::distribute, ""},
     {Holds::Program, Holds::Program, &Driver::verify, "spmd"},

@@ -86,6 +86,11 @@ static FailureOr<double> separateBytes(exec::ProgramOp program, const SymbolTabl
   return bytes;
 }
 
+void dtcc::addEvaluation(func::FuncOp step, const Options &options, const plan::Plan &plan) {
+  if (!options.noEval && !plan.pipeline && targetOf(options).memory == DTCC_MEMORY_HOST)
+    graph::addEvaluation(step);
+}
+
 /// Lowers a plan to a program. The IR is verified after each pass of the first pipeline. The passes behind it are
 /// verified once, at the end, and only if the program fits.
 static LogicalResult lower(LoweredPlan &lowered, const Options &options, const plan::Plan &plan, double limit) {
@@ -93,9 +98,7 @@ static LogicalResult lower(LoweredPlan &lowered, const Options &options, const p
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (failed(graph::recompute(step, plan)))
     return failure();
-  // Stages of a pipeline, and GPUs, have no evaluation yet.
-  if (!options.noEval && !plan.pipeline && targetOf(options).memory == DTCC_MEMORY_HOST)
-    graph::addEvaluation(step);
+  addEvaluation(step, options, plan);
   if (failed(spmd::applyPlan(module, plan)) ||
       failed(runPasses(module, options, [&](OpPassManager &passes) { buildSpmdPipeline(passes, options); })) ||
       failed(runPasses(

@@ -15,6 +15,7 @@
 #define DTCC_COMPILER_PLANNING_LOWERPLAN_H
 
 #include "compiler/options/Options.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -47,6 +48,10 @@ struct LoweredPlan {
 /// bytes a rank, the checks of the final program are left out, and only its memory can be used.
 LoweredPlan lowerPlan(mlir::ModuleOp module, const Options &options, const plan::Plan &plan,
                       double limit = std::numeric_limits<double>::infinity());
+
+/// Adds the evaluation of the model to a step that is about to be given layouts, unless --no-eval leaves it out. Stages
+/// of a pipeline, and programs for GPUs, have none yet.
+void addEvaluation(mlir::func::FuncOp step, const Options &options, const plan::Plan &plan);
 
 } // namespace dtcc
 
