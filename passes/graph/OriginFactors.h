@@ -19,8 +19,8 @@ namespace dtcc::graph {
 void trackOriginFactors(mlir::Operation *op, llvm::ArrayRef<mlir::Value> resultGrads,
                         llvm::ArrayRef<mlir::Value> operandGrads, llvm::ArrayRef<mlir::Operation *> built);
 
-/// The same for `built`, ops that compute what `op` does in another way: `operands` and `results` are the values that
-/// stand for those of `op`. A null result stands for none.
+/// Tracks the factors of `op` through `built`, ops that compute what `op` does in another way: `operands` and `results`
+/// are the values that stand for those of `op`. A null result stands for none.
 void trackFactorsOf(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, llvm::ArrayRef<mlir::Value> results,
                     llvm::ArrayRef<mlir::Operation *> built);
 

@@ -62,7 +62,7 @@ Parallelism parallelismOf(const Plan &plan) {
   parallelism.offload = plan.offload;
   parallelism.sequenceParallel = plan.sequenceParallel;
   if (plan.pipeline) {
-    // By the formulas, actions without a name are as 1F1B.
+    // Formulas take actions that no schedule names for those of 1F1B.
     auto named = cost::parseSchedule(plan.pipeline->schedule)
                      .value_or(cost::NamedSchedule{cost::PipelineKind::OneForwardOneBackward, 1});
     parallelism.schedule = named.kind;

@@ -101,7 +101,7 @@ private:
   std::unordered_map<Counts, uint32_t, Hash> numbers;
   /// Per run and class: the first level that allows each block some mode, and that from which on all modes are allowed.
   std::vector<std::pair<size_t, size_t>> levelsOfRuns;
-  /// By run and place, made when asked for: most places are of no use to a run.
+  /// The fronts by run and place. A front is made when it is asked for: most places are of no use to a run.
   std::unordered_map<uint64_t, Front> fronts;
   /// The one that is being made: it is kept in as much memory as it needs.
   Front growing;

@@ -144,7 +144,7 @@ double RelaxedStages::bound() const {
   double stages = double(problem.stages()), capacity = 0, working = kNever, most = 0;
   for (uint32_t block : problem.blocks)
     working = std::min(working, types[block].workingBytes);
-  // What all stages hold together is most where the state lies in stages that would hold it most often.
+  // All stages together hold most where the state lies in the stages that keep the most micro-batches in flight.
   for (double each : problem.inFlight) {
     capacity += std::max(0.0, memory - working) / each;
     most = std::max(most, each);

@@ -62,7 +62,7 @@ private:
 
   const StageProblem &problem;
   std::vector<Type> types;
-  /// By rising seconds for a byte.
+  /// The exchanges, sorted by rising seconds for a byte.
   std::vector<Exchange> exchanges;
   double memory = 0, send = kNever;
 };

@@ -96,7 +96,7 @@ private:
   Buckets buckets;
   graph::UpdateOp update;
   Value lossSum, count;
-  /// Of the evaluation; null without one.
+  /// The sums of the evaluation; null without one.
   Value evaluatedSum, evaluatedCount;
 
   /// Buckets and offsets into which a value is accumulated.

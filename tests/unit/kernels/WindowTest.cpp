@@ -164,7 +164,7 @@ const ConvolutionProblem directProblems[] = {
 
 TEST(Convolution, OfOneDnnIsItsDefinition) {
   if (!hasOneDnn())
-    GTEST_SKIP() << "libdnnl is not installed";
+    GTEST_SKIP() << "oneDNN is not installed";
   using enum ConvolutionDirection;
   int made = 0;
   for (const ConvolutionProblem &p : directProblems) {
