@@ -269,6 +269,13 @@ TEST(Batches, InputsMayHaveDifferentNumbersOfRows) {
 }
 
 /// A stream 0, 1, 2, ... in each format; rows of 4 with labels shifted by 1.
+/// The header of a token file of llm.c.
+std::string llmcHeader(int32_t magic, int32_t version, int32_t tokens) {
+  std::vector<int32_t> header(256);
+  header[0] = magic, header[1] = version, header[2] = tokens;
+  return std::string(reinterpret_cast<const char *>(header.data()), 1024);
+}
+
 TEST(Tokens, EveryFormatGivesTheSameRows) {
   Folder folder;
   std::vector<uint16_t> narrow;
@@ -282,20 +289,13 @@ TEST(Tokens, EveryFormatGivesTheSameRows) {
   auto bytes = [](const auto &data) {
     return std::string(reinterpret_cast<const char *>(data.data()), data.size() * sizeof(data[0]));
   };
-  auto llmc = [&](int32_t magic, int32_t version, const std::string &body) {
-    std::vector<int32_t> header(256);
-    header[0] = magic;
-    header[1] = version;
-    header[2] = 18;
-    return bytes(header) + body;
-  };
   std::vector<uint8_t> small(narrow.begin(), narrow.end());
   writeFile(folder / "raw", bytes(narrow));
   writeFile(folder / "raw8", bytes(small));
   writeFile(folder / "nanogpt.bin", bytes(narrow));
   writeFile(folder / "raw32", bytes(wide));
-  writeFile(folder / "gpt2.bin", llmc(20240520, 1, bytes(narrow)));
-  writeFile(folder / "llama3.bin", llmc(20240801, 7, bytes(wide)));
+  writeFile(folder / "gpt2.bin", llmcHeader(20240520, 1, 18) + bytes(narrow));
+  writeFile(folder / "llama3.bin", llmcHeader(20240801, 7, 18) + bytes(wide));
   writeNpy(folder / "t.npy", "<i8", "(18,)", whole.data(), 144);
   for (const char *name : {"raw8:u8", "raw:u16", "raw32:u32", "nanogpt.bin", "gpt2.bin", "llama3.bin", "t.npy"}) {
     SCOPED_TRACE(name);
@@ -312,14 +312,9 @@ TEST(Tokens, EveryFormatGivesTheSameRows) {
 
 TEST(Tokens, RefusesDamagedFiles) {
   Folder folder;
-  std::vector<int32_t> header(256);
-  header[0] = 20240520;
-  header[1] = 1;
-  header[2] = 1000;
-  writeFile(folder / "short.bin", std::string(reinterpret_cast<const char *>(header.data()), 1024) + "abcd");
+  writeFile(folder / "short.bin", llmcHeader(20240520, 1, 1000) + "abcd");
   writeFile(folder / "magic", std::string(2048, 'x'));
-  header[1] = 2;
-  writeFile(folder / "version.bin", std::string(reinterpret_cast<const char *>(header.data()), 1024) + "abcd");
+  writeFile(folder / "version.bin", llmcHeader(20240520, 2, 1000) + "abcd");
   writeFile(folder / "odd", "abc");
   std::vector<float> floats(4);
   writeNpy(folder / "f.npy", "<f4", "(4,)", floats.data(), 16);
@@ -418,11 +413,7 @@ TEST(Tokens, MixturesKeepTheirWeights) {
 
 TEST(Tokens, RefusesWrongCorpora) {
   Folder folder;
-  std::vector<int32_t> header(256);
-  header[0] = 20240520;
-  header[1] = 1;
-  header[2] = 2;
-  writeFile(folder / "headed.bin", std::string(reinterpret_cast<const char *>(header.data()), 1024) + "abcd");
+  writeFile(folder / "headed.bin", llmcHeader(20240520, 1, 2) + "abcd");
   writeShard(folder / "raw.bin", 990, 20);
   writeShard(folder / "short.bin", 0, 3);
   std::string raw = folder / "raw.bin", path = folder.path;
