@@ -25,7 +25,6 @@
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "passes/exec/local/BlockOrder.h"
-#include "passes/exec/local/Spans.h"
 #include "passes/exec/local/Spine.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -48,13 +47,12 @@ constexpr size_t kMostSiblings = 64;
 
 struct Group {
   SmallVector<Operation *> ops; // in program order
-  /// Numbers of the first and the last op: of an empty group no range.
-  unsigned first = ~0u, last = 0;
+  unsigned last = 0;            // the number of the last op
 };
 
 class BlockFusion {
 public:
-  BlockFusion(Block &block) : block(block), spans(2 * block.getOperations().size() + 4) {}
+  BlockFusion(Block &block) : block(block) {}
   void run();
 
 private:
@@ -69,8 +67,9 @@ private:
   void repeatInReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
   SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
+  void forSources(Operation *op, Spine::Handle handle) const;
   bool leavesAndReturns(const Group &group, ArrayRef<Operation *> ops) const;
-  unsigned horizonOf(const Group &group) const;
+  void lowerSources(const Group &group);
   SmallVector<Group *> siblingsOf(Operation *op);
   void outline(Group &group);
 
@@ -79,8 +78,6 @@ private:
   llvm::DenseMap<Operation *, Group *> groupOf;
   /// The last kMostSiblings kernels that read a value, in the order of the ops that do.
   llvm::DenseMap<Value, SmallVector<Group *>> readersOf;
-  /// From the first to the last op of each kernel.
-  Spans spans;
   llvm::DenseMap<Operation *, unsigned> numbers;
   /// The number of the last graph.barrier that an op depends on.
   llvm::DenseMap<Operation *, unsigned> fences;
@@ -106,28 +103,26 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
   return sorted;
 }
 
-/// Ops before this number depend on nothing of the group. A group that is merged with this one stands before it too.
-unsigned BlockFusion::horizonOf(const Group &group) const {
-  unsigned horizon = group.first;
-  while (std::optional<unsigned> earlier = spans.lowestAcross(horizon))
-    horizon = *earlier;
-  return horizon;
+/// Calls `handle` for the ops of the block on which `op` depends directly: by what it reads, or by the order of
+/// effects.
+void BlockFusion::forSources(Operation *op, Spine::Handle handle) const {
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
+      handle(producer);
+  if (Operation *before = effectsBefore.lookup(op))
+    handle(before);
 }
 
 /// Whether an operand of one of `ops` outside the group depends on the group: by what it reads, or by the order of
 /// effects (the unit that a backward op reads is gathered behind the forward pass).
 bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops) const {
   llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
-  unsigned horizon = horizonOf(group), below = spine->firstBelow(group.ops);
+  unsigned below = spine->firstBelow(group.ops.front());
   SmallVector<Operation *> work;
   auto push = [&](auto &self, Operation *from, bool direct) -> bool {
     SmallVector<Operation *> producers;
-    for (Value operand : from->getOperands())
-      producers.push_back(operand.getDefiningOp());
-    producers.push_back(effectsBefore.lookup(from));
+    forSources(from, [&](Operation *producer) { producers.push_back(producer); });
     for (Operation *producer : producers) {
-      if (!producer || producer->getBlock() != &block || numbers.lookup(producer) < horizon)
-        continue;
       if (members.contains(producer)) {
         if (!direct)
           return true;
@@ -141,6 +136,8 @@ bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops
       }
       if (spine->proves(producer, below))
         return true;
+      if (spine->excludes(producer, below))
+        continue;
       // Another kernel stands as a whole where its last op stands.
       if (Group *other = groupOf.lookup(producer)) {
         for (Operation *member : other->ops) {
@@ -162,6 +159,26 @@ bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops
     if (push(push, work.pop_back_val(), /*direct=*/false))
       return true;
   return false;
+}
+
+/// Makes the first place of the spine that depends on any op of the group that of all its ops, and of all on which they
+/// depend: the ops are one kernel now.
+void BlockFusion::lowerSources(const Group &group) {
+  SmallVector<Operation *> work;
+  unsigned place = spine->firstBelow(group.ops.front());
+  for (Operation *op : group.ops)
+    place = std::min(place, spine->firstBelow(op));
+  auto lower = [&](Operation *op) {
+    if (spine->lower(op, place))
+      work.push_back(op);
+  };
+  llvm::for_each(group.ops, lower);
+  while (!work.empty())
+    forSources(work.pop_back_val(), [&](Operation *source) {
+      lower(source);
+      if (Group *other = groupOf.lookup(source))
+        llvm::for_each(other->ops, lower);
+    });
 }
 
 /// Whether something that is not in the kernel reads the value. A duplicable op is
@@ -248,12 +265,10 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   if (buffers.size() + domain->apart.size() > kMostBuffers)
     return false;
   group.ops = std::move(ops);
-  spans.set(group.first, 0);
-  spans.set(first, last);
-  group.first = first;
   group.last = last;
   for (Operation *op : more)
     groupOf[op] = &group;
+  lowerSources(group);
   return true;
 }
 
@@ -308,11 +323,8 @@ void BlockFusion::mergeIntoReaders() {
     bool crosses = reader && llvm::any_of(reader->ops, [&](Operation *op) {
                      return llvm::any_of(group->ops, [&](Operation *other) { return isAfter(op, other); });
                    });
-    if (reader && !crosses && !frees(*group, *reader) && join(*reader, group->ops)) {
-      if (group->first != reader->first)
-        spans.set(group->first, 0);
+    if (reader && !crosses && !frees(*group, *reader) && join(*reader, group->ops))
       *group = Group();
-    }
   }
   llvm::erase_if(groups, [](const std::unique_ptr<Group> &group) { return group->ops.empty(); });
 }
@@ -455,9 +467,8 @@ void BlockFusion::place(Operation *op) {
   if (!found) {
     found = groups.emplace_back(std::make_unique<Group>()).get();
     found->ops.push_back(op);
-    found->first = found->last = numbers.lookup(op);
+    found->last = numbers.lookup(op);
     groupOf[op] = found;
-    spans.set(found->first, found->last);
   }
   for (Value operand : op->getOperands()) {
     SmallVector<Group *> &readers = readersOf[operand];
@@ -555,13 +566,7 @@ void BlockFusion::run() {
           known->second = std::min(known->second, first);
         }
   }
-  spine.emplace(block, [&](Operation *op, Spine::Handle handle) {
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
-        handle(producer);
-    if (Operation *before = effectsBefore.lookup(op))
-      handle(before);
-  });
+  spine.emplace(block, [&](Operation *op, Spine::Handle handle) { forSources(op, handle); });
   for (Operation &op : block) {
     if (!isFusible(&op))
       continue;

@@ -10,6 +10,11 @@
 // depends on something at the same place of the chain or behind it, then that op depends on the first. Such a proof
 // takes one comparison, where a walk visits all that lies between. What the chain does not prove may still depend.
 //
+// The chain also excludes dependences. The first op of the chain that depends on an op stands not behind the first one
+// that depends on any of its readers. So nothing depends on an op whose first place is behind its own. When several ops
+// become one, its maker lowers the places of all ops on which the one depends; then both answers hold for the new
+// graph.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DTCC_PASSES_EXEC_LOCAL_SPINE_H
@@ -17,7 +22,6 @@
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -30,19 +34,25 @@ public:
   /// it. Takes time by the number of ops and dependences.
   Spine(mlir::Block &block, llvm::function_ref<void(mlir::Operation *, Handle)> forSources);
 
-  /// The place of the first op of the chain that depends on one of `sources`, or is one; kNowhere if there is none.
-  unsigned firstBelow(llvm::ArrayRef<mlir::Operation *> sources) const {
-    unsigned first = kNowhere;
-    for (mlir::Operation *source : sources)
-      if (auto known = below.find(source); known != below.end())
-        first = std::min(first, known->second);
-    return first;
+  /// The place of the first op of the chain that depends on `op`, or is it; kNowhere if there is none.
+  unsigned firstBelow(mlir::Operation *op) const {
+    auto known = below.find(op);
+    return known == below.end() ? kNowhere : known->second;
+  }
+  /// Makes `place` the first place below `op`, unless it is there or before it already. Returns whether it was behind.
+  bool lower(mlir::Operation *op, unsigned place) {
+    if (firstBelow(op) <= place)
+      return false;
+    below[op] = place;
+    return true;
   }
   /// True only if `op` depends on one of the ops whose firstBelow is `place`, or is one.
   bool proves(mlir::Operation *op, unsigned place) const {
     auto known = above.find(op);
     return known != above.end() && place <= known->second;
   }
+  /// True only if `op` depends on none of the ops whose firstBelow is `place`, and is none.
+  bool excludes(mlir::Operation *op, unsigned place) const { return firstBelow(op) < place; }
 
 private:
   static constexpr unsigned kNowhere = ~0u;
