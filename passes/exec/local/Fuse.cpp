@@ -21,11 +21,10 @@
 #include "dialects/graph/Precision.h"
 #include "dialects/spmd/Spmd.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/exec/Passes.h"
 #include "passes/exec/codegen/KernelDomain.h"
 #include "passes/exec/local/BlockOrder.h"
-#include "passes/exec/local/Spine.h"
+#include "passes/exec/local/KernelDependences.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace dtcc::exec {
@@ -52,7 +51,11 @@ struct Group {
 
 class BlockFusion {
 public:
-  BlockFusion(Block &block) : block(block) {}
+  BlockFusion(Block &block)
+      : block(block), dependences(block, [this](Operation *op) {
+          Group *group = groupOf.lookup(op);
+          return group ? ArrayRef<Operation *>(group->ops) : ArrayRef<Operation *>();
+        }) {}
   void run();
 
 private:
@@ -67,9 +70,6 @@ private:
   void repeatInReaders();
   /// The kernel that `op` would be in: its ops and clones of duplicable operands' ops.
   SmallVector<Operation *> withDuplicates(ArrayRef<Operation *> ops) const;
-  void forSources(Operation *op, Spine::Handle handle) const;
-  bool leavesAndReturns(const Group &group, ArrayRef<Operation *> ops) const;
-  void lowerSources(const Group &group);
   SmallVector<Group *> siblingsOf(Operation *op);
   void outline(Group &group);
 
@@ -85,9 +85,7 @@ private:
   llvm::DenseMap<Operation *, unsigned> sends;
   /// The kernel's own copy of a value that it repeats, by kernel and value.
   llvm::DenseMap<std::pair<Group *, Value>, Value> repeated;
-  /// The op with effects before an op with effects: their order stays.
-  llvm::DenseMap<Operation *, Operation *> effectsBefore;
-  std::optional<Spine> spine;
+  KernelDependences dependences;
 };
 
 /// Ops whose results are repeated in each kernel that reads them, in program order.
@@ -101,84 +99,6 @@ SmallVector<Operation *> BlockFusion::withDuplicates(ArrayRef<Operation *> ops) 
   SmallVector<Operation *> sorted(all.begin(), all.end());
   llvm::sort(sorted, [&](Operation *a, Operation *b) { return numbers.lookup(a) < numbers.lookup(b); });
   return sorted;
-}
-
-/// Calls `handle` for the ops of the block on which `op` depends directly: by what it reads, or by the order of
-/// effects.
-void BlockFusion::forSources(Operation *op, Spine::Handle handle) const {
-  for (Value operand : op->getOperands())
-    if (Operation *producer = operand.getDefiningOp(); producer && producer->getBlock() == &block)
-      handle(producer);
-  if (Operation *before = effectsBefore.lookup(op))
-    handle(before);
-}
-
-/// Whether an operand of one of `ops` outside the group depends on the group: by what it reads, or by the order of
-/// effects (the unit that a backward op reads is gathered behind the forward pass).
-bool BlockFusion::leavesAndReturns(const Group &group, ArrayRef<Operation *> ops) const {
-  llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end()), seen;
-  unsigned below = spine->firstBelow(group.ops.front());
-  SmallVector<Operation *> work;
-  auto push = [&](auto &self, Operation *from, bool direct) -> bool {
-    SmallVector<Operation *> producers;
-    forSources(from, [&](Operation *producer) { producers.push_back(producer); });
-    for (Operation *producer : producers) {
-      if (members.contains(producer)) {
-        if (!direct)
-          return true;
-        continue;
-      }
-      // A producer that the kernel repeats does not lead out of the kernel.
-      if (direct && isDuplicable(producer) && isFusible(producer)) {
-        if (self(self, producer, direct))
-          return true;
-        continue;
-      }
-      if (spine->proves(producer, below))
-        return true;
-      if (spine->excludes(producer, below))
-        continue;
-      // Another kernel stands as a whole where its last op stands.
-      if (Group *other = groupOf.lookup(producer)) {
-        for (Operation *member : other->ops) {
-          if (spine->proves(member, below))
-            return true;
-          if (seen.insert(member).second)
-            work.push_back(member);
-        }
-      } else if (seen.insert(producer).second) {
-        work.push_back(producer);
-      }
-    }
-    return false;
-  };
-  for (Operation *op : ops)
-    if (push(push, op, /*direct=*/true))
-      return true;
-  while (!work.empty())
-    if (push(push, work.pop_back_val(), /*direct=*/false))
-      return true;
-  return false;
-}
-
-/// Makes the first place of the spine that depends on any op of the group that of all its ops, and of all on which they
-/// depend: the ops are one kernel now.
-void BlockFusion::lowerSources(const Group &group) {
-  SmallVector<Operation *> work;
-  unsigned place = spine->firstBelow(group.ops.front());
-  for (Operation *op : group.ops)
-    place = std::min(place, spine->firstBelow(op));
-  auto lower = [&](Operation *op) {
-    if (spine->lower(op, place))
-      work.push_back(op);
-  };
-  llvm::for_each(group.ops, lower);
-  while (!work.empty())
-    forSources(work.pop_back_val(), [&](Operation *source) {
-      lower(source);
-      if (Group *other = groupOf.lookup(source))
-        llvm::for_each(other->ops, lower);
-    });
 }
 
 /// Whether something that is not in the kernel reads the value. A duplicable op is
@@ -251,7 +171,7 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   llvm::SmallPtrSet<Operation *, 16> members(ops.begin(), ops.end());
   auto isOutput = [&](Value value) { return members.contains(value.getDefiningOp()) && isReadOutside(value, members); };
   FailureOr<KernelDomain> domain = KernelDomain::analyze(kernel, isOutput);
-  if (failed(domain) || leavesAndReturns(group, more))
+  if (failed(domain) || dependences.leavesAndReturns(group.ops, more))
     return false;
   llvm::SmallPtrSet<Value, 16> buffers;
   for (Operation *member : kernel) {
@@ -268,7 +188,7 @@ bool BlockFusion::join(Group &group, ArrayRef<Operation *> more) {
   group.last = last;
   for (Operation *op : more)
     groupOf[op] = &group;
-  lowerSources(group);
+  dependences.join(group.ops);
   return true;
 }
 
@@ -542,12 +462,7 @@ void BlockFusion::outline(Group &group) {
 
 void BlockFusion::run() {
   unsigned number = 0;
-  Operation *lastEffect = nullptr;
   for (Operation &op : block) {
-    if (!isMemoryEffectFree(&op)) {
-      effectsBefore[&op] = lastEffect;
-      lastEffect = &op;
-    }
     unsigned fence = isa<graph::BarrierOp>(op) ? number : 0;
     for (Value operand : op.getOperands())
       if (Operation *producer = operand.getDefiningOp())
@@ -566,7 +481,6 @@ void BlockFusion::run() {
           known->second = std::min(known->second, first);
         }
   }
-  spine.emplace(block, [&](Operation *op, Spine::Handle handle) { forSources(op, handle); });
   for (Operation &op : block) {
     if (!isFusible(&op))
       continue;
